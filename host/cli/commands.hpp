@@ -1,0 +1,33 @@
+// The subcommands. Each adds itself and its options to the program; the returned function runs it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/study.hpp"
+
+namespace pandora::cli {
+
+using Command = std::function<void()>;
+
+/// What the process was started with, and whether SIGINT or SIGTERM arrived.
+struct Session {
+  std::string command_line;
+  std::atomic<bool> interrupted{false};
+};
+
+void add_reproduce(CLI::App& program, Session& session, Command& run);
+void add_oracle(CLI::App& program, Command& run);
+void add_calibrate(CLI::App& program, Command& run);
+void add_policies(CLI::App& program, Command& run);
+
+/// Parsers of option values; each throws Error (usage) naming the option, the value and what is possible.
+std::vector<Environment> parse_environments(const std::vector<std::string>& names);
+std::vector<Regime> parse_regimes(const std::vector<std::string>& names);
+GridShape parse_grid(const std::string& text);
+void require_positive(const char* option, double value);
+
+}  // namespace pandora::cli

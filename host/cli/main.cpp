@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <csignal>
+#include <new>
+
+#include "host/cli/commands.hpp"
+#include "host/manifest.hpp"
+#include "kernels/error.hpp"
+
+namespace {
+
+pandora::cli::Session session;
+
+void on_signal(int) { session.interrupted.store(true); }
+
+int fail(pandora::ExitCode code, const std::string& message) {
+  fmt::print(stderr, "pandora: {}\n", message);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using pandora::ExitCode;
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second signal ends the program at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  for (int i = 0; i < argc; ++i) session.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
+
+  CLI::App program("pandora: learning policies for the online contextual Pandora's box, at full scale");
+  program.footer(
+      "Exit codes: 0 done, 1 a defect of the program, 2 usage or configuration, 3 bad data, 4 device or memory,\n"
+      "6 results could not be written, 130 interrupted.");
+  program.set_version_flag("--version", pandora::build_text());
+  program.require_subcommand(1);
+  pandora::cli::Command run;
+  pandora::cli::add_reproduce(program, session, run);
+  pandora::cli::add_oracle(program, run);
+  pandora::cli::add_calibrate(program, run);
+  pandora::cli::add_policies(program, run);
+  try {
+    program.parse(argc, argv);
+    run();
+    return static_cast<int>(ExitCode::done);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
+    return fail(ExitCode::usage, fmt::format("{}; see `pandora --help`", error.what()));
+  } catch (const pandora::Error& error) {
+    return fail(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ExitCode::device, "out of memory; use fewer --threads or a smaller --periods or --samples");
+  } catch (const std::exception& error) {
+    return fail(ExitCode::internal, fmt::format("defect: {}; please report it with the command line", error.what()));
+  }
+}

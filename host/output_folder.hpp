@@ -1,0 +1,17 @@
+// Where results go. Files appear whole or not at all.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace pandora {
+
+/// Makes (or accepts) the folder and checks that it can be written, before any work is done. An empty `path` means the
+/// next free results/NNN. Throws Error (usage) if it is a file, cannot be written, or is not empty without `force`.
+std::filesystem::path claim_output_folder(const std::string& path, bool force);
+
+/// Writes under a temporary name, flushes to disk and renames. Throws Error (output_lost) on any failure, after
+/// removing the temporary file; an older file of that name stays as it was.
+void write_file(const std::filesystem::path& path, const std::string& contents);
+
+}  // namespace pandora

@@ -1,0 +1,23 @@
+#include "host/paper_setting.hpp"
+
+namespace pandora {
+
+const std::array<Environment, 3>& paper_environments() {
+  // Radii: the 99th percentiles given in Section 6; sqrt(0.6) gives t_5 coordinates unit variance.
+  static const std::array<Environment, 3> environments = {{
+      {"uniform", 0, Law::uniform, 1.0f, std::numeric_limits<float>::infinity(), 0.23},
+      {"gaussian", 1, Law::gaussian, 1.0f, 11.65f, 0.20},
+      {"student_t5", 2, Law::student_t5, 0.774596669f, 13.56f, 0.27},
+  }};
+  return environments;
+}
+
+const Environment* find_environment(const std::string& name) {
+  for (const Environment& environment : paper_environments())
+    if (environment.name == name) return &environment;
+  return nullptr;
+}
+
+const char* regime_name(Regime regime) { return regime == Regime::A ? "A" : "B"; }
+
+}  // namespace pandora

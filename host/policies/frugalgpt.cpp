@@ -1,0 +1,26 @@
+#include <algorithm>
+
+#include "host/policies/cascade_search.hpp"
+#include "host/policies/policy.hpp"
+
+namespace pandora::policies {
+
+// A fixed cascade with acceptance thresholds, found by exhaustive search on full-information calibration data.
+Policy frugalgpt() {
+  return {"frugalgpt", "FrugalGPT: the best fixed cascade with thresholds on the calibration data, mu* known", true,
+          true, [](const std::vector<double>&) -> std::vector<PolicyVariant> {
+            return {{"known", "", [](const Replication& replication, int T0) {
+                       const Cascade cascade = search_cascade(replication.tape, T0);
+                       LaneSpec lane;
+                       lane.T0 = T0;
+                       lane.order = Order::listed;
+                       lane.stop = Stop::last_reaches_threshold;
+                       lane.length = static_cast<int>(cascade.boxes.size());
+                       std::copy(cascade.boxes.begin(), cascade.boxes.end(), lane.list);
+                       std::copy(cascade.thresholds.begin(), cascade.thresholds.end(), lane.threshold);
+                       return lane;
+                     }}};
+          }};
+}
+
+}  // namespace pandora::policies

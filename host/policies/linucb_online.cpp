@@ -1,0 +1,19 @@
+#include <fmt/format.h>
+
+#include "host/policies/linucb.hpp"
+
+namespace pandora::policies {
+
+Policy linucb_online() {
+  return {"linucb_online", "LinUCB (online): one box per period, bonus c_b", false, true,
+          [](const std::vector<double>& grid) {
+            std::vector<PolicyVariant> variants;
+            for (const double c_b : grid)
+              variants.push_back({"none", fmt::format("c_b={}", c_b), [=](const Replication&, int T0) {
+                                    return linucb_lane(T0, Learning::online, c_b);
+                                  }});
+            return variants;
+          }};
+}
+
+}  // namespace pandora::policies

@@ -1,0 +1,17 @@
+#include "host/policies/policy.hpp"
+
+namespace pandora::policies {
+
+Policy query_all() {
+  return {"query_all", "yardstick: opens every box and deploys the best output", false, false,
+          [](const std::vector<double>&) -> std::vector<PolicyVariant> {
+            return {{"known", "", [](const Replication&, int T0) {
+                       LaneSpec lane;
+                       lane.T0 = T0;
+                       lane.stop = Stop::never;
+                       return lane;
+                     }}};
+          }};
+}
+
+}  // namespace pandora::policies

@@ -1,0 +1,36 @@
+// When rho_hat is brought to the minimiser of the index loss over all past samples.
+#pragma once
+
+#include <string>
+
+namespace pandora {
+
+struct RefitSchedule {
+  enum class Kind { every, geometric, tracking };
+
+  Kind kind = Kind::geometric;
+  int every = 1;        ///< Kind::every: all boxes, at the end of every k-th period
+  double growth = 1.5;  ///< Kind::geometric: a box, when n >= growth * n at its last refit
+
+  /// "every_period", "every:k" (k >= 1), "geometric:g" (g > 1), "tracking"; throws Error (usage) otherwise.
+  static RefitSchedule parse(const std::string& text);
+  std::string text() const;
+
+  /// Whether a box with n samples, last solved at n_last, is solved after a new sample of its own.
+  /// `tracking` solves exactly at every sample up to 200, then at 10% growth.
+  bool due(int n, int n_last) const {
+    if (kind == Kind::every) return false;
+    if (kind == Kind::tracking && n <= kTrackingExact) return true;
+    return n >= (kind == Kind::tracking ? kTrackingGrowth : growth) * n_last - 1e-9;  // 1.1 x 10 exceeds 11 in double
+  }
+  /// Whether `period` (1, 2, ...) ends with a solve of all boxes.
+  bool due_in_period(int period) const { return kind == Kind::every && period % every == 0; }
+
+  static constexpr int kTrackingExact = 200;
+  static constexpr double kTrackingGrowth = 1.1;
+};
+
+/// theta_hat is solved exactly when its sample count has grown by this factor, under every schedule.
+inline constexpr double kRewardRefitGrowth = 1.05;
+
+}  // namespace pandora

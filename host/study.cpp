@@ -1,0 +1,28 @@
+#include "host/study.hpp"
+
+#include <algorithm>
+
+namespace pandora {
+
+Plan make_plan(const Study& study) {
+  Plan plan;
+  for (int T0 : study.T0) plan.calibration_periods = std::max(plan.calibration_periods, T0);
+  for (const Policy& policy : all_policies()) {
+    const bool wanted = study.policies.empty() ||
+                        std::find(study.policies.begin(), study.policies.end(), policy.name) != study.policies.end();
+    if (!wanted && policy.name != "oracle") continue;
+    for (const PolicyVariant& variant : policy.variants(study.hyperparameters))
+      for (int T0 : study.T0) {
+        if (policy.needs_calibration && T0 == 0) continue;
+        plan.lanes.push_back({&policy, variant, T0});
+        if (!policy.uses_calibration) break;
+      }
+  }
+  for (const Environment& environment : study.environments)
+    for (const Regime regime : study.regimes)
+      for (int r = 0; r < study.replications; ++r)
+        plan.units.push_back({environment, regime, static_cast<std::uint32_t>(r)});
+  return plan;
+}
+
+}  // namespace pandora

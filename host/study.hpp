@@ -1,0 +1,53 @@
+// What to run: everything that a sweep's numbers depend on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/paper_setting.hpp"
+#include "host/policies/policy.hpp"
+#include "oracle/oracle.hpp"
+
+namespace pandora {
+
+struct Study {
+  Dimensions dimensions;
+  std::vector<Environment> environments;
+  std::vector<Regime> regimes = {Regime::A, Regime::B};
+  std::vector<int> T0 = kPaperCalibration;
+  std::vector<std::string> policies;  ///< empty: all
+  std::vector<double> hyperparameters = kPaperHyperparameters;
+  int replications = kPaperReplications;
+  int periods = kPaperPeriods;
+  std::uint64_t seed = 1;
+  EstimationOptions estimation;
+  OracleOptions oracle;
+  bool regret = true;  ///< simulate policies (Tables 1 and 2)
+  bool order = true;   ///< the oracle's order statistics (Table 3)
+  int order_contexts = kPaperOrderContexts;
+};
+
+/// A lane of every replication: a policy's variant at one T_0.
+struct PlannedLane {
+  const Policy* policy = nullptr;
+  PolicyVariant variant;
+  int T0 = 0;
+};
+
+/// One replication of one (environment, regime): the unit that shares a tape.
+struct Unit {
+  Environment environment;
+  Regime regime;
+  std::uint32_t replication;
+};
+
+/// The lanes that are simulated (policies that ignore the calibration stand in once, with the first T_0) and the
+/// units, in order: environments, regimes, replications. The oracle is always lane 0.
+struct Plan {
+  std::vector<PlannedLane> lanes;
+  std::vector<Unit> units;
+  int calibration_periods = 0;  ///< the largest T_0
+};
+Plan make_plan(const Study& study);
+
+}  // namespace pandora

@@ -1,0 +1,158 @@
+#include "host/sweep.hpp"
+
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "host/draw_instance.hpp"
+#include "kernels/error.hpp"
+
+namespace pandora {
+namespace {
+
+LaneResult lane_result(const LaneTally& tally) {
+  const double T = tally.periods;
+  return {tally.utility / T, tally.realised_utility / T, tally.queries() / T};
+}
+
+// Workers take a lane of a prepared unit if there is one, else prepare the next unit. At most one unit more than
+// there are workers holds a tape, which bounds the memory.
+class SweepRunner {
+ public:
+  SweepRunner(const Study& study, const Plan& plan, const SweepOptions& options)
+      : study_(study), plan_(plan), options_(options), results_(plan.units.size()) {
+    threads_ = options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+    lanes_ = study.regret ? plan.lanes.size() : 0;
+    total_ = plan.units.size() * std::max<std::size_t>(lanes_, 1);
+  }
+
+  std::vector<UnitResult> run() {
+    std::vector<std::thread> workers;
+    for (int i = 0; i < threads_; ++i) workers.emplace_back([this] { work(); });
+    for (std::thread& worker : workers) worker.join();
+    if (failure_) std::rethrow_exception(failure_);
+    return std::move(results_);
+  }
+
+ private:
+  struct Active {
+    std::size_t unit;
+    std::unique_ptr<Replication> replication;  // null while it is being prepared
+    std::size_t next_lane = 0, done_lanes = 0;
+  };
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (!failure_) {
+      if (options_.interrupted != nullptr && options_.interrupted->load()) {
+        fail(std::make_exception_ptr(Error(ExitCode::interrupted, "interrupted; nothing was written")));
+      } else if (const auto active = with_lanes_left(); active != active_.end()) {
+        run_lane(lock, active);
+      } else if (next_unit_ < plan_.units.size() && active_.size() <= static_cast<std::size_t>(threads_)) {
+        prepare(lock);
+      } else if (next_unit_ == plan_.units.size() && active_.empty()) {
+        return;
+      } else {
+        changed_.wait(lock);
+      }
+    }
+  }
+
+  std::list<Active>::iterator with_lanes_left() {
+    auto active = active_.begin();
+    while (active != active_.end() && (active->replication == nullptr || active->next_lane == lanes_)) ++active;
+    return active;
+  }
+
+  void prepare(std::unique_lock<std::mutex>& lock) {
+    const auto active = active_.insert(active_.end(), Active{});
+    active->unit = next_unit_++;
+    lock.unlock();
+    UnitResult result;
+    std::unique_ptr<Replication> replication;
+    guarded([&] {
+      result.lanes.resize(lanes_);
+      replication = std::make_unique<Replication>(prepare_replication(
+          study_, plan_, plan_.units[active->unit], study_.order ? &result.order : nullptr));
+    });
+    lock.lock();
+    results_[active->unit] = std::move(result);
+    active->replication = std::move(replication);
+    if (lanes_ == 0) {
+      finished_one();
+      active_.erase(active);
+    }
+    changed_.notify_all();
+  }
+
+  void run_lane(std::unique_lock<std::mutex>& lock, std::list<Active>::iterator active) {
+    const std::size_t lane = active->next_lane++;
+    LaneResult& slot = results_[active->unit].lanes[lane];
+    lock.unlock();
+    guarded([&] {
+      const PlannedLane& planned = plan_.lanes[lane];
+      const LaneSpec spec = planned.variant.lane(*active->replication, planned.T0);
+      slot = lane_result(run_reference_lane(*active->replication, spec, study_.estimation));
+    });
+    lock.lock();
+    finished_one();
+    if (++active->done_lanes == lanes_) {
+      active_.erase(active);
+      changed_.notify_all();
+    }
+  }
+
+  void finished_one() {
+    ++done_;
+    if (options_.progress) options_.progress(done_, total_);
+  }
+
+  template <class Body>
+  void guarded(Body&& body) {
+    try {
+      body();
+    } catch (...) {
+      const std::lock_guard guard(mutex_);
+      fail(std::current_exception());
+    }
+  }
+
+  void fail(std::exception_ptr failure) {
+    if (!failure_) failure_ = failure;
+    changed_.notify_all();
+  }
+
+  const Study& study_;
+  const Plan& plan_;
+  const SweepOptions& options_;
+  std::vector<UnitResult> results_;
+  int threads_ = 1;
+  std::size_t lanes_ = 0, total_ = 0, done_ = 0, next_unit_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<Active> active_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order) {
+  Replication replication;
+  replication.instance =
+      draw_instance(study.dimensions, unit.environment, unit.regime, unit.replication, study.seed);
+  const ShockSample sample = draw_shock_sample(replication.instance, study.oracle.samples);
+  if (order != nullptr) *order = order_statistics(replication.instance, sample, study.order_contexts, study.oracle);
+  if (study.regret) {
+    replication.tape = draw_tape(replication.instance, plan.calibration_periods, study.periods);
+    replication.sigma = oracle_indices(replication.instance, sample, replication.tape.contexts, study.oracle);
+  }
+  return replication;
+}
+
+std::vector<UnitResult> run_sweep(const Study& study, const Plan& plan, const SweepOptions& options) {
+  return SweepRunner(study, plan, options).run();
+}
+
+}  // namespace pandora

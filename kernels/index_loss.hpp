@@ -1,0 +1,36 @@
+// The index loss of one queried sample (eq:known-theta--loss), (eq:plugin:loss), with Lambda = tanh:
+//   l(z) = int_0^z [c - (mu - Lambda(u))^+] du,   z = rho' psi(x_s),
+// where mu is mu*(x_s, omega_s) or its plug-in G(theta_hat' phi_s).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/elementary.hpp"
+
+namespace pandora {
+
+/// First and second derivative of l at z; the gradient in rho is moment * psi (eq:known-theta-loss-gradient).
+template <class Real>
+struct IndexMoment {
+  Real moment;     ///< m(z) = c - (mu - Lambda(z))^+, (eq:known-theta-moment-function)
+  Real curvature;  ///< Lambda'(z) 1{mu > Lambda(z)}
+};
+
+template <class Real>
+PANDORA_HD inline IndexMoment<Real> index_moment(Real z, Real cost, Real mu) {
+  const Real link = index_link(z);
+  const Real gap = mu - link;
+  return {gap > Real(0) ? cost - gap : cost, gap > Real(0) ? index_link_slope(link) : Real(0)};
+}
+
+/// l(z) in closed form: beyond z* = atanh(mu) the bracket is c alone; before it the integral of mu - tanh is
+/// mu z - log cosh z.
+inline double index_loss(double z, double cost, double mu) {
+  const double stop = std::min(z, std::atanh(mu));
+  const double magnitude = std::abs(stop);  // log cosh without overflow
+  const double log_cosh = magnitude + std::log1p(std::exp(-2.0 * magnitude)) - std::log(2.0);
+  return cost * z - (mu * stop - log_cosh);
+}
+
+}  // namespace pandora

@@ -1,0 +1,73 @@
+// The estimate of theta_* that a lane carries: theta_hat, the reward design Phi^-1 (eq:design:matrix:t), and the
+// inverse curvature that turns one new sample into one Newton step.
+#pragma once
+
+#include "kernels/elementary.hpp"
+#include "kernels/instance.hpp"
+
+namespace pandora {
+
+/// A view of d + 2 d^2 numbers laid out as theta_hat, Phi^-1, C with C = (eta_0 I + sum G'(z_k) phi_k phi_k')^-1.
+struct RewardState {
+  int d = 0;
+  double* theta = nullptr;
+  double* design_inverse = nullptr;
+  double* curvature_inverse = nullptr;
+
+  static PANDORA_HD int size(int d) { return d + 2 * d * d; }
+  static PANDORA_HD RewardState over(double* memory, int d) { return {d, memory, memory + d, memory + d + d * d}; }
+
+  PANDORA_HD void reset(double ridge) {
+    for (int i = 0; i < d; ++i) theta[i] = 0.0;
+    for (int i = 0; i < d * d; ++i) design_inverse[i] = curvature_inverse[i] = i % (d + 1) == 0 ? 1.0 / ridge : 0.0;
+  }
+
+  PANDORA_HD double linear(const float* phi) const {
+    double z = 0.0;
+    for (int i = 0; i < d; ++i) z += theta[i] * static_cast<double>(phi[i]);
+    return z;
+  }
+
+  /// ||phi||_{Phi^-1}
+  PANDORA_HD double width(const float* phi) const {
+    double square = 0.0;
+    for (int i = 0; i < d; ++i) {
+      double row = 0.0;
+      for (int j = 0; j < d; ++j) row += design_inverse[i * d + j] * static_cast<double>(phi[j]);
+      square += row * static_cast<double>(phi[i]);
+    }
+    return ::sqrt(square > 0.0 ? square : 0.0);
+  }
+
+  /// G(theta_hat' phi + c_theta ||phi||_{Phi^-1}), (eq:mu:tilde)
+  PANDORA_HD double estimate(const float* phi, double c_theta) const {
+    return logistic(linear(phi) + (c_theta > 0.0 ? c_theta * width(phi) : 0.0));
+  }
+
+  /// The deployed sample (phi, r): Phi gains phi phi'; theta_hat takes the Newton step of this sample alone, with
+  /// gradient and weight at the value before it.
+  PANDORA_HD void observe(const float* phi, double reward) {
+    double image[kMaxRewardFeatures];
+    rank_one(design_inverse, phi, 1.0, image);
+    const double g = logistic(linear(phi));
+    const double s = rank_one(curvature_inverse, phi, g * (1.0 - g), image);
+    for (int i = 0; i < d; ++i) theta[i] -= image[i] * (g - reward) / s;
+  }
+
+ private:
+  // inverse <- (inverse^-1 + h phi phi')^-1 by Sherman-Morrison; image = old inverse * phi; returns 1 + h phi' image.
+  PANDORA_HD double rank_one(double* inverse, const float* phi, double h, double* image) const {
+    double quadratic = 0.0;
+    for (int i = 0; i < d; ++i) {
+      image[i] = 0.0;
+      for (int j = 0; j < d; ++j) image[i] += inverse[i * d + j] * static_cast<double>(phi[j]);
+      quadratic += image[i] * static_cast<double>(phi[i]);
+    }
+    const double s = 1.0 + h * quadratic;
+    for (int i = 0; i < d; ++i)
+      for (int j = 0; j < d; ++j) inverse[i * d + j] -= image[i] * image[j] * (h / s);
+    return s;
+  }
+};
+
+}  // namespace pandora

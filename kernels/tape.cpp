@@ -1,0 +1,155 @@
+#include "kernels/tape.hpp"
+
+#include "kernels/shock_projection.hpp"
+
+namespace pandora {
+namespace {
+
+// x with independent Uniform[-1, 1] coordinates, four per Philox block.
+void draw_context(const Stream& stream, std::uint32_t period, int size, float* x) {
+  constexpr int W = 16;
+  std::uint32_t block[W], periods[W], box[W] = {}, words[4][W];
+  for (int lane = 0; lane < W; ++lane) periods[lane] = period;
+  for (int first = 0; first < size; first += 4 * W) {
+    for (int lane = 0; lane < W; ++lane) block[lane] = static_cast<std::uint32_t>(first / 4 + lane);
+    philox<W>(stream, block, periods, box, words);
+    for (int lane = 0; lane < W; ++lane)
+      for (int k = 0; k < 4; ++k)
+        if (const int j = first + 4 * lane + k; j < size) x[j] = signed_uniform(words[k][lane]);
+  }
+}
+
+// out = M x with M coordinate-major, summed over the coordinates in order.
+void project(const std::vector<float>& weights, int n, const float* x, int size, float* out) {
+  for (int p = 0; p < n; ++p) out[p] = 0.0f;
+  for (int j = 0; j < size; ++j) {
+    const float* row = weights.data() + static_cast<std::size_t>(j) * n;
+    for (int p = 0; p < n; ++p) out[p] = fused(row[p], x[j], out[p]);
+  }
+}
+
+}  // namespace
+
+Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegment>& segments) {
+  const Dimensions& dim = instance.dimensions;
+  const int A = dim.boxes, d = dim.reward_features, n = dim.context;
+  Contexts out;
+  for (const ContextSegment& segment : segments) out.rows += static_cast<int>(segment.count);
+  out.boxes = A;
+  out.reward_features = d;
+  out.index_size = dim.index_size();
+  out.index_stride = (out.index_size + 7) / 8 * 8;
+  const std::size_t rows = static_cast<std::size_t>(out.rows);
+  out.psi.assign(rows * out.index_stride, 0.0f);
+  out.reward_context.assign(rows * d, 0.0f);
+  out.reward_shift.assign(rows, 0.0);
+  out.scale.assign(rows * A, 1.0);  // regime A: s = 0.5 + G(0)
+  out.context_cost.resize(rows * A);
+  for (std::size_t row = 0; row < rows; ++row)
+    for (int a = 0; a < A; ++a) out.context_cost[row * A + a] = 0.5 * instance.c0[a];
+
+  const std::vector<float> Q = coordinate_major(instance.Q, d, n);
+  const std::vector<float> alpha = coordinate_major(instance.alpha, A, n);
+  const std::vector<float> beta0 = coordinate_major(instance.beta0, A, n);
+  float scale_argument[kMaxBoxes], cost_argument[kMaxBoxes];
+  std::size_t row = 0;
+  for (const ContextSegment& segment : segments) {
+    const Stream stream = instance.stream(segment.purpose);
+    for (std::uint32_t i = 0; i < segment.count; ++i, ++row) {
+      float* psi = out.psi.data() + row * out.index_stride;
+      float* x = psi + 1;
+      psi[0] = 1.0f;
+      draw_context(stream, segment.first_period + i, n, x);
+      if (dim.index_features == IndexFeatures::affine_and_squares)
+        for (int j = 0; j < n; ++j) x[n + j] = x[j] * x[j];
+      if (!instance.contextual()) continue;
+      float* reward_context = out.reward_context.data() + row * d;
+      project(Q, d, x, n, reward_context);
+      project(alpha, A, x, n, scale_argument);
+      project(beta0, A, x, n, cost_argument);
+      double shift = 0.0;
+      for (int k = 0; k < d; ++k) shift += instance.theta[k] * static_cast<double>(reward_context[k]);
+      out.reward_shift[row] = shift;
+      for (int a = 0; a < A; ++a) {
+        out.scale[row * A + a] = 0.5 + logistic(static_cast<double>(scale_argument[a]));
+        out.context_cost[row * A + a] = instance.c0[a] * logistic(static_cast<double>(cost_argument[a]));
+      }
+    }
+  }
+  return out;
+}
+
+Tape draw_tape(const Instance& instance, int calibration_periods, int periods) {
+  const Dimensions& dim = instance.dimensions;
+  const int A = dim.boxes, d = dim.reward_features;
+  struct Segment {
+    Purpose context, shock, reward;
+    std::uint32_t count;
+  };
+  const Segment segments[] = {
+      {Purpose::initial_context, Purpose::initial_shock, Purpose::initial_shock, 1},
+      {Purpose::calibration_context, Purpose::calibration_shock, Purpose::calibration_reward,
+       static_cast<std::uint32_t>(calibration_periods)},
+      {Purpose::online_context, Purpose::online_shock, Purpose::online_reward, static_cast<std::uint32_t>(periods)}};
+
+  Tape tape;
+  tape.calibration_rows = calibration_periods;
+  tape.online_rows = periods;
+  std::vector<ContextSegment> context_segments;
+  for (const Segment& s : segments) context_segments.push_back({s.context, 0, s.count});
+  tape.contexts = draw_contexts(instance, context_segments);
+  const std::size_t rows = static_cast<std::size_t>(tape.contexts.rows);
+  tape.phi.resize(rows * A * d);
+  tape.mu.resize(rows * A);
+  tape.cost.resize(rows * A);
+  tape.reward.assign(rows * A, 0);
+
+  std::vector<float> linear, absolute;
+  for (int a = 0; a < A; ++a) {
+    ShockWeights weights;
+    weights.n_linear = d;
+    weights.linear = coordinate_major(instance.D, d, dim.output);
+    if (instance.contextual()) {
+      weights.n_absolute = 1;
+      weights.absolute.assign(instance.beta1.begin() + static_cast<std::ptrdiff_t>(a) * dim.output,
+                              instance.beta1.begin() + static_cast<std::ptrdiff_t>(a + 1) * dim.output);
+    }
+    std::size_t row = 0;
+    for (const Segment& segment : segments) {
+      linear.resize(static_cast<std::size_t>(segment.count) * d);
+      absolute.resize(segment.count);
+      draw_projected_shocks(instance.environment, dim.output, instance.stream(segment.shock),
+                            {0, segment.count, static_cast<std::uint32_t>(a), 0}, weights, linear.data(),
+                            absolute.data());
+      for (std::uint32_t i = 0; i < segment.count; ++i, ++row) {
+        const std::size_t at = row * A + a;
+        const double scale = tape.contexts.scale[at];
+        double z = 0.0;
+        for (int k = 0; k < d; ++k) {
+          const float phi = fused(static_cast<float>(scale), linear[static_cast<std::size_t>(i) * d + k],
+                                  tape.contexts.reward_context[row * d + k]);
+          tape.phi[at * d + k] = phi;
+          z += instance.theta[k] * static_cast<double>(phi);
+        }
+        tape.mu[at] = logistic(z);
+        const double output_term =
+            instance.contextual() ? logistic(scale * static_cast<double>(absolute[i])) : 0.5;  // G(beta_1' |omega|)
+        tape.cost[at] = tape.contexts.context_cost[at] + instance.c1[a] * output_term;
+      }
+    }
+  }
+
+  std::size_t row = 1;  // no reward is seen at x_0
+  for (std::size_t k = 1; k < std::size(segments); ++k) {
+    const Stream stream = instance.stream(segments[k].reward);
+    for (std::uint32_t period = 0; period < segments[k].count; ++period, ++row)
+      for (int a = 0; a < A; ++a) {
+        std::uint32_t words[4][1];
+        philox<1>(stream, {0}, {period}, {static_cast<std::uint32_t>(a)}, words);
+        tape.reward[row * A + a] = open_uniform(words[0][0]) < tape.mu[row * A + a] ? 1 : 0;
+      }
+  }
+  return tape;
+}
+
+}  // namespace pandora

@@ -1,0 +1,44 @@
+// The oracle of a replication: sample, expected costs, indices of given contexts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/tape.hpp"
+#include "oracle/index_grid.hpp"
+#include "oracle/shock_sample.hpp"
+
+namespace pandora {
+
+struct OracleOptions {
+  int samples = 400000;  ///< M
+  GridShape grid;
+  int bins = 4000;       ///< quantile bins behind the grid; 0 uses the whole sample at every node
+};
+
+/// sigma_a^*(x) (eq:oracle-weitzman-index) for every row and box of `contexts`, rows x A.
+/// Regime A: solved exactly on the whole sample, once per box. Regime B: the three-parameter grid over the
+/// range of these contexts.
+std::vector<double> oracle_indices(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
+                                   const OracleOptions& options);
+
+/// The same indices by direct solves on the compressed sample, without a grid; and the inputs (l, s~, cbar).
+struct IndexInputs {
+  std::vector<double> scale;  ///< rows x A: s~_a(x) = s_a(x) ||D' theta_*||
+  std::vector<double> cost;   ///< rows x A: cbar_a(x)
+};
+IndexInputs index_inputs(const Instance& instance, const ShockSample& sample, const Contexts& contexts);
+
+/// Errors of the grid and of the compression found on `solves` pseudo-randomly chosen (row, box) pairs, against
+/// exact solves on the whole sample.
+struct GridErrors {
+  int solves = 0;
+  double grid_max = 0.0, grid_rms = 0.0;                ///< grid against exact
+  double compression_max = 0.0, compression_rms = 0.0;  ///< direct solve on the bins against exact
+  double mean_standard_error = 0.0;                     ///< Monte Carlo s.e. of sigma
+  double negative_share = 0.0;                          ///< share of negative indices
+};
+GridErrors grid_errors(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
+                       const OracleOptions& options, int solves);
+
+}  // namespace pandora

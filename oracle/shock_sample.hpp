@@ -1,0 +1,35 @@
+// The Monte Carlo sample behind the oracle, M = 400,000 shocks in the paper, as projections only.
+#pragma once
+
+#include <vector>
+
+#include "kernels/instance.hpp"
+
+namespace pandora {
+
+struct ShockSample {
+  double projection_norm = 0.0;                ///< ||D' theta_*||_2
+  std::vector<float> projected;                ///< M values of w = theta_*' D xi / ||D' theta_*||, descending
+  std::vector<std::vector<float>> cost_terms;  ///< per box M values of beta_{1,a}' |xi|; empty in regime A
+};
+
+/// Draws M = `samples` shocks xi ~ P_xi of the instance's environment. Shared by all boxes of a replication.
+ShockSample draw_shock_sample(const Instance& instance, int samples);
+
+/// Mean expected cost cbar_a(x) = c_{0,a} G(beta_{0,a}' x) + c_{1,a} E[G(s beta_{1,a}' |xi|)]: the expectation,
+/// a smooth function of s alone, tabulated per box at equispaced s and interpolated by cubics (error below 1e-7).
+class OutputCostTable {
+ public:
+  /// `least` and `greatest` bound the scales s that will be asked for.
+  OutputCostTable(const ShockSample& sample, int boxes, double least, double greatest);
+
+  /// E[G(s beta_{1,a}' |xi|)] over the sample; 1/2 in regime A.
+  double operator()(int box, double scale) const;
+
+ private:
+  static constexpr int kNodes = 17;
+  double first_ = 0.0, step_ = 1.0;
+  std::vector<double> values_;  ///< boxes x kNodes
+};
+
+}  // namespace pandora

@@ -28,6 +28,9 @@ struct RefitSchedule {
 
   static constexpr int kTrackingExact = 200;
   static constexpr double kTrackingGrowth = 1.1;
+  /// `tracking` rebuilds Hinv and M at an exact solve once n has grown by this factor since they were last rebuilt;
+  /// in between rank-one updates carry them. A rebuild costs n m^2, a solve only a few times n m.
+  static constexpr double kCurvatureGrowth = 1.5;
 };
 
 /// theta_hat is solved exactly when its sample count has grown by this factor, under every schedule.

@@ -38,7 +38,7 @@ Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegmen
   out.boxes = A;
   out.reward_features = d;
   out.index_size = dim.index_size();
-  out.index_stride = (out.index_size + 7) / 8 * 8;
+  out.index_stride = padded_to_vector<float>(out.index_size);
   const std::size_t rows = static_cast<std::size_t>(out.rows);
   out.psi.assign(rows * out.index_stride, 0.0f);
   out.reward_context.assign(rows * d, 0.0f);

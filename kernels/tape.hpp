@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/instance.hpp"
+#include "kernels/simd.hpp"
 
 namespace pandora {
 
@@ -15,9 +16,9 @@ struct Contexts {
   int rows = 0;
   int boxes = 0;
   int index_size = 0;    ///< m
-  int index_stride = 0;  ///< m rounded up to a multiple of 8; the padding is zero
+  int index_stride = 0;  ///< m rounded up to whole vectors of 64 bytes; the padding is zero
   int reward_features = 0;
-  std::vector<float> psi;              ///< rows x index_stride: psi(x)
+  SimdVector<float> psi;               ///< rows x index_stride: psi(x)
   std::vector<float> reward_context;   ///< rows x d: Q x
   std::vector<double> reward_shift;    ///< rows: theta_*' Q x, the l of (eq:sigma)
   std::vector<double> scale;           ///< rows x A: s_a(x) = 0.5 + G(alpha_a' x)

@@ -1,0 +1,57 @@
+# The everyday commands; `make help` lists them. What each build is stands in CMakePresets.json.
+
+# Passed on: to `pandora reproduce` by `make reproduce`, to ctest by `make test` and `make test-slow`.
+ARGS =
+# The scale of `make reproduce`, one to two minutes on two cores. The program refuses an option that is given twice,
+# so this stands back where ARGS names --replications.
+REPRODUCE_ARGS ?= --replications 1
+JOBS ?= $(shell nproc)
+
+reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
+full_run := make reproduce ARGS="--replications 50"
+
+.PHONY: build reproduce test test-slow tests dependencies format clean help
+.NOTPARALLEL:  # prerequisites are steps, in order
+
+build:
+	cmake --preset release
+	cmake --build build --target pandora --parallel $(JOBS)
+
+reproduce: dependencies build
+ifneq ($(reduced),)
+	@echo 'Reduced run ($(reduced)): the paper averages 50 replications of each of its 24 cells. The others are left'
+	@echo 'out here; one alone gives no standard errors. The full run, 50 times as long: $(full_run)'
+endif
+	build/pandora reproduce $(strip $(reduced) $(ARGS))
+ifneq ($(reduced),)
+	@echo 'This was a reduced run ($(reduced)), the paper has 50. The full run: $(full_run)'
+endif
+
+test: dependencies tests
+	ctest --test-dir build-test -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
+
+test-slow: dependencies tests
+	ctest --test-dir build-test -L slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
+
+tests:
+	cmake --preset test
+	cmake --build build-test --parallel $(JOBS)
+
+dependencies:
+	@scripts/install-dependencies.sh
+
+format:
+	git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' | xargs clang-format -i
+
+clean:
+	rm -rf build build-*
+
+help:
+	@echo 'make build      the program, build/pandora'
+	@echo 'make reproduce  Tables 1 to 3 of the paper at a reduced scale, into the next free results/NNN'
+	@echo 'make test       all tests but the slow ones, warnings are errors'
+	@echo 'make test-slow  the slow tests'
+	@echo 'make format     clang-format over the sources'
+	@echo 'make clean      remove the builds; results/ stays'
+	@echo 'ARGS="..." goes to pandora reproduce or ctest; make reproduce and make test first install what is missing.'
+	@echo 'The full run: $(full_run)'

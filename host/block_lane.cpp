@@ -1,0 +1,487 @@
+#include "host/block_lane.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/block_products.hpp"
+#include "kernels/error.hpp"
+#include "kernels/index_loss.hpp"
+
+namespace pandora {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+template <class Real>
+using PaddedMatrix = Eigen::Map<Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, 0,
+                                Eigen::OuterStride<>>;
+
+// out = C^-1 in working precision, exactly symmetric.
+template <class Real>
+void invert(const Eigen::LLT<MatrixXd>& factor, int m, int stride, SimdVector<Real>& out) {
+  const MatrixXd inverse = factor.solve(MatrixXd::Identity(m, m));
+  out.assign(static_cast<std::size_t>(m) * stride, Real(0));
+  for (int i = 0; i < m; ++i)
+    for (int k = 0; k <= i; ++k)
+      out[static_cast<std::size_t>(i) * stride + k] = out[static_cast<std::size_t>(k) * stride + i] =
+          static_cast<Real>(inverse(i, k));
+}
+
+}  // namespace
+
+template <class Real>
+Workspace<Real>::Workspace(int boxes, int m, int stride, int d, int B) {
+  const std::size_t width = static_cast<std::size_t>(padded_to_vector<Real>(B));
+  for (int a = 0; a < boxes; ++a) {
+    design.emplace_back(m, stride, B);
+    curvature.emplace_back(m, stride, B);
+  }
+  prediction.resize(static_cast<std::size_t>(boxes) * width);
+  coupling.resize(static_cast<std::size_t>(boxes) * static_cast<std::size_t>(d) * width);
+}
+
+template <class Real>
+BlockLane<Real>::BlockLane(const Replication& replication, WorkingContexts<Real> contexts, const LaneSpec& spec,
+                           const EstimationOptions& options, EngineCounters& counters, const LaneReplay* replay)
+    : replication_(replication),
+      tape_(replication.tape),
+      contexts_(contexts),
+      spec_(spec),
+      options_(options),
+      counters_(counters),
+      replay_(replay),
+      A_(tape_.boxes()),
+      d_(tape_.contexts.reward_features),
+      keeps_design_(spec.width_bonus() > 0.0 || spec.learns_payoff()),
+      tracks_(spec.learns_index() && spec.online() && options.refit.kind == RefitSchedule::Kind::tracking),
+      tracks_theta_(tracks_ && spec.learns_reward()),
+      boxes_(static_cast<std::size_t>(A_)),
+      reward_memory_(static_cast<std::size_t>(RewardState::size(d_))),
+      reward_(RewardState::over(reward_memory_.data(), d_)),
+      reward_samples_(d_, spec.learns_reward() ? spec.T0 + (spec.online() ? tape_.online_rows : 0) + 1 : 1) {
+  for (Box& box : boxes_) {
+    box.rho.assign(static_cast<std::size_t>(contexts.stride), Real(0));
+    box.theta_moved.assign(static_cast<std::size_t>(d_), 0.0);
+    if (tracks_theta_) box.theta_response.assign(static_cast<std::size_t>(d_) * contexts.stride, Real(0));
+  }
+  reward_.reset(options.ridge_reward);
+}
+
+template <class Real>
+void BlockLane<Real>::calibrate() {
+  if (spec_.learning == Learning::none) return;
+  if (spec_.T0 == 0 && !spec_.learns_payoff())
+    for (int a = 0; a < A_; ++a) add_index_sample(a, 0);
+  for (int k = 0; k < spec_.T0; ++k) {
+    const int row = tape_.calibration_row(k), a = k % A_;
+    if (spec_.learns_payoff()) {
+      boxes_[a].rows.push_back(row);
+      payoff_.push_back(tape_.reward[tape_.at(row, a)] - tape_.cost[tape_.at(row, a)]);
+      continue;
+    }
+    add_index_sample(a, row);
+    if (spec_.learns_reward()) add_reward_sample(a, row);
+  }
+  if (spec_.learns_reward() && reward_samples_.n > 0) solve_reward();
+  for (int a = 0; a < A_; ++a) {
+    if (keeps_design_) rebuild_design(a);
+    if (spec_.learns_index()) solve_box(a, nullptr);
+  }
+}
+
+template <class Real>
+void BlockLane<Real>::advance(const Block<Real>& block, Workspace<Real>& work) {
+  for (int a = 0; a < A_ && spec_.learning != Learning::none; ++a) start_box(block, work, a);
+  walk(block, work);
+  if (!spec_.online()) return;
+  for (int a = 0; a < A_; ++a) {
+    if (tracks_) {
+      flush(work, a);
+      work.curvature[a].apply(boxes_[a].curvature_inverse.data());
+    }
+    if (!keeps_design_) continue;
+    if (spec_.learns_payoff()) flush(work, a);
+    work.design[a].apply(boxes_[a].design_inverse.data());
+  }
+}
+
+template <class Real>
+void BlockLane<Real>::start_box(const Block<Real>& block, Workspace<Real>& work, int a) {
+  Box& box = boxes_[a];
+  project_block(block.transposed.data(), contexts_.m, block.width, box.rho.data(),
+                work.prediction.data() + static_cast<std::size_t>(a) * block.width);
+  if (keeps_design_ && (spec_.online() || spec_.width_bonus() > 0.0)) {
+    GramBlock<Real>& design = work.design[a];
+    design.form(box.design_inverse.data(), block.psi.data(), block.transposed.data(), block.B);
+    const double ridge = spec_.learns_payoff() ? 1.0 : options_.ridge_index;
+    if (!design.sound(block.squared_norm.data(), static_cast<Real>(1.001 / ridge))) {
+      ++counters_.refactorisations;
+      rebuild_design(a);
+      design.form(box.design_inverse.data(), block.psi.data(), block.transposed.data(), block.B);
+    }
+  }
+  if (tracks_) start_curvature(block, work, a);
+}
+
+template <class Real>
+void BlockLane<Real>::start_curvature(const Block<Real>& block, Workspace<Real>& work, int a) {
+  Box& box = boxes_[a];
+  GramBlock<Real>& curvature = work.curvature[a];
+  curvature.form(box.curvature_inverse.data(), block.psi.data(), block.transposed.data(), block.B);
+  if (!curvature.sound(block.squared_norm.data(), static_cast<Real>(1.001 / options_.ridge_index))) {
+    ++counters_.refactorisations;
+    rebuild_curvature(a);
+    curvature.form(box.curvature_inverse.data(), block.psi.data(), block.transposed.data(), block.B);
+  }
+  box.pending.clear();
+  std::fill(box.theta_moved.begin(), box.theta_moved.end(), 0.0);
+  for (int i = 0; i < d_ && tracks_theta_; ++i)
+    project_block(block.transposed.data(), contexts_.m, block.width,
+                  box.theta_response.data() + static_cast<std::size_t>(i) * contexts_.stride,
+                  work.coupling.data() + (static_cast<std::size_t>(a) * d_ + i) * block.width);
+}
+
+template <class Real>
+void BlockLane<Real>::walk(const Block<Real>& block, Workspace<Real>& work) {
+  double score[kMaxBoxes] = {}, width[kMaxBoxes] = {};
+  int permutation[kMaxBoxes];
+  const Stream random_order = replication_.instance.stream(Purpose::random_order);
+  for (int j = 0; j < block.B; ++j) {
+    const int period = block.first_period + j, row = tape_.online_row(period);
+    for (int a = 0; a < A_; ++a) {
+      if (spec_.score == Score::oracle_index) score[a] = replication_.sigma[tape_.at(row, a)];
+      if (!spec_.learns_index() && !spec_.learns_payoff()) continue;
+      Real z = work.prediction[static_cast<std::size_t>(a) * block.width + j];
+      if (spec_.width_bonus() > 0.0) {
+        const Real w = std::sqrt(std::max(work.design[a].quadratic(j), Real(0)));
+        width[a] = static_cast<double>(w);
+        z += static_cast<Real>(spec_.width_bonus()) * w;
+      }
+      score[a] = static_cast<double>(spec_.learns_payoff() ? z : index_link(z));
+    }
+    if (spec_.order == Order::random)
+      random_permutation(random_order, static_cast<std::uint32_t>(period), A_, permutation);
+    const bool follows = replay_ != nullptr && replay_->decisions != nullptr;
+    const PeriodOutcome outcome =
+        follows ? (*replay_->decisions)[static_cast<std::size_t>(period)]
+                : walk_period(spec_, A_, score, permutation, [&](int a) {
+                    return spec_.learns_reward() ? reward_.estimate(tape_.phi_of(row, a), spec_.c_theta)
+                                                 : tape_.mu[tape_.at(row, a)];
+                  });
+    const std::size_t at = tape_.at(row, 0);
+    tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
+    if (replay_ != nullptr && replay_->observer) replay_->observer({period, score, width, &outcome});
+    if (spec_.online()) learn(block, work, j, outcome);
+  }
+}
+
+template <class Real>
+void BlockLane<Real>::learn(const Block<Real>& block, Workspace<Real>& work, int j, const PeriodOutcome& outcome) {
+  if (spec_.learns_payoff()) {
+    learn_payoff(block, work, j, outcome.deployed);
+    return;
+  }
+  const int period = block.first_period + j, row = tape_.online_row(period);
+  bool due[kMaxBoxes] = {};
+  for (int k = 0; k < outcome.queried; ++k) {
+    const int a = outcome.order[k];
+    add_index_sample(a, row);
+    due[a] = options_.refit.due(static_cast<int>(boxes_[a].rows.size()), boxes_[a].solved_at);
+    if (keeps_design_) work.design[a].update(j, Real(1));
+    if (tracks_) track_sample(block, work, j, a, due[a]);
+  }
+  if (spec_.learns_reward()) {
+    std::vector<double> move(reward_.theta, reward_.theta + d_);
+    add_reward_sample(outcome.deployed, row);
+    if (reward_samples_.n >= kRewardRefitGrowth * reward_solved_at_ - 1e-9) solve_reward();
+    for (int i = 0; i < d_; ++i) move[i] = reward_.theta[i] - move[i];
+    if (tracks_) track_theta(block, work, move);
+  }
+  const bool all = options_.refit.due_in_period(period + 1);
+  for (int a = 0; a < A_; ++a) {
+    Box& box = boxes_[a];
+    const bool changed = static_cast<int>(box.rows.size()) > box.solved_at || spec_.learns_reward();
+    if (!(all ? changed : due[a])) continue;
+    // The solve takes effect in the next period: what is left of the block is predicted anew.
+    const int curvature_before = box.curvature_at;
+    if (tracks_) flush(work, a);
+    solve_box(a, &work);
+    project_block(block.transposed.data(), contexts_.m, block.width, box.rho.data(),
+                  work.prediction.data() + static_cast<std::size_t>(a) * block.width);
+    if (box.curvature_at != curvature_before) start_curvature(block, work, a);
+  }
+}
+
+template <class Real>
+void BlockLane<Real>::learn_payoff(const Block<Real>& block, Workspace<Real>& work, int j, int a) {
+  Box& box = boxes_[a];
+  const int row = tape_.online_row(block.first_period + j);
+  Real* const p = work.prediction.data() + static_cast<std::size_t>(a) * block.width;
+  const double y = tape_.reward[tape_.at(row, a)] - tape_.cost[tape_.at(row, a)];
+  const double error = static_cast<double>(p[j]) - y;
+  const Real step = static_cast<Real>(error / static_cast<double>(work.design[a].update(j, Real(1))));
+  const Real* gram_row = work.design[a].row();
+  for (int i = j + 1; i < block.B; ++i) p[i] -= gram_row[i] * step;
+  box.rows.push_back(row);
+  box.pending.push_back({static_cast<double>(step), {}, {}});
+}
+
+// The Newton step of a new sample, and its part in Hinv and Q; gradient, weight and coupling at the values before it.
+template <class Real>
+void BlockLane<Real>::track_sample(const Block<Real>& block, Workspace<Real>& work, int j, int a, bool exact_follows) {
+  Box& box = boxes_[a];
+  GramBlock<Real>& curvature = work.curvature[a];
+  Real* const p = work.prediction.data() + static_cast<std::size_t>(a) * block.width;
+  const IndexMoment<Real> value = index_moment(p[j], box.cost.back(), box.mu.back());
+  const Real s = curvature.update(j, value.curvature);
+  const Real* gram_row = curvature.row();
+  PendingStep step{0.0, {}, {}};
+  if (!exact_follows) {
+    const Real scale = value.moment / s;
+    step.scale = static_cast<double>(scale);
+    for (int i = j + 1; i < block.B; ++i) p[i] -= gram_row[i] * scale;
+  }
+  if (tracks_theta_) {
+    step.moved = box.theta_moved;
+    step.rank.assign(static_cast<std::size_t>(d_), 0.0);
+    if (value.curvature > Real(0)) {
+      const Real slope = box.mu.back() * (Real(1) - box.mu.back());  // G'
+      const float* phi = tape_.phi_of(tape_.online_row(block.first_period + j), a);
+      for (int k = 0; k < d_; ++k) {
+        Real* const N = work.coupling.data() + (static_cast<std::size_t>(a) * d_ + k) * block.width;
+        const Real rank = (slope * static_cast<Real>(phi[k]) - value.curvature * N[j]) / s;
+        step.rank[k] = static_cast<double>(rank);
+        for (int i = j + 1; i < block.B; ++i) N[i] += gram_row[i] * rank;
+      }
+    }
+  }
+  box.pending.push_back(std::move(step));
+}
+
+template <class Real>
+void BlockLane<Real>::track_theta(const Block<Real>& block, Workspace<Real>& work, const std::vector<double>& move) {
+  for (int a = 0; a < A_; ++a) {
+    Real* const p = work.prediction.data() + static_cast<std::size_t>(a) * block.width;
+    for (int k = 0; k < d_; ++k) {
+      const Real* N = work.coupling.data() + (static_cast<std::size_t>(a) * d_ + k) * block.width;
+      const Real step = static_cast<Real>(move[k]);
+      PANDORA_SIMD
+      for (int i = 0; i < block.width; ++i) p[i] += N[i] * step;
+      boxes_[a].theta_moved[k] += move[k];
+    }
+  }
+}
+
+// Brings rho (and Q) up to date with the steps taken since the block's start or the last flush.
+template <class Real>
+void BlockLane<Real>::flush(Workspace<Real>& work, int a) {
+  Box& box = boxes_[a];
+  const int stride = contexts_.stride;
+  const auto add = [stride](Real* out, const Real* v, double weight) {
+    const Real w = static_cast<Real>(weight);
+    PANDORA_SIMD
+    for (int i = 0; i < stride; ++i) out[i] += v[i] * w;
+  };
+  if (tracks_theta_)
+    for (int k = 0; k < d_; ++k)
+      add(box.rho.data(), box.theta_response.data() + static_cast<std::size_t>(k) * stride, box.theta_moved[k]);
+  std::size_t next = 0;
+  GramBlock<Real>& gram = tracks_ ? work.curvature[a] : work.design[a];
+  gram.materialise([&](int, const Real* v) {
+    const PendingStep& step = box.pending[next++];
+    double weight = -step.scale;
+    if (tracks_theta_)
+      for (int k = 0; k < d_; ++k) {
+        weight += step.rank[k] * (box.theta_moved[k] - step.moved[k]);
+        add(box.theta_response.data() + static_cast<std::size_t>(k) * stride, v, step.rank[k]);
+      }
+    add(box.rho.data(), v, weight);
+  });
+  box.pending.clear();
+  std::fill(box.theta_moved.begin(), box.theta_moved.end(), 0.0);
+}
+
+template <class Real>
+void BlockLane<Real>::add_index_sample(int a, int row) {
+  Box& box = boxes_[a];
+  const std::size_t at = tape_.at(row, a);
+  box.rows.push_back(row);
+  box.cost.push_back(static_cast<Real>(tape_.cost[at]));
+  box.mu.push_back(static_cast<Real>(spec_.learns_reward() ? logistic(reward_.linear(tape_.phi_of(row, a)))
+                                                           : tape_.mu[at]));
+}
+
+template <class Real>
+void BlockLane<Real>::add_reward_sample(int a, int row) {
+  const float reward = tape_.reward[tape_.at(row, a)];
+  reward_.observe(tape_.phi_of(row, a), reward);
+  reward_samples_.add(tape_.phi_of(row, a), reward);
+}
+
+// Newton's method on the penalised likelihood. A step is shortened while the derivative along it has grown well past
+// zero (the objective is convex); near the solution the last full step needs no check of its own.
+template <class Real>
+void BlockLane<Real>::solve_reward() {
+  constexpr double kQuadratic = 1e-5;  // squared decrement from which one full step lands within 1e-9
+  constexpr int kMostSteps = 100;
+  ++counters_.reward_solves;
+  Eigen::Map<VectorXd> theta(reward_.theta, d_);
+  VectorXd gradient(d_);
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> hessian(d_, d_);
+  const auto evaluate = [&] {
+    reward_derivatives(reward_samples_, reward_.theta, gradient.data(), hessian.data());
+    gradient += options_.ridge_reward * theta;
+    hessian.diagonal().array() += options_.ridge_reward;
+  };
+  evaluate();
+  for (int step = 0; step < kMostSteps; ++step) {
+    const Eigen::LLT<MatrixXd, Eigen::Lower> factor(MatrixXd(hessian.template triangularView<Eigen::Lower>()));
+    VectorXd direction = factor.solve(-gradient);
+    const double slope = gradient.dot(direction);
+    theta += direction;
+    if (-slope <= kQuadratic) {
+      Eigen::Map<MatrixXd>(reward_.curvature_inverse, d_, d_) = factor.solve(MatrixXd::Identity(d_, d_));
+      reward_solved_at_ = reward_samples_.n;
+      return;
+    }
+    evaluate();
+    for (double length = 1.0; gradient.dot(direction) > -0.5 * slope && length > 1e-6; length *= 0.5) {
+      theta -= 0.5 * length * direction;
+      evaluate();
+    }
+  }
+  throw Error(ExitCode::internal, "the reward fit did not converge in 100 Newton steps");
+}
+
+template <class Real>
+SampleView<Real> BlockLane<Real>::samples(const Box& box) const {
+  return {contexts_.psi, contexts_.m, contexts_.stride, box.rows.data(), box.cost.data(), box.mu.data(),
+          static_cast<int>(box.rows.size())};
+}
+
+// With the reward unknown, mu of every past sample under the current theta_hat (eq:plugin:loss).
+template <class Real>
+void BlockLane<Real>::refresh_rewards(int a) {
+  if (!spec_.learns_reward()) return;
+  Box& box = boxes_[a];
+  const std::size_t n = box.rows.size();
+  Real theta[kMaxRewardFeatures];
+  for (int i = 0; i < d_; ++i) theta[i] = static_cast<Real>(reward_.theta[i]);
+  for (std::size_t s = 0; s < n; ++s) {
+    const float* phi = tape_.phi_of(box.rows[s], a);
+    Real z = 0;
+    for (int i = 0; i < d_; ++i) z += theta[i] * static_cast<Real>(phi[i]);
+    box.mu[s] = z;
+  }
+  PANDORA_SIMD
+  for (std::size_t s = 0; s < n; ++s) box.mu[s] = logistic(box.mu[s]);
+}
+
+// The schedules without Hinv: few samples get the Hessian at the starting point; later a running sum of
+// curvature-weighted outer products, in which a sample keeps the weight that it has when it is first solved for.
+template <class Real>
+Preconditioner BlockLane<Real>::own_preconditioner(Box& box) {
+  constexpr int kFreshHessian = 1000;
+  const int m = contexts_.m, n = static_cast<int>(box.rows.size());
+  if (n <= kFreshHessian || box.curvature.empty()) {
+    box.curvature.assign(static_cast<std::size_t>(m) * contexts_.stride, Real(0));
+    box.curvature_upto = 0;
+  }
+  SampleView<Real> fresh = samples(box);
+  fresh.rows += box.curvature_upto;
+  fresh.cost += box.curvature_upto;
+  fresh.mu += box.curvature_upto;
+  fresh.n -= box.curvature_upto;
+  add_curvature(fresh, box.rho.data(), box.curvature.data());
+  box.curvature_upto = n;
+  return factorised(box.curvature.data(), m, contexts_.stride, options_.ridge_index);
+}
+
+template <class Real>
+void BlockLane<Real>::solve_box(int a, Workspace<Real>* work) {
+  Box& box = boxes_[a];
+  const int n = static_cast<int>(box.rows.size()), m = contexts_.m;
+  if (n == 0) return;
+  refresh_rewards(a);
+  VectorXd rho = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>(box.rho.data(), m).template cast<double>();
+  Preconditioner precondition;
+  if (tracks_ && work != nullptr) {
+    precondition = [&, x = SimdVector<Real>(static_cast<std::size_t>(m)), y = SimdVector<Real>(static_cast<std::size_t>(m))](
+                       const VectorXd& gradient, VectorXd& direction) mutable {
+      for (int i = 0; i < m; ++i) x[i] = static_cast<Real>(gradient[i]);
+      work->curvature[a].multiply(box.curvature_inverse.data(), x.data(), y.data());
+      for (int i = 0; i < m; ++i) direction[i] = static_cast<double>(y[i]);
+    };
+  } else {
+    precondition = own_preconditioner(box);
+  }
+  ++counters_.index_solves;
+  counters_.index_gradients +=
+      static_cast<std::uint64_t>(solve_index(samples(box), options_.ridge_index, precondition, rho));
+  for (int i = 0; i < m; ++i) box.rho[i] = static_cast<Real>(rho[i]);
+  box.solved_at = n;
+  if (tracks_ && n >= RefitSchedule::kCurvatureGrowth * box.curvature_at - 1e-9) rebuild_curvature(a);
+}
+
+// Hinv and Q = Hinv M afresh from all samples at the current rho and theta_hat.
+template <class Real>
+void BlockLane<Real>::rebuild_curvature(int a) {
+  Box& box = boxes_[a];
+  const int m = contexts_.m, stride = contexts_.stride;
+  SimdVector<Real> C(static_cast<std::size_t>(m) * stride, Real(0));
+  add_curvature(samples(box), box.rho.data(), C.data());
+  MatrixXd hessian = PaddedMatrix<Real>(C.data(), m, m, Eigen::OuterStride<>(stride)).template cast<double>();
+  hessian.diagonal().array() += options_.ridge_index;
+  const Eigen::LLT<MatrixXd> factor(hessian);
+  invert(factor, m, stride, box.curvature_inverse);
+  box.curvature_at = static_cast<int>(box.rows.size());
+  if (!tracks_theta_) return;
+  MatrixXd M = MatrixXd::Zero(m, d_);  // sum psi 1{active} G' phi'
+  const Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>> rho(box.rho.data(), m);
+  for (std::size_t s = 0; s < box.rows.size(); ++s) {
+    const Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>> psi(
+        contexts_.psi + static_cast<std::size_t>(box.rows[s]) * stride, m);
+    if (!(box.mu[s] > index_link(psi.dot(rho)))) continue;
+    const double slope = static_cast<double>(box.mu[s] * (Real(1) - box.mu[s]));
+    const Eigen::Map<const Eigen::VectorXf> phi(tape_.phi_of(box.rows[s], a), d_);
+    M.noalias() += psi.template cast<double>() * (slope * phi.cast<double>()).transpose();
+  }
+  const MatrixXd Q = factor.solve(M);
+  for (int k = 0; k < d_; ++k)
+    for (int i = 0; i < m; ++i)
+      box.theta_response[static_cast<std::size_t>(k) * stride + i] = static_cast<Real>(Q(i, k));
+}
+
+// V^-1 afresh from all samples; at calibration also LinUCB's ridge regression.
+template <class Real>
+void BlockLane<Real>::rebuild_design(int a) {
+  Box& box = boxes_[a];
+  const int m = contexts_.m, stride = contexts_.stride;
+  MatrixXd V = (spec_.learns_payoff() ? 1.0 : options_.ridge_index) * MatrixXd::Identity(m, m);
+  VectorXd target = VectorXd::Zero(m);
+  std::size_t sample = 0;
+  for (int row : box.rows) {
+    const VectorXd psi = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>(
+                             contexts_.psi + static_cast<std::size_t>(row) * stride, m)
+                             .template cast<double>();
+    V.template selfadjointView<Eigen::Lower>().rankUpdate(psi);
+    // calibration samples come round-robin, so sample k of box a is period a + k A
+    if (const std::size_t period = static_cast<std::size_t>(a) + sample++ * static_cast<std::size_t>(A_);
+        spec_.learns_payoff() && tally_.periods == 0)
+      target += payoff_[period] * psi;
+  }
+  const Eigen::LLT<MatrixXd> factor(MatrixXd(V.template selfadjointView<Eigen::Lower>()));
+  invert(factor, m, stride, box.design_inverse);
+  if (!spec_.learns_payoff() || tally_.periods > 0) return;
+  const VectorXd eta = factor.solve(target);
+  for (int i = 0; i < m; ++i) box.rho[i] = static_cast<Real>(eta[i]);
+}
+
+template struct Workspace<float>;
+template struct Workspace<double>;
+template class BlockLane<float>;
+template class BlockLane<double>;
+
+}  // namespace pandora

@@ -1,0 +1,33 @@
+// rho_hat by preconditioned L-BFGS: the fast engine's solver. A Newton step would cost n m^2 for its Hessian; here an
+// iteration costs one gradient, n m, and a good preconditioner makes do with three to six of them.
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+
+#include "kernels/index_gradient.hpp"
+
+namespace pandora {
+
+/// direction = approximate inverse Hessian times gradient.
+using Preconditioner = std::function<void(const Eigen::VectorXd& gradient, Eigen::VectorXd& direction)>;
+
+/// Solved when the squared Newton decrement, as the quasi-Newton metric sees it, is below this: an error in the
+/// linear index of 1e-4 times the width ||psi||_{H^-1}, a ten-thousandth of its statistical error.
+inline constexpr double kIndexTolerance = 1e-8;
+
+/// The inverse of ridge I + curvature, an m x m matrix with rows of `stride`.
+template <class Real>
+Preconditioner factorised(const Real* curvature, int m, int stride, double ridge);
+
+/// The inverse of ridge I + sum h_s psi_s psi_s' at rho.
+template <class Real>
+Preconditioner hessian_at(const SampleView<Real>& samples, double ridge, const Eigen::VectorXd& rho);
+
+/// Moves rho (m) to the minimiser of sum l_s + ridge/2 ||rho||^2 from its value. Where `precondition` does not lead
+/// there in a few iterations (few samples: many of them cross Lambda(z) = mu on the way), fresh Hessians replace it.
+/// Returns the number of gradients; throws Error (internal) after 500.
+template <class Real>
+int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner precondition, Eigen::VectorXd& rho);
+
+}  // namespace pandora

@@ -1,0 +1,106 @@
+#include "kernels/index_gradient.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/block_products.hpp"
+#include "kernels/index_loss.hpp"
+#include "kernels/simd.hpp"
+
+namespace pandora {
+namespace {
+
+constexpr int kStrip = 16;      // samples whose z are formed before their moments
+constexpr int kFlush = 512;     // samples summed in Real before they join the double sum
+constexpr int kPrefetch = 8;    // samples ahead; the rows of a box are scattered over the tape
+
+template <class Real>
+void form_z(const SampleView<Real>& s, const Real* rho, int first, int count, Real* z) {
+  using S = Simd<Real>;
+  for (int k = 0; k < count; ++k) {
+    if (const int ahead = first + k + kPrefetch; ahead < s.n) {
+      const Real* next = s.psi + static_cast<std::size_t>(s.rows[ahead]) * s.stride;
+      for (int i = 0; i < s.stride; i += S::width) __builtin_prefetch(next + i);
+    }
+    const Real* psi = s.psi + static_cast<std::size_t>(s.rows[first + k]) * s.stride;
+    typename S::Vector even{}, odd{};
+    int i = 0;
+    for (; i + 2 * S::width <= s.stride; i += 2 * S::width) {
+      even = S::fused(S::load(psi + i), S::load(rho + i), even);
+      odd = S::fused(S::load(psi + i + S::width), S::load(rho + i + S::width), odd);
+    }
+    if (i < s.stride) even = S::fused(S::load(psi + i), S::load(rho + i), even);
+    z[k] = S::sum(even + odd);
+  }
+}
+
+// gradient += sum over the strip; NV vectors of the features from `column` on stay in registers.
+template <class Real, int NV>
+void accumulate(const SampleView<Real>& s, int first, int count, const Real* moment, int column, Real* sum) {
+  using S = Simd<Real>;
+  typename S::Vector g[NV];
+  for (int v = 0; v < NV; ++v) g[v] = S::load(sum + column + v * S::width);
+  for (int k = 0; k < count; ++k) {
+    const Real* psi = s.psi + static_cast<std::size_t>(s.rows[first + k]) * s.stride + column;
+    const auto weight = S::broadcast(moment[k]);
+    for (int v = 0; v < NV; ++v) g[v] = S::fused(weight, S::load(psi + v * S::width), g[v]);
+  }
+  for (int v = 0; v < NV; ++v) S::store(sum + column + v * S::width, g[v]);
+}
+
+}  // namespace
+
+template <class Real>
+void index_gradient(const SampleView<Real>& s, const Real* rho, double* gradient) {
+  using S = Simd<Real>;
+  SimdVector<Real> sum(static_cast<std::size_t>(s.stride), Real(0));
+  for (int k = 0; k < s.m; ++k) gradient[k] = 0.0;
+  for (int first = 0; first < s.n; first += kStrip) {
+    const int count = s.n - first < kStrip ? s.n - first : kStrip;
+    Real z[kStrip] = {}, moment[kStrip], cost[kStrip] = {}, mu[kStrip] = {};
+    form_z(s, rho, first, count, z);
+    for (int k = 0; k < count; ++k) {
+      cost[k] = s.cost[first + k];
+      mu[k] = s.mu[first + k];
+    }
+    PANDORA_SIMD
+    for (int k = 0; k < kStrip; ++k) moment[k] = index_moment(z[k], cost[k], mu[k]).moment;
+    int column = 0;
+    for (; column + 7 * S::width <= s.stride; column += 7 * S::width)
+      accumulate<Real, 7>(s, first, count, moment, column, sum.data());
+    for (; column < s.stride; column += S::width) accumulate<Real, 1>(s, first, count, moment, column, sum.data());
+    if ((first + kStrip) % kFlush == 0 || first + kStrip >= s.n) {
+      for (int k = 0; k < s.m; ++k) gradient[k] += static_cast<double>(sum[k]);
+      std::fill(sum.begin(), sum.end(), Real(0));
+    }
+  }
+}
+
+template <class Real>
+void add_curvature(const SampleView<Real>& s, const Real* rho, Real* C) {
+  SimdVector<Real> active(static_cast<std::size_t>(kStrip) * s.stride);
+  Real z[kStrip];
+  for (int first = 0; first < s.n; first += kStrip) {
+    const int count = s.n - first < kStrip ? s.n - first : kStrip;
+    form_z(s, rho, first, count, z);
+    int used = 0;
+    for (int k = 0; k < count; ++k) {
+      const Real h = index_moment(z[k], s.cost[first + k], s.mu[first + k]).curvature;
+      if (!(h > Real(0))) continue;
+      const Real root = std::sqrt(h);
+      const Real* psi = s.psi + static_cast<std::size_t>(s.rows[first + k]) * s.stride;
+      Real* out = active.data() + static_cast<std::size_t>(used++) * s.stride;
+      for (int i = 0; i < s.stride; ++i) out[i] = root * psi[i];
+    }
+    rank_update(C, s.m, s.stride, active.data(), used, UpdateSign::add);
+  }
+}
+
+#define PANDORA_INSTANTIATE(Real)                                                         \
+  template void index_gradient<Real>(const SampleView<Real>&, const Real*, double*);      \
+  template void add_curvature<Real>(const SampleView<Real>&, const Real*, Real*);
+PANDORA_INSTANTIATE(float)
+PANDORA_INSTANTIATE(double)
+#undef PANDORA_INSTANTIATE
+
+}  // namespace pandora

@@ -1,0 +1,68 @@
+#include "tests/reference/naive_draws.hpp"
+
+#include <cmath>
+
+namespace pandora::naive {
+
+Words block(const Stream& stream, std::uint32_t coordinate_block, std::uint32_t period, std::uint32_t box,
+            std::uint32_t attempt) {
+  const std::uint32_t purpose = static_cast<std::uint32_t>(stream.purpose);
+  return philox({coordinate_block + attempt * 65536u, period,
+                 box + 256u * purpose + 65536u * stream.environment + 16777216u * stream.regime, stream.replication},
+                {static_cast<std::uint32_t>(stream.seed % 4294967296ull),
+                 static_cast<std::uint32_t>(stream.seed / 4294967296ull)});
+}
+
+std::vector<double> uniforms(const Stream& stream, std::uint32_t period, int n) {
+  std::vector<double> out;
+  for (int j = 0; j < n; ++j)
+    out.push_back((block(stream, static_cast<std::uint32_t>(j / 4), period, 0)[j % 4] + 0.5) / 4294967296.0);
+  return out;
+}
+
+std::vector<float> context(const Stream& stream, std::uint32_t period, int n) {
+  std::vector<float> x;
+  for (int j = 0; j < n; ++j) {
+    const std::uint32_t word = block(stream, static_cast<std::uint32_t>(j / 4), period, 0)[j % 4];
+    // two's complement fraction, rounded once to float
+    const double value = word < 2147483648u ? word : static_cast<double>(word) - 4294967296.0;
+    x.push_back(static_cast<float>(value / 2147483648.0));
+  }
+  return x;
+}
+
+std::vector<float> untruncated_shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period,
+                                     std::uint32_t box, std::uint32_t attempt) {
+  std::vector<float> xi;
+  for (int j = 0; j < n; ++j) {
+    const std::uint32_t coordinate = static_cast<std::uint32_t>(j);
+    float value = 0.0f;
+    if (environment.law == Law::uniform) {
+      value = signed_uniform(block(stream, coordinate / 4, period, box, attempt)[coordinate % 4]);
+    } else if (environment.law == Law::gaussian) {  // a pair of words makes a pair of coordinates
+      const Words words = block(stream, coordinate / 4, period, box, attempt);
+      const std::uint32_t pair = coordinate % 4 / 2;
+      float first, second;
+      two_normals(words[2 * pair], words[2 * pair + 1], first, second);
+      value = coordinate % 2 == 0 ? first : second;
+    } else {  // a pair of words makes one coordinate
+      const Words words = block(stream, coordinate / 2, period, box, attempt);
+      value = student_t5(words[coordinate % 2 * 2], words[coordinate % 2 * 2 + 1]);
+    }
+    xi.push_back(environment.shock_scale * value);
+  }
+  return xi;
+}
+
+Shock shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period, std::uint32_t box) {
+  Shock out;
+  while (true) {
+    out.xi = untruncated_shock(environment, n, stream, period, box, out.rejected);
+    float square = 0.0f;  // summed in order with fma: the decision at the sphere is part of the definition
+    for (float value : out.xi) square = std::fma(value, value, square);
+    if (square <= environment.truncation_radius * environment.truncation_radius) return out;
+    ++out.rejected;
+  }
+}
+
+}  // namespace pandora::naive

@@ -1,0 +1,331 @@
+#include "naive_lane.hpp"
+
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+namespace pandora::naive {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+VectorXd features(const float* values, int n) {
+  VectorXd out(n);
+  for (int i = 0; i < n; ++i) out[i] = values[i];
+  return out;
+}
+
+bool is_active(double mu, double z) { return mu > index_link(z); }
+
+double moment(double cost, double mu, double z) { return cost - std::max(mu - index_link(z), 0.0); }
+
+// The root of a strongly monotone field. A Newton step is kept only where it shrinks the field; else a few steps of
+// length 1/L, which always do. The result is certified by the norm of the field, not by how it was found.
+VectorXd root(const std::function<VectorXd(const VectorXd&)>& field,
+              const std::function<MatrixXd(const VectorXd&)>& jacobian, double lipschitz, int size) {
+  VectorXd at = VectorXd::Zero(size), value = field(at);
+  for (int step = 0; step < 100000; ++step) {
+    if (value.norm() < 1e-11) return at;
+    const VectorXd newton = at - jacobian(at).inverse() * value;
+    const VectorXd there = field(newton);
+    if (there.norm() < 0.9 * value.norm()) {
+      at = newton;
+      value = there;
+      continue;
+    }
+    for (int k = 0; k < 20; ++k) at -= field(at) / lipschitz;
+    value = field(at);
+    if (value.norm() < 1e-10 && step > 1000) return at;  // as far as rounding allows
+  }
+  throw std::logic_error("the naive solver found no root");
+}
+
+MatrixXd index_jacobian(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
+                        const VectorXd& rho) {
+  MatrixXd sum = ridge * MatrixXd::Identity(rho.size(), rho.size());
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    const double z = samples[s].psi.dot(rho), link = index_link(z);
+    if (is_active(mu[s], z)) sum += (1.0 - link * link) * samples[s].psi * samples[s].psi.transpose();
+  }
+  return sum;
+}
+
+MatrixXd reward_jacobian(const std::vector<RewardSample>& samples, double ridge, const VectorXd& theta) {
+  MatrixXd sum = ridge * MatrixXd::Identity(theta.size(), theta.size());
+  for (const RewardSample& sample : samples) {
+    const double g = reward_link(sample.phi.dot(theta));
+    sum += g * (1.0 - g) * sample.phi * sample.phi.transpose();
+  }
+  return sum;
+}
+
+double norm_in_inverse(const VectorXd& vector, const MatrixXd& matrix) {
+  return std::sqrt(vector.dot(matrix.inverse() * vector));
+}
+
+struct Box {
+  std::vector<IndexSample> samples;
+  std::vector<double> payoffs;  // LinUCB: r - c of each sample
+  VectorXd rho;
+  int n_last = 0;               // samples at the last exact solve
+  MatrixXd H, M;                // `tracking`
+  int n_rebuilt = 0;            // samples when H and M were last summed afresh
+};
+
+class Lane {
+ public:
+  Lane(const Replication& replication, const LaneSpec& spec, const EstimationOptions& options)
+      : replication_(replication),
+        tape_(replication.tape),
+        spec_(spec),
+        options_(options),
+        A_(tape_.contexts.boxes),
+        m_(tape_.contexts.index_size),
+        d_(tape_.contexts.reward_features),
+        boxes_(static_cast<std::size_t>(A_)) {
+    theta_star_ = Eigen::Map<const VectorXd>(replication.instance.theta.data(), d_);
+    theta_ = VectorXd::Zero(d_);
+    curvature_ = options.ridge_reward * MatrixXd::Identity(d_, d_);
+    for (Box& box : boxes_) {
+      box.rho = VectorXd::Zero(m_);
+      box.H = options.ridge_index * MatrixXd::Identity(m_, m_);
+      box.M = MatrixXd::Zero(m_, d_);
+    }
+  }
+
+  Result run() {
+    if (spec_.learning != Learning::none) calibrate();
+    Result result;
+    for (int t = 0; t < tape_.online_rows; ++t) {
+      const int row = 1 + tape_.calibration_rows + t;
+      const Period period = decide(t, row);
+      double spent = 0.0;
+      for (int a : period.queried) spent += tape_.cost[tape_.at(row, a)];
+      result.utility += true_mu(row, period.deployed) - spent;
+      result.realised_utility += tape_.reward[tape_.at(row, period.deployed)] - spent;
+      result.periods.push_back(period);
+      if (spec_.learning == Learning::online) learn(t, row, period);
+    }
+    return result;
+  }
+
+ private:
+  bool linucb() const { return spec_.score == Score::learned_payoff; }
+  bool unknown() const { return spec_.reward == RewardModel::learned; }
+  bool tracking() const { return options_.refit.kind == RefitSchedule::Kind::tracking; }
+  VectorXd psi(int row) const { return features(tape_.contexts.psi_row(row), m_); }
+  VectorXd phi(int row, int a) const { return features(tape_.phi_of(row, a), d_); }
+  double true_mu(int row, int a) const { return reward_link(theta_star_.dot(phi(row, a))); }
+
+  // mu_s of a past sample: the truth, or the plug-in at the present theta_hat
+  double plug_in(const IndexSample& sample) const {
+    return reward_link(sample.phi.dot(unknown() ? theta_ : theta_star_));
+  }
+
+  void add(int a, int row) {
+    boxes_[a].samples.push_back({psi(row), phi(row, a), tape_.cost[tape_.at(row, a)]});
+    boxes_[a].payoffs.push_back(tape_.reward[tape_.at(row, a)] - tape_.cost[tape_.at(row, a)]);
+  }
+  void add_reward(int a, int row) {
+    rewards_.push_back({phi(row, a), static_cast<double>(tape_.reward[tape_.at(row, a)])});
+  }
+
+  void calibrate() {
+    if (spec_.T0 == 0 && !linucb())
+      for (int a = 0; a < A_; ++a) add(a, 0);
+    for (int k = 0; k < spec_.T0; ++k) {
+      add(k % A_, 1 + k);
+      if (unknown()) add_reward(k % A_, 1 + k);
+    }
+    if (linucb()) return;
+    if (!rewards_.empty()) solve_theta();
+    for (Box& box : boxes_) solve(box);
+  }
+
+  void solve_theta() {
+    theta_ = fit_reward(rewards_, options_.ridge_reward, d_);
+    curvature_ = reward_jacobian(rewards_, options_.ridge_reward, theta_);
+    rewards_at_solve_ = static_cast<double>(rewards_.size());
+  }
+
+  void solve(Box& box) {
+    if (box.samples.empty()) return;
+    std::vector<double> mu;
+    for (const IndexSample& sample : box.samples) mu.push_back(plug_in(sample));
+    box.rho = naive::fit_index(box.samples, mu, options_.ridge_index);
+    box.n_last = static_cast<int>(box.samples.size());
+    if (box.n_last < RefitSchedule::kCurvatureGrowth * box.n_rebuilt - 1e-9) return;
+    box.n_rebuilt = box.n_last;
+    box.H = index_jacobian(box.samples, mu, options_.ridge_index, box.rho);
+    box.M.setZero();
+    for (std::size_t s = 0; s < box.samples.size(); ++s)
+      if (is_active(mu[s], box.samples[s].psi.dot(box.rho))) couple(box, box.samples[s], mu[s]);
+  }
+
+  void couple(Box& box, const IndexSample& sample, double mu) {
+    if (unknown()) box.M += mu * (1.0 - mu) * sample.psi * sample.phi.transpose();
+  }
+
+  Period decide(int t, int row) {
+    Period period;
+    for (int a = 0; a < A_; ++a) {
+      double width = 0.0;
+      period.score.push_back(score(a, row, width));
+      period.width.push_back(width);
+    }
+    const std::vector<int> order = order_of(t, period.score);
+    const MatrixXd design = reward_design();
+    std::vector<double> mu(static_cast<std::size_t>(A_), -1.0);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const int a = order[k];
+      const VectorXd f = phi(row, a);
+      mu[a] = unknown() ? reward_link(theta_.dot(f) + spec_.c_theta * norm_in_inverse(f, design)) : true_mu(row, a);
+      period.queried.push_back(a);
+      const double best = *std::max_element(mu.begin(), mu.end());
+      bool stop = spec_.stop == Stop::after_first;
+      if (spec_.stop == Stop::last_reaches_threshold && k + 1 < order.size()) stop = mu[a] >= spec_.threshold[k];
+      if (spec_.stop == Stop::best_reaches_scores_left) {
+        stop = true;
+        for (std::size_t left = k + 1; left < order.size(); ++left) stop = stop && best >= period.score[order[left]];
+      }
+      if (stop) break;
+    }
+    // max_element returns the first maximum, that is the lowest box; boxes left closed stand at -1
+    period.deployed = static_cast<int>(std::max_element(mu.begin(), mu.end()) - mu.begin());
+    return period;
+  }
+
+  double score(int a, int row, double& width) const {
+    if (spec_.score == Score::none) return 0.0;
+    if (spec_.score == Score::oracle_index) return replication_.sigma[tape_.at(row, a)];
+    const Box& box = boxes_[a];
+    MatrixXd V = (linucb() ? 1.0 : options_.ridge_index) * MatrixXd::Identity(m_, m_);
+    for (const IndexSample& sample : box.samples) V += sample.psi * sample.psi.transpose();
+    const double bonus = linucb() ? spec_.c_b : spec_.c_rho;
+    if (bonus > 0.0) width = norm_in_inverse(psi(row), V);
+    if (!linucb()) return index_link(box.rho.dot(psi(row)) + bonus * width);
+    VectorXd sum = VectorXd::Zero(m_);
+    for (std::size_t s = 0; s < box.samples.size(); ++s) sum += box.payoffs[s] * box.samples[s].psi;
+    return (V.inverse() * sum).dot(psi(row)) + bonus * width;
+  }
+
+  std::vector<int> order_of(int t, const std::vector<double>& score) const {
+    if (spec_.order == Order::listed) return {spec_.list, spec_.list + spec_.length};
+    std::vector<double> key = score;
+    if (spec_.order == Order::random)
+      for (int a = 0; a < A_; ++a) {
+        std::uint32_t words[4][1];
+        philox<1>(replication_.instance.stream(Purpose::random_order), {static_cast<std::uint32_t>(a / 4)},
+                  {static_cast<std::uint32_t>(t)}, {0}, words);
+        key[a] = words[a % 4][0];
+      }
+    std::vector<int> order(static_cast<std::size_t>(A_));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key[a] > key[b]; });
+    return order;
+  }
+
+  MatrixXd reward_design() const {
+    MatrixXd design = options_.ridge_reward * MatrixXd::Identity(d_, d_);
+    for (const RewardSample& sample : rewards_) design += sample.phi * sample.phi.transpose();
+    return design;
+  }
+
+  bool due(const Box& box) const {
+    const int n = static_cast<int>(box.samples.size());
+    if (options_.refit.kind == RefitSchedule::Kind::every) return false;
+    if (tracking()) return n <= 200 || 10 * n >= 11 * box.n_last;
+    return n >= options_.refit.growth * box.n_last - 1e-9;
+  }
+
+  void learn(int t, int row, const Period& period) {
+    std::vector<bool> solve_now(static_cast<std::size_t>(A_), false);
+    for (int a : period.queried) {
+      Box& box = boxes_[a];
+      add(a, row);
+      if (linucb()) continue;
+      solve_now[a] = due(box);
+      if (!tracking()) continue;
+      const IndexSample& sample = box.samples.back();
+      const double mu = plug_in(sample), z = sample.psi.dot(box.rho), link = index_link(z);
+      const double slope = moment(sample.cost, mu, z);
+      if (is_active(mu, z)) {
+        box.H += (1.0 - link * link) * sample.psi * sample.psi.transpose();
+        couple(box, sample, mu);
+      }
+      if (!solve_now[a]) box.rho -= box.H.inverse() * sample.psi * slope;
+    }
+    if (linucb()) return;
+    if (unknown()) move_theta(row, period.deployed);
+    const bool all = options_.refit.kind == RefitSchedule::Kind::every && (t + 1) % options_.refit.every == 0;
+    for (int a = 0; a < A_; ++a)
+      if (all || solve_now[a]) solve(boxes_[a]);
+  }
+
+  void move_theta(int row, int deployed) {
+    const VectorXd before = theta_;
+    add_reward(deployed, row);
+    const RewardSample& sample = rewards_.back();
+    const double g = reward_link(sample.phi.dot(theta_));
+    curvature_ += g * (1.0 - g) * sample.phi * sample.phi.transpose();
+    theta_ += curvature_.inverse() * sample.phi * (sample.reward - g);
+    if (static_cast<double>(rewards_.size()) >= 1.05 * rewards_at_solve_ - 1e-9) solve_theta();
+    if (tracking())
+      for (Box& box : boxes_) box.rho += box.H.inverse() * box.M * (theta_ - before);
+  }
+
+  const Replication& replication_;
+  const Tape& tape_;
+  const LaneSpec& spec_;
+  const EstimationOptions& options_;
+  const int A_, m_, d_;
+  std::vector<Box> boxes_;
+  std::vector<RewardSample> rewards_;
+  VectorXd theta_star_, theta_;
+  MatrixXd curvature_;  // eta_0 I + sum G' phi phi': at the last exact solution, then at the values of their time
+  double rewards_at_solve_ = 0.0;
+};
+
+}  // namespace
+
+double reward_link(double z) { return 1.0 / (1.0 + std::exp(-z)); }
+double index_link(double z) { return std::tanh(z); }
+
+VectorXd index_gradient(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
+                        const VectorXd& rho) {
+  VectorXd sum = ridge * rho;
+  for (std::size_t s = 0; s < samples.size(); ++s)
+    sum += moment(samples[s].cost, mu[s], samples[s].psi.dot(rho)) * samples[s].psi;
+  return sum;
+}
+
+VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge) {
+  double lipschitz = ridge;
+  for (const IndexSample& sample : samples) lipschitz += sample.psi.squaredNorm();
+  return root([&](const VectorXd& rho) { return index_gradient(samples, mu, ridge, rho); },
+              [&](const VectorXd& rho) { return index_jacobian(samples, mu, ridge, rho); }, lipschitz,
+              static_cast<int>(samples[0].psi.size()));
+}
+
+VectorXd reward_gradient(const std::vector<RewardSample>& samples, double ridge, const VectorXd& theta) {
+  VectorXd sum = ridge * theta;
+  for (const RewardSample& sample : samples)
+    sum -= (sample.reward - reward_link(sample.phi.dot(theta))) * sample.phi;
+  return sum;
+}
+
+VectorXd fit_reward(const std::vector<RewardSample>& samples, double ridge, int d) {
+  double lipschitz = ridge;
+  for (const RewardSample& sample : samples) lipschitz += 0.25 * sample.phi.squaredNorm();
+  return root([&](const VectorXd& theta) { return reward_gradient(samples, ridge, theta); },
+              [&](const VectorXd& theta) { return reward_jacobian(samples, ridge, theta); }, lipschitz, d);
+}
+
+Result run_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options) {
+  return Lane(replication, lane, options).run();
+}
+
+}  // namespace pandora::naive

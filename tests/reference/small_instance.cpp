@@ -1,0 +1,43 @@
+#include "tests/reference/small_instance.hpp"
+
+#include <cmath>
+#include <random>
+
+namespace pandora::naive {
+
+Instance small_instance(Dimensions dim, Law law, Regime regime) {
+  std::mt19937 engine(99);
+  std::uniform_real_distribution<double> signed_unit(-1.0, 1.0), unit(0.0, 1.0);
+  const auto draw = [&engine](auto& distribution, int n) {
+    std::vector<double> out;
+    for (int i = 0; i < n; ++i) out.push_back(distribution(engine));
+    return out;
+  };
+  Instance instance;
+  instance.dimensions = dim;
+  instance.regime = regime;
+  instance.replication = 4;
+  instance.seed = 0xfeedfacecafebeef;
+  instance.environment.name = "small";
+  instance.environment.id = 11;
+  instance.environment.law = law;
+  instance.environment.shock_scale = law == Law::student_t5 ? 0.774596669f : 1.0f;
+  if (law != Law::uniform)
+    instance.environment.truncation_radius = 1.3f * std::sqrt(static_cast<float>(dim.output));
+  instance.environment.cost_level = 0.3;
+  const int A = dim.boxes, d = dim.reward_features;
+  instance.theta = draw(signed_unit, d);
+  instance.D = draw(signed_unit, d * dim.output);
+  instance.Q = draw(signed_unit, d * dim.context);
+  instance.alpha = draw(signed_unit, A * dim.context);
+  instance.beta0 = draw(signed_unit, A * dim.context);
+  instance.beta1 = draw(signed_unit, A * dim.output);
+  instance.c0 = draw(unit, A);
+  instance.c1 = draw(unit, A);
+  if (regime == Regime::A)
+    for (std::vector<double>* zero : {&instance.Q, &instance.alpha, &instance.beta0, &instance.beta1})
+      zero->assign(zero->size(), 0.0);
+  return instance;
+}
+
+}  // namespace pandora::naive

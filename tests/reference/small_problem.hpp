@@ -1,0 +1,98 @@
+// Small replications and hand-made data for tests: a few boxes and features, so that naive twins stay fast.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "host/draw_instance.hpp"
+#include "host/paper_setting.hpp"
+#include "host/reference_engine.hpp"
+#include "host/study.hpp"
+#include "oracle/oracle.hpp"
+
+namespace pandora::test {
+
+/// Doubles from a fixed seed; unlike the standard distributions, the same with every library.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  double uniform(double least, double greatest) {
+    return least + (greatest - least) * (static_cast<double>(engine_() >> 11) * 0x1p-53);
+  }
+  int below(int n) { return static_cast<int>(engine_() % static_cast<std::uint64_t>(n)); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+inline Dimensions small_dimensions(int boxes, int context, int reward_features) {
+  Dimensions dimensions;
+  dimensions.boxes = boxes;
+  dimensions.context = context;
+  dimensions.output = 8;
+  dimensions.reward_features = reward_features;
+  return dimensions;
+}
+
+/// The oracle options of small problems: a coarse but valid oracle.
+inline OracleOptions small_oracle() {
+  OracleOptions options;
+  options.samples = 2000;
+  options.grid = {9, 7, 9};
+  options.bins = 200;
+  return options;
+}
+
+/// Costs below the paper's, so that several boxes are opened in many periods.
+inline Environment cheap_environment() {
+  Environment environment = paper_environments()[0];
+  environment.cost_level = 0.1;
+  return environment;
+}
+
+inline Replication small_replication(const Dimensions& dimensions, Regime regime, int calibration, int periods,
+                                     std::uint64_t seed, std::uint32_t replication = 0) {
+  Replication out;
+  out.instance = draw_instance(dimensions, cheap_environment(), regime, replication, seed);
+  const ShockSample sample = draw_shock_sample(out.instance, small_oracle().samples);
+  out.tape = draw_tape(out.instance, calibration, periods);
+  out.sigma = oracle_indices(out.instance, sample, out.tape.contexts, small_oracle());
+  return out;
+}
+
+/// Rows psi as given; everything else that a context carries is left empty.
+inline Contexts contexts_of(const std::vector<std::vector<float>>& psi) {
+  Contexts contexts;
+  contexts.rows = static_cast<int>(psi.size());
+  contexts.boxes = 1;
+  contexts.index_size = static_cast<int>(psi[0].size());
+  contexts.index_stride = padded_to_vector<float>(contexts.index_size);
+  for (const std::vector<float>& row : psi) {
+    contexts.psi.insert(contexts.psi.end(), row.begin(), row.end());
+    contexts.psi.resize(contexts.psi.size() + contexts.index_stride - row.size(), 0.0f);
+  }
+  return contexts;
+}
+
+/// A one-box tape that holds nothing but reward features.
+inline Tape tape_of_features(const std::vector<std::vector<float>>& phi) {
+  Tape tape;
+  tape.contexts.rows = static_cast<int>(phi.size());
+  tape.contexts.boxes = 1;
+  tape.contexts.reward_features = static_cast<int>(phi[0].size());
+  for (const std::vector<float>& row : phi) tape.phi.insert(tape.phi.end(), row.begin(), row.end());
+  return tape;
+}
+
+/// Root of an increasing function on [low, high].
+template <class Function>
+double bisect(Function&& increasing, double low, double high) {
+  for (int i = 0; i < 200; ++i) {
+    const double middle = 0.5 * (low + high);
+    (increasing(middle) > 0.0 ? high : low) = middle;
+  }
+  return 0.5 * (low + high);
+}
+
+}  // namespace pandora::test

@@ -59,8 +59,8 @@ Preconditioner factorised(const Real* curvature, int m, int stride, double ridge
 template <class Real>
 int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner precondition, Eigen::VectorXd& rho) {
   constexpr int kMostGradients = 500;
-  constexpr int kPatience = 6;             // iterations before a preconditioner is replaced ...
-  constexpr int kAffordableHessian = 2000; // ... where a Hessian, n m^2, costs little more than they did
+  constexpr int kPatience = 4;              // iterations before a preconditioner is replaced ...
+  constexpr int kAffordableHessian = 2000;  // ... where a Hessian, n m^2, costs little more than they did
   constexpr std::size_t kMemory = 8;
   const int m = samples.m;
   SimdVector<Real> point(static_cast<std::size_t>(samples.stride), Real(0));
@@ -73,15 +73,24 @@ int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner pr
   };
   Eigen::VectorXd gradient(m), direction(m), next(m), next_gradient(m);
   std::deque<Pair> pairs;
+  double last_decrement = 0.0;
   gradient_at(rho, gradient);
   for (int iteration = 0; gradients < kMostGradients; ++iteration) {
     if (iteration > 0 && iteration % kPatience == 0 && samples.n <= kAffordableHessian) {
       precondition = hessian_at(samples, ridge, rho);
       pairs.clear();
+      last_decrement = 0.0;
     }
     quasi_newton_direction(pairs, precondition, gradient, direction);
     const double slope = gradient.dot(direction);
-    if (-slope <= kIndexTolerance) return gradients;
+    const double decrement = -slope;
+    if (decrement <= kIndexTolerance) return gradients;
+    // Convergence is at least linear: where the last rate once more is enough, the step is taken on trust.
+    if (decrement < 1e-2 * last_decrement && decrement * decrement <= kIndexTolerance * last_decrement) {
+      rho += direction;
+      return gradients;
+    }
+    last_decrement = decrement;
     // The loss is convex, so along the direction only its derivative matters: a step is too long when the derivative
     // has grown well past zero; the secant through both ends then estimates where it vanishes.
     double step = 1.0;

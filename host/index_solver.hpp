@@ -13,8 +13,8 @@ namespace pandora {
 using Preconditioner = std::function<void(const Eigen::VectorXd& gradient, Eigen::VectorXd& direction)>;
 
 /// Solved when the squared Newton decrement, as the quasi-Newton metric sees it, is below this: an error in the
-/// linear index of 1e-4 times the width ||psi||_{H^-1}, a ten-thousandth of its statistical error.
-inline constexpr double kIndexTolerance = 1e-8;
+/// linear index of 3e-4 times the width ||psi||_{H^-1}, which is about its statistical error.
+inline constexpr double kIndexTolerance = 1e-7;
 
 /// The inverse of ridge I + curvature, an m x m matrix with rows of `stride`.
 template <class Real>

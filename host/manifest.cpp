@@ -65,7 +65,7 @@ std::string manifest_json(const Study& study, const RunRecord& record) {
                  {"m", study.dimensions.index_size()}}},
       {"backend", record.backend},
       {"backend_reason", record.backend_reason},
-      {"precision", "double"},
+      {"engine", study.engine.text()},
       {"threads", record.threads},
       {"started", record.started},
       {"ended", record.ended},

@@ -1,8 +1,15 @@
 #include "host/study.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pandora {
+
+std::string EngineSettings::text() const {
+  if (kind == Kind::reference) return "reference, double precision";
+  return fmt::format("blocked, {} precision, blocks of {}", precision == Precision::fp32 ? "single" : "double", block);
+}
 
 Plan make_plan(const Study& study) {
   Plan plan;

@@ -10,6 +10,20 @@
 
 namespace pandora {
 
+/// Which engine simulates the lanes, and how. Precision and block length may change rounding; nothing else changes a
+/// result.
+struct EngineSettings {
+  enum class Kind { blocked, reference };
+  enum class Precision { fp32, fp64 };
+
+  Kind kind = Kind::blocked;
+  Precision precision = Precision::fp32;  ///< of `blocked`; `reference` is always double
+  int block = 32;                            ///< B, periods per block
+  int chunk = 6;                             ///< lanes that a thread advances together
+
+  std::string text() const;  ///< such as "blocked, single precision, blocks of 32"
+};
+
 struct Study {
   Dimensions dimensions;
   std::vector<Environment> environments;
@@ -22,6 +36,7 @@ struct Study {
   std::uint64_t seed = 1;
   EstimationOptions estimation;
   OracleOptions oracle;
+  EngineSettings engine;
   bool regret = true;  ///< simulate policies (Tables 1 and 2)
   bool order = true;   ///< the oracle's order statistics (Table 3)
   int order_contexts = kPaperOrderContexts;

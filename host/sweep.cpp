@@ -1,11 +1,13 @@
 #include "host/sweep.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
 
+#include "host/block_engine.hpp"
 #include "host/draw_instance.hpp"
 #include "kernels/error.hpp"
 
@@ -17,7 +19,21 @@ LaneResult lane_result(const LaneTally& tally) {
   return {tally.utility / T, tally.realised_utility / T, tally.queries() / T};
 }
 
-// Workers take a lane of a prepared unit if there is one, else prepare the next unit. At most one unit more than
+// The tallies of some lanes of one replication by the study's engine.
+std::vector<LaneTally> run_lanes(const Study& study, const Replication& replication, const std::vector<LaneSpec>& lanes) {
+  using Kind = EngineSettings::Kind;
+  using Precision = EngineSettings::Precision;
+  if (study.engine.kind == Kind::reference) {
+    std::vector<LaneTally> tallies;
+    for (const LaneSpec& lane : lanes) tallies.push_back(run_reference_lane(replication, lane, study.estimation));
+    return tallies;
+  }
+  const BlockOptions options{study.estimation, study.engine.block};
+  return study.engine.precision == Precision::fp32 ? run_block_lanes<float>(replication, lanes, options)
+                                                      : run_block_lanes<double>(replication, lanes, options);
+}
+
+// Workers take a chunk of lanes of a prepared unit if there is one, else prepare the next unit. At most one unit more than
 // there are workers holds a tape, which bounds the memory.
 class SweepRunner {
  public:
@@ -49,7 +65,7 @@ class SweepRunner {
       if (options_.interrupted != nullptr && options_.interrupted->load()) {
         fail(std::make_exception_ptr(Error(ExitCode::interrupted, "interrupted; nothing was written")));
       } else if (const auto active = with_lanes_left(); active != active_.end()) {
-        run_lane(lock, active);
+        run_chunk(lock, active);
       } else if (next_unit_ < plan_.units.size() && active_.size() <= static_cast<std::size_t>(threads_)) {
         prepare(lock);
       } else if (next_unit_ == plan_.units.size() && active_.empty()) {
@@ -81,31 +97,36 @@ class SweepRunner {
     results_[active->unit] = std::move(result);
     active->replication = std::move(replication);
     if (lanes_ == 0) {
-      finished_one();
+      finished(1);
       active_.erase(active);
     }
     changed_.notify_all();
   }
 
-  void run_lane(std::unique_lock<std::mutex>& lock, std::list<Active>::iterator active) {
-    const std::size_t lane = active->next_lane++;
-    LaneResult& slot = results_[active->unit].lanes[lane];
+  void run_chunk(std::unique_lock<std::mutex>& lock, std::list<Active>::iterator active) {
+    const std::size_t first = active->next_lane;
+    const std::size_t last = std::min(lanes_, first + static_cast<std::size_t>(study_.engine.chunk));
+    active->next_lane = last;
+    std::vector<LaneResult>& results = results_[active->unit].lanes;
     lock.unlock();
     guarded([&] {
-      const PlannedLane& planned = plan_.lanes[lane];
-      const LaneSpec spec = planned.variant.lane(*active->replication, planned.T0);
-      slot = lane_result(run_reference_lane(*active->replication, spec, study_.estimation));
+      std::vector<LaneSpec> specs;
+      for (std::size_t lane = first; lane < last; ++lane)
+        specs.push_back(plan_.lanes[lane].variant.lane(*active->replication, plan_.lanes[lane].T0));
+      const std::vector<LaneTally> tallies = run_lanes(study_, *active->replication, specs);
+      for (std::size_t lane = first; lane < last; ++lane) results[lane] = lane_result(tallies[lane - first]);
     });
     lock.lock();
-    finished_one();
-    if (++active->done_lanes == lanes_) {
+    finished(last - first);
+    active->done_lanes += last - first;
+    if (active->done_lanes == lanes_) {
       active_.erase(active);
       changed_.notify_all();
     }
   }
 
-  void finished_one() {
-    ++done_;
+  void finished(std::size_t count) {
+    done_ += count;
     if (options_.progress) options_.progress(done_, total_);
   }
 

@@ -24,16 +24,16 @@ struct UnitResult {
 
 struct SweepOptions {
   int threads = 0;  ///< 0: all cores
-  /// Called from a worker, never by two at once, when a lane has finished: lanes done and lanes in all.
+  /// Called from a worker, never by two at once, when lanes have finished: lanes done and lanes in all.
   std::function<void(std::size_t done, std::size_t total)> progress;
-  /// Polled between lanes; when it turns true the sweep stops and throws Error (interrupted).
+  /// Polled between chunks of lanes; when it turns true the sweep stops and throws Error (interrupted).
   const std::atomic<bool>* interrupted = nullptr;
 };
 
 /// Draws the instance, tape and oracle indices of a unit.
 Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order);
 
-/// One result per unit, in the plan's unit order. The bytes do not depend on the number of threads.
+/// One result per unit, in the plan's unit order. The bytes do not depend on the number of threads or on the chunk.
 std::vector<UnitResult> run_sweep(const Study& study, const Plan& plan, const SweepOptions& options);
 
 }  // namespace pandora

@@ -19,14 +19,44 @@ void draw_context(const Stream& stream, std::uint32_t period, int size, float* x
   }
 }
 
-// out = M x with M coordinate-major, summed over the coordinates in order.
-void project(const std::vector<float>& weights, int n, const float* x, int size, float* out) {
-  for (int p = 0; p < n; ++p) out[p] = 0.0f;
-  for (int j = 0; j < size; ++j) {
-    const float* row = weights.data() + static_cast<std::size_t>(j) * n;
-    for (int p = 0; p < n; ++p) out[p] = fused(row[p], x[j], out[p]);
+// Linear maps of the context, coordinate-major and side by side, padded to whole strips of kStrip outputs.
+class ContextMaps {
+ public:
+  explicit ContextMaps(int context_size) : size_(context_size) {}
+
+  /// Appends a row-major matrix; returns the position of its first output.
+  int append(const std::vector<double>& rows, int n_rows) {
+    const int first = outputs_;
+    outputs_ += n_rows;
+    rows_.insert(rows_.end(), rows.begin(), rows.end());
+    return first;
   }
-}
+  void finish() {
+    padded_ = (outputs_ + kStrip - 1) / kStrip * kStrip;
+    rows_.resize(static_cast<std::size_t>(padded_) * size_, 0.0);
+    weights_ = coordinate_major(rows_, padded_, size_);
+  }
+  int padded() const { return padded_; }
+
+  /// out = M x, each output summed over the coordinates in order.
+  void apply(const float* x, float* out) const {
+    for (int first = 0; first < padded_; first += kStrip) {
+      float sum[kStrip] = {};
+      const float* row = weights_.data() + first;
+      for (int j = 0; j < size_; ++j, row += padded_) {
+        PANDORA_SIMD
+        for (int p = 0; p < kStrip; ++p) sum[p] = fused(row[p], x[j], sum[p]);
+      }
+      for (int p = 0; p < kStrip; ++p) out[first + p] = sum[p];
+    }
+  }
+
+ private:
+  static constexpr int kStrip = 16;
+  int size_, outputs_ = 0, padded_ = 0;
+  std::vector<double> rows_;
+  std::vector<float> weights_;
+};
 
 }  // namespace
 
@@ -48,10 +78,11 @@ Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegmen
   for (std::size_t row = 0; row < rows; ++row)
     for (int a = 0; a < A; ++a) out.context_cost[row * A + a] = 0.5 * instance.c0[a];
 
-  const std::vector<float> Q = coordinate_major(instance.Q, d, n);
-  const std::vector<float> alpha = coordinate_major(instance.alpha, A, n);
-  const std::vector<float> beta0 = coordinate_major(instance.beta0, A, n);
-  float scale_argument[kMaxBoxes], cost_argument[kMaxBoxes];
+  ContextMaps maps(n);
+  maps.append(instance.Q, d);
+  const int alpha = maps.append(instance.alpha, A), beta0 = maps.append(instance.beta0, A);
+  maps.finish();
+  std::vector<float> mapped(static_cast<std::size_t>(maps.padded()));
   std::size_t row = 0;
   for (const ContextSegment& segment : segments) {
     const Stream stream = instance.stream(segment.purpose);
@@ -64,15 +95,16 @@ Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegmen
         for (int j = 0; j < n; ++j) x[n + j] = x[j] * x[j];
       if (!instance.contextual()) continue;
       float* reward_context = out.reward_context.data() + row * d;
-      project(Q, d, x, n, reward_context);
-      project(alpha, A, x, n, scale_argument);
-      project(beta0, A, x, n, cost_argument);
+      maps.apply(x, mapped.data());
       double shift = 0.0;
-      for (int k = 0; k < d; ++k) shift += instance.theta[k] * static_cast<double>(reward_context[k]);
+      for (int k = 0; k < d; ++k) {
+        reward_context[k] = mapped[k];
+        shift += instance.theta[k] * static_cast<double>(mapped[k]);
+      }
       out.reward_shift[row] = shift;
       for (int a = 0; a < A; ++a) {
-        out.scale[row * A + a] = 0.5 + logistic(static_cast<double>(scale_argument[a]));
-        out.context_cost[row * A + a] = instance.c0[a] * logistic(static_cast<double>(cost_argument[a]));
+        out.scale[row * A + a] = 0.5 + logistic(static_cast<double>(mapped[alpha + a]));
+        out.context_cost[row * A + a] = instance.c0[a] * logistic(static_cast<double>(mapped[beta0 + a]));
       }
     }
   }

@@ -13,6 +13,7 @@ void add_calibrate(CLI::App& program, Command& run) {
       program.add_subcommand("calibrate", "u for a wanted number of boxes that the oracle opens per period");
   struct Options {
     std::vector<std::string> environments = {"uniform", "gaussian", "student_t5"}, regimes = {"A", "B"};
+    std::string seed = "1";
     CostSearch search;
   };
   const auto o = std::make_shared<Options>();
@@ -22,12 +23,13 @@ void add_calibrate(CLI::App& program, Command& run) {
   command->add_option("--replications", o->search.replications, "replications per regime")->capture_default_str();
   command->add_option("--contexts", o->search.contexts, "periods per replication")->capture_default_str();
   command->add_option("--samples", o->search.oracle.samples, "Monte Carlo shocks M")->capture_default_str();
-  command->add_option("--seed", o->search.seed, "seed")->capture_default_str();
+  command->add_option("--seed", o->seed, "seed")->capture_default_str();
   command->callback([o, &run] {
     run = [o] {
       if (o->search.replications < 1 || o->search.contexts < 1 || o->search.oracle.samples < 1000)
         throw Error(ExitCode::usage, "--replications and --contexts: give at least 1; --samples: at least 1000");
       require_positive("--boxes", o->search.wanted_boxes);
+      o->search.seed = parse_seed(o->seed);
       const std::vector<Environment> environments = parse_environments(o->environments);
       o->search.regimes = parse_regimes(o->regimes);
       fmt::print("{:<12}{:>10}{:>24}{:>10}\n", "environment", "u", "boxes per period", "paper u");

@@ -28,6 +28,7 @@ void add_policies(CLI::App& program, Command& run);
 std::vector<Environment> parse_environments(const std::vector<std::string>& names);
 std::vector<Regime> parse_regimes(const std::vector<std::string>& names);
 GridShape parse_grid(const std::string& text);
+std::uint64_t parse_seed(const std::string& text);
 void require_positive(const char* option, double value);
 
 }  // namespace pandora::cli

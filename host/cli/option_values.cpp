@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <cstdio>
 
 #include "host/cli/commands.hpp"
@@ -48,6 +49,14 @@ GridShape parse_grid(const std::string& text) {
     throw Error(ExitCode::usage,
                 fmt::format("--grid {}: not a grid; give nodes in l, s and cost as LxSxC, each from 2 to 2001", text));
   return shape;
+}
+
+std::uint64_t parse_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw Error(ExitCode::usage, fmt::format("--seed {}: not a seed; give an integer from 0 to 2^64 - 1", text));
+  return seed;
 }
 
 void require_positive(const char* option, double value) {

@@ -15,7 +15,7 @@ struct IndexOptions {
   std::string environment;
   double shift = 0.0, scale = 1.0, cost = 0.0;
   int samples = kPaperShockSample;
-  std::uint64_t seed = 1;
+  std::string seed = "1";
 };
 
 // sigma with E[(G(l + s w) - sigma)^+] = cost for the shock projected on a unit vector drawn from the seed.
@@ -27,7 +27,7 @@ void print_index(const IndexOptions& o) {
   if (!std::isfinite(o.shift)) throw Error(ExitCode::usage, fmt::format("--ell {}: give a finite number", o.shift));
   Instance instance;  // D = one unit row and theta_* = 1 make the projection the drawn vector
   instance.environment = environment;
-  instance.seed = o.seed;
+  instance.seed = parse_seed(o.seed);
   instance.dimensions.reward_features = 1;
   instance.theta = {1.0};
   instance.D = unit_sphere(instance.stream(Purpose::projection_vector), instance.dimensions.output);
@@ -42,8 +42,7 @@ struct SampleOptions {
   std::vector<std::string> environments = {"uniform", "gaussian", "student_t5"}, regimes = {"A", "B"};
   int replications = 0, contexts = kPaperOrderContexts, samples = kPaperShockSample, solves = 100, bins = 4000;
   int threads = 0;
-  std::uint64_t seed = 1;
-  std::string grid = "61x21x61";
+  std::string seed = "1", grid = "61x21x61";
 };
 
 Study study_of(const SampleOptions& o) {
@@ -55,7 +54,7 @@ Study study_of(const SampleOptions& o) {
   study.environments = parse_environments(o.environments);
   study.regimes = parse_regimes(o.regimes);
   study.replications = o.replications;
-  study.seed = o.seed;
+  study.seed = parse_seed(o.seed);
   study.order_contexts = o.contexts;
   study.oracle = {o.samples, parse_grid(o.grid), o.bins};
   study.regret = false;
@@ -83,7 +82,7 @@ void print_check(const SampleOptions& o) {
       GridErrors worst;
       for (int r = 0; r < o.replications; ++r) {
         const Instance instance =
-            draw_instance(study.dimensions, environment, regime, static_cast<std::uint32_t>(r), o.seed);
+            draw_instance(study.dimensions, environment, regime, static_cast<std::uint32_t>(r), study.seed);
         const ShockSample sample = draw_shock_sample(instance, o.samples);
         const Contexts contexts =
             draw_contexts(instance, {{Purpose::order_context, 0, static_cast<std::uint32_t>(o.contexts)}});

@@ -8,6 +8,7 @@
 
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
+#include "host/forecast.hpp"
 #include "host/manifest.hpp"
 #include "host/output_folder.hpp"
 #include "host/report.hpp"
@@ -24,16 +25,32 @@ struct Options {
   std::vector<int> T0 = kPaperCalibration;
   std::vector<std::string> policies;
   int replications = kPaperReplications, periods = kPaperPeriods, samples = kPaperShockSample, threads = 0;
-  std::uint64_t seed = 1;
-  std::string refit = "geometric:1.5", grid = "61x21x61", backend = "auto", out;
+  std::string refit = "geometric:1.5", grid = "61x21x61", seed = "1", backend = "auto", out;
+  std::string engine = "blocked", precision = "single";
+  int block = EngineSettings{}.block, chunk = EngineSettings{}.chunk;
   double ridge_index = 1.0, ridge_reward = 1.0;
-  bool force = false, quiet = false;
+  bool force = false, quiet = false, plan = false;
 };
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::usage, message); }
 
 void require_count(const char* option, int value, int least) {
   if (value < least) refuse(fmt::format("{} {}: out of range; give an integer of at least {}", option, value, least));
+}
+
+EngineSettings parse_engine(const Options& o) {
+  EngineSettings engine;
+  if (o.engine != "blocked" && o.engine != "reference")
+    refuse(fmt::format("--engine {}: unknown; use blocked or reference", o.engine));
+  if (o.precision != "single" && o.precision != "double")
+    refuse(fmt::format("--precision {}: unknown; use single or double", o.precision));
+  if (o.block < 1 || o.block > 1024) refuse(fmt::format("--block {}: out of range; give 1 to 1024 periods", o.block));
+  require_count("--chunk", o.chunk, 1);
+  engine.kind = o.engine == "blocked" ? EngineSettings::Kind::blocked : EngineSettings::Kind::reference;
+  engine.precision = o.precision == "single" ? EngineSettings::Precision::fp32 : EngineSettings::Precision::fp64;
+  engine.block = o.block;
+  engine.chunk = o.chunk;
+  return engine;
 }
 
 Study study_of(const Options& o) {
@@ -69,10 +86,11 @@ Study study_of(const Options& o) {
   study.policies = o.policies;
   study.replications = o.replications;
   study.periods = o.periods;
-  study.seed = o.seed;
+  study.seed = parse_seed(o.seed);
   study.estimation = {RefitSchedule::parse(o.refit), o.ridge_index, o.ridge_reward};
   study.oracle.samples = o.samples;
   study.oracle.grid = parse_grid(o.grid);
+  study.engine = parse_engine(o);
   return study;
 }
 
@@ -94,10 +112,14 @@ void reproduce(const Options& o, Session& session) {
   record.threads = o.threads > 0 ? o.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   record.started = utc_now();
   const Plan plan = make_plan(study);
+  if (o.plan) {
+    fmt::print("{}", forecast_text(study, plan, record.threads));
+    return;
+  }
   const std::filesystem::path folder = claim_output_folder(o.out, o.force);
   if (!o.quiet)
-    fmt::print("backend cpu ({}), {} threads, refit {}, {} replications x {} lanes, results in {}\n",
-               record.backend_reason, record.threads, study.estimation.refit.text(), plan.units.size(),
+    fmt::print("backend cpu ({}), {}, {} threads, refit {}, {} replications x {} lanes, results in {}\n",
+               record.backend_reason, study.engine.text(), record.threads, study.estimation.refit.text(), plan.units.size(),
                study.regret ? plan.lanes.size() : 0, folder.string());
   std::fflush(stdout);
 
@@ -146,6 +168,12 @@ void add_reproduce(CLI::App& program, Session& session, Command& run) {
   command->add_option("--samples", o->samples, "Monte Carlo shocks M of the oracle")->capture_default_str();
   command->add_option("--backend", o->backend, "auto, cpu or cuda")->capture_default_str();
   command->add_option("--threads", o->threads, "worker threads; 0 is all cores")->capture_default_str();
+  command->add_option("--engine", o->engine, "blocked, or reference: the plain recursion in double")
+      ->capture_default_str();
+  command->add_option("--precision", o->precision, "single or double, of the blocked engine")->capture_default_str();
+  command->add_option("--block", o->block, "periods per block")->capture_default_str();
+  command->add_option("--chunk", o->chunk, "lanes that a thread advances together")->capture_default_str();
+  command->add_flag("--plan", o->plan, "print lanes, memory and estimated time, and exit");
   command->add_option("--out", o->out, "folder for the results (default: the next free results/NNN)");
   command->add_flag("--force", o->force, "accept a folder that is not empty and replace its results");
   command->add_flag("--quiet", o->quiet, "print the tables only");

@@ -27,8 +27,9 @@ Tape random_tape(int boxes, int T0, std::uint64_t seed) {
   return tape;
 }
 
-// All candidates in their order: by length, then boxes, then thresholds ascending. Digits of a counter in base A (and
-// base 11) run through the box lists (and the thresholds); lists that name a box twice are skipped.
+// All candidates in their order: by length, then boxes, then thresholds ascending. Digits of a counter in
+// base A (and base 11) run through the box lists (and the thresholds); lists that name a box twice are
+// skipped.
 std::vector<Cascade> all_cascades(int A) {
   const auto digits = [](int number, int base, int n) {
     std::vector<int> out(static_cast<std::size_t>(n));
@@ -170,7 +171,8 @@ TEST(CascadeSearch, RefusesTooManyBoxes) {
       ADD_FAILURE() << "accepted " << A << " boxes";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::usage);
-      EXPECT_NE(std::string(error.what()).find("frugalgpt: " + std::to_string(A) + " boxes"), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find("frugalgpt: " + std::to_string(A) + " boxes"),
+                std::string::npos);
     }
   }
 }

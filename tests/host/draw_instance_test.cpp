@@ -14,7 +14,9 @@ namespace {
 
 using namespace statistics;
 
-const Environment& environment(int i) { return paper_environments()[static_cast<std::size_t>(i)]; }
+const Environment& environment(int i) {
+  return paper_environments()[static_cast<std::size_t>(i)];
+}
 
 // Small sizes make many replications cheap; the draws of the parameters do not depend on the sizes of others.
 constexpr Dimensions kTiny{kMaxBoxes, 1, 1, 2, IndexFeatures::affine};
@@ -54,7 +56,8 @@ TEST(DrawInstance, EntriesAreProportionalToTheUniformsOfTheirStream) {
   const Instance instance = draw_instance({}, environment(1), Regime::B, 6, 3);
   const auto expect_rows = [&](const std::vector<double>& matrix, Purpose purpose, int rows) {
     for (int i = 0; i < rows; ++i) {
-      const std::vector<double> u = naive::uniforms(instance.stream(purpose), static_cast<std::uint32_t>(i), 100);
+      const std::vector<double> u =
+          naive::uniforms(instance.stream(purpose), static_cast<std::uint32_t>(i), 100);
       double square = 0.0;
       for (double value : u) square += value * value;
       for (int j = 0; j < 100; ++j) ASSERT_NEAR(matrix[i * 100 + j], u[j] / std::sqrt(square), 1e-15);
@@ -67,8 +70,8 @@ TEST(DrawInstance, EntriesAreProportionalToTheUniformsOfTheirStream) {
   expect_rows(instance.beta1, Purpose::output_cost_coefficients, 3);
 }
 
-// The shape of the law without the stream: in a row of n uniforms mean / root mean square is sqrt(3)/2, so the mean of
-// a normalised entry times sqrt(n) is sqrt(3)/2, up to terms of order 1/n.
+// The shape of the law without the stream: in a row of n uniforms mean / root mean square is sqrt(3)/2, so
+// the mean of a normalised entry times sqrt(n) is sqrt(3)/2, up to terms of order 1/n.
 TEST(DrawInstance, EntriesHaveTheShapeOfAUniformLaw) {
   const Instance instance = draw_instance({}, environment(0), Regime::B, 1, 1);
   std::vector<double> entries(instance.D);
@@ -91,7 +94,8 @@ TEST(DrawInstance, CostLevelsAreUniformUpToTheEnvironmentsLevel) {
     EXPECT_LT(kolmogorov_smirnov(levels, [](double x) { return std::clamp(x, 0.0, 1.0); }), kKolmogorovAlarm);
     EXPECT_GT(*std::min_element(levels.begin(), levels.end()), 0.0);
     EXPECT_LT(*std::max_element(levels.begin(), levels.end()), 1.0);
-    EXPECT_LT(std::abs(in_standard_errors(mean(products), 0.0)), kAlarm);  // c_0 and c_1 of a box are independent
+    EXPECT_LT(std::abs(in_standard_errors(mean(products), 0.0)),
+              kAlarm);  // c_0 and c_1 of a box are independent
   }
 }
 
@@ -129,8 +133,8 @@ TEST(DrawInstance, ThetaPointsInTheDirectionOfItsStream) {
   EXPECT_NEAR(radius, calibrate_radius(instance, direction), 1e-12);
 }
 
-// P(-1 <= theta_*' phi <= 1) = 1/2 on periods that the calibration did not see. The boxes of a period share their
-// context, so a period is one observation; the calibration's own median adds sqrt(1/4 / 131072).
+// P(-1 <= theta_*' phi <= 1) = 1/2 on periods that the calibration did not see. The boxes of a period share
+// their context, so a period is one observation; the calibration's own median adds sqrt(1/4 / 131072).
 TEST(DrawInstance, HalfOfTheLinearRewardsLieWithinOne) {
   constexpr int kPeriods = 20000;
   for (const Environment& each : paper_environments())
@@ -150,7 +154,8 @@ TEST(DrawInstance, HalfOfTheLinearRewardsLieWithinOne) {
       }
       const Mean found = mean(share);
       const double standard_error = std::hypot(found.standard_error, 0.5 / std::sqrt(131072.0));
-      EXPECT_LT(std::abs(found.value - 0.5), kAlarm * standard_error) << each.name << " " << regime_name(regime);
+      EXPECT_LT(std::abs(found.value - 0.5), kAlarm * standard_error)
+          << each.name << " " << regime_name(regime);
     }
 }
 
@@ -185,9 +190,9 @@ TEST(DrawInstance, EveryCoordinateOfTheStreamChangesEveryDraw) {
   const Instance base = draw_instance(dim, environment(1), Regime::B, 0, 1);
   Environment renamed = environment(1);  // the same law under another id
   renamed.id = 77;
-  for (const Instance& other : {draw_instance(dim, environment(1), Regime::B, 1, 1),
-                                draw_instance(dim, environment(1), Regime::B, 0, 2),
-                                draw_instance(dim, renamed, Regime::B, 0, 1)}) {
+  for (const Instance& other :
+       {draw_instance(dim, environment(1), Regime::B, 1, 1),
+        draw_instance(dim, environment(1), Regime::B, 0, 2), draw_instance(dim, renamed, Regime::B, 0, 1)}) {
     EXPECT_NE(base.theta, other.theta);
     EXPECT_NE(base.D, other.D);
     EXPECT_NE(base.Q, other.Q);
@@ -197,7 +202,8 @@ TEST(DrawInstance, EveryCoordinateOfTheStreamChangesEveryDraw) {
     EXPECT_NE(base.c0, other.c0);
     EXPECT_NE(base.c1, other.c1);
   }
-  const Instance regime_a = draw_instance(dim, environment(1), Regime::A, 0, 1);  // regimes do not share draws
+  const Instance regime_a =
+      draw_instance(dim, environment(1), Regime::A, 0, 1);  // regimes do not share draws
   EXPECT_NE(base.D, regime_a.D);
   EXPECT_NE(base.c0, regime_a.c0);
 }

@@ -87,7 +87,7 @@ TEST(Published, OraclePanelsAndOrders) {
 
 TEST(InsideJoint95, ComparesWithTheJointHalfWidth) {
   const PublishedValue five{5.0, 0.3};
-  EXPECT_TRUE(inside_joint_95(5.49, 0.4, five));   // hypot(0.3, 0.4) = 0.5
+  EXPECT_TRUE(inside_joint_95(5.49, 0.4, five));  // hypot(0.3, 0.4) = 0.5
   EXPECT_FALSE(inside_joint_95(5.51, 0.4, five));
   EXPECT_TRUE(inside_joint_95(4.51, 0.4, five));
   EXPECT_FALSE(inside_joint_95(4.49, 0.4, five));

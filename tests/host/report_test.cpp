@@ -39,14 +39,17 @@ Summary two_rows() {
   row.published.reset();
   row.inside_joint_95.reset();
   summary.rows.push_back(row);
-  summary.oracle.push_back({"A", "uniform", 0.23, {522.5, 12.5}, {1.6875, 0.0625}, published_oracle("A", "uniform")});
-  summary.order.push_back({"uniform", "A", {1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, published_order("A", "uniform")});
+  summary.oracle.push_back(
+      {"A", "uniform", 0.23, {522.5, 12.5}, {1.6875, 0.0625}, published_oracle("A", "uniform")});
+  summary.order.push_back(
+      {"uniform", "A", {1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, published_order("A", "uniform")});
   return summary;
 }
 
 TEST(SummaryCsv, HasTheColumnsThatReadersRelyOn) {
   EXPECT_EQ(lines_of(summary_csv({}))[0],
-            "regime,environment,T0,policy,reward,hyperparameter,replications,periods,regret_x1000,half_width_95_x1000,"
+            "regime,environment,T0,policy,reward,hyperparameter,replications,periods,regret_x1000,half_width_"
+            "95_x1000,"
             "realised_regret_x1000,realised_half_width_95_x1000,queries_per_period,best,published_x1000,"
             "published_half_width_95_x1000,inside_joint_95");
 }
@@ -55,10 +58,12 @@ TEST(SummaryCsv, WritesARowPerVariant) {
   const std::vector<std::string> lines = lines_of(summary_csv(two_rows()));
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[1],
-            "A,uniform,50,dow,unknown,c_rho=0.1;c_theta=1,12,30000,7.500000,0.250000,7.250000,0.500000,1.625000,1,7.66,"
+            "A,uniform,50,dow,unknown,c_rho=0.1;c_theta=1,12,30000,7.500000,0.250000,7.250000,0.500000,1."
+            "625000,1,7.66,"
             "0.30,1");
   EXPECT_EQ(lines[2],
-            "A,uniform,50,dow,unknown,c_rho=1;c_theta=1,12,30000,7.500000,0.250000,7.250000,0.500000,1.625000,0,,,");
+            "A,uniform,50,dow,unknown,c_rho=1;c_theta=1,12,30000,7.500000,0.250000,7.250000,0.500000,1."
+            "625000,0,,,");
 }
 
 TEST(SummaryCsv, MarksDisagreementWithAZero) {
@@ -77,7 +82,8 @@ TEST(Csv, EveryRowHasAsManyCellsAsItsHeader) {
     const std::vector<std::string> lines = lines_of(text);
     ASSERT_EQ(lines.size(), 3u);
     for (const std::string& line : lines)
-      EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ',')) << line;
+      EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','))
+          << line;
   }
 }
 

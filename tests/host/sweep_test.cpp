@@ -59,6 +59,15 @@ TEST(Sweep, IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(one, csv_of(small_study(), 7));
 }
 
+TEST(Sweep, IsTheSameForAnyNumberOfLanesAdvancedTogether) {
+  Study study = small_study();
+  const std::string usual = csv_of(study, 2);
+  for (const int chunk : {1, 4, 1000}) {
+    study.engine.chunk = chunk;
+    EXPECT_EQ(csv_of(study, 2), usual) << chunk;
+  }
+}
+
 TEST(Sweep, AnotherSeedGivesOtherNumbers) {
   Study study = small_study();
   study.environments.resize(1);
@@ -125,13 +134,14 @@ TEST(Sweep, FewerReplicationsAreTheFirstOnes) {
   study.replications = 1;
   const auto one = run_sweep(study, make_plan(study), {});
   for (std::size_t lane = 0; lane < one[0].lanes.size(); ++lane) {
-    EXPECT_EQ(one[0].lanes[lane].utility, three[0].lanes[lane].utility);      // regime A
-    EXPECT_EQ(one[1].lanes[lane].utility, three[3].lanes[lane].utility);      // regime B
+    EXPECT_EQ(one[0].lanes[lane].utility, three[0].lanes[lane].utility);  // regime A
+    EXPECT_EQ(one[1].lanes[lane].utility, three[3].lanes[lane].utility);  // regime B
   }
 }
 
 TEST(Sweep, ResultsAreMeansPerPeriodInThePlansOrder) {
   Study study = small_study();
+  study.engine.kind = EngineSettings::Kind::reference;
   study.environments.resize(1);
   study.policies = {"dow", "query_all"};
   const Plan plan = make_plan(study);
@@ -141,8 +151,8 @@ TEST(Sweep, ResultsAreMeansPerPeriodInThePlansOrder) {
     const Replication replication = prepare_replication(study, plan, plan.units[u], nullptr);
     ASSERT_EQ(results[u].lanes.size(), plan.lanes.size());
     for (std::size_t l = 0; l < plan.lanes.size(); ++l) {
-      const LaneTally tally = run_reference_lane(
-          replication, plan.lanes[l].variant.lane(replication, plan.lanes[l].T0), study.estimation);
+      const LaneTally tally =
+          run_reference_lane(replication, plan.lanes[l].variant.lane(replication, plan.lanes[l].T0), study.estimation);
       EXPECT_EQ(results[u].lanes[l].utility, tally.utility / 60.0);
       EXPECT_EQ(results[u].lanes[l].realised_utility, tally.realised_utility / 60.0);
       EXPECT_EQ(results[u].lanes[l].queries, tally.queries() / 60.0);
@@ -152,6 +162,7 @@ TEST(Sweep, ResultsAreMeansPerPeriodInThePlansOrder) {
 
 TEST(Sweep, ReportsProgressOnceForEveryLane) {
   Study study = small_study();
+  study.engine.chunk = 1;
   study.regimes = {Regime::A};
   const Plan plan = make_plan(study);
   for (const bool regret : {true, false}) {
@@ -171,7 +182,8 @@ TEST(Sweep, ReportsProgressOnceForEveryLane) {
 }
 
 TEST(Sweep, InterruptionEndsItBetweenLanes) {
-  const Study study = small_study();
+  Study study = small_study();
+  study.engine.chunk = 1;
   const Plan plan = make_plan(study);
   for (const int threads : {1, 3}) {
     std::atomic<bool> interrupted{false};

@@ -17,8 +17,8 @@ LaneSpec dow(const Replication& replication, const char* reward, int T0) {
   throw std::logic_error("no such variant");
 }
 
-std::vector<std::vector<int>> decisions(const Replication& replication, const LaneSpec& lane, const char* refit,
-                                        std::vector<double>* scores = nullptr) {
+std::vector<std::vector<int>> decisions(const Replication& replication, const LaneSpec& lane,
+                                        const char* refit, std::vector<double>* scores = nullptr) {
   std::vector<std::vector<int>> out;
   run_reference_lane(replication, lane, {RefitSchedule::parse(refit), 1.0, 1.0}, [&](const PeriodView& view) {
     out.emplace_back(view.outcome->order, view.outcome->order + view.outcome->queried);
@@ -28,13 +28,16 @@ std::vector<std::vector<int>> decisions(const Replication& replication, const La
   return out;
 }
 
-// Up to 200 samples of a box every sample is followed by an exact solve; with mu* known nothing else moves rho_hat.
+// Up to 200 samples of a box every sample is followed by an exact solve; with mu* known nothing else moves
+// rho_hat.
 TEST(Tracking, IsEveryPeriodUpTo200SamplesWithKnownReward) {
   for (std::uint64_t seed = 31; seed < 34; ++seed) {
-    const Replication replication = test::small_replication(test::small_dimensions(3, 5, 3), Regime::B, 30, 190, seed);
+    const Replication replication =
+        test::small_replication(test::small_dimensions(3, 5, 3), Regime::B, 30, 190, seed);
     const LaneSpec lane = dow(replication, "known", 30);
     std::vector<double> tracked, solved;
-    EXPECT_EQ(decisions(replication, lane, "tracking", &tracked), decisions(replication, lane, "every_period", &solved));
+    EXPECT_EQ(decisions(replication, lane, "tracking", &tracked),
+              decisions(replication, lane, "every_period", &solved));
     for (std::size_t i = 0; i < tracked.size(); ++i) ASSERT_NEAR(tracked[i], solved[i], 1e-8);
   }
 }
@@ -69,7 +72,8 @@ TEST(Tracking, LosesNoRegretAgainstEveryPeriod) {
           test::small_replication(test::small_dimensions(2, 4, 3), Regime::B, 20, kPeriods, 36, r);
       const LaneSpec lane = dow(replication, reward, 20);
       const auto utility = [&](const char* refit) {
-        return run_reference_lane(replication, lane, {RefitSchedule::parse(refit), 1.0, 1.0}).utility / kPeriods;
+        return run_reference_lane(replication, lane, {RefitSchedule::parse(refit), 1.0, 1.0}).utility /
+               kPeriods;
       };
       const double exact = utility("every_period"), difference = utility("tracking") - exact;
       sum += difference / kReplications;
@@ -84,8 +88,8 @@ TEST(Tracking, LosesNoRegretAgainstEveryPeriod) {
   }
 }
 
-// d rho_hat / d theta = H^-1 M with M = sum over active samples of psi G' phi': the rule that moves boxes which were
-// not queried. Checked on exact solves at theta +- a small step.
+// d rho_hat / d theta = H^-1 M with M = sum over active samples of psi G' phi': the rule that moves boxes
+// which were not queried. Checked on exact solves at theta +- a small step.
 TEST(Tracking, MoveOfThetaIsTheDerivativeOfTheMinimiser) {
   test::Random random(37);
   constexpr int kSamples = 60, m = 4, d = 3;
@@ -118,25 +122,28 @@ TEST(Tracking, MoveOfThetaIsTheDerivativeOfTheMinimiser) {
   EXPECT_LT((difference - H.inverse() * M * direction).norm(), 1e-5);
 }
 
-// One box, three stacked periods by hand beyond the exact stage would need 200 samples; the theta-move shows at once:
-// after the first online period the box that was not queried has moved by H^-1 M dtheta and by nothing else.
+// One box, three stacked periods by hand beyond the exact stage would need 200 samples; the theta-move shows
+// at once: after the first online period the box that was not queried has moved by H^-1 M dtheta and by
+// nothing else.
 TEST(Tracking, BoxThatWasNotQueriedMovesByTheRuleAlone) {
   int checked = 0;
   for (std::uint64_t seed = 40; seed < 60 && checked < 3; ++seed) {
-    const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 16, 2, seed);
+    const Replication replication =
+        test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 16, 2, seed);
     const Tape& tape = replication.tape;
     const LaneSpec lane = dow(replication, "unknown", 16);
     std::vector<double> scores, width;
     std::vector<int> queried;
     int deployed = 0;
-    run_reference_lane(replication, lane, {RefitSchedule::parse("tracking"), 1.0, 1.0}, [&](const PeriodView& view) {
-      scores.insert(scores.end(), view.score, view.score + 2);
-      width.insert(width.end(), view.width, view.width + 2);
-      if (view.period == 0) {
-        queried.assign(view.outcome->order, view.outcome->order + view.outcome->queried);
-        deployed = view.outcome->deployed;
-      }
-    });
+    run_reference_lane(replication, lane, {RefitSchedule::parse("tracking"), 1.0, 1.0},
+                       [&](const PeriodView& view) {
+                         scores.insert(scores.end(), view.score, view.score + 2);
+                         width.insert(width.end(), view.width, view.width + 2);
+                         if (view.period == 0) {
+                           queried.assign(view.outcome->order, view.outcome->order + view.outcome->queried);
+                           deployed = view.outcome->deployed;
+                         }
+                       });
     if (queried.size() != 1) continue;
     ++checked;
     const int other = 1 - queried[0];
@@ -170,7 +177,8 @@ TEST(Tracking, BoxThatWasNotQueriedMovesByTheRuleAlone) {
     const Eigen::VectorXd second = psi(tape.online_row(1));
     const double z = (rho + H.inverse() * M * (moved - theta)).dot(second) + lane.c_rho * width[2 + other];
     EXPECT_NEAR(std::atanh(scores[2 + other]), z, 1e-7) << "seed " << seed;
-    EXPECT_GT(std::abs((H.inverse() * M * (moved - theta)).dot(second)), 1e-5) << "seed " << seed;  // it is a move
+    EXPECT_GT(std::abs((H.inverse() * M * (moved - theta)).dot(second)), 1e-5)
+        << "seed " << seed;  // it is a move
   }
   EXPECT_EQ(checked, 3);
 }

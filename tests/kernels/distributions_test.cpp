@@ -34,7 +34,9 @@ std::vector<double> map(const std::vector<double>& x, Function&& f) {
   return out;
 }
 
-double power(double x, int k) { return k == 0 ? 1.0 : x * power(x, k - 1); }
+double power(double x, int k) {
+  return k == 0 ? 1.0 : x * power(x, k - 1);
+}
 
 constexpr int kDraws = 1000000;
 
@@ -76,7 +78,8 @@ TEST(NormalLaw, MomentsAndDistribution) {
   const std::vector<double> x = coordinates(Law::gaussian, kDraws);
   const double moments[] = {1, 0, 1, 0, 3, 0, 15};
   for (int k = 1; k <= 6; ++k)
-    EXPECT_LT(std::abs(in_standard_errors(mean(map(x, [k](double v) { return power(v, k); })), moments[k])), kAlarm)
+    EXPECT_LT(std::abs(in_standard_errors(mean(map(x, [k](double v) { return power(v, k); })), moments[k])),
+              kAlarm)
         << "moment " << k;
   EXPECT_LT(kolmogorov_smirnov(x, normal_distribution), kKolmogorovAlarm);
 }
@@ -109,7 +112,8 @@ TEST(NormalLaw, LargestValue) {
 TEST(NormalLaw, EqualsBoxAndMullerInDouble) {
   std::mt19937 engine(3);
   for (int i = 0; i < 100000; ++i) {
-    const std::uint32_t radial = static_cast<std::uint32_t>(engine()), angular = static_cast<std::uint32_t>(engine());
+    const std::uint32_t radial = static_cast<std::uint32_t>(engine()),
+                        angular = static_cast<std::uint32_t>(engine());
     const double radius = std::sqrt(-2.0 * std::log((radial + 0.5) / 4294967296.0));
     const double angle = std::acos(-1.0) * (static_cast<std::int32_t>(angular) / 2147483648.0);
     float first, second;
@@ -180,7 +184,8 @@ TEST(StudentLaw, LargestValue) {
 TEST(StudentLaw, EqualsBaileysFormulaInDouble) {
   std::mt19937 engine(4);
   for (int i = 0; i < 100000; ++i) {
-    const std::uint32_t radial = static_cast<std::uint32_t>(engine()), angular = static_cast<std::uint32_t>(engine());
+    const std::uint32_t radial = static_cast<std::uint32_t>(engine()),
+                        angular = static_cast<std::uint32_t>(engine());
     const double u = (radial + 0.5) / 4294967296.0;
     const double radius = std::sqrt(5.0 * (std::pow(u, -0.4) - 1.0));
     const double angle = std::acos(-1.0) * (static_cast<std::int32_t>(angular) / 2147483648.0);
@@ -216,8 +221,8 @@ std::vector<std::vector<float>> accepted_vectors(const Environment& environment,
   for (int j = 0; j < 64; ++j) weights.linear[j * 64 + j] = 1.0f;
   for (int j = 64; j < kOutput; ++j) weights.absolute[j * 36 + j - 64] = 1.0f;
   std::vector<float> linear(count * 64), absolute(count * 36);
-  draw_projected_shocks(environment, kOutput, {5, Purpose::oracle_shock, environment.id, 0, 0}, {0, count, 0, 0},
-                        weights, linear.data(), absolute.data());
+  draw_projected_shocks(environment, kOutput, {5, Purpose::oracle_shock, environment.id, 0, 0},
+                        {0, count, 0, 0}, weights, linear.data(), absolute.data());
   std::vector<std::vector<float>> out(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     out[i].assign(linear.begin() + i * 64, linear.begin() + (i + 1) * 64);
@@ -246,7 +251,9 @@ TEST(Truncation, AcceptedVectorsLieInTheBall) {
   }
 }
 
-TEST(Truncation, UniformVectorsAreNeverRejected) { EXPECT_EQ(rejections(paper_environments()[0], 20000), 0u); }
+TEST(Truncation, UniformVectorsAreNeverRejected) {
+  EXPECT_EQ(rejections(paper_environments()[0], 20000), 0u);
+}
 
 // The radius 11.65 is sqrt(q_0.99) rounded, so the exact rate of rejection is that of chi2_100 at 11.65^2.
 TEST(Truncation, GaussianRateOfRejection) {

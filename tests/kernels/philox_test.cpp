@@ -112,7 +112,8 @@ TEST(Philox, StreamsOfAnInstanceDifferInEveryCoordinate) {
     for (std::uint32_t replication : {0u, 1u, 49u})
       for (std::uint8_t environment : {0, 1, 2})
         for (Regime regime : {Regime::A, Regime::B})
-          for (Purpose purpose : {Purpose::initial_shock, Purpose::calibration_shock, Purpose::online_shock}) {
+          for (Purpose purpose :
+               {Purpose::initial_shock, Purpose::calibration_shock, Purpose::online_shock}) {
             Instance instance;
             instance.seed = seed;
             instance.replication = replication;
@@ -125,8 +126,8 @@ TEST(Philox, StreamsOfAnInstanceDifferInEveryCoordinate) {
   EXPECT_EQ(static_cast<int>(seen.size()), count);
 }
 
-// The first words of all draws that a small study makes, with rejection attempts, are pairwise distinct: a shared
-// counter would make two of them equal. By chance a few thousand draws of 128 bits never agree.
+// The first words of all draws that a small study makes, with rejection attempts, are pairwise distinct: a
+// shared counter would make two of them equal. By chance a few thousand draws of 128 bits never agree.
 TEST(Philox, DrawsWithDistinctCoordinatesAreDistinct) {
   std::set<Words> seen;
   std::size_t count = 0;
@@ -139,15 +140,16 @@ TEST(Philox, DrawsWithDistinctCoordinatesAreDistinct) {
               for (std::uint32_t attempt : {0u, 1u, 2u, 65535u})
                 for (std::uint32_t coordinate_block : {0u, 1u, 24u, 49u, 65535u}) {
                   std::uint32_t words[4][1];
-                  philox<1>({1, purpose, environment, regime, replication}, {coordinate_block | attempt << 16},
-                            {period}, {box}, words);
+                  philox<1>({1, purpose, environment, regime, replication},
+                            {coordinate_block | attempt << 16}, {period}, {box}, words);
                   seen.insert({words[0][0], words[1][0], words[2][0], words[3][0]});
                   ++count;
                 }
   EXPECT_EQ(seen.size(), count);
 }
 
-// shock_group must keep the attempt out of the bits of the coordinate block, also for t5 with its two blocks a group.
+// shock_group must keep the attempt out of the bits of the coordinate block, also for t5 with its two blocks
+// a group.
 TEST(Philox, RejectionAttemptsOfAShockDoNotRepeatCoordinates) {
   for (Law law : {Law::uniform, Law::gaussian, Law::student_t5}) {
     std::set<float> seen;
@@ -158,7 +160,8 @@ TEST(Philox, RejectionAttemptsOfAShockDoNotRepeatCoordinates) {
         shock_group<1>(law, {1, Purpose::online_shock, 0, 0, 0}, group, {attempt}, {3}, {1}, xi);
         for (int k = 0; k < 4; ++k, ++count) seen.insert(xi[k][0]);
       }
-    // 800 floats with 24 bits: a few agree by chance (0.04 pairs are expected), a repeated vector would be 100.
+    // 800 floats with 24 bits: a few agree by chance (0.04 pairs are expected), a repeated vector would be
+    // 100.
     EXPECT_GE(seen.size() + 3, count);
   }
 }
@@ -170,7 +173,8 @@ TEST(Philox, EqualsRandom123) {
     const Words counter = input.counter();
     const std::uint64_t seed = input.seed();
     const r123::Philox4x32::ctr_type c = {{counter[0], counter[1], counter[2], counter[3]}};
-    const r123::Philox4x32::key_type key = {{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
+    const r123::Philox4x32::key_type key = {
+        {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
     const auto expected = r123::Philox4x32()(c, key);
     ASSERT_EQ(generate(counter, seed), (Words{expected[0], expected[1], expected[2], expected[3]}));
   }
@@ -178,8 +182,9 @@ TEST(Philox, EqualsRandom123) {
 #endif
 
 #ifdef PANDORA_HAVE_CUDA
-// cuRAND's host generator runs 65,536 subsequences side by side, four words at a time: words 4 i .. 4 i + 3 have the
-// subsequence i mod 65536 in counter word 2 and i / 65536 in word 0. The key is the seed. No GPU is needed.
+// cuRAND's host generator runs 65,536 subsequences side by side, four words at a time: words 4 i .. 4 i + 3
+// have the subsequence i mod 65536 in counter word 2 and i / 65536 in word 0. The key is the seed. No GPU is
+// needed.
 TEST(Philox, EqualsTheHostGeneratorOfCurand) {
   const std::uint64_t seed = 0x123456789abcdef0;
   std::vector<unsigned int> words(4 * (65536 + 1000));

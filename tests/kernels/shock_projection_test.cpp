@@ -38,8 +38,8 @@ struct Projections {
   friend bool operator==(const Projections&, const Projections&) = default;
 };
 
-Projections draw(const Environment& environment, int output_size, const Stream& stream, const ShockRange& range,
-                 const ShockWeights& weights) {
+Projections draw(const Environment& environment, int output_size, const Stream& stream,
+                 const ShockRange& range, const ShockWeights& weights) {
   Projections out;
   out.linear.resize(static_cast<std::size_t>(range.count) * weights.n_linear);
   out.absolute.resize(static_cast<std::size_t>(range.count) * weights.n_absolute);
@@ -49,8 +49,8 @@ Projections draw(const Environment& environment, int output_size, const Stream& 
 }
 
 // One vector after the other: materialise it, then the inner products in order of the coordinates with fma.
-Projections naive_draw(const Environment& environment, int output_size, const Stream& stream, const ShockRange& range,
-                       const ShockWeights& weights) {
+Projections naive_draw(const Environment& environment, int output_size, const Stream& stream,
+                       const ShockRange& range, const ShockWeights& weights) {
   Projections out;
   for (std::uint32_t i = 0; i < range.count; ++i) {
     const std::uint32_t box = range.cycle == 0 ? range.box : i % range.cycle;
@@ -58,7 +58,8 @@ Projections naive_draw(const Environment& environment, int output_size, const St
     out.rejected += shock.rejected;
     for (int p = 0; p < weights.n_linear; ++p) {
       float sum = 0.0f;
-      for (int j = 0; j < output_size; ++j) sum = std::fma(weights.linear[j * weights.n_linear + p], shock.xi[j], sum);
+      for (int j = 0; j < output_size; ++j)
+        sum = std::fma(weights.linear[j * weights.n_linear + p], shock.xi[j], sum);
       out.linear.push_back(sum);
     }
     for (int q = 0; q < weights.n_absolute; ++q) {
@@ -75,7 +76,8 @@ class ShockProjectionLaw : public testing::TestWithParam<Law> {
  protected:
   Stream stream_{42, Purpose::online_shock, 9, 1, 3};
 };
-INSTANTIATE_TEST_SUITE_P(ShockProjection, ShockProjectionLaw, testing::Values(Law::uniform, Law::gaussian, Law::student_t5));
+INSTANTIATE_TEST_SUITE_P(ShockProjection, ShockProjectionLaw,
+                         testing::Values(Law::uniform, Law::gaussian, Law::student_t5));
 
 TEST_P(ShockProjectionLaw, EqualsMaterialisedVectors) {
   const Environment environment = tight(GetParam(), 100);

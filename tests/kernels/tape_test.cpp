@@ -14,7 +14,9 @@ namespace {
 constexpr Dimensions kSmall{5, 13, 7, 3, IndexFeatures::affine};
 constexpr int kCalibration = 6, kPeriods = 40;
 
-double G(double z) { return 1.0 / (1.0 + std::exp(-z)); }
+double G(double z) {
+  return 1.0 / (1.0 + std::exp(-z));
+}
 
 // row `i` of a row-major matrix times v
 template <class Vector>
@@ -27,9 +29,9 @@ double row_times(const std::vector<double>& matrix, int i, const Vector& v) {
 // What the paper says about one row, in double, with the vectors written out.
 struct NaiveRow {
   std::vector<float> x;
-  double shift;                                          // theta_*' Q x
-  std::vector<double> scale, context_cost, mu, cost;     // per box
-  std::vector<std::vector<double>> phi;                  // per box
+  double shift;                                       // theta_*' Q x
+  std::vector<double> scale, context_cost, mu, cost;  // per box
+  std::vector<std::vector<double>> phi;               // per box
 };
 
 NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std::uint32_t period) {
@@ -37,10 +39,11 @@ NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std
   NaiveRow row;
   row.x = naive::context(instance.stream(context), period, dim.context);
   row.shift = 0.0;
-  for (int k = 0; k < dim.reward_features; ++k) row.shift += instance.theta[k] * row_times(instance.Q, k, row.x);
+  for (int k = 0; k < dim.reward_features; ++k)
+    row.shift += instance.theta[k] * row_times(instance.Q, k, row.x);
   for (int a = 0; a < dim.boxes; ++a) {
-    const std::vector<float> xi = naive::shock(instance.environment, dim.output, instance.stream(shock), period,
-                                               static_cast<std::uint32_t>(a))
+    const std::vector<float> xi = naive::shock(instance.environment, dim.output, instance.stream(shock),
+                                               period, static_cast<std::uint32_t>(a))
                                       .xi;
     row.scale.push_back(0.5 + G(row_times(instance.alpha, a, row.x)));
     std::vector<double> omega, magnitude;
@@ -116,7 +119,8 @@ TEST_P(TapeCell, RewardsAreOneUniformPerPeriodAndBox) {
       bool expected = false;  // no reward at x_0
       if (row > 0) {
         const bool calibration = row <= kCalibration;
-        const std::uint32_t period = static_cast<std::uint32_t>(calibration ? row - 1 : row - 1 - kCalibration);
+        const std::uint32_t period =
+            static_cast<std::uint32_t>(calibration ? row - 1 : row - 1 - kCalibration);
         const Stream stream =
             instance_.stream(calibration ? Purpose::calibration_reward : Purpose::online_reward);
         const std::uint32_t word = naive::block(stream, 0, period, static_cast<std::uint32_t>(a))[0];
@@ -130,7 +134,8 @@ void expect_equal_rows(const Tape& first, int row_first, const Tape& second, int
   const Contexts &a = first.contexts, &b = second.contexts;
   for (int j = 0; j < a.index_stride; ++j) ASSERT_EQ(a.psi_row(row_first)[j], b.psi_row(row_second)[j]);
   for (int k = 0; k < a.reward_features; ++k)
-    ASSERT_EQ(a.reward_context[row_first * a.reward_features + k], b.reward_context[row_second * a.reward_features + k]);
+    ASSERT_EQ(a.reward_context[row_first * a.reward_features + k],
+              b.reward_context[row_second * a.reward_features + k]);
   ASSERT_EQ(a.reward_shift[row_first], b.reward_shift[row_second]);
   for (int box = 0; box < a.boxes; ++box) {
     const std::size_t i = first.at(row_first, box), j = second.at(row_second, box);
@@ -144,7 +149,8 @@ void expect_equal_rows(const Tape& first, int row_first, const Tape& second, int
   }
 }
 
-// The first 50 calibration periods of T_0 = 1000 are those of T_0 = 50, and T_0 does not touch the online periods.
+// The first 50 calibration periods of T_0 = 1000 are those of T_0 = 50, and T_0 does not touch the online
+// periods.
 TEST_P(TapeCell, RowsDoNotDependOnTheNumbersOfPeriods) {
   for (const auto& [calibration, periods] : {std::pair{0, kPeriods}, {kCalibration, 1}, {23, 77}}) {
     const Tape other = draw_tape(instance_, calibration, periods);
@@ -169,7 +175,8 @@ TEST(Tape, ConstantsOfRegimeA) {
 }
 
 TEST(Tape, BoxesAndPeriodsHaveTheirOwnOutputs) {
-  const Tape tape = draw_tape(naive::small_instance(kSmall, Law::gaussian, Regime::A), kCalibration, kPeriods);
+  const Tape tape =
+      draw_tape(naive::small_instance(kSmall, Law::gaussian, Regime::A), kCalibration, kPeriods);
   std::vector<double> values(tape.mu);
   std::sort(values.begin(), values.end());
   EXPECT_EQ(std::unique(values.begin(), values.end()), values.end());
@@ -214,7 +221,8 @@ TEST(Tape, LongContextsAreFilledToTheEnd) {
     const Instance instance = naive::small_instance(dim, Law::uniform, Regime::B);
     const Tape tape = draw_tape(instance, 0, 2);
     const std::vector<float> x = naive::context(instance.stream(Purpose::online_context), 1, context);
-    for (int j = 0; j < context; ++j) ASSERT_EQ(tape.contexts.psi_row(tape.online_row(1))[1 + j], x[j]) << context;
+    for (int j = 0; j < context; ++j)
+      ASSERT_EQ(tape.contexts.psi_row(tape.online_row(1))[1 + j], x[j]) << context;
   }
 }
 

@@ -28,13 +28,14 @@ struct Walked {
 Walked walk(const LaneSpec& spec, const std::vector<double>& score, const std::vector<double>& mu,
             const std::vector<int>& permutation = {}) {
   std::vector<int> calls(mu.size(), 0);
-  const PeriodOutcome outcome = walk_period(spec, static_cast<int>(mu.size()), score.data(), permutation.data(),
-                                            [&](int box) {
-                                              ++calls[box];
-                                              return mu[box];
-                                            });
+  const PeriodOutcome outcome =
+      walk_period(spec, static_cast<int>(mu.size()), score.data(), permutation.data(), [&](int box) {
+        ++calls[box];
+        return mu[box];
+      });
   Walked walked{{outcome.order, outcome.order + outcome.queried}, outcome.deployed};
-  for (int box = 0; box < static_cast<int>(mu.size()); ++box)  // a reward is looked up once, and only after opening
+  for (int box = 0; box < static_cast<int>(mu.size());
+       ++box)  // a reward is looked up once, and only after opening
     EXPECT_EQ(calls[box], std::count(walked.order.begin(), walked.order.end(), box));
   return walked;
 }
@@ -90,7 +91,9 @@ TEST(WalkByScore, ANegativeIndexStillOpensTheFirstBoxAndOnlyThat) {
   EXPECT_EQ(walk(weitzman(), {-0.3, -0.1, -0.2}, {0.9, 0.0, 0.9}), (Walked{{1}, 1}));
 }
 
-TEST(WalkByScore, OneBox) { EXPECT_EQ(walk(weitzman(), {-1.0}, {0.0}), (Walked{{0}, 0})); }
+TEST(WalkByScore, OneBox) {
+  EXPECT_EQ(walk(weitzman(), {-1.0}, {0.0}), (Walked{{0}, 0}));
+}
 
 TEST(WalkByScore, NegativeEstimatesAreComparedToo) {
   // learned payoffs may be negative: the first value must not lose against an initial best of zero
@@ -164,9 +167,10 @@ Walked naive_walk(const LaneSpec& spec, const std::vector<double>& score, const 
     double best = mu[opened[0]], left = -1e300;
     for (int o : opened) best = std::max(best, mu[o]);
     for (int q : queue) left = std::max(left, score[q]);
-    const bool stop = queue.empty() || spec.stop == Stop::after_first ||
-                      (spec.stop == Stop::best_reaches_scores_left && best >= left) ||
-                      (spec.stop == Stop::last_reaches_threshold && mu[box] >= spec.threshold[opened.size() - 1]);
+    const bool stop =
+        queue.empty() || spec.stop == Stop::after_first ||
+        (spec.stop == Stop::best_reaches_scores_left && best >= left) ||
+        (spec.stop == Stop::last_reaches_threshold && mu[box] >= spec.threshold[opened.size() - 1]);
     if (!stop) continue;
     int deployed = static_cast<int>(mu.size());
     for (int o : opened)
@@ -195,7 +199,8 @@ TEST(Walk, EqualsTheRulesInWords) {
       spec.list[k] = permutation[(k + 1) % boxes];
       spec.threshold[k] = 0.25 * pick(5);
     }
-    ASSERT_EQ(walk(spec, score, mu, permutation), naive_walk(spec, score, mu, permutation)) << "trial " << trial;
+    ASSERT_EQ(walk(spec, score, mu, permutation), naive_walk(spec, score, mu, permutation))
+        << "trial " << trial;
   }
 }
 
@@ -215,7 +220,9 @@ TEST(RandomPermutation, SortsTheBoxesByTheirWords) {
   for (std::uint32_t period = 0; period < 100; ++period) {
     int order[7];
     random_permutation(stream, period, 7, order);
-    const auto word = [&](int box) { return naive::block(stream, static_cast<std::uint32_t>(box / 4), period, 0)[box % 4]; };
+    const auto word = [&](int box) {
+      return naive::block(stream, static_cast<std::uint32_t>(box / 4), period, 0)[box % 4];
+    };
     for (int k = 0; k + 1 < 7; ++k) ASSERT_GT(word(order[k]), word(order[k + 1]));
   }
 }

@@ -14,7 +14,9 @@
 namespace pandora {
 namespace {
 
-double G(double z) { return 1.0 / (1.0 + std::exp(-z)); }
+double G(double z) {
+  return 1.0 / (1.0 + std::exp(-z));
+}
 
 const ProjectedLaw& normal_law() {
   static const ProjectedLaw law = [] {
@@ -41,12 +43,14 @@ TEST(IndexGrid, IsExactAtTheNodes) {
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 3; ++j)
       for (int k = 0; k < 11; ++k) {
-        const double shift = -1.0 + 0.5 * i, scale = 0.4 + 0.7 * j, root = 0.1 + 0.05 * k;  // nodes in sqrt(cbar)
+        const double shift = -1.0 + 0.5 * i, scale = 0.4 + 0.7 * j,
+                     root = 0.1 + 0.05 * k;  // nodes in sqrt(cbar)
         ASSERT_NEAR(grid(shift, scale, root * root), solve(normal_law(), shift, scale, root * root), 1e-12);
       }
 }
 
-// Between nodes: the mean of the eight corners with the weights of each coordinate, cbar through its square root.
+// Between nodes: the mean of the eight corners with the weights of each coordinate, cbar through its square
+// root.
 TEST(IndexGrid, IsTrilinearInShiftScaleAndRootCost) {
   const IndexGrid grid(normal_law(), {6, 3, 11}, kShift, kScale, kCost);
   const double t[3] = {0.3, 0.6, 0.2};
@@ -81,14 +85,16 @@ TEST(IndexGrid, ErrorFallsWithTheNumberOfNodes) {
   std::uniform_real_distribution<double> unit(0.0, 1.0);
   std::vector<std::array<double, 4>> points;
   for (int i = 0; i < 2000; ++i) {
-    const double shift = -1.0 + 2.5 * unit(engine), scale = 0.4 + 1.4 * unit(engine), root = 0.1 + 0.5 * unit(engine);
+    const double shift = -1.0 + 2.5 * unit(engine), scale = 0.4 + 1.4 * unit(engine),
+                 root = 0.1 + 0.5 * unit(engine);
     points.push_back({shift, scale, root * root, solve(normal_law(), shift, scale, root * root)});
   }
   double last = 0.0;
   for (int cells : {5, 10, 20, 40}) {
     const IndexGrid grid(normal_law(), {cells + 1, cells / 2 + 1, cells + 1}, kShift, kScale, kCost);
     double square = 0.0;
-    for (const auto& [shift, scale, cost, sigma] : points) square += std::pow(grid(shift, scale, cost) - sigma, 2.0);
+    for (const auto& [shift, scale, cost, sigma] : points)
+      square += std::pow(grid(shift, scale, cost) - sigma, 2.0);
     const double rms = std::sqrt(square / 2000.0);
     if (cells > 5) {
       EXPECT_LT(rms, last / 3.0) << cells;
@@ -134,8 +140,8 @@ TEST(IndexInputs, EqualThePaper) {
     }
 }
 
-// Default shape and bins against direct solves on the whole sample, all three environments: twice the documented
-// largest error of 3e-4.
+// Default shape and bins against direct solves on the whole sample, all three environments: twice the
+// documented largest error of 3e-4.
 TEST(OracleIndices, RegimeBIsWithinTheDocumentedErrorOfDirectSolves) {
   for (const Environment& environment : paper_environments()) {
     const Instance instance = draw_instance({}, environment, Regime::B, 0, 1);

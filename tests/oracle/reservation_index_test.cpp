@@ -13,7 +13,9 @@
 namespace pandora {
 namespace {
 
-double G(double z) { return 1.0 / (1.0 + std::exp(-z)); }
+double G(double z) {
+  return 1.0 / (1.0 + std::exp(-z));
+}
 
 std::vector<float> normal_sample(int n, unsigned seed) {
   std::mt19937 engine(seed);
@@ -43,7 +45,8 @@ double index_of(const ProjectedLaw& law, double shift, double scale, double cost
   return solver.index(cost);
 }
 
-// V = high or low with probability p, 1 - p: while sigma >= low only the high value counts, p (high - sigma) = c.
+// V = high or low with probability p, 1 - p: while sigma >= low only the high value counts, p (high - sigma)
+// = c.
 TEST(IndexSolver, TwoPointsInClosedForm) {
   for (double p : {0.1, 0.5, 0.9}) {
     const ProjectedLaw law{{1.5, -0.5}, {p, 1.0}};
@@ -80,7 +83,8 @@ TEST(IndexSolver, SolvesItsEquationOnASample) {
       solver.evaluate(shift, scale);
       const Values values = values_of(law, shift, scale);
       for (double cost = 1e-6; cost < 1.5; cost *= 1.7)
-        ASSERT_NEAR(naive::excess(values.g, values.p, solver.index(cost)), cost, 1e-13) << shift << " " << scale;
+        ASSERT_NEAR(naive::excess(values.g, values.p, solver.index(cost)), cost, 1e-13)
+            << shift << " " << scale;
     }
 }
 
@@ -90,9 +94,11 @@ TEST(IndexSolver, EqualsBisection) {
   for (int trial = 0; trial < 300; ++trial) {
     const int n = 1 + trial % 40;
     ProjectedLaw law;
-    for (int i = 0; i < n; ++i) law.points.push_back(std::round(8.0 * unit(engine)) / 2.0 - 2.0);  // with ties
+    for (int i = 0; i < n; ++i)
+      law.points.push_back(std::round(8.0 * unit(engine)) / 2.0 - 2.0);  // with ties
     std::sort(law.points.begin(), law.points.end(), std::greater<>());
-    for (int i = 0; i < n; ++i) law.cumulative.push_back(unit(engine) + (i == 0 ? 0.0 : law.cumulative.back()));
+    for (int i = 0; i < n; ++i)
+      law.cumulative.push_back(unit(engine) + (i == 0 ? 0.0 : law.cumulative.back()));
     const double total = law.cumulative.back();
     for (double& value : law.cumulative) value /= total;
     const double shift = 2.0 * unit(engine) - 1.0, scale = 2.0 * unit(engine);
@@ -158,8 +164,8 @@ TEST(CompressedLaw, MovesTheIndexByLessThanDocumented) {
   EXPECT_GT(worst, 0.0);  // it is a compression
 }
 
-// The standard deviation of sigma over fresh samples of the same law. 600 samples know it to 1 / sqrt(1200) = 2.9%,
-// so 15% is five standard errors.
+// The standard deviation of sigma over fresh samples of the same law. 600 samples know it to 1 / sqrt(1200)
+// = 2.9%, so 15% is five standard errors.
 TEST(IndexSolver, StandardErrorIsThatOfFreshSamples) {
   constexpr int kDraws = 500, kSamples = 600;
   for (double cost : {0.02, 0.15, 0.9}) {

@@ -1,4 +1,5 @@
-// The optimal policy of Proposition prop:oracle-weitzman: indices from the oracle, control flow from the walk.
+// The optimal policy of Proposition prop:oracle-weitzman: indices from the oracle, control flow from the
+// walk.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,8 +47,8 @@ void for_each_outcome(const std::vector<Box>& boxes,
 double policy_value(const std::vector<Box>& boxes, const std::vector<double>& sigma) {
   double utility = 0.0;
   for_each_outcome(boxes, [&](const std::vector<double>& values, double probability) {
-    const PeriodOutcome outcome = walk_period(weitzman(), static_cast<int>(boxes.size()), sigma.data(), nullptr,
-                                              [&](int box) { return values[box]; });
+    const PeriodOutcome outcome = walk_period(weitzman(), static_cast<int>(boxes.size()), sigma.data(),
+                                              nullptr, [&](int box) { return values[box]; });
     double payoff = values[outcome.deployed];
     for (int k = 0; k < outcome.queried; ++k) payoff -= boxes[outcome.order[k]].cost;
     utility += probability * payoff;
@@ -66,15 +67,16 @@ double capped_value(const std::vector<Box>& boxes, const std::vector<double>& si
   return value;
 }
 
-// The best of all adaptive policies: from every set of opened boxes and best value, stop or open any other box. One
-// box must be opened, as one output must be deployed.
+// The best of all adaptive policies: from every set of opened boxes and best value, stop or open any other
+// box. One box must be opened, as one output must be deployed.
 double best_of_all_policies(const std::vector<Box>& boxes, unsigned opened = 0, double best = -1e300) {
   double value = opened == 0 ? -1e300 : best;
   for (std::size_t a = 0; a < boxes.size(); ++a) {
     if (opened >> a & 1u) continue;
     double go_on = -boxes[a].cost;
     for (std::size_t i = 0; i < boxes[a].value.size(); ++i)
-      go_on += boxes[a].p[i] * best_of_all_policies(boxes, opened | 1u << a, std::max(best, boxes[a].value[i]));
+      go_on +=
+          boxes[a].p[i] * best_of_all_policies(boxes, opened | 1u << a, std::max(best, boxes[a].value[i]));
     value = std::max(value, go_on);
   }
   return value;
@@ -123,7 +125,7 @@ std::vector<Box> random_boxes(std::mt19937& engine, double largest_cost) {
 
 TEST(Weitzman, NoAdaptivePolicyDoesBetter) {
   std::mt19937 engine(17);
-  int stopped_early_matters = 0;
+  int wrong_order_loses = 0;
   for (int trial = 0; trial < 400; ++trial) {
     const std::vector<Box> boxes = random_boxes(engine, trial % 4 == 3 ? 1.2 : 0.2);
     const std::vector<double> sigma = indices(boxes);
@@ -132,9 +134,9 @@ TEST(Weitzman, NoAdaptivePolicyDoesBetter) {
     ASSERT_NEAR(capped_value(boxes, sigma), optimum, 1e-10) << "trial " << trial;
     // the instances are not trivial: wrong indices would lose
     std::vector<double> reversed(sigma.rbegin(), sigma.rend());
-    stopped_early_matters += policy_value(boxes, reversed) < optimum - 1e-3;
+    wrong_order_loses += policy_value(boxes, reversed) < optimum - 1e-3;
   }
-  EXPECT_GT(stopped_early_matters, 200);
+  EXPECT_GT(wrong_order_loses, 200);
 }
 
 // With costs above all values every index is negative; one box is opened all the same.
@@ -147,16 +149,16 @@ TEST(Weitzman, NegativeIndicesOpenTheBestBoxOnly) {
   EXPECT_NEAR(best_of_all_policies(boxes), -0.1, 1e-12);
 }
 
-// (eq:max:utility) on a drawn instance: over fresh periods the oracle's utility minus max_a min(mu, sigma) has mean
-// zero, if and only if the indices solve their equations for the boxes that are opened. Allowed: 4.5 standard errors
-// of the periods and of the indices' own Monte Carlo sample.
+// (eq:max:utility) on a drawn instance: over fresh periods the oracle's utility minus max_a min(mu, sigma)
+// has mean zero, if and only if the indices solve their equations for the boxes that are opened. Allowed: 4.5
+// standard errors of the periods and of the indices' own Monte Carlo sample.
 class WeitzmanCell : public testing::TestWithParam<std::tuple<int, Regime>> {};
 INSTANTIATE_TEST_SUITE_P(Weitzman, WeitzmanCell,
                          testing::Combine(testing::Values(0, 1, 2), testing::Values(Regime::A, Regime::B)));
 
 TEST_P(WeitzmanCell, UtilityIsTheMeanOfTheCappedValues) {
   const auto [environment, regime] = GetParam();
-  constexpr int kPeriods = 20000;
+  constexpr int kPeriods = 40000;
   const Instance instance = draw_instance({}, paper_environments()[environment], regime, 2, 5);
   const ShockSample sample = draw_shock_sample(instance, 200000);
   const Tape tape = draw_tape(instance, 0, kPeriods);
@@ -175,10 +177,11 @@ TEST_P(WeitzmanCell, UtilityIsTheMeanOfTheCappedValues) {
     queries += outcome.queried;
   }
   const statistics::Mean found = statistics::mean(difference);
-  // s.e. of sigma is sd / (P(mu > sigma) sqrt(M)) and moves the difference by at most P(mu > sigma) per opened box
+  // s.e. of sigma is sd / (P(mu > sigma) sqrt(M)) and moves the difference by at most P(mu > sigma) per
+  // opened box
   const double of_indices = 0.5 * queries / kPeriods / std::sqrt(200000.0);
   EXPECT_LT(std::abs(found.value), statistics::kAlarm * std::hypot(found.standard_error, of_indices));
-  EXPECT_LT(found.standard_error, 1.5e-3);
+  EXPECT_LT(found.standard_error, 2e-3);  // the comparison has power
   EXPECT_GT(queries / kPeriods, 1.0);
 }
 

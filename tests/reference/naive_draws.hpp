@@ -1,7 +1,7 @@
-// The draws of a replication, one scalar at a time, from the stream layout: key = seed, counter word 0 = block +
-// attempt * 2^16, word 1 = period, word 2 = box + purpose * 2^8 + environment * 2^16 + regime * 2^24, word 3 =
-// replication. Vectors are materialised. Only the functions of one word pair (two_normals and so on) are shared with
-// the code under test; distributions_test.cpp tests those on their own.
+// The draws of a replication, one scalar at a time, from the stream layout: key = seed, counter word 0 =
+// block + attempt * 2^16, word 1 = period, word 2 = box + purpose * 2^8 + environment * 2^16 + regime * 2^24,
+// word 3 = replication. Vectors are materialised. Only the functions of one word pair (two_normals and so on)
+// are shared with the code under test; distributions_test.cpp tests those on their own.
 #pragma once
 
 #include <vector>
@@ -22,8 +22,8 @@ std::vector<double> uniforms(const Stream& stream, std::uint32_t period, int n);
 std::vector<float> context(const Stream& stream, std::uint32_t period, int n);
 
 /// The vector xi of one attempt, scaled but not truncated.
-std::vector<float> untruncated_shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period,
-                                     std::uint32_t box, std::uint32_t attempt);
+std::vector<float> untruncated_shock(const Environment& environment, int n, const Stream& stream,
+                                     std::uint32_t period, std::uint32_t box, std::uint32_t attempt);
 
 struct Shock {
   std::vector<float> xi;
@@ -31,6 +31,7 @@ struct Shock {
 };
 
 /// The first attempt inside the ball.
-Shock shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period, std::uint32_t box);
+Shock shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period,
+            std::uint32_t box);
 
 }  // namespace pandora::naive

@@ -18,12 +18,17 @@ VectorXd features(const float* values, int n) {
   return out;
 }
 
-bool is_active(double mu, double z) { return mu > index_link(z); }
+bool is_active(double mu, double z) {
+  return mu > index_link(z);
+}
 
-double moment(double cost, double mu, double z) { return cost - std::max(mu - index_link(z), 0.0); }
+double moment(double cost, double mu, double z) {
+  return cost - std::max(mu - index_link(z), 0.0);
+}
 
-// The root of a strongly monotone field. A Newton step is kept only where it shrinks the field; else a few steps of
-// length 1/L, which always do. The result is certified by the norm of the field, not by how it was found.
+// The root of a strongly monotone field. A Newton step is kept only where it shrinks the field; else a few
+// steps of length 1/L, which always do. The result is certified by the norm of the field, not by how it was
+// found.
 VectorXd root(const std::function<VectorXd(const VectorXd&)>& field,
               const std::function<MatrixXd(const VectorXd&)>& jacobian, double lipschitz, int size) {
   VectorXd at = VectorXd::Zero(size), value = field(at);
@@ -70,9 +75,9 @@ struct Box {
   std::vector<IndexSample> samples;
   std::vector<double> payoffs;  // LinUCB: r - c of each sample
   VectorXd rho;
-  int n_last = 0;               // samples at the last exact solve
-  MatrixXd H, M;                // `tracking`
-  int n_rebuilt = 0;            // samples when H and M were last summed afresh
+  int n_last = 0;     // samples at the last exact solve
+  MatrixXd H, M;      // `tracking`
+  int n_rebuilt = 0;  // samples when H and M were last summed afresh
 };
 
 class Lane {
@@ -182,14 +187,17 @@ class Lane {
     for (std::size_t k = 0; k < order.size(); ++k) {
       const int a = order[k];
       const VectorXd f = phi(row, a);
-      mu[a] = unknown() ? reward_link(theta_.dot(f) + spec_.c_theta * norm_in_inverse(f, design)) : true_mu(row, a);
+      mu[a] = unknown() ? reward_link(theta_.dot(f) + spec_.c_theta * norm_in_inverse(f, design))
+                        : true_mu(row, a);
       period.queried.push_back(a);
       const double best = *std::max_element(mu.begin(), mu.end());
       bool stop = spec_.stop == Stop::after_first;
-      if (spec_.stop == Stop::last_reaches_threshold && k + 1 < order.size()) stop = mu[a] >= spec_.threshold[k];
+      if (spec_.stop == Stop::last_reaches_threshold && k + 1 < order.size())
+        stop = mu[a] >= spec_.threshold[k];
       if (spec_.stop == Stop::best_reaches_scores_left) {
         stop = true;
-        for (std::size_t left = k + 1; left < order.size(); ++left) stop = stop && best >= period.score[order[left]];
+        for (std::size_t left = k + 1; left < order.size(); ++left)
+          stop = stop && best >= period.score[order[left]];
       }
       if (stop) break;
     }
@@ -285,14 +293,19 @@ class Lane {
   std::vector<Box> boxes_;
   std::vector<RewardSample> rewards_;
   VectorXd theta_star_, theta_;
-  MatrixXd curvature_;  // eta_0 I + sum G' phi phi': at the last exact solution, then at the values of their time
+  MatrixXd
+      curvature_;  // eta_0 I + sum G' phi phi': at the last exact solution, then at the values of their time
   double rewards_at_solve_ = 0.0;
 };
 
 }  // namespace
 
-double reward_link(double z) { return 1.0 / (1.0 + std::exp(-z)); }
-double index_link(double z) { return std::tanh(z); }
+double reward_link(double z) {
+  return 1.0 / (1.0 + std::exp(-z));
+}
+double index_link(double z) {
+  return std::tanh(z);
+}
 
 VectorXd index_gradient(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
                         const VectorXd& rho) {

@@ -5,8 +5,8 @@
 
 namespace pandora::naive {
 
-/// Every parameter is drawn (with both signs, unlike the paper's, so that a sign error shows); in regime A Q, alpha
-/// and beta are zero. The ball of `law` rejects some of the shocks.
+/// Every parameter is drawn (with both signs, unlike the paper's, so that a sign error shows); in regime A Q,
+/// alpha and beta are zero. The ball of `law` rejects some of the shocks.
 Instance small_instance(Dimensions dimensions, Law law, Regime regime);
 
 }  // namespace pandora::naive

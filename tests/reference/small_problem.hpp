@@ -8,7 +8,6 @@
 #include "host/draw_instance.hpp"
 #include "host/paper_setting.hpp"
 #include "host/reference_engine.hpp"
-#include "host/study.hpp"
 #include "oracle/oracle.hpp"
 
 namespace pandora::test {

@@ -22,7 +22,8 @@ Mean mean(const Container& sample) {
   return {sum / n, std::sqrt(squares / (n - 1.0) / n)};
 }
 
-/// Distance of `estimate` from `truth` in standard errors. |.| > 4.5 is a false alarm in 7 of a million tests.
+/// Distance of `estimate` from `truth` in standard errors. |.| > 4.5 is a false alarm in 7 of a million
+/// tests.
 inline double in_standard_errors(Mean estimate, double truth) {
   return (estimate.value - truth) / estimate.standard_error;
 }
@@ -34,7 +35,8 @@ inline double in_standard_errors(double count, double trials, double p) {
 
 inline constexpr double kAlarm = 4.5;
 
-/// sqrt(n) times the Kolmogorov-Smirnov distance; > 2.5 is a false alarm in 2 exp(-2 * 2.5^2) = 7 of a million.
+/// sqrt(n) times the Kolmogorov-Smirnov distance; > 2.5 is a false alarm in 2 exp(-2 * 2.5^2) = 7 of a
+/// million.
 template <class Value, class Distribution>
 double kolmogorov_smirnov(std::vector<Value> sample, Distribution&& distribution) {
   std::sort(sample.begin(), sample.end());
@@ -59,8 +61,12 @@ inline double chi_square_score(const std::vector<int>& counts) {
   return (std::cbrt(chi2 / k) - (1.0 - 2.0 / (9.0 * k))) / std::sqrt(2.0 / (9.0 * k));
 }
 
-inline double uniform_distribution(double x) { return std::clamp((x + 1.0) / 2.0, 0.0, 1.0); }  // on [-1, 1]
-inline double normal_distribution(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+inline double uniform_distribution(double x) {
+  return std::clamp((x + 1.0) / 2.0, 0.0, 1.0);
+}  // on [-1, 1]
+inline double normal_distribution(double x) {
+  return 0.5 * std::erfc(-x / std::sqrt(2.0));
+}
 
 /// Student t with 5 degrees of freedom in closed form (Abramowitz and Stegun 26.7.3).
 inline double t5_distribution(double t) {

@@ -1,0 +1,218 @@
+// The fast engine against the reference: the same algebra in another order.
+#include "host/block_engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "tests/reference/small_problem.hpp"
+
+namespace pandora {
+namespace {
+
+constexpr int kCalibration = 12;
+
+std::vector<LaneSpec> all_lanes(const Replication& replication, const std::vector<int>& T0s) {
+  std::vector<LaneSpec> lanes;
+  for (const Policy& policy : all_policies())
+    for (const PolicyVariant& variant : policy.variants({0.1, 1.0}))
+      for (const int T0 : T0s)
+        if (T0 > 0 || !policy.needs_calibration) lanes.push_back(variant.lane(replication, T0));
+  return lanes;
+}
+
+struct Trace {
+  std::vector<PeriodOutcome> outcomes;
+  std::vector<std::vector<double>> scores, widths;
+  PeriodObserver observer(int A) {
+    return [this, A](const PeriodView& view) {
+      outcomes.push_back(*view.outcome);
+      scores.emplace_back(view.score, view.score + A);
+      widths.emplace_back(view.width, view.width + A);
+    };
+  }
+};
+
+bool same_bytes(const LaneTally& a, const LaneTally& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+bool same_decisions(const PeriodOutcome& a, const PeriodOutcome& b) {
+  return a.queried == b.queried && a.deployed == b.deployed && std::equal(a.order, a.order + a.queried, b.order);
+}
+
+// A lane's decisions and numbers in double, over a whole run with many solves in the middle of blocks.
+class EveryBlockLength : public testing::TestWithParam<std::tuple<int, const char*>> {};
+
+TEST_P(EveryBlockLength, DoubleFollowsTheReference) {
+  const auto [B, schedule] = GetParam();
+  const EstimationOptions estimation{RefitSchedule::parse(schedule), 1.0, 1.0};
+  for (const Regime regime : {Regime::A, Regime::B}) {
+    const Replication replication =
+        test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 300, 11);
+    for (const LaneSpec& lane : all_lanes(replication, {0, kCalibration})) {
+      Trace expected, actual;
+      run_reference_lane(replication, lane, estimation, expected.observer(3));
+      const LaneReplay replay{actual.observer(3), &expected.outcomes};
+      run_block_lanes<double>(replication, std::span(&lane, 1), {estimation, B}, nullptr, std::span(&replay, 1));
+      ASSERT_EQ(actual.scores.size(), expected.scores.size());
+      // Rounding alone moves widths by 1e-10 or so; the solvers stop within 3e-4 widths of the minimiser.
+      for (std::size_t t = 0; t < expected.scores.size(); ++t)
+        for (int a = 0; a < 3; ++a) {
+          ASSERT_NEAR(actual.widths[t][a], expected.widths[t][a], 1e-9) << "period " << t;
+          ASSERT_NEAR(actual.scores[t][a], expected.scores[t][a], 1e-3) << "period " << t << " box " << a;
+        }
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Lengths, EveryBlockLength,
+                         testing::Combine(testing::Values(1, 7, 16, 32, 64),
+                                          testing::Values("geometric:1.5", "tracking", "every:5")));
+
+// With tight tolerances between solves: known reward, no solve after calibration, so only rounding is left.
+TEST(BlockEngine, WithoutSolvesADoubleLaneDiffersByRoundingOnly) {
+  const Replication replication =
+      test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, kCalibration, 400, 3);
+  const EstimationOptions estimation{RefitSchedule::parse("geometric:1.5"), 1.0, 1.0};
+  LaneSpec linucb;
+  linucb.score = Score::learned_payoff;
+  linucb.stop = Stop::after_first;
+  linucb.learning = Learning::online;
+  linucb.c_b = 0.1;
+  linucb.T0 = kCalibration;
+  Trace expected;
+  const LaneTally reference = run_reference_lane(replication, linucb, estimation, expected.observer(3));
+  for (const int B : {1, 7, 16, 32, 64}) {
+    Trace actual;
+    const LaneReplay replay{actual.observer(3), nullptr};
+    const LaneTally blocked =
+        run_block_lanes<double>(replication, std::span(&linucb, 1), {estimation, B}, nullptr, std::span(&replay, 1))[0];
+    EXPECT_TRUE(same_bytes(blocked, reference)) << "decisions differ at B = " << B;
+    for (std::size_t t = 0; t < expected.scores.size(); ++t)
+      for (int a = 0; a < 3; ++a) ASSERT_NEAR(actual.scores[t][a], expected.scores[t][a], 1e-11);
+  }
+}
+
+TEST(BlockEngine, ALaneAloneAndAmongAllGivesTheSameBytes) {
+  const Replication replication =
+      test::small_replication(test::small_dimensions(3, 9, 3), Regime::B, kCalibration, 500, 7);
+  for (const char* schedule : {"geometric:1.5", "tracking"}) {
+    const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, 32};
+    const std::vector<LaneSpec> lanes = all_lanes(replication, {0, 5, kCalibration});
+    const std::vector<LaneTally> together = run_block_lanes<float>(replication, lanes, options);
+    for (std::size_t k = 0; k < lanes.size(); ++k) {
+      const LaneTally alone = run_block_lanes<float>(replication, std::span(&lanes[k], 1), options)[0];
+      EXPECT_TRUE(same_bytes(alone, together[k])) << "lane " << k << " " << schedule;
+    }
+  }
+}
+
+// The last block is shorter than B, and the run shorter than a block.
+TEST(BlockEngine, AnyNumberOfPeriods) {
+  const EstimationOptions estimation{RefitSchedule::parse("geometric:1.5"), 1.0, 1.0};
+  for (const int periods : {1, 5, 31, 33, 70}) {
+    const Replication replication =
+        test::small_replication(test::small_dimensions(2, 4, 2), Regime::A, kCalibration, periods, 5);
+    for (const LaneSpec& lane : all_lanes(replication, {0, kCalibration})) {
+      Trace expected, actual;
+      run_reference_lane(replication, lane, estimation, expected.observer(2));
+      const LaneReplay replay{actual.observer(2), nullptr};
+      const LaneTally tally =
+          run_block_lanes<double>(replication, std::span(&lane, 1), {estimation, 32}, nullptr, std::span(&replay, 1))[0];
+      EXPECT_EQ(tally.periods, periods);
+      for (int t = 0; t < periods; ++t)
+        ASSERT_TRUE(same_decisions(actual.outcomes[t], expected.outcomes[t])) << "period " << t << " of " << periods;
+    }
+  }
+}
+
+// Eight boxes, m > 128, d not a multiple of anything.
+TEST(BlockEngine, LargerShapes) {
+  Dimensions dimensions = test::small_dimensions(8, 140, 7);
+  const Replication replication = test::small_replication(dimensions, Regime::B, 24, 120, 19);
+  for (const char* schedule : {"geometric:1.5", "tracking"}) {
+    const EstimationOptions estimation{RefitSchedule::parse(schedule), 1.0, 1.0};
+    for (const RewardModel reward : {RewardModel::known, RewardModel::learned}) {
+      LaneSpec dow;
+      dow.score = Score::learned_index;
+      dow.learning = Learning::online;
+      dow.reward = reward;
+      dow.c_rho = 0.1;
+      dow.c_theta = reward == RewardModel::learned ? 0.1 : 0.0;
+      dow.T0 = 24;
+      Trace expected, actual;
+      run_reference_lane(replication, dow, estimation, expected.observer(8));
+      const LaneReplay replay{actual.observer(8), &expected.outcomes};
+      run_block_lanes<double>(replication, std::span(&dow, 1), {estimation, 32}, nullptr, std::span(&replay, 1));
+      for (std::size_t t = 0; t < expected.scores.size(); ++t)
+        for (int a = 0; a < 8; ++a) {
+          ASSERT_NEAR(actual.widths[t][a], expected.widths[t][a], 1e-9);
+          ASSERT_NEAR(actual.scores[t][a], expected.scores[t][a], 1e-3) << schedule << " period " << t;
+        }
+    }
+  }
+}
+
+// Single precision replays the double lane's decisions at the paper's m: widths and indices stay close.
+TEST(BlockEngine, SinglePrecisionReplaysADoubleLane) {
+  Dimensions dimensions;  // the paper's
+  const Replication replication = test::small_replication(dimensions, Regime::B, 50, 1500, 23);
+  for (const char* schedule : {"geometric:1.5", "tracking"}) {
+    const EstimationOptions estimation{RefitSchedule::parse(schedule), 1.0, 1.0};
+    LaneSpec dow;
+    dow.score = Score::learned_index;
+    dow.learning = Learning::online;
+    dow.reward = RewardModel::learned;
+    dow.c_rho = dow.c_theta = 0.1;
+    dow.T0 = 50;
+    Trace expected, actual;
+    run_reference_lane(replication, dow, estimation, expected.observer(3));
+    const LaneReplay replay{actual.observer(3), &expected.outcomes};
+    EngineCounters counters;
+    run_block_lanes<float>(replication, std::span(&dow, 1), {estimation, 32}, &counters, std::span(&replay, 1));
+    double worst_width = 0.0, worst_score = 0.0;
+    for (std::size_t t = 0; t < expected.scores.size(); ++t)
+      for (int a = 0; a < 3; ++a) {
+        worst_width = std::max(worst_width, std::abs(actual.widths[t][a] / expected.widths[t][a] - 1.0));
+        worst_score = std::max(worst_score, std::abs(actual.scores[t][a] - expected.scores[t][a]));
+      }
+    EXPECT_LT(worst_width, 2e-5) << schedule;
+    EXPECT_LT(worst_score, 2e-3) << schedule;
+    EXPECT_EQ(counters.refactorisations, 0u);
+  }
+}
+
+// Paired over 24 replications: single precision in blocks and the reference have the same regret (two-sided bound of
+// two standard errors; a true zero difference fails it in 5 of 100 seeds, and this seed is fixed).
+TEST(BlockEngineSlow, RegretDiffersByLessThanTwoStandardErrorsFromTheReference) {
+  for (const char* schedule : {"geometric:1.5", "tracking"}) {
+    const EstimationOptions estimation{RefitSchedule::parse(schedule), 1.0, 1.0};
+    constexpr int R = 24;
+    double sum = 0.0, squares = 0.0;
+    int identical = 0, periods = 0;
+    for (int r = 0; r < R; ++r) {
+      const Replication replication = test::small_replication(Dimensions{}, Regime::A, 0, 2000, 1, r);
+      LaneSpec dow;
+      dow.score = Score::learned_index;
+      dow.learning = Learning::online;
+      dow.c_rho = 0.1;
+      Trace a, b;
+      const double reference = run_reference_lane(replication, dow, estimation, a.observer(3)).utility;
+      const LaneReplay replay{b.observer(3), nullptr};
+      const double blocked =
+          run_block_lanes<float>(replication, std::span(&dow, 1), {estimation, 32}, nullptr, std::span(&replay, 1))[0]
+              .utility;
+      const double difference = (blocked - reference) / 2000.0;
+      sum += difference;
+      squares += difference * difference;
+      for (std::size_t t = 0; t < a.outcomes.size(); ++t, ++periods)
+        identical += same_decisions(a.outcomes[t], b.outcomes[t]) ? 1 : 0;
+    }
+    const double mean = sum / R, se = std::sqrt((squares / R - mean * mean) / (R - 1));
+    EXPECT_LE(std::abs(mean), 2.0 * se + 1e-9) << schedule;
+    RecordProperty(std::string("identical_share_") + schedule, std::to_string(static_cast<double>(identical) / periods));
+    EXPECT_GT(static_cast<double>(identical) / periods, 0.9) << schedule;
+  }
+}
+
+}  // namespace
+}  // namespace pandora

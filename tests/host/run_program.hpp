@@ -1,0 +1,86 @@
+// The program as a subprocess in a working directory of its own.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace pandora::test {
+
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+struct ProgramResult {
+  int exit_code = -1;  ///< -1 if a signal ended it
+  std::string out, err;
+
+  int error_lines() const { return static_cast<int>(std::count(err.begin(), err.end(), '\n')); }
+};
+
+/// A test with a fresh directory in which the program runs; standard output and error go to files beside it.
+class ProgramTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "pandora_cli_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    base_ = name;
+    std::filesystem::create_directory(base_ / "work");
+  }
+  void TearDown() override { std::filesystem::remove_all(base_); }
+
+  std::filesystem::path work() const { return base_ / "work"; }
+
+  /// Starts it; `file_limit` bounds the size of the files it can write, 0 means no bound.
+  pid_t start(const std::vector<std::string>& arguments, rlim_t file_limit = 0) {
+    std::vector<std::string> words = {PANDORA_PROGRAM};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const std::string out = (base_ / "out").string(), err = (base_ / "err").string(),
+                      folder = work().string();
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    const int out_file = ::open(out.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0644);
+    const int err_file = ::open(err.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0644);
+    ::dup2(out_file, STDOUT_FILENO);
+    ::dup2(err_file, STDERR_FILENO);
+    ::signal(SIGINT, SIG_DFL);
+    if (file_limit > 0) {
+      ::signal(SIGXFSZ, SIG_IGN);  // writes fail instead
+      const rlimit limit{file_limit, file_limit};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    if (::chdir(folder.c_str()) == 0) ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+
+  ProgramResult wait_for(pid_t child) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(base_ / "out"), read_file(base_ / "err")};
+  }
+
+  ProgramResult run(const std::vector<std::string>& arguments, rlim_t file_limit = 0) {
+    return wait_for(start(arguments, file_limit));
+  }
+
+  std::filesystem::path base_;
+};
+
+}  // namespace pandora::test

@@ -15,8 +15,8 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 template <class Real>
-using PaddedMatrix = Eigen::Map<Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, 0,
-                                Eigen::OuterStride<>>;
+using PaddedMatrix =
+    Eigen::Map<Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, 0, Eigen::OuterStride<>>;
 
 // out = C^-1 in working precision, exactly symmetric.
 template <class Real>
@@ -164,12 +164,12 @@ void BlockLane<Real>::walk(const Block<Real>& block, Workspace<Real>& work) {
     if (spec_.order == Order::random)
       random_permutation(random_order, static_cast<std::uint32_t>(period), A_, permutation);
     const bool follows = replay_ != nullptr && replay_->decisions != nullptr;
-    const PeriodOutcome outcome =
-        follows ? (*replay_->decisions)[static_cast<std::size_t>(period)]
-                : walk_period(spec_, A_, score, permutation, [&](int a) {
-                    return spec_.learns_reward() ? reward_.estimate(tape_.phi_of(row, a), spec_.c_theta)
-                                                 : tape_.mu[tape_.at(row, a)];
-                  });
+    const PeriodOutcome outcome = follows ? (*replay_->decisions)[static_cast<std::size_t>(period)]
+                                          : walk_period(spec_, A_, score, permutation, [&](int a) {
+                                              return spec_.learns_reward()
+                                                         ? reward_.estimate(tape_.phi_of(row, a), spec_.c_theta)
+                                                         : tape_.mu[tape_.at(row, a)];
+                                            });
     const std::size_t at = tape_.at(row, 0);
     tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
     if (replay_ != nullptr && replay_->observer) replay_->observer({period, score, width, &outcome});
@@ -193,7 +193,8 @@ void BlockLane<Real>::learn(const Block<Real>& block, Workspace<Real>& work, int
     if (tracks_) track_sample(block, work, j, a, due[a]);
   }
   if (spec_.learns_reward()) {
-    std::vector<double> move(reward_.theta, reward_.theta + d_);
+    double move[kMaxRewardFeatures];
+    std::copy(reward_.theta, reward_.theta + d_, move);
     add_reward_sample(outcome.deployed, row);
     if (reward_samples_.n >= kRewardRefitGrowth * reward_solved_at_ - 1e-9) solve_reward();
     for (int i = 0; i < d_; ++i) move[i] = reward_.theta[i] - move[i];
@@ -261,7 +262,7 @@ void BlockLane<Real>::track_sample(const Block<Real>& block, Workspace<Real>& wo
 }
 
 template <class Real>
-void BlockLane<Real>::track_theta(const Block<Real>& block, Workspace<Real>& work, const std::vector<double>& move) {
+void BlockLane<Real>::track_theta(const Block<Real>& block, Workspace<Real>& work, const double* move) {
   for (int a = 0; a < A_; ++a) {
     Real* const p = work.prediction.data() + static_cast<std::size_t>(a) * block.width;
     for (int k = 0; k < d_; ++k) {
@@ -309,8 +310,8 @@ void BlockLane<Real>::add_index_sample(int a, int row) {
   const std::size_t at = tape_.at(row, a);
   box.rows.push_back(row);
   box.cost.push_back(static_cast<Real>(tape_.cost[at]));
-  box.mu.push_back(static_cast<Real>(spec_.learns_reward() ? logistic(reward_.linear(tape_.phi_of(row, a)))
-                                                           : tape_.mu[at]));
+  box.mu.push_back(
+      static_cast<Real>(spec_.learns_reward() ? logistic(reward_.linear(tape_.phi_of(row, a))) : tape_.mu[at]));
 }
 
 template <class Real>
@@ -357,7 +358,12 @@ void BlockLane<Real>::solve_reward() {
 
 template <class Real>
 SampleView<Real> BlockLane<Real>::samples(const Box& box) const {
-  return {contexts_.psi, contexts_.m, contexts_.stride, box.rows.data(), box.cost.data(), box.mu.data(),
+  return {contexts_.psi,
+          contexts_.m,
+          contexts_.stride,
+          box.rows.data(),
+          box.cost.data(),
+          box.mu.data(),
           static_cast<int>(box.rows.size())};
 }
 
@@ -408,8 +414,9 @@ void BlockLane<Real>::solve_box(int a, Workspace<Real>* work) {
   VectorXd rho = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>(box.rho.data(), m).template cast<double>();
   Preconditioner precondition;
   if (tracks_ && work != nullptr) {
-    precondition = [&, x = SimdVector<Real>(static_cast<std::size_t>(m)), y = SimdVector<Real>(static_cast<std::size_t>(m))](
-                       const VectorXd& gradient, VectorXd& direction) mutable {
+    precondition = [&, x = SimdVector<Real>(static_cast<std::size_t>(m)),
+                    y = SimdVector<Real>(static_cast<std::size_t>(m))](const VectorXd& gradient,
+                                                                       VectorXd& direction) mutable {
       for (int i = 0; i < m; ++i) x[i] = static_cast<Real>(gradient[i]);
       work->curvature[a].multiply(box.curvature_inverse.data(), x.data(), y.data());
       for (int i = 0; i < m; ++i) direction[i] = static_cast<double>(y[i]);

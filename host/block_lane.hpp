@@ -17,10 +17,10 @@ template <class Real>
 struct Block {
   int first_period = 0;
   int B = 0;
-  int width = 0;                   ///< B rounded up to whole vectors
-  std::vector<const Real*> psi;    ///< B rows
-  SimdVector<Real> transposed;     ///< m x width, feature-major
-  SimdVector<Real> squared_norm;   ///< ||psi_j||^2
+  int width = 0;                  ///< B rounded up to whole vectors
+  std::vector<const Real*> psi;   ///< B rows
+  SimdVector<Real> transposed;    ///< m x width, feature-major
+  SimdVector<Real> squared_norm;  ///< ||psi_j||^2
 };
 
 /// Everything that does not outlive a lane's turn in a block; one per thread.
@@ -71,17 +71,17 @@ class BlockLane {
     std::vector<int> rows;               // samples
     std::vector<Real> cost, mu;
     int solved_at = 0, curvature_at = 0;
-    SimdVector<Real> curvature;          // `geometric`, `every`: sum h psi psi' that preconditions the next solve
-    int curvature_upto = 0;              // samples in `curvature`
+    SimdVector<Real> curvature;  // `geometric`, `every`: sum h psi psi' that preconditions the next solve
+    int curvature_upto = 0;      // samples in `curvature`
     std::vector<PendingStep> pending;
-    std::vector<double> theta_moved;     // theta's moves since the last flush
+    std::vector<double> theta_moved;  // theta's moves since the last flush
   };
 
   void walk(const Block<Real>& block, Workspace<Real>& work);
   void learn(const Block<Real>& block, Workspace<Real>& work, int j, const PeriodOutcome& outcome);
   void learn_payoff(const Block<Real>& block, Workspace<Real>& work, int j, int a);
   void track_sample(const Block<Real>& block, Workspace<Real>& work, int j, int a, bool exact_follows);
-  void track_theta(const Block<Real>& block, Workspace<Real>& work, const std::vector<double>& move);
+  void track_theta(const Block<Real>& block, Workspace<Real>& work, const double* move);
   void flush(Workspace<Real>& work, int a);
   void start_box(const Block<Real>& block, Workspace<Real>& work, int a);
   void start_curvature(const Block<Real>& block, Workspace<Real>& work, int a);

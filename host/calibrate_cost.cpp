@@ -4,6 +4,7 @@
 
 #include "host/draw_instance.hpp"
 #include "host/summary.hpp"
+#include "host/sweep.hpp"
 #include "kernels/error.hpp"
 #include "kernels/walk.hpp"
 
@@ -47,13 +48,16 @@ CostSearchResult calibrate_cost(const Environment& environment, const CostSearch
   std::vector<Draw> draws;
   for (const Regime regime : search.regimes)
     for (int r = 0; r < search.replications; ++r) {
+      end_if_interrupted(search.interrupted);
       const Instance instance =
           draw_instance(search.dimensions, unit_costs, regime, static_cast<std::uint32_t>(r), search.seed);
       const ShockSample sample = draw_shock_sample(instance, search.oracle.samples);
       const Tape tape = draw_tape(instance, 0, search.contexts);
       IndexInputs inputs = index_inputs(instance, sample, tape.contexts);
-      draws.push_back({instance.contextual(), compressed_law(sample.projected, search.oracle.bins),
-                       tape.contexts.reward_shift, std::move(inputs), tape.mu});
+      draws.push_back(
+          {instance.contextual(),
+           compressed_law(sample.projected, search.oracle.bins > 0 ? search.oracle.bins : search.oracle.samples),
+           tape.contexts.reward_shift, std::move(inputs), tape.mu});
     }
   const auto boxes = [&](double u) {
     std::vector<double> values;
@@ -62,11 +66,13 @@ CostSearchResult calibrate_cost(const Environment& environment, const CostSearch
   };
   double low = 1e-3, high = 1.0;  // boxes per period fall in u
   if (search.wanted_boxes > boxes(low).mean || search.wanted_boxes < boxes(high).mean)
-    throw Error(ExitCode::usage,
-                fmt::format("--boxes {:g}: not reached in environment {}; between {:.2f} and {:.2f} boxes per period are "
-                            "possible for u in [0.001, 1]",
-                            search.wanted_boxes, environment.name, boxes(high).mean, boxes(low).mean));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--boxes {:g}: not reached in environment {}; between {:.2f} and {:.2f} boxes per period are "
+                    "possible for u in [0.001, 1]",
+                    search.wanted_boxes, environment.name, boxes(high).mean, boxes(low).mean));
   while (high - low > 1e-4) {
+    end_if_interrupted(search.interrupted);
     const double middle = 0.5 * (low + high);
     (boxes(middle).mean > search.wanted_boxes ? low : high) = middle;
   }

@@ -76,9 +76,9 @@ double calibrate_radius(const Instance& instance, const std::vector<double>& dir
       const Contexts contexts = draw_contexts(probe, {{Purpose::radius_context, first, kBatch}});
       for (std::uint32_t i = 0; i < kBatch; ++i) {
         const std::uint32_t box = (first + i) % static_cast<std::uint32_t>(dim.boxes);
-        magnitude[first + i] = std::abs(contexts.reward_shift[i] +
-                                        contexts.scale[static_cast<std::size_t>(i) * dim.boxes + box] *
-                                            static_cast<double>(projected[first + i]));
+        magnitude[first + i] =
+            std::abs(contexts.reward_shift[i] + contexts.scale[static_cast<std::size_t>(i) * dim.boxes + box] *
+                                                    static_cast<double>(projected[first + i]));
       }
     }
   } else {

@@ -17,20 +17,22 @@ std::uint64_t peak_bytes(const Study& study, const Plan& plan, int threads) {
                       M = static_cast<std::uint64_t>(study.oracle.samples),
                       T = static_cast<std::uint64_t>(study.periods),
                       rows = 1 + static_cast<std::uint64_t>(plan.calibration_periods) + T;
-  const bool single = study.engine.kind == EngineSettings::Kind::blocked &&
-                      study.engine.precision == EngineSettings::Precision::fp32;
+  const bool single =
+      study.engine.kind == EngineSettings::Kind::blocked && study.engine.precision == EngineSettings::Precision::fp32;
   const std::uint64_t real = single ? 4 : 8;
   // psi, Q x, l, s and context cost; phi, mu, cost, reward; sigma and its inputs
   const std::uint64_t tape = rows * (4 * (stride + d) + 8 + A * (8 + 8 + 4 * d + 8 + 8 + 1 + 8 + 16));
   // projected shocks with their cost terms twice; points, cumulative, G and prefix sums of the exact solver
   const std::uint64_t preparation = M * (4 + 8 * A + 4 * 8);
-  // two inverses, a preconditioner and Q per box; samples of all boxes with headroom of a growing vector; phi of deployed
+  // two inverses, a preconditioner and Q per box; samples of all boxes with headroom of a growing vector; phi of
+  // deployed
   const std::uint64_t lane = A * real * stride * (3 * m + d + 1) + 2 * A * T * (4 + 2 * real) + (d + 1) * 4 * rows;
   const std::uint64_t units = study.regret ? static_cast<std::uint64_t>(threads) + 1 : 0;
   const std::uint64_t converted = single ? 0 : rows * stride * 8;
   const std::uint64_t fixed = 32u << 20;  // program, results
-  return fixed + units * tape + static_cast<std::uint64_t>(threads) *
-                                    (preparation + converted + static_cast<std::uint64_t>(study.engine.chunk) * lane);
+  return fixed + units * tape +
+         static_cast<std::uint64_t>(threads) *
+             (preparation + converted + static_cast<std::uint64_t>(study.engine.chunk) * lane);
 }
 
 Forecast forecast(const Study& study, const Plan& plan, int threads) {

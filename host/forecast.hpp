@@ -11,8 +11,8 @@ namespace pandora {
 struct Forecast {
   std::size_t units = 0, lanes = 0;  ///< replications over all (environment, regime); lanes over all units
   double policy_periods = 0.0;
-  std::uint64_t bytes = 0;           ///< peak: tapes, preparation and lane state of all threads
-  double seconds = 0.0;              ///< wall time, extrapolated from a probe of a few thousand periods
+  std::uint64_t bytes = 0;  ///< peak: tapes, preparation and lane state of all threads
+  double seconds = 0.0;     ///< wall time, extrapolated from a probe of a few thousand periods
 };
 
 /// Bytes that `threads` workers hold at the most; no number of replications enters.

@@ -35,6 +35,9 @@ void quasi_newton_direction(const std::deque<Pair>& pairs, const Preconditioner&
 }  // namespace
 
 template <class Real>
+Preconditioner factorised(const Real* curvature, int m, int stride, double ridge);
+
+template <class Real>
 Preconditioner hessian_at(const SampleView<Real>& samples, double ridge, const Eigen::VectorXd& rho) {
   const int m = samples.m;
   SimdVector<Real> point(static_cast<std::size_t>(samples.stride), Real(0));
@@ -47,12 +50,11 @@ Preconditioner hessian_at(const SampleView<Real>& samples, double ridge, const E
 template <class Real>
 Preconditioner factorised(const Real* curvature, int m, int stride, double ridge) {
   using RowMajor = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  Eigen::MatrixXd matrix =
-      Eigen::Map<const RowMajor, 0, Eigen::OuterStride<>>(curvature, m, m, Eigen::OuterStride<>(stride))
-          .template cast<double>();
-  matrix.diagonal().array() += ridge;
-  return [factor = Eigen::LLT<Eigen::MatrixXd>(matrix)](const Eigen::VectorXd& gradient, Eigen::VectorXd& direction) {
-    direction = factor.solve(gradient);
+  using Matrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>;
+  Matrix matrix = Eigen::Map<const RowMajor, 0, Eigen::OuterStride<>>(curvature, m, m, Eigen::OuterStride<>(stride));
+  matrix.diagonal().array() += static_cast<Real>(ridge);
+  return [factor = Eigen::LLT<Matrix>(matrix)](const Eigen::VectorXd& gradient, Eigen::VectorXd& direction) {
+    direction = factor.solve(gradient.cast<Real>()).template cast<double>();
   };
 }
 
@@ -63,6 +65,7 @@ int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner pr
   constexpr int kAffordableHessian = 2000;  // ... where a Hessian, n m^2, costs little more than they did
   constexpr std::size_t kMemory = 8;
   const int m = samples.m;
+  const double tolerance = index_tolerance(samples.n);
   SimdVector<Real> point(static_cast<std::size_t>(samples.stride), Real(0));
   int gradients = 0;
   const auto gradient_at = [&](const Eigen::VectorXd& at, Eigen::VectorXd& gradient) {
@@ -84,9 +87,9 @@ int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner pr
     quasi_newton_direction(pairs, precondition, gradient, direction);
     const double slope = gradient.dot(direction);
     const double decrement = -slope;
-    if (decrement <= kIndexTolerance) return gradients;
+    if (decrement <= tolerance) return gradients;
     // Convergence is at least linear: where the last rate once more is enough, the step is taken on trust.
-    if (decrement < 1e-2 * last_decrement && decrement * decrement <= kIndexTolerance * last_decrement) {
+    if (decrement < 1e-2 * last_decrement && decrement * decrement <= tolerance * last_decrement) {
       rho += direction;
       return gradients;
     }
@@ -114,9 +117,9 @@ int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner pr
               fmt::format("the index fit of {} samples did not converge in {} gradients", samples.n, kMostGradients));
 }
 
-#define PANDORA_INSTANTIATE(Real)                                                                          \
-  template Preconditioner factorised<Real>(const Real*, int, int, double);                                \
-  template Preconditioner hessian_at<Real>(const SampleView<Real>&, double, const Eigen::VectorXd&);      \
+#define PANDORA_INSTANTIATE(Real)                                                                    \
+  template Preconditioner factorised<Real>(const Real*, int, int, double);                           \
+  template Preconditioner hessian_at<Real>(const SampleView<Real>&, double, const Eigen::VectorXd&); \
   template int solve_index<Real>(const SampleView<Real>&, double, Preconditioner, Eigen::VectorXd&);
 PANDORA_INSTANTIATE(float)
 PANDORA_INSTANTIATE(double)

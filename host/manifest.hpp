@@ -8,8 +8,8 @@
 namespace pandora {
 
 struct RunRecord {
-  std::string command;   ///< the command line
-  std::string backend;   ///< "cpu"
+  std::string command;  ///< the command line
+  std::string backend;  ///< "cpu"
   std::string backend_reason;
   int threads = 1;
   std::string started, ended;  ///< UTC, ISO 8601

@@ -36,16 +36,21 @@ fs::path claim_output_folder(const std::string& path, bool force) {
     throw Error(ExitCode::usage, fmt::format("--out {}: is a file; name a folder", path));
   fs::create_directories(folder, error);
   if (error)
-    throw Error(ExitCode::usage, fmt::format("--out {}: cannot be created ({}); name a writable folder", path,
-                                             error.message()));
-  if (!force && !fs::is_empty(folder, error))
     throw Error(ExitCode::usage,
-                fmt::format("--out {}: is not empty; name a fresh folder, or add --force to replace its results", path));
+                fmt::format("--out {}: cannot be created ({}); name a writable folder", path, error.message()));
+  const bool empty = fs::is_empty(folder, error);
+  if (error)
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: cannot be read ({}); name a folder of your own", path, error.message()));
+  if (!force && !empty)
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--out {}: is not empty; name a fresh folder, or add --force to replace its results", path));
   const std::string probe = (folder / fmt::format(".probe.{}", ::getpid())).string();
   const int descriptor = ::open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0644);
   if (descriptor < 0)
-    throw Error(ExitCode::usage, fmt::format("--out {}: cannot be written ({}); name a writable folder", path,
-                                             std::strerror(errno)));
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: cannot be written ({}); name a writable folder", path, std::strerror(errno)));
   ::close(descriptor);
   ::unlink(probe.c_str());
   return folder;

@@ -18,6 +18,8 @@ const Environment* find_environment(const std::string& name) {
   return nullptr;
 }
 
-const char* regime_name(Regime regime) { return regime == Regime::A ? "A" : "B"; }
+const char* regime_name(Regime regime) {
+  return regime == Regime::A ? "A" : "B";
+}
 
 }  // namespace pandora

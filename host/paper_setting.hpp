@@ -18,9 +18,9 @@ const char* regime_name(Regime regime);
 
 inline constexpr int kPaperPeriods = 30000;
 inline constexpr int kPaperReplications = 50;
-inline constexpr int kPaperShockSample = 400000;  ///< M
-inline constexpr int kPaperOrderContexts = 5000;  ///< contexts per replication in Table 3
-inline const std::vector<int> kPaperCalibration = {0, 50, 100, 1000};          ///< T_0
-inline const std::vector<double> kPaperHyperparameters = {0.001, 0.1, 1.0};    ///< c_rho, c_theta, c_b
+inline constexpr int kPaperShockSample = 400000;                             ///< M
+inline constexpr int kPaperOrderContexts = 5000;                             ///< contexts per replication in Table 3
+inline const std::vector<int> kPaperCalibration = {0, 50, 100, 1000};        ///< T_0
+inline const std::vector<double> kPaperHyperparameters = {0.001, 0.1, 1.0};  ///< c_rho, c_theta, c_b
 
 }  // namespace pandora

@@ -22,16 +22,16 @@ void rank_one_update(MatrixXd& inverse, const VectorXd& image, double quadratic,
 
 // One box's index (or payoff) regression.
 struct BoxEstimate {
-  VectorXd rho;              // rho_hat_a, or LinUCB's eta_hat_a
-  MatrixXd design_inverse;   // V_a^-1 (eq:known-theta-V), lower triangle; empty without a bonus
-  VectorXd image;            // V_a^-1 psi(x_t) of the current period
-  double quadratic = 0.0;    // psi' V_a^-1 psi
+  VectorXd rho;             // rho_hat_a, or LinUCB's eta_hat_a
+  MatrixXd design_inverse;  // V_a^-1 (eq:known-theta-V), lower triangle; empty without a bonus
+  VectorXd image;           // V_a^-1 psi(x_t) of the current period
+  double quadratic = 0.0;   // psi' V_a^-1 psi
   IndexSamples samples;
-  int solved_at = 0;         // n at the last exact solve
+  int solved_at = 0;  // n at the last exact solve
   // `tracking` only: Hinv = (ridge I + sum h_s psi_s psi_s')^-1 and M = sum psi_s 1{active_s} G'_s phi_s'
   MatrixXd curvature_inverse;
   MatrixXd reward_coupling;
-  int curvature_at = 0;      // n when both were last rebuilt
+  int curvature_at = 0;  // n when both were last rebuilt
 };
 
 class ReferenceLane {
@@ -74,7 +74,8 @@ class ReferenceLane {
       if (lane_.order == Order::random)
         random_permutation(random_order, static_cast<std::uint32_t>(period), A_, permutation);
       const PeriodOutcome outcome = walk_period(lane_, A_, score.data(), permutation, [&](int a) {
-        return lane_.learns_reward() ? reward_.estimate(tape_.phi_of(row, a), lane_.c_theta) : tape_.mu[tape_.at(row, a)];
+        return lane_.learns_reward() ? reward_.estimate(tape_.phi_of(row, a), lane_.c_theta)
+                                     : tape_.mu[tape_.at(row, a)];
       });
       const std::size_t at = tape_.at(row, 0);
       tally.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
@@ -191,8 +192,7 @@ class ReferenceLane {
     const int n = box.samples.size();
     if (n == 0) return;
     if (lane_.learns_reward())
-      for (int s = 0; s < n; ++s)
-        box.samples.mu[s] = logistic(reward_.linear(tape_.phi_of(box.samples.rows[s], a)));
+      for (int s = 0; s < n; ++s) box.samples.mu[s] = logistic(reward_.linear(tape_.phi_of(box.samples.rows[s], a)));
     fit_index(tape_.contexts, box.samples, options_.ridge_index, box.rho);
     box.solved_at = n;
     if (tracks_ && n >= RefitSchedule::kCurvatureGrowth * box.curvature_at - 1e-9) rebuild_curvature(a);

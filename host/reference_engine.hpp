@@ -26,9 +26,9 @@ struct EstimationOptions {
 
 /// What an observer of a lane sees after each online period (for tests and comparisons of engines).
 struct PeriodView {
-  int period = 0;                    ///< 0 .. T-1
-  const double* score = nullptr;     ///< A scores before the walk
-  const double* width = nullptr;     ///< A widths ||psi||_{V^-1}; zero where none is kept
+  int period = 0;                 ///< 0 .. T-1
+  const double* score = nullptr;  ///< A scores before the walk
+  const double* width = nullptr;  ///< A widths ||psi||_{V^-1}; zero where none is kept
   const PeriodOutcome* outcome = nullptr;
 };
 using PeriodObserver = std::function<void(const PeriodView&)>;

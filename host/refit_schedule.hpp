@@ -21,7 +21,7 @@ struct RefitSchedule {
   bool due(int n, int n_last) const {
     if (kind == Kind::every) return false;
     if (kind == Kind::tracking && n <= kTrackingExact) return true;
-    return n >= (kind == Kind::tracking ? kTrackingGrowth : growth) * n_last - 1e-9;  // 1.1 x 10 exceeds 11 in double
+    return n >= (kind == Kind::tracking ? kTrackingGrowth : growth) * n_last - 1e-9;  // 1.1 x 50 exceeds 55 in double
   }
   /// Whether `period` (1, 2, ...) ends with a solve of all boxes.
   bool due_in_period(int period) const { return kind == Kind::every && period % every == 0; }

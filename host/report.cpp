@@ -53,11 +53,10 @@ constexpr std::size_t kTitleWidth = 34, kEntryWidth = 30;
 std::string panel(const Study& study, const Summary& summary, const OracleRow& oracle) {
   std::string out = fmt::format("\n{} (u = {:g}): oracle utility x 1000 ", oracle.environment, oracle.u);
   if (oracle.published)
-    out += fmt::format("{}; {} boxes queried\n",
-                       with_published(oracle.utility_x1000, oracle.published->utility_x1000, true, 2,
-                                      study.replications),
-                       with_published(oracle.boxes_queried, oracle.published->boxes_queried, false, 2,
-                                      study.replications));
+    out += fmt::format(
+        "{}; {} boxes queried\n",
+        with_published(oracle.utility_x1000, oracle.published->utility_x1000, true, 2, study.replications),
+        with_published(oracle.boxes_queried, oracle.published->boxes_queried, false, 2, study.replications));
   else
     out += fmt::format("{}; {} boxes queried\n",
                        plus_minus(oracle.utility_x1000.mean, oracle.utility_x1000.half_width_95, 2),
@@ -78,9 +77,8 @@ std::string panel(const Study& study, const Summary& summary, const OracleRow& o
         continue;
       }
       any = true;
-      line += padded(row->published
-                         ? with_published(row->regret, *row->published, true, 2, study.replications)
-                         : plus_minus(row->regret.mean, row->regret.half_width_95, 2),
+      line += padded(row->published ? with_published(row->regret, *row->published, true, 2, study.replications)
+                                    : plus_minus(row->regret.mean, row->regret.half_width_95, 2),
                      kEntryWidth);
     }
     const bool chosen = study.policies.empty() ||
@@ -93,13 +91,13 @@ std::string panel(const Study& study, const Summary& summary, const OracleRow& o
 }  // namespace
 
 std::string order_table_text(const std::vector<OrderRow>& rows, int replications, int contexts) {
-  std::string out = fmt::format(
-      "\nTable 3: order of the oracle over {} contexts in each of {} replications, (published)\n{}{}{}{}\n", contexts,
-      replications, padded("", kTitleWidth), padded("permutations", kEntryWidth), padded("max mass", kEntryWidth),
-      padded("min mass", kEntryWidth));
+  std::string out =
+      fmt::format("\nTable 3: order of the oracle over {} contexts in each of {} replications, (published)\n{}{}{}{}\n",
+                  contexts, replications, padded("", kTitleWidth), padded("permutations", kEntryWidth),
+                  padded("max mass", kEntryWidth), padded("min mass", kEntryWidth));
   for (const OrderRow& row : rows) {
     out += padded(fmt::format("{}, regime {}", row.environment, row.regime), kTitleWidth);
-    const auto entry = [&](const Estimate& ours, PublishedValue PublishedOrder::* statistic) {
+    const auto entry = [&](const Estimate& ours, PublishedValue PublishedOrder::*statistic) {
       out += padded(row.published ? with_published(ours, (*row.published).*statistic, true, 2, replications)
                                   : plus_minus(ours.mean, ours.half_width_95, 2),
                     kEntryWidth);
@@ -137,11 +135,11 @@ std::string tables_text(const Study& study, const Summary& summary) {
       missed += *row.inside_joint_95 ? 0 : 1;
     }
   if (compared > 0)
-    out += fmt::format("\n* outside the joint 95% interval of ours and the published value: {} of {} regrets.\n", missed,
-                       compared);
+    out += fmt::format("\n* outside the joint 95% interval of ours and the published value: {} of {} regrets.\n",
+                       missed, compared);
   else if (!summary.rows.empty())
-    out += fmt::format("\nComparison with the published values is marked from {} replications on.\n",
-                       kLeastForComparison);
+    out +=
+        fmt::format("\nComparison with the published values is marked from {} replications on.\n", kLeastForComparison);
   return out;
 }
 
@@ -151,13 +149,13 @@ std::string summary_csv(const Summary& summary) {
       "realised_regret_x1000,realised_half_width_95_x1000,queries_per_period,best,published_x1000,"
       "published_half_width_95_x1000,inside_joint_95\n";
   for (const SummaryRow& r : summary.rows)
-    out += fmt::format("{},{},{},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{}\n", r.regime,
-                       r.environment, r.T0, r.policy, r.reward, r.hyperparameter, r.replications, r.periods,
-                       r.regret.mean, r.regret.half_width_95, r.realised_regret.mean, r.realised_regret.half_width_95,
-                       r.queries_per_period, r.best ? 1 : 0,
-                       r.published ? fmt::format("{:.2f}", r.published->value) : "",
-                       r.published ? fmt::format("{:.2f}", r.published->half_width_95) : "",
-                       r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "");
+    out +=
+        fmt::format("{},{},{},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{}\n", r.regime, r.environment,
+                    r.T0, r.policy, r.reward, r.hyperparameter, r.replications, r.periods, r.regret.mean,
+                    r.regret.half_width_95, r.realised_regret.mean, r.realised_regret.half_width_95,
+                    r.queries_per_period, r.best ? 1 : 0, r.published ? fmt::format("{:.2f}", r.published->value) : "",
+                    r.published ? fmt::format("{:.2f}", r.published->half_width_95) : "",
+                    r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "");
   return out;
 }
 

@@ -18,8 +18,8 @@ struct EngineSettings {
 
   Kind kind = Kind::blocked;
   Precision precision = Precision::fp32;  ///< of `blocked`; `reference` is always double
-  int block = 32;                            ///< B, periods per block
-  int chunk = 6;                             ///< lanes that a thread advances together
+  int block = 32;                         ///< B, periods per block
+  int chunk = 6;                          ///< lanes that a thread advances together
 
   std::string text() const;  ///< such as "blocked, single precision, blocks of 32"
 };

@@ -5,7 +5,9 @@
 namespace pandora {
 namespace {
 
-Estimate scaled(Estimate e, double factor) { return {factor * e.mean, factor * e.half_width_95}; }
+Estimate scaled(Estimate e, double factor) {
+  return {factor * e.mean, factor * e.half_width_95};
+}
 
 // The value of `pick` over the replications of one cell group.
 template <class Pick>
@@ -22,13 +24,26 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, const Unit
     for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane) {
       const PlannedLane& planned = plan.lanes[lane];
       if (planned.policy->uses_calibration && planned.T0 != T0) continue;
-      SummaryRow row{regime, unit.environment.name, T0, planned.policy->name, planned.variant.reward,
-                     planned.variant.hyperparameter, R, study.periods, {}, {}, 0.0, false, {}, {}};
-      row.regret = scaled(over(units, R, [&](const UnitResult& u) { return u.lanes[0].utility - u.lanes[lane].utility; }),
-                          1000.0);
-      row.realised_regret = scaled(over(units, R, [&](const UnitResult& u) {
-                                     return u.lanes[0].realised_utility - u.lanes[lane].realised_utility;
-                                   }), 1000.0);
+      SummaryRow row{regime,
+                     unit.environment.name,
+                     T0,
+                     planned.policy->name,
+                     planned.variant.reward,
+                     planned.variant.hyperparameter,
+                     R,
+                     study.periods,
+                     {},
+                     {},
+                     0.0,
+                     false,
+                     {},
+                     {}};
+      row.regret = scaled(
+          over(units, R, [&](const UnitResult& u) { return u.lanes[0].utility - u.lanes[lane].utility; }), 1000.0);
+      row.realised_regret = scaled(
+          over(units, R,
+               [&](const UnitResult& u) { return u.lanes[0].realised_utility - u.lanes[lane].realised_utility; }),
+          1000.0);
       row.queries_per_period = over(units, R, [&](const UnitResult& u) { return u.lanes[lane].queries; }).mean;
       summary.rows.push_back(std::move(row));
     }
@@ -74,11 +89,10 @@ Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitRe
     const std::string regime = regime_name(unit.regime);
     if (study.regret) {
       add_rows(study, plan, unit, units, summary);
-      summary.oracle.push_back(
-          {regime, unit.environment.name, unit.environment.cost_level,
-           scaled(over(units, R, [](const UnitResult& u) { return u.lanes[0].utility; }), 1000.0),
-           over(units, R, [](const UnitResult& u) { return u.lanes[0].queries; }),
-           published_oracle(regime, unit.environment.name)});
+      summary.oracle.push_back({regime, unit.environment.name, unit.environment.cost_level,
+                                scaled(over(units, R, [](const UnitResult& u) { return u.lanes[0].utility; }), 1000.0),
+                                over(units, R, [](const UnitResult& u) { return u.lanes[0].queries; }),
+                                published_oracle(regime, unit.environment.name)});
     }
     if (study.order)
       summary.order.push_back({unit.environment.name, regime,

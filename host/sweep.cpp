@@ -20,7 +20,8 @@ LaneResult lane_result(const LaneTally& tally) {
 }
 
 // The tallies of some lanes of one replication by the study's engine.
-std::vector<LaneTally> run_lanes(const Study& study, const Replication& replication, const std::vector<LaneSpec>& lanes) {
+std::vector<LaneTally> run_lanes(const Study& study, const Replication& replication,
+                                 const std::vector<LaneSpec>& lanes) {
   using Kind = EngineSettings::Kind;
   using Precision = EngineSettings::Precision;
   if (study.engine.kind == Kind::reference) {
@@ -30,16 +31,17 @@ std::vector<LaneTally> run_lanes(const Study& study, const Replication& replicat
   }
   const BlockOptions options{study.estimation, study.engine.block};
   return study.engine.precision == Precision::fp32 ? run_block_lanes<float>(replication, lanes, options)
-                                                      : run_block_lanes<double>(replication, lanes, options);
+                                                   : run_block_lanes<double>(replication, lanes, options);
 }
 
-// Workers take a chunk of lanes of a prepared unit if there is one, else prepare the next unit. At most one unit more than
-// there are workers holds a tape, which bounds the memory.
+// Workers take a chunk of lanes of a prepared unit if there is one, else prepare the next unit. At most one unit more
+// than there are workers holds a tape, which bounds the memory.
 class SweepRunner {
  public:
   SweepRunner(const Study& study, const Plan& plan, const SweepOptions& options)
       : study_(study), plan_(plan), options_(options), results_(plan.units.size()) {
-    threads_ = options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+    threads_ =
+        options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     lanes_ = study.regret ? plan.lanes.size() : 0;
     total_ = plan.units.size() * std::max<std::size_t>(lanes_, 1);
   }
@@ -62,9 +64,13 @@ class SweepRunner {
   void work() {
     std::unique_lock lock(mutex_);
     while (!failure_) {
-      if (options_.interrupted != nullptr && options_.interrupted->load()) {
-        fail(std::make_exception_ptr(Error(ExitCode::interrupted, "interrupted; nothing was written")));
-      } else if (const auto active = with_lanes_left(); active != active_.end()) {
+      try {
+        end_if_interrupted(options_.interrupted);
+      } catch (...) {
+        fail(std::current_exception());
+        break;
+      }
+      if (const auto active = with_lanes_left(); active != active_.end()) {
         run_chunk(lock, active);
       } else if (next_unit_ < plan_.units.size() && active_.size() <= static_cast<std::size_t>(threads_)) {
         prepare(lock);
@@ -90,8 +96,8 @@ class SweepRunner {
     std::unique_ptr<Replication> replication;
     guarded([&] {
       result.lanes.resize(lanes_);
-      replication = std::make_unique<Replication>(prepare_replication(
-          study_, plan_, plan_.units[active->unit], study_.order ? &result.order : nullptr));
+      replication = std::make_unique<Replication>(
+          prepare_replication(study_, plan_, plan_.units[active->unit], study_.order ? &result.order : nullptr));
     });
     lock.lock();
     results_[active->unit] = std::move(result);
@@ -159,15 +165,19 @@ class SweepRunner {
 
 }  // namespace
 
+void end_if_interrupted(const std::atomic<bool>* flag) {
+  if (flag != nullptr && flag->load()) throw Error(ExitCode::interrupted, "interrupted; nothing was written");
+}
+
 Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order) {
   Replication replication;
-  replication.instance =
-      draw_instance(study.dimensions, unit.environment, unit.regime, unit.replication, study.seed);
+  replication.instance = draw_instance(study.dimensions, unit.environment, unit.regime, unit.replication, study.seed);
   const ShockSample sample = draw_shock_sample(replication.instance, study.oracle.samples);
   if (order != nullptr) *order = order_statistics(replication.instance, sample, study.order_contexts, study.oracle);
   if (study.regret) {
     replication.tape = draw_tape(replication.instance, plan.calibration_periods, study.periods);
-    replication.sigma = oracle_indices(replication.instance, sample, replication.tape.contexts, study.oracle);
+    replication.sigma = oracle_indices(replication.instance, sample, replication.tape.contexts, study.oracle,
+                                       replication.tape.online_row(0));
   }
   return replication;
 }

@@ -30,6 +30,9 @@ struct SweepOptions {
   const std::atomic<bool>* interrupted = nullptr;
 };
 
+/// Throws Error (interrupted) if the flag is given and set.
+void end_if_interrupted(const std::atomic<bool>* flag);
+
 /// Draws the instance, tape and oracle indices of a unit.
 Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order);
 

@@ -8,11 +8,13 @@ namespace pandora {
 
 struct LaneTally {
   int periods = 0;
-  double utility = 0.0;           ///< sum of mu*(deployed) - costs of the queried boxes
+  double utility = 0.0;  ///< sum of mu*(deployed) - costs of the queried boxes
   double utility_squares = 0.0;
   double realised_utility = 0.0;  ///< the same with the Bernoulli reward of the deployed box
   double queries_of_box[kMaxBoxes] = {};
   double depth[kMaxBoxes + 1] = {};  ///< depth[k]: periods that opened k boxes
+
+  friend bool operator==(const LaneTally&, const LaneTally&) = default;
 
   double queries() const {
     double sum = 0.0;

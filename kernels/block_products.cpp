@@ -2,6 +2,9 @@
 
 #include "kernels/simd.hpp"
 
+// Without it GCC keeps the tiles of accumulators in memory around the inner loop.
+#define PANDORA_UNROLL _Pragma("GCC unroll 16")
+
 namespace pandora {
 namespace {
 
@@ -13,22 +16,28 @@ inline void image_tile(const Real* P, int m, int stride, const Real* const* psi,
   for (int l = 0; l < m; ++l) {
     const Real* row = P + static_cast<std::size_t>(l) * stride;
     typename S::Vector weight[R];
+    PANDORA_UNROLL
     for (int r = 0; r < R; ++r) weight[r] = S::broadcast(psi[r][l]);
+    PANDORA_UNROLL
     for (int v = 0; v < NV; ++v) {
       const typename S::Vector column = S::load(row + v * S::width);
+      PANDORA_UNROLL
       for (int r = 0; r < R; ++r) sum[r][v] = S::fused(weight[r], column, sum[r][v]);
     }
   }
-  for (int r = 0; r < R; ++r)
-    for (int v = 0; v < NV; ++v) S::store(image + static_cast<std::size_t>(r) * stride + v * S::width, sum[r][v]);
+  PANDORA_UNROLL
+  for (int r = 0; r < R; ++r) PANDORA_UNROLL
+  for (int v = 0; v < NV; ++v) S::store(image + static_cast<std::size_t>(r) * stride + v * S::width, sum[r][v]);
 }
 
 template <class Real, int NV>
 inline void image_columns(const Real* P, int m, int stride, const Real* const* psi, int B, Real* image) {
   constexpr int R = 6;
   int j = 0;
-  for (; j + R <= B; j += R) image_tile<Real, R, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
-  for (; j + 2 <= B; j += 2) image_tile<Real, 2, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
+  for (; j + R <= B; j += R)
+    image_tile<Real, R, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
+  for (; j + 2 <= B; j += 2)
+    image_tile<Real, 2, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
   for (; j < B; ++j) image_tile<Real, 1, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
 }
 
@@ -38,14 +47,18 @@ inline void gram_tile(const Real* image, int m, int stride, const Real* transpos
   typename S::Vector sum[R][NV] = {};
   for (int k = 0; k < m; ++k) {
     typename S::Vector column[NV];
+    PANDORA_UNROLL
     for (int v = 0; v < NV; ++v) column[v] = S::load(transposed + static_cast<std::size_t>(k) * width + v * S::width);
+    PANDORA_UNROLL
     for (int r = 0; r < R; ++r) {
       const typename S::Vector weight = S::broadcast(image[static_cast<std::size_t>(r) * stride + k]);
+      PANDORA_UNROLL
       for (int v = 0; v < NV; ++v) sum[r][v] = S::fused(weight, column[v], sum[r][v]);
     }
   }
-  for (int r = 0; r < R; ++r)
-    for (int v = 0; v < NV; ++v) S::store(gram + static_cast<std::size_t>(r) * width + v * S::width, sum[r][v]);
+  PANDORA_UNROLL
+  for (int r = 0; r < R; ++r) PANDORA_UNROLL
+  for (int v = 0; v < NV; ++v) S::store(gram + static_cast<std::size_t>(r) * width + v * S::width, sum[r][v]);
 }
 
 template <class Real, int NV>
@@ -65,20 +78,25 @@ inline void update_tile(Real* P, int row, int column, int stride, const Real* u,
   using S = Simd<Real>;
   typename S::Vector sum[R][NV];
   Real* const tile = P + static_cast<std::size_t>(row) * stride + column;
-  for (int r = 0; r < R; ++r)
-    for (int v = 0; v < NV; ++v) sum[r][v] = S::load(tile + static_cast<std::size_t>(r) * stride + v * S::width);
+  PANDORA_UNROLL
+  for (int r = 0; r < R; ++r) PANDORA_UNROLL
+  for (int v = 0; v < NV; ++v) sum[r][v] = S::load(tile + static_cast<std::size_t>(r) * stride + v * S::width);
   for (int k = 0; k < q; ++k) {
     const Real* uk = u + static_cast<std::size_t>(k) * stride;
     typename S::Vector weight[R];
+    PANDORA_UNROLL
     for (int r = 0; r < R; ++r) weight[r] = S::broadcast(uk[row + r]);
+    PANDORA_UNROLL
     for (int v = 0; v < NV; ++v) {
       const typename S::Vector part = S::load(uk + column + v * S::width);
+      PANDORA_UNROLL
       for (int r = 0; r < R; ++r)
         sum[r][v] = Sign > 0 ? S::fused(weight[r], part, sum[r][v]) : S::fused_negative(weight[r], part, sum[r][v]);
     }
   }
-  for (int r = 0; r < R; ++r)
-    for (int v = 0; v < NV; ++v) S::store(tile + static_cast<std::size_t>(r) * stride + v * S::width, sum[r][v]);
+  PANDORA_UNROLL
+  for (int r = 0; r < R; ++r) PANDORA_UNROLL
+  for (int v = 0; v < NV; ++v) S::store(tile + static_cast<std::size_t>(r) * stride + v * S::width, sum[r][v]);
 }
 
 template <class Real, int Sign, int NV>
@@ -95,10 +113,17 @@ void update_all(Real* P, int m, int stride, const Real* u, int q) {
   int column = 0;
   for (; column + 4 * W <= stride; column += 4 * W) update_columns<Real, Sign, 4>(P, m, column, stride, u, q);
   switch ((stride - column) / W) {
-    case 3: update_columns<Real, Sign, 3>(P, m, column, stride, u, q); break;
-    case 2: update_columns<Real, Sign, 2>(P, m, column, stride, u, q); break;
-    case 1: update_columns<Real, Sign, 1>(P, m, column, stride, u, q); break;
-    default: break;
+    case 3:
+      update_columns<Real, Sign, 3>(P, m, column, stride, u, q);
+      break;
+    case 2:
+      update_columns<Real, Sign, 2>(P, m, column, stride, u, q);
+      break;
+    case 1:
+      update_columns<Real, Sign, 1>(P, m, column, stride, u, q);
+      break;
+    default:
+      break;
   }
 }
 
@@ -112,10 +137,17 @@ void form_images(const Real* P, int m, int stride, const Real* const* psi, int B
   for (; column + 4 * W <= stride; column += 4 * W)
     image_columns<Real, 4>(P + column, m, stride, psi, B, image + column);
   switch ((stride - column) / W) {
-    case 3: image_columns<Real, 3>(P + column, m, stride, psi, B, image + column); break;
-    case 2: image_columns<Real, 2>(P + column, m, stride, psi, B, image + column); break;
-    case 1: image_columns<Real, 1>(P + column, m, stride, psi, B, image + column); break;
-    default: break;
+    case 3:
+      image_columns<Real, 3>(P + column, m, stride, psi, B, image + column);
+      break;
+    case 2:
+      image_columns<Real, 2>(P + column, m, stride, psi, B, image + column);
+      break;
+    case 1:
+      image_columns<Real, 1>(P + column, m, stride, psi, B, image + column);
+      break;
+    default:
+      break;
   }
 }
 
@@ -150,17 +182,19 @@ void project_block(const Real* transposed, int m, int width, const Real* v, Real
     int k = 0;
     for (; k + 2 <= m; k += 2) {
       even = S::fused(S::broadcast(v[k]), S::load(transposed + static_cast<std::size_t>(k) * width + first), even);
-      odd = S::fused(S::broadcast(v[k + 1]), S::load(transposed + static_cast<std::size_t>(k + 1) * width + first), odd);
+      odd =
+          S::fused(S::broadcast(v[k + 1]), S::load(transposed + static_cast<std::size_t>(k + 1) * width + first), odd);
     }
-    if (k < m) even = S::fused(S::broadcast(v[k]), S::load(transposed + static_cast<std::size_t>(k) * width + first), even);
+    if (k < m)
+      even = S::fused(S::broadcast(v[k]), S::load(transposed + static_cast<std::size_t>(k) * width + first), even);
     S::store(out + first, even + odd);
   }
 }
 
-#define PANDORA_INSTANTIATE(Real)                                                             \
-  template void form_images<Real>(const Real*, int, int, const Real* const*, int, Real*);     \
-  template void form_gram<Real>(const Real*, int, int, const Real*, int, int, Real*);         \
-  template void rank_update<Real>(Real*, int, int, const Real*, int, UpdateSign);                  \
+#define PANDORA_INSTANTIATE(Real)                                                         \
+  template void form_images<Real>(const Real*, int, int, const Real* const*, int, Real*); \
+  template void form_gram<Real>(const Real*, int, int, const Real*, int, int, Real*);     \
+  template void rank_update<Real>(Real*, int, int, const Real*, int, UpdateSign);         \
   template void project_block<Real>(const Real*, int, int, const Real*, Real*);
 PANDORA_INSTANTIATE(float)
 PANDORA_INSTANTIATE(double)

@@ -20,7 +20,9 @@ PANDORA_HD inline float unit_uniform(std::uint32_t word) {
 }
 
 /// (0, 1) in double, neither end possible: (word + 1/2) / 2^32.
-PANDORA_HD inline double open_uniform(std::uint32_t word) { return (static_cast<double>(word) + 0.5) * 0x1p-32; }
+PANDORA_HD inline double open_uniform(std::uint32_t word) {
+  return (static_cast<double>(word) + 0.5) * 0x1p-32;
+}
 
 /// Two independent standard normals by Box and Muller; |value| <= sqrt(66 ln 2) = 6.77.
 PANDORA_HD inline void two_normals(std::uint32_t radial, std::uint32_t angular, float& first, float& second) {
@@ -54,19 +56,15 @@ PANDORA_HD inline void shock_group(Law law, const Stream& stream, std::uint32_t 
     for (int lane = 0; lane < W; ++lane) word0[lane] = (group * blocks + half) | attempt[lane] << 16;
     philox<W>(stream, word0, period, box, words);
     if (law == Law::uniform) {
-      for (int k = 0; k < 4; ++k)
-        PANDORA_SIMD
-        for (int lane = 0; lane < W; ++lane) xi[k][lane] = signed_uniform(words[k][lane]);
+      for (int k = 0; k < 4; ++k) PANDORA_SIMD
+      for (int lane = 0; lane < W; ++lane) xi[k][lane] = signed_uniform(words[k][lane]);
     } else if (law == Law::gaussian) {
-      for (int k = 0; k < 4; k += 2)
-        PANDORA_SIMD
-        for (int lane = 0; lane < W; ++lane)
-          two_normals(words[k][lane], words[k + 1][lane], xi[k][lane], xi[k + 1][lane]);
+      for (int k = 0; k < 4; k += 2) PANDORA_SIMD
+      for (int lane = 0; lane < W; ++lane)
+        two_normals(words[k][lane], words[k + 1][lane], xi[k][lane], xi[k + 1][lane]);
     } else {
-      for (int k = 0; k < 4; k += 2)
-        PANDORA_SIMD
-        for (int lane = 0; lane < W; ++lane)
-          xi[2 * half + k / 2][lane] = student_t5(words[k][lane], words[k + 1][lane]);
+      for (int k = 0; k < 4; k += 2) PANDORA_SIMD
+      for (int lane = 0; lane < W; ++lane) xi[2 * half + k / 2][lane] = student_t5(words[k][lane], words[k + 1][lane]);
     }
   }
 }

@@ -15,13 +15,21 @@
 
 namespace pandora {
 
-PANDORA_HD inline float fused(float a, float b, float c) { return ::fmaf(a, b, c); }
-PANDORA_HD inline double fused(double a, double b, double c) { return ::fma(a, b, c); }
+PANDORA_HD inline float fused(float a, float b, float c) {
+  return ::fmaf(a, b, c);
+}
+PANDORA_HD inline double fused(double a, double b, double c) {
+  return ::fma(a, b, c);
+}
 
 /// Nearest integer as a value, |x| < 2^22 (float) or 2^51 (double). Adding 1.5 * 2^23 pushes the fraction
 /// out of the significand; unlike rint it vectorises without a rounding-mode argument.
-PANDORA_HD inline float nearest(float x) { return (x + 12582912.0f) - 12582912.0f; }
-PANDORA_HD inline double nearest(double x) { return (x + 6755399441055744.0) - 6755399441055744.0; }
+PANDORA_HD inline float nearest(float x) {
+  return (x + 12582912.0f) - 12582912.0f;
+}
+PANDORA_HD inline double nearest(double x) {
+  return (x + 6755399441055744.0) - 6755399441055744.0;
+}
 
 /// x * 2^n for integral n within the normal range.
 PANDORA_HD inline float scale_by_power_of_two(float x, float n) {

@@ -10,9 +10,9 @@
 namespace pandora {
 namespace {
 
-constexpr int kStrip = 16;      // samples whose z are formed before their moments
-constexpr int kFlush = 512;     // samples summed in Real before they join the double sum
-constexpr int kPrefetch = 8;    // samples ahead; the rows of a box are scattered over the tape
+constexpr int kStrip = 16;    // samples whose z are formed before their moments
+constexpr int kFlush = 512;   // samples summed in Real before they join the double sum
+constexpr int kPrefetch = 8;  // samples ahead; the rows of a box are scattered over the tape
 
 template <class Real>
 void form_z(const SampleView<Real>& s, const Real* rho, int first, int count, Real* z) {
@@ -78,12 +78,13 @@ void index_gradient(const SampleView<Real>& s, const Real* rho, double* gradient
 
 template <class Real>
 void add_curvature(const SampleView<Real>& s, const Real* rho, Real* C) {
-  SimdVector<Real> active(static_cast<std::size_t>(kStrip) * s.stride);
+  constexpr int kBatch = 64;  // outer products per pass over C
+  SimdVector<Real> active(static_cast<std::size_t>(kBatch) * s.stride);
   Real z[kStrip];
+  int used = 0;
   for (int first = 0; first < s.n; first += kStrip) {
     const int count = s.n - first < kStrip ? s.n - first : kStrip;
     form_z(s, rho, first, count, z);
-    int used = 0;
     for (int k = 0; k < count; ++k) {
       const Real h = index_moment(z[k], s.cost[first + k], s.mu[first + k]).curvature;
       if (!(h > Real(0))) continue;
@@ -92,12 +93,15 @@ void add_curvature(const SampleView<Real>& s, const Real* rho, Real* C) {
       Real* out = active.data() + static_cast<std::size_t>(used++) * s.stride;
       for (int i = 0; i < s.stride; ++i) out[i] = root * psi[i];
     }
-    rank_update(C, s.m, s.stride, active.data(), used, UpdateSign::add);
+    if (used + kStrip > kBatch || first + kStrip >= s.n) {
+      rank_update(C, s.m, s.stride, active.data(), used, UpdateSign::add);
+      used = 0;
+    }
   }
 }
 
-#define PANDORA_INSTANTIATE(Real)                                                         \
-  template void index_gradient<Real>(const SampleView<Real>&, const Real*, double*);      \
+#define PANDORA_INSTANTIATE(Real)                                                    \
+  template void index_gradient<Real>(const SampleView<Real>&, const Real*, double*); \
   template void add_curvature<Real>(const SampleView<Real>&, const Real*, Real*);
 PANDORA_INSTANTIATE(float)
 PANDORA_INSTANTIATE(double)

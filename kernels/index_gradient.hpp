@@ -21,7 +21,8 @@ struct SampleView {
 template <class Real>
 void index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient);
 
-/// C += sum_s h_s psi_s psi_s' with h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)} at rho; C is m x m in full, rows of `stride`.
+/// C += sum_s h_s psi_s psi_s' with h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)} at rho; C is m x m in full, rows of
+/// `stride`.
 template <class Real>
 void add_curvature(const SampleView<Real>& samples, const Real* rho, Real* C);
 

@@ -19,10 +19,10 @@ enum class IndexFeatures : std::uint8_t { affine, affine_and_squares };
 
 /// Sizes; the defaults are the paper's.
 struct Dimensions {
-  int boxes = 3;            ///< A, 1..kMaxBoxes
-  int context = 100;        ///< d_x >= 1
-  int output = 100;         ///< d_w >= 1
-  int reward_features = 10; ///< d, 1..kMaxRewardFeatures
+  int boxes = 3;             ///< A, 1..kMaxBoxes
+  int context = 100;         ///< d_x >= 1
+  int output = 100;          ///< d_w >= 1
+  int reward_features = 10;  ///< d, 1..kMaxRewardFeatures
   IndexFeatures index_features = IndexFeatures::affine;
 
   /// m, the length of psi(x)
@@ -51,13 +51,13 @@ struct Instance {
   std::uint32_t replication = 0;
   std::uint64_t seed = 1;
 
-  std::vector<double> theta;         ///< theta_*, d
-  std::vector<double> D;             ///< d x d_w
-  std::vector<double> Q;             ///< d x d_x, zero in regime A
-  std::vector<double> alpha;         ///< A x d_x, zero in regime A
-  std::vector<double> beta0;         ///< A x d_x, zero in regime A
-  std::vector<double> beta1;         ///< A x d_w, zero in regime A
-  std::vector<double> c0, c1;        ///< A, in [0, u]
+  std::vector<double> theta;   ///< theta_*, d
+  std::vector<double> D;       ///< d x d_w
+  std::vector<double> Q;       ///< d x d_x, zero in regime A
+  std::vector<double> alpha;   ///< A x d_x, zero in regime A
+  std::vector<double> beta0;   ///< A x d_x, zero in regime A
+  std::vector<double> beta1;   ///< A x d_w, zero in regime A
+  std::vector<double> c0, c1;  ///< A, in [0, u]
 
   bool contextual() const { return regime == Regime::B; }
   Stream stream(Purpose purpose) const {

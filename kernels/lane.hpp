@@ -19,9 +19,9 @@ enum class Order : std::uint8_t {
 /// The number that a box is given before it is opened.
 enum class Score : std::uint8_t {
   none,
-  oracle_index,    ///< sigma_a^*(x), (eq:oracle-weitzman-index)
-  learned_index,   ///< Lambda(rho_hat' psi + c_rho ||psi||_{V^-1}), (eq:indices:tilde)
-  learned_payoff   ///< eta_hat' psi + c_b ||psi||_{A^-1}, LinUCB
+  oracle_index,   ///< sigma_a^*(x), (eq:oracle-weitzman-index)
+  learned_index,  ///< Lambda(rho_hat' psi + c_rho ||psi||_{V^-1}), (eq:indices:tilde)
+  learned_payoff  ///< eta_hat' psi + c_b ||psi||_{A^-1}, LinUCB
 };
 
 /// When querying stops (it always stops when the order is exhausted).
@@ -48,13 +48,13 @@ struct LaneSpec {
   Stop stop = Stop::best_reaches_scores_left;
   RewardModel reward = RewardModel::known;
   Learning learning = Learning::none;
-  double c_rho = 0.0;    ///< width of the index bonus
-  double c_theta = 0.0;  ///< width of the reward bonus
-  double c_b = 0.0;      ///< width of LinUCB's bonus
-  int T0 = 0;            ///< calibration periods
-  int length = 0;                   ///< boxes in `list`
-  int list[kMaxBoxes] = {};         ///< the cascade of Order::listed
-  double threshold[kMaxBoxes] = {}; ///< tau_j of Stop::last_reaches_threshold, j < length - 1
+  double c_rho = 0.0;                ///< width of the index bonus
+  double c_theta = 0.0;              ///< width of the reward bonus
+  double c_b = 0.0;                  ///< width of LinUCB's bonus
+  int T0 = 0;                        ///< calibration periods
+  int length = 0;                    ///< boxes in `list`
+  int list[kMaxBoxes] = {};          ///< the cascade of Order::listed
+  double threshold[kMaxBoxes] = {};  ///< tau_j of Stop::last_reaches_threshold, j < length - 1
 
   bool learns_index() const { return score == Score::learned_index; }
   bool learns_payoff() const { return score == Score::learned_payoff; }

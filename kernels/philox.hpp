@@ -1,8 +1,9 @@
 // Philox4x32-10 (Salmon et al., SC 2011): value = f(key, counter). Nothing is stored, so a draw is the same
 // in any order, on any thread, device or rank.
 //
-//   const Stream stream{seed, Purpose::online_shock, environment, regime, box, replication};
-//   std::uint32_t words[4][1]; philox<1>(stream, {{coordinate_block}}, {{period}}, words);
+//   const Stream stream{seed, Purpose::online_shock, environment, regime, replication};
+//   std::uint32_t words[4][1];
+//   philox<1>(stream, {coordinate_block}, {period}, {box}, words);
 //
 // Random123 and cuRAND produce the same words (tests/kernels/philox_test.cpp); the generator is written out
 // here because a width-W form with the W counters side by side is what vectorises on the CPU.
@@ -17,9 +18,9 @@ namespace pandora {
 /// What a random number is for. The values are part of the stream layout: never renumber, only append.
 enum class Purpose : std::uint8_t {
   theta_direction = 0,
-  reward_output_matrix = 1,   // D
-  reward_context_matrix = 2,  // Q
-  scale_coefficients = 3,     // alpha_a
+  reward_output_matrix = 1,       // D
+  reward_context_matrix = 2,      // Q
+  scale_coefficients = 3,         // alpha_a
   context_cost_coefficients = 4,  // beta_{0,a}
   output_cost_coefficients = 5,   // beta_{1,a}
   cost_levels = 6,                // c_{0,a}, c_{1,a}

@@ -30,12 +30,9 @@ struct RewardState {
 
   /// ||phi||_{Phi^-1}
   PANDORA_HD double width(const float* phi) const {
-    double square = 0.0;
-    for (int i = 0; i < d; ++i) {
-      double row = 0.0;
-      for (int j = 0; j < d; ++j) row += design_inverse[i * d + j] * static_cast<double>(phi[j]);
-      square += row * static_cast<double>(phi[i]);
-    }
+    double image[kMaxRewardFeatures];
+    const double square = d == kPaperFeatures ? multiply<kPaperFeatures>(design_inverse, phi, image)
+                                              : multiply<0>(design_inverse, phi, image);
     return ::sqrt(square > 0.0 ? square : 0.0);
   }
 
@@ -47,26 +44,50 @@ struct RewardState {
   /// The deployed sample (phi, r): Phi gains phi phi'; theta_hat takes the Newton step of this sample alone, with
   /// gradient and weight at the value before it.
   PANDORA_HD void observe(const float* phi, double reward) {
-    double image[kMaxRewardFeatures];
-    rank_one(design_inverse, phi, 1.0, image);
-    const double g = logistic(linear(phi));
-    const double s = rank_one(curvature_inverse, phi, g * (1.0 - g), image);
-    for (int i = 0; i < d; ++i) theta[i] -= image[i] * (g - reward) / s;
+    if (d == kPaperFeatures)
+      observe_sized<kPaperFeatures>(phi, reward);
+    else
+      observe_sized<0>(phi, reward);
   }
 
  private:
-  // inverse <- (inverse^-1 + h phi phi')^-1 by Sherman-Morrison; image = old inverse * phi; returns 1 + h phi' image.
-  PANDORA_HD double rank_one(double* inverse, const float* phi, double h, double* image) const {
-    double quadratic = 0.0;
-    for (int i = 0; i < d; ++i) {
-      image[i] = 0.0;
-      for (int j = 0; j < d; ++j) image[i] += inverse[i * d + j] * static_cast<double>(phi[j]);
-      quadratic += image[i] * static_cast<double>(phi[i]);
+  // Loops of this constant length unroll into vectors; other d take the general path.
+  static constexpr int kPaperFeatures = 10;
+
+  // image = inverse phi; returns phi' image.
+  template <int D>
+  PANDORA_HD double multiply(const double* inverse, const float* phi, double* image) const {
+    const int n = D > 0 ? D : d;
+    for (int i = 0; i < n; ++i) image[i] = 0.0;
+    for (int j = 0; j < n; ++j) {
+      const double weight = static_cast<double>(phi[j]);
+      for (int i = 0; i < n; ++i) image[i] += inverse[j * n + i] * weight;  // symmetric: row j is column j
     }
-    const double s = 1.0 + h * quadratic;
-    for (int i = 0; i < d; ++i)
-      for (int j = 0; j < d; ++j) inverse[i * d + j] -= image[i] * image[j] * (h / s);
+    double quadratic = 0.0;
+    for (int i = 0; i < n; ++i) quadratic += image[i] * static_cast<double>(phi[i]);
+    return quadratic;
+  }
+
+  // inverse <- (inverse^-1 + h phi phi')^-1 by Sherman-Morrison; image = old inverse * phi; returns 1 + h phi' image.
+  template <int D>
+  PANDORA_HD double rank_one(double* inverse, const float* phi, double h, double* image) const {
+    const int n = D > 0 ? D : d;
+    const double s = 1.0 + h * multiply<D>(inverse, phi, image);
+    for (int i = 0; i < n; ++i) {
+      const double weight = image[i] * (h / s);
+      for (int j = 0; j < n; ++j) inverse[i * n + j] -= weight * image[j];
+    }
     return s;
+  }
+
+  template <int D>
+  PANDORA_HD void observe_sized(const float* phi, double reward) {
+    const int n = D > 0 ? D : d;
+    double image[kMaxRewardFeatures];
+    rank_one<D>(design_inverse, phi, 1.0, image);
+    const double g = logistic(linear(phi));
+    const double s = rank_one<D>(curvature_inverse, phi, g * (1.0 - g), image);
+    for (int i = 0; i < n; ++i) theta[i] -= image[i] * (g - reward) / s;
   }
 };
 

@@ -1,9 +1,17 @@
 #include "kernels/shock_projection.hpp"
 
+#include <string>
+
+#include "kernels/error.hpp"
+
 namespace pandora {
 namespace {
 
 constexpr int kWidth = 16;
+// The rejection attempt and the coordinate block share counter word 0, 16 bits each; t_5 takes two blocks for four
+// coordinates.
+constexpr std::uint32_t kMostAttempts = 0xffff;
+constexpr int kMostOutputs = 131072;
 
 template <int W>
 void draw_batch(const Environment& environment, int output_size, const Stream& stream, const ShockRange& range,
@@ -34,6 +42,8 @@ std::vector<float> coordinate_major(const std::vector<double>& rows, int n_rows,
 std::uint64_t draw_projected_shocks(const Environment& environment, int output_size, const Stream& stream,
                                     const ShockRange& range, const ShockWeights& weights, float* linear,
                                     float* absolute) {
+  if (output_size > kMostOutputs)
+    throw Error(ExitCode::usage, "output vectors are limited to " + std::to_string(kMostOutputs) + " coordinates");
   const float limit = environment.truncation_radius * environment.truncation_radius;
   ProjectedShocks<kWidth> batch;
   ProjectedShocks<1> single;
@@ -52,6 +62,10 @@ std::uint64_t draw_projected_shocks(const Environment& environment, int output_s
       std::uint32_t attempt = 0;
       do {
         ++rejected;
+        if (attempt == kMostAttempts)
+          throw Error(ExitCode::usage, "environment " + environment.name + ": a truncation radius of " +
+                                           std::to_string(environment.truncation_radius) +
+                                           " rejects nearly every shock; give a larger one");
         draw_batch(environment, output_size, stream, range, weights, first + lane, ++attempt, single);
       } while (single.squared_norm[0] > limit);
       for (int p = 0; p < weights.n_linear; ++p) linear[sample * weights.n_linear + p] = single.linear[p][0];

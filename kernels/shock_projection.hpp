@@ -32,12 +32,10 @@ struct ProjectedShocks {
                        int n_linear, const float* absolute_weights, int n_absolute, const std::uint32_t (&attempt)[W],
                        const std::uint32_t (&period)[W], const std::uint32_t (&box)[W]) {
     float norm[W] = {};
-    for (int p = 0; p < n_linear; ++p)
-      PANDORA_SIMD
-      for (int lane = 0; lane < W; ++lane) linear[p][lane] = 0.0f;
-    for (int q = 0; q < n_absolute; ++q)
-      PANDORA_SIMD
-      for (int lane = 0; lane < W; ++lane) absolute[q][lane] = 0.0f;
+    for (int p = 0; p < n_linear; ++p) PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) linear[p][lane] = 0.0f;
+    for (int q = 0; q < n_absolute; ++q) PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) absolute[q][lane] = 0.0f;
     for (int first = 0; first < output_size; first += 4) {
       float xi[4][W];
       shock_group<W>(law, stream, static_cast<std::uint32_t>(first / 4), attempt, period, box, xi);

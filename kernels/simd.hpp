@@ -60,8 +60,8 @@ struct SimdAllocator {
   SimdAllocator() = default;
   template <class U>
   SimdAllocator(const SimdAllocator<U>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{kSimdBytes})); }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{kSimdBytes}); }
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{kSimdBytes})); }
+  void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{kSimdBytes}); }
   friend bool operator==(const SimdAllocator&, const SimdAllocator&) { return true; }
 };
 template <class T>

@@ -18,11 +18,11 @@ struct Contexts {
   int index_size = 0;    ///< m
   int index_stride = 0;  ///< m rounded up to whole vectors of 64 bytes; the padding is zero
   int reward_features = 0;
-  SimdVector<float> psi;               ///< rows x index_stride: psi(x)
-  std::vector<float> reward_context;   ///< rows x d: Q x
-  std::vector<double> reward_shift;    ///< rows: theta_*' Q x, the l of (eq:sigma)
-  std::vector<double> scale;           ///< rows x A: s_a(x) = 0.5 + G(alpha_a' x)
-  std::vector<double> context_cost;    ///< rows x A: c_{0,a} G(beta_{0,a}' x)
+  SimdVector<float> psi;              ///< rows x index_stride: psi(x)
+  std::vector<float> reward_context;  ///< rows x d: Q x
+  std::vector<double> reward_shift;   ///< rows: theta_*' Q x, the l of (eq:sigma)
+  std::vector<double> scale;          ///< rows x A: s_a(x) = 0.5 + G(alpha_a' x)
+  std::vector<double> context_cost;   ///< rows x A: c_{0,a} G(beta_{0,a}' x)
 
   const float* psi_row(int row) const { return psi.data() + static_cast<std::size_t>(row) * index_stride; }
 };
@@ -38,8 +38,8 @@ Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegmen
 
 struct Tape {
   Contexts contexts;
-  int calibration_rows = 0;  ///< C, at least the largest T_0
-  int online_rows = 0;       ///< T
+  int calibration_rows = 0;          ///< C, at least the largest T_0
+  int online_rows = 0;               ///< T
   std::vector<float> phi;            ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a
   std::vector<double> mu;            ///< rows x A: mu*(x, omega_a) = G(theta_*' phi), (eq:reward:function)
   std::vector<double> cost;          ///< rows x A: c_a(x, omega_a)

@@ -6,9 +6,9 @@
 namespace pandora {
 
 struct PeriodOutcome {
-  int queried = 0;         ///< |A_t|, at least 1
-  int order[kMaxBoxes];    ///< the queried boxes, in order
-  int deployed = 0;        ///< a_t
+  int queried = 0;       ///< |A_t|, at least 1
+  int order[kMaxBoxes];  ///< the queried boxes, in order
+  int deployed = 0;      ///< a_t
 };
 
 /// order[0..n) sorted by descending key, ties to the lowest box.

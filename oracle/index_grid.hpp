@@ -15,7 +15,7 @@ struct GridShape {
   int cost = 61;
 };
 
-/// An interval; `spread` keeps it from being empty.
+/// A closed interval that grows to hold what it is given.
 struct Range {
   double least = 0.0, greatest = 0.0;
   void include(double value) {

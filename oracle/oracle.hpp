@@ -13,21 +13,24 @@ namespace pandora {
 struct OracleOptions {
   int samples = 400000;  ///< M
   GridShape grid;
-  int bins = 4000;       ///< quantile bins behind the grid; 0 uses the whole sample at every node
+  int bins = 4000;  ///< quantile bins behind the grid; 0 uses the whole sample at every node
 };
 
-/// sigma_a^*(x) (eq:oracle-weitzman-index) for every row and box of `contexts`, rows x A.
+/// sigma_a^*(x) (eq:oracle-weitzman-index) for every box and the rows of `contexts` from `first_row` on, rows x A; NaN
+/// in the rows before. Earlier rows (x_0, calibration) must not matter: their number depends on the values of T_0 that
+/// happen to run together, and the grid's range would move with it.
 /// Regime A: solved exactly on the whole sample, once per box. Regime B: the three-parameter grid over the
 /// range of these contexts.
 std::vector<double> oracle_indices(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
-                                   const OracleOptions& options);
+                                   const OracleOptions& options, int first_row = 0);
 
 /// The same indices by direct solves on the compressed sample, without a grid; and the inputs (l, s~, cbar).
 struct IndexInputs {
   std::vector<double> scale;  ///< rows x A: s~_a(x) = s_a(x) ||D' theta_*||
   std::vector<double> cost;   ///< rows x A: cbar_a(x)
 };
-IndexInputs index_inputs(const Instance& instance, const ShockSample& sample, const Contexts& contexts);
+IndexInputs index_inputs(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
+                         int first_row = 0);
 
 /// Errors of the grid and of the compression found on `solves` pseudo-randomly chosen (row, box) pairs, against
 /// exact solves on the whole sample.

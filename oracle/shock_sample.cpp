@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numbers>
 
 #include "kernels/shock_projection.hpp"
 
@@ -41,11 +42,17 @@ ShockSample draw_shock_sample(const Instance& instance, int samples) {
 }
 
 OutputCostTable::OutputCostTable(const ShockSample& sample, int boxes, double least, double greatest)
-    : first_(least), values_(static_cast<std::size_t>(boxes) * kNodes, 0.5) {
-  step_ = std::max(greatest - least, 1e-6) / (kNodes - 1);
+    : middle_(0.5 * (least + greatest)),
+      half_(0.5 * std::max(greatest - least, 1e-6)),
+      values_(static_cast<std::size_t>(boxes) * kNodes, 0.5) {
+  for (int node = 0; node < kNodes; ++node) {
+    const double angle = (node + 0.5) * std::numbers::pi / kNodes;
+    node_[node] = std::cos(angle);
+    weight_[node] = (node % 2 == 0 ? 1.0 : -1.0) * std::sin(angle);
+  }
   for (int a = 0; a < static_cast<int>(sample.cost_terms.size()); ++a)
     for (int node = 0; node < kNodes; ++node) {
-      const float scale = static_cast<float>(first_ + node * step_);
+      const float scale = static_cast<float>(middle_ + half_ * node_[node]);
       const std::vector<float>& terms = sample.cost_terms[a];
       constexpr std::size_t kStrip = 16;  // fixed-order partial sums that vectorise
       double sums[kStrip] = {};
@@ -63,11 +70,16 @@ OutputCostTable::OutputCostTable(const ShockSample& sample, int boxes, double le
 
 double OutputCostTable::operator()(int box, double scale) const {
   const double* v = values_.data() + static_cast<std::size_t>(box) * kNodes;
-  const double position = (scale - first_) / step_;
-  const int cell = std::clamp(static_cast<int>(std::floor(position)) - 1, 0, kNodes - 4);
-  const double t = position - cell;  // cubic through nodes cell .. cell + 3 (Lagrange)
-  return v[cell] * (t - 1) * (t - 2) * (t - 3) / -6.0 + v[cell + 1] * t * (t - 2) * (t - 3) / 2.0 +
-         v[cell + 2] * t * (t - 1) * (t - 3) / -2.0 + v[cell + 3] * t * (t - 1) * (t - 2) / 6.0;
+  const double t = (scale - middle_) / half_;
+  double above = 0.0, below = 0.0;
+  for (int node = 0; node < kNodes; ++node) {
+    const double distance = t - node_[node];
+    if (distance == 0.0) return v[node];
+    const double weight = weight_[node] / distance;
+    above += weight * v[node];
+    below += weight;
+  }
+  return above / below;
 }
 
 }  // namespace pandora

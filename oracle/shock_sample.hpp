@@ -17,7 +17,7 @@ struct ShockSample {
 ShockSample draw_shock_sample(const Instance& instance, int samples);
 
 /// Mean expected cost cbar_a(x) = c_{0,a} G(beta_{0,a}' x) + c_{1,a} E[G(s beta_{1,a}' |xi|)]: the expectation,
-/// a smooth function of s alone, tabulated per box at equispaced s and interpolated by cubics (error below 1e-7).
+/// a smooth function of s alone, interpolated per box by a polynomial through Chebyshev nodes (error below 1e-7).
 class OutputCostTable {
  public:
   /// `least` and `greatest` bound the scales s that will be asked for.
@@ -28,8 +28,9 @@ class OutputCostTable {
 
  private:
   static constexpr int kNodes = 17;
-  double first_ = 0.0, step_ = 1.0;
-  std::vector<double> values_;  ///< boxes x kNodes
+  double middle_ = 0.0, half_ = 1.0;      ///< of the range of s
+  double node_[kNodes], weight_[kNodes];  ///< on [-1, 1], and the barycentric weights
+  std::vector<double> values_;            ///< boxes x kNodes
 };
 
 }  // namespace pandora

@@ -4,11 +4,10 @@
 
 #include "host/calibrate_cost.hpp"
 #include "host/cli/commands.hpp"
-#include "kernels/error.hpp"
 
 namespace pandora::cli {
 
-void add_calibrate(CLI::App& program, Command& run) {
+void add_calibrate(CLI::App& program, Session& session, Command& run) {
   CLI::App* command =
       program.add_subcommand("calibrate", "u for a wanted number of boxes that the oracle opens per period");
   struct Options {
@@ -24,10 +23,12 @@ void add_calibrate(CLI::App& program, Command& run) {
   command->add_option("--contexts", o->search.contexts, "periods per replication")->capture_default_str();
   command->add_option("--samples", o->search.oracle.samples, "Monte Carlo shocks M")->capture_default_str();
   command->add_option("--seed", o->seed, "seed")->capture_default_str();
-  command->callback([o, &run] {
-    run = [o] {
-      if (o->search.replications < 1 || o->search.contexts < 1 || o->search.oracle.samples < 1000)
-        throw Error(ExitCode::usage, "--replications and --contexts: give at least 1; --samples: at least 1000");
+  command->callback([o, &session, &run] {
+    run = [o, &session] {
+      o->search.interrupted = &session.interrupted;
+      require_count("--replications", o->search.replications, 1);
+      require_count("--contexts", o->search.contexts, 1);
+      require_count("--samples", o->search.oracle.samples, 1000);
       require_positive("--boxes", o->search.wanted_boxes);
       o->search.seed = parse_seed(o->seed);
       const std::vector<Environment> environments = parse_environments(o->environments);

@@ -20,8 +20,8 @@ struct Session {
 };
 
 void add_reproduce(CLI::App& program, Session& session, Command& run);
-void add_oracle(CLI::App& program, Command& run);
-void add_calibrate(CLI::App& program, Command& run);
+void add_oracle(CLI::App& program, Session& session, Command& run);
+void add_calibrate(CLI::App& program, Session& session, Command& run);
 void add_policies(CLI::App& program, Command& run);
 
 /// Parsers of option values; each throws Error (usage) naming the option, the value and what is possible.
@@ -29,6 +29,7 @@ std::vector<Environment> parse_environments(const std::vector<std::string>& name
 std::vector<Regime> parse_regimes(const std::vector<std::string>& names);
 GridShape parse_grid(const std::string& text);
 std::uint64_t parse_seed(const std::string& text);
+void require_count(const char* option, int value, int least);
 void require_positive(const char* option, double value);
 
 }  // namespace pandora::cli

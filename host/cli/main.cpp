@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <new>
 
 #include "host/cli/commands.hpp"
@@ -11,9 +13,12 @@ namespace {
 
 pandora::cli::Session session;
 
-void on_signal(int) { session.interrupted.store(true); }
+void on_signal(int) {
+  session.interrupted.store(true);
+}
 
-int fail(pandora::ExitCode code, const std::string& message) {
+int fail(pandora::ExitCode code, std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ' ');  // one line, whatever an option's value holds
   fmt::print(stderr, "pandora: {}\n", message);
   return static_cast<int>(code);
 }
@@ -37,12 +42,18 @@ int main(int argc, char** argv) {
   program.require_subcommand(1);
   pandora::cli::Command run;
   pandora::cli::add_reproduce(program, session, run);
-  pandora::cli::add_oracle(program, run);
-  pandora::cli::add_calibrate(program, run);
+  pandora::cli::add_oracle(program, session, run);
+  pandora::cli::add_calibrate(program, session, run);
   pandora::cli::add_policies(program, run);
   try {
+    const std::vector<CLI::App*> commands = program.get_subcommands({});
+    if (argc > 1 && argv[1][0] != '-' &&
+        std::none_of(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->get_name() == argv[1]; }))
+      return fail(ExitCode::usage, fmt::format("{}: unknown command; `pandora --help` lists the commands", argv[1]));
     program.parse(argc, argv);
     run();
+    if (std::fflush(stdout) != 0)
+      return fail(ExitCode::output_lost, "standard output could not be written; is its disk full?");
     return static_cast<int>(ExitCode::done);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 #include "host/cli/commands.hpp"
@@ -34,7 +35,8 @@ std::vector<Regime> parse_regimes(const std::vector<std::string>& names) {
       throw Error(ExitCode::usage, fmt::format("--regime {}: unknown; use A, B or A,B", name));
     const Regime regime = name == "A" ? Regime::A : Regime::B;
     for (const Regime earlier : regimes)
-      if (earlier == regime) throw Error(ExitCode::usage, fmt::format("--regime {}: named twice; name each once", name));
+      if (earlier == regime)
+        throw Error(ExitCode::usage, fmt::format("--regime {}: named twice; name each once", name));
     regimes.push_back(regime);
   }
   return regimes;
@@ -43,9 +45,8 @@ std::vector<Regime> parse_regimes(const std::vector<std::string>& names) {
 GridShape parse_grid(const std::string& text) {
   GridShape shape;
   char rest;
-  if (std::sscanf(text.c_str(), "%dx%dx%d%c", &shape.shift, &shape.scale, &shape.cost, &rest) != 3 ||
-      shape.shift < 2 || shape.scale < 2 || shape.cost < 2 || shape.shift > 2001 || shape.scale > 2001 ||
-      shape.cost > 2001)
+  if (std::sscanf(text.c_str(), "%dx%dx%d%c", &shape.shift, &shape.scale, &shape.cost, &rest) != 3 || shape.shift < 2 ||
+      shape.scale < 2 || shape.cost < 2 || shape.shift > 2001 || shape.scale > 2001 || shape.cost > 2001)
     throw Error(ExitCode::usage,
                 fmt::format("--grid {}: not a grid; give nodes in l, s and cost as LxSxC, each from 2 to 2001", text));
   return shape;
@@ -59,9 +60,15 @@ std::uint64_t parse_seed(const std::string& text) {
   return seed;
 }
 
+void require_count(const char* option, int value, int least) {
+  if (value < least)
+    throw Error(ExitCode::usage,
+                fmt::format("{} {}: out of range; give an integer of at least {}", option, value, least));
+}
+
 void require_positive(const char* option, double value) {
-  if (!(value > 0.0))
-    throw Error(ExitCode::usage, fmt::format("{} {:g}: out of range; give a number above 0", option, value));
+  if (!(value > 0.0 && std::isfinite(value)))
+    throw Error(ExitCode::usage, fmt::format("{} {:g}: out of range; give a finite number above 0", option, value));
 }
 
 }  // namespace pandora::cli

@@ -23,7 +23,7 @@ void print_index(const IndexOptions& o) {
   const Environment environment = parse_environments({o.environment})[0];
   require_positive("--cost", o.cost);
   require_positive("--scale", o.scale);
-  if (o.samples < 2) throw Error(ExitCode::usage, fmt::format("--samples {}: give at least 2", o.samples));
+  require_count("--samples", o.samples, 2);
   if (!std::isfinite(o.shift)) throw Error(ExitCode::usage, fmt::format("--ell {}: give a finite number", o.shift));
   Instance instance;  // D = one unit row and theta_* = 1 make the projection the drawn vector
   instance.environment = environment;
@@ -46,10 +46,12 @@ struct SampleOptions {
 };
 
 Study study_of(const SampleOptions& o) {
-  if (o.replications < 1 || o.contexts < 1 || o.samples < 1000 || o.solves < 1 || o.bins < 0 || o.threads < 0)
-    throw Error(ExitCode::usage,
-                "--replications, --contexts, --solves: give at least 1; --samples: at least 1000; --bins, --threads: at "
-                "least 0");
+  require_count("--replications", o.replications, 1);
+  require_count("--contexts", o.contexts, 1);
+  require_count("--solves", o.solves, 1);
+  require_count("--samples", o.samples, 1000);
+  require_count("--bins", o.bins, 0);
+  require_count("--threads", o.threads, 0);
   Study study;
   study.environments = parse_environments(o.environments);
   study.regimes = parse_regimes(o.regimes);
@@ -61,16 +63,17 @@ Study study_of(const SampleOptions& o) {
   return study;
 }
 
-void print_order(const SampleOptions& o) {
+void print_order(const SampleOptions& o, const Session& session) {
   const Study study = study_of(o);
   const Plan plan = make_plan(study);
   SweepOptions sweep;
   sweep.threads = o.threads;
+  sweep.interrupted = &session.interrupted;
   const Summary summary = summarise(study, plan, run_sweep(study, plan, sweep));
   fmt::print("{}", order_table_text(summary.order, study.replications, study.order_contexts));
 }
 
-void print_check(const SampleOptions& o) {
+void print_check(const SampleOptions& o, const Session& session) {
   const Study study = study_of(o);
   fmt::print(
       "Errors of sigma against exact solves on the whole sample of {}; grid {}, {} quantile bins, {} indices in each "
@@ -81,6 +84,7 @@ void print_check(const SampleOptions& o) {
     for (const Regime regime : study.regimes) {
       GridErrors worst;
       for (int r = 0; r < o.replications; ++r) {
+        end_if_interrupted(&session.interrupted);
         const Instance instance =
             draw_instance(study.dimensions, environment, regime, static_cast<std::uint32_t>(r), study.seed);
         const ShockSample sample = draw_shock_sample(instance, o.samples);
@@ -103,7 +107,7 @@ void print_check(const SampleOptions& o) {
 
 }  // namespace
 
-void add_oracle(CLI::App& program, Command& run) {
+void add_oracle(CLI::App& program, Session& session, Command& run) {
   CLI::App* oracle = program.add_subcommand("oracle", "reservation indices, their order and the grid's errors");
   oracle->require_subcommand(1);
 
@@ -134,10 +138,10 @@ void add_oracle(CLI::App& program, Command& run) {
   };
   const auto [order, order_options] = sampled("order", "Table 3: how much the oracle's order varies", 50);
   order->add_option("--threads", order_options->threads, "worker threads; 0 is all cores")->capture_default_str();
-  order->callback([o = order_options, &run] { run = [o] { print_order(*o); }; });
+  order->callback([o = order_options, &session, &run] { run = [o, &session] { print_order(*o, session); }; });
   const auto [check, check_options] = sampled("check", "errors of the grid and of the compression", 3);
   check->add_option("--solves", check_options->solves, "exact solves per replication")->capture_default_str();
-  check->callback([o = check_options, &run] { run = [o] { print_check(*o); }; });
+  check->callback([o = check_options, &session, &run] { run = [o, &session] { print_check(*o, session); }; });
 }
 
 }  // namespace pandora::cli

@@ -32,10 +32,8 @@ struct Options {
   bool force = false, quiet = false, plan = false;
 };
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::usage, message); }
-
-void require_count(const char* option, int value, int least) {
-  if (value < least) refuse(fmt::format("{} {}: out of range; give an integer of at least {}", option, value, least));
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ExitCode::usage, message);
 }
 
 EngineSettings parse_engine(const Options& o) {
@@ -119,8 +117,8 @@ void reproduce(const Options& o, Session& session) {
   const std::filesystem::path folder = claim_output_folder(o.out, o.force);
   if (!o.quiet)
     fmt::print("backend cpu ({}), {}, {} threads, refit {}, {} replications x {} lanes, results in {}\n",
-               record.backend_reason, study.engine.text(), record.threads, study.estimation.refit.text(), plan.units.size(),
-               study.regret ? plan.lanes.size() : 0, folder.string());
+               record.backend_reason, study.engine.text(), record.threads, study.estimation.refit.text(),
+               plan.units.size(), study.regret ? plan.lanes.size() : 0, folder.string());
   std::fflush(stdout);
 
   const auto start = std::chrono::steady_clock::now();
@@ -142,8 +140,7 @@ void reproduce(const Options& o, Session& session) {
   if (study.order) write_file(folder / "oracle_order.csv", order_csv(summary));
   write_file(folder / "manifest.json", manifest_json(study, record));
   fmt::print("{}", tables_text(study, summary));
-  if (!o.quiet)
-    fmt::print("\n{:.0f} s, results in {}\n", record.wall_seconds, folder.string());
+  if (!o.quiet) fmt::print("\n{:.0f} s, results in {}\n", record.wall_seconds, folder.string());
 }
 
 }  // namespace

@@ -15,10 +15,10 @@ Policy dow() {
                                   }});
             for (const double c_rho : grid)
               for (const double c_theta : grid)
-                variants.push_back({"unknown", fmt::format("c_rho={};c_theta={}", c_rho, c_theta),
-                                    [=](const Replication&, int T0) {
-                                      return weitzman_lane(T0, Learning::online, RewardModel::learned, c_rho, c_theta);
-                                    }});
+                variants.push_back(
+                    {"unknown", fmt::format("c_rho={};c_theta={}", c_rho, c_theta), [=](const Replication&, int T0) {
+                       return weitzman_lane(T0, Learning::online, RewardModel::learned, c_rho, c_theta);
+                     }});
             return variants;
           }};
 }

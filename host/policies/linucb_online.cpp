@@ -9,9 +9,8 @@ Policy linucb_online() {
           [](const std::vector<double>& grid) {
             std::vector<PolicyVariant> variants;
             for (const double c_b : grid)
-              variants.push_back({"none", fmt::format("c_b={}", c_b), [=](const Replication&, int T0) {
-                                    return linucb_lane(T0, Learning::online, c_b);
-                                  }});
+              variants.push_back({"none", fmt::format("c_b={}", c_b),
+                                  [=](const Replication&, int T0) { return linucb_lane(T0, Learning::online, c_b); }});
             return variants;
           }};
 }

@@ -1,17 +1,10 @@
 #include "host/policies/policy.hpp"
 
 // One line per policy: the function of that name, defined in the file of that name, returns it.
-#define PANDORA_POLICIES(register_policy) \
-  register_policy(oracle)                 \
-  register_policy(online_plugin)          \
-  register_policy(dow)                    \
-  register_policy(static_plugin)          \
-  register_policy(linucb_online)          \
-  register_policy(linucb_static)          \
-  register_policy(frugalgpt)              \
-  register_policy(best_single)            \
-  register_policy(random_order)           \
-  register_policy(query_all)
+#define PANDORA_POLICIES(register_policy)                                                                    \
+  register_policy(oracle) register_policy(online_plugin) register_policy(dow) register_policy(static_plugin) \
+      register_policy(linucb_online) register_policy(linucb_static) register_policy(frugalgpt)               \
+          register_policy(best_single) register_policy(random_order) register_policy(query_all)
 
 namespace pandora {
 

@@ -19,9 +19,8 @@ inline LaneSpec weitzman_lane(int T0, Learning learning, RewardModel reward, dou
 /// The two variants without optimism, with mu* known and unknown.
 inline std::vector<PolicyVariant> plug_in_variants(Learning learning) {
   const auto variant = [learning](const char* name, RewardModel reward) {
-    return PolicyVariant{name, "", [=](const Replication&, int T0) {
-                           return weitzman_lane(T0, learning, reward, 0.0, 0.0);
-                         }};
+    return PolicyVariant{name, "",
+                         [=](const Replication&, int T0) { return weitzman_lane(T0, learning, reward, 0.0, 0.0); }};
   };
   return {variant("known", RewardModel::known), variant("unknown", RewardModel::learned)};
 }

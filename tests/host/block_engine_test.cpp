@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
+#include "host/policies/policy.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -33,8 +33,6 @@ struct Trace {
     };
   }
 };
-
-bool same_bytes(const LaneTally& a, const LaneTally& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 bool same_decisions(const PeriodOutcome& a, const PeriodOutcome& b) {
   return a.queried == b.queried && a.deployed == b.deployed && std::equal(a.order, a.order + a.queried, b.order);
@@ -86,7 +84,7 @@ TEST(BlockEngine, WithoutSolvesADoubleLaneDiffersByRoundingOnly) {
     const LaneReplay replay{actual.observer(3), nullptr};
     const LaneTally blocked =
         run_block_lanes<double>(replication, std::span(&linucb, 1), {estimation, B}, nullptr, std::span(&replay, 1))[0];
-    EXPECT_TRUE(same_bytes(blocked, reference)) << "decisions differ at B = " << B;
+    EXPECT_EQ(blocked, reference) << "decisions differ at B = " << B;
     for (std::size_t t = 0; t < expected.scores.size(); ++t)
       for (int a = 0; a < 3; ++a) ASSERT_NEAR(actual.scores[t][a], expected.scores[t][a], 1e-11);
   }
@@ -101,7 +99,7 @@ TEST(BlockEngine, ALaneAloneAndAmongAllGivesTheSameBytes) {
     const std::vector<LaneTally> together = run_block_lanes<float>(replication, lanes, options);
     for (std::size_t k = 0; k < lanes.size(); ++k) {
       const LaneTally alone = run_block_lanes<float>(replication, std::span(&lanes[k], 1), options)[0];
-      EXPECT_TRUE(same_bytes(alone, together[k])) << "lane " << k << " " << schedule;
+      EXPECT_EQ(alone, together[k]) << "lane " << k << " " << schedule;
     }
   }
 }
@@ -116,8 +114,8 @@ TEST(BlockEngine, AnyNumberOfPeriods) {
       Trace expected, actual;
       run_reference_lane(replication, lane, estimation, expected.observer(2));
       const LaneReplay replay{actual.observer(2), nullptr};
-      const LaneTally tally =
-          run_block_lanes<double>(replication, std::span(&lane, 1), {estimation, 32}, nullptr, std::span(&replay, 1))[0];
+      const LaneTally tally = run_block_lanes<double>(replication, std::span(&lane, 1), {estimation, 32}, nullptr,
+                                                      std::span(&replay, 1))[0];
       EXPECT_EQ(tally.periods, periods);
       for (int t = 0; t < periods; ++t)
         ASSERT_TRUE(same_decisions(actual.outcomes[t], expected.outcomes[t])) << "period " << t << " of " << periods;
@@ -209,7 +207,8 @@ TEST(BlockEngineSlow, RegretDiffersByLessThanTwoStandardErrorsFromTheReference) 
     }
     const double mean = sum / R, se = std::sqrt((squares / R - mean * mean) / (R - 1));
     EXPECT_LE(std::abs(mean), 2.0 * se + 1e-9) << schedule;
-    RecordProperty(std::string("identical_share_") + schedule, std::to_string(static_cast<double>(identical) / periods));
+    RecordProperty(std::string("identical_share_") + schedule,
+                   std::to_string(static_cast<double>(identical) / periods));
     EXPECT_GT(static_cast<double>(identical) / periods, 0.9) << schedule;
   }
 }

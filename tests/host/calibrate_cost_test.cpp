@@ -22,16 +22,14 @@ CostSearch small_search(double wanted) {
   search.contexts = 60;
   search.seed = 71;
   search.oracle = test::small_oracle();
-  search.oracle.bins =
-      search.oracle.samples;  // no compression, so that the plain simulation sees the same law
+  search.oracle.bins = search.oracle.samples;  // no compression, so that the plain simulation sees the same law
   return search;
 }
 
 // sigma with mean (G(l + s w) - sigma)^+ = cost, by bisection on the definition.
 double plain_index(const ShockSample& sample, double shift, double scale, double cost) {
   std::vector<double> g;
-  for (float w : sample.projected)
-    g.push_back(1.0 / (1.0 + std::exp(-shift - scale * static_cast<double>(w))));
+  for (float w : sample.projected) g.push_back(1.0 / (1.0 + std::exp(-shift - scale * static_cast<double>(w))));
   return test::bisect(
       [&](double sigma) {
         double sum = 0.0;

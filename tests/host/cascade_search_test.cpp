@@ -171,8 +171,7 @@ TEST(CascadeSearch, RefusesTooManyBoxes) {
       ADD_FAILURE() << "accepted " << A << " boxes";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::usage);
-      EXPECT_NE(std::string(error.what()).find("frugalgpt: " + std::to_string(A) + " boxes"),
-                std::string::npos);
+      EXPECT_NE(std::string(error.what()).find("frugalgpt: " + std::to_string(A) + " boxes"), std::string::npos);
     }
   }
 }

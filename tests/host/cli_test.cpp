@@ -32,6 +32,15 @@ Words tiny(const Words& more = {}) {
   return words;
 }
 
+// The same run with another value of one option.
+Words tiny_with(const std::string& option, const std::string& value) {
+  Words words = tiny();
+  const auto given = std::find(words.begin(), words.end(), option);
+  if (given == words.end()) return tiny({option, value});
+  *(given + 1) = value;
+  return words;
+}
+
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
@@ -124,33 +133,34 @@ TEST_F(CliReproduce, ForceReplacesResultsAndKeepsWhatIsNotItsOwn) {
 }
 
 TEST_F(CliRefusal, UnknownNames) {
-  expect_refusal(tiny({"--policy", "greedy"}), 2, {"--policy greedy", "pandora policies"});
+  expect_refusal(tiny_with("--policy", "greedy"), 2, {"--policy greedy", "pandora policies"});
   expect_refusal(split("reproduce --environment cauchy"), 2, {"--environment cauchy", "uniform, gaussian, student_t5"});
   expect_refusal(split("reproduce --regime C"), 2, {"--regime C", "A, B"});
-  expect_refusal(tiny({"--table", "4"}), 2, {"--table 4", "1, 2, 3 or all"});
-  expect_refusal(tiny({"--refit", "sometimes"}), 2, {"--refit sometimes", "every_period", "geometric:g", "tracking"});
-  expect_refusal(tiny({"--refit", "geometric:1"}), 2, {"--refit geometric:1", "g > 1"});
-  expect_refusal(tiny({"--backend", "tpu"}), 2, {"--backend tpu", "auto, cpu or cuda"});
+  expect_refusal(tiny_with("--table", "4"), 2, {"--table 4", "1, 2, 3 or all"});
+  expect_refusal(tiny_with("--refit", "sometimes"), 2,
+                 {"--refit sometimes", "every_period", "geometric:g", "tracking"});
+  expect_refusal(tiny_with("--refit", "geometric:1"), 2, {"--refit geometric:1", "g > 1"});
+  expect_refusal(tiny_with("--backend", "tpu"), 2, {"--backend tpu", "auto, cpu or cuda"});
   for (const char* grid : {"61x21", "61x21x1", "61x21x61x1", "ax2x2", "-3x21x61", "61x21x99999"})
-    expect_refusal(tiny({"--grid", grid}), 2, {std::string("--grid ") + grid, "LxSxC"});
+    expect_refusal(tiny_with("--grid", grid), 2, {std::string("--grid ") + grid, "LxSxC"});
   EXPECT_TRUE(fs::is_empty(work()));
 }
 
 TEST_F(CliRefusal, CudaThatIsAskedForAndAbsent) {
-  expect_refusal(tiny({"--backend", "cuda"}), 4, {"--backend cuda", "--backend cpu or auto"});
+  expect_refusal(tiny_with("--backend", "cuda"), 4, {"--backend cuda", "--backend cpu or auto"});
   EXPECT_TRUE(fs::is_empty(work()));
 }
 
 TEST_F(CliRefusal, CountsOutOfRange) {
   for (const char* option : {"--replications", "--periods", "--samples"})
     for (const char* value : {"0", "-3"})
-      expect_refusal(tiny({option, value}), 2, {std::string(option) + " " + value, "at least"});
-  expect_refusal(tiny({"--threads", "-1"}), 2, {"--threads -1", "at least 0"});
-  expect_refusal(tiny({"--t0", "-5"}), 2, {"--t0 -5", "at least 0"});
+      expect_refusal(tiny_with(option, value), 2, {std::string(option) + " " + value, "at least"});
+  expect_refusal(tiny_with("--threads", "-1"), 2, {"--threads -1", "at least 0"});
+  expect_refusal(tiny_with("--t0", "-5"), 2, {"--t0 -5", "at least 0"});
   expect_refusal(tiny({"--t0", "5,5"}), 2, {"--t0 5", "each once"});
   for (const char* option : {"--eta-index", "--eta-reward"})
     for (const char* value : {"0", "-1", "nan"})
-      expect_refusal(tiny({option, value}), 2, {std::string(option) + " " + value, "above 0"});
+      expect_refusal(tiny_with(option, value), 2, {std::string(option) + " " + value, "above 0"});
   expect_refusal(split("reproduce --environment uniform,uniform"), 2, {"--environment uniform", "each once"});
   expect_refusal(split("reproduce --regime B,B"), 2, {"--regime B", "each once"});
   EXPECT_TRUE(fs::is_empty(work()));
@@ -158,23 +168,26 @@ TEST_F(CliRefusal, CountsOutOfRange) {
 
 // A ridge that is not a number one can add must not become a defect of the program.
 TEST_F(CliRefusal, InfiniteRidge) {
-  expect_refusal(tiny({"--eta-index", "inf"}), 2, {"--eta-index inf"});
-  expect_refusal(tiny({"--eta-reward", "inf"}), 2, {"--eta-reward inf"});
+  expect_refusal(tiny_with("--eta-index", "inf"), 2, {"--eta-index inf"});
+  expect_refusal(tiny_with("--eta-reward", "inf"), 2, {"--eta-reward inf"});
 }
 
 TEST_F(CliRefusal, WordsThatAreNotNumbers) {
   for (const char* option : {"--replications", "--periods", "--samples", "--threads", "--t0", "--eta-index"})
     for (const char* value : {"many", "5x", "99999999999999999999999"})
       if (std::string(option) != "--eta-index" || value[0] != '9')
-        expect_refusal(tiny({option, value}), 2, {option, value, "--help"});
+        expect_refusal(tiny_with(option, value), 2, {option, value, "--help"});
   for (const char* value : {"-1", "many", "5x", "99999999999999999999999"})
-    expect_refusal(tiny({"--seed", value}), 2, {std::string("--seed ") + value, "integer"});
+    expect_refusal(tiny_with("--seed", value), 2, {std::string("--seed ") + value, "integer"});
+}
+
+TEST_F(CliRefusal, UnknownCommand) {
+  expect_refusal(split("paint"), 2, {"paint", "--help"});
 }
 
 TEST_F(CliRefusal, UnknownWords) {
   expect_refusal(split("reproduce --polcy dow"), 2, {"--polcy", "--help"});
   expect_refusal(split("reproduce table1"), 2, {"table1", "--help"});
-  expect_refusal(split("paint"), 2, {"paint", "--help"});
   expect_refusal({}, 2, {"subcommand", "--help"});
   expect_refusal(split("reproduce --periods"), 2, {"--periods", "--help"});
 }
@@ -218,11 +231,11 @@ TEST_F(CliReproduce, FullDiskGivesCode6AndNoHalfFile) {
 }
 
 TEST_F(CliReproduce, FullFileSystemGivesCode6AndNoHalfFile) {
+  ASSERT_EQ(run(tiny({"--out", "reference"})).exit_code, 0);
   const fs::path disk = base_ / "disk";
   fs::create_directory(disk);
   if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=4k") != 0)
     GTEST_SKIP() << "cannot mount a small file system here: " << std::strerror(errno);
-  ASSERT_EQ(run(tiny({"--out", "reference"})).exit_code, 0);
   const test::ProgramResult result = run(tiny({"--out", (disk / "results").string()}));
   EXPECT_EQ(result.exit_code, 6) << result.err;
   EXPECT_EQ(result.error_lines(), 1) << result.err;

@@ -56,8 +56,7 @@ TEST(DrawInstance, EntriesAreProportionalToTheUniformsOfTheirStream) {
   const Instance instance = draw_instance({}, environment(1), Regime::B, 6, 3);
   const auto expect_rows = [&](const std::vector<double>& matrix, Purpose purpose, int rows) {
     for (int i = 0; i < rows; ++i) {
-      const std::vector<double> u =
-          naive::uniforms(instance.stream(purpose), static_cast<std::uint32_t>(i), 100);
+      const std::vector<double> u = naive::uniforms(instance.stream(purpose), static_cast<std::uint32_t>(i), 100);
       double square = 0.0;
       for (double value : u) square += value * value;
       for (int j = 0; j < 100; ++j) ASSERT_NEAR(matrix[i * 100 + j], u[j] / std::sqrt(square), 1e-15);
@@ -154,8 +153,7 @@ TEST(DrawInstance, HalfOfTheLinearRewardsLieWithinOne) {
       }
       const Mean found = mean(share);
       const double standard_error = std::hypot(found.standard_error, 0.5 / std::sqrt(131072.0));
-      EXPECT_LT(std::abs(found.value - 0.5), kAlarm * standard_error)
-          << each.name << " " << regime_name(regime);
+      EXPECT_LT(std::abs(found.value - 0.5), kAlarm * standard_error) << each.name << " " << regime_name(regime);
     }
 }
 
@@ -191,8 +189,8 @@ TEST(DrawInstance, EveryCoordinateOfTheStreamChangesEveryDraw) {
   Environment renamed = environment(1);  // the same law under another id
   renamed.id = 77;
   for (const Instance& other :
-       {draw_instance(dim, environment(1), Regime::B, 1, 1),
-        draw_instance(dim, environment(1), Regime::B, 0, 2), draw_instance(dim, renamed, Regime::B, 0, 1)}) {
+       {draw_instance(dim, environment(1), Regime::B, 1, 1), draw_instance(dim, environment(1), Regime::B, 0, 2),
+        draw_instance(dim, renamed, Regime::B, 0, 1)}) {
     EXPECT_NE(base.theta, other.theta);
     EXPECT_NE(base.D, other.D);
     EXPECT_NE(base.Q, other.Q);
@@ -202,8 +200,7 @@ TEST(DrawInstance, EveryCoordinateOfTheStreamChangesEveryDraw) {
     EXPECT_NE(base.c0, other.c0);
     EXPECT_NE(base.c1, other.c1);
   }
-  const Instance regime_a =
-      draw_instance(dim, environment(1), Regime::A, 0, 1);  // regimes do not share draws
+  const Instance regime_a = draw_instance(dim, environment(1), Regime::A, 0, 1);  // regimes do not share draws
   EXPECT_NE(base.D, regime_a.D);
   EXPECT_NE(base.c0, regime_a.c0);
 }

@@ -23,9 +23,7 @@ struct Data {
     for (int j = 0; j < contexts.index_size; ++j) sum += contexts.psi_row(samples.rows[s])[j] * rho[j];
     return sum;
   }
-  double objective(double ridge, const VectorXd& rho) const {
-    return index_objective(contexts, samples, ridge, rho);
-  }
+  double objective(double ridge, const VectorXd& rho) const { return index_objective(contexts, samples, ridge, rho); }
   VectorXd gradient(double ridge, const VectorXd& rho, MatrixXd* hessian = nullptr) const {
     VectorXd out;
     index_derivatives(contexts, samples, ridge, rho, out, hessian);
@@ -71,8 +69,7 @@ TEST(IndexObjective, IsTheIntegralOfTheMoment) {
       const double cost = data.samples.cost[s], mu = data.samples.mu[s], z = data.z(s, rho);
       const auto bracket = [&](double u) { return cost - std::max(mu - std::tanh(u), 0.0); };
       const double kink = std::atanh(mu);  // the rule is applied on either side of it
-      wanted +=
-          z <= kink ? integral(bracket, 0.0, z) : integral(bracket, 0.0, kink) + integral(bracket, kink, z);
+      wanted += z <= kink ? integral(bracket, 0.0, z) : integral(bracket, 0.0, kink) + integral(bracket, kink, z);
     }
     EXPECT_NEAR(data.objective(ridge, rho), wanted, 1e-9);
   }
@@ -156,8 +153,8 @@ VectorXd coordinate_search(const Data& data, double ridge) {
             double sum = ridge * value;
             for (int s = 0; s < data.samples.size(); ++s) {
               const double psi = data.contexts.psi_row(s)[j];
-              sum += psi * (data.samples.cost[s] -
-                            std::max(data.samples.mu[s] - std::tanh(rest[s] + value * psi), 0.0));
+              sum +=
+                  psi * (data.samples.cost[s] - std::max(data.samples.mu[s] - std::tanh(rest[s] + value * psi), 0.0));
             }
             return sum;
           },
@@ -216,8 +213,7 @@ TEST(FitIndex, SolvesOneSampleByHand) {
   VectorXd rho = VectorXd::Zero(3);
   fit_index(test::contexts_of({{1.0f, 0.5f, -2.0f}}), samples, 0.3, rho);
   const double k = test::bisect(
-      [](double value) { return 0.3 * value + 0.1 - std::max(0.8 - std::tanh(5.25 * value), 0.0); }, -5.0,
-      5.0);
+      [](double value) { return 0.3 * value + 0.1 - std::max(0.8 - std::tanh(5.25 * value), 0.0); }, -5.0, 5.0);
   EXPECT_NEAR(rho[0], k, 1e-9);
   EXPECT_NEAR(rho[1], 0.5 * k, 1e-9);
   EXPECT_NEAR(rho[2], -2.0 * k, 1e-9);
@@ -229,8 +225,8 @@ TEST(FitIndex, AllowsNegativeIndices) {
   samples.add(0, 0.5, 0.2);
   VectorXd rho = VectorXd::Zero(1);
   fit_index(test::contexts_of({{1.0f}}), samples, 1.0, rho);
-  const double z = test::bisect(
-      [](double value) { return value + 0.5 - std::max(0.2 - std::tanh(value), 0.0); }, -5.0, 5.0);
+  const double z =
+      test::bisect([](double value) { return value + 0.5 - std::max(0.2 - std::tanh(value), 0.0); }, -5.0, 5.0);
   EXPECT_LT(z, -0.1);
   EXPECT_NEAR(rho[0], z, 1e-9);
 }
@@ -242,8 +238,7 @@ TEST(FitIndex, SeparatesOrthogonalSamples) {
   VectorXd rho = VectorXd::Zero(2);
   fit_index(test::contexts_of({{1.0f, 1.0f}, {1.0f, -1.0f}}), samples, 1.0, rho);
   const auto along = [](double cost, double mu) {  // |psi|^2 = 2
-    return test::bisect([=](double k) { return k + cost - std::max(mu - std::tanh(2.0 * k), 0.0); }, -5.0,
-                        5.0);
+    return test::bisect([=](double k) { return k + cost - std::max(mu - std::tanh(2.0 * k), 0.0); }, -5.0, 5.0);
   };
   const double first = along(0.05, 0.9), second = along(0.2, 0.6);
   EXPECT_NEAR(rho[0], first + second, 1e-9);

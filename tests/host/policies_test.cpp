@@ -21,8 +21,7 @@ Variants variants_of(const char* policy, const std::vector<double>& grid) {
 }
 
 const Replication& replication() {
-  static const Replication made =
-      test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 12, 200, 51);
+  static const Replication made = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 12, 200, 51);
   return made;
 }
 
@@ -45,9 +44,9 @@ LaneRun run(const LaneSpec& spec) {
 TEST(Policies, AreListedInTheOrderOfTheTables) {
   std::vector<std::string> names;
   for (const Policy& policy : all_policies()) names.push_back(policy.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"oracle", "online_plugin", "dow", "static_plugin",
-                                             "linucb_online", "linucb_static", "frugalgpt", "best_single",
-                                             "random_order", "query_all"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"oracle", "online_plugin", "dow", "static_plugin", "linucb_online",
+                                      "linucb_static", "frugalgpt", "best_single", "random_order", "query_all"}));
   for (const std::string& name : names) EXPECT_EQ(find_policy(name)->name, name);
   EXPECT_EQ(find_policy("greedy"), nullptr);
   EXPECT_EQ(find_policy(""), nullptr);
@@ -55,10 +54,9 @@ TEST(Policies, AreListedInTheOrderOfTheTables) {
 
 TEST(Policies, StateWhatTheyNeedOfTheCalibration) {
   for (const Policy& policy : all_policies()) {
-    const bool needs =
-        policy.name == "static_plugin" || policy.name == "linucb_static" || policy.name == "frugalgpt";
-    const bool ignores = policy.name == "oracle" || policy.name == "best_single" ||
-                         policy.name == "random_order" || policy.name == "query_all";
+    const bool needs = policy.name == "static_plugin" || policy.name == "linucb_static" || policy.name == "frugalgpt";
+    const bool ignores = policy.name == "oracle" || policy.name == "best_single" || policy.name == "random_order" ||
+                         policy.name == "query_all";
     EXPECT_EQ(policy.needs_calibration, needs) << policy.name;
     EXPECT_EQ(policy.uses_calibration, !ignores) << policy.name;
     EXPECT_FALSE(policy.summary.empty()) << policy.name;
@@ -84,8 +82,7 @@ TEST(Policies, HaveTheirInformationSettingsAndHyperparameters) {
   EXPECT_EQ(variants_of("query_all", grid), (Variants{{"known", ""}}));
 }
 
-void expect_weitzman(const LaneSpec& spec, RewardModel reward, Learning learning, double c_rho,
-                     double c_theta) {
+void expect_weitzman(const LaneSpec& spec, RewardModel reward, Learning learning, double c_rho, double c_theta) {
   EXPECT_EQ(spec.order, Order::by_score);
   EXPECT_EQ(spec.score, Score::learned_index);
   EXPECT_EQ(spec.stop, Stop::best_reaches_scores_left);
@@ -175,16 +172,15 @@ TEST(Policies, RandomOrderIsUniformAndStopsByTheIndicesLeft) {
   spec.stop = Stop::never;  // shows whole orders
   std::vector<int> count(27);
   run_reference_lane(many, spec, {}, [&](const PeriodView& view) {
-    ++count[static_cast<std::size_t>(9 * view.outcome->order[0] + 3 * view.outcome->order[1] +
-                                     view.outcome->order[2])];
+    ++count[static_cast<std::size_t>(9 * view.outcome->order[0] + 3 * view.outcome->order[1] + view.outcome->order[2])];
   });
   const double standard_error = std::sqrt(3000.0 * (1.0 / 6.0) * (5.0 / 6.0));
   for (int first = 0; first < 3; ++first)
     for (int second = 0; second < 3; ++second)
       for (int third = 0; third < 3; ++third) {
         const bool permutation = first != second && second != third && first != third;
-        EXPECT_NEAR(count[static_cast<std::size_t>(9 * first + 3 * second + third)],
-                    permutation ? 500.0 : 0.0, permutation ? 5.0 * standard_error : 0.0);
+        EXPECT_NEAR(count[static_cast<std::size_t>(9 * first + 3 * second + third)], permutation ? 500.0 : 0.0,
+                    permutation ? 5.0 * standard_error : 0.0);
       }
 
   const LaneRun stopped = run(lane("random_order"));
@@ -200,8 +196,8 @@ TEST(Policies, RandomOrderIsUniformAndStopsByTheIndicesLeft) {
         for (int a = 0; a < 3; ++a)
           if (!open[a]) largest = std::max(largest, replication().sigma[at + a]);
         ASSERT_LT(best, largest);
-        descending = descending && replication().sigma[at + outcome.order[k - 1]] >=
-                                       replication().sigma[at + outcome.order[k]];
+        descending =
+            descending && replication().sigma[at + outcome.order[k - 1]] >= replication().sigma[at + outcome.order[k]];
       }
       open[outcome.order[k]] = true;
       best = std::max(best, replication().tape.mu[at + outcome.order[k]]);
@@ -233,8 +229,7 @@ Study study_of(std::vector<int> T0) {
 
 TEST(MakePlan, LeavesOutWhatNeedsACalibration) {
   const Plan plan = make_plan(study_of({0}));
-  for (const PlannedLane& planned : plan.lanes)
-    EXPECT_FALSE(planned.policy->needs_calibration) << planned.policy->name;
+  for (const PlannedLane& planned : plan.lanes) EXPECT_FALSE(planned.policy->needs_calibration) << planned.policy->name;
   EXPECT_EQ(plan.calibration_periods, 0);
   const Plan two = make_plan(study_of({0, 20}));
   int statics = 0;

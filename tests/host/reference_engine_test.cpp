@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "host/policies/policy.hpp"
@@ -13,8 +14,7 @@ namespace pandora {
 namespace {
 
 // Same decisions in every period, scores and widths to 1e-6, summed utilities to 1e-9.
-void expect_same_lane(const Replication& replication, const LaneSpec& lane,
-                      const EstimationOptions& options) {
+LaneTally expect_same_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options) {
   const naive::Result wanted = naive::run_lane(replication, lane, options);
   int seen = 0;
   bool same = true;
@@ -34,6 +34,7 @@ void expect_same_lane(const Replication& replication, const LaneSpec& lane,
   EXPECT_EQ(tally.periods, static_cast<int>(wanted.periods.size()));
   EXPECT_NEAR(tally.utility, wanted.utility, 1e-9);
   EXPECT_NEAR(tally.realised_utility, wanted.realised_utility, 1e-9);
+  return tally;
 }
 
 // Every variant of every policy.
@@ -41,8 +42,7 @@ void expect_same_policies(const Replication& replication, int T0, const Estimati
   for (const Policy& policy : all_policies()) {
     if (policy.needs_calibration && T0 == 0) continue;
     for (const PolicyVariant& variant : policy.variants({0.02, 0.5})) {
-      SCOPED_TRACE(policy.name + " " + variant.reward + " " + variant.hyperparameter +
-                   ", T0 = " + std::to_string(T0));
+      SCOPED_TRACE(policy.name + " " + variant.reward + " " + variant.hyperparameter + ", T0 = " + std::to_string(T0));
       expect_same_lane(replication, variant.lane(replication, T0), options);
       if (testing::Test::HasFailure()) return;
     }
@@ -51,8 +51,7 @@ void expect_same_policies(const Replication& replication, int T0, const Estimati
 
 class EverySchedule : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(ReferenceEngine, EverySchedule,
-                         testing::Values("every_period", "every:7", "geometric:1.5", "geometric:1.1",
-                                         "tracking"),
+                         testing::Values("every_period", "every:7", "geometric:1.5", "geometric:1.1", "tracking"),
                          [](const auto& schedule) {
                            std::string name = schedule.param;
                            for (char& c : name) c = std::isalnum(c) ? c : '_';
@@ -60,22 +59,19 @@ INSTANTIATE_TEST_SUITE_P(ReferenceEngine, EverySchedule,
                          });
 
 TEST_P(EverySchedule, IsTheNaiveLaneWithoutCalibration) {
-  const Replication replication =
-      test::small_replication(test::small_dimensions(2, 3, 2), Regime::A, 0, 150, 11);
+  const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::A, 0, 150, 11);
   expect_same_policies(replication, 0, {RefitSchedule::parse(GetParam()), 1.0, 1.0});
 }
 
 // Five calibration periods of three boxes leave boxes with unequal numbers of samples.
 TEST_P(EverySchedule, IsTheNaiveLaneAfterAFewCalibrationPeriods) {
-  const Replication replication =
-      test::small_replication(test::small_dimensions(3, 6, 3), Regime::B, 20, 120, 12);
+  const Replication replication = test::small_replication(test::small_dimensions(3, 6, 3), Regime::B, 20, 120, 12);
   expect_same_policies(replication, 5, {RefitSchedule::parse(GetParam()), 0.3, 2.0});
 }
 
 // Fewer calibration periods than boxes: the last boxes start with no sample at all.
 TEST_P(EverySchedule, IsTheNaiveLaneWithBoxesThatWereNeverCalibrated) {
-  const Replication replication =
-      test::small_replication(test::small_dimensions(4, 4, 2), Regime::B, 2, 100, 13);
+  const Replication replication = test::small_replication(test::small_dimensions(4, 4, 2), Regime::B, 2, 100, 13);
   expect_same_policies(replication, 2, {RefitSchedule::parse(GetParam()), 1.0, 0.5});
 }
 
@@ -86,10 +82,21 @@ TEST_P(EverySchedule, IsTheNaiveLaneWithSquaredFeatures) {
   expect_same_policies(replication, 12, {RefitSchedule::parse(GetParam()), 1.0, 1.0});
 }
 
+// Beyond 200 samples of a box `tracking` takes Newton steps between exact solves, which carry Hinv and M along.
+TEST(ReferenceEngine, IsTheNaiveLaneWhereTrackingTakesNewtonSteps) {
+  const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 12, 480, 16);
+  const EstimationOptions options = {RefitSchedule::parse("tracking"), 1.0, 1.0};
+  for (const char* name : {"online_plugin", "dow"})
+    for (const PolicyVariant& variant : find_policy(name)->variants({0.1})) {
+      SCOPED_TRACE(std::string(name) + " " + variant.reward);
+      const LaneTally tally = expect_same_lane(replication, variant.lane(replication, 12), options);
+      EXPECT_GT(std::max(tally.queries_of_box[0], tally.queries_of_box[1]), 260.0);  // past two exact solves
+    }
+}
+
 TEST(ReferenceEngine, LooksAtThePreviousPeriodsOnly) {
   // The last period's outputs, costs and rewards change nothing that happens before it.
-  const Replication replication =
-      test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 6, 60, 15);
+  const Replication replication = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 6, 60, 15);
   Replication changed = replication;
   const int last = changed.tape.online_row(59);
   for (int a = 0; a < 3; ++a) {
@@ -105,9 +112,8 @@ TEST(ReferenceEngine, LooksAtThePreviousPeriodsOnly) {
       std::vector<std::vector<double>> scores[2];
       int k = 0;
       for (const Replication* r : {&replication, static_cast<const Replication*>(&changed)}) {
-        run_reference_lane(*r, variant.lane(*r, 6), {}, [&](const PeriodView& view) {
-          scores[k].emplace_back(view.score, view.score + 3);
-        });
+        run_reference_lane(*r, variant.lane(*r, 6), {},
+                           [&](const PeriodView& view) { scores[k].emplace_back(view.score, view.score + 3); });
         ++k;
       }
       EXPECT_EQ(scores[0], scores[1]);

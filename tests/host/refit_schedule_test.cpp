@@ -16,8 +16,7 @@ namespace {
 
 TEST(RefitScheduleParse, ReadsEveryForm) {
   EXPECT_EQ(RefitSchedule::parse("tracking").kind, RefitSchedule::Kind::tracking);
-  const RefitSchedule every_period = RefitSchedule::parse("every_period"),
-                      every = RefitSchedule::parse("every:25");
+  const RefitSchedule every_period = RefitSchedule::parse("every_period"), every = RefitSchedule::parse("every:25");
   EXPECT_EQ(every_period.kind, RefitSchedule::Kind::every);
   EXPECT_EQ(every_period.every, 1);
   EXPECT_EQ(every.kind, RefitSchedule::Kind::every);
@@ -28,8 +27,7 @@ TEST(RefitScheduleParse, ReadsEveryForm) {
 }
 
 TEST(RefitScheduleParse, TextIsReadBack) {
-  for (const char* text :
-       {"tracking", "every_period", "every:25", "geometric:1.5", "geometric:1.05", "geometric:2"})
+  for (const char* text : {"tracking", "every_period", "every:25", "geometric:1.5", "geometric:1.05", "geometric:2"})
     EXPECT_EQ(RefitSchedule::parse(text).text(), text);
   EXPECT_EQ(RefitSchedule::parse("every:1").text(), "every_period");
 }
@@ -104,12 +102,10 @@ TEST(RefitSchedule, TrackingIsExactUpTo200AndThenEveryTenth) {
 
 TEST(RefitSchedule, EveryKIsDueInEveryKthPeriodOnly) {
   const RefitSchedule every = RefitSchedule::parse("every:7");
-  for (int period = 1; period <= 30; ++period)
-    EXPECT_EQ(every.due_in_period(period), period % 7 == 0) << period;
+  for (int period = 1; period <= 30; ++period) EXPECT_EQ(every.due_in_period(period), period % 7 == 0) << period;
   EXPECT_FALSE(every.due(1000, 1));
   for (const char* text : {"geometric:1.5", "tracking"})
-    for (int period = 1; period <= 30; ++period)
-      EXPECT_FALSE(RefitSchedule::parse(text).due_in_period(period));
+    for (int period = 1; period <= 30; ++period) EXPECT_FALSE(RefitSchedule::parse(text).due_in_period(period));
 }
 
 // What a lane shows in each period: its scores and widths.
@@ -129,8 +125,7 @@ Trace trace(const Replication& replication, const LaneSpec& lane, const char* re
   return out;
 }
 
-LaneSpec lane_of(const char* policy, const char* reward, const Replication& replication, int T0,
-                 double grid) {
+LaneSpec lane_of(const char* policy, const char* reward, const Replication& replication, int T0, double grid) {
   for (const PolicyVariant& variant : find_policy(policy)->variants({grid}))
     if (variant.reward == reward) return variant.lane(replication, T0);
   throw std::logic_error("no such variant");
@@ -146,34 +141,26 @@ double score_after_x0(const Replication& replication, int a, double mu) {
   const Eigen::VectorXd psi = psi_of(replication, 0);
   const double cost = replication.tape.cost[replication.tape.at(0, a)];
   const double k = test::bisect(
-      [&](double value) { return value + cost - std::max(mu - std::tanh(value * psi.squaredNorm()), 0.0); },
-      -9.0, 9.0);
+      [&](double value) { return value + cost - std::max(mu - std::tanh(value * psi.squaredNorm()), 0.0); }, -9.0, 9.0);
   return std::tanh(k * psi.dot(psi_of(replication, replication.tape.online_row(0))));
 }
 
 TEST(WithoutCalibration, EveryBoxHasOneSampleAtX0) {
-  const Replication replication =
-      test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 9, 3, 21);
-  const Trace seen =
-      trace(replication, lane_of("online_plugin", "known", replication, 0, 1.0), "geometric:1.5");
+  const Replication replication = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 9, 3, 21);
+  const Trace seen = trace(replication, lane_of("online_plugin", "known", replication, 0, 1.0), "geometric:1.5");
   for (int a = 0; a < 3; ++a)
-    EXPECT_NEAR(seen.score[0][a],
-                score_after_x0(replication, a, replication.tape.mu[replication.tape.at(0, a)]), 1e-8);
+    EXPECT_NEAR(seen.score[0][a], score_after_x0(replication, a, replication.tape.mu[replication.tape.at(0, a)]), 1e-8);
 }
 
 TEST(WithoutCalibration, ThetaStartsAtZeroSoThePlugInRewardIsAHalf) {
-  const Replication replication =
-      test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 0, 3, 22);
-  const Trace seen =
-      trace(replication, lane_of("online_plugin", "unknown", replication, 0, 1.0), "geometric:1.5");
+  const Replication replication = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 0, 3, 22);
+  const Trace seen = trace(replication, lane_of("online_plugin", "unknown", replication, 0, 1.0), "geometric:1.5");
   for (int a = 0; a < 3; ++a) EXPECT_NEAR(seen.score[0][a], score_after_x0(replication, a, 0.5), 1e-8);
 }
 
 TEST(WithoutCalibration, LinUcbStartsWithNoSample) {
-  const Replication replication =
-      test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 0, 3, 23);
-  const Trace seen =
-      trace(replication, lane_of("linucb_online", "none", replication, 0, 0.25), "geometric:1.5");
+  const Replication replication = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 0, 3, 23);
+  const Trace seen = trace(replication, lane_of("linucb_online", "none", replication, 0, 0.25), "geometric:1.5");
   const double norm = psi_of(replication, replication.tape.online_row(0)).norm();  // eta_hat = 0 and A = I
   for (int a = 0; a < 3; ++a) EXPECT_NEAR(seen.score[0][a], 0.25 * norm, 1e-12);
   EXPECT_EQ(seen.queried[0], std::vector<int>{0});  // all tie: the lowest box
@@ -181,8 +168,7 @@ TEST(WithoutCalibration, LinUcbStartsWithNoSample) {
 
 // z = rho_hat' psi is linear in psi between refits, so scores at later contexts follow from rho_hat alone.
 TEST(Geometric, IndicesAreFrozenBetweenRefitsAndWidthsAreNot) {
-  const Replication replication =
-      test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 20, 60, 24);
+  const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 20, 60, 24);
   const LaneSpec plug_in = lane_of("online_plugin", "known", replication, 20, 1.0);
   const LaneSpec fixed = lane_of("static_plugin", "known", replication, 20, 1.0);
   const Trace frozen = trace(replication, plug_in, "geometric:1000"),
@@ -190,8 +176,7 @@ TEST(Geometric, IndicesAreFrozenBetweenRefitsAndWidthsAreNot) {
   EXPECT_EQ(frozen.score, solved.score);  // no refit within the run: the estimates of the calibration
   EXPECT_NE(trace(replication, plug_in, "geometric:1.5").score, solved.score);
 
-  const Trace optimistic =
-      trace(replication, lane_of("dow", "known", replication, 20, 0.1), "geometric:1000");
+  const Trace optimistic = trace(replication, lane_of("dow", "known", replication, 20, 0.1), "geometric:1000");
   std::vector<Eigen::MatrixXd> V(2, Eigen::MatrixXd::Identity(4, 4));
   for (int k = 0; k < 20; ++k) {
     const Eigen::VectorXd psi = psi_of(replication, replication.tape.calibration_row(k));
@@ -201,8 +186,8 @@ TEST(Geometric, IndicesAreFrozenBetweenRefitsAndWidthsAreNot) {
     const Eigen::VectorXd psi = psi_of(replication, replication.tape.online_row(t));
     for (int a = 0; a < 2; ++a) {
       EXPECT_NEAR(optimistic.width[t][a], std::sqrt(psi.dot(V[a].ldlt().solve(psi))), 1e-9);
-      EXPECT_NEAR(std::atanh(optimistic.score[t][a]),
-                  std::atanh(solved.score[t][a]) + 0.1 * optimistic.width[t][a], 1e-9);
+      EXPECT_NEAR(std::atanh(optimistic.score[t][a]), std::atanh(solved.score[t][a]) + 0.1 * optimistic.width[t][a],
+                  1e-9);
     }
     for (int a : optimistic.queried[t]) V[a] += psi * psi.transpose();
   }
@@ -214,10 +199,8 @@ TEST(Geometric, RefitsABoxExactlyWhenItsSamplesHaveGrown) {
   Replication replication = test::small_replication(test::small_dimensions(1, 3, 2), Regime::A, 4, 40, 25);
   Contexts& contexts = replication.tape.contexts;
   for (int row = 1; row < contexts.rows; ++row)
-    std::copy_n(contexts.psi.begin(), contexts.index_stride,
-                contexts.psi.begin() + row * contexts.index_stride);
-  const Trace seen =
-      trace(replication, lane_of("online_plugin", "known", replication, 4, 1.0), "geometric:1.5");
+    std::copy_n(contexts.psi.begin(), contexts.index_stride, contexts.psi.begin() + row * contexts.index_stride);
+  const Trace seen = trace(replication, lane_of("online_plugin", "known", replication, 4, 1.0), "geometric:1.5");
   int n_last = 4;
   for (int t = 0; t + 1 < 40; ++t) {  // one box: a sample in every period
     const int n = 4 + t + 1;
@@ -231,8 +214,7 @@ TEST(EveryK, SolvesAllBoxesInEveryKthPeriodOnly) {
   Replication replication = test::small_replication(test::small_dimensions(1, 3, 2), Regime::A, 4, 40, 26);
   Contexts& contexts = replication.tape.contexts;
   for (int row = 1; row < contexts.rows; ++row)
-    std::copy_n(contexts.psi.begin(), contexts.index_stride,
-                contexts.psi.begin() + row * contexts.index_stride);
+    std::copy_n(contexts.psi.begin(), contexts.index_stride, contexts.psi.begin() + row * contexts.index_stride);
   const Trace seen = trace(replication, lane_of("online_plugin", "known", replication, 4, 1.0), "every:6");
   for (int t = 0; t + 1 < 40; ++t)
     EXPECT_EQ(seen.score[t + 1][0] != seen.score[t][0], (t + 1) % 6 == 0) << "after period " << t + 1;

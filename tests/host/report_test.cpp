@@ -39,10 +39,8 @@ Summary two_rows() {
   row.published.reset();
   row.inside_joint_95.reset();
   summary.rows.push_back(row);
-  summary.oracle.push_back(
-      {"A", "uniform", 0.23, {522.5, 12.5}, {1.6875, 0.0625}, published_oracle("A", "uniform")});
-  summary.order.push_back(
-      {"uniform", "A", {1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, published_order("A", "uniform")});
+  summary.oracle.push_back({"A", "uniform", 0.23, {522.5, 12.5}, {1.6875, 0.0625}, published_oracle("A", "uniform")});
+  summary.order.push_back({"uniform", "A", {1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, published_order("A", "uniform")});
   return summary;
 }
 
@@ -82,8 +80,7 @@ TEST(Csv, EveryRowHasAsManyCellsAsItsHeader) {
     const std::vector<std::string> lines = lines_of(text);
     ASSERT_EQ(lines.size(), 3u);
     for (const std::string& line : lines)
-      EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','))
-          << line;
+      EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ',')) << line;
   }
 }
 

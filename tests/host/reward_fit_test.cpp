@@ -28,12 +28,8 @@ struct Estimate {
     state.reset(ridge);
   }
   VectorXd theta() const { return Eigen::Map<const VectorXd>(state.theta, state.d); }
-  MatrixXd design_inverse() const {
-    return Eigen::Map<const RowMajor>(state.design_inverse, state.d, state.d);
-  }
-  MatrixXd curvature_inverse() const {
-    return Eigen::Map<const RowMajor>(state.curvature_inverse, state.d, state.d);
-  }
+  MatrixXd design_inverse() const { return Eigen::Map<const RowMajor>(state.design_inverse, state.d, state.d); }
+  MatrixXd curvature_inverse() const { return Eigen::Map<const RowMajor>(state.curvature_inverse, state.d, state.d); }
 };
 
 struct Data {
@@ -102,8 +98,7 @@ TEST(FitReward, SolvesOneSampleByHand) {
   data.samples = {{0}, {1.0}};
   Estimate estimate(2, 0.4);
   fit_reward(data.tape, data.samples, 0.4, estimate.state);
-  const double k =
-      test::bisect([](double value) { return 0.4 * value - (1.0 - G(5.0 * value)); }, -10.0, 10.0);
+  const double k = test::bisect([](double value) { return 0.4 * value - (1.0 - G(5.0 * value)); }, -10.0, 10.0);
   EXPECT_NEAR(estimate.theta()[0], k, 1e-9);
   EXPECT_NEAR(estimate.theta()[1], -2.0 * k, 1e-9);
 }
@@ -114,17 +109,15 @@ TEST(FitReward, BalancesThreeSamplesOfOneFeature) {
   data.samples = {{0, 1, 2}, {1.0, 0.0, 0.0}};
   Estimate estimate(1, 0.2);
   fit_reward(data.tape, data.samples, 0.2, estimate.state);
-  const double theta =
-      test::bisect([](double t) { return 0.2 * t - (1.0 - G(t)) - 2.0 * (0.0 - G(2.0 * t)) + (0.0 - G(-t)); },
-                   -20.0, 20.0);
+  const double theta = test::bisect(
+      [](double t) { return 0.2 * t - (1.0 - G(t)) - 2.0 * (0.0 - G(2.0 * t)) + (0.0 - G(-t)); }, -20.0, 20.0);
   EXPECT_NEAR(estimate.theta()[0], theta, 1e-9);
 }
 
 TEST(FitReward, UsesTheSamplesThatAreNamed) {
   Data data = random_data(10, 2, 8);
   Data two;
-  two.tape =
-      test::tape_of_features({{data.tape.phi[14], data.tape.phi[15]}, {data.tape.phi[4], data.tape.phi[5]}});
+  two.tape = test::tape_of_features({{data.tape.phi[14], data.tape.phi[15]}, {data.tape.phi[4], data.tape.phi[5]}});
   two.samples = {{0, 1}, {1.0, 0.0}};
   Estimate from_all(2, 1.0), from_two(2, 1.0);
   fit_reward(data.tape, {{7, 2}, {1.0, 0.0}}, 1.0, from_all.state);

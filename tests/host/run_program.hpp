@@ -52,8 +52,9 @@ class ProgramTest : public testing::Test {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    const std::string out = (base_ / "out").string(), err = (base_ / "err").string(),
-                      folder = work().string();
+    const std::string out = (base_ / "out").string(), err = (base_ / "err").string(), folder = work().string();
+    std::filesystem::remove(out);  // what an earlier run wrote must not pass for this one's
+    std::filesystem::remove(err);
     const pid_t child = ::fork();
     if (child != 0) return child;
     const int out_file = ::open(out.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0644);

@@ -39,16 +39,15 @@ std::vector<UnitResult> made_up(const Plan& plan) {
     const double r = plan.units[u].replication;
     for (std::size_t l = 0; l < plan.lanes.size(); ++l) {
       const double loss = l == 0 ? 0.0 : 0.001 * (static_cast<double>(l) + r / 10.0);
-      results[u].lanes.push_back(
-          {1.0 + 0.01 * r - loss, 0.9 + 0.01 * r - 2.0 * loss, 1.0 + 0.1 * l + 0.01 * r});
+      results[u].lanes.push_back({1.0 + 0.01 * r - loss, 0.9 + 0.01 * r - 2.0 * loss, 1.0 + 0.1 * l + 0.01 * r});
     }
     results[u].order = {1.0 + r, 0.9, 0.1};
   }
   return results;
 }
 
-const SummaryRow& row_of(const Summary& summary, const std::string& policy, const std::string& hyperparameter,
-                         int T0, const std::string& reward) {
+const SummaryRow& row_of(const Summary& summary, const std::string& policy, const std::string& hyperparameter, int T0,
+                         const std::string& reward) {
   for (const SummaryRow& row : summary.rows)
     if (row.policy == policy && row.hyperparameter == hyperparameter && row.T0 == T0 && row.reward == reward)
       return row;
@@ -63,8 +62,7 @@ TEST(Summarise, RegretIsThePairedDifferenceFromTheOracle) {
   for (; plan.lanes[lane].policy->name != "dow" || plan.lanes[lane].T0 != 50; ++lane) {
   }
   const SummaryRow& row = row_of(summary, "dow", plan.lanes[lane].variant.hyperparameter, 50, "known");
-  const double l =
-      static_cast<double>(lane);  // losses x 1000: l, l + 0.1, l + 0.2; the oracle's spread cancels
+  const double l = static_cast<double>(lane);  // losses x 1000: l, l + 0.1, l + 0.2; the oracle's spread cancels
   EXPECT_NEAR(row.regret.mean, l + 0.1, 1e-9);
   EXPECT_NEAR(row.regret.half_width_95, 1.96 * 0.1 / std::sqrt(3.0), 1e-9);
   EXPECT_NEAR(row.realised_regret.mean, 2.0 * (l + 0.1), 1e-9);
@@ -117,8 +115,7 @@ TEST(Summarise, OneBestHyperparameterPerPolicyRewardAndCell) {
     }
     std::string wanted = row.reward == "known" ? "c_rho=0.1" : "c_rho=0.1;c_theta=0.1";
     if (row.reward == "unknown" && row.T0 == 50) wanted = plan.lanes[chosen].variant.hyperparameter;
-    EXPECT_EQ(row.best, row.hyperparameter == wanted)
-        << row.reward << " " << row.hyperparameter << " " << row.T0;
+    EXPECT_EQ(row.best, row.hyperparameter == wanted) << row.reward << " " << row.hyperparameter << " " << row.T0;
   }
 }
 

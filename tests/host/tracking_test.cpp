@@ -17,8 +17,8 @@ LaneSpec dow(const Replication& replication, const char* reward, int T0) {
   throw std::logic_error("no such variant");
 }
 
-std::vector<std::vector<int>> decisions(const Replication& replication, const LaneSpec& lane,
-                                        const char* refit, std::vector<double>* scores = nullptr) {
+std::vector<std::vector<int>> decisions(const Replication& replication, const LaneSpec& lane, const char* refit,
+                                        std::vector<double>* scores = nullptr) {
   std::vector<std::vector<int>> out;
   run_reference_lane(replication, lane, {RefitSchedule::parse(refit), 1.0, 1.0}, [&](const PeriodView& view) {
     out.emplace_back(view.outcome->order, view.outcome->order + view.outcome->queried);
@@ -32,8 +32,7 @@ std::vector<std::vector<int>> decisions(const Replication& replication, const La
 // rho_hat.
 TEST(Tracking, IsEveryPeriodUpTo200SamplesWithKnownReward) {
   for (std::uint64_t seed = 31; seed < 34; ++seed) {
-    const Replication replication =
-        test::small_replication(test::small_dimensions(3, 5, 3), Regime::B, 30, 190, seed);
+    const Replication replication = test::small_replication(test::small_dimensions(3, 5, 3), Regime::B, 30, 190, seed);
     const LaneSpec lane = dow(replication, "known", 30);
     std::vector<double> tracked, solved;
     EXPECT_EQ(decisions(replication, lane, "tracking", &tracked),
@@ -72,16 +71,14 @@ TEST(Tracking, LosesNoRegretAgainstEveryPeriod) {
           test::small_replication(test::small_dimensions(2, 4, 3), Regime::B, 20, kPeriods, 36, r);
       const LaneSpec lane = dow(replication, reward, 20);
       const auto utility = [&](const char* refit) {
-        return run_reference_lane(replication, lane, {RefitSchedule::parse(refit), 1.0, 1.0}).utility /
-               kPeriods;
+        return run_reference_lane(replication, lane, {RefitSchedule::parse(refit), 1.0, 1.0}).utility / kPeriods;
       };
       const double exact = utility("every_period"), difference = utility("tracking") - exact;
       sum += difference / kReplications;
       squares += difference * difference;
       rough += std::abs(utility("geometric:4") - exact) / kReplications;
     }
-    const double standard_error =
-        std::sqrt((squares / kReplications - sum * sum) / (kReplications - 1)) + 1e-12;
+    const double standard_error = std::sqrt((squares / kReplications - sum * sum) / (kReplications - 1)) + 1e-12;
     EXPECT_LT(std::abs(sum), 4.0 * standard_error) << reward;
     EXPECT_LT(std::abs(sum), 5e-4) << reward;
     EXPECT_GT(rough, std::abs(sum)) << reward;  // a coarse schedule does differ
@@ -128,22 +125,20 @@ TEST(Tracking, MoveOfThetaIsTheDerivativeOfTheMinimiser) {
 TEST(Tracking, BoxThatWasNotQueriedMovesByTheRuleAlone) {
   int checked = 0;
   for (std::uint64_t seed = 40; seed < 60 && checked < 3; ++seed) {
-    const Replication replication =
-        test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 16, 2, seed);
+    const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 16, 2, seed);
     const Tape& tape = replication.tape;
     const LaneSpec lane = dow(replication, "unknown", 16);
     std::vector<double> scores, width;
     std::vector<int> queried;
     int deployed = 0;
-    run_reference_lane(replication, lane, {RefitSchedule::parse("tracking"), 1.0, 1.0},
-                       [&](const PeriodView& view) {
-                         scores.insert(scores.end(), view.score, view.score + 2);
-                         width.insert(width.end(), view.width, view.width + 2);
-                         if (view.period == 0) {
-                           queried.assign(view.outcome->order, view.outcome->order + view.outcome->queried);
-                           deployed = view.outcome->deployed;
-                         }
-                       });
+    run_reference_lane(replication, lane, {RefitSchedule::parse("tracking"), 1.0, 1.0}, [&](const PeriodView& view) {
+      scores.insert(scores.end(), view.score, view.score + 2);
+      width.insert(width.end(), view.width, view.width + 2);
+      if (view.period == 0) {
+        queried.assign(view.outcome->order, view.outcome->order + view.outcome->queried);
+        deployed = view.outcome->deployed;
+      }
+    });
     if (queried.size() != 1) continue;
     ++checked;
     const int other = 1 - queried[0];
@@ -177,8 +172,7 @@ TEST(Tracking, BoxThatWasNotQueriedMovesByTheRuleAlone) {
     const Eigen::VectorXd second = psi(tape.online_row(1));
     const double z = (rho + H.inverse() * M * (moved - theta)).dot(second) + lane.c_rho * width[2 + other];
     EXPECT_NEAR(std::atanh(scores[2 + other]), z, 1e-7) << "seed " << seed;
-    EXPECT_GT(std::abs((H.inverse() * M * (moved - theta)).dot(second)), 1e-5)
-        << "seed " << seed;  // it is a move
+    EXPECT_GT(std::abs((H.inverse() * M * (moved - theta)).dot(second)), 1e-5) << "seed " << seed;  // it is a move
   }
   EXPECT_EQ(checked, 3);
 }

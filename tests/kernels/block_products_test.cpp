@@ -26,7 +26,8 @@ class BlockProducts : public testing::Test {
     Problem p{m, padded_to_vector<Real>(m), B, padded_to_vector<Real>(B), {}, {}, {}, {}, {}};
     p.P.assign(static_cast<std::size_t>(m) * p.stride, Real(0));
     for (int i = 0; i < m; ++i)
-      for (int k = 0; k <= i; ++k) p.P[i * p.stride + k] = p.P[k * p.stride + i] = static_cast<Real>(random.uniform(-1, 1));
+      for (int k = 0; k <= i; ++k)
+        p.P[i * p.stride + k] = p.P[k * p.stride + i] = static_cast<Real>(random.uniform(-1, 1));
     p.psi.assign(static_cast<std::size_t>(B) * p.stride, Real(0));
     p.u = p.psi;
     p.transposed.assign(static_cast<std::size_t>(m) * p.width, Real(0));

@@ -78,8 +78,7 @@ TEST(NormalLaw, MomentsAndDistribution) {
   const std::vector<double> x = coordinates(Law::gaussian, kDraws);
   const double moments[] = {1, 0, 1, 0, 3, 0, 15};
   for (int k = 1; k <= 6; ++k)
-    EXPECT_LT(std::abs(in_standard_errors(mean(map(x, [k](double v) { return power(v, k); })), moments[k])),
-              kAlarm)
+    EXPECT_LT(std::abs(in_standard_errors(mean(map(x, [k](double v) { return power(v, k); })), moments[k])), kAlarm)
         << "moment " << k;
   EXPECT_LT(kolmogorov_smirnov(x, normal_distribution), kKolmogorovAlarm);
 }
@@ -112,8 +111,7 @@ TEST(NormalLaw, LargestValue) {
 TEST(NormalLaw, EqualsBoxAndMullerInDouble) {
   std::mt19937 engine(3);
   for (int i = 0; i < 100000; ++i) {
-    const std::uint32_t radial = static_cast<std::uint32_t>(engine()),
-                        angular = static_cast<std::uint32_t>(engine());
+    const std::uint32_t radial = static_cast<std::uint32_t>(engine()), angular = static_cast<std::uint32_t>(engine());
     const double radius = std::sqrt(-2.0 * std::log((radial + 0.5) / 4294967296.0));
     const double angle = std::acos(-1.0) * (static_cast<std::int32_t>(angular) / 2147483648.0);
     float first, second;
@@ -184,8 +182,7 @@ TEST(StudentLaw, LargestValue) {
 TEST(StudentLaw, EqualsBaileysFormulaInDouble) {
   std::mt19937 engine(4);
   for (int i = 0; i < 100000; ++i) {
-    const std::uint32_t radial = static_cast<std::uint32_t>(engine()),
-                        angular = static_cast<std::uint32_t>(engine());
+    const std::uint32_t radial = static_cast<std::uint32_t>(engine()), angular = static_cast<std::uint32_t>(engine());
     const double u = (radial + 0.5) / 4294967296.0;
     const double radius = std::sqrt(5.0 * (std::pow(u, -0.4) - 1.0));
     const double angle = std::acos(-1.0) * (static_cast<std::int32_t>(angular) / 2147483648.0);
@@ -221,8 +218,8 @@ std::vector<std::vector<float>> accepted_vectors(const Environment& environment,
   for (int j = 0; j < 64; ++j) weights.linear[j * 64 + j] = 1.0f;
   for (int j = 64; j < kOutput; ++j) weights.absolute[j * 36 + j - 64] = 1.0f;
   std::vector<float> linear(count * 64), absolute(count * 36);
-  draw_projected_shocks(environment, kOutput, {5, Purpose::oracle_shock, environment.id, 0, 0},
-                        {0, count, 0, 0}, weights, linear.data(), absolute.data());
+  draw_projected_shocks(environment, kOutput, {5, Purpose::oracle_shock, environment.id, 0, 0}, {0, count, 0, 0},
+                        weights, linear.data(), absolute.data());
   std::vector<std::vector<float>> out(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     out[i].assign(linear.begin() + i * 64, linear.begin() + (i + 1) * 64);
@@ -232,8 +229,8 @@ std::vector<std::vector<float>> accepted_vectors(const Environment& environment,
 }
 
 std::uint64_t rejections(const Environment& environment, std::uint32_t count) {
-  return draw_projected_shocks(environment, kOutput, {6, Purpose::oracle_shock, environment.id, 0, 0},
-                               {0, count, 0, 0}, {}, nullptr, nullptr);
+  return draw_projected_shocks(environment, kOutput, {6, Purpose::oracle_shock, environment.id, 0, 0}, {0, count, 0, 0},
+                               {}, nullptr, nullptr);
 }
 
 TEST(Truncation, AcceptedVectorsLieInTheBall) {
@@ -295,8 +292,8 @@ TEST(Truncation, MeanSquareNormOfAcceptedGaussianVectors) {
     ours.push_back(square);
   }
   // E[R^2; R <= r] / P(R <= r) for chi2_100: E[R^2; R <= r] = 100 P(chi2_102 <= r^2)
-  const double exact = 100.0 * (1.0 - chi_square_tail_even(102, 11.65 * 11.65)) /
-                       (1.0 - chi_square_tail_even(100, 11.65 * 11.65));
+  const double exact =
+      100.0 * (1.0 - chi_square_tail_even(102, 11.65 * 11.65)) / (1.0 - chi_square_tail_even(100, 11.65 * 11.65));
   EXPECT_LT(exact, 99.7);
   EXPECT_LT(std::abs(in_standard_errors(mean(ours), exact)), kAlarm);
 }

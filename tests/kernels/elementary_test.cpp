@@ -41,18 +41,14 @@ TEST(Elementary, NearestRoundsToTheNearestInteger) {
                       return std::fabs(nearest(y) - std::nearbyint(y));
                     }),
             0.0);
-  EXPECT_EQ(
-      largest(-0x1p50, 0x1p50, 999983, [](double x) { return std::fabs(nearest(x) - std::nearbyint(x)); }),
-      0.0);
+  EXPECT_EQ(largest(-0x1p50, 0x1p50, 999983, [](double x) { return std::fabs(nearest(x) - std::nearbyint(x)); }), 0.0);
   EXPECT_EQ(nearest(2.5f), 2.0f);  // ties to even
   EXPECT_EQ(nearest(-3.5), -4.0);
 }
 
 TEST(Elementary, PowersOfTwoScaleExactly) {
-  for (int n = -126; n <= 127; ++n)
-    EXPECT_EQ(scale_by_power_of_two(1.0f, static_cast<float>(n)), std::ldexp(1.0f, n));
-  for (int n = -1022; n <= 1023; ++n)
-    EXPECT_EQ(scale_by_power_of_two(1.0, static_cast<double>(n)), std::ldexp(1.0, n));
+  for (int n = -126; n <= 127; ++n) EXPECT_EQ(scale_by_power_of_two(1.0f, static_cast<float>(n)), std::ldexp(1.0f, n));
+  for (int n = -1022; n <= 1023; ++n) EXPECT_EQ(scale_by_power_of_two(1.0, static_cast<double>(n)), std::ldexp(1.0, n));
 }
 
 TEST(Elementary, LogarithmOfEveryNormalExponent) {
@@ -120,8 +116,7 @@ TEST(Elementary, PowerOfTwoMinusOne) {
     return y == 0.0f ? 0.0 : ulps(exp2_minus_one(y), std::expm1(static_cast<Long>(y) * std::log(2.0L)));
   };
   EXPECT_LT(largest(-60.0, 60.0, 1200000, error), 2.5);
-  for (double scale = 1.0; scale > 1e-12; scale /= 4)
-    EXPECT_LT(largest(-scale, scale, 2000, error), 2.5) << scale;
+  for (double scale = 1.0; scale > 1e-12; scale /= 4) EXPECT_LT(largest(-scale, scale, 2000, error), 2.5) << scale;
   EXPECT_EQ(exp2_minus_one(0.0f), 0.0f);
   EXPECT_EQ(exp2_minus_one(60.0f), 0x1p60f);
   EXPECT_EQ(exp2_minus_one(-60.0f), -1.0f);
@@ -173,9 +168,7 @@ TEST(Elementary, Logistic) {
 }
 
 TEST(Elementary, LogisticIsRelativelyAccurateInTheLowerTail) {
-  const auto error = [](double x) {
-    return ulps(logistic(x), 1.0L / (1.0L + std::exp(-static_cast<Long>(x))));
-  };
+  const auto error = [](double x) { return ulps(logistic(x), 1.0L / (1.0L + std::exp(-static_cast<Long>(x)))); };
   EXPECT_LT(largest(-690.0, 0.0, 500000, error), 2.6);
 }
 
@@ -200,8 +193,8 @@ TEST(Elementary, IndexLinkSlopeIsTheDerivativeOfTanh) {
   EXPECT_LT(largest(-5.0, 5.0, 10000,
                     [](double z) {
                       const Long cosh = std::cosh(static_cast<Long>(z));
-                      return static_cast<double>(std::fabs(
-                          static_cast<Long>(index_link_slope(index_link(z))) - 1.0L / (cosh * cosh)));
+                      return static_cast<double>(
+                          std::fabs(static_cast<Long>(index_link_slope(index_link(z))) - 1.0L / (cosh * cosh)));
                     }),
             8e-16);
 }

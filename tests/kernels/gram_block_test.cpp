@@ -60,7 +60,8 @@ Result blocked(const std::vector<Sample>& data, int m, int B, int flush_every) {
   Result r{{}, {}, {}, {}};
   for (std::size_t first = 0; first < data.size(); first += static_cast<std::size_t>(B)) {
     const int n = std::min<int>(B, static_cast<int>(data.size() - first));
-    SimdVector<double> psi(static_cast<std::size_t>(n) * stride, 0.0), transposed(static_cast<std::size_t>(m) * width, 0.0);
+    SimdVector<double> psi(static_cast<std::size_t>(n) * stride, 0.0),
+        transposed(static_cast<std::size_t>(m) * width, 0.0);
     std::vector<const double*> rows;
     for (int j = 0; j < n; ++j) {
       for (int k = 0; k < m; ++k)
@@ -138,7 +139,8 @@ TEST(GramBlock, MultiplyAppliesTheCurrentInverse) {
   std::vector<const double*> rows;
   for (int j = 0; j < n; ++j) {
     for (int k = 0; k < m; ++k)
-      psi[static_cast<std::size_t>(j) * stride + k] = transposed[static_cast<std::size_t>(k) * width + j] = data[j].psi[k];
+      psi[static_cast<std::size_t>(j) * stride + k] = transposed[static_cast<std::size_t>(k) * width + j] =
+          data[j].psi[k];
     rows.push_back(&psi[static_cast<std::size_t>(j) * stride]);
   }
   GramBlock<double> gram(m, stride, n);

@@ -20,7 +20,8 @@ struct Problem {
 
 Problem problem(int m, int n, std::uint64_t seed) {
   test::Random random(seed);
-  std::vector<std::vector<float>> psi(static_cast<std::size_t>(n), std::vector<float>(static_cast<std::size_t>(m), 1.0f));
+  std::vector<std::vector<float>> psi(static_cast<std::size_t>(n),
+                                      std::vector<float>(static_cast<std::size_t>(m), 1.0f));
   for (auto& row : psi)
     for (int k = 1; k < m; ++k) row[k] = static_cast<float>(random.uniform(-1, 1));
   Problem p{test::contexts_of(psi), {}, Eigen::VectorXd(m)};
@@ -45,13 +46,13 @@ TEST(IndexGradient, MatchesTheReferenceInSinglePrecision) {
       Eigen::MatrixXd hessian;
       index_derivatives(p.contexts, p.samples, 0.0, at, expected, &hessian);
       index_gradient(view, rho.data(), actual.data());
-      // n terms below 1.2 in magnitude; z is off by at most m rounding errors.
-      const double tolerance = 4e-7 * std::sqrt(static_cast<double>(n)) * (8.0 + std::sqrt(static_cast<double>(m)));
+      // Up to 512 terms below 1.2 are summed in single precision; z is off by a few rounding errors.
+      const double tolerance = 1e-6 * (n + 10);
       EXPECT_LT((actual - expected).cwiseAbs().maxCoeff(), tolerance) << "m " << m << " n " << n;
       add_curvature(view, rho.data(), C.data());
       for (int i = 0; i < m; ++i)
         for (int k = 0; k <= i; ++k)
-          ASSERT_NEAR(C[static_cast<std::size_t>(i) * stride + k], hessian(i, k), 1e-6 * (n + 10)) << i << " " << k;
+          ASSERT_NEAR(C[static_cast<std::size_t>(i) * stride + k], hessian(i, k), 5e-6 * (n + 10)) << i << " " << k;
     }
 }
 

@@ -54,8 +54,8 @@ TEST(Philox, EqualsTheDefinitionInPlainLoops) {
   for (int i = 0; i < 10000; ++i) {
     const Words counter = input.counter();
     const std::uint64_t seed = input.seed();
-    ASSERT_EQ(generate(counter, seed), naive::philox(counter, {static_cast<std::uint32_t>(seed),
-                                                               static_cast<std::uint32_t>(seed >> 32)}));
+    ASSERT_EQ(generate(counter, seed),
+              naive::philox(counter, {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}));
   }
 }
 
@@ -112,8 +112,7 @@ TEST(Philox, StreamsOfAnInstanceDifferInEveryCoordinate) {
     for (std::uint32_t replication : {0u, 1u, 49u})
       for (std::uint8_t environment : {0, 1, 2})
         for (Regime regime : {Regime::A, Regime::B})
-          for (Purpose purpose :
-               {Purpose::initial_shock, Purpose::calibration_shock, Purpose::online_shock}) {
+          for (Purpose purpose : {Purpose::initial_shock, Purpose::calibration_shock, Purpose::online_shock}) {
             Instance instance;
             instance.seed = seed;
             instance.replication = replication;
@@ -140,8 +139,8 @@ TEST(Philox, DrawsWithDistinctCoordinatesAreDistinct) {
               for (std::uint32_t attempt : {0u, 1u, 2u, 65535u})
                 for (std::uint32_t coordinate_block : {0u, 1u, 24u, 49u, 65535u}) {
                   std::uint32_t words[4][1];
-                  philox<1>({1, purpose, environment, regime, replication},
-                            {coordinate_block | attempt << 16}, {period}, {box}, words);
+                  philox<1>({1, purpose, environment, regime, replication}, {coordinate_block | attempt << 16},
+                            {period}, {box}, words);
                   seen.insert({words[0][0], words[1][0], words[2][0], words[3][0]});
                   ++count;
                 }
@@ -173,8 +172,7 @@ TEST(Philox, EqualsRandom123) {
     const Words counter = input.counter();
     const std::uint64_t seed = input.seed();
     const r123::Philox4x32::ctr_type c = {{counter[0], counter[1], counter[2], counter[3]}};
-    const r123::Philox4x32::key_type key = {
-        {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
+    const r123::Philox4x32::key_type key = {{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
     const auto expected = r123::Philox4x32()(c, key);
     ASSERT_EQ(generate(counter, seed), (Words{expected[0], expected[1], expected[2], expected[3]}));
   }

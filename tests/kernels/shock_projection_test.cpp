@@ -38,19 +38,19 @@ struct Projections {
   friend bool operator==(const Projections&, const Projections&) = default;
 };
 
-Projections draw(const Environment& environment, int output_size, const Stream& stream,
-                 const ShockRange& range, const ShockWeights& weights) {
+Projections draw(const Environment& environment, int output_size, const Stream& stream, const ShockRange& range,
+                 const ShockWeights& weights) {
   Projections out;
   out.linear.resize(static_cast<std::size_t>(range.count) * weights.n_linear);
   out.absolute.resize(static_cast<std::size_t>(range.count) * weights.n_absolute);
-  out.rejected = draw_projected_shocks(environment, output_size, stream, range, weights, out.linear.data(),
-                                       out.absolute.data());
+  out.rejected =
+      draw_projected_shocks(environment, output_size, stream, range, weights, out.linear.data(), out.absolute.data());
   return out;
 }
 
 // One vector after the other: materialise it, then the inner products in order of the coordinates with fma.
-Projections naive_draw(const Environment& environment, int output_size, const Stream& stream,
-                       const ShockRange& range, const ShockWeights& weights) {
+Projections naive_draw(const Environment& environment, int output_size, const Stream& stream, const ShockRange& range,
+                       const ShockWeights& weights) {
   Projections out;
   for (std::uint32_t i = 0; i < range.count; ++i) {
     const std::uint32_t box = range.cycle == 0 ? range.box : i % range.cycle;
@@ -58,8 +58,7 @@ Projections naive_draw(const Environment& environment, int output_size, const St
     out.rejected += shock.rejected;
     for (int p = 0; p < weights.n_linear; ++p) {
       float sum = 0.0f;
-      for (int j = 0; j < output_size; ++j)
-        sum = std::fma(weights.linear[j * weights.n_linear + p], shock.xi[j], sum);
+      for (int j = 0; j < output_size; ++j) sum = std::fma(weights.linear[j * weights.n_linear + p], shock.xi[j], sum);
       out.linear.push_back(sum);
     }
     for (int q = 0; q < weights.n_absolute; ++q) {
@@ -104,8 +103,7 @@ TEST_P(ShockProjectionLaw, DrawsCycleThroughTheBoxes) {
   const ShockWeights weights = random_weights(10, 1, 1);
   for (std::uint32_t cycle : {1u, 3u, 16u}) {
     const ShockRange range{100, 53, 5, cycle};
-    EXPECT_TRUE(draw(environment, 10, stream_, range, weights) ==
-                naive_draw(environment, 10, stream_, range, weights))
+    EXPECT_TRUE(draw(environment, 10, stream_, range, weights) == naive_draw(environment, 10, stream_, range, weights))
         << cycle;
   }
 }

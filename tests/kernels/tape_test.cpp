@@ -39,12 +39,11 @@ NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std
   NaiveRow row;
   row.x = naive::context(instance.stream(context), period, dim.context);
   row.shift = 0.0;
-  for (int k = 0; k < dim.reward_features; ++k)
-    row.shift += instance.theta[k] * row_times(instance.Q, k, row.x);
+  for (int k = 0; k < dim.reward_features; ++k) row.shift += instance.theta[k] * row_times(instance.Q, k, row.x);
   for (int a = 0; a < dim.boxes; ++a) {
-    const std::vector<float> xi = naive::shock(instance.environment, dim.output, instance.stream(shock),
-                                               period, static_cast<std::uint32_t>(a))
-                                      .xi;
+    const std::vector<float> xi =
+        naive::shock(instance.environment, dim.output, instance.stream(shock), period, static_cast<std::uint32_t>(a))
+            .xi;
     row.scale.push_back(0.5 + G(row_times(instance.alpha, a, row.x)));
     std::vector<double> omega, magnitude;
     for (float value : xi) {
@@ -68,8 +67,7 @@ NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std
 NaiveRow naive_row(const Instance& instance, int row) {
   if (row == 0) return naive_row(instance, Purpose::initial_context, Purpose::initial_shock, 0);
   const std::uint32_t period = static_cast<std::uint32_t>(row - 1);
-  if (row <= kCalibration)
-    return naive_row(instance, Purpose::calibration_context, Purpose::calibration_shock, period);
+  if (row <= kCalibration) return naive_row(instance, Purpose::calibration_context, Purpose::calibration_shock, period);
   return naive_row(instance, Purpose::online_context, Purpose::online_shock, period - kCalibration);
 }
 
@@ -119,10 +117,8 @@ TEST_P(TapeCell, RewardsAreOneUniformPerPeriodAndBox) {
       bool expected = false;  // no reward at x_0
       if (row > 0) {
         const bool calibration = row <= kCalibration;
-        const std::uint32_t period =
-            static_cast<std::uint32_t>(calibration ? row - 1 : row - 1 - kCalibration);
-        const Stream stream =
-            instance_.stream(calibration ? Purpose::calibration_reward : Purpose::online_reward);
+        const std::uint32_t period = static_cast<std::uint32_t>(calibration ? row - 1 : row - 1 - kCalibration);
+        const Stream stream = instance_.stream(calibration ? Purpose::calibration_reward : Purpose::online_reward);
         const std::uint32_t word = naive::block(stream, 0, period, static_cast<std::uint32_t>(a))[0];
         expected = (word + 0.5) / 4294967296.0 < tape_.mu[tape_.at(row, a)];
       }
@@ -175,8 +171,7 @@ TEST(Tape, ConstantsOfRegimeA) {
 }
 
 TEST(Tape, BoxesAndPeriodsHaveTheirOwnOutputs) {
-  const Tape tape =
-      draw_tape(naive::small_instance(kSmall, Law::gaussian, Regime::A), kCalibration, kPeriods);
+  const Tape tape = draw_tape(naive::small_instance(kSmall, Law::gaussian, Regime::A), kCalibration, kPeriods);
   std::vector<double> values(tape.mu);
   std::sort(values.begin(), values.end());
   EXPECT_EQ(std::unique(values.begin(), values.end()), values.end());
@@ -221,8 +216,7 @@ TEST(Tape, LongContextsAreFilledToTheEnd) {
     const Instance instance = naive::small_instance(dim, Law::uniform, Regime::B);
     const Tape tape = draw_tape(instance, 0, 2);
     const std::vector<float> x = naive::context(instance.stream(Purpose::online_context), 1, context);
-    for (int j = 0; j < context; ++j)
-      ASSERT_EQ(tape.contexts.psi_row(tape.online_row(1))[1 + j], x[j]) << context;
+    for (int j = 0; j < context; ++j) ASSERT_EQ(tape.contexts.psi_row(tape.online_row(1))[1 + j], x[j]) << context;
   }
 }
 

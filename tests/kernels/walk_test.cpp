@@ -34,8 +34,7 @@ Walked walk(const LaneSpec& spec, const std::vector<double>& score, const std::v
         return mu[box];
       });
   Walked walked{{outcome.order, outcome.order + outcome.queried}, outcome.deployed};
-  for (int box = 0; box < static_cast<int>(mu.size());
-       ++box)  // a reward is looked up once, and only after opening
+  for (int box = 0; box < static_cast<int>(mu.size()); ++box)  // a reward is looked up once, and only after opening
     EXPECT_EQ(calls[box], std::count(walked.order.begin(), walked.order.end(), box));
   return walked;
 }
@@ -167,10 +166,9 @@ Walked naive_walk(const LaneSpec& spec, const std::vector<double>& score, const 
     double best = mu[opened[0]], left = -1e300;
     for (int o : opened) best = std::max(best, mu[o]);
     for (int q : queue) left = std::max(left, score[q]);
-    const bool stop =
-        queue.empty() || spec.stop == Stop::after_first ||
-        (spec.stop == Stop::best_reaches_scores_left && best >= left) ||
-        (spec.stop == Stop::last_reaches_threshold && mu[box] >= spec.threshold[opened.size() - 1]);
+    const bool stop = queue.empty() || spec.stop == Stop::after_first ||
+                      (spec.stop == Stop::best_reaches_scores_left && best >= left) ||
+                      (spec.stop == Stop::last_reaches_threshold && mu[box] >= spec.threshold[opened.size() - 1]);
     if (!stop) continue;
     int deployed = static_cast<int>(mu.size());
     for (int o : opened)
@@ -199,8 +197,7 @@ TEST(Walk, EqualsTheRulesInWords) {
       spec.list[k] = permutation[(k + 1) % boxes];
       spec.threshold[k] = 0.25 * pick(5);
     }
-    ASSERT_EQ(walk(spec, score, mu, permutation), naive_walk(spec, score, mu, permutation))
-        << "trial " << trial;
+    ASSERT_EQ(walk(spec, score, mu, permutation), naive_walk(spec, score, mu, permutation)) << "trial " << trial;
   }
 }
 

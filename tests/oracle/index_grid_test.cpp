@@ -85,16 +85,14 @@ TEST(IndexGrid, ErrorFallsWithTheNumberOfNodes) {
   std::uniform_real_distribution<double> unit(0.0, 1.0);
   std::vector<std::array<double, 4>> points;
   for (int i = 0; i < 2000; ++i) {
-    const double shift = -1.0 + 2.5 * unit(engine), scale = 0.4 + 1.4 * unit(engine),
-                 root = 0.1 + 0.5 * unit(engine);
+    const double shift = -1.0 + 2.5 * unit(engine), scale = 0.4 + 1.4 * unit(engine), root = 0.1 + 0.5 * unit(engine);
     points.push_back({shift, scale, root * root, solve(normal_law(), shift, scale, root * root)});
   }
   double last = 0.0;
   for (int cells : {5, 10, 20, 40}) {
     const IndexGrid grid(normal_law(), {cells + 1, cells / 2 + 1, cells + 1}, kShift, kScale, kCost);
     double square = 0.0;
-    for (const auto& [shift, scale, cost, sigma] : points)
-      square += std::pow(grid(shift, scale, cost) - sigma, 2.0);
+    for (const auto& [shift, scale, cost, sigma] : points) square += std::pow(grid(shift, scale, cost) - sigma, 2.0);
     const double rms = std::sqrt(square / 2000.0);
     if (cells > 5) {
       EXPECT_LT(rms, last / 3.0) << cells;

@@ -83,8 +83,7 @@ TEST(IndexSolver, SolvesItsEquationOnASample) {
       solver.evaluate(shift, scale);
       const Values values = values_of(law, shift, scale);
       for (double cost = 1e-6; cost < 1.5; cost *= 1.7)
-        ASSERT_NEAR(naive::excess(values.g, values.p, solver.index(cost)), cost, 1e-13)
-            << shift << " " << scale;
+        ASSERT_NEAR(naive::excess(values.g, values.p, solver.index(cost)), cost, 1e-13) << shift << " " << scale;
     }
 }
 
@@ -94,11 +93,9 @@ TEST(IndexSolver, EqualsBisection) {
   for (int trial = 0; trial < 300; ++trial) {
     const int n = 1 + trial % 40;
     ProjectedLaw law;
-    for (int i = 0; i < n; ++i)
-      law.points.push_back(std::round(8.0 * unit(engine)) / 2.0 - 2.0);  // with ties
+    for (int i = 0; i < n; ++i) law.points.push_back(std::round(8.0 * unit(engine)) / 2.0 - 2.0);  // with ties
     std::sort(law.points.begin(), law.points.end(), std::greater<>());
-    for (int i = 0; i < n; ++i)
-      law.cumulative.push_back(unit(engine) + (i == 0 ? 0.0 : law.cumulative.back()));
+    for (int i = 0; i < n; ++i) law.cumulative.push_back(unit(engine) + (i == 0 ? 0.0 : law.cumulative.back()));
     const double total = law.cumulative.back();
     for (double& value : law.cumulative) value /= total;
     const double shift = 2.0 * unit(engine) - 1.0, scale = 2.0 * unit(engine);
@@ -157,8 +154,7 @@ TEST(CompressedLaw, MovesTheIndexByLessThanDocumented) {
       IndexSolver a(exact), b(bins);
       a.evaluate(shift, scale);
       b.evaluate(shift, scale);
-      for (double cost : {1e-3, 1e-2, 0.1, 0.25, 0.5})
-        worst = std::max(worst, std::abs(a.index(cost) - b.index(cost)));
+      for (double cost : {1e-3, 1e-2, 0.1, 0.25, 0.5}) worst = std::max(worst, std::abs(a.index(cost) - b.index(cost)));
     }
   EXPECT_LT(worst, 1e-5);
   EXPECT_GT(worst, 0.0);  // it is a compression

@@ -47,8 +47,8 @@ void for_each_outcome(const std::vector<Box>& boxes,
 double policy_value(const std::vector<Box>& boxes, const std::vector<double>& sigma) {
   double utility = 0.0;
   for_each_outcome(boxes, [&](const std::vector<double>& values, double probability) {
-    const PeriodOutcome outcome = walk_period(weitzman(), static_cast<int>(boxes.size()), sigma.data(),
-                                              nullptr, [&](int box) { return values[box]; });
+    const PeriodOutcome outcome = walk_period(weitzman(), static_cast<int>(boxes.size()), sigma.data(), nullptr,
+                                              [&](int box) { return values[box]; });
     double payoff = values[outcome.deployed];
     for (int k = 0; k < outcome.queried; ++k) payoff -= boxes[outcome.order[k]].cost;
     utility += probability * payoff;
@@ -75,8 +75,7 @@ double best_of_all_policies(const std::vector<Box>& boxes, unsigned opened = 0, 
     if (opened >> a & 1u) continue;
     double go_on = -boxes[a].cost;
     for (std::size_t i = 0; i < boxes[a].value.size(); ++i)
-      go_on +=
-          boxes[a].p[i] * best_of_all_policies(boxes, opened | 1u << a, std::max(best, boxes[a].value[i]));
+      go_on += boxes[a].p[i] * best_of_all_policies(boxes, opened | 1u << a, std::max(best, boxes[a].value[i]));
     value = std::max(value, go_on);
   }
   return value;

@@ -7,11 +7,10 @@ namespace pandora::naive {
 Words block(const Stream& stream, std::uint32_t coordinate_block, std::uint32_t period, std::uint32_t box,
             std::uint32_t attempt) {
   const std::uint32_t purpose = static_cast<std::uint32_t>(stream.purpose);
-  return philox(
-      {coordinate_block + attempt * 65536u, period,
-       box + 256u * purpose + 65536u * stream.environment + 16777216u * stream.regime, stream.replication},
-      {static_cast<std::uint32_t>(stream.seed % 4294967296ull),
-       static_cast<std::uint32_t>(stream.seed / 4294967296ull)});
+  return philox({coordinate_block + attempt * 65536u, period,
+                 box + 256u * purpose + 65536u * stream.environment + 16777216u * stream.regime, stream.replication},
+                {static_cast<std::uint32_t>(stream.seed % 4294967296ull),
+                 static_cast<std::uint32_t>(stream.seed / 4294967296ull)});
 }
 
 std::vector<double> uniforms(const Stream& stream, std::uint32_t period, int n) {
@@ -32,8 +31,8 @@ std::vector<float> context(const Stream& stream, std::uint32_t period, int n) {
   return x;
 }
 
-std::vector<float> untruncated_shock(const Environment& environment, int n, const Stream& stream,
-                                     std::uint32_t period, std::uint32_t box, std::uint32_t attempt) {
+std::vector<float> untruncated_shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period,
+                                     std::uint32_t box, std::uint32_t attempt) {
   std::vector<float> xi;
   for (int j = 0; j < n; ++j) {
     const std::uint32_t coordinate = static_cast<std::uint32_t>(j);
@@ -55,8 +54,7 @@ std::vector<float> untruncated_shock(const Environment& environment, int n, cons
   return xi;
 }
 
-Shock shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period,
-            std::uint32_t box) {
+Shock shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period, std::uint32_t box) {
   Shock out;
   while (true) {
     out.xi = untruncated_shock(environment, n, stream, period, box, out.rejected);

@@ -22,8 +22,8 @@ std::vector<double> uniforms(const Stream& stream, std::uint32_t period, int n);
 std::vector<float> context(const Stream& stream, std::uint32_t period, int n);
 
 /// The vector xi of one attempt, scaled but not truncated.
-std::vector<float> untruncated_shock(const Environment& environment, int n, const Stream& stream,
-                                     std::uint32_t period, std::uint32_t box, std::uint32_t attempt);
+std::vector<float> untruncated_shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period,
+                                     std::uint32_t box, std::uint32_t attempt);
 
 struct Shock {
   std::vector<float> xi;
@@ -31,7 +31,6 @@ struct Shock {
 };
 
 /// The first attempt inside the ball.
-Shock shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period,
-            std::uint32_t box);
+Shock shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period, std::uint32_t box);
 
 }  // namespace pandora::naive

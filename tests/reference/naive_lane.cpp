@@ -187,17 +187,14 @@ class Lane {
     for (std::size_t k = 0; k < order.size(); ++k) {
       const int a = order[k];
       const VectorXd f = phi(row, a);
-      mu[a] = unknown() ? reward_link(theta_.dot(f) + spec_.c_theta * norm_in_inverse(f, design))
-                        : true_mu(row, a);
+      mu[a] = unknown() ? reward_link(theta_.dot(f) + spec_.c_theta * norm_in_inverse(f, design)) : true_mu(row, a);
       period.queried.push_back(a);
       const double best = *std::max_element(mu.begin(), mu.end());
       bool stop = spec_.stop == Stop::after_first;
-      if (spec_.stop == Stop::last_reaches_threshold && k + 1 < order.size())
-        stop = mu[a] >= spec_.threshold[k];
+      if (spec_.stop == Stop::last_reaches_threshold && k + 1 < order.size()) stop = mu[a] >= spec_.threshold[k];
       if (spec_.stop == Stop::best_reaches_scores_left) {
         stop = true;
-        for (std::size_t left = k + 1; left < order.size(); ++left)
-          stop = stop && best >= period.score[order[left]];
+        for (std::size_t left = k + 1; left < order.size(); ++left) stop = stop && best >= period.score[order[left]];
       }
       if (stop) break;
     }
@@ -293,8 +290,7 @@ class Lane {
   std::vector<Box> boxes_;
   std::vector<RewardSample> rewards_;
   VectorXd theta_star_, theta_;
-  MatrixXd
-      curvature_;  // eta_0 I + sum G' phi phi': at the last exact solution, then at the values of their time
+  MatrixXd curvature_;  // eta_0 I + sum G' phi phi': at the last exact solution, then at the values of their time
   double rewards_at_solve_ = 0.0;
 };
 
@@ -325,8 +321,7 @@ VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<do
 
 VectorXd reward_gradient(const std::vector<RewardSample>& samples, double ridge, const VectorXd& theta) {
   VectorXd sum = ridge * theta;
-  for (const RewardSample& sample : samples)
-    sum -= (sample.reward - reward_link(sample.phi.dot(theta))) * sample.phi;
+  for (const RewardSample& sample : samples) sum -= (sample.reward - reward_link(sample.phi.dot(theta))) * sample.phi;
   return sum;
 }
 

@@ -27,16 +27,14 @@ double reward_link(double z);  ///< G, the logistic function
 double index_link(double z);   ///< Lambda = tanh
 
 /// ridge rho + sum_s m_s(rho) psi_s with the rewards mu_s (eq:known-theta-loss-gradient).
-Eigen::VectorXd index_gradient(const std::vector<IndexSample>& samples, const std::vector<double>& mu,
-                               double ridge, const Eigen::VectorXd& rho);
+Eigen::VectorXd index_gradient(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
+                               const Eigen::VectorXd& rho);
 
 /// The zero of index_gradient.
-Eigen::VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu,
-                          double ridge);
+Eigen::VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge);
 
 /// ridge theta - sum_k (r_k - G(theta' phi_k)) phi_k, and its zero (eq:hat:theta:def).
-Eigen::VectorXd reward_gradient(const std::vector<RewardSample>& samples, double ridge,
-                                const Eigen::VectorXd& theta);
+Eigen::VectorXd reward_gradient(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);
 Eigen::VectorXd fit_reward(const std::vector<RewardSample>& samples, double ridge, int d);
 
 struct Period {

@@ -22,8 +22,7 @@ Instance small_instance(Dimensions dim, Law law, Regime regime) {
   instance.environment.id = 11;
   instance.environment.law = law;
   instance.environment.shock_scale = law == Law::student_t5 ? 0.774596669f : 1.0f;
-  if (law != Law::uniform)
-    instance.environment.truncation_radius = 1.3f * std::sqrt(static_cast<float>(dim.output));
+  if (law != Law::uniform) instance.environment.truncation_radius = 1.3f * std::sqrt(static_cast<float>(dim.output));
   instance.environment.cost_level = 0.3;
   const int A = dim.boxes, d = dim.reward_features;
   instance.theta = draw(signed_unit, d);

@@ -1,0 +1,81 @@
+// Policy-periods per second of whole lanes on one core, by policy, T, m and lanes in a chunk; the reference beside it.
+#include <benchmark/benchmark.h>
+
+#include "host/block_engine.hpp"
+#include "host/study.hpp"
+#include "host/sweep.hpp"
+
+namespace pandora {
+namespace {
+
+Replication replication_of(int periods, int context) {
+  Study study;
+  study.dimensions.context = context;
+  study.environments = {paper_environments()[0]};
+  study.regimes = {Regime::A};
+  study.replications = 1;
+  study.periods = periods;
+  study.T0 = {0};
+  study.order = false;
+  study.oracle.samples = 20000;  // the oracle is not measured here
+  const Plan plan = make_plan(study);
+  return prepare_replication(study, plan, plan.units[0], nullptr);
+}
+
+LaneSpec lane_of(const Replication& replication, const std::string& policy, const std::string& reward) {
+  for (const PolicyVariant& variant : find_policy(policy)->variants({0.1}))
+    if (variant.reward == reward) return variant.lane(replication, 0);
+  return {};
+}
+
+void run(benchmark::State& state, int periods, int context, const std::string& policy, const std::string& reward,
+         const std::string& refit, int lanes) {
+  const Replication replication = replication_of(periods, context);
+  const std::vector<LaneSpec> specs(static_cast<std::size_t>(lanes), lane_of(replication, policy, reward));
+  const BlockOptions options{{RefitSchedule::parse(refit), 1.0, 1.0}, 32};
+  for (auto _ : state) benchmark::DoNotOptimize(run_block_lanes<float>(replication, specs, options));
+  state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * periods * lanes,
+                                                        benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
+}
+
+void reference(benchmark::State& state, const std::string& policy, const std::string& reward,
+               const std::string& refit) {
+  const Replication replication = replication_of(30000, 100);
+  const LaneSpec spec = lane_of(replication, policy, reward);
+  const EstimationOptions options{RefitSchedule::parse(refit), 1.0, 1.0};
+  for (auto _ : state) benchmark::DoNotOptimize(run_reference_lane(replication, spec, options));
+  state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * 30000,
+                                                        benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
+}
+
+const bool registered = [] {
+  const auto add = [](const std::string& name, auto body) {
+    benchmark::RegisterBenchmark(name.c_str(), body)->Unit(benchmark::kMillisecond);
+  };
+  struct Kind {
+    const char *policy, *reward;
+  };
+  const Kind kinds[] = {{"oracle", "known"}, {"online_plugin", "known"}, {"online_plugin", "unknown"}, {"dow", "known"},
+                        {"dow", "unknown"},  {"linucb_online", "none"},  {"query_all", "known"}};
+  for (const Kind& kind : kinds)
+    for (const char* refit : {"geometric:1.5", "tracking"})
+      add(std::string("Lane/") + kind.policy + "/" + kind.reward + "/" + refit,
+          [=](benchmark::State& state) { run(state, 30000, 100, kind.policy, kind.reward, refit, 6); });
+  for (const char* refit : {"geometric:1.5", "tracking"})
+    for (const char* reward : {"known", "unknown"})
+      add(std::string("ReferenceLane/dow/") + reward + "/" + refit,
+          [=](benchmark::State& state) { reference(state, "dow", reward, refit); });
+  for (const int T : {1000, 10000, 30000, 100000})
+    add("LaneOverT/dow/known/" + std::to_string(T),
+        [=](benchmark::State& state) { run(state, T, 100, "dow", "known", "geometric:1.5", 6); });
+  for (const int m : {11, 51, 101, 201, 401})
+    add("LaneOverM/dow/known/" + std::to_string(m),
+        [=](benchmark::State& state) { run(state, 10000, m - 1, "dow", "known", "geometric:1.5", 6); });
+  for (const int lanes : {1, 2, 6, 12, 24})
+    add("LaneOverLanes/dow/known/" + std::to_string(lanes),
+        [=](benchmark::State& state) { run(state, 30000, 100, "dow", "known", "geometric:1.5", lanes); });
+  return true;
+}();
+
+}  // namespace
+}  // namespace pandora

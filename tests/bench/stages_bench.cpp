@@ -1,0 +1,229 @@
+// Time of the parts: block products against the machine's fma rate and against the sequential recursions they replace,
+// tape, oracle, solves. Rates are per matrix and period (us) where the name says so.
+#include <benchmark/benchmark.h>
+
+#include <Eigen/Core>
+#include <random>
+
+#include "host/draw_instance.hpp"
+#include "host/paper_setting.hpp"
+#include "kernels/block_products.hpp"
+#include "kernels/gram_block.hpp"
+#include "kernels/index_gradient.hpp"
+#include "kernels/simd.hpp"
+#include "oracle/oracle.hpp"
+
+namespace pandora {
+namespace {
+
+// Eight to sixteen independent fma chains in registers: what the core can do in single precision.
+void FmaPeak(benchmark::State& state) {
+  using S = Simd<float>;
+  constexpr int kChains = 12;
+  S::Vector a[kChains];
+  for (auto& x : a) x = S::broadcast(0.5f);
+  S::Vector b = S::broadcast(0.5f), c = S::broadcast(0.25f);
+  for (auto _ : state)
+    for (int i = 0; i < 1000; ++i)
+      for (auto& x : a) {
+        x = S::fused(x, b, c);
+        asm volatile("" : "+v"(x));  // keeps the chain as it is
+      }
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * 1000 * kChains * 2 * S::width,
+                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
+}
+BENCHMARK(FmaPeak);
+
+struct BlockProblem {
+  int m, stride, B, width;
+  SimdVector<float> P, psi, transposed;
+  std::vector<const float*> rows;
+
+  BlockProblem(int m_, int B_) : m(m_), stride(padded_to_vector<float>(m_)), B(B_), width(padded_to_vector<float>(B_)) {
+    std::mt19937 engine(1);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    P.assign(static_cast<std::size_t>(m) * stride, 0.0f);
+    reset();
+    psi.assign(static_cast<std::size_t>(B) * stride, 0.0f);
+    transposed.assign(static_cast<std::size_t>(m) * width, 0.0f);
+    for (int j = 0; j < B; ++j) {
+      for (int k = 0; k < m; ++k)
+        psi[static_cast<std::size_t>(j) * stride + k] = transposed[static_cast<std::size_t>(k) * width + j] =
+            uniform(engine);
+      rows.push_back(&psi[static_cast<std::size_t>(j) * stride]);
+    }
+  }
+  void reset() {
+    std::fill(P.begin(), P.end(), 0.0f);
+    for (int k = 0; k < m; ++k) P[static_cast<std::size_t>(k) * stride + k] = 1.0f;
+  }
+};
+
+void per_matrix_period(benchmark::State& state, double periods, double flop) {
+  const double n = static_cast<double>(state.iterations()) * periods;
+  state.counters["us_per_matrix_period"] =
+      benchmark::Counter(n * 1e-6, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["GFLOP/s"] = benchmark::Counter(n * flop, benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
+}
+
+// The three products of a block, half of its periods queried.
+void BlockProducts(benchmark::State& state) {
+  const int m = static_cast<int>(state.range(0)), B = static_cast<int>(state.range(1));
+  BlockProblem p(m, B);
+  SimdVector<float> image(p.psi.size()), gram(static_cast<std::size_t>(B) * p.width), u(p.psi);
+  for (float& x : u) x *= 1e-4f;
+  for (auto _ : state) {
+    form_images(p.P.data(), m, p.stride, p.rows.data(), B, image.data());
+    form_gram(image.data(), m, p.stride, p.transposed.data(), B, p.width, gram.data());
+    rank_update(p.P.data(), m, p.stride, u.data(), B / 2, UpdateSign::subtract);
+    benchmark::DoNotOptimize(gram.data());
+  }
+  per_matrix_period(state, B, 2.0 * m * m + 1.0 * m * B + 1.0 * m * m);
+}
+BENCHMARK(BlockProducts)
+    ->Args({101, 16})
+    ->Args({101, 32})
+    ->Args({101, 64})
+    ->Args({11, 32})
+    ->Args({201, 32})
+    ->Args({401, 32});
+
+// The whole design-matrix part of a lane's box: products and the updates between them.
+void BlockedDesign(benchmark::State& state) {
+  const int m = static_cast<int>(state.range(0)), B = 32;
+  BlockProblem p(m, B);
+  GramBlock<float> gram(m, p.stride, B);
+  float sum = 0.0f;
+  for (auto _ : state) {
+    gram.form(p.P.data(), p.rows.data(), p.transposed.data(), B);
+    for (int j = 0; j < B; ++j) {
+      sum += gram.quadratic(j);
+      if (j % 2 == 0) gram.update(j, 1.0f);
+    }
+    gram.apply(p.P.data());
+  }
+  benchmark::DoNotOptimize(sum);
+  per_matrix_period(state, B, 2.0 * m * m + 1.0 * m * B + 1.0 * m * m);
+}
+BENCHMARK(BlockedDesign)->Arg(11)->Arg(101)->Arg(401);
+
+// What it replaces: width and, every other period, a rank-one update, one period after the other; the lower triangle
+// packed, in single precision.
+void PackedSequential(benchmark::State& state) {
+  const int m = static_cast<int>(state.range(0)), B = 32;
+  BlockProblem p(m, B);
+  std::vector<float> packed(static_cast<std::size_t>(m) * (m + 1) / 2, 0.0f), image(static_cast<std::size_t>(m));
+  for (int i = 0; i < m; ++i) packed[static_cast<std::size_t>(i) * (i + 1) / 2 + i] = 1.0f;
+  float sum = 0.0f;
+  for (auto _ : state)
+    for (int j = 0; j < B; ++j) {
+      const float* psi = p.rows[j];
+      float quadratic = 0.0f;
+      std::fill(image.begin(), image.end(), 0.0f);
+      const float* row = packed.data();
+      for (int i = 0; i < m; row += ++i) {
+        float dot = 0.0f;
+        const float x = psi[i];
+#pragma omp simd reduction(+ : dot)
+        for (int k = 0; k < i; ++k) {
+          dot += row[k] * psi[k];
+          image[k] += row[k] * x;
+        }
+        image[i] += dot + row[i] * x;
+      }
+      for (int k = 0; k < m; ++k) quadratic += image[k] * psi[k];
+      sum += quadratic;
+      if (j % 2 != 0) continue;
+      float* target = packed.data();
+      const float scale = 1.0f / (1.0f + quadratic);
+      for (int i = 0; i < m; target += ++i) {
+        const float x = image[i] * scale;
+#pragma omp simd
+        for (int k = 0; k <= i; ++k) target[k] -= x * image[k];
+      }
+    }
+  benchmark::DoNotOptimize(sum);
+  per_matrix_period(state, B, 3.0 * m * m);
+}
+BENCHMARK(PackedSequential)->Arg(11)->Arg(101)->Arg(401);
+
+// The same in double as in the reference engine.
+void DoubleSequential(benchmark::State& state) {
+  const int m = static_cast<int>(state.range(0)), B = 32;
+  BlockProblem p(m, B);
+  Eigen::MatrixXd P = Eigen::MatrixXd::Identity(m, m);
+  Eigen::VectorXd psi, image;
+  double sum = 0.0;
+  for (auto _ : state)
+    for (int j = 0; j < B; ++j) {
+      psi = Eigen::Map<const Eigen::VectorXf>(p.rows[j], m).cast<double>();
+      image.noalias() = P.selfadjointView<Eigen::Lower>() * psi;
+      const double quadratic = psi.dot(image);
+      sum += quadratic;
+      if (j % 2 == 0) P.selfadjointView<Eigen::Lower>().rankUpdate(image, -1.0 / (1.0 + quadratic));
+    }
+  benchmark::DoNotOptimize(sum);
+  per_matrix_period(state, B, 3.0 * m * m);
+}
+BENCHMARK(DoubleSequential)->Arg(101);
+
+// One gradient of the index loss over n samples scattered over a tape of 31,001 contexts.
+void IndexGradient(benchmark::State& state) {
+  const int n = static_cast<int>(state.range(0)), m = 101, stride = 112, rows = 31001;
+  std::mt19937 engine(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  SimdVector<float> psi(static_cast<std::size_t>(rows) * stride, 0.0f), rho(stride, 0.02f);
+  for (int i = 0; i < rows; ++i)
+    for (int k = 0; k < m; ++k) psi[static_cast<std::size_t>(i) * stride + k] = uniform(engine);
+  std::vector<int> sample;
+  std::vector<float> cost(static_cast<std::size_t>(n), 0.1f), mu;
+  for (int s = 0; s < n; ++s) {
+    sample.push_back(static_cast<int>(static_cast<long>(s) * rows / n));
+    mu.push_back(0.5f + 0.4f * uniform(engine));
+  }
+  std::vector<double> gradient(m);
+  for (auto _ : state)
+    index_gradient(SampleView<float>{psi.data(), m, stride, sample.data(), cost.data(), mu.data(), n}, rho.data(),
+                   gradient.data());
+  state.counters["ns_per_sample"] = benchmark::Counter(static_cast<double>(state.iterations()) * n * 1e-9,
+                                                       benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(IndexGradient)->Arg(200)->Arg(2000)->Arg(20000);
+
+const Environment& environment_of(const benchmark::State& state) {
+  return paper_environments()[state.range(0)];
+}
+Regime regime_of(const benchmark::State& state) {
+  return state.range(1) == 0 ? Regime::A : Regime::B;
+}
+
+void DrawInstance(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(draw_instance({}, environment_of(state), regime_of(state), 0, 1));
+}
+void DrawTape(benchmark::State& state) {
+  const Instance instance = draw_instance({}, environment_of(state), regime_of(state), 0, 1);
+  for (auto _ : state) benchmark::DoNotOptimize(draw_tape(instance, 1000, 30000));
+}
+void DrawShockSample(benchmark::State& state) {
+  const Instance instance = draw_instance({}, environment_of(state), regime_of(state), 0, 1);
+  for (auto _ : state) benchmark::DoNotOptimize(draw_shock_sample(instance, 400000));
+}
+void OracleIndices(benchmark::State& state) {
+  const Instance instance = draw_instance({}, environment_of(state), regime_of(state), 0, 1);
+  const ShockSample sample = draw_shock_sample(instance, 400000);
+  const Contexts contexts = draw_contexts(instance, {{Purpose::online_context, 0, 30000}});
+  for (auto _ : state) benchmark::DoNotOptimize(oracle_indices(instance, sample, contexts, {}));
+}
+void cells(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"environment", "regime"})->Unit(benchmark::kMillisecond);
+  for (int e = 0; e < 3; ++e)
+    for (int r = 0; r < 2; ++r) b->Args({e, r});
+}
+BENCHMARK(DrawInstance)->Apply(cells);
+BENCHMARK(DrawTape)->Apply(cells);
+BENCHMARK(DrawShockSample)->Apply(cells);
+BENCHMARK(OracleIndices)->Apply(cells);
+
+}  // namespace
+}  // namespace pandora

@@ -237,6 +237,7 @@ void BlockLane<Real>::track_sample(const Block<Real>& block, Workspace<Real>& wo
   Real* const p = work.prediction.data() + static_cast<std::size_t>(a) * block.width;
   const IndexMoment<Real> value = index_moment(p[j], box.cost.back(), box.mu.back());
   const Real s = curvature.update(j, value.curvature);
+  box.weight.push_back(value.curvature);
   const Real* gram_row = curvature.row();
   PendingStep step{0.0, {}, {}};
   if (!exact_follows) {
@@ -412,21 +413,34 @@ void BlockLane<Real>::solve_box(int a, Workspace<Real>* work) {
   if (n == 0) return;
   refresh_rewards(a);
   VectorXd rho = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>(box.rho.data(), m).template cast<double>();
-  Preconditioner precondition;
-  if (tracks_ && work != nullptr) {
-    precondition = [&, x = SimdVector<Real>(static_cast<std::size_t>(m)),
-                    y = SimdVector<Real>(static_cast<std::size_t>(m))](const VectorXd& gradient,
-                                                                       VectorXd& direction) mutable {
+  const double ridge = options_.ridge_index;
+  const bool has_inverse = tracks_ && work != nullptr;
+  int gradients = 0;
+  if (n <= kNewtonSamples) {
+    WeightedInverse<Real>& inverse = box.newton;
+    if (has_inverse) {
+      work->curvature[a].current(box.curvature_inverse.data(), inverse.matrix);
+      inverse.weight = box.weight;
+    } else if (inverse.matrix.empty()) {
+      inverse.matrix.assign(static_cast<std::size_t>(m) * contexts_.stride, Real(0));
+      for (int k = 0; k < m; ++k)
+        inverse.matrix[static_cast<std::size_t>(k) * contexts_.stride + k] = static_cast<Real>(1.0 / ridge);
+    }
+    inverse.weight.resize(static_cast<std::size_t>(n), Real(0));
+    gradients = solve_index_by_newton(samples(box), ridge, inverse, rho);
+  } else if (has_inverse) {
+    SimdVector<Real> x(static_cast<std::size_t>(m)), y(static_cast<std::size_t>(m));
+    const auto precondition = [&](const VectorXd& gradient, VectorXd& direction) {
       for (int i = 0; i < m; ++i) x[i] = static_cast<Real>(gradient[i]);
       work->curvature[a].multiply(box.curvature_inverse.data(), x.data(), y.data());
       for (int i = 0; i < m; ++i) direction[i] = static_cast<double>(y[i]);
     };
+    gradients = solve_index(samples(box), ridge, precondition, rho);
   } else {
-    precondition = own_preconditioner(box);
+    gradients = solve_index(samples(box), ridge, own_preconditioner(box), rho);
   }
   ++counters_.index_solves;
-  counters_.index_gradients +=
-      static_cast<std::uint64_t>(solve_index(samples(box), options_.ridge_index, precondition, rho));
+  counters_.index_gradients += static_cast<std::uint64_t>(gradients);
   for (int i = 0; i < m; ++i) box.rho[i] = static_cast<Real>(rho[i]);
   box.solved_at = n;
   if (tracks_ && n >= RefitSchedule::kCurvatureGrowth * box.curvature_at - 1e-9) rebuild_curvature(a);
@@ -439,6 +453,9 @@ void BlockLane<Real>::rebuild_curvature(int a) {
   const int m = contexts_.m, stride = contexts_.stride;
   SimdVector<Real> C(static_cast<std::size_t>(m) * stride, Real(0));
   add_curvature(samples(box), box.rho.data(), C.data());
+  std::vector<double> gradient(static_cast<std::size_t>(m));
+  box.weight.resize(box.rows.size());
+  index_gradient(samples(box), box.rho.data(), gradient.data(), box.weight.data());
   MatrixXd hessian = PaddedMatrix<Real>(C.data(), m, m, Eigen::OuterStride<>(stride)).template cast<double>();
   hessian.diagonal().array() += options_.ridge_index;
   const Eigen::LLT<MatrixXd> factor(hessian);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "kernels/block_products.hpp"
 #include "kernels/error.hpp"
 #include "kernels/simd.hpp"
 
@@ -117,9 +118,61 @@ int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner pr
               fmt::format("the index fit of {} samples did not converge in {} gradients", samples.n, kMostGradients));
 }
 
+template <class Real>
+int solve_index_by_newton(const SampleView<Real>& samples, double ridge, WeightedInverse<Real>& inverse,
+                          Eigen::VectorXd& rho) {
+  constexpr int kMostGradients = 500;
+  constexpr Real kChange = Real(0.05);  // smaller changes of a weight (at most 1) slow convergence only a little
+  const int m = samples.m, stride = samples.stride;
+  const double tolerance = index_tolerance(samples.n);
+  SimdVector<Real> point(static_cast<std::size_t>(stride), Real(0)), image(point), u(point);
+  std::vector<Real> weight(static_cast<std::size_t>(samples.n));
+  const auto follow = [&](int s) {
+    const Real change = weight[s] - inverse.weight[s];
+    if (std::abs(change) <= kChange) return;
+    const Real* psi = samples.psi + static_cast<std::size_t>(samples.rows[s]) * stride;
+    form_images(inverse.matrix.data(), m, stride, &psi, 1, image.data());
+    Real quadratic = 0;
+    for (int i = 0; i < m; ++i) quadratic += psi[i] * image[i];
+    const Real scale = std::sqrt(std::abs(change) / (Real(1) + change * quadratic));
+    for (int i = 0; i < m; ++i) u[i] = scale * image[i];
+    rank_update(inverse.matrix.data(), m, stride, u.data(), 1, change > 0 ? UpdateSign::subtract : UpdateSign::add);
+    inverse.weight[s] = weight[s];
+  };
+  Eigen::VectorXd gradient(m), direction(m);
+  int gradients = 0;
+  const auto evaluate = [&] {
+    for (int k = 0; k < m; ++k) point[k] = static_cast<Real>(rho[k]);
+    index_gradient(samples, point.data(), gradient.data(), weight.data());
+    gradient += ridge * rho;
+    ++gradients;
+  };
+  evaluate();
+  while (gradients < kMostGradients) {
+    for (int s = 0; s < samples.n; ++s) follow(s);
+    for (int k = 0; k < m; ++k) point[k] = static_cast<Real>(gradient[k]);
+    const Real* g = point.data();
+    form_images(inverse.matrix.data(), m, stride, &g, 1, image.data());
+    for (int k = 0; k < m; ++k) direction[k] = -static_cast<double>(image[k]);
+    const double slope = gradient.dot(direction);
+    rho += direction;
+    if (-slope <= tolerance) return gradients;
+    evaluate();
+    // Convex along the direction: a step is too long where the derivative has grown well past zero.
+    for (double step = 1.0; gradient.dot(direction) > -0.5 * slope && gradients < kMostGradients; evaluate()) {
+      const double next = step * std::clamp(slope / (slope - gradient.dot(direction)), 0.1, 0.9);
+      rho += (next - step) * direction;
+      step = next;
+    }
+  }
+  throw Error(ExitCode::internal,
+              fmt::format("the index fit of {} samples did not converge in {} gradients", samples.n, kMostGradients));
+}
+
 #define PANDORA_INSTANTIATE(Real)                                                                    \
   template Preconditioner factorised<Real>(const Real*, int, int, double);                           \
   template Preconditioner hessian_at<Real>(const SampleView<Real>&, double, const Eigen::VectorXd&); \
+  template int solve_index_by_newton<Real>(const SampleView<Real>&, double, WeightedInverse<Real>&, Eigen::VectorXd&); \
   template int solve_index<Real>(const SampleView<Real>&, double, Preconditioner, Eigen::VectorXd&);
 PANDORA_INSTANTIATE(float)
 PANDORA_INSTANTIATE(double)

@@ -4,8 +4,10 @@
 
 #include <Eigen/Core>
 #include <functional>
+#include <vector>
 
 #include "kernels/index_gradient.hpp"
+#include "kernels/simd.hpp"
 
 namespace pandora {
 
@@ -26,6 +28,23 @@ Preconditioner factorised(const Real* curvature, int m, int stride, double ridge
 /// The inverse of ridge I + sum h_s psi_s psi_s' at rho.
 template <class Real>
 Preconditioner hessian_at(const SampleView<Real>& samples, double ridge, const Eigen::VectorXd& rho);
+
+/// An inverse (ridge I + sum w_s psi_s psi_s')^-1 (m x m in full, rows of `stride`) and the weights that are in it.
+template <class Real>
+struct WeightedInverse {
+  SimdVector<Real> matrix;
+  std::vector<Real> weight;  ///< n
+};
+
+/// The same by a semismooth Newton method, for few samples: what changes the Hessian there is which samples lie above
+/// Lambda(z), one by one, so `inverse` follows it by rank-one updates from wherever it starts (weights 0 and I / ridge will do). Returns the number of
+/// gradients.
+template <class Real>
+int solve_index_by_newton(const SampleView<Real>& samples, double ridge, WeightedInverse<Real>& inverse,
+                          Eigen::VectorXd& rho);
+
+/// Up to so many samples the Newton method is the faster one.
+inline constexpr int kNewtonSamples = 500;
 
 /// Moves rho (m) to the minimiser of sum l_s + ridge/2 ||rho||^2 from its value. Where `precondition` does not lead
 /// there in a few iterations (few samples: many of them cross Lambda(z) = mu on the way), fresh Hessians replace it.

@@ -51,20 +51,25 @@ void accumulate(const SampleView<Real>& s, int first, int count, const Real* mom
 }  // namespace
 
 template <class Real>
-void index_gradient(const SampleView<Real>& s, const Real* rho, double* gradient) {
+void index_gradient(const SampleView<Real>& s, const Real* rho, double* gradient, Real* curvature) {
   using S = Simd<Real>;
   SimdVector<Real> sum(static_cast<std::size_t>(s.stride), Real(0));
   for (int k = 0; k < s.m; ++k) gradient[k] = 0.0;
   for (int first = 0; first < s.n; first += kStrip) {
     const int count = s.n - first < kStrip ? s.n - first : kStrip;
-    Real z[kStrip] = {}, moment[kStrip], cost[kStrip] = {}, mu[kStrip] = {};
+    Real z[kStrip] = {}, moment[kStrip], weight[kStrip], cost[kStrip] = {}, mu[kStrip] = {};
     form_z(s, rho, first, count, z);
     for (int k = 0; k < count; ++k) {
       cost[k] = s.cost[first + k];
       mu[k] = s.mu[first + k];
     }
     PANDORA_SIMD
-    for (int k = 0; k < kStrip; ++k) moment[k] = index_moment(z[k], cost[k], mu[k]).moment;
+    for (int k = 0; k < kStrip; ++k) {
+      const IndexMoment<Real> value = index_moment(z[k], cost[k], mu[k]);
+      moment[k] = value.moment;
+      weight[k] = value.curvature;
+    }
+    if (curvature != nullptr) std::copy(weight, weight + count, curvature + first);
     int column = 0;
     for (; column + 7 * S::width <= s.stride; column += 7 * S::width)
       accumulate<Real, 7>(s, first, count, moment, column, sum.data());
@@ -101,7 +106,7 @@ void add_curvature(const SampleView<Real>& s, const Real* rho, Real* C) {
 }
 
 #define PANDORA_INSTANTIATE(Real)                                                    \
-  template void index_gradient<Real>(const SampleView<Real>&, const Real*, double*); \
+  template void index_gradient<Real>(const SampleView<Real>&, const Real*, double*, Real*); \
   template void add_curvature<Real>(const SampleView<Real>&, const Real*, Real*);
 PANDORA_INSTANTIATE(float)
 PANDORA_INSTANTIATE(double)

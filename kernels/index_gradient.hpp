@@ -17,9 +17,10 @@ struct SampleView {
   int n;
 };
 
-/// gradient (m, double) = sum_s psi_s m_s(z_s) (eq:known-theta-loss-gradient), without the ridge term.
+/// gradient (m, double) = sum_s psi_s m_s(z_s) (eq:known-theta-loss-gradient), without the ridge term; and, where asked
+/// for, every sample's curvature h_s.
 template <class Real>
-void index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient);
+void index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient, Real* curvature = nullptr);
 
 /// C += sum_s h_s psi_s psi_s' with h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)} at rho; C is m x m in full, rows of
 /// `stride`.

@@ -10,7 +10,7 @@ JOBS ?= $(shell nproc)
 reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests dependencies format clean help
+.PHONY: build reproduce test test-slow tests bench dependencies format clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -40,6 +40,11 @@ tests:
 dependencies:
 	@scripts/install-dependencies.sh
 
+bench: dependencies
+	cmake --preset bench
+	cmake --build build-bench --target pandora_bench --parallel $(JOBS)
+	build-bench/tests/bench/pandora_bench --benchmark_out=build-bench/bench.json --benchmark_out_format=json $(ARGS)
+
 format:
 	git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' | xargs clang-format -i
 
@@ -51,6 +56,7 @@ help:
 	@echo 'make reproduce  Tables 1 to 3 of the paper at a reduced scale, into the next free results/NNN'
 	@echo 'make test       all tests but the slow ones, warnings are errors'
 	@echo 'make test-slow  the slow tests'
+	@echo 'make bench      benchmarks, JSON in build-bench/bench.json'
 	@echo 'make format     clang-format over the sources'
 	@echo 'make clean      remove the builds; results/ stays'
 	@echo 'ARGS="..." goes to pandora reproduce or ctest; make reproduce and make test first install what is missing.'

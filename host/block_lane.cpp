@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "kernels/block_products.hpp"
-#include "kernels/error.hpp"
 #include "kernels/index_loss.hpp"
 
 namespace pandora {
@@ -58,15 +57,19 @@ BlockLane<Real>::BlockLane(const Replication& replication, WorkingContexts<Real>
       tracks_(spec.learns_index() && spec.online() && options.refit.kind == RefitSchedule::Kind::tracking),
       tracks_theta_(tracks_ && spec.learns_reward()),
       boxes_(static_cast<std::size_t>(A_)),
-      reward_memory_(static_cast<std::size_t>(RewardState::size(d_))),
-      reward_(RewardState::over(reward_memory_.data(), d_)),
-      reward_samples_(d_, spec.learns_reward() ? spec.T0 + (spec.online() ? tape_.online_rows : 0) + 1 : 1) {
+      reward_(d_, spec.learns_reward() ? spec.T0 + (spec.online() ? tape_.online_rows : 0) + 1 : 1,
+              options.ridge_reward) {
   for (Box& box : boxes_) {
     box.rho.assign(static_cast<std::size_t>(contexts.stride), Real(0));
     box.theta_moved.assign(static_cast<std::size_t>(d_), 0.0);
+    if (tracks_) {  // a box without a calibration sample (T_0 < A) starts from no curvature
+      box.curvature_inverse.assign(static_cast<std::size_t>(contexts.m) * contexts.stride, Real(0));
+      for (int k = 0; k < contexts.m; ++k)
+        box.curvature_inverse[static_cast<std::size_t>(k) * contexts.stride + k] =
+            static_cast<Real>(1.0 / options.ridge_index);
+    }
     if (tracks_theta_) box.theta_response.assign(static_cast<std::size_t>(d_) * contexts.stride, Real(0));
   }
-  reward_.reset(options.ridge_reward);
 }
 
 template <class Real>
@@ -78,13 +81,12 @@ void BlockLane<Real>::calibrate() {
     const int row = tape_.calibration_row(k), a = k % A_;
     if (spec_.learns_payoff()) {
       boxes_[a].rows.push_back(row);
-      payoff_.push_back(tape_.reward[tape_.at(row, a)] - tape_.cost[tape_.at(row, a)]);
       continue;
     }
     add_index_sample(a, row);
-    if (spec_.learns_reward()) add_reward_sample(a, row);
+    if (spec_.learns_reward()) observe_reward(a, row);
   }
-  if (spec_.learns_reward() && reward_samples_.n > 0) solve_reward();
+  if (reward_.samples() > 0) solve_reward();
   for (int a = 0; a < A_; ++a) {
     if (keeps_design_) rebuild_design(a);
     if (spec_.learns_index()) solve_box(a, nullptr);
@@ -110,8 +112,6 @@ void BlockLane<Real>::advance(const Block<Real>& block, Workspace<Real>& work) {
 template <class Real>
 void BlockLane<Real>::start_box(const Block<Real>& block, Workspace<Real>& work, int a) {
   Box& box = boxes_[a];
-  project_block(block.transposed.data(), contexts_.m, block.width, box.rho.data(),
-                work.prediction.data() + static_cast<std::size_t>(a) * block.width);
   if (keeps_design_ && (spec_.online() || spec_.width_bonus() > 0.0)) {
     GramBlock<Real>& design = work.design[a];
     design.form(box.design_inverse.data(), block.psi.data(), block.transposed.data(), block.B);
@@ -122,6 +122,8 @@ void BlockLane<Real>::start_box(const Block<Real>& block, Workspace<Real>& work,
       design.form(box.design_inverse.data(), block.psi.data(), block.transposed.data(), block.B);
     }
   }
+  project_block(block.transposed.data(), contexts_.m, block.width, box.rho.data(),
+                work.prediction.data() + static_cast<std::size_t>(a) * block.width);
   if (tracks_) start_curvature(block, work, a);
 }
 
@@ -132,11 +134,11 @@ void BlockLane<Real>::start_curvature(const Block<Real>& block, Workspace<Real>&
   curvature.form(box.curvature_inverse.data(), block.psi.data(), block.transposed.data(), block.B);
   if (!curvature.sound(block.squared_norm.data(), static_cast<Real>(1.001 / options_.ridge_index))) {
     ++counters_.refactorisations;
+    refresh_rewards(a);
     rebuild_curvature(a);
     curvature.form(box.curvature_inverse.data(), block.psi.data(), block.transposed.data(), block.B);
   }
-  box.pending.clear();
-  std::fill(box.theta_moved.begin(), box.theta_moved.end(), 0.0);
+  clear_pending(box);
   for (int i = 0; i < d_ && tracks_theta_; ++i)
     project_block(block.transposed.data(), contexts_.m, block.width,
                   box.theta_response.data() + static_cast<std::size_t>(i) * contexts_.stride,
@@ -159,7 +161,8 @@ void BlockLane<Real>::walk(const Block<Real>& block, Workspace<Real>& work) {
         width[a] = static_cast<double>(w);
         z += static_cast<Real>(spec_.width_bonus()) * w;
       }
-      score[a] = static_cast<double>(spec_.learns_payoff() ? z : index_link(z));
+      // In single precision Lambda would be exactly 1 from z = 9 on, and wide bonuses would tie.
+      score[a] = spec_.learns_payoff() ? static_cast<double>(z) : index_link(static_cast<double>(z));
     }
     if (spec_.order == Order::random)
       random_permutation(random_order, static_cast<std::uint32_t>(period), A_, permutation);
@@ -167,7 +170,7 @@ void BlockLane<Real>::walk(const Block<Real>& block, Workspace<Real>& work) {
     const PeriodOutcome outcome = follows ? (*replay_->decisions)[static_cast<std::size_t>(period)]
                                           : walk_period(spec_, A_, score, permutation, [&](int a) {
                                               return spec_.learns_reward()
-                                                         ? reward_.estimate(tape_.phi_of(row, a), spec_.c_theta)
+                                                         ? reward_.state().estimate(tape_.phi_of(row, a), spec_.c_theta)
                                                          : tape_.mu[tape_.at(row, a)];
                                             });
     const std::size_t at = tape_.at(row, 0);
@@ -194,10 +197,11 @@ void BlockLane<Real>::learn(const Block<Real>& block, Workspace<Real>& work, int
   }
   if (spec_.learns_reward()) {
     double move[kMaxRewardFeatures];
-    std::copy(reward_.theta, reward_.theta + d_, move);
-    add_reward_sample(outcome.deployed, row);
-    if (reward_samples_.n >= kRewardRefitGrowth * reward_solved_at_ - 1e-9) solve_reward();
-    for (int i = 0; i < d_; ++i) move[i] = reward_.theta[i] - move[i];
+    const double* theta = reward_.state().theta;
+    std::copy(theta, theta + d_, move);
+    observe_reward(outcome.deployed, row);
+    if (reward_.due()) solve_reward();
+    for (int i = 0; i < d_; ++i) move[i] = theta[i] - move[i];
     if (tracks_) track_theta(block, work, move);
   }
   const bool all = options_.refit.due_in_period(period + 1);
@@ -220,13 +224,12 @@ void BlockLane<Real>::learn_payoff(const Block<Real>& block, Workspace<Real>& wo
   Box& box = boxes_[a];
   const int row = tape_.online_row(block.first_period + j);
   Real* const p = work.prediction.data() + static_cast<std::size_t>(a) * block.width;
-  const double y = tape_.reward[tape_.at(row, a)] - tape_.cost[tape_.at(row, a)];
-  const double error = static_cast<double>(p[j]) - y;
+  const double error = static_cast<double>(p[j]) - payoff(a, row);
   const Real step = static_cast<Real>(error / static_cast<double>(work.design[a].update(j, Real(1))));
   const Real* gram_row = work.design[a].row();
   for (int i = j + 1; i < block.B; ++i) p[i] -= gram_row[i] * step;
   box.rows.push_back(row);
-  box.pending.push_back({static_cast<double>(step), {}, {}});
+  box.pending_scale.push_back(static_cast<double>(step));
 }
 
 // The Newton step of a new sample, and its part in Hinv and Q; gradient, weight and coupling at the values before it.
@@ -239,27 +242,20 @@ void BlockLane<Real>::track_sample(const Block<Real>& block, Workspace<Real>& wo
   const Real s = curvature.update(j, value.curvature);
   box.weight.push_back(value.curvature);
   const Real* gram_row = curvature.row();
-  PendingStep step{0.0, {}, {}};
-  if (!exact_follows) {
-    const Real scale = value.moment / s;
-    step.scale = static_cast<double>(scale);
-    for (int i = j + 1; i < block.B; ++i) p[i] -= gram_row[i] * scale;
+  const Real scale = exact_follows ? Real(0) : value.moment / s;
+  for (int i = j + 1; i < block.B; ++i) p[i] -= gram_row[i] * scale;
+  box.pending_scale.push_back(static_cast<double>(scale));
+  if (!tracks_theta_) return;
+  box.pending_moved.insert(box.pending_moved.end(), box.theta_moved.begin(), box.theta_moved.end());
+  const bool active = value.curvature > Real(0);
+  const Real slope = box.mu.back() * (Real(1) - box.mu.back());  // G'
+  const float* phi = tape_.phi_of(tape_.online_row(block.first_period + j), a);
+  for (int k = 0; k < d_; ++k) {
+    Real* const N = work.coupling.data() + (static_cast<std::size_t>(a) * d_ + k) * block.width;
+    const Real rank = active ? (slope * static_cast<Real>(phi[k]) - value.curvature * N[j]) / s : Real(0);
+    box.pending_rank.push_back(static_cast<double>(rank));
+    for (int i = j + 1; active && i < block.B; ++i) N[i] += gram_row[i] * rank;
   }
-  if (tracks_theta_) {
-    step.moved = box.theta_moved;
-    step.rank.assign(static_cast<std::size_t>(d_), 0.0);
-    if (value.curvature > Real(0)) {
-      const Real slope = box.mu.back() * (Real(1) - box.mu.back());  // G'
-      const float* phi = tape_.phi_of(tape_.online_row(block.first_period + j), a);
-      for (int k = 0; k < d_; ++k) {
-        Real* const N = work.coupling.data() + (static_cast<std::size_t>(a) * d_ + k) * block.width;
-        const Real rank = (slope * static_cast<Real>(phi[k]) - value.curvature * N[j]) / s;
-        step.rank[k] = static_cast<double>(rank);
-        for (int i = j + 1; i < block.B; ++i) N[i] += gram_row[i] * rank;
-      }
-    }
-  }
-  box.pending.push_back(std::move(step));
 }
 
 template <class Real>
@@ -289,19 +285,30 @@ void BlockLane<Real>::flush(Workspace<Real>& work, int a) {
   if (tracks_theta_)
     for (int k = 0; k < d_; ++k)
       add(box.rho.data(), box.theta_response.data() + static_cast<std::size_t>(k) * stride, box.theta_moved[k]);
+  const double* rank = box.pending_rank.data();
+  const double* moved = box.pending_moved.data();
   std::size_t next = 0;
   GramBlock<Real>& gram = tracks_ ? work.curvature[a] : work.design[a];
   gram.materialise([&](int, const Real* v) {
-    const PendingStep& step = box.pending[next++];
-    double weight = -step.scale;
-    if (tracks_theta_)
+    double weight = -box.pending_scale[next++];
+    if (tracks_theta_) {
       for (int k = 0; k < d_; ++k) {
-        weight += step.rank[k] * (box.theta_moved[k] - step.moved[k]);
-        add(box.theta_response.data() + static_cast<std::size_t>(k) * stride, v, step.rank[k]);
+        weight += rank[k] * (box.theta_moved[k] - moved[k]);
+        add(box.theta_response.data() + static_cast<std::size_t>(k) * stride, v, rank[k]);
       }
+      rank += d_;
+      moved += d_;
+    }
     add(box.rho.data(), v, weight);
   });
-  box.pending.clear();
+  clear_pending(box);
+}
+
+template <class Real>
+void BlockLane<Real>::clear_pending(Box& box) {
+  box.pending_scale.clear();
+  box.pending_rank.clear();
+  box.pending_moved.clear();
   std::fill(box.theta_moved.begin(), box.theta_moved.end(), 0.0);
 }
 
@@ -312,49 +319,18 @@ void BlockLane<Real>::add_index_sample(int a, int row) {
   box.rows.push_back(row);
   box.cost.push_back(static_cast<Real>(tape_.cost[at]));
   box.mu.push_back(
-      static_cast<Real>(spec_.learns_reward() ? logistic(reward_.linear(tape_.phi_of(row, a))) : tape_.mu[at]));
+      static_cast<Real>(spec_.learns_reward() ? logistic(reward_.state().linear(tape_.phi_of(row, a))) : tape_.mu[at]));
 }
 
 template <class Real>
-void BlockLane<Real>::add_reward_sample(int a, int row) {
-  const float reward = tape_.reward[tape_.at(row, a)];
-  reward_.observe(tape_.phi_of(row, a), reward);
-  reward_samples_.add(tape_.phi_of(row, a), reward);
+void BlockLane<Real>::observe_reward(int a, int row) {
+  reward_.observe(tape_.phi_of(row, a), tape_.reward[tape_.at(row, a)]);
 }
 
-// Newton's method on the penalised likelihood. A step is shortened while the derivative along it has grown well past
-// zero (the objective is convex); near the solution the last full step needs no check of its own.
 template <class Real>
 void BlockLane<Real>::solve_reward() {
-  constexpr double kQuadratic = 1e-5;  // squared decrement from which one full step lands within 1e-9
-  constexpr int kMostSteps = 100;
   ++counters_.reward_solves;
-  Eigen::Map<VectorXd> theta(reward_.theta, d_);
-  VectorXd gradient(d_);
-  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> hessian(d_, d_);
-  const auto evaluate = [&] {
-    reward_derivatives(reward_samples_, reward_.theta, gradient.data(), hessian.data());
-    gradient += options_.ridge_reward * theta;
-    hessian.diagonal().array() += options_.ridge_reward;
-  };
-  evaluate();
-  for (int step = 0; step < kMostSteps; ++step) {
-    const Eigen::LLT<MatrixXd, Eigen::Lower> factor(MatrixXd(hessian.template triangularView<Eigen::Lower>()));
-    VectorXd direction = factor.solve(-gradient);
-    const double slope = gradient.dot(direction);
-    theta += direction;
-    if (-slope <= kQuadratic) {
-      Eigen::Map<MatrixXd>(reward_.curvature_inverse, d_, d_) = factor.solve(MatrixXd::Identity(d_, d_));
-      reward_solved_at_ = reward_samples_.n;
-      return;
-    }
-    evaluate();
-    for (double length = 1.0; gradient.dot(direction) > -0.5 * slope && length > 1e-6; length *= 0.5) {
-      theta -= 0.5 * length * direction;
-      evaluate();
-    }
-  }
-  throw Error(ExitCode::internal, "the reward fit did not converge in 100 Newton steps");
+  reward_.solve();
 }
 
 template <class Real>
@@ -375,7 +351,7 @@ void BlockLane<Real>::refresh_rewards(int a) {
   Box& box = boxes_[a];
   const std::size_t n = box.rows.size();
   Real theta[kMaxRewardFeatures];
-  for (int i = 0; i < d_; ++i) theta[i] = static_cast<Real>(reward_.theta[i]);
+  for (int i = 0; i < d_; ++i) theta[i] = static_cast<Real>(reward_.state().theta[i]);
   for (std::size_t s = 0; s < n; ++s) {
     const float* phi = tape_.phi_of(box.rows[s], a);
     Real z = 0;
@@ -428,6 +404,7 @@ void BlockLane<Real>::solve_box(int a, Workspace<Real>* work) {
     }
     inverse.weight.resize(static_cast<std::size_t>(n), Real(0));
     gradients = solve_index_by_newton(samples(box), ridge, inverse, rho);
+    if (n * 3 > kNewtonSamples * 2) inverse = {};  // the next solve will hardly need it, and caches are small
   } else if (has_inverse) {
     SimdVector<Real> x(static_cast<std::size_t>(m)), y(static_cast<std::size_t>(m));
     const auto precondition = [&](const VectorXd& gradient, VectorXd& direction) {
@@ -478,27 +455,23 @@ void BlockLane<Real>::rebuild_curvature(int a) {
       box.theta_response[static_cast<std::size_t>(k) * stride + i] = static_cast<Real>(Q(i, k));
 }
 
-// V^-1 afresh from all samples; at calibration also LinUCB's ridge regression.
+// V^-1 afresh from all samples; for LinUCB also its ridge regression.
 template <class Real>
 void BlockLane<Real>::rebuild_design(int a) {
   Box& box = boxes_[a];
   const int m = contexts_.m, stride = contexts_.stride;
   MatrixXd V = (spec_.learns_payoff() ? 1.0 : options_.ridge_index) * MatrixXd::Identity(m, m);
   VectorXd target = VectorXd::Zero(m);
-  std::size_t sample = 0;
   for (int row : box.rows) {
     const VectorXd psi = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>(
                              contexts_.psi + static_cast<std::size_t>(row) * stride, m)
                              .template cast<double>();
     V.template selfadjointView<Eigen::Lower>().rankUpdate(psi);
-    // calibration samples come round-robin, so sample k of box a is period a + k A
-    if (const std::size_t period = static_cast<std::size_t>(a) + sample++ * static_cast<std::size_t>(A_);
-        spec_.learns_payoff() && tally_.periods == 0)
-      target += payoff_[period] * psi;
+    if (spec_.learns_payoff()) target += payoff(a, row) * psi;
   }
   const Eigen::LLT<MatrixXd> factor(MatrixXd(V.template selfadjointView<Eigen::Lower>()));
   invert(factor, m, stride, box.design_inverse);
-  if (!spec_.learns_payoff() || tally_.periods > 0) return;
+  if (!spec_.learns_payoff()) return;
   const VectorXd eta = factor.solve(target);
   for (int i = 0; i < m; ++i) box.rho[i] = static_cast<Real>(eta[i]);
 }

@@ -6,9 +6,8 @@
 
 #include "host/block_engine.hpp"
 #include "host/index_solver.hpp"
+#include "host/reward_learner.hpp"
 #include "kernels/gram_block.hpp"
-#include "kernels/reward_gradient.hpp"
-#include "kernels/reward_state.hpp"
 
 namespace pandora {
 
@@ -56,27 +55,23 @@ class BlockLane {
   const LaneTally& tally() const { return tally_; }
 
  private:
-  // One sample's Newton step that rho has yet to make (see flush).
-  struct PendingStep {
-    double scale;               // e / s; 0 where an exact solve replaces the step
-    std::vector<double> rank;   // r: Q gains v r'
-    std::vector<double> moved;  // theta's moves since the last flush, before this sample
-  };
-
   struct Box {
-    SimdVector<Real> rho;
-    SimdVector<Real> design_inverse;     // V^-1, or LinUCB's A^-1
+    SimdVector<Real> rho;                // rho_hat (eq:known-theta-rho-estimator), (eq:hat:rho:at); LinUCB: eta_hat
+    SimdVector<Real> design_inverse;     // V^-1 (eq:known-theta-V), or LinUCB's A^-1
     SimdVector<Real> curvature_inverse;  // `tracking`: Hinv
     SimdVector<Real> theta_response;     // `tracking`, reward unknown: Q = Hinv M, d rows; d rho = Q d theta
     std::vector<int> rows;               // samples
-    std::vector<Real> cost, mu;
+    std::vector<Real> cost, mu;          // mu: mu*, or its plug-in of (eq:plugin:loss)
     std::vector<Real> weight;            // `tracking`: every sample's weight in Hinv
     int solved_at = 0, curvature_at = 0;
     WeightedInverse<Real> newton;  // what the solves of few samples work with
-    SimdVector<Real> curvature;  // `geometric`, `every`: sum h psi psi' that preconditions the next solve
-    int curvature_upto = 0;      // samples in `curvature`
-    std::vector<PendingStep> pending;
-    std::vector<double> theta_moved;  // theta's moves since the last flush
+    SimdVector<Real> curvature;    // `geometric`, `every`: sum h psi psi' that preconditions the next solve
+    int curvature_upto = 0;        // samples in `curvature`
+    // Newton steps that rho has yet to make, one entry per update of the block since the last flush (see flush):
+    std::vector<double> pending_scale;  // e / s; 0 where an exact solve replaces the step
+    std::vector<double> pending_rank;   // d each: r, by which Q gains v r'
+    std::vector<double> pending_moved;  // d each: theta_moved before the sample
+    std::vector<double> theta_moved;    // theta's moves since the last flush
   };
 
   void walk(const Block<Real>& block, Workspace<Real>& work);
@@ -85,16 +80,18 @@ class BlockLane {
   void track_sample(const Block<Real>& block, Workspace<Real>& work, int j, int a, bool exact_follows);
   void track_theta(const Block<Real>& block, Workspace<Real>& work, const double* move);
   void flush(Workspace<Real>& work, int a);
+  static void clear_pending(Box& box);
   void start_box(const Block<Real>& block, Workspace<Real>& work, int a);
   void start_curvature(const Block<Real>& block, Workspace<Real>& work, int a);
 
   void add_index_sample(int a, int row);
-  void add_reward_sample(int a, int row);
+  void observe_reward(int a, int row);
   void solve_reward();
   void solve_box(int a, Workspace<Real>* work);
   void refresh_rewards(int a);
   void rebuild_curvature(int a);
   void rebuild_design(int a);
+  double payoff(int a, int row) const { return tape_.reward[tape_.at(row, a)] - tape_.cost[tape_.at(row, a)]; }
   SampleView<Real> samples(const Box& box) const;
   Preconditioner own_preconditioner(Box& box);
 
@@ -108,11 +105,7 @@ class BlockLane {
   const int A_, d_;
   const bool keeps_design_, tracks_, tracks_theta_;
   std::vector<Box> boxes_;
-  std::vector<double> payoff_;  // LinUCB's calibration payoffs, sample by sample
-  std::vector<double> reward_memory_;
-  RewardState reward_;
-  RewardSampleTable reward_samples_;
-  int reward_solved_at_ = 0;
+  RewardLearner reward_;
   LaneTally tally_;
 };
 

@@ -27,16 +27,16 @@ double boxes_opened(const Draw& draw, int A, double u) {
   const int rows = static_cast<int>(draw.shift.size());
   std::vector<double> sigma(static_cast<std::size_t>(A));
   double queries = 0.0;
-  for (int row = 0; row < rows; ++row) {
+  for (int row = 1; row < rows; ++row) {  // row 0 is x_0
     const std::size_t first = static_cast<std::size_t>(row) * A;
-    if (row == 0 || draw.contextual)
+    if (row == 1 || draw.contextual)
       for (int a = 0; a < A; ++a) {
         solver.evaluate(draw.shift[row], draw.inputs.scale[first + a]);
         sigma[a] = solver.index(u * draw.inputs.cost[first + a]);
       }
     queries += walk_period(oracle, A, sigma.data(), nullptr, [&](int a) { return draw.mu[first + a]; }).queried;
   }
-  return queries / rows;
+  return queries / (rows - 1);
 }
 
 }  // namespace
@@ -59,9 +59,10 @@ CostSearchResult calibrate_cost(const Environment& environment, const CostSearch
            compressed_law(sample.projected, search.oracle.bins > 0 ? search.oracle.bins : search.oracle.samples),
            tape.contexts.reward_shift, std::move(inputs), tape.mu});
     }
-  const auto boxes = [&](double u) {
-    std::vector<double> values;
-    for (const Draw& draw : draws) values.push_back(boxes_opened(draw, A, u));
+  const auto boxes = [&](double u) {  // a replication's value is its mean over the regimes
+    std::vector<double> values(static_cast<std::size_t>(search.replications), 0.0);
+    for (std::size_t k = 0; k < draws.size(); ++k)
+      values[k % values.size()] += boxes_opened(draws[k], A, u) / static_cast<double>(search.regimes.size());
     return estimate(values);
   };
   double low = 1e-3, high = 1.0;  // boxes per period fall in u

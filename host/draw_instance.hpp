@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kRadiusDraws = 131072;
 Instance draw_instance(const Dimensions& dimensions, const Environment& environment, Regime regime,
                        std::uint32_t replication, std::uint64_t seed);
 
-/// The radius for a unit vector `direction` in place of theta_*; `instance` needs D, Q and alpha.
+/// The radius for a unit vector `direction` in place of theta_*; `instance` needs all else.
 double calibrate_radius(const Instance& instance, const std::vector<double>& direction);
 
 /// A vector uniform on the unit sphere, from the first period of the stream.

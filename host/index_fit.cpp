@@ -4,6 +4,7 @@
 
 #include <Eigen/Cholesky>
 #include <cmath>
+#include <limits>
 
 #include "kernels/error.hpp"
 #include "kernels/index_loss.hpp"
@@ -53,11 +54,13 @@ int fit_index(const Contexts& contexts, const IndexSamples& samples, double ridg
   constexpr int kMostSteps = 100;
   Eigen::VectorXd gradient;
   Eigen::MatrixXd hessian;
+  double last = std::numeric_limits<double>::infinity();
   for (int step = 0; step < kMostSteps; ++step) {
     index_derivatives(contexts, samples, ridge, rho, gradient, &hessian);
     const Eigen::VectorXd direction = hessian.selfadjointView<Eigen::Lower>().llt().solve(-gradient);
     const double slope = gradient.dot(direction);  // minus the squared Newton decrement
-    if (-slope <= 1e-18) return step;
+    if (-slope <= 1e-18 || (-slope <= 1e-12 && -slope >= 0.5 * last)) return step;  // the latter is rounding
+    last = -slope;
     double length = 1.0;
     if (-slope > 1e-9) {  // below that, differences of the objective drown in rounding and the full step is safe
       const double before = index_objective(contexts, samples, ridge, rho);

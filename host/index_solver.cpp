@@ -5,6 +5,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <deque>
+#include <limits>
 
 #include "kernels/block_products.hpp"
 #include "kernels/error.hpp"
@@ -12,6 +13,25 @@
 
 namespace pandora {
 namespace {
+
+// Single-precision gradients cannot push the decrement below a floor that grows as the ridge shrinks; it is reached
+// when a small decrement has not been halved for a while.
+class RoundingFloor {
+ public:
+  bool reached(double decrement) {
+    if (decrement < 0.5 * least_) {
+      least_ = decrement;
+      since_ = 0;
+    }
+    return ++since_ > kPatience && decrement < kSmall;
+  }
+
+ private:
+  static constexpr int kPatience = 12;
+  static constexpr double kSmall = 1e-4;
+  double least_ = std::numeric_limits<double>::infinity();
+  int since_ = 0;
+};
 
 struct Pair {
   Eigen::VectorXd s, y;
@@ -34,9 +54,6 @@ void quasi_newton_direction(const std::deque<Pair>& pairs, const Preconditioner&
 }
 
 }  // namespace
-
-template <class Real>
-Preconditioner factorised(const Real* curvature, int m, int stride, double ridge);
 
 template <class Real>
 Preconditioner hessian_at(const SampleView<Real>& samples, double ridge, const Eigen::VectorXd& rho) {
@@ -78,6 +95,7 @@ int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner pr
   Eigen::VectorXd gradient(m), direction(m), next(m), next_gradient(m);
   std::deque<Pair> pairs;
   double last_decrement = 0.0;
+  RoundingFloor floor;
   gradient_at(rho, gradient);
   for (int iteration = 0; gradients < kMostGradients; ++iteration) {
     if (iteration > 0 && iteration % kPatience == 0 && samples.n <= kAffordableHessian) {
@@ -88,7 +106,7 @@ int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner pr
     quasi_newton_direction(pairs, precondition, gradient, direction);
     const double slope = gradient.dot(direction);
     const double decrement = -slope;
-    if (decrement <= tolerance) return gradients;
+    if (decrement <= tolerance || floor.reached(decrement)) return gradients;
     // Convergence is at least linear: where the last rate once more is enough, the step is taken on trust.
     if (decrement < 1e-2 * last_decrement && decrement * decrement <= tolerance * last_decrement) {
       rho += direction;
@@ -134,12 +152,21 @@ int solve_index_by_newton(const SampleView<Real>& samples, double ridge, Weighte
     form_images(inverse.matrix.data(), m, stride, &psi, 1, image.data());
     Real quadratic = 0;
     for (int i = 0; i < m; ++i) quadratic += psi[i] * image[i];
-    const Real scale = std::sqrt(std::abs(change) / (Real(1) + change * quadratic));
+    const Real pivot = Real(1) + change * quadratic;
+    if (!(pivot > Real(1e-3))) return;  // rounding would decide; the old weight does no harm but to speed
+    const Real scale = std::sqrt(std::abs(change) / pivot);
     for (int i = 0; i < m; ++i) u[i] = scale * image[i];
     rank_update(inverse.matrix.data(), m, stride, u.data(), 1, change > 0 ? UpdateSign::subtract : UpdateSign::add);
     inverse.weight[s] = weight[s];
   };
+  const auto restart = [&] {
+    std::fill(inverse.matrix.begin(), inverse.matrix.end(), Real(0));
+    for (int k = 0; k < m; ++k)
+      inverse.matrix[static_cast<std::size_t>(k) * stride + k] = static_cast<Real>(1.0 / ridge);
+    std::fill(inverse.weight.begin(), inverse.weight.end(), Real(0));
+  };
   Eigen::VectorXd gradient(m), direction(m);
+  RoundingFloor floor;
   int gradients = 0;
   const auto evaluate = [&] {
     for (int k = 0; k < m; ++k) point[k] = static_cast<Real>(rho[k]);
@@ -155,8 +182,13 @@ int solve_index_by_newton(const SampleView<Real>& samples, double ridge, Weighte
     form_images(inverse.matrix.data(), m, stride, &g, 1, image.data());
     for (int k = 0; k < m; ++k) direction[k] = -static_cast<double>(image[k]);
     const double slope = gradient.dot(direction);
+    if (!(slope <= 0.0)) {  // the inverse has been lost to rounding (a tiny ridge)
+      restart();
+      ++gradients;
+      continue;
+    }
     rho += direction;
-    if (-slope <= tolerance) return gradients;
+    if (-slope <= tolerance || floor.reached(-slope)) return gradients;
     evaluate();
     // Convex along the direction: a step is too long where the derivative has grown well past zero.
     for (double step = 1.0; gradient.dot(direction) > -0.5 * slope && gradients < kMostGradients; evaluate()) {
@@ -169,9 +201,9 @@ int solve_index_by_newton(const SampleView<Real>& samples, double ridge, Weighte
               fmt::format("the index fit of {} samples did not converge in {} gradients", samples.n, kMostGradients));
 }
 
-#define PANDORA_INSTANTIATE(Real)                                                                    \
-  template Preconditioner factorised<Real>(const Real*, int, int, double);                           \
-  template Preconditioner hessian_at<Real>(const SampleView<Real>&, double, const Eigen::VectorXd&); \
+#define PANDORA_INSTANTIATE(Real)                                                                                      \
+  template Preconditioner factorised<Real>(const Real*, int, int, double);                                             \
+  template Preconditioner hessian_at<Real>(const SampleView<Real>&, double, const Eigen::VectorXd&);                   \
   template int solve_index_by_newton<Real>(const SampleView<Real>&, double, WeightedInverse<Real>&, Eigen::VectorXd&); \
   template int solve_index<Real>(const SampleView<Real>&, double, Preconditioner, Eigen::VectorXd&);
 PANDORA_INSTANTIATE(float)

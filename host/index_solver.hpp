@@ -1,5 +1,6 @@
-// rho_hat by preconditioned L-BFGS: the fast engine's solver. A Newton step would cost n m^2 for its Hessian; here an
-// iteration costs one gradient, n m, and a good preconditioner makes do with three to six of them.
+// rho_hat, (eq:known-theta-rho-estimator) and (eq:hat:rho:at), as the fast engine solves for it. A Newton step costs
+// n m^2 for its Hessian; here an iteration costs one gradient, n m: a semismooth Newton method whose inverse follows
+// the active set by rank-one updates for few samples, preconditioned L-BFGS for many.
 #pragma once
 
 #include <Eigen/Core>
@@ -29,6 +30,12 @@ Preconditioner factorised(const Real* curvature, int m, int stride, double ridge
 template <class Real>
 Preconditioner hessian_at(const SampleView<Real>& samples, double ridge, const Eigen::VectorXd& rho);
 
+/// Moves rho (m) to the minimiser of sum l_s + ridge/2 ||rho||^2 from its value. Where `precondition` does not lead
+/// there in a few iterations (few samples: many of them cross Lambda(z) = mu on the way), fresh Hessians replace it.
+/// Returns the number of gradients; throws Error (internal) after 500.
+template <class Real>
+int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner precondition, Eigen::VectorXd& rho);
+
 /// An inverse (ridge I + sum w_s psi_s psi_s')^-1 (m x m in full, rows of `stride`) and the weights that are in it.
 template <class Real>
 struct WeightedInverse {
@@ -36,20 +43,14 @@ struct WeightedInverse {
   std::vector<Real> weight;  ///< n
 };
 
-/// The same by a semismooth Newton method, for few samples: what changes the Hessian there is which samples lie above
-/// Lambda(z), one by one, so `inverse` follows it by rank-one updates from wherever it starts (weights 0 and I / ridge will do). Returns the number of
-/// gradients.
+/// The same minimiser by a semismooth Newton method, for few samples: what changes the Hessian there is which samples
+/// lie above Lambda(z), one by one, so `inverse` follows it by rank-one updates from wherever it starts (weights 0 and
+/// I / ridge will do). Returns the number of gradients.
 template <class Real>
 int solve_index_by_newton(const SampleView<Real>& samples, double ridge, WeightedInverse<Real>& inverse,
                           Eigen::VectorXd& rho);
 
 /// Up to so many samples the Newton method is the faster one.
 inline constexpr int kNewtonSamples = 500;
-
-/// Moves rho (m) to the minimiser of sum l_s + ridge/2 ||rho||^2 from its value. Where `precondition` does not lead
-/// there in a few iterations (few samples: many of them cross Lambda(z) = mu on the way), fresh Hessians replace it.
-/// Returns the number of gradients; throws Error (internal) after 500.
-template <class Real>
-int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner precondition, Eigen::VectorXd& rho);
 
 }  // namespace pandora

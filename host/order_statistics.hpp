@@ -1,4 +1,4 @@
-// Table 3: how much the oracle's order of the boxes varies with the context.
+// Table 3 (tab:oracle-order-stats): how much the oracle's order of the boxes varies with the context.
 #pragma once
 
 #include "oracle/oracle.hpp"

@@ -1,4 +1,5 @@
-// When rho_hat is brought to the minimiser of the index loss over all past samples.
+// When rho_hat is brought to the minimiser of the index loss over all past samples, (eq:known-theta-rho-estimator) or
+// (eq:hat:rho:at).
 #pragma once
 
 #include <string>

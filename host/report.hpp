@@ -7,7 +7,7 @@
 
 namespace pandora {
 
-/// Tables 1 (regime A) and 2 (regime B) with the published value in parentheses beside each entry, Table 3, and a
+/// Tables 1 (tab:regimeA) and 2 (tab:regimeB) with the published value in parentheses beside each entry, Table 3, and a
 /// count of the entries outside the joint 95% interval.
 std::string tables_text(const Study& study, const Summary& summary);
 std::string order_table_text(const std::vector<OrderRow>& rows, int replications, int contexts);

@@ -10,8 +10,8 @@
 
 namespace pandora {
 
-/// Which engine simulates the lanes, and how. Precision and block length may change rounding; nothing else changes a
-/// result.
+/// Which engine simulates the lanes, and how. Precision and block length change rounding, the kind also where
+/// solvers stop; a near-tie may then flip. The chunk changes nothing.
 struct EngineSettings {
   enum class Kind { blocked, reference };
   enum class Precision { fp32, fp64 };

@@ -1,10 +1,13 @@
 #include "host/sweep.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "host/block_engine.hpp"
@@ -48,7 +51,13 @@ class SweepRunner {
 
   std::vector<UnitResult> run() {
     std::vector<std::thread> workers;
-    for (int i = 0; i < threads_; ++i) workers.emplace_back([this] { work(); });
+    try {
+      for (int i = 0; i < threads_; ++i) workers.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      const std::lock_guard guard(mutex_);
+      fail(std::make_exception_ptr(
+          Error(ExitCode::device, fmt::format("--threads {}: the system refuses so many; give fewer", threads_))));
+    }
     for (std::thread& worker : workers) worker.join();
     if (failure_) std::rethrow_exception(failure_);
     return std::move(results_);
@@ -62,6 +71,10 @@ class SweepRunner {
   };
 
   void work() {
+    guarded([this] { serve(); });
+  }
+
+  void serve() {
     std::unique_lock lock(mutex_);
     while (!failure_) {
       try {

@@ -1,8 +1,8 @@
 // The matrix products of a block (CPU). A matrix P is m x m, symmetric, stored in full with rows of `stride`
 // elements; B contexts are rows psi_j of length >= m, zero beyond m; `transposed` holds them feature-major
-// (m rows of `width` elements, zero beyond B). Sums run in a fixed order with one fma each, so that a result does
-// not depend on which lanes are computed together, and P stays exactly symmetric: P(i,k) and P(k,i) see the same
-// operations.
+// (m rows of `width` elements, zero beyond B). Sums run in a fixed order (one fma each where the machine has fma), so
+// that a result does not depend on which lanes are computed together, and P stays exactly symmetric: P(i,k) and P(k,i)
+// see the same operations.
 #pragma once
 
 namespace pandora {

@@ -15,32 +15,32 @@
 
 namespace pandora {
 
-PANDORA_HD inline float fused(float a, float b, float c) {
+PANDORA_HD PANDORA_INLINE float fused(float a, float b, float c) {
   return ::fmaf(a, b, c);
 }
-PANDORA_HD inline double fused(double a, double b, double c) {
+PANDORA_HD PANDORA_INLINE double fused(double a, double b, double c) {
   return ::fma(a, b, c);
 }
 
 /// Nearest integer as a value, |x| < 2^22 (float) or 2^51 (double). Adding 1.5 * 2^23 pushes the fraction
 /// out of the significand; unlike rint it vectorises without a rounding-mode argument.
-PANDORA_HD inline float nearest(float x) {
+PANDORA_HD PANDORA_INLINE float nearest(float x) {
   return (x + 12582912.0f) - 12582912.0f;
 }
-PANDORA_HD inline double nearest(double x) {
+PANDORA_HD PANDORA_INLINE double nearest(double x) {
   return (x + 6755399441055744.0) - 6755399441055744.0;
 }
 
 /// x * 2^n for integral n within the normal range.
-PANDORA_HD inline float scale_by_power_of_two(float x, float n) {
+PANDORA_HD PANDORA_INLINE float scale_by_power_of_two(float x, float n) {
   return x * std::bit_cast<float>((static_cast<std::int32_t>(n) + 127) << 23);
 }
-PANDORA_HD inline double scale_by_power_of_two(double x, double n) {
+PANDORA_HD PANDORA_INLINE double scale_by_power_of_two(double x, double n) {
   return x * std::bit_cast<double>((static_cast<std::int64_t>(n) + 1023) << 52);
 }
 
 /// Natural logarithm of a positive normal float; log(1) = 0 exactly. Fit error 2.9e-8 of (log(1+f)-f+f^2/2)/f^3.
-PANDORA_HD inline float natural_log(float x) {
+PANDORA_HD PANDORA_INLINE float natural_log(float x) {
   const std::int32_t bits = std::bit_cast<std::int32_t>(x);
   const std::int32_t exponent = (bits - 0x3f3504f3) >> 23;  // so that the significand lies in [sqrt(1/2), sqrt(2))
   const float f = std::bit_cast<float>(bits - (exponent << 23)) - 1.0f;
@@ -60,7 +60,7 @@ PANDORA_HD inline float natural_log(float x) {
 }
 
 /// sin(pi x) and cos(pi x) for x in [-1, 1]. Fit errors 9.7e-9 and 4.8e-11.
-PANDORA_HD inline void sine_cosine_pi(float x, float& sine, float& cosine) {
+PANDORA_HD PANDORA_INLINE void sine_cosine_pi(float x, float& sine, float& cosine) {
   const float quarter = nearest(2.0f * x);
   const float r = fused(quarter, -0.5f, x);  // |r| <= 1/4
   const float t = r * r;
@@ -83,7 +83,7 @@ PANDORA_HD inline void sine_cosine_pi(float x, float& sine, float& cosine) {
 }
 
 /// 2^x - 1 for |x| <= 60, without cancellation near 0. Fit error 7.8e-9 of (2^f-1)/f.
-PANDORA_HD inline float exp2_minus_one(float x) {
+PANDORA_HD PANDORA_INLINE float exp2_minus_one(float x) {
   const float n = nearest(x);
   const float f = x - n;
   float p = 0.000154531629f;
@@ -97,7 +97,7 @@ PANDORA_HD inline float exp2_minus_one(float x) {
 }
 
 /// e^x; |x| is clamped to 87. Fit error 6.5e-8 of (e^r-1-r)/r^2.
-PANDORA_HD inline float exponential(float x) {
+PANDORA_HD PANDORA_INLINE float exponential(float x) {
   x = x < -87.0f ? -87.0f : (x > 87.0f ? 87.0f : x);
   const float n = nearest(x * 1.44269504f);
   float r = fused(n, -0.693145752f, x);
@@ -111,7 +111,7 @@ PANDORA_HD inline float exponential(float x) {
 }
 
 /// e^x; |x| is clamped to 700. Fit error 1.4e-18 of (e^r-1-r)/r^2.
-PANDORA_HD inline double exponential(double x) {
+PANDORA_HD PANDORA_INLINE double exponential(double x) {
   x = x < -700.0 ? -700.0 : (x > 700.0 ? 700.0 : x);
   const double n = nearest(x * 1.4426950408889634);
   double r = fused(n, -6.93147180369123816490e-01, x);  // ln 2 in two parts, the first with 21 trailing zeros
@@ -130,21 +130,21 @@ PANDORA_HD inline double exponential(double x) {
   return scale_by_power_of_two(1.0 + fused(p * r, r, r), n);
 }
 
-/// Reward link G, the standard logistic function; also the L of s_a(x) = 0.5 + L(alpha_a' x).
+/// Reward link G of (eq:reward:function), the standard logistic function; also the L of s_a(x) = 0.5 + L(alpha_a' x).
 template <class Real>
-PANDORA_HD inline Real logistic(Real z) {
+PANDORA_HD PANDORA_INLINE Real logistic(Real z) {
   return Real(1) / (Real(1) + exponential(-z));
 }
 
-/// Index link Lambda = tanh, with values in [-1, 1].
+/// Index link Lambda of (eq:index:a): tanh, with values in [-1, 1].
 template <class Real>
-PANDORA_HD inline Real index_link(Real z) {
+PANDORA_HD PANDORA_INLINE Real index_link(Real z) {
   return Real(1) - Real(2) / (exponential(Real(2) * z) + Real(1));
 }
 
 /// Lambda' at a point with Lambda(z) = value.
 template <class Real>
-PANDORA_HD inline Real index_link_slope(Real value) {
+PANDORA_HD PANDORA_INLINE Real index_link_slope(Real value) {
   return Real(1) - value * value;
 }
 

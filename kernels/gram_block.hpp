@@ -1,9 +1,9 @@
 // The block transform: B rank-one updates of an inverse P = (ridge I + sum h_s psi_s psi_s')^-1 carried on the
 // B x B Gram matrix of the block's contexts, and applied to P at the end by one product.
 //
-// One rule serves the design matrix V (h = 1), LinUCB's regression (h = 1, e = p - y) and the curvature-weighted
-// inverse of the index loss (h = Lambda'(z) 1{mu > Lambda(z)}, e = m(z)). With P_j the inverse before period j,
-// v_j = P_j psi_j, s_j = 1 + h_j psi_j' v_j and f_j = sqrt(h_j / s_j):
+// One rule serves the design matrix V (eq:known-theta-V) (h = 1), LinUCB's regression (h = 1, e = p - y) and the
+// curvature-weighted inverse of the index loss (h = Lambda'(z) 1{mu > Lambda(z)}, e = m(z)). With P_j the inverse
+// before period j, v_j = P_j psi_j, s_j = 1 + h_j psi_j' v_j and f_j = sqrt(h_j / s_j):
 //
 //   row_j = psi' v_j                    (the current Gram row; columns i >= j)
 //   P_{j+1} = P_j - u_j u_j',  u_j = f_j v_j,   C_j = f_j row_j

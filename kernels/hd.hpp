@@ -7,6 +7,13 @@
 #define PANDORA_HD
 #endif
 
+// Always inlined: files are compiled with and without contraction of a b + c, and one copy must not serve for another.
+#if defined(__CUDACC__)
+#define PANDORA_INLINE __forceinline__
+#else
+#define PANDORA_INLINE inline __attribute__((always_inline))
+#endif
+
 // Marks a loop over the width of a functor. Without it GCC unrolls the short loop completely before it
 // looks for vectors and the draws run ten times slower (-fopenmp-simd; no OpenMP runtime is involved).
 #if defined(__CUDA_ARCH__) || !defined(PANDORA_SIMD_LOOPS)

@@ -105,7 +105,7 @@ void add_curvature(const SampleView<Real>& s, const Real* rho, Real* C) {
   }
 }
 
-#define PANDORA_INSTANTIATE(Real)                                                    \
+#define PANDORA_INSTANTIATE(Real)                                                           \
   template void index_gradient<Real>(const SampleView<Real>&, const Real*, double*, Real*); \
   template void add_curvature<Real>(const SampleView<Real>&, const Real*, Real*);
 PANDORA_INSTANTIATE(float)

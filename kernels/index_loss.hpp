@@ -18,7 +18,7 @@ struct IndexMoment {
 };
 
 template <class Real>
-PANDORA_HD inline IndexMoment<Real> index_moment(Real z, Real cost, Real mu) {
+PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Real z, Real cost, Real mu) {
   const Real link = index_link(z);
   const Real gap = mu - link;
   return {gap > Real(0) ? cost - gap : cost, gap > Real(0) ? index_link_slope(link) : Real(0)};

@@ -20,7 +20,7 @@ enum class Order : std::uint8_t {
 enum class Score : std::uint8_t {
   none,
   oracle_index,   ///< sigma_a^*(x), (eq:oracle-weitzman-index)
-  learned_index,  ///< Lambda(rho_hat' psi + c_rho ||psi||_{V^-1}), (eq:indices:tilde)
+  learned_index,  ///< Lambda(rho_hat' psi + c_rho ||psi||_{V^-1}), (eq:tilde:sigma:theta:known), (eq:indices:tilde)
   learned_payoff  ///< eta_hat' psi + c_b ||psi||_{A^-1}, LinUCB
 };
 
@@ -48,8 +48,9 @@ struct LaneSpec {
   Stop stop = Stop::best_reaches_scores_left;
   RewardModel reward = RewardModel::known;
   Learning learning = Learning::none;
-  double c_rho = 0.0;                ///< width of the index bonus
-  double c_theta = 0.0;              ///< width of the reward bonus
+  double c_rho = 0.0;                ///< width of the index bonus, in place of B_at of (eq:index:error:theta:known),
+                                     ///< (eq:index:error:unknown:theta)
+  double c_theta = 0.0;              ///< width of the reward bonus, in place of beta_t of (eq:beta:t-1)
   double c_b = 0.0;                  ///< width of LinUCB's bonus
   int T0 = 0;                        ///< calibration periods
   int length = 0;                    ///< boxes in `list`

@@ -38,8 +38,6 @@ enum class Purpose : std::uint8_t {
   online_reward = 18,
   random_order = 19,
   projection_vector = 20,
-  cost_search_context = 21,
-  cost_search_shock = 22,
 };
 
 /// Coordinates of a family of draws. The key is the seed; counter word 2 = box | purpose << 8 |

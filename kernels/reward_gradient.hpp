@@ -22,7 +22,8 @@ struct RewardSampleTable {
   }
 };
 
-/// gradient (d) = sum_k (G(theta' phi_k) - r_k) phi_k; hessian (d x d, lower triangle) = sum_k G' phi_k phi_k'.
+/// Derivatives behind (eq:hat:theta:def): gradient (d) = sum_k (G(theta' phi_k) - r_k) phi_k; hessian (d x d, lower
+/// triangle) = sum_k G' phi_k phi_k'.
 void reward_derivatives(const RewardSampleTable& samples, const double* theta, double* gradient, double* hessian);
 
 }  // namespace pandora

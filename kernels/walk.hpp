@@ -1,4 +1,5 @@
-// One lane through one period: order, query, stop, deploy (Algorithm alg:DOW and its rivals).
+// One lane through one period: order, query, stop, deploy (alg:DOW:detailed; the oracle of prop:oracle-weitzman; their
+// rivals).
 #pragma once
 
 #include "kernels/lane.hpp"

@@ -1,7 +1,6 @@
 // The oracle of a replication: sample, expected costs, indices of given contexts.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "kernels/tape.hpp"
@@ -24,7 +23,7 @@ struct OracleOptions {
 std::vector<double> oracle_indices(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                                    const OracleOptions& options, int first_row = 0);
 
-/// The same indices by direct solves on the compressed sample, without a grid; and the inputs (l, s~, cbar).
+/// The inputs of (eq:sigma) that depend on the box, for the rows from `first_row` on; l is contexts.reward_shift.
 struct IndexInputs {
   std::vector<double> scale;  ///< rows x A: s~_a(x) = s_a(x) ||D' theta_*||
   std::vector<double> cost;   ///< rows x A: cbar_a(x)

@@ -58,9 +58,11 @@ class IndexSolver {
     return (partial_[low] - cbar) / law_->cumulative[low];
   }
 
-  /// E[(G - sigma)^+] and its Monte Carlo standard error in sigma for a law of n equally likely draws:
-  /// sd((G - sigma)^+) / (P(G > sigma) sqrt(n)).
+  /// E[(G - sigma)^+], the left side of (eq:sigma).
   double excess(double sigma) const;
+
+  /// The Monte Carlo standard error of sigma for a law of n equally likely draws:
+  /// sd((G - sigma)^+) / (P(G > sigma) sqrt(n)).
   double standard_error(double sigma) const;
 
  private:

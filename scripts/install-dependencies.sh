@@ -17,6 +17,7 @@ nlohmann-json3-dev  nlohmann/json.hpp
 libgtest-dev        gtest/gtest.h
 libgmock-dev        gmock/gmock.h
 librandom123-dev    Random123/philox.h
+libbenchmark-dev    benchmark/benchmark.h
 "
 
 present() {

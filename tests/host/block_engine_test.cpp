@@ -47,7 +47,7 @@ TEST_P(EveryBlockLength, DoubleFollowsTheReference) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     const Replication replication =
         test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 300, 11);
-    for (const LaneSpec& lane : all_lanes(replication, {0, kCalibration})) {
+    for (const LaneSpec& lane : all_lanes(replication, {0, 2, kCalibration})) {  // 2: a box without a sample
       Trace expected, actual;
       run_reference_lane(replication, lane, estimation, expected.observer(3));
       const LaneReplay replay{actual.observer(3), &expected.outcomes};
@@ -121,6 +121,29 @@ TEST(BlockEngine, AnyNumberOfPeriods) {
         ASSERT_TRUE(same_decisions(actual.outcomes[t], expected.outcomes[t])) << "period " << t << " of " << periods;
     }
   }
+}
+
+// Small and large ridges: the solvers must end, and agree with the reference, also where single precision is at its
+// floor.
+TEST(BlockEngine, AnyRidge) {
+  const Replication replication = test::small_replication(test::small_dimensions(3, 40, 2), Regime::B, 9, 150, 29);
+  for (const double ridge : {1e-3, 0.01, 0.1, 3.0, 100.0})
+    for (const char* schedule : {"geometric:1.5", "tracking"}) {
+      const EstimationOptions estimation{RefitSchedule::parse(schedule), ridge, 1.0};
+      LaneSpec plugin;
+      plugin.score = Score::learned_index;
+      plugin.learning = Learning::online;
+      plugin.T0 = 9;
+      Trace expected, actual;
+      run_reference_lane(replication, plugin, estimation, expected.observer(3));
+      const LaneReplay replay{actual.observer(3), &expected.outcomes};
+      run_block_lanes<float>(replication, std::span(&plugin, 1), {estimation, 32}, nullptr, std::span(&replay, 1));
+      double worst = 0.0;
+      for (std::size_t t = 0; t < expected.scores.size(); ++t)
+        for (int a = 0; a < 3; ++a) worst = std::max(worst, std::abs(actual.scores[t][a] - expected.scores[t][a]));
+      // The index is known to about 1 / sqrt(ridge) of a direction that no sample has.
+      EXPECT_LT(worst, 2e-3 / std::sqrt(std::min(ridge, 1.0))) << schedule << " ridge " << ridge;
+    }
 }
 
 // Eight boxes, m > 128, d not a multiple of anything.

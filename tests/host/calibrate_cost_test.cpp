@@ -52,8 +52,8 @@ double plain_boxes(const CostSearch& search, double u) {
       const Tape tape = draw_tape(instance, 0, search.contexts);
       const IndexInputs inputs = index_inputs(instance, sample, tape.contexts);
       std::vector<double> sigma(3);
-      for (int row = 0; row <= search.contexts; ++row) {
-        if (row == 0 || regime == Regime::B)
+      for (int row = 1; row <= search.contexts; ++row) {  // row 0 is x_0
+        if (row == 1 || regime == Regime::B)
           for (int a = 0; a < 3; ++a)
             sigma[a] = plain_index(sample, tape.contexts.reward_shift[row], inputs.scale[tape.at(row, a)],
                                    inputs.cost[tape.at(row, a)]);
@@ -66,15 +66,15 @@ double plain_boxes(const CostSearch& search, double u) {
         }
       }
     }
-  return opened / (search.regimes.size() * search.replications * (search.contexts + 1.0));
+  return opened / (search.regimes.size() * search.replications * static_cast<double>(search.contexts));
 }
 
 TEST(CalibrateCost, OpensTheWantedNumberOfBoxes) {
   CostSearch search = small_search(1.5);
   const CostSearchResult found = calibrate_cost(paper_environments()[0], search);
-  // 12 replications of 61 periods: one decision is worth 1/732
-  EXPECT_NEAR(found.boxes, 1.5, 4.0 / 732.0);
-  EXPECT_NEAR(found.boxes, plain_boxes(search, found.u), 1.5 / 732.0);
+  // 12 replications of 60 periods: one decision is worth 1/720
+  EXPECT_NEAR(found.boxes, 1.5, 4.0 / 720.0);
+  EXPECT_NEAR(found.boxes, plain_boxes(search, found.u), 1.5 / 720.0);
   EXPECT_GT(found.half_width_95, 0.0);
   // the crossing lies within the tolerance in u
   EXPECT_GE(plain_boxes(search, found.u - 1e-3), 1.5 - 1e-9);

@@ -94,7 +94,7 @@ TEST(Philox, CounterLayoutOfAStream) {
 TEST(Philox, PackedCoordinatesNeverCollide) {
   std::set<std::uint32_t> seen;
   std::size_t count = 0;
-  for (int purpose = 0; purpose <= static_cast<int>(Purpose::cost_search_shock); ++purpose)
+  for (int purpose = 0; purpose <= static_cast<int>(Purpose::projection_vector); ++purpose)
     for (int environment : {0, 1, 2, 3, 127, 255})
       for (int regime : {0, 1})
         for (std::uint32_t box = 0; box < kMaxBoxes; ++box, ++count)

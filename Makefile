@@ -4,7 +4,7 @@
 ARGS =
 # The scale of `make reproduce`, one to two minutes on two cores. The program refuses an option that is given twice,
 # so this stands back where ARGS names --replications.
-REPRODUCE_ARGS ?= --replications 1
+REPRODUCE_ARGS ?= --replications 5
 JOBS ?= $(shell nproc)
 
 reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
@@ -19,8 +19,8 @@ build:
 
 reproduce: dependencies build
 ifneq ($(reduced),)
-	@echo 'Reduced run ($(reduced)): the paper averages 50 replications of each of its 24 cells. The others are left'
-	@echo 'out here; one alone gives no standard errors. The full run, 50 times as long: $(full_run)'
+	@echo 'Reduced run ($(reduced)): all 24 cells at T = 30,000, but the paper averages 50 replications of each; the'
+	@echo 'others are left out here, and below 10 nothing is marked against the paper. The full run: $(full_run)'
 endif
 	build/pandora reproduce $(strip $(reduced) $(ARGS))
 ifneq ($(reduced),)

@@ -62,12 +62,8 @@ BlockLane<Real>::BlockLane(const Replication& replication, WorkingContexts<Real>
   for (Box& box : boxes_) {
     box.rho.assign(static_cast<std::size_t>(contexts.stride), Real(0));
     box.theta_moved.assign(static_cast<std::size_t>(d_), 0.0);
-    if (tracks_) {  // a box without a calibration sample (T_0 < A) starts from no curvature
-      box.curvature_inverse.assign(static_cast<std::size_t>(contexts.m) * contexts.stride, Real(0));
-      for (int k = 0; k < contexts.m; ++k)
-        box.curvature_inverse[static_cast<std::size_t>(k) * contexts.stride + k] =
-            static_cast<Real>(1.0 / options.ridge_index);
-    }
+    // A box without a calibration sample (T_0 < A) starts from no curvature.
+    if (tracks_) reset_inverse(box.curvature_inverse, contexts.m, contexts.stride, options.ridge_index);
     if (tracks_theta_) box.theta_response.assign(static_cast<std::size_t>(d_) * contexts.stride, Real(0));
   }
 }
@@ -398,9 +394,7 @@ void BlockLane<Real>::solve_box(int a, Workspace<Real>* work) {
       work->curvature[a].current(box.curvature_inverse.data(), inverse.matrix);
       inverse.weight = box.weight;
     } else if (inverse.matrix.empty()) {
-      inverse.matrix.assign(static_cast<std::size_t>(m) * contexts_.stride, Real(0));
-      for (int k = 0; k < m; ++k)
-        inverse.matrix[static_cast<std::size_t>(k) * contexts_.stride + k] = static_cast<Real>(1.0 / ridge);
+      reset_inverse(inverse.matrix, m, contexts_.stride, ridge);
     }
     inverse.weight.resize(static_cast<std::size_t>(n), Real(0));
     gradients = solve_index_by_newton(samples(box), ridge, inverse, rho);

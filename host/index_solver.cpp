@@ -160,9 +160,7 @@ int solve_index_by_newton(const SampleView<Real>& samples, double ridge, Weighte
     inverse.weight[s] = weight[s];
   };
   const auto restart = [&] {
-    std::fill(inverse.matrix.begin(), inverse.matrix.end(), Real(0));
-    for (int k = 0; k < m; ++k)
-      inverse.matrix[static_cast<std::size_t>(k) * stride + k] = static_cast<Real>(1.0 / ridge);
+    reset_inverse(inverse.matrix, m, stride, ridge);
     std::fill(inverse.weight.begin(), inverse.weight.end(), Real(0));
   };
   Eigen::VectorXd gradient(m), direction(m);

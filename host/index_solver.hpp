@@ -43,6 +43,13 @@ struct WeightedInverse {
   std::vector<Real> weight;  ///< n
 };
 
+/// matrix = I / ridge, m x m with rows of `stride`: the inverse before any sample.
+template <class Real>
+void reset_inverse(SimdVector<Real>& matrix, int m, int stride, double ridge) {
+  matrix.assign(static_cast<std::size_t>(m) * stride, Real(0));
+  for (int k = 0; k < m; ++k) matrix[static_cast<std::size_t>(k) * stride + k] = static_cast<Real>(1.0 / ridge);
+}
+
 /// The same minimiser by a semismooth Newton method, for few samples: what changes the Hessian there is which samples
 /// lie above Lambda(z), one by one, so `inverse` follows it by rank-one updates from wherever it starts (weights 0 and
 /// I / ridge will do). Returns the number of gradients.

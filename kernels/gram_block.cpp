@@ -11,7 +11,6 @@ template <class Real>
 GramBlock<Real>::GramBlock(int m, int stride, int B)
     : m_(m),
       stride_(stride),
-      capacity_(B),
       width_(padded_to_vector<Real>(B)),
       image_(static_cast<std::size_t>(B) * stride),
       gram_(static_cast<std::size_t>(B) * width_),

@@ -62,7 +62,7 @@ class GramBlock {
  private:
   const Real* vector(int update);
 
-  int m_, stride_, capacity_, width_, B_ = 0;
+  int m_, stride_, width_, B_ = 0;
   int updates_ = 0, columns_ = 0, materialised_ = 0, materialised_columns_ = 0;
   SimdVector<Real> image_, gram_, diagonal_, row_, column_, u_, v_;
   struct Update {

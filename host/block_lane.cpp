@@ -28,6 +28,13 @@ void invert(const Eigen::LLT<MatrixXd>& factor, int m, int stride, SimdVector<Re
           static_cast<Real>(inverse(i, k));
 }
 
+// out += weight v
+template <class Real>
+void add(Real* out, const Real* v, Real weight, int n) {
+  PANDORA_SIMD
+  for (int i = 0; i < n; ++i) out[i] += v[i] * weight;
+}
+
 }  // namespace
 
 template <class Real>
@@ -157,9 +164,11 @@ void BlockLane<Real>::walk(const Block<Real>& block, Workspace<Real>& work) {
         width[a] = static_cast<double>(w);
         z += static_cast<Real>(spec_.width_bonus()) * w;
       }
-      // In single precision Lambda would be exactly 1 from z = 9 on, and wide bonuses would tie.
-      score[a] = spec_.learns_payoff() ? static_cast<double>(z) : index_link(static_cast<double>(z));
+      score[a] = static_cast<double>(z);
     }
+    // In single precision Lambda would be exactly 1 from z = 9 on, and wide bonuses would tie. Four at a time.
+    for (int first = 0; first < A_ && spec_.learns_index(); first += 4) PANDORA_SIMD
+    for (int a = first; a < first + 4; ++a) score[a] = index_link(score[a]);
     if (spec_.order == Order::random)
       random_permutation(random_order, static_cast<std::uint32_t>(period), A_, permutation);
     const bool follows = replay_ != nullptr && replay_->decisions != nullptr;
@@ -273,14 +282,10 @@ template <class Real>
 void BlockLane<Real>::flush(Workspace<Real>& work, int a) {
   Box& box = boxes_[a];
   const int stride = contexts_.stride;
-  const auto add = [stride](Real* out, const Real* v, double weight) {
-    const Real w = static_cast<Real>(weight);
-    PANDORA_SIMD
-    for (int i = 0; i < stride; ++i) out[i] += v[i] * w;
-  };
   if (tracks_theta_)
     for (int k = 0; k < d_; ++k)
-      add(box.rho.data(), box.theta_response.data() + static_cast<std::size_t>(k) * stride, box.theta_moved[k]);
+      add(box.rho.data(), box.theta_response.data() + static_cast<std::size_t>(k) * stride,
+          static_cast<Real>(box.theta_moved[k]), stride);
   const double* rank = box.pending_rank.data();
   const double* moved = box.pending_moved.data();
   std::size_t next = 0;
@@ -290,12 +295,12 @@ void BlockLane<Real>::flush(Workspace<Real>& work, int a) {
     if (tracks_theta_) {
       for (int k = 0; k < d_; ++k) {
         weight += rank[k] * (box.theta_moved[k] - moved[k]);
-        add(box.theta_response.data() + static_cast<std::size_t>(k) * stride, v, rank[k]);
+        add(box.theta_response.data() + static_cast<std::size_t>(k) * stride, v, static_cast<Real>(rank[k]), stride);
       }
       rank += d_;
       moved += d_;
     }
-    add(box.rho.data(), v, weight);
+    add(box.rho.data(), v, static_cast<Real>(weight), stride);
   });
   clear_pending(box);
 }
@@ -358,16 +363,12 @@ void BlockLane<Real>::refresh_rewards(int a) {
   for (std::size_t s = 0; s < n; ++s) box.mu[s] = logistic(box.mu[s]);
 }
 
-// The schedules without Hinv: few samples get the Hessian at the starting point; later a running sum of
-// curvature-weighted outer products, in which a sample keeps the weight that it has when it is first solved for.
+// The schedules without Hinv: a running sum of curvature-weighted outer products, in which a sample keeps the weight
+// that it has when it is first solved for.
 template <class Real>
 Preconditioner BlockLane<Real>::own_preconditioner(Box& box) {
-  constexpr int kFreshHessian = 1000;
   const int m = contexts_.m, n = static_cast<int>(box.rows.size());
-  if (n <= kFreshHessian || box.curvature.empty()) {
-    box.curvature.assign(static_cast<std::size_t>(m) * contexts_.stride, Real(0));
-    box.curvature_upto = 0;
-  }
+  if (box.curvature.empty()) box.curvature.assign(static_cast<std::size_t>(m) * contexts_.stride, Real(0));
   SampleView<Real> fresh = samples(box);
   fresh.rows += box.curvature_upto;
   fresh.cost += box.curvature_upto;
@@ -390,15 +391,9 @@ void BlockLane<Real>::solve_box(int a, Workspace<Real>* work) {
   int gradients = 0;
   if (n <= kNewtonSamples) {
     WeightedInverse<Real>& inverse = box.newton;
-    if (has_inverse) {
-      work->curvature[a].current(box.curvature_inverse.data(), inverse.matrix);
-      inverse.weight = box.weight;
-    } else if (inverse.matrix.empty()) {
-      reset_inverse(inverse.matrix, m, contexts_.stride, ridge);
-    }
+    if (inverse.matrix.empty()) inverse.reset(m, contexts_.stride, ridge, n);
     inverse.weight.resize(static_cast<std::size_t>(n), Real(0));
     gradients = solve_index_by_newton(samples(box), ridge, inverse, rho);
-    if (n * 3 > kNewtonSamples * 2) inverse = {};  // the next solve will hardly need it, and caches are small
   } else if (has_inverse) {
     SimdVector<Real> x(static_cast<std::size_t>(m)), y(static_cast<std::size_t>(m));
     const auto precondition = [&](const VectorXd& gradient, VectorXd& direction) {
@@ -414,7 +409,7 @@ void BlockLane<Real>::solve_box(int a, Workspace<Real>* work) {
   counters_.index_gradients += static_cast<std::uint64_t>(gradients);
   for (int i = 0; i < m; ++i) box.rho[i] = static_cast<Real>(rho[i]);
   box.solved_at = n;
-  if (tracks_ && n >= RefitSchedule::kCurvatureGrowth * box.curvature_at - 1e-9) rebuild_curvature(a);
+  if (tracks_ && options_.refit.curvature_due(n, box.curvature_at, tracks_theta_)) rebuild_curvature(a);
 }
 
 // Hinv and Q = Hinv M afresh from all samples at the current rho and theta_hat.
@@ -423,27 +418,25 @@ void BlockLane<Real>::rebuild_curvature(int a) {
   Box& box = boxes_[a];
   const int m = contexts_.m, stride = contexts_.stride;
   SimdVector<Real> C(static_cast<std::size_t>(m) * stride, Real(0));
-  add_curvature(samples(box), box.rho.data(), C.data());
-  std::vector<double> gradient(static_cast<std::size_t>(m));
   box.weight.resize(box.rows.size());
-  index_gradient(samples(box), box.rho.data(), gradient.data(), box.weight.data());
+  add_curvature(samples(box), box.rho.data(), C.data(), box.weight.data());
   MatrixXd hessian = PaddedMatrix<Real>(C.data(), m, m, Eigen::OuterStride<>(stride)).template cast<double>();
   hessian.diagonal().array() += options_.ridge_index;
   const Eigen::LLT<MatrixXd> factor(hessian);
   invert(factor, m, stride, box.curvature_inverse);
   box.curvature_at = static_cast<int>(box.rows.size());
   if (!tracks_theta_) return;
-  MatrixXd M = MatrixXd::Zero(m, d_);  // sum psi 1{active} G' phi'
-  const Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>> rho(box.rho.data(), m);
+  SimdVector<Real> M(box.theta_response.size(), Real(0));  // sum psi 1{active} G' phi', d rows
   for (std::size_t s = 0; s < box.rows.size(); ++s) {
-    const Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>> psi(
-        contexts_.psi + static_cast<std::size_t>(box.rows[s]) * stride, m);
-    if (!(box.mu[s] > index_link(psi.dot(rho)))) continue;
-    const double slope = static_cast<double>(box.mu[s] * (Real(1) - box.mu[s]));
-    const Eigen::Map<const Eigen::VectorXf> phi(tape_.phi_of(box.rows[s], a), d_);
-    M.noalias() += psi.template cast<double>() * (slope * phi.cast<double>()).transpose();
+    if (!(box.weight[s] > Real(0))) continue;
+    const Real slope = box.mu[s] * (Real(1) - box.mu[s]);
+    const float* phi = tape_.phi_of(box.rows[s], a);
+    const Real* psi = contexts_.psi + static_cast<std::size_t>(box.rows[s]) * stride;
+    for (int k = 0; k < d_; ++k)
+      add(M.data() + static_cast<std::size_t>(k) * stride, psi, slope * static_cast<Real>(phi[k]), stride);
   }
-  const MatrixXd Q = factor.solve(M);
+  const PaddedMatrix<Real> rows(M.data(), d_, m, Eigen::OuterStride<>(stride));
+  const MatrixXd Q = factor.solve(rows.transpose().template cast<double>());
   for (int k = 0; k < d_; ++k)
     for (int i = 0; i < m; ++i)
       box.theta_response[static_cast<std::size_t>(k) * stride + i] = static_cast<Real>(Q(i, k));

@@ -56,16 +56,6 @@ void quasi_newton_direction(const std::deque<Pair>& pairs, const Preconditioner&
 }  // namespace
 
 template <class Real>
-Preconditioner hessian_at(const SampleView<Real>& samples, double ridge, const Eigen::VectorXd& rho) {
-  const int m = samples.m;
-  SimdVector<Real> point(static_cast<std::size_t>(samples.stride), Real(0));
-  for (int k = 0; k < m; ++k) point[k] = static_cast<Real>(rho[k]);
-  SimdVector<Real> hessian(static_cast<std::size_t>(m) * samples.stride, Real(0));
-  add_curvature(samples, point.data(), hessian.data());
-  return factorised(hessian.data(), m, samples.stride, ridge);
-}
-
-template <class Real>
 Preconditioner factorised(const Real* curvature, int m, int stride, double ridge) {
   using RowMajor = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using Matrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>;
@@ -77,10 +67,9 @@ Preconditioner factorised(const Real* curvature, int m, int stride, double ridge
 }
 
 template <class Real>
-int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner precondition, Eigen::VectorXd& rho) {
+int solve_index(const SampleView<Real>& samples, double ridge, const Preconditioner& precondition,
+                Eigen::VectorXd& rho) {
   constexpr int kMostGradients = 500;
-  constexpr int kPatience = 4;              // iterations before a preconditioner is replaced ...
-  constexpr int kAffordableHessian = 2000;  // ... where a Hessian, n m^2, costs little more than they did
   constexpr std::size_t kMemory = 8;
   const int m = samples.m;
   const double tolerance = index_tolerance(samples.n);
@@ -97,18 +86,13 @@ int solve_index(const SampleView<Real>& samples, double ridge, Preconditioner pr
   double last_decrement = 0.0;
   RoundingFloor floor;
   gradient_at(rho, gradient);
-  for (int iteration = 0; gradients < kMostGradients; ++iteration) {
-    if (iteration > 0 && iteration % kPatience == 0 && samples.n <= kAffordableHessian) {
-      precondition = hessian_at(samples, ridge, rho);
-      pairs.clear();
-      last_decrement = 0.0;
-    }
+  while (gradients < kMostGradients) {
     quasi_newton_direction(pairs, precondition, gradient, direction);
     const double slope = gradient.dot(direction);
     const double decrement = -slope;
     if (decrement <= tolerance || floor.reached(decrement)) return gradients;
-    // Convergence is at least linear: where the last rate once more is enough, the step is taken on trust.
-    if (decrement < 1e-2 * last_decrement && decrement * decrement <= tolerance * last_decrement) {
+    // Convergence is at least linear: where the last rate once more is enough twice over, the step is taken on trust.
+    if (decrement < 0.1 * last_decrement && 2.0 * decrement * decrement <= tolerance * last_decrement) {
       rho += direction;
       return gradients;
     }
@@ -143,26 +127,8 @@ int solve_index_by_newton(const SampleView<Real>& samples, double ridge, Weighte
   constexpr Real kChange = Real(0.05);  // smaller changes of a weight (at most 1) slow convergence only a little
   const int m = samples.m, stride = samples.stride;
   const double tolerance = index_tolerance(samples.n);
-  SimdVector<Real> point(static_cast<std::size_t>(stride), Real(0)), image(point), u(point);
+  SimdVector<Real> point(static_cast<std::size_t>(stride), Real(0)), image(point);
   std::vector<Real> weight(static_cast<std::size_t>(samples.n));
-  const auto follow = [&](int s) {
-    const Real change = weight[s] - inverse.weight[s];
-    if (std::abs(change) <= kChange) return;
-    const Real* psi = samples.psi + static_cast<std::size_t>(samples.rows[s]) * stride;
-    form_images(inverse.matrix.data(), m, stride, &psi, 1, image.data());
-    Real quadratic = 0;
-    for (int i = 0; i < m; ++i) quadratic += psi[i] * image[i];
-    const Real pivot = Real(1) + change * quadratic;
-    if (!(pivot > Real(1e-3))) return;  // rounding would decide; the old weight does no harm but to speed
-    const Real scale = std::sqrt(std::abs(change) / pivot);
-    for (int i = 0; i < m; ++i) u[i] = scale * image[i];
-    rank_update(inverse.matrix.data(), m, stride, u.data(), 1, change > 0 ? UpdateSign::subtract : UpdateSign::add);
-    inverse.weight[s] = weight[s];
-  };
-  const auto restart = [&] {
-    reset_inverse(inverse.matrix, m, stride, ridge);
-    std::fill(inverse.weight.begin(), inverse.weight.end(), Real(0));
-  };
   Eigen::VectorXd gradient(m), direction(m);
   RoundingFloor floor;
   int gradients = 0;
@@ -174,14 +140,14 @@ int solve_index_by_newton(const SampleView<Real>& samples, double ridge, Weighte
   };
   evaluate();
   while (gradients < kMostGradients) {
-    for (int s = 0; s < samples.n; ++s) follow(s);
+    inverse.follow(samples, weight, kChange);
     for (int k = 0; k < m; ++k) point[k] = static_cast<Real>(gradient[k]);
     const Real* g = point.data();
     form_images(inverse.matrix.data(), m, stride, &g, 1, image.data());
     for (int k = 0; k < m; ++k) direction[k] = -static_cast<double>(image[k]);
     const double slope = gradient.dot(direction);
     if (!(slope <= 0.0)) {  // the inverse has been lost to rounding (a tiny ridge)
-      restart();
+      inverse.reset(m, stride, ridge, samples.n);
       ++gradients;
       continue;
     }
@@ -201,9 +167,8 @@ int solve_index_by_newton(const SampleView<Real>& samples, double ridge, Weighte
 
 #define PANDORA_INSTANTIATE(Real)                                                                                      \
   template Preconditioner factorised<Real>(const Real*, int, int, double);                                             \
-  template Preconditioner hessian_at<Real>(const SampleView<Real>&, double, const Eigen::VectorXd&);                   \
   template int solve_index_by_newton<Real>(const SampleView<Real>&, double, WeightedInverse<Real>&, Eigen::VectorXd&); \
-  template int solve_index<Real>(const SampleView<Real>&, double, Preconditioner, Eigen::VectorXd&);
+  template int solve_index<Real>(const SampleView<Real>&, double, const Preconditioner&, Eigen::VectorXd&);
 PANDORA_INSTANTIATE(float)
 PANDORA_INSTANTIATE(double)
 #undef PANDORA_INSTANTIATE

@@ -195,7 +195,7 @@ class ReferenceLane {
       for (int s = 0; s < n; ++s) box.samples.mu[s] = logistic(reward_.linear(tape_.phi_of(box.samples.rows[s], a)));
     fit_index(tape_.contexts, box.samples, options_.ridge_index, box.rho);
     box.solved_at = n;
-    if (tracks_ && n >= RefitSchedule::kCurvatureGrowth * box.curvature_at - 1e-9) rebuild_curvature(a);
+    if (tracks_ && options_.refit.curvature_due(n, box.curvature_at, lane_.learns_reward())) rebuild_curvature(a);
   }
 
   void rebuild_curvature(int a) {

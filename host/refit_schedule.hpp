@@ -29,9 +29,14 @@ struct RefitSchedule {
 
   static constexpr int kTrackingExact = 200;
   static constexpr double kTrackingGrowth = 1.1;
-  /// `tracking` rebuilds Hinv and M at an exact solve once n has grown by this factor since they were last rebuilt;
-  /// in between rank-one updates carry them. A rebuild costs n m^2, a solve only a few times n m.
-  static constexpr double kCurvatureGrowth = 1.5;
+  /// Whether `tracking` rebuilds Hinv and M after an exact solve of n samples; between rebuilds rank-one updates carry
+  /// them. A rebuild costs n m^2, a solve only a few times n m. While every sample brings an exact solve only moves of
+  /// theta_hat use them.
+  bool curvature_due(int n, int n_last, bool theta_moves) const {
+    return n >= kCurvatureGrowth * n_last - 1e-9 && (theta_moves || n >= kTrackingExact);
+  }
+
+  static constexpr double kCurvatureGrowth = 2.0;
 };
 
 /// theta_hat is solved exactly when its sample count has grown by this factor, under every schedule.

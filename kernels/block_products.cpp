@@ -1,5 +1,7 @@
 #include "kernels/block_products.hpp"
 
+#include <utility>
+
 #include "kernels/simd.hpp"
 
 // Without it GCC keeps the tiles of accumulators in memory around the inner loop.
@@ -99,32 +101,83 @@ inline void update_tile(Real* P, int row, int column, int stride, const Real* u,
   for (int v = 0; v < NV; ++v) S::store(tile + static_cast<std::size_t>(r) * stride + v * S::width, sum[r][v]);
 }
 
+// `rows` rows of NV vectors; R rows at a time stay in registers, 24 of 32 for NV = 3.
 template <class Real, int Sign, int NV>
-inline void update_columns(Real* P, int m, int column, int stride, const Real* u, int q) {
-  constexpr int R = 6;
-  int i = 0;
-  for (; i + R <= m; i += R) update_tile<Real, Sign, R, NV>(P, i, column, stride, u, q);
-  for (; i < m; ++i) update_tile<Real, Sign, 1, NV>(P, i, column, stride, u, q);
+inline void update_rows(Real* P, int row, int rows, int column, int stride, const Real* u, int q) {
+  constexpr int R = NV == 4 ? 6 : 8;
+  const int end = row + rows;
+  for (; row + R <= end; row += R) update_tile<Real, Sign, R, NV>(P, row, column, stride, u, q);
+  for (; row + 4 <= end; row += 4) update_tile<Real, Sign, 4, NV>(P, row, column, stride, u, q);
+  for (; row < end; ++row) update_tile<Real, Sign, 1, NV>(P, row, column, stride, u, q);
 }
 
+// The upper triangle in whole vectors: rows first .. first + W - 1 from column `first` on.
 template <class Real, int Sign>
-void update_all(Real* P, int m, int stride, const Real* u, int q) {
+void update_upper(Real* P, int m, int stride, const Real* u, int q) {
   constexpr int W = Simd<Real>::width;
-  int column = 0;
-  for (; column + 4 * W <= stride; column += 4 * W) update_columns<Real, Sign, 4>(P, m, column, stride, u, q);
-  switch ((stride - column) / W) {
-    case 3:
-      update_columns<Real, Sign, 3>(P, m, column, stride, u, q);
-      break;
-    case 2:
-      update_columns<Real, Sign, 2>(P, m, column, stride, u, q);
-      break;
-    case 1:
-      update_columns<Real, Sign, 1>(P, m, column, stride, u, q);
-      break;
-    default:
-      break;
+  for (int first = 0; first < m; first += W) {
+    const int rows = m - first < W ? m - first : W;
+    int column = first;
+    for (int left = (stride - first) / W; left > 0;) {
+      const int take = left == 4 || left == 7 ? 4 : left == 2 || left == 5 ? 2 : left == 1 ? 1 : 3;
+      switch (take) {
+        case 4:
+          update_rows<Real, Sign, 4>(P, first, rows, column, stride, u, q);
+          break;
+        case 3:
+          update_rows<Real, Sign, 3>(P, first, rows, column, stride, u, q);
+          break;
+        case 2:
+          update_rows<Real, Sign, 2>(P, first, rows, column, stride, u, q);
+          break;
+        default:
+          update_rows<Real, Sign, 1>(P, first, rows, column, stride, u, q);
+      }
+      column += take * W;
+      left -= take;
+    }
   }
+}
+
+// One stage of a transposition in registers: blocks of By change places across the diagonal.
+template <class Real, int By, int... I>
+inline void exchange(typename Simd<Real>::Vector& a, typename Simd<Real>::Vector& b, std::integer_sequence<int, I...>) {
+  constexpr int W = Simd<Real>::width;
+  const auto upper = __builtin_shufflevector(a, b, ((I & By) == 0 ? I : I - By + W)...);
+  b = __builtin_shufflevector(a, b, ((I & By) == 0 ? I + By : I + W)...);
+  a = upper;
+}
+
+template <class Real, int By>
+inline void transpose(typename Simd<Real>::Vector* rows) {
+  constexpr int W = Simd<Real>::width;
+  PANDORA_UNROLL
+  for (int i = 0; i < W; ++i)
+    if ((i & By) == 0) exchange<Real, By>(rows[i], rows[i + By], std::make_integer_sequence<int, W>{});
+  if constexpr (By > 1) transpose<Real, By / 2>(rows);
+}
+
+// Copies the upper triangle onto the lower one; the squares on the diagonal are symmetric already.
+template <class Real>
+void mirror(Real* P, int m, int stride) {
+  using S = Simd<Real>;
+  constexpr int W = S::width;
+  for (int row = 0; row + W < m; row += W)
+    for (int column = row + W; column < m; column += W) {
+      typename S::Vector square[W];
+      PANDORA_UNROLL
+      for (int r = 0; r < W; ++r) square[r] = S::load(P + static_cast<std::size_t>(row + r) * stride + column);
+      transpose<Real, W / 2>(square);
+      Real* const out = P + static_cast<std::size_t>(column) * stride + row;
+      if (column + W <= m) {
+        PANDORA_UNROLL
+        for (int r = 0; r < W; ++r) S::store(out + static_cast<std::size_t>(r) * stride, square[r]);
+      } else {
+        PANDORA_UNROLL
+        for (int r = 0; r < W; ++r)
+          if (column + r < m) S::store(out + static_cast<std::size_t>(r) * stride, square[r]);
+      }
+    }
 }
 
 }  // namespace
@@ -169,9 +222,10 @@ template <class Real>
 void rank_update(Real* P, int m, int stride, const Real* u, int q, UpdateSign sign) {
   if (q == 0) return;
   if (sign == UpdateSign::add)
-    update_all<Real, 1>(P, m, stride, u, q);
+    update_upper<Real, 1>(P, m, stride, u, q);
   else
-    update_all<Real, -1>(P, m, stride, u, q);
+    update_upper<Real, -1>(P, m, stride, u, q);
+  mirror(P, m, stride);
 }
 
 template <class Real>

@@ -98,12 +98,6 @@ void GramBlock<Real>::multiply(const Real* P, const Real* x, Real* out) const {
 }
 
 template <class Real>
-void GramBlock<Real>::current(const Real* P, SimdVector<Real>& out) const {
-  out.assign(P, P + static_cast<std::size_t>(m_) * stride_);
-  rank_update(out.data(), m_, stride_, u_.data(), materialised_columns_, UpdateSign::subtract);
-}
-
-template <class Real>
 void GramBlock<Real>::apply(Real* P) {
   materialise([](int, const Real*) {});
   rank_update(P, m_, stride_, u_.data(), columns_, UpdateSign::subtract);

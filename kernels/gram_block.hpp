@@ -49,9 +49,6 @@ class GramBlock {
   /// out = (P - U U') x over the updates that were materialised: the current inverse times x.
   void multiply(const Real* P, const Real* x, Real* out) const;
 
-  /// out = P - U U' over the updates that were materialised.
-  void current(const Real* P, SimdVector<Real>& out) const;
-
   /// P -= U U' for all updates; ends the block.
   void apply(Real* P);
 

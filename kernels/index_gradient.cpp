@@ -23,14 +23,7 @@ void form_z(const SampleView<Real>& s, const Real* rho, int first, int count, Re
       for (int i = 0; i < s.stride; i += S::width) __builtin_prefetch(next + i);
     }
     const Real* psi = s.psi + static_cast<std::size_t>(s.rows[first + k]) * s.stride;
-    typename S::Vector even{}, odd{};
-    int i = 0;
-    for (; i + 2 * S::width <= s.stride; i += 2 * S::width) {
-      even = S::fused(S::load(psi + i), S::load(rho + i), even);
-      odd = S::fused(S::load(psi + i + S::width), S::load(rho + i + S::width), odd);
-    }
-    if (i < s.stride) even = S::fused(S::load(psi + i), S::load(rho + i), even);
-    z[k] = S::sum(even + odd);
+    z[k] = padded_dot(psi, rho, s.stride);
   }
 }
 
@@ -82,7 +75,7 @@ void index_gradient(const SampleView<Real>& s, const Real* rho, double* gradient
 }
 
 template <class Real>
-void add_curvature(const SampleView<Real>& s, const Real* rho, Real* C) {
+void add_curvature(const SampleView<Real>& s, const Real* rho, Real* C, Real* weight) {
   constexpr int kBatch = 64;  // outer products per pass over C
   SimdVector<Real> active(static_cast<std::size_t>(kBatch) * s.stride);
   Real z[kStrip];
@@ -92,6 +85,7 @@ void add_curvature(const SampleView<Real>& s, const Real* rho, Real* C) {
     form_z(s, rho, first, count, z);
     for (int k = 0; k < count; ++k) {
       const Real h = index_moment(z[k], s.cost[first + k], s.mu[first + k]).curvature;
+      if (weight != nullptr) weight[first + k] = h;
       if (!(h > Real(0))) continue;
       const Real root = std::sqrt(h);
       const Real* psi = s.psi + static_cast<std::size_t>(s.rows[first + k]) * s.stride;
@@ -107,7 +101,7 @@ void add_curvature(const SampleView<Real>& s, const Real* rho, Real* C) {
 
 #define PANDORA_INSTANTIATE(Real)                                                           \
   template void index_gradient<Real>(const SampleView<Real>&, const Real*, double*, Real*); \
-  template void add_curvature<Real>(const SampleView<Real>&, const Real*, Real*);
+  template void add_curvature<Real>(const SampleView<Real>&, const Real*, Real*, Real*);
 PANDORA_INSTANTIATE(float)
 PANDORA_INSTANTIATE(double)
 #undef PANDORA_INSTANTIATE

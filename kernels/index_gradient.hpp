@@ -23,8 +23,8 @@ template <class Real>
 void index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient, Real* curvature = nullptr);
 
 /// C += sum_s h_s psi_s psi_s' with h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)} at rho; C is m x m in full, rows of
-/// `stride`.
+/// `stride`. Where asked for, every h_s.
 template <class Real>
-void add_curvature(const SampleView<Real>& samples, const Real* rho, Real* C);
+void add_curvature(const SampleView<Real>& samples, const Real* rho, Real* C, Real* weight = nullptr);
 
 }  // namespace pandora

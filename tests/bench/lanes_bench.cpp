@@ -1,6 +1,8 @@
 // Policy-periods per second of whole lanes on one core, by policy, T, m and lanes in a chunk; the reference beside it.
 #include <benchmark/benchmark.h>
 
+#include <thread>
+
 #include "host/block_engine.hpp"
 #include "host/study.hpp"
 #include "host/sweep.hpp"
@@ -48,6 +50,21 @@ void reference(benchmark::State& state, const std::string& policy, const std::st
                                                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
 }
 
+// One replication's DOW lanes on each thread, as the sweep runs them; wall time.
+void over_threads(benchmark::State& state, int threads) {
+  const Replication replication = replication_of(30000, 100);
+  const std::vector<LaneSpec> specs(6, lane_of(replication, "dow", "known"));
+  const BlockOptions options{{RefitSchedule::parse("geometric:1.5"), 1.0, 1.0}, 32};
+  for (auto _ : state) {
+    std::vector<std::thread> pool;
+    for (int t = 0; t < threads; ++t)
+      pool.emplace_back([&] { benchmark::DoNotOptimize(run_block_lanes<float>(replication, specs, options)); });
+    for (std::thread& thread : pool) thread.join();
+  }
+  state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * 30000 * 6 * threads,
+                                                        benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
+}
+
 const bool registered = [] {
   const auto add = [](const std::string& name, auto body) {
     benchmark::RegisterBenchmark(name.c_str(), body)->Unit(benchmark::kMillisecond);
@@ -74,6 +91,11 @@ const bool registered = [] {
   for (const int lanes : {1, 2, 6, 12, 24})
     add("LaneOverLanes/dow/known/" + std::to_string(lanes),
         [=](benchmark::State& state) { run(state, 30000, 100, "dow", "known", "geometric:1.5", lanes); });
+  for (int threads = 1; threads <= static_cast<int>(std::thread::hardware_concurrency()); threads *= 2)
+    benchmark::RegisterBenchmark(("LaneOverThreads/dow/known/" + std::to_string(threads)).c_str(),
+                                 [=](benchmark::State& state) { over_threads(state, threads); })
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
   return true;
 }();
 

@@ -3,7 +3,6 @@
 #include <benchmark/benchmark.h>
 
 #include <Eigen/Core>
-#include <cmath>
 #include <random>
 
 #include "host/draw_instance.hpp"
@@ -109,24 +108,79 @@ void BlockedDesign(benchmark::State& state) {
 }
 BENCHMARK(BlockedDesign)->Arg(11)->Arg(101)->Arg(401);
 
-// What it replaces: width and, every other period, a rank-one update, one period after the other in single precision,
-// with this project's own kernels.
-void FullSequential(benchmark::State& state) {
+// What it replaces: width and, every other period, a rank-one update, one period after the other, in single precision
+// on the packed upper triangle. Row i holds the columns from the vector that i lies in on, so that all loads are whole;
+// below the diagonal that vector is zero.
+void PackedSequential(benchmark::State& state) {
+  using S = Simd<float>;
+  constexpr int W = S::width;
   const int m = static_cast<int>(state.range(0)), B = 32;
   BlockProblem p(m, B);
-  SimdVector<float> image(static_cast<std::size_t>(p.stride)), u(image);
+  SimdVector<float> packed;
+  for (int i = 0; i < m; ++i) {
+    packed.insert(packed.end(), static_cast<std::size_t>(p.stride - i / W * W), 0.0f);
+    packed[packed.size() - static_cast<std::size_t>(p.stride - i)] = 1.0f;
+  }
+  SimdVector<float> image(static_cast<std::size_t>(p.stride));
+  float sum = 0.0f;
+  for (auto _ : state)
+    for (int j = 0; j < B; ++j) {
+      const float* const psi = p.rows[j];
+      float* const v = image.data();
+      std::fill(image.begin(), image.end(), 0.0f);
+      float* row = packed.data();
+      for (int i = 0; i < m; ++i) {
+        const int first = i / W * W;
+        const S::Vector weight = S::broadcast(psi[i]);
+        const float diagonal = row[i - first];
+        S::Vector dot{};
+        for (int k = first; k < p.stride; k += W) {
+          const S::Vector part = S::load(row + k - first);
+          dot = S::fused(part, S::load(psi + k), dot);
+          S::store(v + k, S::fused(weight, part, S::load(v + k)));
+        }
+        v[i] += S::sum(dot) - diagonal * psi[i];
+        row += p.stride - first;
+      }
+      const float quadratic = padded_dot(v, psi, p.stride);
+      sum += quadratic;
+      if (j % 2 != 0) continue;
+      const float scale = 1.0f / (1.0f + quadratic);
+      row = packed.data();
+      for (int i = 0; i < m; ++i) {
+        const int first = i / W * W;
+        const S::Vector weight = S::broadcast(scale * v[i]);
+        for (int k = first; k < p.stride; k += W)
+          S::store(row + k - first, S::fused_negative(weight, S::load(v + k), S::load(row + k - first)));
+        for (int k = first; k < i; ++k) row[k - first] = 0.0f;
+        row += p.stride - first;
+      }
+    }
+  benchmark::DoNotOptimize(sum);
+  per_matrix_period(state, B, 3.0 * m * m);
+}
+BENCHMARK(PackedSequential)->Arg(11)->Arg(101)->Arg(401);
+
+// The same on the whole matrix: more memory, but sums that stay in registers.
+void FullSequential(benchmark::State& state) {
+  using S = Simd<float>;
+  const int m = static_cast<int>(state.range(0)), B = 32;
+  BlockProblem p(m, B);
+  SimdVector<float> image(static_cast<std::size_t>(p.stride));
   float sum = 0.0f;
   for (auto _ : state)
     for (int j = 0; j < B; ++j) {
       form_images(p.P.data(), m, p.stride, &p.rows[j], 1, image.data());
-      float quadratic = 0.0f;
-#pragma omp simd reduction(+ : quadratic)
-      for (int k = 0; k < m; ++k) quadratic += image[k] * p.rows[j][k];
+      const float quadratic = padded_dot(image.data(), p.rows[j], p.stride);
       sum += quadratic;
       if (j % 2 != 0) continue;
-      const float scale = 1.0f / std::sqrt(1.0f + quadratic);
-      for (int k = 0; k < p.stride; ++k) u[k] = scale * image[k];
-      rank_update(p.P.data(), m, p.stride, u.data(), 1, UpdateSign::subtract);
+      const float scale = 1.0f / (1.0f + quadratic);
+      for (int i = 0; i < m; ++i) {
+        float* const row = p.P.data() + static_cast<std::size_t>(i) * p.stride;
+        const S::Vector weight = S::broadcast(scale * image[i]);
+        for (int k = 0; k < p.stride; k += S::width)
+          S::store(row + k, S::fused_negative(weight, S::load(image.data() + k), S::load(row + k)));
+      }
     }
   benchmark::DoNotOptimize(sum);
   per_matrix_period(state, B, 3.0 * m * m);

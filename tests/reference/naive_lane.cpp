@@ -163,6 +163,7 @@ class Lane {
     box.rho = naive::fit_index(box.samples, mu, options_.ridge_index);
     box.n_last = static_cast<int>(box.samples.size());
     if (box.n_last < RefitSchedule::kCurvatureGrowth * box.n_rebuilt - 1e-9) return;
+    if (!unknown() && box.n_last < RefitSchedule::kTrackingExact) return;  // no use before: exact solves every sample
     box.n_rebuilt = box.n_last;
     box.H = index_jacobian(box.samples, mu, options_.ridge_index, box.rho);
     box.M.setZero();

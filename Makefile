@@ -10,7 +10,7 @@ JOBS ?= $(shell nproc)
 reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests bench dependencies format clean help
+.PHONY: build reproduce test test-slow tests bench coverage gpu-check dependencies format clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -45,6 +45,19 @@ bench: dependencies
 	cmake --build build-bench --target pandora_bench --parallel $(JOBS)
 	build-bench/tests/bench/pandora_bench --benchmark_out=build-bench/bench.json --benchmark_out_format=json $(ARGS)
 
+# What the device runs must be covered without a device.
+coverage: dependencies
+	@command -v gcovr >/dev/null || { echo 'make coverage needs gcovr (apt-get install gcovr)' >&2; exit 1; }
+	cmake --preset coverage
+	cmake --build build-coverage --parallel $(JOBS)
+	ctest --test-dir build-coverage -LE 'slow|gpu' --output-on-failure --parallel $(JOBS) $(ARGS)
+	gcovr --root . --filter 'kernels/.*\.hpp' --exclude-throw-branches --fail-under-line 95 build-coverage
+
+gpu-check: dependencies
+	cmake --preset gpu
+	cmake --build build-gpu --parallel $(JOBS)
+	scripts/gpu-check.sh build-gpu $(ARGS)
+
 format:
 	git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' | xargs clang-format -i
 
@@ -57,6 +70,8 @@ help:
 	@echo 'make test       all tests but the slow ones, warnings are errors'
 	@echo 'make test-slow  the slow tests'
 	@echo 'make bench      benchmarks, JSON in build-bench/bench.json'
+	@echo 'make coverage   line coverage of the functor headers, at least 95%'
+	@echo 'make gpu-check  on a machine with a GPU: device tests, sanitizers, benchmarks, the whole paper'
 	@echo 'make format     clang-format over the sources'
 	@echo 'make clean      remove the builds; results/ stays'
 	@echo 'ARGS="..." goes to pandora reproduce or ctest; make reproduce and make test first install what is missing.'

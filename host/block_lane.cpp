@@ -245,7 +245,6 @@ void BlockLane<Real>::track_sample(const Block<Real>& block, Workspace<Real>& wo
   Real* const p = work.prediction.data() + static_cast<std::size_t>(a) * block.width;
   const IndexMoment<Real> value = index_moment(p[j], box.cost.back(), box.mu.back());
   const Real s = curvature.update(j, value.curvature);
-  box.weight.push_back(value.curvature);
   const Real* gram_row = curvature.row();
   const Real scale = exact_follows ? Real(0) : value.moment / s;
   for (int i = j + 1; i < block.B; ++i) p[i] -= gram_row[i] * scale;
@@ -418,8 +417,8 @@ void BlockLane<Real>::rebuild_curvature(int a) {
   Box& box = boxes_[a];
   const int m = contexts_.m, stride = contexts_.stride;
   SimdVector<Real> C(static_cast<std::size_t>(m) * stride, Real(0));
-  box.weight.resize(box.rows.size());
-  add_curvature(samples(box), box.rho.data(), C.data(), box.weight.data());
+  std::vector<Real> weight(box.rows.size());
+  add_curvature(samples(box), box.rho.data(), C.data(), weight.data());
   MatrixXd hessian = PaddedMatrix<Real>(C.data(), m, m, Eigen::OuterStride<>(stride)).template cast<double>();
   hessian.diagonal().array() += options_.ridge_index;
   const Eigen::LLT<MatrixXd> factor(hessian);
@@ -428,7 +427,7 @@ void BlockLane<Real>::rebuild_curvature(int a) {
   if (!tracks_theta_) return;
   SimdVector<Real> M(box.theta_response.size(), Real(0));  // sum psi 1{active} G' phi', d rows
   for (std::size_t s = 0; s < box.rows.size(); ++s) {
-    if (!(box.weight[s] > Real(0))) continue;
+    if (!(weight[s] > Real(0))) continue;
     const Real slope = box.mu[s] * (Real(1) - box.mu[s]);
     const float* phi = tape_.phi_of(box.rows[s], a);
     const Real* psi = contexts_.psi + static_cast<std::size_t>(box.rows[s]) * stride;

@@ -62,7 +62,6 @@ class BlockLane {
     SimdVector<Real> theta_response;     // `tracking`, reward unknown: Q = Hinv M, d rows; d rho = Q d theta
     std::vector<int> rows;               // samples
     std::vector<Real> cost, mu;          // mu: mu*, or its plug-in of (eq:plugin:loss)
-    std::vector<Real> weight;            // `tracking`: every sample's weight in Hinv
     int solved_at = 0, curvature_at = 0;
     WeightedInverse<Real> newton;  // what the solves of few samples work with
     SimdVector<Real> curvature;    // `geometric`, `every`: sum h psi psi' that preconditions the next solve

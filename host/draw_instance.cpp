@@ -92,6 +92,12 @@ double calibrate_radius(const Instance& instance, const std::vector<double>& dir
 
 Instance draw_instance(const Dimensions& dim, const Environment& environment, Regime regime, std::uint32_t replication,
                        std::uint64_t seed) {
+  return draw_instance(dim, environment, regime, replication, seed,
+                       [](const Instance& instance) { return calibrate_radius(instance, instance.theta); });
+}
+
+Instance draw_instance(const Dimensions& dim, const Environment& environment, Regime regime, std::uint32_t replication,
+                       std::uint64_t seed, const std::function<double(const Instance&)>& radius_of) {
   Instance instance;
   instance.dimensions = dim;
   instance.environment = environment;
@@ -118,7 +124,7 @@ Instance draw_instance(const Dimensions& dim, const Environment& environment, Re
     instance.c1.push_back(environment.cost_level * levels[1]);
   }
   instance.theta = unit_sphere(instance.stream(Purpose::theta_direction), d);
-  const double radius = calibrate_radius(instance, instance.theta);
+  const double radius = radius_of(instance);
   for (double& value : instance.theta) value *= radius;
   return instance;
 }

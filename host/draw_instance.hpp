@@ -1,6 +1,8 @@
 // Draws a replication's fixed parameters and calibrates the radius of theta_* (Section 6.2).
 #pragma once
 
+#include <functional>
+
 #include "kernels/instance.hpp"
 
 namespace pandora {
@@ -13,6 +15,11 @@ inline constexpr std::uint32_t kRadiusDraws = 131072;
 /// r = 1 / (upper median of the pooled |u' phi|), so that P(-1 <= theta_*' phi <= 1) = 1/2.
 Instance draw_instance(const Dimensions& dimensions, const Environment& environment, Regime regime,
                        std::uint32_t replication, std::uint64_t seed);
+
+/// The same with r from `radius_of`, which is given the instance with the unit direction in theta_*'s place.
+Instance draw_instance(const Dimensions& dimensions, const Environment& environment, Regime regime,
+                       std::uint32_t replication, std::uint64_t seed,
+                       const std::function<double(const Instance&)>& radius_of);
 
 /// The radius for a unit vector `direction` in place of theta_*; `instance` needs all else.
 double calibrate_radius(const Instance& instance, const std::vector<double>& direction);

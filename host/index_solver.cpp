@@ -5,33 +5,15 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <deque>
-#include <limits>
 
 #include "kernels/block_products.hpp"
 #include "kernels/error.hpp"
+#include "kernels/index_loss.hpp"
+#include "kernels/rounding_floor.hpp"
 #include "kernels/simd.hpp"
 
 namespace pandora {
 namespace {
-
-// Single-precision gradients cannot push the decrement below a floor that grows as the ridge shrinks; it is reached
-// when a small decrement has not been halved for a while.
-class RoundingFloor {
- public:
-  bool reached(double decrement) {
-    if (decrement < 0.5 * least_) {
-      least_ = decrement;
-      since_ = 0;
-    }
-    return ++since_ > kPatience && decrement < kSmall;
-  }
-
- private:
-  static constexpr int kPatience = 12;
-  static constexpr double kSmall = 1e-4;
-  double least_ = std::numeric_limits<double>::infinity();
-  int since_ = 0;
-};
 
 struct Pair {
   Eigen::VectorXd s, y;

@@ -15,13 +15,6 @@ namespace pandora {
 /// direction = approximate inverse Hessian times gradient.
 using Preconditioner = std::function<void(const Eigen::VectorXd& gradient, Eigen::VectorXd& direction)>;
 
-/// Solved when the squared Newton decrement, as the quasi-Newton metric sees it, is below this: an error in the linear
-/// index of 1e-3 times the width ||psi||_{H^-1}, which is about its statistical error. Few samples have wide widths
-/// and cheap gradients, so there it is 1e-5 times.
-inline constexpr double index_tolerance(int n) {
-  return n <= 1000 ? 1e-10 : 1e-6;
-}
-
 /// The inverse of ridge I + curvature, an m x m matrix with rows of `stride`.
 template <class Real>
 Preconditioner factorised(const Real* curvature, int m, int stride, double ridge);

@@ -8,9 +8,9 @@
 namespace pandora {
 
 struct RunRecord {
-  std::string command;  ///< the command line
-  std::string backend;  ///< "cpu"
-  std::string backend_reason;
+  std::string command;         ///< the command line
+  std::string backend;         ///< "cpu" or "cuda"
+  std::string backend_reason;  ///< of "cuda": the devices and the driver
   int threads = 1;
   std::string started, ended;  ///< UTC, ISO 8601
   double wall_seconds = 0.0;

@@ -4,9 +4,9 @@
 #include <functional>
 #include <vector>
 
-#include "host/refit_schedule.hpp"
-#include "host/tally.hpp"
 #include "kernels/lane.hpp"
+#include "kernels/refit_schedule.hpp"
+#include "kernels/tally.hpp"
 #include "kernels/tape.hpp"
 
 namespace pandora {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "host/refit_schedule.hpp"
+#include "kernels/refit_schedule.hpp"
 #include "kernels/reward_gradient.hpp"
 #include "kernels/reward_state.hpp"
 

@@ -11,16 +11,12 @@
 #include <thread>
 
 #include "host/block_engine.hpp"
+#include "host/device_sweep.hpp"
 #include "host/draw_instance.hpp"
 #include "kernels/error.hpp"
 
 namespace pandora {
 namespace {
-
-LaneResult lane_result(const LaneTally& tally) {
-  const double T = tally.periods;
-  return {tally.utility / T, tally.realised_utility / T, tally.queries() / T};
-}
 
 // The tallies of some lanes of one replication by the study's engine.
 std::vector<LaneTally> run_lanes(const Study& study, const Replication& replication,
@@ -178,6 +174,11 @@ class SweepRunner {
 
 }  // namespace
 
+LaneResult lane_result(const LaneTally& tally) {
+  const double T = tally.periods;
+  return {tally.utility / T, tally.realised_utility / T, tally.queries() / T};
+}
+
 void end_if_interrupted(const std::atomic<bool>* flag) {
   if (flag != nullptr && flag->load()) throw Error(ExitCode::interrupted, "interrupted; nothing was written");
 }
@@ -196,7 +197,15 @@ Replication prepare_replication(const Study& study, const Plan& plan, const Unit
 }
 
 std::vector<UnitResult> run_sweep(const Study& study, const Plan& plan, const SweepOptions& options) {
-  return SweepRunner(study, plan, options).run();
+  if (options.devices.empty() || !study.regret) return SweepRunner(study, plan, options).run();
+  SweepOptions resolved = options;
+  if (resolved.threads == 0) resolved.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const BlockOptions block{study.estimation, study.engine.block};
+  return run_device_sweep(
+      study, plan, resolved, [&](int device) { return prepare_on_device(device, study, plan); },
+      [&](int device, std::span<const UnitOfLanes> units) {
+        return run_on_device(device, units, block, nullptr, options.interrupted);
+      });
 }
 
 }  // namespace pandora

@@ -16,7 +16,7 @@
 
 // Marks a loop over the width of a functor. Without it GCC unrolls the short loop completely before it
 // looks for vectors and the draws run ten times slower (-fopenmp-simd; no OpenMP runtime is involved).
-#if defined(__CUDA_ARCH__) || !defined(PANDORA_SIMD_LOOPS)
+#if defined(__CUDACC__) || !defined(PANDORA_SIMD_LOOPS)
 #define PANDORA_SIMD
 #else
 #define PANDORA_SIMD _Pragma("omp simd")

@@ -24,6 +24,13 @@ PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Real z, Real cost, Real
   return {gap > Real(0) ? cost - gap : cost, gap > Real(0) ? index_link_slope(link) : Real(0)};
 }
 
+/// rho_hat counts as solved when the squared Newton decrement is below this: an error in the linear
+/// index of 1e-3 times the width ||psi||_{H^-1}, which is about its statistical error. Few samples have wide widths
+/// and cheap gradients, so there it is 1e-5 times.
+PANDORA_HD inline constexpr double index_tolerance(int n) {
+  return n <= 1000 ? 1e-10 : 1e-6;
+}
+
 /// l(z) in closed form: beyond z* = atanh(mu) the bracket is c alone; before it the integral of mu - tanh is
 /// mu z - log cosh z.
 inline double index_loss(double z, double cost, double mu) {

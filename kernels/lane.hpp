@@ -57,12 +57,12 @@ struct LaneSpec {
   int list[kMaxBoxes] = {};          ///< the cascade of Order::listed
   double threshold[kMaxBoxes] = {};  ///< tau_j of Stop::last_reaches_threshold, j < length - 1
 
-  bool learns_index() const { return score == Score::learned_index; }
-  bool learns_payoff() const { return score == Score::learned_payoff; }
-  bool learns_reward() const { return reward == RewardModel::learned; }
-  bool online() const { return learning == Learning::online; }
+  PANDORA_HD bool learns_index() const { return score == Score::learned_index; }
+  PANDORA_HD bool learns_payoff() const { return score == Score::learned_payoff; }
+  PANDORA_HD bool learns_reward() const { return reward == RewardModel::learned; }
+  PANDORA_HD bool online() const { return learning == Learning::online; }
   /// the bonus that multiplies ||psi||_{V^-1}; 0 means that no design matrix is kept
-  double width_bonus() const { return learns_payoff() ? c_b : c_rho; }
+  PANDORA_HD double width_bonus() const { return learns_payoff() ? c_b : c_rho; }
 };
 
 }  // namespace pandora

@@ -5,13 +5,17 @@
 //   std::uint32_t words[4][1];
 //   philox<1>(stream, {coordinate_block}, {period}, {box}, words);
 //
-// Random123 and cuRAND produce the same words (tests/kernels/philox_test.cpp); the generator is written out
-// here because a width-W form with the W counters side by side is what vectorises on the CPU.
+// Random123 and cuRAND produce the same words (tests/kernels/philox_test.cpp); the device calls cuRAND's, the CPU has
+// the generator written out because a width-W form with the W counters side by side is what vectorises there.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/hd.hpp"
+
+#if defined(__CUDACC__)
+#include <curand_philox4x32_x.h>
+#endif
 
 namespace pandora {
 
@@ -60,6 +64,17 @@ struct Stream {
 /// Ten rounds on W counters side by side, in place: counter[word][lane].
 template <int W>
 PANDORA_HD inline void philox4x32_10(std::uint32_t (&counter)[4][W], std::uint64_t seed) {
+#if defined(__CUDA_ARCH__)
+  for (int lane = 0; lane < W; ++lane) {
+    const uint4 words =
+        curand_Philox4x32_10(make_uint4(counter[0][lane], counter[1][lane], counter[2][lane], counter[3][lane]),
+                             make_uint2(static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)));
+    counter[0][lane] = words.x;
+    counter[1][lane] = words.y;
+    counter[2][lane] = words.z;
+    counter[3][lane] = words.w;
+  }
+#else
   std::uint32_t key0 = static_cast<std::uint32_t>(seed);
   std::uint32_t key1 = static_cast<std::uint32_t>(seed >> 32);
   for (int round = 0; round < 10; ++round) {
@@ -77,6 +92,7 @@ PANDORA_HD inline void philox4x32_10(std::uint32_t (&counter)[4][W], std::uint64
     key0 += 0x9E3779B9u;
     key1 += 0xBB67AE85u;
   }
+#endif
 }
 
 /// One coordinate block (four words) for W draws with their own word 0, period and box.

@@ -14,7 +14,7 @@ struct RewardState {
   double* design_inverse = nullptr;
   double* curvature_inverse = nullptr;
 
-  static PANDORA_HD int size(int d) { return d + 2 * d * d; }
+  static PANDORA_HD constexpr int size(int d) { return d + 2 * d * d; }
   static PANDORA_HD RewardState over(double* memory, int d) { return {d, memory, memory + d, memory + d + d * d}; }
 
   PANDORA_HD void reset(double ridge) {

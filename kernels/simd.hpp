@@ -2,19 +2,13 @@
 // ones elsewhere (the compiler lowers them). Host code only.
 #pragma once
 
-#include <sys/mman.h>
-
-#include <cstddef>
 #include <cstring>
-#include <new>
 #include <utility>
-#include <vector>
 
+#include "kernels/aligned.hpp"
 #include "kernels/hd.hpp"
 
 namespace pandora {
-
-inline constexpr std::size_t kSimdBytes = 64;
 
 template <class Real>
 struct Simd {
@@ -51,12 +45,6 @@ struct Simd {
   }
 };
 
-/// n rounded up to whole vectors.
-template <class Real>
-constexpr int padded_to_vector(int n) {
-  return (n + Simd<Real>::width - 1) / Simd<Real>::width * Simd<Real>::width;
-}
-
 /// a'b over whole vectors; n is a multiple of their width.
 template <class Real>
 PANDORA_INLINE Real padded_dot(const Real* a, const Real* b, int n) {
@@ -78,36 +66,5 @@ PANDORA_INLINE void add_multiple(Real* out, const Real* v, Real weight, int n) {
   for (int i = 0; i < n; i += S::width)
     S::store(out + i, S::fused(S::broadcast(weight), S::load(v + i), S::load(out + i)));
 }
-
-/// Allocates on vector boundaries; what fills many pages goes on huge ones where the system grants them, since a refit
-/// that gathers its rows from a tape of 13 MB otherwise misses the TLB at every row.
-template <class T>
-struct SimdAllocator {
-  using value_type = T;
-  SimdAllocator() = default;
-  template <class U>
-  SimdAllocator(const SimdAllocator<U>&) {}
-  T* allocate(std::size_t n) {
-    T* const p = static_cast<T*>(::operator new(n * sizeof(T), alignment(n)));
-#ifdef MADV_HUGEPAGE
-    if (n * sizeof(T) >= kHugePage) madvise(p, n * sizeof(T), MADV_HUGEPAGE);  // a wish: failure costs only speed
-#endif
-    return p;
-  }
-  void deallocate(T* p, std::size_t n) {
-    ::operator delete(p, alignment(n));
-  }
-  friend bool operator==(const SimdAllocator&, const SimdAllocator&) {
-    return true;
-  }
-
- private:
-  static constexpr std::size_t kHugePage = std::size_t{1} << 21;
-  static std::align_val_t alignment(std::size_t n) {
-    return std::align_val_t{n * sizeof(T) >= kHugePage ? kHugePage : kSimdBytes};
-  }
-};
-template <class T>
-using SimdVector = std::vector<T, SimdAllocator<T>>;
 
 }  // namespace pandora

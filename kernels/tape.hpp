@@ -6,8 +6,8 @@
 
 #include <vector>
 
+#include "kernels/aligned.hpp"
 #include "kernels/instance.hpp"
-#include "kernels/simd.hpp"
 
 namespace pandora {
 

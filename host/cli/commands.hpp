@@ -23,6 +23,7 @@ void add_reproduce(CLI::App& program, Session& session, Command& run);
 void add_oracle(CLI::App& program, Session& session, Command& run);
 void add_calibrate(CLI::App& program, Session& session, Command& run);
 void add_policies(CLI::App& program, Command& run);
+void add_devices(CLI::App& program, Command& run);
 
 /// Parsers of option values; each throws Error (usage) naming the option, the value and what is possible.
 std::vector<Environment> parse_environments(const std::vector<std::string>& names);

@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
   pandora::cli::add_oracle(program, session, run);
   pandora::cli::add_calibrate(program, session, run);
   pandora::cli::add_policies(program, run);
+  pandora::cli::add_devices(program, run);
   try {
     const std::vector<CLI::App*> commands = program.get_subcommands({});
     if (argc > 1 && argv[1][0] != '-' &&

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "host/backend_choice.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/forecast.hpp"
@@ -25,7 +26,7 @@ struct Options {
   std::vector<int> T0 = kPaperCalibration;
   std::vector<std::string> policies;
   int replications = kPaperReplications, periods = kPaperPeriods, samples = kPaperShockSample, threads = 0;
-  std::string refit = "geometric:1.5", grid = "61x21x61", seed = "1", backend = "auto", out;
+  std::string refit = "geometric:1.5", grid = "61x21x61", seed = "1", backend = "auto", devices = "all", out;
   std::string engine = "blocked", precision = "single";
   int block = EngineSettings{}.block, chunk = EngineSettings{}.chunk;
   double ridge_index = 1.0, ridge_reward = 1.0;
@@ -92,21 +93,13 @@ Study study_of(const Options& o) {
   return study;
 }
 
-// "auto" falls back to the CPU and says so; a backend that was asked for and is missing is an error.
-std::string backend_reason(const std::string& backend) {
-  if (backend == "cuda")
-    throw Error(ExitCode::device, "--backend cuda: this build has no CUDA engine; use --backend cpu or auto");
-  if (backend == "cpu") return "asked for";
-  if (backend != "auto") refuse(fmt::format("--backend {}: unknown; use auto, cpu or cuda", backend));
-  return "this build has no CUDA engine";
-}
-
 void reproduce(const Options& o, Session& session) {
   const Study study = study_of(o);
   RunRecord record;
   record.command = session.command_line;
-  record.backend = "cpu";
-  record.backend_reason = backend_reason(o.backend);
+  const BackendChoice backend = choose_backend(o.backend, o.devices, study.engine, find_devices());
+  record.backend = backend.name;
+  record.backend_reason = backend.reason;
   record.threads = o.threads > 0 ? o.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   record.started = utc_now();
   const Plan plan = make_plan(study);
@@ -116,18 +109,19 @@ void reproduce(const Options& o, Session& session) {
   }
   const std::filesystem::path folder = claim_output_folder(o.out, o.force);
   if (!o.quiet)
-    fmt::print("backend cpu ({}), {}, {} threads, refit {}, {} replications x {} lanes, results in {}\n",
-               record.backend_reason, study.engine.text(), record.threads, study.estimation.refit.text(),
-               plan.units.size(), study.regret ? plan.lanes.size() : 0, folder.string());
+    fmt::print("backend {} ({}), {}, {} threads, refit {}, {} replications x {} lanes, results in {}\n", backend.name,
+               backend.reason, study.engine.text(), record.threads, study.estimation.refit.text(), plan.units.size(),
+               study.regret ? plan.lanes.size() : 0, folder.string());
   std::fflush(stdout);
 
   const auto start = std::chrono::steady_clock::now();
   std::vector<UnitResult> results;
   {
     ProgressBar bar(o.quiet);
-    results = run_sweep(study, plan,
-                        {record.threads, [&bar](std::size_t done, std::size_t total) { bar.update(done, total); },
-                         &session.interrupted});
+    results =
+        run_sweep(study, plan,
+                  {record.threads, backend.devices,
+                   [&bar](std::size_t done, std::size_t total) { bar.update(done, total); }, &session.interrupted});
   }
   record.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   record.ended = utc_now();
@@ -164,6 +158,7 @@ void add_reproduce(CLI::App& program, Session& session, Command& run) {
   command->add_option("--grid", o->grid, "nodes of the oracle grid in l x s x cost")->capture_default_str();
   command->add_option("--samples", o->samples, "Monte Carlo shocks M of the oracle")->capture_default_str();
   command->add_option("--backend", o->backend, "auto, cpu or cuda")->capture_default_str();
+  command->add_option("--devices", o->devices, "GPUs, such as 0,1, or all")->capture_default_str();
   command->add_option("--threads", o->threads, "worker threads; 0 is all cores")->capture_default_str();
   command->add_option("--engine", o->engine, "blocked, or reference: the plain recursion in double")
       ->capture_default_str();

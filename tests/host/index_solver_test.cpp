@@ -6,6 +6,7 @@
 #include <Eigen/Cholesky>
 
 #include "host/index_fit.hpp"
+#include "kernels/index_loss.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

@@ -1,13 +1,22 @@
 #include <gtest/gtest.h>
 
+#include "tests/reference/require_gpu.hpp"
+
 namespace pandora {
 
 #ifdef PANDORA_HAVE_CUDA
-bool device_functors_linked();  // kernels/device_functors.cu
+bool device_functors_linked();              // kernels/device_functors.cu
+long device_functor_mismatches(int items);  // kernels/device_parity.cu
 
 // The proof is that this links: nvcc has compiled every functor as device code.
 TEST(DeviceFunctors, CompileAndLink) {
   EXPECT_TRUE(device_functors_linked());
+}
+
+// One tape for every backend rests on this.
+TEST(DeviceFunctorsGpu, EqualTheCpuInEveryBit) {
+  PANDORA_REQUIRE_GPU();
+  EXPECT_EQ(device_functor_mismatches(100000), 0);
 }
 #endif
 

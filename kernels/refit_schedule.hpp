@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "kernels/hd.hpp"
+
 namespace pandora {
 
 struct RefitSchedule {
@@ -19,20 +21,20 @@ struct RefitSchedule {
 
   /// Whether a box with n samples, last solved at n_last, is solved after a new sample of its own.
   /// `tracking` solves exactly at every sample up to 200, then at 10% growth.
-  bool due(int n, int n_last) const {
+  PANDORA_HD bool due(int n, int n_last) const {
     if (kind == Kind::every) return false;
     if (kind == Kind::tracking && n <= kTrackingExact) return true;
     return n >= (kind == Kind::tracking ? kTrackingGrowth : growth) * n_last - 1e-9;  // 1.1 x 50 exceeds 55 in double
   }
   /// Whether `period` (1, 2, ...) ends with a solve of all boxes.
-  bool due_in_period(int period) const { return kind == Kind::every && period % every == 0; }
+  PANDORA_HD bool due_in_period(int period) const { return kind == Kind::every && period % every == 0; }
 
   static constexpr int kTrackingExact = 200;
   static constexpr double kTrackingGrowth = 1.1;
   /// Whether `tracking` rebuilds Hinv and M after an exact solve of n samples; between rebuilds rank-one updates carry
   /// them. A rebuild costs n m^2, a solve only a few times n m. While every sample brings an exact solve only moves of
   /// theta_hat use them.
-  bool curvature_due(int n, int n_last, bool theta_moves) const {
+  PANDORA_HD bool curvature_due(int n, int n_last, bool theta_moves) const {
     return n >= kCurvatureGrowth * n_last - 1e-9 && (theta_moves || n >= kTrackingExact);
   }
 

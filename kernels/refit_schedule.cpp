@@ -1,4 +1,4 @@
-#include "host/refit_schedule.hpp"
+#include "kernels/refit_schedule.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // When estimates are solved: the names of schedules, their arithmetic, and what a lane shows of them.
-#include "host/refit_schedule.hpp"
+#include "kernels/refit_schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -22,7 +22,7 @@ struct LaneTally {
     return sum;
   }
 
-  void add(const PeriodOutcome& outcome, const double* mu, const double* cost, const std::uint8_t* reward) {
+  PANDORA_HD void add(const PeriodOutcome& outcome, const double* mu, const double* cost, const std::uint8_t* reward) {
     double spent = 0.0;
     for (int k = 0; k < outcome.queried; ++k) {
       spent += cost[outcome.order[k]];

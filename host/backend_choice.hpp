@@ -1,0 +1,27 @@
+// Which backend runs a study, and why.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/device.hpp"
+#include "host/study.hpp"
+
+namespace pandora {
+
+struct BackendChoice {
+  std::string name;          ///< "cpu" or "cuda"
+  std::string reason;        ///< why it was chosen, for the first line of output and the manifest
+  std::vector<int> devices;  ///< of "cuda"
+};
+
+/// `backend` is auto, cpu or cuda; `devices` "all" or a list such as "0,1". auto takes all usable devices if there are
+/// any and falls back to the CPU with the reason. Throws Error (usage) for what cannot be meant, Error (device) for
+/// what was asked for and is not there.
+BackendChoice choose_backend(const std::string& backend, const std::string& devices, const EngineSettings& engine,
+                             const DeviceReport& report);
+
+/// The devices, one line each, and the versions; or why there are none.
+std::string devices_text(const DeviceReport& report);
+
+}  // namespace pandora

@@ -1,0 +1,14 @@
+#include <fmt/format.h>
+
+#include "host/backend_choice.hpp"
+#include "host/cli/commands.hpp"
+
+namespace pandora::cli {
+
+void add_devices(CLI::App& program, Command& run) {
+  program.add_subcommand("devices", "the GPUs that this build can use, or why there are none")->callback([&run] {
+    run = [] { fmt::print("{}", devices_text(find_devices())); };
+  });
+}
+
+}  // namespace pandora::cli

@@ -1,0 +1,69 @@
+// GPUs: what is there, and the lockstep engine on one of them. In a build without the CUDA toolkit nothing is there.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/block_engine.hpp"
+#include "host/order_statistics.hpp"
+#include "host/study.hpp"
+
+namespace pandora {
+
+struct DeviceInfo {
+  int id = 0;
+  std::string name;
+  int major = 0, minor = 0;  ///< compute capability
+  int multiprocessors = 0;
+  std::uint64_t memory = 0, free_memory = 0;  ///< bytes
+  std::string unusable;                       ///< empty, or why this build cannot use it
+};
+
+struct DeviceReport {
+  std::string none;                 ///< why there is no usable device; empty if there is one
+  std::string driver, runtime;      ///< CUDA versions that the driver supports and that this build has; or empty
+  std::vector<DeviceInfo> devices;  ///< all that were found, usable or not
+
+  std::vector<int> usable() const {
+    std::vector<int> ids;
+    for (const DeviceInfo& device : devices)
+      if (device.unusable.empty()) ids.push_back(device.id);
+    return ids;
+  }
+};
+
+DeviceReport find_devices();
+
+/// A replication and its lanes.
+struct UnitOfLanes {
+  const Replication* replication;
+  std::vector<LaneSpec> lanes;
+};
+
+/// As prepare_replication (host/sweep.hpp) for one unit after the other, on a device that it holds memory of.
+using UnitPreparer = std::function<Replication(const Unit& unit, OrderStatistics* order)>;
+
+/// A preparer on a device, to be used by the calling thread; study and plan must outlive it. Tapes are equal in every
+/// bit to the CPU's; oracle indices differ by the order of summation. It throws Error (device) if memory runs out.
+UnitPreparer prepare_on_device(int device, const Study& study, const Plan& plan);
+
+/// For comparisons of backends: what happened in a lane's periods, and decisions to follow instead of the lane's own.
+struct LaneRecord {
+  const std::vector<PeriodOutcome>* decisions = nullptr;  ///< T outcomes, or none
+  std::vector<PeriodOutcome> outcomes;                    ///< T
+  std::vector<double> scores, widths;                     ///< T x A, before each period's walk
+};
+
+/// Runs the lanes of all units on a device, in single precision; see run_lockstep. Units that do not fit in its memory
+/// together run one half after the other. Throws Error (device) if not even one fits, with what is needed and free.
+/// `records` is empty or has one entry per lane of all units.
+std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const UnitOfLanes> units,
+                                                  const BlockOptions& options, EngineCounters* counters = nullptr,
+                                                  const std::atomic<bool>* interrupted = nullptr,
+                                                  std::span<LaneRecord> records = {});
+
+}  // namespace pandora

@@ -1,0 +1,30 @@
+// A sweep on GPUs: every device prepares replications, on a few streams, and runs the lanes of many of them in
+// lockstep.
+#pragma once
+
+#include <functional>
+
+#include "host/device.hpp"
+#include "host/sweep.hpp"
+
+namespace pandora {
+
+/// Replications that a device takes at once if there are as many: 8,064 lanes of the whole paper, a warp each, which is
+/// about what keeps a large GPU's schedulers busy while lanes wait for memory.
+inline constexpr std::size_t kUnitsAtOnce = 96;
+
+/// Runs units on `device`; run_on_device in the program, the host backend in tests.
+using UnitRunner = std::function<std::vector<std::vector<LaneTally>>(int device, std::span<const UnitOfLanes> units)>;
+
+/// A preparer for the calling thread on `device`.
+using PreparerFactory = std::function<UnitPreparer(int device)>;
+
+/// Threads that prepare on one device: enough to keep it fed while each waits for its own stream.
+inline constexpr int kPreparersPerDevice = 4;
+
+/// As run_sweep, over options.devices. The bytes do not depend on how many devices of one kind there are.
+std::vector<UnitResult> run_device_sweep(const Study& study, const Plan& plan, const SweepOptions& options,
+                                         const PreparerFactory& prepare, const UnitRunner& run,
+                                         std::size_t units_at_once = kUnitsAtOnce);
+
+}  // namespace pandora

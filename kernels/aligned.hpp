@@ -1,0 +1,52 @@
+// Memory in whole vectors of 64 bytes. Plain C++, so that device code can include what holds it.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace pandora {
+
+inline constexpr std::size_t kSimdBytes = 64;
+
+/// n rounded up to whole vectors.
+template <class Real>
+constexpr int padded_to_vector(int n) {
+  constexpr int width = static_cast<int>(kSimdBytes / sizeof(Real));
+  return (n + width - 1) / width * width;
+}
+
+/// Allocates on vector boundaries; what fills many pages goes on huge ones where the system grants them, since a refit
+/// that gathers its rows from a tape of 13 MB otherwise misses the TLB at every row.
+template <class T>
+struct SimdAllocator {
+  using value_type = T;
+  SimdAllocator() = default;
+  template <class U>
+  SimdAllocator(const SimdAllocator<U>&) {}
+  T* allocate(std::size_t n) {
+    T* const p = static_cast<T*>(::operator new(n * sizeof(T), alignment(n)));
+#ifdef MADV_HUGEPAGE
+    if (n * sizeof(T) >= kHugePage) madvise(p, n * sizeof(T), MADV_HUGEPAGE);  // a wish: failure costs only speed
+#endif
+    return p;
+  }
+  void deallocate(T* p, std::size_t n) {
+    ::operator delete(p, alignment(n));
+  }
+  friend bool operator==(const SimdAllocator&, const SimdAllocator&) {
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kHugePage = std::size_t{1} << 21;
+  static std::align_val_t alignment(std::size_t n) {
+    return std::align_val_t{n * sizeof(T) >= kHugePage ? kHugePage : kSimdBytes};
+  }
+};
+template <class T>
+using SimdVector = std::vector<T, SimdAllocator<T>>;
+
+}  // namespace pandora

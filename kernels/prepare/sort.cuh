@@ -1,0 +1,78 @@
+// The CUDA backend with a sort: what the preparation of a replication asks for beyond the lockstep engine.
+#pragma once
+
+#include <thrust/functional.h>
+#include <thrust/sort.h>
+#include <thrust/system/cuda/execution_policy.h>
+#include <thrust/system_error.h>
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+#include "kernels/cuda/cuda_backend.cuh"
+
+namespace pandora::cuda {
+
+/// Scratch memory that is kept from one sort to the next: cudaFree would wait for everything that runs on the device.
+/// Not to be shared by streams.
+class SortMemory {
+ public:
+  using value_type = char;
+
+  SortMemory() = default;
+  SortMemory(const SortMemory&) = delete;
+  ~SortMemory() {
+    for (const Piece& piece : pieces_) cudaFree(piece.p);
+  }
+  char* allocate(std::ptrdiff_t bytes) {
+    const std::size_t wanted = static_cast<std::size_t>(bytes);
+    for (Piece& piece : pieces_)
+      if (!piece.used && piece.size >= wanted) {
+        piece.used = true;
+        return piece.p;
+      }
+    char* p = nullptr;
+    const cudaError_t status = cudaMalloc(&p, wanted);
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();  // the error is dealt with; later checks must not see it
+      throw lockstep::OutOfMemory(wanted);
+    }
+    check(status, "allocating memory");
+    pieces_.push_back({p, wanted, true});
+    return p;
+  }
+  void deallocate(char* p, std::size_t) {
+    for (Piece& piece : pieces_)
+      if (piece.p == p) piece.used = false;
+  }
+
+ private:
+  struct Piece {
+    char* p;
+    std::size_t size;
+    bool used;
+  };
+  std::vector<Piece> pieces_;
+};
+
+/// One device, one stream. Not to be shared by threads.
+class PrepareBackend : public CudaBackend {
+ public:
+  using CudaBackend::CudaBackend;
+
+  /// Sorts p[0..n) on the backend's stream, greatest first.
+  void sort_descending(float* p, std::size_t n) {
+    try {
+      thrust::sort(thrust::cuda::par_nosync(memory_).on(stream()), p, p + n, thrust::greater<float>());
+    } catch (const thrust::system_error& error) {
+      check(static_cast<cudaError_t>(error.code().value()), "sorting");
+      throw;
+    }
+  }
+
+ private:
+  SortMemory memory_;
+};
+
+}  // namespace pandora::cuda

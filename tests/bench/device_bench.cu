@@ -1,0 +1,146 @@
+// The lockstep engine on one GPU: time per stage against ceilings measured in the same run, and the CPU path of the
+// same machine beside it. Prints a table; `pandora_device_bench [replications]`.
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "host/policies/policy.hpp"
+#include "host/study.hpp"
+#include "kernels/cuda/cuda_backend.cuh"
+
+namespace pandora {
+namespace {
+
+double seconds_of(const std::function<void()>& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Bytes read and written per second by a copy within the device's memory.
+double copy_bandwidth() {
+  constexpr std::size_t kBytes = std::size_t{2} << 30;
+  void *from = nullptr, *to = nullptr;
+  cuda::check(cudaMalloc(&from, kBytes), "allocating memory");
+  cuda::check(cudaMalloc(&to, kBytes), "allocating memory");
+  const auto copy = [&] {
+    for (int i = 0; i < 20; ++i) cuda::check(cudaMemcpy(to, from, kBytes, cudaMemcpyDeviceToDevice), "copying");
+    cuda::check(cudaDeviceSynchronize(), "copying");
+  };
+  copy();
+  const double seconds = seconds_of(copy);
+  cudaFree(from);
+  cudaFree(to);
+  return 2.0 * 20 * static_cast<double>(kBytes) / seconds;
+}
+
+// Floating-point operations per second of a large single-precision matrix product, TF32 off.
+double product_rate() {
+  constexpr int n = 8192;
+  float* memory = nullptr;
+  cuda::check(cudaMalloc(&memory, 3 * sizeof(float) * n * n), "allocating memory");
+  cuda::check(cudaMemset(memory, 0, 3 * sizeof(float) * n * n), "clearing memory");
+  cublasHandle_t handle = nullptr;
+  cuda::check(cublasCreate(&handle), "creating a handle");
+  cuda::check(cublasSetMathMode(handle, CUBLAS_PEDANTIC_MATH), "setting the arithmetic");
+  const float one = 1.0f, zero = 0.0f;
+  const auto multiply = [&] {
+    for (int i = 0; i < 10; ++i)
+      cuda::check(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, memory, n, memory + n * n, n, &zero,
+                              memory + 2 * n * n, n),
+                  "multiplying");
+    cuda::check(cudaDeviceSynchronize(), "multiplying");
+  };
+  multiply();
+  const double seconds = seconds_of(multiply);
+  cublasDestroy(handle);
+  cudaFree(memory);
+  return 10 * 2.0 * n * n * static_cast<double>(n) / seconds;
+}
+
+int run(int replications) {
+  const DeviceReport report = find_devices();
+  if (!report.none.empty()) {
+    std::fprintf(stderr, "no GPU: %s\n", report.none.c_str());
+    return static_cast<int>(ExitCode::device);
+  }
+  std::printf("%s, driver %s\n", report.devices[0].name.c_str(), report.driver.c_str());
+  const double bandwidth = copy_bandwidth(), rate = product_rate();
+  std::printf("copy %.0f GB/s, single-precision product %.1f TFLOP/s\n", bandwidth / 1e9, rate / 1e12);
+
+  Study study;
+  study.environments = {paper_environments()[0]};
+  study.regimes = {Regime::A};
+  study.replications = replications;
+  study.order = false;
+  const Plan plan = make_plan(study);
+  std::vector<Replication> prepared(plan.units.size());
+  {
+    std::vector<std::jthread> threads;
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    for (unsigned k = 0; k < cores; ++k)
+      threads.emplace_back([&, k] {
+        for (std::size_t u = k; u < prepared.size(); u += cores)
+          prepared[u] = prepare_replication(study, plan, plan.units[u], nullptr);
+      });
+  }
+  std::vector<UnitOfLanes> units;
+  for (const Replication& replication : prepared) {
+    units.push_back({&replication, {}});
+    for (const PlannedLane& lane : plan.lanes) units.back().lanes.push_back(lane.variant.lane(replication, lane.T0));
+  }
+  const double lanes = static_cast<double>(units.size() * plan.lanes.size());
+  double matrices = 0.0;  // that take part in every block's products
+  for (const UnitOfLanes& unit : units)
+    for (const LaneSpec& lane : unit.lanes)
+      if (lane.width_bonus() > 0.0 || (lane.learns_payoff() && lane.online())) matrices += study.dimensions.boxes;
+  for (const char* schedule : {"geometric:1.5", "tracking"}) {
+    const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, study.engine.block};
+    cuda::CudaBackend backend(0);
+    const auto all = [&] { lockstep::run_in_memory<float>(backend, units, options); };
+    const double end_to_end = seconds_of(all);
+    backend.profile(true);
+    all();
+    std::printf("\n%s: %.0f lanes x %d periods in %.2f s, %.1f M policy-periods/s\n", schedule, lanes, study.periods,
+                end_to_end, lanes * study.periods / end_to_end / 1e6);
+    const double m = study.dimensions.index_size(), B = study.engine.block, blocks = study.periods / B;
+    const double tracked = std::string(schedule) == "tracking" ? 1.0 : 0.0;
+    double with_curvature = matrices;
+    for (const UnitOfLanes& unit : units)
+      for (const LaneSpec& lane : unit.lanes)
+        if (tracked > 0.0 && lane.learns_index() && lane.online()) with_curvature += study.dimensions.boxes;
+    for (const auto& [stage, seconds] : backend.seconds()) {
+      std::printf("  %-10s %8.2f s", stage.c_str(), seconds);
+      if (stage == "form") {
+        const double flop = with_curvature * blocks * (2 * m * m * B + 2 * m * B * B);
+        const double bytes = with_curvature * blocks * 4 * (m * m + 3 * m * B + B * B);
+        std::printf("   %5.1f TFLOP/s (%.0f%% of the product's), %5.0f GB/s (%.0f%% of the copy's)",
+                    flop / seconds / 1e12, 100 * flop / seconds / rate, bytes / seconds / 1e9,
+                    100 * bytes / seconds / bandwidth);
+      }
+      if (stage == "finish") {
+        const double bytes = with_curvature * blocks * 4 * 2 * m * m;
+        std::printf("   %5.0f GB/s for P alone (%.0f%% of the copy's)", bytes / seconds / 1e9,
+                    100 * bytes / seconds / bandwidth);
+      }
+      std::printf("\n");
+    }
+    const double cpu = seconds_of([&] { run_block_lanes<float>(*units[0].replication, units[0].lanes, options); });
+    std::printf("  one CPU core: %.0f k policy-periods/s; the device is %.0f times that\n",
+                static_cast<double>(units[0].lanes.size()) * study.periods / cpu / 1e3,
+                (lanes / end_to_end) / (static_cast<double>(units[0].lanes.size()) / cpu));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace pandora
+
+int main(int argc, char** argv) {
+  try {
+    return pandora::run(argc > 1 ? std::atoi(argv[1]) : 100);
+  } catch (const pandora::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return static_cast<int>(error.code());
+  }
+}

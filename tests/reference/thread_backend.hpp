@@ -1,0 +1,74 @@
+// A backend whose teams are several threads: what a GPU's members do in parallel, on the CPU. Bodies that read what
+// another member has not yet written give wrong results here, and ThreadSanitizer names the line.
+#pragma once
+
+#include <barrier>
+#include <thread>
+#include <vector>
+
+#include "host/lockstep_engine.hpp"
+
+namespace pandora::test {
+
+/// One of several threads that work on an item together.
+class ThreadTeam {
+ public:
+  struct Shared {
+    explicit Shared(int members) : barrier(members), size(members) {}
+    std::barrier<> barrier;
+    int size;
+    alignas(16) unsigned char slot[64] = {};
+  };
+  ThreadTeam(Shared& shared, int rank) : shared_(&shared), rank_(rank) {}
+
+  int rank() const { return rank_; }
+  int size() const { return shared_->size; }
+  void sync() const { shared_->barrier.arrive_and_wait(); }
+  template <class T>
+  T broadcast(T value) const {
+    static_assert(sizeof(T) <= sizeof Shared::slot);
+    sync();
+    if (rank_ == 0) std::memcpy(shared_->slot, &value, sizeof value);
+    sync();
+    std::memcpy(&value, shared_->slot, sizeof value);
+    return value;
+  }
+
+ private:
+  Shared* shared_;
+  int rank_;
+};
+
+/// Teams of `members` threads, one team at a time.
+class ThreadBackend : public lockstep::HostBackend {
+ public:
+  explicit ThreadBackend(int members) : members_(members) {}
+
+  template <class Body>
+  void blocks(int items, const Body& body) {
+    ThreadTeam::Shared shared(members_);
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < members_; ++rank)
+      threads.emplace_back([&, rank] {
+        const ThreadTeam team(shared, rank);
+        for (int item = 0; item < items; ++item) {
+          body(team, item, 0);
+          team.sync();
+        }
+      });
+  }
+  template <class Body>
+  void warps(int items, const Body& body) {
+    blocks(items, body);
+  }
+  template <class Real>
+  void form(const lockstep::FormBlock<Real>& body, int matrices) {
+    blocks(matrices, body);
+  }
+  int block_size() const { return members_; }
+
+ private:
+  int members_;
+};
+
+}  // namespace pandora::test

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
+
+#include "kernels/error.hpp"
 
 namespace pandora {
 namespace {
@@ -19,78 +22,81 @@ class DeviceSweep {
         options_(options),
         prepare_(prepare),
         run_(run),
-        at_once_(units_at_once),
+        at_once_(std::min(units_at_once, (plan.units.size() + options.devices.size() - 1) / options.devices.size())),
         results_(plan.units.size()) {}
 
   std::vector<UnitResult> run() {
     {
       std::vector<std::jthread> threads;
-      const int preparers = std::min(options_.threads, kPreparersPerDevice * static_cast<int>(options_.devices.size()));
-      for (int i = 0; i < preparers; ++i) {
-        const int device = options_.devices[static_cast<std::size_t>(i) % options_.devices.size()];
-        threads.emplace_back([this, device] { guarded([this, device] { prepare(device); }); });
+      try {
+        const int most = kPreparersPerDevice * static_cast<int>(options_.devices.size());
+        for (int i = 0; i < std::clamp(options_.threads, 1, most); ++i) {
+          const int device = options_.devices[static_cast<std::size_t>(i) % options_.devices.size()];
+          threads.emplace_back([this, device] { guarded([this, device] { prepare(device); }); });
+        }
+        for (const int device : options_.devices)
+          threads.emplace_back([this, device] { guarded([this, device] { serve(device); }); });
+      } catch (const std::system_error&) {
+        guarded([] { throw Error(ExitCode::device, "the system refuses more threads; give fewer --threads"); });
       }
-      for (const int device : options_.devices)
-        threads.emplace_back([this, device] { guarded([this, device] { serve(device); }); });
     }
     if (failure_) std::rethrow_exception(failure_);
     return std::move(results_);
   }
 
  private:
-  struct Ready {
-    std::size_t unit;
-    std::unique_ptr<Replication> replication;
-  };
+  std::size_t units() const { return plan_.units.size(); }
 
   void prepare(int device) {
     const UnitPreparer prepare_unit = prepare_(device);
     std::unique_lock lock(mutex_);
     for (;;) {
       // No more in memory than the devices are about to take.
-      changed_.wait(lock, [this] { return failure_ || waiting_ + ready_.size() < at_once_ * options_.devices.size(); });
+      changed_.wait(lock, [this] {
+        return failure_ || next_ == units() || next_ < (taken_ + options_.devices.size()) * at_once_;
+      });
       end_if_interrupted(options_.interrupted);
-      if (failure_ || next_ == plan_.units.size()) return;
+      if (failure_ || next_ == units()) return;
       const std::size_t unit = next_++;
-      ++waiting_;
       lock.unlock();
       UnitResult result;
       auto replication =
           std::make_unique<Replication>(prepare_unit(plan_.units[unit], study_.order ? &result.order : nullptr));
       lock.lock();
       results_[unit] = std::move(result);
-      ready_.push_back({unit, std::move(replication)});
-      --waiting_;
+      ready_.emplace(unit, std::move(replication));
       changed_.notify_all();
     }
   }
 
+  // Chunks are fixed ranges of units, whichever device is free first: what runs together never depends on timing.
   void serve(int device) {
     std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] {
-        return failure_ || ready_.size() >= at_once_ || (next_ == plan_.units.size() && waiting_ == 0);
+    while (!failure_ && next_chunk_ * at_once_ < units()) {
+      const std::size_t first = next_chunk_++ * at_once_, last = std::min(first + at_once_, units());
+      changed_.wait(lock, [&] {
+        return failure_ || static_cast<std::size_t>(
+                               std::distance(ready_.lower_bound(first), ready_.lower_bound(last))) == last - first;
       });
-      if (failure_ || ready_.empty()) return;
-      std::vector<Ready> taken;
-      while (!ready_.empty() && taken.size() < at_once_) {
-        taken.push_back(std::move(ready_.front()));
-        ready_.pop_front();
-      }
+      if (failure_) return;
+      std::vector<std::unique_ptr<Replication>> replications;
+      for (std::size_t unit = first; unit < last; ++unit)
+        replications.push_back(std::move(ready_.extract(unit).mapped()));
+      ++taken_;
       changed_.notify_all();
       lock.unlock();
-      std::vector<UnitOfLanes> units;
-      for (const Ready& one : taken) {
-        units.push_back({one.replication.get(), {}});
+      std::vector<UnitOfLanes> chunk;
+      for (const std::unique_ptr<Replication>& replication : replications) {
+        chunk.push_back({replication.get(), {}});
         for (const PlannedLane& lane : plan_.lanes)
-          units.back().lanes.push_back(lane.variant.lane(*one.replication, lane.T0));
+          chunk.back().lanes.push_back(lane.variant.lane(*replication, lane.T0));
       }
-      const std::vector<std::vector<LaneTally>> tallies = run_(device, units);
+      const std::vector<std::vector<LaneTally>> tallies = run_(device, chunk);
       lock.lock();
-      for (std::size_t u = 0; u < taken.size(); ++u)
-        for (const LaneTally& tally : tallies[u]) results_[taken[u].unit].lanes.push_back(lane_result(tally));
-      done_ += taken.size() * plan_.lanes.size();
-      if (options_.progress) options_.progress(done_, plan_.units.size() * plan_.lanes.size());
+      for (std::size_t unit = first; unit < last; ++unit)
+        for (const LaneTally& tally : tallies[unit - first]) results_[unit].lanes.push_back(lane_result(tally));
+      done_ += (last - first) * plan_.lanes.size();
+      if (options_.progress) options_.progress(done_, units() * plan_.lanes.size());
     }
   }
 
@@ -112,10 +118,10 @@ class DeviceSweep {
   const UnitRunner& run_;
   const std::size_t at_once_;
   std::vector<UnitResult> results_;
-  std::size_t next_ = 0, waiting_ = 0, done_ = 0;
+  std::size_t next_ = 0, next_chunk_ = 0, taken_ = 0, done_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Ready> ready_;
+  std::map<std::size_t, std::unique_ptr<Replication>> ready_;  // by unit
   std::exception_ptr failure_;
 };
 

@@ -9,9 +9,10 @@
 
 namespace pandora {
 
-/// Replications that a device takes at once if there are as many: 8,064 lanes of the whole paper, a warp each, which is
-/// about what keeps a large GPU's schedulers busy while lanes wait for memory.
-inline constexpr std::size_t kUnitsAtOnce = 96;
+/// Replications that a device takes at once if there are as many and they fit: the whole paper. Late in a run few boxes
+/// wait for a solve in the same block, so the more lanes there are the better a device is used. A replication holds
+/// 20 MB on the host meanwhile.
+inline constexpr std::size_t kUnitsAtOnce = 320;
 
 /// Runs units on `device`; run_on_device in the program, the host backend in tests.
 using UnitRunner = std::function<std::vector<std::vector<LaneTally>>(int device, std::span<const UnitOfLanes> units)>;

@@ -121,8 +121,10 @@ struct Layout {
     for (int*& list : suspended) list = arena.take<int>(count);
     jobs = arena.take<int>(boxes);
     scratch.groups = groups_of(block_size, shape.m);
+    scratch.members = block_size;
     scratch.reals = arena.take<Real>(SolveScratch<Real>::reals(shape) * slots);
     scratch.doubles = arena.take<double>(SolveScratch<Real>::doubles(shape, scratch.groups) * slots);
+    scratch.ints = arena.take<int>(SolveScratch<Real>::ints(shape, block_size) * slots);
   }
 
  private:

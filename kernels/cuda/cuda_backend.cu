@@ -19,10 +19,6 @@ CudaBackend::CudaBackend(int device) : device_(device) {
   check(cudaGetDeviceProperties(&properties, device), "reading the device's properties");
   slots_ = 4 * properties.multiProcessorCount;
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
-  check(cublasCreate(&cublas_), "creating a handle");
-  check(cublasSetStream(cublas_, stream_), "setting the stream");
-  // Single precision as it is: no TF32 (docs/performance.md).
-  check(cublasSetMathMode(cublas_, CUBLAS_PEDANTIC_MATH), "setting the arithmetic");
 }
 
 CudaBackend::~CudaBackend() {
@@ -32,6 +28,9 @@ CudaBackend::~CudaBackend() {
 }
 
 void* CudaBackend::allocate(std::size_t bytes) {
+  // The kernels' stacks, cuBLAS and the preparation of replications need room too.
+  constexpr std::size_t kReserve = std::size_t{1} << 30;
+  if (bytes > kReserve && bytes + kReserve > free_bytes()) throw lockstep::OutOfMemory(bytes);
   void* p = nullptr;
   const cudaError_t status = cudaMalloc(&p, bytes);
   if (status == cudaErrorMemoryAllocation) {
@@ -47,11 +46,13 @@ void CudaBackend::release(void* p) {
 }
 
 void CudaBackend::upload(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "copying to the device");
   check(cudaStreamSynchronize(stream_), "copying to the device");
 }
 
 void CudaBackend::download(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "copying from the device");
   check(cudaStreamSynchronize(stream_), "running on the device");
 }
@@ -66,31 +67,47 @@ std::size_t CudaBackend::free_bytes() const {
   return free;
 }
 
+// cuBLAS may choose another algorithm, and with it another order of summation, for another number of matrices: batches
+// of one size keep a lane's bytes independent of what else runs. What fills the last batch up writes to a spare place.
 void CudaBackend::form(const lockstep::FormBlock<float>& body, int matrices) {
   if (matrices == 0) return;
-  if (matrices > operand_capacity_) {
-    check(cudaFree(operands_), "releasing memory");
-    operands_ = nullptr;
-    operand_capacity_ = 0;
-    operands_ = allocate(4 * sizeof(void*) * static_cast<std::size_t>(matrices));
-    operand_capacity_ = matrices;
+  const lockstep::Shape& shape = body.problem.shape;
+  const int batches = (matrices + kBatch - 1) / kBatch, padded = batches * kBatch;
+  const std::size_t image = static_cast<std::size_t>(shape.B) * shape.stride,
+                    gram = static_cast<std::size_t>(shape.B) * shape.B;
+  const std::size_t wanted = 4 * sizeof(void*) * static_cast<std::size_t>(padded) + (image + gram) * sizeof(float);
+  if (cublas_ == nullptr) {
+    check(cublasCreate(&cublas_), "creating a handle");
+    check(cublasSetStream(cublas_, stream_), "setting the stream");
+    // The default keeps single precision as it is; TF32 would have to be asked for.
+    check(cublasSetMathMode(cublas_, CUBLAS_DEFAULT_MATH), "setting the arithmetic");
   }
-  const auto list = [&](int k) {
-    return static_cast<float**>(operands_) + static_cast<std::size_t>(k) * operand_capacity_;
-  };
-  const GatherOperands<float> operands{body, const_cast<const float**>(list(0)), const_cast<const float**>(list(1)),
-                                       list(2), list(3)};
+  if (wanted > operand_bytes_) {
+    release(operands_);
+    operands_ = nullptr;
+    operand_bytes_ = 0;
+    operands_ = allocate(wanted);
+    operand_bytes_ = wanted;
+  }
+  const auto list = [&](int k) { return static_cast<float**>(operands_) + static_cast<std::size_t>(k) * padded; };
+  float* const spare = reinterpret_cast<float*>(list(4));
+  const GatherOperands<float> operands{
+      body,  matrices,     const_cast<const float**>(list(0)), const_cast<const float**>(list(1)), list(2), list(3),
+      spare, spare + image};
   timed(body.kName, [&] {
-    threads(matrices, operands);
-    const lockstep::Shape& shape = body.problem.shape;
+    threads(padded, operands);
     const float one = 1.0f, zero = 0.0f;
-    check(cublasSgemmBatched(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, shape.m, body.range.B, shape.m, &one, operands.P,
-                             shape.stride, operands.psi, shape.stride, &zero, operands.image, shape.stride, matrices),
-          "forming images");
-    check(cublasSgemmBatched(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, body.range.B, body.range.B, shape.m, &one, operands.psi,
-                             shape.stride, const_cast<const float* const*>(operands.image), shape.stride, &zero,
-                             operands.gram, shape.B, matrices),
-          "forming Gram matrices");
+    for (int first = 0; first < padded; first += kBatch) {
+      check(cublasSgemmBatched(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, shape.m, body.range.B, shape.m, &one,
+                               operands.P + first, shape.stride, operands.psi + first, shape.stride, &zero,
+                               operands.image + first, shape.stride, kBatch),
+            "forming images");
+      check(cublasSgemmBatched(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, body.range.B, body.range.B, shape.m, &one,
+                               operands.psi + first, shape.stride,
+                               const_cast<const float* const*>(operands.image + first), shape.stride, &zero,
+                               operands.gram + first, shape.B, kBatch),
+            "forming Gram matrices");
+    }
   });
 }
 

@@ -19,6 +19,7 @@ void check(cublasStatus_t status, const char* what);
 
 inline constexpr int kBlockThreads = 256;  // of a block that works on one item
 inline constexpr int kWarpThreads = 128;   // of a block whose warps have an item each
+inline constexpr int kBatch = 4096;        // matrices of a batched product
 
 template <class Body>
 __global__ void __launch_bounds__(kBlockThreads) run_blocks(Body body, int items) {
@@ -37,23 +38,25 @@ __global__ void __launch_bounds__(kWarpThreads) run_warps(Body body, int items) 
   }
 }
 
-/// The operands of a block's batched products.
+/// The operands of a block's batched products; beyond the last matrix, operands whose results nobody reads.
 template <class Real>
 struct GatherOperands {
   lockstep::FormBlock<Real> form;
+  int matrices;
   const Real **P, **psi;
   Real **image, **gram;
+  Real *spare_image, *spare_gram;
 
   __host__ __device__ void operator()(int item) const {
-    const int which = form.matrices[item];
+    const int which = form.matrices[item < matrices ? item : 0];
     const lockstep::Shape& shape = form.problem.shape;
     const lockstep::LaneView<Real>& lane = form.problem.lanes[which / 2 / shape.A];
     const lockstep::BoxView<Real>& box = lane.box[which / 2 % shape.A];
     const lockstep::GramView<Real>& g = which % 2 == 1 ? box.curvature : box.design;
     P[item] = g.P;
     psi[item] = lane.tape.psi_of(lane.tape.online_row(form.range.first_period), shape.stride);
-    image[item] = g.image;
-    gram[item] = g.gram;
+    image[item] = item < matrices ? g.image : spare_image;
+    gram[item] = item < matrices ? g.gram : spare_gram;
   }
 };
 
@@ -133,7 +136,7 @@ class CudaBackend {
   cudaStream_t stream_ = nullptr;
   cublasHandle_t cublas_ = nullptr;
   void* operands_ = nullptr;
-  int operand_capacity_ = 0;
+  std::size_t operand_bytes_ = 0;
 };
 
 }  // namespace pandora::cuda

@@ -41,16 +41,20 @@ PANDORA_HD void form_gram(const Team& team, const Shape& shape, const GramView<R
   start_gram(team, g, B, shape.B);
 }
 
-/// Whether all widths are possible ones; see GramBlock::sound. Every member finds the same.
+/// Whether all widths are possible ones; see GramBlock::sound. Every member finds the same; g.row is overwritten.
 template <class Real, class Team>
-PANDORA_HD bool sound_gram(const Team&, const Shape& shape, const GramView<Real>& g, const Real* psi, int B,
+PANDORA_HD bool sound_gram(const Team& team, const Shape& shape, const GramView<Real>& g, const Real* psi, int B,
                            Real factor) {
-  for (int j = 0; j < B; ++j) {
+  for (int j = team.rank(); j < B; j += team.size()) {
     Real norm = 0;
     for (int k = 0; k < shape.m; ++k) norm = fused(psi[j * shape.stride + k], psi[j * shape.stride + k], norm);
-    if (!(g.diagonal[j] > Real(0) && g.diagonal[j] <= factor * norm)) return false;
+    g.row[j] = g.diagonal[j] > Real(0) && g.diagonal[j] <= factor * norm ? Real(1) : Real(0);
   }
-  return true;
+  team.sync();
+  bool sound = true;
+  for (int j = 0; j < B; ++j) sound = sound && g.row[j] > Real(0);
+  team.sync();
+  return sound;
 }
 
 /// The update of period j with weight h; returns s_j, and leaves row_j in g.row for columns i >= j.
@@ -101,15 +105,14 @@ PANDORA_HD void materialise_gram(const Team& team, const Shape& shape, const Gra
   team.sync();
 }
 
-/// P -= U U' over all columns, in tiles of T x T of the upper triangle that are written to both places, so that P stays
-/// exactly symmetric. All u must be there.
+/// P -= U U' over all columns, in tiles of T x T. P stays exactly symmetric: both elements of a pair see the same
+/// products in the same order. All u must be there.
 template <class Real, class Team>
 PANDORA_HD void apply_gram(const Team& team, const Shape& shape, const GramView<Real>& g) {
   constexpr int T = 4;
   const int columns = g.count[kColumns], m = shape.m, stride = shape.stride, tiles = (m + T - 1) / T;
   for (int tile = team.rank(); tile < tiles * tiles; tile += team.size()) {
     const int i0 = tile / tiles * T, k0 = tile % tiles * T;
-    if (k0 < i0) continue;
     Real sum[T][T];
     for (int r = 0; r < T; ++r)
       for (int c = 0; c < T; ++c) sum[r][c] = i0 + r < m ? g.P[(i0 + r) * stride + k0 + c] : Real(0);
@@ -123,12 +126,9 @@ PANDORA_HD void apply_gram(const Team& team, const Shape& shape, const GramView<
       for (int r = 0; r < T; ++r)
         for (int c = 0; c < T; ++c) sum[r][c] = fused(-a[r], b[c], sum[r][c]);
     }
-    for (int r = 0; r < T; ++r)
-      for (int c = 0; c < T; ++c) {
-        if (i0 + r >= m || k0 + c >= m || (i0 == k0 && c < r)) continue;
-        g.P[(i0 + r) * stride + k0 + c] = sum[r][c];
-        g.P[(k0 + c) * stride + i0 + r] = sum[r][c];
-      }
+    // Columns from m on hold zeros and stay zero: u is zero there.
+    for (int r = 0; r < T && i0 + r < m; ++r)
+      for (int c = 0; c < T; ++c) g.P[(i0 + r) * stride + k0 + c] = sum[r][c];
   }
   team.sync();
 }

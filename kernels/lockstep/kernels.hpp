@@ -12,11 +12,14 @@ template <class Real>
 struct ScratchPool {
   Real* reals;
   double* doubles;
-  int groups;
+  int* ints;
+  int groups;   ///< of a team, see groups_of
+  int members;  ///< of a team
 
   PANDORA_HD SolveScratch<Real> of(const Shape& shape, int slot) const {
     return SolveScratch<Real>::over(shape, groups, reals + SolveScratch<Real>::reals(shape) * slot,
-                                    doubles + SolveScratch<Real>::doubles(shape, groups) * slot);
+                                    doubles + SolveScratch<Real>::doubles(shape, groups) * slot,
+                                    ints + SolveScratch<Real>::ints(shape, members) * slot);
   }
 };
 
@@ -47,7 +50,8 @@ struct StartBox {
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
     const Shape& shape = problem.shape;
     const LaneView<Real>& lane = problem.lanes[item / shape.A];
-    if (lane.spec.learning == Learning::none || lane.progress->failure != Failure::none) return;
+    // Not any failure: another box of the lane may fail while members of this team are still looking.
+    if (lane.spec.learning == Learning::none || lane.progress->failure == Failure::reward_fit) return;
     const int a = item % shape.A;
     const BoxView<Real>& box = lane.box[a];
     const SolveScratch<Real> work = scratch.of(shape, slot);

@@ -21,13 +21,17 @@ struct SolveScratch {
   double* factor;                               ///< m (m + 1) / 2: lower triangle by rows
   double* inverse;                              ///< m x m
   double* coupling;                             ///< d x m
+  int *active, *slice;  ///< capacity: samples with weight; one per member: where its slice starts
 
+  static PANDORA_HD std::size_t ints(const Shape& s, int members) {
+    return static_cast<std::size_t>(s.capacity) + static_cast<std::size_t>(members) + 1;
+  }
   static PANDORA_HD std::size_t reals(const Shape& s) { return 3 * static_cast<std::size_t>(s.capacity) + s.stride; }
   static PANDORA_HD std::size_t doubles(const Shape& s, int groups) {
     const std::size_t m = static_cast<std::size_t>(s.m);
     return 4 * m + groups * m + m * (m + 1) / 2 + m * m + static_cast<std::size_t>(s.d) * m;
   }
-  static PANDORA_HD SolveScratch over(const Shape& s, int groups, Real* reals, double* doubles) {
+  static PANDORA_HD SolveScratch over(const Shape& s, int groups, Real* reals, double* doubles, int* ints) {
     SolveScratch out;
     const std::size_t m = static_cast<std::size_t>(s.m);
     out.mu = reals;
@@ -42,6 +46,8 @@ struct SolveScratch {
     out.factor = out.partial + groups * m;
     out.inverse = out.factor + m * (m + 1) / 2;
     out.coupling = out.inverse + m * m;
+    out.active = ints;
+    out.slice = ints + s.capacity;
     return out;
   }
 };
@@ -309,18 +315,40 @@ class BoxSolve {
     team_.sync();
   }
 
+  // active[0..) = the samples with a weight, in order; returns how many. A slice of the samples per member.
+  PANDORA_HD int list_active() {
+    const int members = team_.size(), length = (n_ + members - 1) / members;
+    const int first = length * team_.rank() < n_ ? length * team_.rank() : n_;
+    const int last = first + length < n_ ? first + length : n_;
+    int count = 0;
+    for (int s = first; s < last; ++s) count += scratch_.weight[s] > Real(0) ? 1 : 0;
+    team_.sync();
+    scratch_.slice[team_.rank() + 1] = count;
+    team_.sync();
+    if (team_.rank() == 0) {
+      scratch_.slice[0] = 0;
+      for (int k = 0; k < members; ++k) scratch_.slice[k + 1] += scratch_.slice[k];
+    }
+    team_.sync();
+    int at = scratch_.slice[team_.rank()];
+    for (int s = first; s < last; ++s)
+      if (scratch_.weight[s] > Real(0)) scratch_.active[at++] = s;
+    team_.sync();
+    return scratch_.slice[members];
+  }
+
   // factor = Cholesky factor of ridge I + sum h_s psi_s psi_s' with the weights of the last evaluate().
   PANDORA_HD bool factorise_hessian() {
     constexpr int T = 4;
-    const int tiles = (m_ + T - 1) / T;
-    team_.sync();
-    for (int tile = team_.rank(); tile < tiles * tiles; tile += team_.size()) {
-      const int i0 = tile / tiles * T, k0 = tile % tiles * T;
-      if (k0 > i0) continue;
+    const int tiles = (m_ + T - 1) / T, active = list_active();
+    for (int tile = team_.rank(); tile < tiles * (tiles + 1) / 2; tile += team_.size()) {
+      int row = 0;  // of the tile in the lower triangle
+      while ((row + 1) * (row + 2) / 2 <= tile) ++row;
+      const int i0 = row * T, k0 = (tile - row * (row + 1) / 2) * T;
       Real sum[T][T] = {};
-      for (int s = 0; s < n_; ++s) {
+      for (int k = 0; k < active; ++k) {
+        const int s = scratch_.active[k];
         const Real h = scratch_.weight[s];
-        if (!(h > Real(0))) continue;
         const Real* x = psi(s);
         for (int r = 0; r < T; ++r) {
           const Real scaled = h * x[i0 + r];
@@ -341,12 +369,12 @@ class BoxSolve {
 
   // Q = Hinv M with M = sum psi 1{active} G' phi' at the weights of the last evaluate().
   PANDORA_HD void rebuild_response() {
-    const int d = problem_.shape.d;
+    const int d = problem_.shape.d, active = list_active();
     for (int part = team_.rank(); part < d * m_; part += team_.size()) {
       const int k = part / m_, i = part % m_;
       double sum = 0.0;
-      for (int s = 0; s < n_; ++s) {
-        if (!(scratch_.weight[s] > Real(0))) continue;
+      for (int l = 0; l < active; ++l) {
+        const int s = scratch_.active[l];
         const Real slope = scratch_.mu[s] * (Real(1) - scratch_.mu[s]);
         sum += static_cast<double>(slope * static_cast<Real>(lane_.tape.phi[at(box_.rows[s]) * d + k]) * psi(s)[i]);
       }

@@ -23,12 +23,6 @@
 
 namespace pandora::lockstep {
 
-/// The backend cannot allocate `bytes`; fewer replications at a time may fit.
-struct OutOfMemory : std::bad_alloc {
-  explicit OutOfMemory(std::size_t wanted) : bytes(wanted) {}
-  std::size_t bytes;
-};
-
 /// Runs the bodies on the CPU.
 class HostBackend {
  public:

@@ -1,6 +1,8 @@
 // Errors that reach the user: one line that names the problem, why it is one, and the remedy.
 #pragma once
 
+#include <cstddef>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -24,6 +26,12 @@ class Error : public std::runtime_error {
 
  private:
   ExitCode code_;
+};
+
+/// A backend cannot allocate `bytes`; less work at a time may fit.
+struct OutOfMemory : std::bad_alloc {
+  explicit OutOfMemory(std::size_t wanted) : bytes(wanted) {}
+  std::size_t bytes;
 };
 
 }  // namespace pandora

@@ -30,12 +30,12 @@ CudaBackend::~CudaBackend() {
 void* CudaBackend::allocate(std::size_t bytes) {
   // The kernels' stacks, cuBLAS and the preparation of replications need room too.
   constexpr std::size_t kReserve = std::size_t{1} << 30;
-  if (bytes > kReserve && bytes + kReserve > free_bytes()) throw lockstep::OutOfMemory(bytes);
+  if (bytes > kReserve && bytes + kReserve > free_bytes()) throw OutOfMemory(bytes);
   void* p = nullptr;
   const cudaError_t status = cudaMalloc(&p, bytes);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // the error is dealt with; later checks must not see it
-    throw lockstep::OutOfMemory(bytes);
+    throw OutOfMemory(bytes);
   }
   check(status, "allocating memory");
   return p;

@@ -5,11 +5,13 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <string>
 
-#include "host/lockstep_engine.hpp"
+#include "kernels/error.hpp"
+#include "kernels/lockstep/kernels.hpp"
 
 namespace pandora::cuda {
 

@@ -8,6 +8,7 @@
 
 #include "kernels/lane.hpp"
 #include "kernels/philox.hpp"
+#include "kernels/refit_schedule.hpp"
 #include "kernels/tally.hpp"
 #include "kernels/team.hpp"
 

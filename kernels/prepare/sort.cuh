@@ -36,7 +36,7 @@ class SortMemory {
     const cudaError_t status = cudaMalloc(&p, wanted);
     if (status == cudaErrorMemoryAllocation) {
       cudaGetLastError();  // the error is dealt with; later checks must not see it
-      throw lockstep::OutOfMemory(wanted);
+      throw OutOfMemory(wanted);
     }
     check(status, "allocating memory");
     pieces_.push_back({p, wanted, true});

@@ -13,15 +13,6 @@ namespace {
 
 constexpr int kCalibration = 12;
 
-std::vector<LaneSpec> all_lanes(const Replication& replication, const std::vector<int>& T0s) {
-  std::vector<LaneSpec> lanes;
-  for (const Policy& policy : all_policies())
-    for (const PolicyVariant& variant : policy.variants({0.1, 1.0}))
-      for (const int T0 : T0s)
-        if (T0 > 0 || !policy.needs_calibration) lanes.push_back(variant.lane(replication, T0));
-  return lanes;
-}
-
 struct Trace {
   std::vector<PeriodOutcome> outcomes;
   std::vector<std::vector<double>> scores, widths;
@@ -47,7 +38,8 @@ TEST_P(EveryBlockLength, DoubleFollowsTheReference) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     const Replication replication =
         test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 300, 11);
-    for (const LaneSpec& lane : all_lanes(replication, {0, 2, kCalibration})) {  // 2: a box without a sample
+    for (const LaneSpec& lane :
+         test::all_lanes(replication, {0, 2, kCalibration}, {0.1, 1.0})) {  // 2: a box without a sample
       Trace expected, actual;
       run_reference_lane(replication, lane, estimation, expected.observer(3));
       const LaneReplay replay{actual.observer(3), &expected.outcomes};
@@ -95,7 +87,7 @@ TEST(BlockEngine, ALaneAloneAndAmongAllGivesTheSameBytes) {
       test::small_replication(test::small_dimensions(3, 9, 3), Regime::B, kCalibration, 500, 7);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, 32};
-    const std::vector<LaneSpec> lanes = all_lanes(replication, {0, 5, kCalibration});
+    const std::vector<LaneSpec> lanes = test::all_lanes(replication, {0, 5, kCalibration}, {0.1, 1.0});
     const std::vector<LaneTally> together = run_block_lanes<float>(replication, lanes, options);
     for (std::size_t k = 0; k < lanes.size(); ++k) {
       const LaneTally alone = run_block_lanes<float>(replication, std::span(&lanes[k], 1), options)[0];
@@ -110,7 +102,7 @@ TEST(BlockEngine, AnyNumberOfPeriods) {
   for (const int periods : {1, 5, 31, 33, 70}) {
     const Replication replication =
         test::small_replication(test::small_dimensions(2, 4, 2), Regime::A, kCalibration, periods, 5);
-    for (const LaneSpec& lane : all_lanes(replication, {0, kCalibration})) {
+    for (const LaneSpec& lane : test::all_lanes(replication, {0, kCalibration}, {0.1, 1.0})) {
       Trace expected, actual;
       run_reference_lane(replication, lane, estimation, expected.observer(2));
       const LaneReplay replay{actual.observer(2), nullptr};

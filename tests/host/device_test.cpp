@@ -13,15 +13,6 @@
 namespace pandora {
 namespace {
 
-std::vector<LaneSpec> all_lanes(const Replication& replication, const std::vector<int>& T0s) {
-  std::vector<LaneSpec> lanes;
-  for (const Policy& policy : all_policies())
-    for (const PolicyVariant& variant : policy.variants({0.1}))
-      for (const int T0 : T0s)
-        if (T0 > 0 || !policy.needs_calibration) lanes.push_back(variant.lane(replication, T0));
-  return lanes;
-}
-
 BlockOptions options_of(const char* schedule, int B = 32) {
   return {{RefitSchedule::parse(schedule), 1.0, 1.0}, B};
 }
@@ -46,7 +37,7 @@ TEST(DeviceGpu, ReplaysEveryPolicy) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     const Replication replication = test::small_replication(test::small_dimensions(3, 5, 2), regime, 12, 200, 11);
     for (const char* schedule : {"geometric:1.5", "tracking", "every:5"})
-      expect_replays(replication, all_lanes(replication, {0, 2, 12}), options_of(schedule));
+      expect_replays(replication, test::all_lanes(replication, {0, 2, 12}), options_of(schedule));
   }
 }
 
@@ -60,7 +51,7 @@ TEST(DeviceGpu, OddShapes) {
     const Replication replication =
         test::small_replication(test::small_dimensions(c.boxes, c.context, c.features), Regime::B, 16, 100, 19);
     for (const char* schedule : {"geometric:1.5", "tracking"})
-      expect_replays(replication, all_lanes(replication, {0, 16}), options_of(schedule, c.B));
+      expect_replays(replication, test::all_lanes(replication, {0, 16}), options_of(schedule, c.B));
   }
 }
 
@@ -68,7 +59,7 @@ TEST(DeviceGpu, ThePapersShape) {
   PANDORA_REQUIRE_GPU();
   const Replication replication = test::small_replication({}, Regime::B, 50, 1000, 23);
   for (const char* schedule : {"geometric:1.5", "tracking"})
-    expect_replays(replication, all_lanes(replication, {50}), options_of(schedule));
+    expect_replays(replication, test::all_lanes(replication, {50}), options_of(schedule));
 }
 
 TEST(DeviceGpu, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
@@ -79,7 +70,7 @@ TEST(DeviceGpu, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     std::vector<UnitOfLanes> units;
     for (const Replication& replication : replications)
-      units.push_back({&replication, all_lanes(replication, {0, 5, 12})});
+      units.push_back({&replication, test::all_lanes(replication, {0, 5, 12})});
     const auto together = run_on_device(0, units, options_of(schedule));
     EXPECT_EQ(run_on_device(0, units, options_of(schedule)), together) << "a second run differs";
     for (std::size_t u = 0; u < units.size(); ++u)

@@ -16,15 +16,6 @@ namespace {
 
 constexpr int kCalibration = 12;
 
-std::vector<LaneSpec> all_lanes(const Replication& replication, const std::vector<int>& T0s) {
-  std::vector<LaneSpec> lanes;
-  for (const Policy& policy : all_policies())
-    for (const PolicyVariant& variant : policy.variants({0.1}))
-      for (const int T0 : T0s)
-        if (T0 > 0 || !policy.needs_calibration) lanes.push_back(variant.lane(replication, T0));
-  return lanes;
-}
-
 LaneSpec dow(RewardModel reward, int T0) {
   LaneSpec lane;
   lane.score = Score::learned_index;
@@ -86,7 +77,7 @@ TEST_P(LockstepLengths, DoubleFollowsTheReference) {
   for (const Regime regime : {Regime::A, Regime::B}) {
     const Replication replication =
         test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 200, 11);
-    expect_follows(replication, all_lanes(replication, {0, 2, kCalibration}), options, 1e-9, 1e-3);
+    expect_follows(replication, test::all_lanes(replication, {0, 2, kCalibration}), options, 1e-9, 1e-3);
   }
 }
 INSTANTIATE_TEST_SUITE_P(Lengths, LockstepLengths,
@@ -105,8 +96,8 @@ TEST(Lockstep, OneFeatureOneBox) {
   Dimensions dimensions = test::small_dimensions(1, 1, 1);
   const Replication replication = test::small_replication(dimensions, Regime::A, 4, 33, 2);
   for (const char* schedule : {"geometric:1.5", "tracking"})
-    expect_follows(replication, all_lanes(replication, {0, 4}), {{RefitSchedule::parse(schedule), 1.0, 1.0}, 32}, 1e-9,
-                   1e-3);
+    expect_follows(replication, test::all_lanes(replication, {0, 4}), {{RefitSchedule::parse(schedule), 1.0, 1.0}, 32},
+                   1e-9, 1e-3);
 }
 
 // Single precision replays a double lane at the paper's m: what a GPU is held to.
@@ -137,7 +128,7 @@ TEST(Lockstep, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
     const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, 32};
     std::vector<UnitOfLanes> units;
     for (const Replication& replication : replications)
-      units.push_back({&replication, all_lanes(replication, {0, 5, kCalibration})});
+      units.push_back({&replication, test::all_lanes(replication, {0, 5, kCalibration})});
     const auto together = run<float>(units, options);
     for (std::size_t u = 0; u < units.size(); ++u)
       for (std::size_t k = 0; k < units[u].lanes.size(); k += 3) {
@@ -153,7 +144,7 @@ TEST(Lockstep, TeamsOfThreadsGiveTheSameBytes) {
       test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, kCalibration, 40, 13);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, 16};
-    const UnitOfLanes unit{&replication, all_lanes(replication, {0, kCalibration})};
+    const UnitOfLanes unit{&replication, test::all_lanes(replication, {0, kCalibration})};
     const auto serial = run<float>(std::span(&unit, 1), options);
     test::ThreadBackend threads(3);
     const auto parallel = lockstep::run_lockstep<float>(threads, std::span(&unit, 1), options);
@@ -225,7 +216,7 @@ class SmallBackend : public lockstep::HostBackend {
   explicit SmallBackend(std::size_t limit) : limit_(limit) {}
   void* allocate(std::size_t bytes) {
     largest_ = std::max(largest_, bytes);
-    if (bytes > limit_) throw lockstep::OutOfMemory(bytes);
+    if (bytes > limit_) throw OutOfMemory(bytes);
     ++granted_;
     return lockstep::HostBackend::allocate(bytes);
   }
@@ -242,14 +233,15 @@ TEST(Lockstep, TooLittleMemoryHalvesTheWork) {
     replications.push_back(test::small_replication(test::small_dimensions(2, 3, 2), Regime::A, kCalibration, 50, 7, r));
   const BlockOptions options{{RefitSchedule::parse("geometric:1.5"), 1.0, 1.0}, 32};
   std::vector<UnitOfLanes> units;
-  for (const Replication& replication : replications) units.push_back({&replication, all_lanes(replication, {0})});
+  for (const Replication& replication : replications)
+    units.push_back({&replication, test::all_lanes(replication, {0})});
   SmallBackend large(~std::size_t{0});
   const auto expected = lockstep::run_in_memory<float>(large, units, options);
   SmallBackend half(large.largest_ / 2);
   EXPECT_EQ(lockstep::run_in_memory<float>(half, units, options), expected);
   EXPECT_GE(half.granted_, 2);
   SmallBackend tiny(1000);
-  EXPECT_THROW(lockstep::run_in_memory<float>(tiny, units, options), lockstep::OutOfMemory);
+  EXPECT_THROW(lockstep::run_in_memory<float>(tiny, units, options), OutOfMemory);
 }
 
 // A lane that meets a NaN ends the run with its name; it neither hangs nor spreads.

@@ -7,6 +7,7 @@
 
 #include "host/draw_instance.hpp"
 #include "host/paper_setting.hpp"
+#include "host/policies/policy.hpp"
 #include "host/reference_engine.hpp"
 #include "oracle/oracle.hpp"
 
@@ -92,6 +93,17 @@ double bisect(Function&& increasing, double low, double high) {
     (increasing(middle) > 0.0 ? high : low) = middle;
   }
   return 0.5 * (low + high);
+}
+
+/// The lanes of all policies at the given T_0, where they apply.
+inline std::vector<LaneSpec> all_lanes(const Replication& replication, const std::vector<int>& T0s,
+                                       const std::vector<double>& hyperparameters = {0.1}) {
+  std::vector<LaneSpec> lanes;
+  for (const Policy& policy : all_policies())
+    for (const PolicyVariant& variant : policy.variants(hyperparameters))
+      for (const int T0 : T0s)
+        if (T0 > 0 || !policy.needs_calibration) lanes.push_back(variant.lane(replication, T0));
+  return lanes;
 }
 
 }  // namespace pandora::test

@@ -78,7 +78,7 @@ std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const Un
   cuda::CudaBackend backend(device);
   try {
     return lockstep::run_in_memory<float>(backend, units, options, counters, interrupted, records);
-  } catch (const lockstep::OutOfMemory& error) {
+  } catch (const OutOfMemory& error) {
     throw Error(ExitCode::device, "device " + std::to_string(device) + ": one replication needs " + gib(error.bytes) +
                                       ", " + gib(backend.free_bytes()) +
                                       " are free; use a smaller --periods, fewer policies, or --backend cpu");
@@ -94,7 +94,7 @@ UnitPreparer prepare_on_device(int device, const Study& study, const Plan& plan)
   return [state = std::make_shared<State>(device), device, &study, &plan](const Unit& unit, OrderStatistics* order) {
     try {
       return state->preparer.prepare(study, plan, unit, order);
-    } catch (const lockstep::OutOfMemory& error) {
+    } catch (const OutOfMemory& error) {
       throw Error(ExitCode::device, "device " + std::to_string(device) + ": preparing a replication needs " +
                                         gib(error.bytes) + " more, " + gib(state->backend.free_bytes()) +
                                         " are free; use fewer --threads or --samples, or --backend cpu");

@@ -97,8 +97,8 @@ void reproduce(const Options& o, Session& session) {
   const Study study = study_of(o);
   RunRecord record;
   record.command = session.command_line;
-  const BackendChoice backend = choose_backend(o.backend, o.devices, study.engine,
-                                               o.backend == "cpu" ? DeviceReport{} : find_devices());
+  const BackendChoice backend =
+      choose_backend(o.backend, o.devices, study.engine, o.backend == "cpu" ? DeviceReport{} : find_devices());
   record.backend = backend.name;
   record.backend_reason = backend.reason;
   record.threads = o.threads > 0 ? o.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));

@@ -159,7 +159,7 @@ struct Layout {
     g.diagonal = arena.take<Real>(B);
     g.row = arena.take<Real>(B);
     g.log = arena.take<typename GramView<Real>::Update>(B);
-    g.count = arena.take<int>(4);
+    g.count = arena.take<int>(kGramCounts);
     return g;
   }
 

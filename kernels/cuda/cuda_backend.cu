@@ -13,6 +13,17 @@ void check(cublasStatus_t status, const char* what) {
   throw Error(ExitCode::device, std::string("cuBLAS: ") + what + ": " + cublasGetStatusString(status));
 }
 
+void* allocate_memory(std::size_t bytes) {
+  void* p = nullptr;
+  const cudaError_t status = cudaMalloc(&p, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // the error is dealt with; later checks must not see it
+    throw OutOfMemory(bytes);
+  }
+  check(status, "allocating memory");
+  return p;
+}
+
 CudaBackend::CudaBackend(int device) : device_(device) {
   check(cudaSetDevice(device), "selecting the device");
   cudaDeviceProp properties{};
@@ -31,14 +42,7 @@ void* CudaBackend::allocate(std::size_t bytes) {
   // The kernels' stacks, cuBLAS and the preparation of replications need room too.
   constexpr std::size_t kReserve = std::size_t{1} << 30;
   if (bytes > kReserve && bytes + kReserve > free_bytes()) throw OutOfMemory(bytes);
-  void* p = nullptr;
-  const cudaError_t status = cudaMalloc(&p, bytes);
-  if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // the error is dealt with; later checks must not see it
-    throw OutOfMemory(bytes);
-  }
-  check(status, "allocating memory");
-  return p;
+  return allocate_memory(bytes);
 }
 
 void CudaBackend::release(void* p) {

@@ -19,6 +19,9 @@ namespace pandora::cuda {
 void check(cudaError_t status, const char* what);
 void check(cublasStatus_t status, const char* what);
 
+/// cudaMalloc; throws OutOfMemory.
+void* allocate_memory(std::size_t bytes);
+
 inline constexpr int kBlockThreads = 256;  // of a block that works on one item
 inline constexpr int kWarpThreads = 128;   // of a block whose warps have an item each
 inline constexpr int kBatch = 4096;        // matrices of a batched product

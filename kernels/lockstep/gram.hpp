@@ -7,13 +7,13 @@
 
 namespace pandora::lockstep {
 
-enum GramCount { kUpdates = 0, kColumns = 1, kMaterialised = 2, kMaterialisedColumns = 3 };
+enum GramCount { kUpdates = 0, kColumns = 1, kMaterialised = 2, kGramCounts = 3 };
 
 /// Starts a block whose images and Gram matrix are there: no updates, and the diagonal.
 template <class Real, class Team>
 PANDORA_HD void start_gram(const Team& team, const GramView<Real>& g, int B, int capacity_B) {
   for (int j = team.rank(); j < B; j += team.size()) g.diagonal[j] = g.gram[j * capacity_B + j];
-  for (int k = team.rank(); k < 4; k += team.size()) g.count[k] = 0;
+  for (int k = team.rank(); k < kGramCounts; k += team.size()) g.count[k] = 0;
   team.sync();
 }
 
@@ -98,10 +98,7 @@ PANDORA_HD void materialise_gram(const Team& team, const Shape& shape, const Gra
       step(k, v, i);
     }
   team.sync();
-  if (team.rank() == 0) {
-    g.count[kMaterialised] = updates;
-    g.count[kMaterialisedColumns] = g.count[kColumns];
-  }
+  if (team.rank() == 0) g.count[kMaterialised] = updates;
   team.sync();
 }
 

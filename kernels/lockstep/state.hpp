@@ -51,7 +51,7 @@ struct GramView {
   Real* u = nullptr;                         ///< B x stride: u_q
   Real *diagonal = nullptr, *row = nullptr;  ///< B each
   Update* log = nullptr;                     ///< B
-  int* count = nullptr;                      ///< updates, columns, materialised, materialised columns
+  int* count = nullptr;                      ///< updates, columns, materialised (GramCount)
 };
 
 /// How a lane ended, if not well.

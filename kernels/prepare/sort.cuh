@@ -32,13 +32,7 @@ class SortMemory {
         piece.used = true;
         return piece.p;
       }
-    char* p = nullptr;
-    const cudaError_t status = cudaMalloc(&p, wanted);
-    if (status == cudaErrorMemoryAllocation) {
-      cudaGetLastError();  // the error is dealt with; later checks must not see it
-      throw OutOfMemory(wanted);
-    }
-    check(status, "allocating memory");
+    char* const p = static_cast<char*>(allocate_memory(wanted));
     pieces_.push_back({p, wanted, true});
     return p;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "oracle/reservation_index.hpp"
@@ -25,25 +26,31 @@ struct Range {
   static Range of(double value) { return {value, value}; }
 };
 
+/// Nodes at equal distances.
+struct GridAxis {
+  int nodes = 2;
+  double first = 0.0, step = 1.0;
+  double node(int i) const { return first + i * step; }
+};
+
 /// sigma at the nodes, interpolated trilinearly in (l, s~, sqrt(cbar)). Nodes in sqrt(cbar) serve small costs,
 /// where d sigma / d cbar = -1 / P(G > sigma) is steep.
 class IndexGrid {
  public:
   /// Solves sigma exactly for `law` at every node of shape over the given ranges (cbar > 0).
   IndexGrid(const ProjectedLaw& law, GridShape shape, Range shift, Range scale, Range cost);
+  /// The same from its data: axes in l, s~ and sqrt(cbar), values in that order with the last axis running fastest.
+  IndexGrid(const std::array<GridAxis, 3>& axes, std::vector<double> values)
+      : axes_(axes), values_(std::move(values)) {}
 
   /// sigma(l, s~, cbar); arguments outside the range are extrapolated from the outermost cell.
   double operator()(double shift, double scale, double cost) const;
 
- private:
-  struct Axis {
-    int nodes;
-    double first, step;
-    double node(int i) const { return first + i * step; }
-  };
-  static Axis axis(int nodes, double least, double greatest);
+  const std::array<GridAxis, 3>& axes() const { return axes_; }
+  const std::vector<double>& values() const { return values_; }
 
-  Axis shift_, scale_, root_cost_;
+ private:
+  std::array<GridAxis, 3> axes_;
   std::vector<double> values_;
 };
 

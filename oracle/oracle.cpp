@@ -2,58 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace pandora {
-namespace {
-
-ProjectedLaw grid_law(const ShockSample& sample, const OracleOptions& options) {
-  return options.bins == 0 ? empirical_law(sample.projected) : compressed_law(sample.projected, options.bins);
-}
-
-}  // namespace
 
 IndexInputs index_inputs(const Instance& instance, const ShockSample& sample, const Contexts& contexts, int first_row) {
-  const std::size_t first = static_cast<std::size_t>(first_row) * contexts.boxes;
-  const auto [least, greatest] =
-      std::minmax_element(contexts.scale.begin() + static_cast<std::ptrdiff_t>(first), contexts.scale.end());
-  const OutputCostTable output_cost(sample, contexts.boxes, *least, *greatest);
-  IndexInputs inputs;
-  inputs.scale.resize(contexts.scale.size());
-  inputs.cost.resize(contexts.scale.size());
-  for (std::size_t at = first; at < contexts.scale.size(); ++at) {
-    const int box = static_cast<int>(at % static_cast<std::size_t>(contexts.boxes));
-    inputs.scale[at] = contexts.scale[at] * sample.projection_norm;
-    inputs.cost[at] = contexts.context_cost[at] + instance.c1[box] * output_cost(box, contexts.scale[at]);
-  }
-  return inputs;
+  const auto first = contexts.scale.begin() + static_cast<std::ptrdiff_t>(first_row) * contexts.boxes;
+  const auto [least, greatest] = std::minmax_element(first, contexts.scale.end());
+  const OracleTable table{
+      sample.projection_norm, OutputCostTable(sample, contexts.boxes, *least, *greatest), {}, std::nullopt};
+  return table.inputs(instance, contexts, first_row);
 }
 
 std::vector<double> oracle_indices(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                                    const OracleOptions& options, int first_row) {
-  const std::size_t A = static_cast<std::size_t>(contexts.boxes), first = static_cast<std::size_t>(first_row) * A;
-  std::vector<double> sigma(contexts.scale.size(), std::numeric_limits<double>::quiet_NaN());
-  const IndexInputs inputs = index_inputs(instance, sample, contexts, first_row);
-  if (!instance.contextual()) {
-    const ProjectedLaw law = empirical_law(sample.projected);
-    IndexSolver solver(law);
-    solver.evaluate(0.0, inputs.scale[first]);
-    for (std::size_t at = first; at < sigma.size(); ++at)
-      sigma[at] = at < first + A ? solver.index(inputs.cost[at]) : sigma[at - A];
-    return sigma;
-  }
-  Range shift = Range::of(contexts.reward_shift[first / A]), scale = Range::of(inputs.scale[first]),
-        cost = Range::of(inputs.cost[first]);
-  for (std::size_t at = first; at < sigma.size(); ++at) {
-    shift.include(contexts.reward_shift[at / A]);
-    scale.include(inputs.scale[at]);
-    cost.include(inputs.cost[at]);
-  }
-  const ProjectedLaw law = grid_law(sample, options);
-  const IndexGrid grid(law, options.grid, shift, scale, cost);
-  for (std::size_t at = first; at < sigma.size(); ++at)
-    sigma[at] = grid(contexts.reward_shift[at / A], inputs.scale[at], inputs.cost[at]);
-  return sigma;
+  return oracle_table(instance, sample, contexts, options, first_row).indices(instance, contexts, first_row);
 }
 
 GridErrors grid_errors(const Instance& instance, const ShockSample& sample, const Contexts& contexts,

@@ -4,30 +4,17 @@
 #include <vector>
 
 #include "kernels/tape.hpp"
-#include "oracle/index_grid.hpp"
-#include "oracle/shock_sample.hpp"
+#include "oracle/oracle_table.hpp"
 
 namespace pandora {
 
-struct OracleOptions {
-  int samples = 400000;  ///< M
-  GridShape grid;
-  int bins = 4000;  ///< quantile bins behind the grid; 0 uses the whole sample at every node
-};
-
 /// sigma_a^*(x) (eq:oracle-weitzman-index) for every box and the rows of `contexts` from `first_row` on, rows x A; NaN
 /// in the rows before. Earlier rows (x_0, calibration) must not matter: their number depends on the values of T_0 that
-/// happen to run together, and the grid's range would move with it.
-/// Regime A: solved exactly on the whole sample, once per box. Regime B: the three-parameter grid over the
-/// range of these contexts.
+/// happen to run together, and the grid's range would move with it. The table of these contexts, evaluated for them.
 std::vector<double> oracle_indices(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                                    const OracleOptions& options, int first_row = 0);
 
-/// The inputs of (eq:sigma) that depend on the box, for the rows from `first_row` on; l is contexts.reward_shift.
-struct IndexInputs {
-  std::vector<double> scale;  ///< rows x A: s~_a(x) = s_a(x) ||D' theta_*||
-  std::vector<double> cost;   ///< rows x A: cbar_a(x)
-};
+/// The inputs of (eq:sigma) with expected costs from the sample.
 IndexInputs index_inputs(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                          int first_row = 0);
 

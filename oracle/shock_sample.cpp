@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <utility>
 
 #include "kernels/shock_projection.hpp"
 
@@ -41,18 +42,24 @@ ShockSample draw_shock_sample(const Instance& instance, int samples) {
   return sample;
 }
 
-OutputCostTable::OutputCostTable(const ShockSample& sample, int boxes, double least, double greatest)
-    : middle_(0.5 * (least + greatest)),
+OutputCostTable::OutputCostTable(double least, double greatest, std::vector<double> values)
+    : least_(least),
+      greatest_(greatest),
+      middle_(0.5 * (least + greatest)),
       half_(0.5 * std::max(greatest - least, 1e-6)),
-      values_(static_cast<std::size_t>(boxes) * kNodes, 0.5) {
+      values_(std::move(values)) {
   for (int node = 0; node < kNodes; ++node) {
     const double angle = (node + 0.5) * std::numbers::pi / kNodes;
     node_[node] = std::cos(angle);
     weight_[node] = (node % 2 == 0 ? 1.0 : -1.0) * std::sin(angle);
   }
+}
+
+OutputCostTable::OutputCostTable(const ShockSample& sample, int boxes, double least, double greatest)
+    : OutputCostTable(least, greatest, std::vector<double>(static_cast<std::size_t>(boxes) * kNodes, 0.5)) {
   for (int a = 0; a < static_cast<int>(sample.cost_terms.size()); ++a)
     for (int node = 0; node < kNodes; ++node) {
-      const float scale = static_cast<float>(middle_ + half_ * node_[node]);
+      const float scale = static_cast<float>(this->node(node));
       const std::vector<float>& terms = sample.cost_terms[a];
       constexpr std::size_t kStrip = 16;  // fixed-order partial sums that vectorise
       double sums[kStrip] = {};

@@ -22,15 +22,23 @@ class OutputCostTable {
  public:
   /// `least` and `greatest` bound the scales s that will be asked for.
   OutputCostTable(const ShockSample& sample, int boxes, double least, double greatest);
+  /// The same from its data: the means at the nodes, boxes x kNodes.
+  OutputCostTable(double least, double greatest, std::vector<double> values);
 
   /// E[G(s beta_{1,a}' |xi|)] over the sample; 1/2 in regime A.
   double operator()(int box, double scale) const;
 
- private:
   static constexpr int kNodes = 17;
-  double middle_ = 0.0, half_ = 1.0;      ///< of the range of s
-  double node_[kNodes], weight_[kNodes];  ///< on [-1, 1], and the barycentric weights
-  std::vector<double> values_;            ///< boxes x kNodes
+
+  double least() const { return least_; }
+  double greatest() const { return greatest_; }
+  double node(int node) const { return middle_ + half_ * node_[node]; }  ///< a scale s
+  const std::vector<double>& values() const { return values_; }
+
+ private:
+  double least_, greatest_, middle_, half_;  ///< of the range of s
+  double node_[kNodes], weight_[kNodes];     ///< on [-1, 1], and the barycentric weights
+  std::vector<double> values_;               ///< boxes x kNodes
 };
 
 }  // namespace pandora

@@ -1,0 +1,64 @@
+#include "oracle/oracle_table.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace pandora {
+
+ProjectedLaw grid_law(const ShockSample& sample, const OracleOptions& options) {
+  return options.bins == 0 ? empirical_law(sample.projected) : compressed_law(sample.projected, options.bins);
+}
+
+IndexInputs OracleTable::inputs(const Instance& instance, const Contexts& contexts, int first_row) const {
+  IndexInputs out;
+  out.scale.resize(contexts.scale.size());
+  out.cost.resize(contexts.scale.size());
+  for (std::size_t at = static_cast<std::size_t>(first_row) * contexts.boxes; at < contexts.scale.size(); ++at) {
+    const int box = static_cast<int>(at % static_cast<std::size_t>(contexts.boxes));
+    out.scale[at] = contexts.scale[at] * projection_norm;
+    out.cost[at] = contexts.context_cost[at] + instance.c1[box] * output_cost(box, contexts.scale[at]);
+  }
+  return out;
+}
+
+std::vector<double> OracleTable::indices(const Instance& instance, const Contexts& contexts, int first_row) const {
+  const std::size_t A = static_cast<std::size_t>(contexts.boxes), first = static_cast<std::size_t>(first_row) * A;
+  std::vector<double> out(contexts.scale.size(), std::numeric_limits<double>::quiet_NaN());
+  if (!grid) {
+    for (std::size_t at = first; at < out.size(); ++at) out[at] = sigma[at % A];
+    return out;
+  }
+  const IndexInputs in = inputs(instance, contexts, first_row);
+  for (std::size_t at = first; at < out.size(); ++at)
+    out[at] = (*grid)(contexts.reward_shift[at / A], in.scale[at], in.cost[at]);
+  return out;
+}
+
+OracleTable oracle_table(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
+                         const OracleOptions& options, int first_row) {
+  const std::size_t A = static_cast<std::size_t>(contexts.boxes), first = static_cast<std::size_t>(first_row) * A;
+  const auto [least, greatest] =
+      std::minmax_element(contexts.scale.begin() + static_cast<std::ptrdiff_t>(first), contexts.scale.end());
+  OracleTable table{
+      sample.projection_norm, OutputCostTable(sample, contexts.boxes, *least, *greatest), {}, std::nullopt};
+  const IndexInputs in = table.inputs(instance, contexts, first_row);
+  if (!instance.contextual()) {
+    const ProjectedLaw law = empirical_law(sample.projected);
+    IndexSolver solver(law);
+    solver.evaluate(0.0, in.scale[first]);
+    for (std::size_t at = first; at < first + A; ++at) table.sigma.push_back(solver.index(in.cost[at]));
+    return table;
+  }
+  Range shift = Range::of(contexts.reward_shift[first / A]), scale = Range::of(in.scale[first]),
+        cost = Range::of(in.cost[first]);
+  for (std::size_t at = first; at < in.scale.size(); ++at) {
+    shift.include(contexts.reward_shift[at / A]);
+    scale.include(in.scale[at]);
+    cost.include(in.cost[at]);
+  }
+  const ProjectedLaw law = grid_law(sample, options);
+  table.grid.emplace(law, options.grid, shift, scale, cost);
+  return table;
+}
+
+}  // namespace pandora

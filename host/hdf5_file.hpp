@@ -1,0 +1,64 @@
+// A small writer of HDF5 files. They appear whole or not at all, and equal content gives equal bytes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace pandora {
+
+/// The file is built in memory and written by close(), so that a full disk is an error like any other: HDF5 itself
+/// writes late and ends badly when it cannot. One thread at a time in the process may use objects of this class.
+class Hdf5File {
+ public:
+  /// What every dataset says about itself.
+  struct Attributes {
+    std::string description;
+    std::string units;       ///< such as "1" for a pure number
+    std::string dimensions;  ///< such as "lane x replication"; "scalar" for one value
+  };
+  using Shape = std::vector<std::size_t>;  ///< empty: one value
+  using Value = std::variant<std::string, double, std::int64_t>;
+
+  /// For bytes() alone.
+  Hdf5File();
+
+  /// Throws Error (usage) if the path is a folder or cannot be written, before any work is done.
+  explicit Hdf5File(const std::filesystem::path& path);
+  ~Hdf5File();  ///< without close() nothing is left behind
+  Hdf5File(const Hdf5File&) = delete;
+  Hdf5File& operator=(const Hdf5File&) = delete;
+
+  // Paths are absolute; groups above them come into being. The last dimension of a shape runs fastest. Throws
+  // std::invalid_argument where the number of values is not the shape's, or the path is taken.
+
+  void group(const std::string& path);
+  void dataset(const std::string& path, std::span<const double> values, const Shape& shape, const Attributes& about);
+  void dataset(const std::string& path, std::span<const std::int32_t> values, const Shape& shape,
+               const Attributes& about);
+  void dataset(const std::string& path, std::span<const std::int64_t> values, const Shape& shape,
+               const Attributes& about);
+  /// Strings of one length in UTF-8, padded with zeros.
+  void dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
+               const Attributes& about);
+  /// An attribute of the group or dataset `object`; "/" is the file.
+  void attribute(const std::string& object, const std::string& name, const Value& value);
+
+  /// What the file would hold.
+  std::string bytes() const;
+
+  /// Writes the file, flushes it to disk and gives it its name; nothing can be added afterwards. Throws Error
+  /// (output_lost) as write_file does.
+  void close();
+
+ private:
+  struct State;
+  State& open() const;  // throws std::invalid_argument after close()
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pandora

@@ -29,7 +29,8 @@ struct EngineCounters {
   std::uint64_t refactorisations = 0;  ///< design matrices rebuilt because a width left its bounds
 };
 
-/// Runs all lanes on the replication, one block after the other; a lane's tally does not depend on the others.
+/// Runs all lanes on the replication, one block after the other; a lane's tally does not depend on the others. A lane
+/// that fails stops there; its tally says why.
 /// `replays` is empty or has one entry per lane.
 template <class Real>
 std::vector<LaneTally> run_block_lanes(const Replication& replication, std::span<const LaneSpec> lanes,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/checks.hpp"
 #include "kernels/block_products.hpp"
 #include "kernels/index_loss.hpp"
 
@@ -60,7 +61,7 @@ BlockLane<Real>::BlockLane(const Replication& replication, WorkingContexts<Real>
       replay_(replay),
       A_(tape_.boxes()),
       d_(tape_.contexts.reward_features),
-      keeps_design_(spec.width_bonus() > 0.0 || spec.learns_payoff()),
+      keeps_design_(spec.has_width_bonus() || spec.learns_payoff()),
       tracks_(spec.learns_index() && spec.online() && options.refit.kind == RefitSchedule::Kind::tracking),
       tracks_theta_(tracks_ && spec.learns_reward()),
       boxes_(static_cast<std::size_t>(A_)),
@@ -73,10 +74,32 @@ BlockLane<Real>::BlockLane(const Replication& replication, WorkingContexts<Real>
     if (tracks_) reset_inverse(box.curvature_inverse, contexts.m, contexts.stride, options.ridge_index);
     if (tracks_theta_) box.theta_response.assign(static_cast<std::size_t>(d_) * contexts.stride, Real(0));
   }
+  tally_.start(tape_.online_rows);
+}
+
+template <class Real>
+template <class Body>
+void BlockLane<Real>::guarded(Body&& body) {
+  if (tally_.failure != Failure::none) return;
+  try {
+    body();
+  } catch (const LaneFailure& failure) {
+    tally_.fail(failure.failure(), period_);
+  }
 }
 
 template <class Real>
 void BlockLane<Real>::calibrate() {
+  guarded([this] { learn_calibration(); });
+}
+
+template <class Real>
+void BlockLane<Real>::advance(const Block<Real>& block, Workspace<Real>& work) {
+  guarded([&] { advance_block(block, work); });
+}
+
+template <class Real>
+void BlockLane<Real>::learn_calibration() {
   if (spec_.learning == Learning::none) return;
   if (spec_.T0 == 0 && !spec_.learns_payoff())
     for (int a = 0; a < A_; ++a) add_index_sample(a, 0);
@@ -97,7 +120,8 @@ void BlockLane<Real>::calibrate() {
 }
 
 template <class Real>
-void BlockLane<Real>::advance(const Block<Real>& block, Workspace<Real>& work) {
+void BlockLane<Real>::advance_block(const Block<Real>& block, Workspace<Real>& work) {
+  period_ = block.first_period + 1;
   for (int a = 0; a < A_ && spec_.learning != Learning::none; ++a) start_box(block, work, a);
   walk(block, work);
   if (!spec_.online()) return;
@@ -115,7 +139,7 @@ void BlockLane<Real>::advance(const Block<Real>& block, Workspace<Real>& work) {
 template <class Real>
 void BlockLane<Real>::start_box(const Block<Real>& block, Workspace<Real>& work, int a) {
   Box& box = boxes_[a];
-  if (keeps_design_ && (spec_.online() || spec_.width_bonus() > 0.0)) {
+  if (keeps_design_ && (spec_.online() || spec_.has_width_bonus())) {
     GramBlock<Real>& design = work.design[a];
     design.form(box.design_inverse.data(), block.psi.data(), block.transposed.data(), block.B);
     const double ridge = spec_.learns_payoff() ? 1.0 : options_.ridge_index;
@@ -155,34 +179,40 @@ void BlockLane<Real>::walk(const Block<Real>& block, Workspace<Real>& work) {
   const Stream random_order = replication_.instance.stream(Purpose::random_order);
   for (int j = 0; j < block.B; ++j) {
     const int period = block.first_period + j, row = tape_.online_row(period);
+    period_ = period + 1;
     for (int a = 0; a < A_; ++a) {
       if (spec_.score == Score::oracle_index) score[a] = replication_.sigma[tape_.at(row, a)];
       if (!spec_.learns_index() && !spec_.learns_payoff()) continue;
       Real z = work.prediction[static_cast<std::size_t>(a) * block.width + j];
-      if (spec_.width_bonus() > 0.0) {
+      if (spec_.has_width_bonus()) {
         const Real w = std::sqrt(std::max(work.design[a].quadratic(j), Real(0)));
         width[a] = static_cast<double>(w);
         z += static_cast<Real>(spec_.width_bonus()) * w;
       }
       score[a] = static_cast<double>(z);
     }
+    for (int a = 0; a < A_; ++a) finite_or_fail(score[a]);  // Lambda would hide what is infinite
     // In single precision Lambda would be exactly 1 from z = 9 on, and wide bonuses would tie. Four at a time.
     for (int first = 0; first < A_ && spec_.learns_index(); first += 4) PANDORA_SIMD
     for (int a = first; a < first + 4; ++a) score[a] = index_link(score[a]);
     if (spec_.order == Order::random)
       random_permutation(random_order, static_cast<std::uint32_t>(period), A_, permutation);
     const bool follows = replay_ != nullptr && replay_->decisions != nullptr;
-    const PeriodOutcome outcome = follows ? (*replay_->decisions)[static_cast<std::size_t>(period)]
-                                          : walk_period(spec_, A_, score, permutation, [&](int a) {
-                                              return spec_.learns_reward()
-                                                         ? reward_.state().estimate(tape_.phi_of(row, a), spec_.c_theta)
-                                                         : tape_.mu[tape_.at(row, a)];
-                                            });
+    const PeriodOutcome outcome =
+        follows ? (*replay_->decisions)[static_cast<std::size_t>(period)]
+                : walk_period(spec_, A_, score, permutation, [&](int a) { return reward_of(a, row); });
     const std::size_t at = tape_.at(row, 0);
+    finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
     tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
     if (replay_ != nullptr && replay_->observer) replay_->observer({period, score, width, &outcome});
     if (spec_.online()) learn(block, work, j, outcome);
   }
+}
+
+template <class Real>
+double BlockLane<Real>::reward_of(int a, int row) const {
+  if (!spec_.learns_reward()) return finite_or_fail(tape_.mu[tape_.at(row, a)]);
+  return logistic(finite_or_fail(reward_.state().optimistic(tape_.phi_of(row, a), spec_.c_theta)));
 }
 
 template <class Real>
@@ -421,7 +451,7 @@ void BlockLane<Real>::rebuild_curvature(int a) {
   add_curvature(samples(box), box.rho.data(), C.data(), weight.data());
   MatrixXd hessian = PaddedMatrix<Real>(C.data(), m, m, Eigen::OuterStride<>(stride)).template cast<double>();
   hessian.diagonal().array() += options_.ridge_index;
-  const Eigen::LLT<MatrixXd> factor(hessian);
+  const Eigen::LLT<MatrixXd> factor = factorised_or_fail(hessian);
   invert(factor, m, stride, box.curvature_inverse);
   box.curvature_at = static_cast<int>(box.rows.size());
   if (!tracks_theta_) return;
@@ -455,7 +485,7 @@ void BlockLane<Real>::rebuild_design(int a) {
     V.template selfadjointView<Eigen::Lower>().rankUpdate(psi);
     if (spec_.learns_payoff()) target += payoff(a, row) * psi;
   }
-  const Eigen::LLT<MatrixXd> factor(MatrixXd(V.template selfadjointView<Eigen::Lower>()));
+  const Eigen::LLT<MatrixXd> factor = factorised_or_fail(MatrixXd(V.template selfadjointView<Eigen::Lower>()));
   invert(factor, m, stride, box.design_inverse);
   if (!spec_.learns_payoff()) return;
   const VectorXd eta = factor.solve(target);

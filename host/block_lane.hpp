@@ -49,7 +49,7 @@ class BlockLane {
   /// Learns from x_0 or the T_0 calibration periods.
   void calibrate();
 
-  /// Forms the block's products, walks its periods and applies the updates.
+  /// Forms the block's products, walks its periods and applies the updates. Nothing once the lane has failed.
   void advance(const Block<Real>& block, Workspace<Real>& workspace);
 
   const LaneTally& tally() const { return tally_; }
@@ -73,6 +73,10 @@ class BlockLane {
     std::vector<double> theta_moved;    // theta's moves since the last flush
   };
 
+  template <class Body>
+  void guarded(Body&& body);
+  void learn_calibration();
+  void advance_block(const Block<Real>& block, Workspace<Real>& work);
   void walk(const Block<Real>& block, Workspace<Real>& work);
   void learn(const Block<Real>& block, Workspace<Real>& work, int j, const PeriodOutcome& outcome);
   void learn_payoff(const Block<Real>& block, Workspace<Real>& work, int j, int a);
@@ -80,6 +84,7 @@ class BlockLane {
   void track_theta(const Block<Real>& block, Workspace<Real>& work, const double* move);
   void flush(Workspace<Real>& work, int a);
   static void clear_pending(Box& box);
+  double reward_of(int a, int row) const;
   void start_box(const Block<Real>& block, Workspace<Real>& work, int a);
   void start_curvature(const Block<Real>& block, Workspace<Real>& work, int a);
 
@@ -105,6 +110,7 @@ class BlockLane {
   const bool keeps_design_, tracks_, tracks_theta_;
   std::vector<Box> boxes_;
   RewardLearner reward_;
+  int period_ = 0;  // 1..T, 0 while calibrating
   LaneTally tally_;
 };
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/error.hpp"
+#include "host/checks.hpp"
 #include "kernels/index_loss.hpp"
 
 namespace pandora {
@@ -57,8 +57,10 @@ int fit_index(const Contexts& contexts, const IndexSamples& samples, double ridg
   double last = std::numeric_limits<double>::infinity();
   for (int step = 0; step < kMostSteps; ++step) {
     index_derivatives(contexts, samples, ridge, rho, gradient, &hessian);
-    const Eigen::VectorXd direction = hessian.selfadjointView<Eigen::Lower>().llt().solve(-gradient);
+    const Eigen::LLT<Eigen::MatrixXd> factor(hessian);
+    const Eigen::VectorXd direction = factor.solve(-gradient);
     const double slope = gradient.dot(direction);  // minus the squared Newton decrement
+    if (!sound(factor) || !is_finite(slope)) break;
     if (-slope <= 1e-18 || (-slope <= 1e-12 && -slope >= 0.5 * last)) return step;  // the latter is rounding
     last = -slope;
     double length = 1.0;
@@ -70,8 +72,8 @@ int fit_index(const Contexts& contexts, const IndexSamples& samples, double ridg
     }
     rho += length * direction;
   }
-  throw Error(ExitCode::internal, fmt::format("the index fit of {} samples did not converge in {} Newton steps",
-                                              samples.size(), kMostSteps));
+  throw LaneFailure(Failure::index_fit, fmt::format("the index fit of {} samples did not converge in {} Newton steps",
+                                                    samples.size(), kMostSteps));
 }
 
 }  // namespace pandora

@@ -32,8 +32,8 @@ void index_derivatives(const Contexts& contexts, const IndexSamples& samples, do
                        Eigen::VectorXd& gradient, Eigen::MatrixXd* hessian);
 
 /// Moves rho to the minimiser (eq:known-theta-rho-estimator), (eq:hat:rho:at) with the ridge term, starting from its
-/// value, to a squared Newton decrement of 1e-18. Returns the number of Newton steps; throws Error (internal) if 100
-/// do not suffice.
+/// value, to a squared Newton decrement of 1e-18. Returns the number of Newton steps; throws LaneFailure if 100 do
+/// not suffice or a number is not finite.
 int fit_index(const Contexts& contexts, const IndexSamples& samples, double ridge, Eigen::VectorXd& rho);
 
 }  // namespace pandora

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "host/checks.hpp"
 #include "kernels/block_products.hpp"
-#include "kernels/error.hpp"
 #include "kernels/index_loss.hpp"
 #include "kernels/rounding_floor.hpp"
 #include "kernels/simd.hpp"
@@ -43,7 +43,7 @@ Preconditioner factorised(const Real* curvature, int m, int stride, double ridge
   using Matrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>;
   Matrix matrix = Eigen::Map<const RowMajor, 0, Eigen::OuterStride<>>(curvature, m, m, Eigen::OuterStride<>(stride));
   matrix.diagonal().array() += static_cast<Real>(ridge);
-  return [factor = Eigen::LLT<Matrix>(matrix)](const Eigen::VectorXd& gradient, Eigen::VectorXd& direction) {
+  return [factor = factorised_or_fail(matrix)](const Eigen::VectorXd& gradient, Eigen::VectorXd& direction) {
     direction = factor.solve(gradient.cast<Real>()).template cast<double>();
   };
 }
@@ -72,6 +72,7 @@ int solve_index(const SampleView<Real>& samples, double ridge, const Preconditio
     quasi_newton_direction(pairs, precondition, gradient, direction);
     const double slope = gradient.dot(direction);
     const double decrement = -slope;
+    if (!is_finite(decrement)) break;
     if (decrement <= tolerance || floor.reached(decrement)) return gradients;
     // Convergence is at least linear: where the last rate once more is enough twice over, the step is taken on trust.
     if (decrement < 0.1 * last_decrement && 2.0 * decrement * decrement <= tolerance * last_decrement) {
@@ -86,7 +87,7 @@ int solve_index(const SampleView<Real>& samples, double ridge, const Preconditio
       next = rho + step * direction;
       gradient_at(next, next_gradient);
       const double next_slope = next_gradient.dot(direction);
-      if (next_slope <= -0.5 * slope || gradients >= kMostGradients) break;
+      if (!(next_slope > -0.5 * slope) || gradients >= kMostGradients) break;
       step *= std::clamp(slope / (slope - next_slope), 0.1, 0.9);
     }
     Pair pair{next - rho, next_gradient - gradient, 0.0};
@@ -98,8 +99,8 @@ int solve_index(const SampleView<Real>& samples, double ridge, const Preconditio
     pairs.push_back(std::move(pair));
     if (pairs.size() > kMemory) pairs.pop_front();
   }
-  throw Error(ExitCode::internal,
-              fmt::format("the index fit of {} samples did not converge in {} gradients", samples.n, kMostGradients));
+  throw LaneFailure(Failure::index_fit, fmt::format("the index fit of {} samples did not converge in {} gradients",
+                                                    samples.n, kMostGradients));
 }
 
 template <class Real>
@@ -129,10 +130,12 @@ int solve_index_by_newton(const SampleView<Real>& samples, double ridge, Weighte
     for (int k = 0; k < m; ++k) direction[k] = -static_cast<double>(image[k]);
     const double slope = gradient.dot(direction);
     if (!(slope <= 0.0)) {  // the inverse has been lost to rounding (a tiny ridge)
+      if (!gradient.allFinite()) break;
       inverse.reset(m, stride, ridge, samples.n);
       ++gradients;
       continue;
     }
+    if (!is_finite(slope)) break;
     rho += direction;
     if (-slope <= tolerance || floor.reached(-slope)) return gradients;
     evaluate();
@@ -143,8 +146,8 @@ int solve_index_by_newton(const SampleView<Real>& samples, double ridge, Weighte
       step = next;
     }
   }
-  throw Error(ExitCode::internal,
-              fmt::format("the index fit of {} samples did not converge in {} gradients", samples.n, kMostGradients));
+  throw LaneFailure(Failure::index_fit, fmt::format("the index fit of {} samples did not converge in {} gradients",
+                                                    samples.n, kMostGradients));
 }
 
 #define PANDORA_INSTANTIATE(Real)                                                                                      \

@@ -15,12 +15,13 @@ namespace pandora {
 /// direction = approximate inverse Hessian times gradient.
 using Preconditioner = std::function<void(const Eigen::VectorXd& gradient, Eigen::VectorXd& direction)>;
 
-/// The inverse of ridge I + curvature, an m x m matrix with rows of `stride`.
+/// The inverse of ridge I + curvature, an m x m matrix with rows of `stride`. Throws LaneFailure if it is not positive
+/// definite.
 template <class Real>
 Preconditioner factorised(const Real* curvature, int m, int stride, double ridge);
 
 /// Moves rho (m) to the minimiser of sum l_s + ridge/2 ||rho||^2 from its value. Returns the number of gradients;
-/// throws Error (internal) after 500.
+/// throws LaneFailure after 500 or where one is not finite.
 template <class Real>
 int solve_index(const SampleView<Real>& samples, double ridge, const Preconditioner& precondition,
                 Eigen::VectorXd& rho);

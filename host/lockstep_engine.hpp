@@ -28,8 +28,10 @@ class HostBackend {
  public:
   void* allocate(std::size_t bytes) { return ::operator new (bytes, std::align_val_t{kAlignment}); }
   void release(void* p) { ::operator delete (p, std::align_val_t{kAlignment}); }
-  void upload(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
-  void download(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+  void upload(void* to, const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);  // an empty list has no address
+  }
+  void download(void* to, const void* from, std::size_t bytes) { upload(to, from, bytes); }
   void zero(void* p, std::size_t bytes) { std::memset(p, 0, bytes); }
   template <class Body>
   void blocks(int items, const Body& body) {
@@ -169,7 +171,7 @@ struct Layout {
     LaneView<Real> lane;
     lane.spec = spec;
     lane.tape = tapes.back();
-    lane.keeps_design = spec.width_bonus() > 0.0 || spec.learns_payoff();
+    lane.keeps_design = spec.has_width_bonus() || spec.learns_payoff();
     lane.tracks = spec.learns_index() && spec.online() && options.refit.kind == RefitSchedule::Kind::tracking;
     lane.tracks_theta = lane.tracks && spec.learns_reward();
     lane.progress = progress != nullptr ? progress + index : nullptr;
@@ -184,12 +186,12 @@ struct Layout {
       box.rho = arena.take<Real>(static_cast<std::size_t>(shape.stride));
       box.prediction = arena.take<Real>(B);
       box.rows = arena.take<int>(static_cast<std::size_t>(shape.capacity));
-      box.count = arena.take<int>(4);
+      box.count = arena.take<int>(kBoxCounts);
       box.theta_moved = arena.take<Real>(d);
       box.pending_scale = arena.take<Real>(B);
       if (lane.keeps_design) {
-        box.design = take_gram(arena, spec.online() || spec.width_bonus() > 0.0);
-        if (spec.online() || spec.width_bonus() > 0.0) matrices.push_back((index * shape.A + a) * 2);
+        box.design = take_gram(arena, spec.online() || spec.has_width_bonus());
+        if (spec.online() || spec.has_width_bonus()) matrices.push_back((index * shape.A + a) * 2);
       }
       if (lane.tracks) {
         box.curvature = take_gram(arena, true);
@@ -216,8 +218,8 @@ struct Allocation {  // all zeros, which is what LaneTally and Progress start fr
 };
 
 /// Runs the lanes of all units at once; tallies per unit. The units share dimensions and T. A lane's tally does not
-/// depend on what else runs. `records` is empty or has one entry per lane. Throws OutOfMemory, Error (interrupted), or
-/// Error (internal) if an estimate does not converge.
+/// depend on what else runs; a lane that fails stops there, and its tally says why. `records` is empty or has one entry
+/// per lane. Throws OutOfMemory or Error (interrupted).
 template <class Real, class Backend>
 std::vector<std::vector<LaneTally>> run_lockstep(Backend& backend, std::span<const UnitOfLanes> units,
                                                  const BlockOptions& options, EngineCounters* counters = nullptr,
@@ -306,11 +308,6 @@ std::vector<std::vector<LaneTally>> run_lockstep(Backend& backend, std::span<con
       out.back().push_back(tallies[lane]);
       if (counters != nullptr)
         counters->refactorisations += static_cast<std::uint64_t>(progress[lane].refactorisations);
-      if (progress[lane].failure != Failure::none)
-        throw Error(ExitCode::internal, "replication " + std::to_string(unit.replication->instance.replication) +
-                                            ", lane " + std::to_string(k) + ": the " +
-                                            (progress[lane].failure == Failure::reward_fit ? "reward" : "index") +
-                                            " fit did not converge");
     }
   }
   if (counters != nullptr) counters->index_solves += solves;

@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <cmath>
 
+#include "host/checks.hpp"
 #include "host/index_fit.hpp"
 #include "host/reward_fit.hpp"
 #include "kernels/index_loss.hpp"
@@ -44,7 +45,7 @@ class ReferenceLane {
         A_(tape_.boxes()),
         m_(tape_.contexts.index_size),
         d_(tape_.contexts.reward_features),
-        keeps_design_(lane.width_bonus() > 0.0 || lane.learns_payoff()),
+        keeps_design_(lane.has_width_bonus() || lane.learns_payoff()),
         tracks_(lane.learns_index() && lane.online() && options.refit.kind == RefitSchedule::Kind::tracking),
         boxes_(static_cast<std::size_t>(A_)),
         reward_memory_(static_cast<std::size_t>(RewardState::size(d_))),
@@ -62,41 +63,53 @@ class ReferenceLane {
   }
 
   LaneTally run(const PeriodObserver& observer) {
+    tally_.start(tape_.online_rows);
+    try {
+      run_periods(observer);
+    } catch (const LaneFailure& failure) {
+      tally_.fail(failure.failure(), period_);
+    }
+    return tally_;
+  }
+
+ private:
+  void run_periods(const PeriodObserver& observer) {
     if (lane_.learning != Learning::none) calibrate();
-    LaneTally tally;
     std::vector<double> score(static_cast<std::size_t>(A_), 0.0), width(score);
     int permutation[kMaxBoxes];
     const Stream random_order = replication_.instance.stream(Purpose::random_order);
     for (int period = 0; period < tape_.online_rows; ++period) {
       const int row = tape_.online_row(period);
+      period_ = period + 1;
       psi_ = Eigen::Map<const Eigen::VectorXf>(tape_.contexts.psi_row(row), m_).cast<double>();
-      for (int a = 0; a < A_; ++a) score[a] = score_of(a, row, width[a]);
+      for (int a = 0; a < A_; ++a) score[a] = finite_or_fail(score_of(a, row, width[a]));
+      for (int a = 0; a < A_ && lane_.learns_index(); ++a) score[a] = index_link(score[a]);
       if (lane_.order == Order::random)
         random_permutation(random_order, static_cast<std::uint32_t>(period), A_, permutation);
       const PeriodOutcome outcome = walk_period(lane_, A_, score.data(), permutation, [&](int a) {
-        return lane_.learns_reward() ? reward_.estimate(tape_.phi_of(row, a), lane_.c_theta)
-                                     : tape_.mu[tape_.at(row, a)];
+        return lane_.learns_reward() ? logistic(finite_or_fail(reward_.optimistic(tape_.phi_of(row, a), lane_.c_theta)))
+                                     : finite_or_fail(tape_.mu[tape_.at(row, a)]);
       });
       const std::size_t at = tape_.at(row, 0);
-      tally.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
+      finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
+      tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
       if (observer) observer({period, score.data(), width.data(), &outcome});
       if (lane_.online()) learn(outcome, row, period + 1);
     }
-    return tally;
   }
 
- private:
+  // The number before the index link, which hides what is infinite.
   double score_of(int a, int row, double& width) {
     if (lane_.score == Score::none) return 0.0;
     if (lane_.score == Score::oracle_index) return replication_.sigma[tape_.at(row, a)];
     BoxEstimate& box = boxes_[a];
     double z = box.rho.dot(psi_);
-    if (lane_.width_bonus() > 0.0) {
+    if (lane_.has_width_bonus()) {
       update_image(box);
       width = std::sqrt(box.quadratic);
       z += lane_.width_bonus() * width;
     }
-    return lane_.learns_payoff() ? z : index_link(z);
+    return z;
   }
 
   void update_image(BoxEstimate& box) {
@@ -203,7 +216,7 @@ class ReferenceLane {
     VectorXd gradient;
     MatrixXd hessian;
     index_derivatives(tape_.contexts, box.samples, options_.ridge_index, box.rho, gradient, &hessian);
-    box.curvature_inverse = hessian.selfadjointView<Lower>().llt().solve(MatrixXd::Identity(m_, m_));
+    box.curvature_inverse = factorised_or_fail(hessian).solve(MatrixXd::Identity(m_, m_));
     box.curvature_at = box.samples.size();
     box.reward_coupling.setZero();
     for (int s = 0; s < box.samples.size(); ++s) {
@@ -247,6 +260,8 @@ class ReferenceLane {
   RewardSamples reward_samples_;
   int reward_solved_at_ = 0;
   VectorXd psi_;
+  int period_ = 0;  // 1..T, 0 while calibrating
+  LaneTally tally_;
 };
 
 }  // namespace

@@ -33,7 +33,8 @@ struct PeriodView {
 };
 using PeriodObserver = std::function<void(const PeriodView&)>;
 
-/// Calibrates on the lane's T_0 periods (or x_0) and runs it over the online periods of the tape.
+/// Calibrates on the lane's T_0 periods (or x_0) and runs it over the online periods of the tape. A lane that fails
+/// stops there; its tally says why.
 LaneTally run_reference_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options,
                              const PeriodObserver& observer = {});
 

@@ -4,7 +4,7 @@
 #include <Eigen/Core>
 #include <cmath>
 
-#include "kernels/error.hpp"
+#include "host/checks.hpp"
 
 namespace pandora {
 namespace {
@@ -36,6 +36,7 @@ void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, Re
     const Eigen::LLT<Eigen::MatrixXd> factor(hessian);
     const Eigen::VectorXd direction = factor.solve(-gradient);
     const double slope = gradient.dot(direction);
+    if (!sound(factor) || !is_finite(slope)) break;
     if (-slope <= 1e-18) {
       Eigen::Map<Eigen::MatrixXd>(state.curvature_inverse, d, d) = factor.solve(Eigen::MatrixXd::Identity(d, d));
       return;
@@ -52,7 +53,7 @@ void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, Re
     }
     theta += length * direction;
   }
-  throw Error(ExitCode::internal, "the reward fit did not converge in 100 Newton steps");
+  throw LaneFailure(Failure::reward_fit, "the reward fit did not converge in 100 Newton steps");
 }
 
 }  // namespace pandora

@@ -16,7 +16,8 @@ struct RewardSamples {
 };
 
 /// Solves sum_k (r_k - G(theta' phi_k)) phi_k = ridge theta, where the norm in (eq:hat:theta:def) is zero, by
-/// Newton's method from state.theta, and rebuilds state.curvature_inverse at the solution. Phi^-1 is left alone.
+/// Newton's method from state.theta, and rebuilds state.curvature_inverse at the solution. Phi^-1 is left alone. Throws
+/// LaneFailure if 100 steps do not suffice or a number is not finite.
 void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, RewardState& state);
 
 }  // namespace pandora

@@ -3,7 +3,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 
-#include "kernels/error.hpp"
+#include "host/checks.hpp"
 
 namespace pandora {
 
@@ -41,6 +41,7 @@ void RewardLearner::solve() {
     const Eigen::LLT<MatrixXd, Eigen::Lower> factor(MatrixXd(hessian.triangularView<Eigen::Lower>()));
     const VectorXd direction = factor.solve(-gradient);
     const double slope = gradient.dot(direction);
+    if (!sound(factor) || !is_finite(slope)) break;
     theta += direction;
     if (-slope <= kQuadratic) {
       Eigen::Map<MatrixXd>(state_.curvature_inverse, d, d) = factor.solve(MatrixXd::Identity(d, d));
@@ -53,7 +54,7 @@ void RewardLearner::solve() {
       evaluate();
     }
   }
-  throw Error(ExitCode::internal, "the reward fit did not converge in 100 Newton steps");
+  throw LaneFailure(Failure::reward_fit, "the reward fit did not converge in 100 Newton steps");
 }
 
 }  // namespace pandora

@@ -27,7 +27,7 @@ class RewardLearner {
   bool due() const { return samples_.n >= kRewardRefitGrowth * solved_at_ - 1e-9; }
 
   /// Newton's method on the penalised likelihood from theta_hat, to a squared decrement of about 1e-10; rebuilds the
-  /// inverse curvature. Throws Error (internal) after 100 steps.
+  /// inverse curvature. Throws LaneFailure after 100 steps or where a number is not finite.
   void solve();
 
  private:

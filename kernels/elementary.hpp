@@ -22,6 +22,12 @@ PANDORA_HD PANDORA_INLINE double fused(double a, double b, double c) {
   return ::fma(a, b, c);
 }
 
+/// Neither NaN nor infinite; on every compiler the same for host and device.
+template <class Real>
+PANDORA_HD PANDORA_INLINE bool is_finite(Real x) {
+  return x - x == Real(0);
+}
+
 /// Nearest integer as a value, |x| < 2^22 (float) or 2^51 (double). Adding 1.5 * 2^23 pushes the fraction
 /// out of the significand; unlike rint it vectorises without a rounding-mode argument.
 PANDORA_HD PANDORA_INLINE float nearest(float x) {

@@ -6,15 +6,18 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/failure.hpp"
+
 namespace pandora {
 
 /// Exit codes of the program (README, "Exit codes").
 enum class ExitCode : int {
   done = 0,
-  internal = 1,      ///< a defect of the program
+  internal = 1,      ///< lanes failed, or a defect of the program
   usage = 2,         ///< command line or configuration, including an output folder that is refused
   bad_data = 3,      ///< an input file
   device = 4,        ///< backend, device or memory
+  mismatch = 5,      ///< results that do not belong to this study, build or arithmetic
   output_lost = 6,   ///< results could not be written (disk full, folder vanished)
   interrupted = 130  ///< SIGINT or SIGTERM
 };
@@ -26,6 +29,17 @@ class Error : public std::runtime_error {
 
  private:
   ExitCode code_;
+};
+
+/// Ends a lane, not the run: the engines catch it and record what it carries in the lane's tally.
+class LaneFailure : public Error {
+ public:
+  explicit LaneFailure(Failure failure) : LaneFailure(failure, failure_text(failure)) {}
+  LaneFailure(Failure failure, const std::string& message) : Error(ExitCode::internal, message), failure_(failure) {}
+  Failure failure() const { return failure_; }
+
+ private:
+  Failure failure_;
 };
 
 /// A backend cannot allocate `bytes`; less work at a time may fit.

@@ -21,7 +21,8 @@ template <class Real>
 PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Real z, Real cost, Real mu) {
   const Real link = index_link(z);
   const Real gap = mu - link;
-  return {gap > Real(0) ? cost - gap : cost, gap > Real(0) ? index_link_slope(link) : Real(0)};
+  // This way round a NaN in mu reaches the gradient, where it is found.
+  return {gap <= Real(0) ? cost : cost - gap, gap <= Real(0) ? Real(0) : index_link_slope(link)};
 }
 
 /// rho_hat counts as solved when the squared Newton decrement is below this: an error in the linear

@@ -63,6 +63,7 @@ struct LaneSpec {
   PANDORA_HD bool online() const { return learning == Learning::online; }
   /// the bonus that multiplies ||psi||_{V^-1}; 0 means that no design matrix is kept
   PANDORA_HD double width_bonus() const { return learns_payoff() ? c_b : c_rho; }
+  PANDORA_HD bool has_width_bonus() const { return !(width_bonus() <= 0.0); }  // also with NaN, which must show
 };
 
 }  // namespace pandora

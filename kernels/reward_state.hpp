@@ -33,13 +33,16 @@ struct RewardState {
     double image[kMaxRewardFeatures];
     const double square = d == kPaperFeatures ? multiply<kPaperFeatures>(design_inverse, phi, image)
                                               : multiply<0>(design_inverse, phi, image);
-    return ::sqrt(square > 0.0 ? square : 0.0);
+    return ::sqrt(square < 0.0 ? 0.0 : square);
+  }
+
+  /// theta_hat' phi + c_theta ||phi||_{Phi^-1}: what G is taken of in (eq:mu:tilde). G hides what is infinite.
+  PANDORA_HD double optimistic(const float* phi, double c_theta) const {
+    return linear(phi) + (c_theta <= 0.0 ? 0.0 : c_theta * width(phi));
   }
 
   /// G(theta_hat' phi + c_theta ||phi||_{Phi^-1}), (eq:mu:tilde)
-  PANDORA_HD double estimate(const float* phi, double c_theta) const {
-    return logistic(linear(phi) + (c_theta > 0.0 ? c_theta * width(phi) : 0.0));
-  }
+  PANDORA_HD double estimate(const float* phi, double c_theta) const { return logistic(optimistic(phi, c_theta)); }
 
   /// The deployed sample (phi, r): Phi gains phi phi'; theta_hat takes the Newton step of this sample alone, with
   /// gradient and weight at the value before it.

@@ -32,6 +32,7 @@ struct Calibrate {
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int) const {
     const LaneView<Real>& lane = problem.lanes[item];
+    if (team.rank() == 0) lane.tally->start(lane.tape.online_rows);
     if (lane.spec.learns_reward() && team.rank() == 0)
       RewardState::over(lane.reward_memory, problem.shape.d).reset(problem.ridge_reward);
     team.sync();
@@ -50,37 +51,34 @@ struct StartBox {
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
     const Shape& shape = problem.shape;
     const LaneView<Real>& lane = problem.lanes[item / shape.A];
-    // Not any failure: another box of the lane may fail while members of this team are still looking.
-    if (lane.spec.learning == Learning::none || lane.progress->failure == Failure::reward_fit) return;
+    if (lane.spec.learning == Learning::none || lane.tally->failure != Failure::none) return;
     const int a = item % shape.A;
     const BoxView<Real>& box = lane.box[a];
     const SolveScratch<Real> work = scratch.of(shape, slot);
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
-    if (lane.keeps_design) solve.rebuild_design();
+    if (lane.keeps_design && !solve.rebuild_design()) return box.fail(team, Failure::indefinite, 0);
     const Real start = static_cast<Real>(1.0 / problem.ridge_index);
     for (int at = team.rank(); lane.tracks && at < shape.m * shape.stride; at += team.size())
       box.curvature.P[at] = at / shape.stride == at % shape.stride ? start : Real(0);
     team.sync();
     if (!lane.spec.learns_index() || box.n() == 0) return;
-    solve_and_rebuild(team, problem, lane, a, solve);
+    solve_and_rebuild(team, problem, lane, a, solve, 0);
   }
 
-  /// An exact solve and, under `tracking` when due, Hinv and Q. Returns whether they were rebuilt.
+  /// An exact solve and, under `tracking` when due, Hinv and Q. Returns whether they were rebuilt. `period`: what a
+  /// failure is recorded for.
   template <class Team>
   static PANDORA_HD bool solve_and_rebuild(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane,
-                                           int a, BoxSolve<Real, Team>& solve) {
+                                           int a, BoxSolve<Real, Team>& solve, int period) {
     const BoxView<Real>& box = lane.box[a];
     if (!solve.solve()) {
-      if (team.rank() == 0) {
-        lane.progress->failure = Failure::index_fit;
-        lane.progress->failed_box = a;
-      }
-      team.sync();
+      box.fail(team, Failure::index_fit, period);
       return false;
     }
     if (!lane.tracks || !problem.refit.curvature_due(box.n(), box.curvature_at(), lane.tracks_theta)) return false;
-    solve.rebuild_curvature();
-    return true;
+    if (solve.rebuild_curvature()) return true;
+    box.fail(team, Failure::indefinite, period);
+    return false;
   }
 };
 
@@ -99,8 +97,10 @@ struct BeginBlock {
     const LaneView<Real>& lane = problem.lanes[item / shape.A];
     const int a = item % shape.A;
     if (a == 0 && team.rank() == 0) lane.progress->next = 0;
-    if (lane.spec.learning == Learning::none || lane.progress->failure != Failure::none) return;
+    if (lane.spec.learning == Learning::none || lane.tally->failure != Failure::none) return;
     const BoxView<Real>& box = lane.box[a];
+    if (box.failure() != Failure::none) return;
+    const int period = range.first_period + 1;
     const Real* psi = lane.tape.psi_of(lane.tape.online_row(range.first_period), shape.stride);
     const SolveScratch<Real> work = scratch.of(shape, slot);
     if (lane.keeps_design && box.design.image != nullptr) {
@@ -108,7 +108,8 @@ struct BeginBlock {
       start_gram(team, box.design, range.B, shape.B);
       if (!sound_gram(team, shape, box.design, psi, range.B, static_cast<Real>(1.001 / ridge))) {
         count_repair(team, lane);
-        BoxSolve<Real, Team>(team, problem, lane, a, work).rebuild_design();
+        if (!BoxSolve<Real, Team>(team, problem, lane, a, work).rebuild_design())
+          return box.fail(team, Failure::indefinite, period);
         form_gram(team, shape, box.design, psi, range.B);
       }
     }
@@ -117,7 +118,8 @@ struct BeginBlock {
     start_gram(team, box.curvature, range.B, shape.B);
     if (!sound_gram(team, shape, box.curvature, psi, range.B, static_cast<Real>(1.001 / problem.ridge_index))) {
       count_repair(team, lane);
-      BoxSolve<Real, Team>(team, problem, lane, a, work).rebuild_curvature();
+      if (!BoxSolve<Real, Team>(team, problem, lane, a, work).rebuild_curvature())
+        return box.fail(team, Failure::indefinite, period);
       form_gram(team, shape, box.curvature, psi, range.B);
     }
     start_coupling(team, shape, lane, box, psi, range.B);
@@ -158,8 +160,9 @@ struct WalkBlock {
   PANDORA_HD void operator()(const Team& team, int item, int) const {
     const int index = list.lanes != nullptr ? list.lanes[item] : item;
     const LaneView<Real>& lane = problem.lanes[index];
-    if (lane.progress->failure != Failure::none) return;
-    if (!Walk<Real, Team>(team, problem, lane, range).run() || team.rank() != 0) return;
+    if (lane.tally->failure != Failure::none) return;
+    Walk<Real, Team> walk(team, problem, lane, range);
+    if (!walk.boxes_stand() || !walk.run() || team.rank() != 0) return;
     append(list.suspended_count, list.suspended, index);
     for (int a = 0; a < problem.shape.A; ++a)
       if ((lane.progress->queried_due >> a & 1) != 0) append(list.job_count, list.jobs, index * problem.shape.A + a);
@@ -186,7 +189,8 @@ struct SolveBoxes {
     if (lane.tracks) flush(team, shape, lane, box);
     const SolveScratch<Real> work = scratch.of(shape, slot);
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
-    const bool rebuilt = StartBox<Real>::solve_and_rebuild(team, problem, lane, a, solve);
+    const bool rebuilt =
+        StartBox<Real>::solve_and_rebuild(team, problem, lane, a, solve, range.first_period + lane.progress->next);
     predict(team, shape, psi, range.B, box.rho, box.prediction);
     if (!rebuilt) return;
     form_gram(team, shape, box.curvature, psi, range.B);
@@ -204,7 +208,7 @@ struct FinishBlock {
   PANDORA_HD void operator()(const Team& team, int item, int) const {
     const Shape& shape = problem.shape;
     const LaneView<Real>& lane = problem.lanes[item / shape.A];
-    if (!lane.spec.online() || lane.progress->failure != Failure::none) return;
+    if (!lane.spec.online() || lane.tally->failure != Failure::none) return;
     const BoxView<Real>& box = lane.box[item % shape.A];
     if (lane.tracks) {
       flush(team, shape, lane, box);

@@ -34,7 +34,7 @@ class RewardSolve {
         factor_(hessian_ + d_ * d_) {}
 
   /// Newton's method on (eq:hat:theta:def) from theta_hat; rebuilds the inverse curvature. False if it does not
-  /// converge.
+  /// converge or a number is not finite.
   PANDORA_HD bool solve() {
     constexpr double kQuadratic = 1e-5;  // squared decrement from which one full step lands within 1e-9
     constexpr int kMostSteps = 100;
@@ -48,6 +48,7 @@ class RewardSolve {
       }
       team_.sync();
       const double slope = dot();
+      if (!is_finite(slope)) return false;
       move(1.0);
       if (-slope <= kQuadratic) {
         if (team_.rank() == 0) {

@@ -63,7 +63,7 @@ PANDORA_HD bool factorise(const Team& team, double* L, int m) {
   const auto row = [L](int i) { return L + static_cast<std::size_t>(i) * (i + 1) / 2; };
   for (int k = 0; k < m; ++k) {
     const double pivot = row(k)[k];
-    if (!(pivot > 0.0)) return false;
+    if (!(pivot > 0.0) || !is_finite(pivot)) return false;
     const double root = ::sqrt(pivot);
     team.sync();
     for (int i = k + team.rank(); i < m; i += team.size()) row(i)[k] = i == k ? root : row(i)[k] / root;
@@ -158,6 +158,7 @@ class BoxSolve {
       team_.sync();
       solve_factorised(team_, scratch_.factor, m_, scratch_.direction);
       const double slope = dot(scratch_.gradient, scratch_.direction);
+      if (!is_finite(slope)) return false;
       move(1.0);
       if (-slope <= tolerance || floor.reached(-slope)) {
         for (int k = team_.rank(); k < m_; k += team_.size()) box_.rho[k] = static_cast<Real>(rho[k]);
@@ -184,14 +185,15 @@ class BoxSolve {
     return false;
   }
 
-  /// Hinv and Q = Hinv M afresh at the current rho and theta_hat (`tracking`).
-  PANDORA_HD void rebuild_curvature() {
+  /// Hinv and Q = Hinv M afresh at the current rho and theta_hat (`tracking`). False if the Hessian is not positive
+  /// definite.
+  PANDORA_HD bool rebuild_curvature() {
     refresh_rewards();
     for (int k = team_.rank(); k < m_; k += team_.size()) scratch_.rho[k] = static_cast<double>(box_.rho[k]);
     team_.sync();
     int gradients = 0;
     evaluate(gradients);
-    factorise_hessian();
+    if (!factorise_hessian()) return false;
     invert_factorised(team_, scratch_.factor, m_, scratch_.inverse);
     for (int at = team_.rank(); at < m_ * m_; at += team_.size()) {
       const int i = at / m_, k = at % m_;
@@ -203,10 +205,12 @@ class BoxSolve {
     if (team_.rank() == 0) box_.curvature_at() = n_;
     if (lane_.tracks_theta) rebuild_response();
     team_.sync();
+    return true;
   }
 
-  /// V^-1 afresh from all samples by rank-one steps; for LinUCB also its ridge regression.
-  PANDORA_HD void rebuild_design() {
+  /// V^-1 afresh from all samples by rank-one steps; for LinUCB also its ridge regression. False if a step
+  /// finds V not positive definite.
+  PANDORA_HD bool rebuild_design() {
     Real* const P = box_.design.P;
     const bool payoff = lane_.spec.learns_payoff();
     const Real start = static_cast<Real>(1.0 / (payoff ? 1.0 : problem_.ridge_index));
@@ -229,6 +233,7 @@ class BoxSolve {
         quadratic += scratch_.change[l] * static_cast<double>(psi[l]);
         predicted += static_cast<double>(box_.rho[l]) * static_cast<double>(psi[l]);
       }
+      if (!(1.0 + quadratic > 0.0) || !is_finite(quadratic)) return false;
       const Real root = static_cast<Real>(1.0 / ::sqrt(1.0 + quadratic));
       const double error = payoff ? (predicted - payoff_of(row)) / (1.0 + quadratic) : 0.0;
       team_.sync();
@@ -241,6 +246,7 @@ class BoxSolve {
         box_.rho[i] -= static_cast<Real>(scratch_.change[i] * error);
       team_.sync();
     }
+    return true;
   }
 
  private:

@@ -54,28 +54,26 @@ struct GramView {
   int* count = nullptr;                      ///< updates, columns, materialised (GramCount)
 };
 
-/// How a lane ended, if not well.
-enum class Failure : int { none = 0, index_fit = 1, reward_fit = 2 };
-
 /// What a lane's walk must remember while it waits for a solve.
 struct Progress {
   int next = 0;         ///< the next period of the block
   int queried_due = 0;  ///< bit a: box a waits for its solve
   int reward_samples = 0, reward_solved_at = 0;
-  Failure failure = Failure::none;
-  int failed_box = 0;
   int refactorisations = 0;
 };
 
+/// Samples, those at the last solve and at the last rebuild of Hinv, pending steps, failure and its period.
+inline constexpr int kBoxCounts = 6;
+
 template <class Real>
 struct BoxView {
-  Real* rho = nullptr;            ///< stride
-  Real* prediction = nullptr;     ///< B
-  Real* coupling = nullptr;       ///< d x B: N = Psi' Q
-  Real* response = nullptr;       ///< d x stride: Q
-  int* rows = nullptr;            ///< samples
-  int* count = nullptr;           ///< samples, at the last solve, at the last rebuild of Hinv, pending steps
-  Real* pending_scale = nullptr;  ///< B
+  Real* rho = nullptr;                                     ///< stride
+  Real* prediction = nullptr;                              ///< B
+  Real* coupling = nullptr;                                ///< d x B: N = Psi' Q
+  Real* response = nullptr;                                ///< d x stride: Q
+  int* rows = nullptr;                                     ///< samples
+  int* count = nullptr;                                    ///< kBoxCounts, see below
+  Real* pending_scale = nullptr;                           ///< B
   Real *pending_rank = nullptr, *pending_moved = nullptr;  ///< B x d
   Real* theta_moved = nullptr;                             ///< d
   GramView<Real> design, curvature;
@@ -84,6 +82,20 @@ struct BoxView {
   PANDORA_HD int& solved_at() const { return count[1]; }
   PANDORA_HD int& curvature_at() const { return count[2]; }
   PANDORA_HD int& pending() const { return count[3]; }
+
+  // A box's failure stays with the box until the lane's next walk collects it: the teams of the lane's other boxes may
+  // run at the same time and must not see it come.
+  PANDORA_HD Failure failure() const { return static_cast<Failure>(count[4]); }
+  PANDORA_HD int failed_period() const { return count[5]; }
+  template <class Team>
+  PANDORA_HD void fail(const Team& team, Failure what, int period) const {
+    team.sync();
+    if (team.rank() == 0) {
+      count[4] = static_cast<int>(what);
+      count[5] = period;
+    }
+    team.sync();
+  }
 };
 
 template <class Real>
@@ -94,7 +106,7 @@ struct LaneView {
   double* reward_memory = nullptr;  ///< RewardState
   int* deployed = nullptr;          ///< row * A + box of the deployed samples
   Progress* progress = nullptr;
-  LaneTally* tally = nullptr;
+  LaneTally* tally = nullptr;                   ///< with a failure in it, the lane stands still
   const PeriodOutcome* decisions = nullptr;     ///< T outcomes to follow instead of the lane's own, or null
   PeriodOutcome* outcomes = nullptr;            ///< T, to be recorded with what they came from, or null:
   double *scores = nullptr, *widths = nullptr;  ///< T x A

@@ -73,18 +73,28 @@ class Walk {
   PANDORA_HD Walk(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, BlockRange range)
       : team_(team), problem_(problem), shape_(problem.shape), lane_(lane), range_(range), A_(problem.shape.A) {}
 
+  /// Whether no box of the lane has failed since the last walk; else that is the lane's failure.
+  PANDORA_HD bool boxes_stand() {
+    for (int a = 0; a < A_ && lane_.spec.learning != Learning::none; ++a)
+      if (const BoxView<Real>& box = lane_.box[a]; box.failure() != Failure::none) {
+        fail(box.failure(), box.failed_period());
+        return false;
+      }
+    return true;
+  }
+
   /// Goes on from where the lane stands; true if it stopped because boxes wait for solves (progress->queried_due).
   PANDORA_HD bool run() {
     while (lane_.progress->next < range_.B) {
       const int j = lane_.progress->next;
       const int due = step(j);
+      if (due == kFailed) return false;
       team_.sync();
       if (team_.rank() == 0) {
         lane_.progress->next = j + 1;
         lane_.progress->queried_due = due;
       }
       team_.sync();
-      if (lane_.progress->failure != Failure::none) return false;
       if (due != 0) return true;
     }
     return false;
@@ -101,38 +111,51 @@ class Walk {
       add_sample(a, row);
       if (spec.learns_reward()) observe(a, row);
     }
-    if (lane_.progress->reward_samples > 0) solve_reward();
+    if (lane_.progress->reward_samples > 0) solve_reward(0);
   }
 
  private:
-  // One period; returns the boxes that wait for a solve.
+  static constexpr int kFailed = -1;  // not a set of boxes
+
+  // One period; returns the boxes that wait for a solve, or kFailed.
   PANDORA_HD int step(int j) {
     const LaneSpec& spec = lane_.spec;
     double score[kMaxBoxes], width[kMaxBoxes];
     int permutation[kMaxBoxes];
+    bool finite = true;  // the same in every member
     const int period = range_.first_period + j, row = lane_.tape.online_row(period);
     for (int a = 0; a < A_; ++a) {
       score[a] = width[a] = 0.0;
       const BoxView<Real>& box = lane_.box[a];
-      if (spec.score == Score::oracle_index) score[a] = lane_.tape.sigma[at(row, a)];
+      if (spec.score == Score::oracle_index) {
+        score[a] = lane_.tape.sigma[at(row, a)];
+        finite = finite && is_finite(score[a]);
+      }
       if (!spec.learns_index() && !spec.learns_payoff()) continue;
       Real z = box.prediction[j];
-      if (spec.width_bonus() > 0.0) {
-        const Real square = box.design.diagonal[j], w = ::sqrt(square > Real(0) ? square : Real(0));
+      if (spec.has_width_bonus()) {
+        const Real square = box.design.diagonal[j], w = ::sqrt(square < Real(0) ? Real(0) : square);
         width[a] = static_cast<double>(w);
         z += static_cast<Real>(spec.width_bonus()) * w;
       }
+      finite = finite && is_finite(z);  // the link would hide it
       score[a] = spec.learns_payoff() ? static_cast<double>(z) : index_link(static_cast<double>(z));
     }
+    if (!finite) return fail(Failure::not_finite, period + 1);
     if (spec.order == Order::random)
       random_permutation(lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
     const RewardState state = RewardState::over(lane_.reward_memory, shape_.d);
     const auto reward_of = [&](int a) {
-      if (!spec.learns_reward()) return lane_.tape.mu[at(row, a)];
-      return team_.broadcast(team_.rank() == 0 ? state.estimate(phi(row, a), spec.c_theta) : 0.0);
+      const double value = !spec.learns_reward()
+                               ? lane_.tape.mu[at(row, a)]
+                               : team_.broadcast(team_.rank() == 0 ? state.optimistic(phi(row, a), spec.c_theta) : 0.0);
+      finite = finite && is_finite(value);
+      return spec.learns_reward() ? logistic(value) : value;
     };
     const PeriodOutcome outcome =
         lane_.decisions != nullptr ? lane_.decisions[period] : walk_period(spec, A_, score, permutation, reward_of);
+    const double gained = lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0));
+    if (!finite || !is_finite(gained)) return fail(Failure::not_finite, period + 1);
     if (team_.rank() == 0) {
       if (lane_.outcomes != nullptr) record(period, score, width, outcome);
       lane_.tally->add(outcome, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
@@ -171,8 +194,9 @@ class Walk {
       double before[kMaxRewardFeatures];
       for (int i = 0; i < shape_.d; ++i) before[i] = theta[i];
       observe(outcome.deployed, row);
-      if (lane_.progress->reward_samples >= kRewardRefitGrowth * lane_.progress->reward_solved_at - 1e-9)
-        solve_reward();
+      if (lane_.progress->reward_samples >= kRewardRefitGrowth * lane_.progress->reward_solved_at - 1e-9 &&
+          !solve_reward(period + 1))
+        return kFailed;
       for (int i = 0; i < shape_.d; ++i) move[i] = static_cast<Real>(theta[i] - before[i]);
       if (lane_.tracks) track_theta(move);
     }
@@ -258,10 +282,17 @@ class Walk {
     team_.sync();
   }
 
-  PANDORA_HD void solve_reward() {
-    if (RewardSolve<Real, Team>(team_, problem_, lane_).solve()) return;
-    if (team_.rank() == 0) lane_.progress->failure = Failure::reward_fit;
+  PANDORA_HD bool solve_reward(int period) {
+    if (RewardSolve<Real, Team>(team_, problem_, lane_).solve()) return true;
+    fail(Failure::reward_fit, period);
+    return false;
+  }
+
+  PANDORA_HD int fail(Failure what, int period) {
+    team_.sync();  // members may still be looking whether the lane stands
+    if (team_.rank() == 0) lane_.tally->fail(what, period);
     team_.sync();
+    return kFailed;
   }
 
   PANDORA_HD std::size_t at(int row, int a) const { return static_cast<std::size_t>(row) * A_ + a; }

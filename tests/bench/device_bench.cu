@@ -93,7 +93,7 @@ int run(int replications) {
   double matrices = 0.0;  // that take part in every block's products
   for (const UnitOfLanes& unit : units)
     for (const LaneSpec& lane : unit.lanes)
-      if (lane.width_bonus() > 0.0 || (lane.learns_payoff() && lane.online())) matrices += study.dimensions.boxes;
+      if (lane.has_width_bonus() || (lane.learns_payoff() && lane.online())) matrices += study.dimensions.boxes;
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, study.engine.block};
     cuda::CudaBackend backend(0);

@@ -2,7 +2,6 @@
 // several threads.
 #include "host/lockstep_engine.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -242,35 +241,6 @@ TEST(Lockstep, TooLittleMemoryHalvesTheWork) {
   EXPECT_GE(half.granted_, 2);
   SmallBackend tiny(1000);
   EXPECT_THROW(lockstep::run_in_memory<float>(tiny, units, options), OutOfMemory);
-}
-
-// A lane that meets a NaN ends the run with its name; it neither hangs nor spreads.
-TEST(Lockstep, AnEstimateThatDoesNotConvergeIsNamed) {
-  const Replication sound = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, kCalibration, 64, 7, 5);
-  struct Case {
-    bool reward;
-    const char* message;
-  };
-  for (const Case c : {Case{false, "replication 5, lane 1: the index fit"}, Case{true, "lane 1: the reward fit"}}) {
-    Replication replication = sound;
-    const int row = replication.tape.online_row(40);
-    if (c.reward) {
-      for (int k = 0; k < 4; ++k) replication.tape.phi[replication.tape.at(row, 0) * 2 + k] = std::nanf("");
-    } else {
-      replication.tape.contexts.psi[static_cast<std::size_t>(row) * replication.tape.contexts.index_stride + 1] =
-          std::nanf("");
-    }
-    LaneSpec oracle;
-    oracle.score = Score::oracle_index;
-    const UnitOfLanes unit{&replication, {oracle, dow(RewardModel::learned, kCalibration)}};
-    try {
-      run<float>(std::span(&unit, 1), {{RefitSchedule::parse("tracking"), 1.0, 1.0}, 16});
-      FAIL() << "took NaN for an estimate";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::internal);
-      EXPECT_THAT(error.what(), testing::HasSubstr(c.message));
-    }
-  }
 }
 
 TEST(Lockstep, AnInterruptEndsTheRun) {

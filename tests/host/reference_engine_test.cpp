@@ -94,6 +94,25 @@ TEST(ReferenceEngine, IsTheNaiveLaneWhereTrackingTakesNewtonSteps) {
     }
 }
 
+TEST(ReferenceEngine, TheCurveIsWhatAnObserverAccumulates) {
+  const Replication replication = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 6, 90, 17);
+  const std::vector<int> at = checkpoints(90);
+  for (const LaneSpec& lane : test::all_lanes(replication, {0, 6})) {
+    double sum = 0.0;
+    std::vector<double> expected;
+    const LaneTally tally = run_reference_lane(replication, lane, {}, [&](const PeriodView& view) {
+      const int row = replication.tape.online_row(view.period);
+      double spent = 0.0;
+      for (int k = 0; k < view.outcome->queried; ++k)
+        spent += replication.tape.cost[replication.tape.at(row, view.outcome->order[k])];
+      sum += replication.tape.mu[replication.tape.at(row, view.outcome->deployed)] - spent;
+      if (std::find(at.begin(), at.end(), view.period + 1) != at.end()) expected.push_back(sum);
+    });
+    EXPECT_EQ(std::vector<double>(tally.curve, tally.curve + tally.recorded), expected);
+    EXPECT_EQ(expected.back(), tally.utility);
+  }
+}
+
 TEST(ReferenceEngine, LooksAtThePreviousPeriodsOnly) {
   // The last period's outputs, costs and rewards change nothing that happens before it.
   const Replication replication = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 6, 60, 15);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "kernels/error.hpp"
 
@@ -37,13 +38,13 @@ std::vector<int> parse_devices(const std::string& text, const DeviceReport& repo
 }  // namespace
 
 BackendChoice choose_backend(const std::string& backend, const std::string& devices, const EngineSettings& engine,
-                             const DeviceReport& report) {
+                             const DeviceReport& report, const std::string& needs_cpu) {
   if (backend != "auto" && backend != "cpu" && backend != "cuda")
     throw Error(ExitCode::usage, fmt::format("--backend {}: unknown; use auto, cpu or cuda", backend));
   if (backend == "cpu") {
     if (devices != "all")
       throw Error(ExitCode::usage, fmt::format("--devices {}: belongs to --backend cuda or auto, not cpu", devices));
-    return {"cpu", "asked for", {}};
+    return {"cpu", "asked for", {}, ""};
   }
   const bool possible =
       engine.kind == EngineSettings::Kind::blocked && engine.precision == EngineSettings::Precision::fp32;
@@ -52,19 +53,28 @@ BackendChoice choose_backend(const std::string& backend, const std::string& devi
     if (backend == "cuda")
       throw Error(ExitCode::usage,
                   fmt::format("--backend cuda: {}; leave --engine and --precision out or use --backend cpu", why));
-    return {"cpu", why, {}};
+    return {"cpu", why, {}, ""};
+  }
+  if (!needs_cpu.empty()) {
+    if (backend == "cuda")
+      throw Error(ExitCode::usage, fmt::format("--backend cuda: {}; leave it out or use --backend cpu", needs_cpu));
+    return {"cpu", needs_cpu, {}, ""};
   }
   if (!report.none.empty()) {
     if (backend == "cuda" || devices != "all")
       throw Error(ExitCode::device, fmt::format("--backend {}: {}; use --backend cpu or auto", backend, report.none));
-    return {"cpu", report.none, {}};
+    return {"cpu", report.none, {}, ""};
   }
   const std::vector<int> ids = parse_devices(devices, report);
   std::vector<std::string> names;
+  std::set<std::string> kinds;
   for (const DeviceInfo& info : report.devices)
-    if (std::find(ids.begin(), ids.end(), info.id) != ids.end())
+    if (std::find(ids.begin(), ids.end(), info.id) != ids.end()) {
       names.push_back(fmt::format("{}: {}", info.id, info.name));
-  return {"cuda", fmt::format("{}, driver {}", fmt::join(names, ", "), report.driver), ids};
+      kinds.insert(info.name);
+    }
+  return {"cuda", fmt::format("{}, driver {}", fmt::join(names, ", "), report.driver), ids,
+          fmt::format("{}", fmt::join(kinds, ", "))};
 }
 
 std::string devices_text(const DeviceReport& report) {

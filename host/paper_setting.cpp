@@ -1,5 +1,7 @@
 #include "host/paper_setting.hpp"
 
+#include <algorithm>
+
 namespace pandora {
 
 const std::array<Environment, 3>& paper_environments() {
@@ -12,10 +14,11 @@ const std::array<Environment, 3>& paper_environments() {
   return environments;
 }
 
-const Environment* find_environment(const std::string& name) {
-  for (const Environment& environment : paper_environments())
-    if (environment.name == name) return &environment;
-  return nullptr;
+bool is_plain_name(const std::string& name) {
+  constexpr std::size_t kLongest = 64;
+  return !name.empty() && name.size() <= kLongest && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
 }
 
 const char* regime_name(Regime regime) {

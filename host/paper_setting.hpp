@@ -12,9 +12,10 @@ namespace pandora {
 /// uniform, gaussian and student_t5 with their truncation radii and calibrated u.
 const std::array<Environment, 3>& paper_environments();
 
-/// The environment or regime of that name; nullptr / false if there is none.
-const Environment* find_environment(const std::string& name);
 const char* regime_name(Regime regime);
+
+/// Whether a name can stand in files and study keys: at most 64 letters, digits, _ and -.
+bool is_plain_name(const std::string& name);
 
 inline constexpr int kPaperPeriods = 30000;
 inline constexpr int kPaperReplications = 50;

@@ -7,7 +7,16 @@
 namespace pandora {
 
 /// Law of the output shocks xi before truncation.
-enum class Law : std::uint8_t { uniform = 0, gaussian = 1, student_t5 = 2 };
+enum class Law : std::uint8_t { uniform = 0, gaussian = 1, student_t5 = 2, own = 3 };
+
+/// A law with, for Law::own, the coordinate as a function of two independent words (uniform on 0 .. 2^32 - 1), as
+/// student_t5() below is one. Law::own runs on the CPU alone.
+struct CoordinateLaw {
+  using Function = float (*)(std::uint32_t, std::uint32_t);
+  Law law;
+  Function own;
+  PANDORA_HD CoordinateLaw(Law which, Function function = nullptr) : law(which), own(function) {}  // NOLINT: implicit
+};
 
 /// [-1, 1], both ends possible: the word as a signed fraction, rounded to 24 bits.
 PANDORA_HD inline float signed_uniform(std::uint32_t word) {
@@ -43,14 +52,15 @@ PANDORA_HD inline float student_t5(std::uint32_t radial, std::uint32_t angular) 
   return radius * cosine;
 }
 
-/// Coordinates 4 group .. 4 group + 3 of W shock vectors, before truncation. student_t5 takes two Philox
+/// Coordinates 4 group .. 4 group + 3 of W shock vectors, before truncation. student_t5 and own laws take two Philox
 /// blocks per group (two words a coordinate), the others one. The rejection attempt sits in word 0's upper half.
 template <int W>
-PANDORA_HD inline void shock_group(Law law, const Stream& stream, std::uint32_t group,
+PANDORA_HD inline void shock_group(CoordinateLaw coordinate, const Stream& stream, std::uint32_t group,
                                    const std::uint32_t (&attempt)[W], const std::uint32_t (&period)[W],
                                    const std::uint32_t (&box)[W], float (&xi)[4][W]) {
   std::uint32_t word0[W], words[4][W];
-  const std::uint32_t blocks = law == Law::student_t5 ? 2 : 1;
+  const Law law = coordinate.law;
+  const std::uint32_t blocks = law == Law::student_t5 || law == Law::own ? 2 : 1;
   for (std::uint32_t half = 0; half < blocks; ++half) {
     PANDORA_SIMD
     for (int lane = 0; lane < W; ++lane) word0[lane] = (group * blocks + half) | attempt[lane] << 16;
@@ -62,6 +72,12 @@ PANDORA_HD inline void shock_group(Law law, const Stream& stream, std::uint32_t 
       for (int k = 0; k < 4; k += 2) PANDORA_SIMD
       for (int lane = 0; lane < W; ++lane)
         two_normals(words[k][lane], words[k + 1][lane], xi[k][lane], xi[k + 1][lane]);
+#if !defined(__CUDA_ARCH__)
+    } else if (law == Law::own) {
+      for (int k = 0; k < 4; k += 2)
+        for (int lane = 0; lane < W; ++lane)
+          xi[2 * half + k / 2][lane] = coordinate.own(words[k][lane], words[k + 1][lane]);
+#endif
     } else {
       for (int k = 0; k < 4; k += 2) PANDORA_SIMD
       for (int lane = 0; lane < W; ++lane) xi[2 * half + k / 2][lane] = student_t5(words[k][lane], words[k + 1][lane]);

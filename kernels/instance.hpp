@@ -27,6 +27,8 @@ struct Dimensions {
 
   /// m, the length of psi(x)
   int index_size() const { return index_features == IndexFeatures::affine ? context + 1 : 2 * context + 1; }
+
+  friend bool operator==(const Dimensions&, const Dimensions&) = default;
 };
 
 /// Law of the outputs omega = s_a(x) xi: xi = shock_scale * (iid coordinates), whole vectors outside the ball
@@ -37,7 +39,10 @@ struct Environment {
   Law law = Law::uniform;
   float shock_scale = 1.0f;
   float truncation_radius = std::numeric_limits<float>::infinity();
-  double cost_level = 0.0;  ///< u
+  double cost_level = 0.0;                       ///< u
+  CoordinateLaw::Function coordinate = nullptr;  ///< of Law::own
+
+  friend bool operator==(const Environment&, const Environment&) = default;
 };
 
 /// Regime A: alpha = beta = 0, Q = 0 (context-invariant). Regime B: all of them drawn (contextual).
@@ -63,6 +68,8 @@ struct Instance {
   Stream stream(Purpose purpose) const {
     return {seed, purpose, environment.id, static_cast<std::uint8_t>(regime), replication};
   }
+
+  friend bool operator==(const Instance&, const Instance&) = default;
 };
 
 }  // namespace pandora

@@ -42,6 +42,7 @@ enum class Purpose : std::uint8_t {
   online_reward = 18,
   random_order = 19,
   projection_vector = 20,
+  own_policy = 21,  // for policies that users write
 };
 
 /// Coordinates of a family of draws. The key is the seed; counter word 2 = box | purpose << 8 |

@@ -24,8 +24,9 @@ void draw_batch(const Environment& environment, int output_size, const Stream& s
     period[lane] = range.first_period + sample;
     box[lane] = range.cycle == 0 ? range.box : sample % range.cycle;
   }
-  shocks.draw(environment.law, environment.shock_scale, output_size, stream, weights.linear.data(), weights.n_linear,
-              weights.absolute.data(), weights.n_absolute, attempt, period, box);
+  shocks.draw({environment.law, environment.coordinate}, environment.shock_scale, output_size, stream,
+              weights.linear.data(), weights.n_linear, weights.absolute.data(), weights.n_absolute, attempt, period,
+              box);
 }
 
 }  // namespace

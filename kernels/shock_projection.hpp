@@ -28,9 +28,10 @@ struct ProjectedShocks {
   float absolute[kMax][W];
   float squared_norm[W];
 
-  PANDORA_HD void draw(Law law, float scale, int output_size, const Stream& stream, const float* linear_weights,
-                       int n_linear, const float* absolute_weights, int n_absolute, const std::uint32_t (&attempt)[W],
-                       const std::uint32_t (&period)[W], const std::uint32_t (&box)[W]) {
+  PANDORA_HD void draw(CoordinateLaw law, float scale, int output_size, const Stream& stream,
+                       const float* linear_weights, int n_linear, const float* absolute_weights, int n_absolute,
+                       const std::uint32_t (&attempt)[W], const std::uint32_t (&period)[W],
+                       const std::uint32_t (&box)[W]) {
     float norm[W] = {};
     for (int p = 0; p < n_linear; ++p) PANDORA_SIMD
     for (int lane = 0; lane < W; ++lane) linear[p][lane] = 0.0f;

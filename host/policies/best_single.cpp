@@ -5,7 +5,7 @@ namespace pandora::policies {
 // Yardstick in hindsight: the box with the greatest mean of mu* - c over the replication's online periods.
 Policy best_single() {
   return {"best_single", "yardstick: the one box that is best in hindsight", false, false,
-          [](const std::vector<double>&) -> std::vector<PolicyVariant> {
+          [](const Grids&) -> std::vector<PolicyVariant> {
             return {{"none", "", [](const Replication& replication, int T0) {
                        const Tape& tape = replication.tape;
                        double best = 0.0;

@@ -101,7 +101,7 @@ class Search {
 
 std::uint64_t cascade_candidates(int boxes) {
   std::uint64_t total = 0, count = 1;
-  for (int length = 1; length <= boxes; ++length) {
+  for (int length = 1; length <= boxes && count < (std::uint64_t{1} << 50); ++length) {
     count *= static_cast<std::uint64_t>(boxes - length + 1) * (length > 1 ? kThresholds : 1);
     total += count;
   }
@@ -109,11 +109,10 @@ std::uint64_t cascade_candidates(int boxes) {
 }
 
 Cascade search_cascade(const Tape& tape, int T0) {
-  constexpr std::uint64_t kMost = 20000000;
-  if (tape.boxes() > 8 || cascade_candidates(tape.boxes()) > kMost)
+  if (cascade_candidates(tape.boxes()) > kMostCascades)
     throw Error(ExitCode::usage, fmt::format("frugalgpt: {} boxes give more than {} cascades to search; use at most 5 "
                                              "boxes or leave the policy out",
-                                             tape.boxes(), kMost));
+                                             tape.boxes(), kMostCascades));
   return Search(tape, T0).run();
 }
 

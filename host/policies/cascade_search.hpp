@@ -13,8 +13,11 @@ struct Cascade {
   std::vector<double> thresholds;  ///< L - 1 acceptance thresholds tau_j
 };
 
-/// Number of candidates for A boxes: sum over L of A!/(A-L)! 11^(L-1); 795 for A = 3.
+/// Number of candidates for A boxes: sum over L of A!/(A-L)! 11^(L-1); 795 for A = 3. Numbers beyond 2^50 are cut off.
 std::uint64_t cascade_candidates(int boxes);
+
+/// More are not searched: from A = 6 on.
+inline constexpr std::uint64_t kMostCascades = 20000000;
 
 /// The candidate with the greatest mean realised utility over the calibration periods 1..T0, all of whose outputs,
 /// costs and Bernoulli rewards are seen. A response is accepted, and the best one deployed, by mu*; the utility counts

@@ -8,7 +8,7 @@ namespace pandora::policies {
 // A fixed cascade with acceptance thresholds, found by exhaustive search on full-information calibration data.
 Policy frugalgpt() {
   return {"frugalgpt", "FrugalGPT: the best fixed cascade with thresholds on the calibration data, mu* known", true,
-          true, [](const std::vector<double>&) -> std::vector<PolicyVariant> {
+          true, [](const Grids&) -> std::vector<PolicyVariant> {
             return {{"known", "", [](const Replication& replication, int T0) {
                        const Cascade cascade = search_cascade(replication.tape, T0);
                        LaneSpec lane;

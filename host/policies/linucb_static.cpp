@@ -5,7 +5,7 @@ namespace pandora::policies {
 Policy linucb_static() {
   return {
       "linucb_static", "LinUCB (static): the regression of the T_0 calibration periods, no bonus", true, true,
-      [](const std::vector<double>&) -> std::vector<PolicyVariant> {
+      [](const Grids&) -> std::vector<PolicyVariant> {
         return {{"none", "", [](const Replication&, int T0) { return linucb_lane(T0, Learning::calibration, 0.0); }}};
       }};
 }

@@ -4,7 +4,7 @@ namespace pandora::policies {
 
 Policy query_all() {
   return {"query_all", "yardstick: opens every box and deploys the best output", false, false,
-          [](const std::vector<double>&) -> std::vector<PolicyVariant> {
+          [](const Grids&) -> std::vector<PolicyVariant> {
             return {{"known", "", [](const Replication&, int T0) {
                        LaneSpec lane;
                        lane.T0 = T0;

@@ -1,4 +1,9 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "host/policies/policy.hpp"
+#include "kernels/error.hpp"
 
 // One line per policy: the function of that name, defined in the file of that name, returns it.
 #define PANDORA_POLICIES(register_policy)                                                                    \
@@ -13,16 +18,53 @@ namespace policies {
 PANDORA_POLICIES(PANDORA_DECLARE)
 }  // namespace policies
 
-const std::vector<Policy>& all_policies() {
+namespace {
+
+std::vector<Policy>& list() {
 #define PANDORA_LIST(name) policies::name(),
-  static const std::vector<Policy> list = {PANDORA_POLICIES(PANDORA_LIST)};
-  return list;
+  static std::vector<Policy> policies = {PANDORA_POLICIES(PANDORA_LIST)};
+  return policies;
+}
+
+}  // namespace
+
+const std::vector<Policy>& all_policies() {
+  return list();
 }
 
 const Policy* find_policy(const std::string& name) {
-  for (const Policy& policy : all_policies())
+  for (const Policy& policy : list())
     if (policy.name == name) return &policy;
   return nullptr;
+}
+
+void register_policy(Policy policy) {
+  if (!is_plain_name(policy.name))
+    throw Error(ExitCode::usage, fmt::format("policy \"{}\": use letters, digits, _ and - in its name", policy.name));
+  if (find_policy(policy.name) != nullptr)
+    throw Error(ExitCode::usage, fmt::format("policy {}: the name is taken; choose another", policy.name));
+  if (!policy.variants)
+    throw Error(ExitCode::usage, fmt::format("policy {}: has no variants; give at least one", policy.name));
+  for (const Hyperparameter& h : policy.hyperparameters)
+    if (!is_plain_name(h.name))
+      throw Error(ExitCode::usage,
+                  fmt::format("policy {}: hyperparameter \"{}\": use letters, digits, _ and - in its name", policy.name,
+                              h.name));
+  list().push_back(std::move(policy));
+}
+
+bool has_registered_policies() {
+#define PANDORA_COUNT(name) +1
+  return list().size() > 0 PANDORA_POLICIES(PANDORA_COUNT);
+}
+
+std::vector<Hyperparameter> all_hyperparameters() {
+  std::vector<Hyperparameter> all;
+  for (const Policy& policy : list())
+    for (const Hyperparameter& h : policy.hyperparameters)
+      if (std::none_of(all.begin(), all.end(), [&](const Hyperparameter& other) { return other.name == h.name; }))
+        all.push_back(h);
+  return all;
 }
 
 }  // namespace pandora

@@ -11,6 +11,15 @@ std::string EngineSettings::text() const {
   return fmt::format("blocked, {} precision, blocks of {}", precision == Precision::fp32 ? "single" : "double", block);
 }
 
+std::string unit_name(const Unit& unit) {
+  return fmt::format("{}/{}/{}", unit.environment.name, regime_name(unit.regime), unit.replication);
+}
+
+std::string lane_name(const PlannedLane& lane) {
+  return fmt::format("{}/{}/{}{}{}", lane.T0, lane.policy->name, lane.variant.reward,
+                     lane.variant.hyperparameter.empty() ? "" : "/", lane.variant.hyperparameter);
+}
+
 Plan make_plan(const Study& study) {
   Plan plan;
   for (int T0 : study.T0) plan.calibration_periods = std::max(plan.calibration_periods, T0);

@@ -30,15 +30,17 @@ struct Study {
   std::vector<Regime> regimes = {Regime::A, Regime::B};
   std::vector<int> T0 = kPaperCalibration;
   std::vector<std::string> policies;  ///< empty: all
-  std::vector<double> hyperparameters = kPaperHyperparameters;
+  Grids hyperparameters;
   int replications = kPaperReplications;
   int periods = kPaperPeriods;
   std::uint64_t seed = 1;
   EstimationOptions estimation;
   OracleOptions oracle;
   EngineSettings engine;
-  bool regret = true;  ///< simulate policies (Tables 1 and 2)
-  bool order = true;   ///< the oracle's order statistics (Table 3)
+  bool regret = true;      ///< simulate policies (Tables 1 and 2)
+  bool order = true;       ///< the oracle's order statistics (Table 3)
+  bool hdf5 = true;        ///< write results.h5
+  bool instances = false;  ///< keep every replication's parameters with its results
   int order_contexts = kPaperOrderContexts;
 };
 
@@ -55,6 +57,12 @@ struct Unit {
   Regime regime;
   std::uint32_t replication;
 };
+
+/// How a replication is named in files and on the command line, such as uniform/A/3.
+std::string unit_name(const Unit& unit);
+
+/// How T_0, policy and variant are named in files and on the command line, such as 50/dow/known/c_rho=0.1.
+std::string lane_name(const PlannedLane& lane);
 
 /// The lanes that are simulated (policies that ignore the calibration stand in once, with the first T_0) and the
 /// units, in order: environments, regimes, replications. The oracle is always lane 0.

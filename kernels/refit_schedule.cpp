@@ -40,7 +40,7 @@ RefitSchedule RefitSchedule::parse(const std::string& text) {
     return schedule;
   }
   throw Error(ExitCode::usage,
-              fmt::format("--refit {}: not a schedule; use every_period, every:k with an integer k >= 1, geometric:g "
+              fmt::format("\"{}\" is not a schedule; use every_period, every:k with an integer k >= 1, geometric:g "
                           "with g > 1, or tracking",
                           text));
 }

@@ -62,7 +62,7 @@ TEST(RefitScheduleParse, RefusesEverythingElse) {
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::usage);
       const std::string message = error.what();
-      EXPECT_NE(message.find(std::string("--refit ") + text), std::string::npos) << message;
+      EXPECT_NE(message.find(std::string("\"") + text + "\""), std::string::npos) << message;
       for (const char* remedy : {"every_period", "every:k", "geometric:g", "tracking"})
         EXPECT_NE(message.find(remedy), std::string::npos) << message;
     }

@@ -16,16 +16,17 @@ namespace {
 class DeviceSweep {
  public:
   DeviceSweep(const Study& study, const Plan& plan, const SweepOptions& options, const PreparerFactory& prepare,
-              const UnitRunner& run, std::size_t units_at_once)
+              const UnitRunner& run, const UnitSink& sink, std::size_t units_at_once)
       : study_(study),
         plan_(plan),
         options_(options),
         prepare_(prepare),
         run_(run),
+        sink_(sink),
         at_once_(std::min(units_at_once, (plan.units.size() + options.devices.size() - 1) / options.devices.size())),
         results_(plan.units.size()) {}
 
-  std::vector<UnitResult> run() {
+  void run() {
     {
       std::vector<std::jthread> threads;
       try {
@@ -41,7 +42,6 @@ class DeviceSweep {
       }
     }
     if (failure_) std::rethrow_exception(failure_);
-    return std::move(results_);
   }
 
  private:
@@ -62,6 +62,7 @@ class DeviceSweep {
       UnitResult result;
       auto replication =
           std::make_unique<Replication>(prepare_unit(plan_.units[unit], study_.order ? &result.order : nullptr));
+      if (study_.instances) result.instance = replication->instance;
       lock.lock();
       results_[unit] = std::move(result);
       ready_.emplace(unit, std::move(replication));
@@ -92,9 +93,14 @@ class DeviceSweep {
           chunk.back().lanes.push_back(lane.variant.lane(*replication, lane.T0));
       }
       const std::vector<std::vector<LaneTally>> tallies = run_(device, chunk);
+      {
+        const std::lock_guard one_at_a_time(sink_mutex_);
+        for (std::size_t unit = first; unit < last; ++unit) {
+          results_[unit].lanes = tallies[unit - first];
+          sink_(unit, std::move(results_[unit]));
+        }
+      }
       lock.lock();
-      for (std::size_t unit = first; unit < last; ++unit)
-        for (const LaneTally& tally : tallies[unit - first]) results_[unit].lanes.push_back(lane_result(tally));
       done_ += (last - first) * plan_.lanes.size();
       if (options_.progress) options_.progress(done_, units() * plan_.lanes.size());
     }
@@ -116,10 +122,11 @@ class DeviceSweep {
   const SweepOptions& options_;
   const PreparerFactory& prepare_;
   const UnitRunner& run_;
+  const UnitSink& sink_;
   const std::size_t at_once_;
   std::vector<UnitResult> results_;
   std::size_t next_ = 0, next_chunk_ = 0, taken_ = 0, done_ = 0;
-  std::mutex mutex_;
+  std::mutex mutex_, sink_mutex_;
   std::condition_variable changed_;
   std::map<std::size_t, std::unique_ptr<Replication>> ready_;  // by unit
   std::exception_ptr failure_;
@@ -127,10 +134,9 @@ class DeviceSweep {
 
 }  // namespace
 
-std::vector<UnitResult> run_device_sweep(const Study& study, const Plan& plan, const SweepOptions& options,
-                                         const PreparerFactory& prepare, const UnitRunner& run,
-                                         std::size_t units_at_once) {
-  return DeviceSweep(study, plan, options, prepare, run, units_at_once).run();
+void run_device_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const PreparerFactory& prepare,
+                      const UnitRunner& run, const UnitSink& sink, std::size_t units_at_once) {
+  DeviceSweep(study, plan, options, prepare, run, sink, units_at_once).run();
 }
 
 }  // namespace pandora

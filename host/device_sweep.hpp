@@ -24,8 +24,7 @@ using PreparerFactory = std::function<UnitPreparer(int device)>;
 inline constexpr int kPreparersPerDevice = 4;
 
 /// As run_sweep, over options.devices. The bytes do not depend on how many devices of one kind there are.
-std::vector<UnitResult> run_device_sweep(const Study& study, const Plan& plan, const SweepOptions& options,
-                                         const PreparerFactory& prepare, const UnitRunner& run,
-                                         std::size_t units_at_once = kUnitsAtOnce);
+void run_device_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const PreparerFactory& prepare,
+                      const UnitRunner& run, const UnitSink& sink, std::size_t units_at_once = kUnitsAtOnce);
 
 }  // namespace pandora

@@ -64,14 +64,50 @@ Forecast forecast(const Study& study, const Plan& plan, int threads) {
   return f;
 }
 
-std::string forecast_text(const Study& study, const Plan& plan, int threads) {
-  const Forecast f = forecast(study, plan, threads);
+// results.h5 in memory, and its image once more while it is written.
+std::uint64_t hdf5_bytes(const std::vector<PlannedSetting>& settings) {
+  std::uint64_t bytes = 0;
+  for (const PlannedSetting& planned : settings) {
+    const Study& study = planned.setting.study;
+    if (!study.hdf5) return 0;
+    const Dimensions& dim = study.dimensions;
+    const std::size_t tally = study.regret ? tally_size(study) * planned.plan.lanes.size() : 0;
+    const std::size_t instance = study.instances
+                                     ? static_cast<std::size_t>(dim.reward_features) * (1 + dim.context + dim.output) +
+                                           static_cast<std::size_t>(dim.boxes) * (2 + 2 * dim.context + dim.output)
+                                     : 0;
+    bytes += 2 * sizeof(double) * planned.plan.units.size() * (tally + instance);
+  }
+  return bytes;
+}
+
+std::string forecast_text(const std::vector<PlannedSetting>& settings, int threads, int processes) {
+  Forecast all;
+  for (const PlannedSetting& planned : settings) {
+    const Forecast f = forecast(planned.setting.study, planned.plan, threads);
+    all.units += f.units;
+    all.lanes += f.lanes;
+    all.policy_periods += f.policy_periods;
+    all.bytes = std::max(all.bytes, f.bytes);
+    all.seconds += f.seconds;
+  }
+  const std::vector<Part> parts = make_parts(settings);
+  std::size_t longest = 0;
+  for (const Part& part : parts) longest = std::max(longest, part.last - part.first);
+  const std::size_t n = static_cast<std::size_t>(processes), most = (parts.size() + n - 1) / n;
   return fmt::format(
-      "units             {} replications over all environments and regimes\nlanes             {} ({} per unit)\n"
-      "policy-periods    {:.3g}\nmemory            {:.2f} GiB at the most, for any number of replications\n"
-      "estimated time    {:.0f} s on {} threads ({})\n",
-      f.units, f.lanes, study.regret ? plan.lanes.size() : 0, f.policy_periods,
-      static_cast<double>(f.bytes) / (1u << 30), f.seconds, threads, study.engine.text());
+      "settings          {}\n"
+      "units             {} replications over all environments and regimes\n"
+      "lanes             {}\n"
+      "policy-periods    {:.3g}\n"
+      "memory            {:.2f} GiB per process at the most, for any number of replications; {:.2f} GiB for "
+      "results.h5\n"
+      "parts             {} of up to {} replications; {} processes do up to {} each\n"
+      "estimated time    {:.0f} s on {} threads in each of {} processes ({})\n",
+      settings.size(), all.units, all.lanes, all.policy_periods, static_cast<double>(all.bytes) / (1u << 30),
+      static_cast<double>(hdf5_bytes(settings)) / (1u << 30), parts.size(), longest, processes, most,
+      all.seconds * static_cast<double>(most) / static_cast<double>(parts.size()), threads, processes,
+      settings[0].setting.study.engine.text());
 }
 
 }  // namespace pandora

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "host/study.hpp"
+#include "host/parts.hpp"
 
 namespace pandora {
 
@@ -20,6 +20,7 @@ std::uint64_t peak_bytes(const Study& study, const Plan& plan, int threads);
 
 /// Runs the probe (about a second).
 Forecast forecast(const Study& study, const Plan& plan, int threads);
-std::string forecast_text(const Study& study, const Plan& plan, int threads);
+/// Over all settings, and how `processes` (shards and ranks) share the parts.
+std::string forecast_text(const std::vector<PlannedSetting>& settings, int threads, int processes);
 
 }  // namespace pandora

@@ -7,12 +7,90 @@
 #include <nlohmann/json.hpp>
 
 #include "build_info.hpp"
+#include "host/ranks.hpp"
 
 namespace pandora {
+namespace {
+
+using nlohmann::json;
+
+// What -march=native meant where this was compiled.
+constexpr const char* instruction_set() {
+#if defined(__AVX512F__)
+  return "avx512";
+#elif defined(__AVX2__)
+  return "avx2";
+#elif defined(__aarch64__)
+  return "aarch64";
+#else
+  return "baseline";
+#endif
+}
+
+json value_json(const StudyValue& value) {
+  using Kind = StudyValue::Kind;
+  switch (value.kind) {
+    case Kind::text:
+      return value.texts[0];
+    case Kind::seed:
+      return value.seed;
+    case Kind::integer:
+      return value.integers[0];
+    case Kind::number:
+      return std::isfinite(value.numbers[0]) ? json(value.numbers[0]) : json(value.toml());
+    case Kind::boolean:
+      return value.boolean;
+    case Kind::texts:
+      return value.texts;
+    case Kind::integers:
+      return value.integers;
+    default:
+      return value.numbers;
+  }
+}
+
+}  // namespace
 
 std::string build_text() {
-  return fmt::format("pandora {}\nrevision {}\ncompiler {}\nflags    {}\ncuda     {}\n", build::kVersion,
-                     build::kRevision, build::kCompiler, build::kFlags, build::kCuda);
+  return fmt::format("pandora {}\nrevision {}\nsources  {}\ncompiler {}\nflags    {}\ncuda     {}\nmpi      {}\n",
+                     build::kVersion, build::kRevision, build::kSources, build::kCompiler, build::kFlags, build::kCuda,
+                     mpi_text());
+}
+
+std::map<std::string, std::string> build_identity() {
+  return {{"version", build::kVersion},
+          {"sources", build::kSources},
+          {"compiler", build::kCompiler},
+          {"flags", build::kFlags},
+          {"instructions", instruction_set()}};
+}
+
+json program_json() {
+  return {{"name", "pandora"},
+          {"version", build::kVersion},
+          {"revision", build::kRevision},
+          {"sources", build::kSources},
+          {"compiler", build::kCompiler},
+          {"flags", build::kFlags},
+          {"cuda", build::kCuda},
+          {"mpi", mpi_text()}};
+}
+
+json study_json(const StudyConfig& config) {
+  json out = json::object();
+  for (const auto& [key, value] : config.values()) {
+    json* at = &out;
+    std::size_t begin = 0;
+    for (std::size_t dot; (dot = key.find('.', begin)) != std::string::npos; begin = dot + 1)
+      at = &(*at)[key.substr(begin, dot - begin)];
+    (*at)[key.substr(begin)] = value_json(value);
+  }
+  for (const auto& [key, values] : config.varying()) {
+    json list = json::array();
+    for (const StudyValue& value : values) list.push_back(value_json(value));
+    out["vary"][key] = std::move(list);
+  }
+  return out;
 }
 
 std::string utc_now() {
@@ -22,56 +100,6 @@ std::string utc_now() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text;
-}
-
-std::string manifest_json(const Study& study, const RunRecord& record) {
-  using nlohmann::ordered_json;
-  ordered_json environments = ordered_json::array();
-  for (const Environment& e : study.environments) {
-    ordered_json entry = {{"name", e.name}, {"u", e.cost_level}, {"shock_scale", e.shock_scale}};
-    entry["truncation_radius"] =
-        std::isfinite(e.truncation_radius) ? ordered_json(e.truncation_radius) : ordered_json(nullptr);
-    environments.push_back(entry);
-  }
-  std::vector<std::string> regimes;
-  for (Regime regime : study.regimes) regimes.push_back(regime_name(regime));
-  const ordered_json manifest = {{"program",
-                                  {{"name", "pandora"},
-                                   {"version", build::kVersion},
-                                   {"revision", build::kRevision},
-                                   {"compiler", build::kCompiler},
-                                   {"flags", build::kFlags},
-                                   {"cuda", build::kCuda}}},
-                                 {"command", record.command},
-                                 {"study",
-                                  {{"environments", environments},
-                                   {"regimes", regimes},
-                                   {"T0", study.T0},
-                                   {"policies", study.policies},
-                                   {"hyperparameters", study.hyperparameters},
-                                   {"replications", study.replications},
-                                   {"periods", study.periods},
-                                   {"seed", study.seed},
-                                   {"refit", study.estimation.refit.text()},
-                                   {"eta_index", study.estimation.ridge_index},
-                                   {"eta_reward", study.estimation.ridge_reward},
-                                   {"grid", {study.oracle.grid.shift, study.oracle.grid.scale, study.oracle.grid.cost}},
-                                   {"samples", study.oracle.samples},
-                                   {"quantile_bins", study.oracle.bins},
-                                   {"order_contexts", study.order ? study.order_contexts : 0},
-                                   {"boxes", study.dimensions.boxes},
-                                   {"d_x", study.dimensions.context},
-                                   {"d_w", study.dimensions.output},
-                                   {"d", study.dimensions.reward_features},
-                                   {"m", study.dimensions.index_size()}}},
-                                 {"backend", record.backend},
-                                 {"backend_reason", record.backend_reason},
-                                 {"engine", study.engine.text()},
-                                 {"threads", record.threads},
-                                 {"started", record.started},
-                                 {"ended", record.ended},
-                                 {"wall_seconds", record.wall_seconds}};
-  return manifest.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace pandora

@@ -45,7 +45,10 @@ fs::path claim_output_folder(const std::string& path, bool force) {
   if (!force && !empty)
     throw Error(
         ExitCode::usage,
-        fmt::format("--out {}: is not empty; name a fresh folder, or add --force to replace its results", path));
+        fmt::format(
+            "--out {}: is not empty; name a fresh folder, add --resume to go on with its results, or --force to "
+            "replace them",
+            path));
   const std::string probe = (folder / fmt::format(".probe.{}", ::getpid())).string();
   const int descriptor = ::open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0644);
   if (descriptor < 0)
@@ -76,7 +79,16 @@ void write_file(const fs::path& path, const std::string& contents) {
     good = false;
     reason = errno;
   }
-  if (good) return;
+  if (good) {
+    // The name is on the disk when the folder is.
+    const int folder =
+        ::open(path.has_parent_path() ? path.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+      ::fsync(folder);
+      ::close(folder);
+    }
+    return;
+  }
   ::unlink(temporary.c_str());
   throw Error(ExitCode::output_lost, fmt::format("{}: could not be written ({}); free some space or choose another "
                                                  "--out and run again",

@@ -10,7 +10,7 @@
 
 namespace pandora {
 
-/// Mean over replications and 1.96 standard errors (0 for a single replication: unknown).
+/// Mean over replications and 1.96 standard errors (0 for a single replication: unknown; NaN mean of none).
 struct Estimate {
   double mean = 0.0;
   double half_width_95 = 0.0;
@@ -22,7 +22,10 @@ struct SummaryRow {
   std::string regime, environment;
   int T0 = 0;
   std::string policy, reward, hyperparameter;
-  int replications = 0, periods = 0;
+  std::size_t lane = 0;  ///< of the plan
+  int replications = 0;  ///< those that count: neither this lane nor the oracle's failed
+  int failed = 0;        ///< the others
+  int periods = 0;
   Estimate regret;           ///< (1/T) sum_t (U*_t - U_t) with mu*
   Estimate realised_regret;  ///< the same with Bernoulli rewards
   double queries_per_period = 0.0;
@@ -52,7 +55,12 @@ struct Summary {
   std::vector<OracleRow> oracle;
   std::vector<OrderRow> order;
 };
+/// `results` are those of the plan's units.
 Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitResult>& results);
+
+/// Whether the study's numbers for the environment are comparable with the published ones: the paper's dimensions,
+/// horizon and environment.
+bool comparable(const Study& study, const Environment& environment);
 
 /// Whether a published number that is compared lies outside the joint 95% interval.
 bool outside(const Estimate& ours, const PublishedValue& published, int replications);

@@ -13,6 +13,8 @@
 #include "host/block_engine.hpp"
 #include "host/device_sweep.hpp"
 #include "host/draw_instance.hpp"
+#include "host/environments.hpp"
+#include "host/oracle_cache.hpp"
 #include "kernels/error.hpp"
 
 namespace pandora {
@@ -33,19 +35,67 @@ std::vector<LaneTally> run_lanes(const Study& study, const Replication& replicat
                                                    : run_block_lanes<double>(replication, lanes, options);
 }
 
+// What a policy of one's own may get wrong must not reach the engines.
+bool possible(const LaneSpec& spec, const Replication& replication) {
+  const int A = replication.tape.boxes();
+  if (spec.T0 < 0 || spec.T0 > replication.tape.calibration_rows) return false;
+  if (spec.order != Order::listed) return true;
+  if (spec.length < 1 || spec.length > A) return false;
+  for (int k = 0; k < spec.length; ++k)
+    if (spec.list[k] < 0 || spec.list[k] >= A || std::find(spec.list, spec.list + k, spec.list[k]) != spec.list + k)
+      return false;
+  return true;
+}
+
+LaneTally run_own_variant(const Replication& replication, const PlannedLane& planned) {
+  try {
+    if (const std::unique_ptr<OwnPolicy> policy = planned.variant.own(replication, planned.T0); policy != nullptr)
+      return run_own_lane(replication, *policy, planned.T0);
+  } catch (...) {  // whatever code of its own throws
+  }
+  LaneTally failed;
+  failed.start(replication.tape.online_rows);
+  failed.fail(Failure::policy, 0);
+  return failed;
+}
+
+// The same for an environment's code.
+Replication checked(Replication replication, const Study& study, const Plan& plan, const Unit& unit) {
+  const Tape& tape = replication.tape;
+  const Contexts& contexts = tape.contexts;
+  const Dimensions& dim = study.dimensions;
+  const std::size_t rows = 1 + static_cast<std::size_t>(plan.calibration_periods) +
+                           static_cast<std::size_t>(study.periods),
+                    cells = rows * static_cast<std::size_t>(dim.boxes);
+  const bool good =
+      tape.calibration_rows == plan.calibration_periods && tape.online_rows == study.periods &&
+      static_cast<std::size_t>(contexts.rows) == rows && contexts.boxes == dim.boxes &&
+      contexts.index_size == dim.index_size() && contexts.index_stride >= contexts.index_size &&
+      contexts.index_stride % padded_to_vector<float>(1) == 0 && contexts.reward_features == dim.reward_features &&
+      contexts.psi.size() == rows * static_cast<std::size_t>(contexts.index_stride) &&
+      tape.phi.size() == cells * static_cast<std::size_t>(dim.reward_features) && tape.mu.size() == cells &&
+      tape.cost.size() == cells && tape.reward.size() == cells && replication.sigma.size() == cells;
+  if (!good)
+    throw Error(ExitCode::usage,
+                fmt::format("environment {}: its drawer returned a tape or indices of another shape than {} boxes, {} "
+                            "calibration and {} online periods",
+                            unit.environment.name, dim.boxes, plan.calibration_periods, study.periods));
+  return replication;
+}
+
 // Workers take a chunk of lanes of a prepared unit if there is one, else prepare the next unit. At most one unit more
 // than there are workers holds a tape, which bounds the memory.
 class SweepRunner {
  public:
-  SweepRunner(const Study& study, const Plan& plan, const SweepOptions& options)
-      : study_(study), plan_(plan), options_(options), results_(plan.units.size()) {
+  SweepRunner(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink)
+      : study_(study), plan_(plan), options_(options), sink_(sink) {
     threads_ =
         options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     lanes_ = study.regret ? plan.lanes.size() : 0;
     total_ = plan.units.size() * std::max<std::size_t>(lanes_, 1);
   }
 
-  std::vector<UnitResult> run() {
+  void run() {
     std::vector<std::thread> workers;
     try {
       for (int i = 0; i < threads_; ++i) workers.emplace_back([this] { work(); });
@@ -56,13 +106,13 @@ class SweepRunner {
     }
     for (std::thread& worker : workers) worker.join();
     if (failure_) std::rethrow_exception(failure_);
-    return std::move(results_);
   }
 
  private:
   struct Active {
     std::size_t unit;
     std::unique_ptr<Replication> replication;  // null while it is being prepared
+    UnitResult result;
     std::size_t next_lane = 0, done_lanes = 0;
   };
 
@@ -101,20 +151,17 @@ class SweepRunner {
     const auto active = active_.insert(active_.end(), Active{});
     active->unit = next_unit_++;
     lock.unlock();
-    UnitResult result;
+    UnitResult& result = active->result;
     std::unique_ptr<Replication> replication;
     guarded([&] {
       result.lanes.resize(lanes_);
-      replication = std::make_unique<Replication>(
-          prepare_replication(study_, plan_, plan_.units[active->unit], study_.order ? &result.order : nullptr));
+      replication = std::make_unique<Replication>(prepare_replication(
+          study_, plan_, plan_.units[active->unit], study_.order ? &result.order : nullptr, options_.oracle_cache));
+      if (study_.instances) result.instance = replication->instance;
     });
     lock.lock();
-    results_[active->unit] = std::move(result);
     active->replication = std::move(replication);
-    if (lanes_ == 0) {
-      finished(1);
-      active_.erase(active);
-    }
+    if (lanes_ == 0 && active->replication != nullptr) complete(lock, active, 1);
     changed_.notify_all();
   }
 
@@ -122,26 +169,34 @@ class SweepRunner {
     const std::size_t first = active->next_lane;
     const std::size_t last = std::min(lanes_, first + static_cast<std::size_t>(study_.engine.chunk));
     active->next_lane = last;
-    std::vector<LaneResult>& results = results_[active->unit].lanes;
     lock.unlock();
-    guarded([&] {
-      std::vector<LaneSpec> specs;
-      for (std::size_t lane = first; lane < last; ++lane)
-        specs.push_back(plan_.lanes[lane].variant.lane(*active->replication, plan_.lanes[lane].T0));
-      const std::vector<LaneTally> tallies = run_lanes(study_, *active->replication, specs);
-      for (std::size_t lane = first; lane < last; ++lane) results[lane] = lane_result(tallies[lane - first]);
-    });
+    guarded([&] { run_planned_lanes(study_, plan_, *active->replication, first, last, active->result.lanes); });
     lock.lock();
-    finished(last - first);
     active->done_lanes += last - first;
-    if (active->done_lanes == lanes_) {
-      active_.erase(active);
-      changed_.notify_all();
-    }
+    if (active->done_lanes == lanes_)
+      complete(lock, active, last - first);
+    else
+      report(last - first);
   }
 
-  void finished(std::size_t count) {
-    done_ += count;
+  // The sink may write to a slow disk: meanwhile other workers go on.
+  void complete(std::unique_lock<std::mutex>& lock, std::list<Active>::iterator active, std::size_t lanes) {
+    if (failure_) return;  // a lane of this unit may be what failed
+    const std::size_t unit = active->unit;
+    UnitResult result = std::move(active->result);
+    active_.erase(active);
+    changed_.notify_all();
+    lock.unlock();
+    guarded([&] {
+      const std::lock_guard one_at_a_time(sink_mutex_);
+      sink_(unit, std::move(result));
+    });
+    lock.lock();
+    report(lanes);
+  }
+
+  void report(std::size_t lanes) {
+    done_ += lanes;
     if (options_.progress) options_.progress(done_, total_);
   }
 
@@ -163,10 +218,10 @@ class SweepRunner {
   const Study& study_;
   const Plan& plan_;
   const SweepOptions& options_;
-  std::vector<UnitResult> results_;
+  const UnitSink& sink_;
   int threads_ = 1;
   std::size_t lanes_ = 0, total_ = 0, done_ = 0, next_unit_ = 0;
-  std::mutex mutex_;
+  std::mutex mutex_, sink_mutex_;
   std::condition_variable changed_;
   std::list<Active> active_;
   std::exception_ptr failure_;
@@ -174,38 +229,87 @@ class SweepRunner {
 
 }  // namespace
 
-LaneResult lane_result(const LaneTally& tally) {
-  const double T = tally.periods;
-  return {tally.utility / T, tally.realised_utility / T, tally.queries() / T};
-}
-
 void end_if_interrupted(const std::atomic<bool>* flag) {
   if (flag != nullptr && flag->load()) throw Error(ExitCode::interrupted, "interrupted; nothing was written");
 }
 
-Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order) {
+Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order,
+                                OracleCache* cache) {
+  if (const ReplicationDrawer& drawer = find_drawer(unit.environment.name))
+    return checked(drawer(study, plan, unit), study, plan, unit);
   Replication replication;
   replication.instance = draw_instance(study.dimensions, unit.environment, unit.regime, unit.replication, study.seed);
-  const ShockSample sample = draw_shock_sample(replication.instance, study.oracle.samples);
-  if (order != nullptr) *order = order_statistics(replication.instance, sample, study.order_contexts, study.oracle);
+  const Instance& instance = replication.instance;
+  std::optional<ShockSample> drawn;  // a cached table does without
+  const auto sample = [&]() -> const ShockSample& {
+    if (!drawn) drawn = draw_shock_sample(instance, study.oracle.samples);
+    return *drawn;
+  };
+  if (order != nullptr) *order = order_statistics(instance, sample(), study.order_contexts, study.oracle);
   if (study.regret) {
-    replication.tape = draw_tape(replication.instance, plan.calibration_periods, study.periods);
-    replication.sigma = oracle_indices(replication.instance, sample, replication.tape.contexts, study.oracle,
-                                       replication.tape.online_row(0));
+    replication.tape = draw_tape(instance, plan.calibration_periods, study.periods);
+    const Contexts& contexts = replication.tape.contexts;
+    const int first = replication.tape.online_row(0);
+    const auto build = [&] { return oracle_table(instance, sample(), contexts, study.oracle, first); };
+    const OracleTable table = cache == nullptr || unit.environment.law == Law::own  // whose code no key can hold
+                                  ? build()
+                                  : cache->get(instance, contexts, study.oracle, first, build);
+    replication.sigma = table.indices(instance, contexts, first);
   }
   return replication;
 }
 
-std::vector<UnitResult> run_sweep(const Study& study, const Plan& plan, const SweepOptions& options) {
-  if (options.devices.empty() || !study.regret) return SweepRunner(study, plan, options).run();
+void run_planned_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
+                       std::size_t last, std::vector<LaneTally>& tallies) {
+  std::vector<LaneSpec> specs;
+  std::vector<std::size_t> at;
+  for (std::size_t lane = first; lane < last; ++lane) {
+    const PlannedLane& planned = plan.lanes[lane];
+    if (planned.variant.own) {
+      tallies[lane] = run_own_variant(replication, planned);
+      continue;
+    }
+    const LaneSpec spec = planned.variant.lane(replication, planned.T0);
+    if (!possible(spec, replication)) {
+      tallies[lane] = LaneTally{};
+      tallies[lane].start(study.periods);
+      tallies[lane].fail(Failure::policy, 0);
+      continue;
+    }
+    specs.push_back(spec);
+    at.push_back(lane);
+  }
+  if (specs.empty()) return;
+  const std::vector<LaneTally> found = run_lanes(study, replication, specs);
+  for (std::size_t k = 0; k < at.size(); ++k) tallies[at[k]] = found[k];
+}
+
+std::string needs_cpu(const Study& study, const Plan& plan) {
+  for (const Environment& environment : study.environments)
+    if (environment.law == Law::own || find_drawer(environment.name))
+      return fmt::format("environment {} is code that runs on the CPU", environment.name);
+  for (const PlannedLane& lane : plan.lanes)
+    if (lane.variant.own) return fmt::format("policy {} is code that runs on the CPU", lane.policy->name);
+  return "";
+}
+
+void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink) {
+  if (options.devices.empty() || !study.regret) return SweepRunner(study, plan, options, sink).run();
   SweepOptions resolved = options;
   if (resolved.threads == 0) resolved.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const BlockOptions block{study.estimation, study.engine.block};
-  return run_device_sweep(
+  run_device_sweep(
       study, plan, resolved, [&](int device) { return prepare_on_device(device, study, plan); },
       [&](int device, std::span<const UnitOfLanes> units) {
         return run_on_device(device, units, block, nullptr, options.interrupted);
-      });
+      },
+      sink);
+}
+
+std::vector<UnitResult> run_sweep(const Study& study, const Plan& plan, const SweepOptions& options) {
+  std::vector<UnitResult> results(plan.units.size());
+  run_sweep(study, plan, options, [&](std::size_t unit, UnitResult&& result) { results[unit] = std::move(result); });
+  return results;
 }
 
 }  // namespace pandora

@@ -3,24 +3,26 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 
 #include "host/order_statistics.hpp"
 #include "host/study.hpp"
 
 namespace pandora {
 
-/// Per-period means of one lane.
-struct LaneResult {
-  double utility = 0.0;           ///< with expected reward mu*
-  double realised_utility = 0.0;  ///< with the Bernoulli reward
-  double queries = 0.0;
-};
+class OracleCache;
 
 /// Results of one unit, in the plan's lane order.
 struct UnitResult {
-  std::vector<LaneResult> lanes;
-  OrderStatistics order;
+  std::vector<LaneTally> lanes;      ///< empty if the study simulates no policies
+  OrderStatistics order;             ///< if the study asks for it
+  std::optional<Instance> instance;  ///< likewise
+
+  friend bool operator==(const UnitResult&, const UnitResult&) = default;
 };
+
+/// Takes the result of a unit of the plan. Called from a worker, never by two at once; what it throws ends the sweep.
+using UnitSink = std::function<void(std::size_t unit, UnitResult&& result)>;
 
 struct SweepOptions {
   int threads = 0;           ///< 0: all cores
@@ -29,18 +31,28 @@ struct SweepOptions {
   std::function<void(std::size_t done, std::size_t total)> progress;
   /// Polled between chunks of lanes; when it turns true the sweep stops and throws Error (interrupted).
   const std::atomic<bool>* interrupted = nullptr;
+  OracleCache* oracle_cache = nullptr;  ///< for units prepared on the CPU
 };
-
-LaneResult lane_result(const LaneTally& tally);
 
 /// Throws Error (interrupted) if the flag is given and set.
 void end_if_interrupted(const std::atomic<bool>* flag);
 
 /// Draws the instance, tape and oracle indices of a unit.
-Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order);
+Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order,
+                                OracleCache* cache = nullptr);
 
-/// One result per unit, in the plan's unit order. The bytes do not depend on the number of threads, on the chunk, or on
-/// the number of devices of one kind.
+/// Runs lanes first .. last of the plan on the CPU into `tallies` at their places.
+void run_planned_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
+                       std::size_t last, std::vector<LaneTally>& tallies);
+
+/// Why the study cannot run on a GPU; empty if it can.
+std::string needs_cpu(const Study& study, const Plan& plan);
+
+/// Runs the plan's units and hands each one's result to `sink` as it is complete. The bytes do not depend on the number
+/// of threads, on the chunk, on the number of devices of one kind, or on which other units the plan has.
+void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink);
+
+/// All results, in the plan's unit order.
 std::vector<UnitResult> run_sweep(const Study& study, const Plan& plan, const SweepOptions& options);
 
 }  // namespace pandora

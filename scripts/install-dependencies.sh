@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build and the tests need and this machine lacks (Debian 12 and its relatives, as root or with
-# sudo). Where nothing is missing it needs neither. The CUDA toolkit is optional and never installed.
+# sudo). Where nothing is missing it needs neither. The CUDA toolkit and Open MPI are optional and never installed.
+# Usage: scripts/install-dependencies.sh [PACKAGE CONTENT]...: those instead of the list below.
 set -euo pipefail
 
 # A Debian package and how to recognise its content where it came from elsewhere: a command, or a header.
@@ -14,11 +15,16 @@ libeigen3-dev       eigen3/Eigen/Core
 libcli11-dev        CLI/CLI.hpp
 libfmt-dev          fmt/format.h
 nlohmann-json3-dev  nlohmann/json.hpp
+libtomlplusplus-dev toml++/toml.h
+libssl-dev          openssl/evp.h
+libhdf5-dev         hdf5/serial/hdf5.h
 libgtest-dev        gtest/gtest.h
 libgmock-dev        gmock/gmock.h
 librandom123-dev    Random123/philox.h
 libbenchmark-dev    benchmark/benchmark.h
 "
+
+if [ $# -gt 0 ]; then needed=$(printf '%s %s\n' "$@"); fi
 
 present() {
   [[ $(dpkg-query --show --showformat '${Status}' "$1" 2>/dev/null) == *"ok installed" ]] && return

@@ -15,15 +15,21 @@ using Command = std::function<void()>;
 
 /// What the process was started with, and whether SIGINT or SIGTERM arrived.
 struct Session {
-  std::string command_line;
+  std::string command_line, program = "pandora";  ///< program: its name without folders
   std::atomic<bool> interrupted{false};
 };
 
-void add_reproduce(CLI::App& program, Session& session, Command& run);
+void add_run(CLI::App& program, Session& session, Command& run);
+void add_merge(CLI::App& program, Session& session, Command& run);
+void add_replay(CLI::App& program, Command& run);
 void add_oracle(CLI::App& program, Session& session, Command& run);
+void add_oracle_grid(CLI::App& oracle, Session& session, Command& run);
 void add_calibrate(CLI::App& program, Session& session, Command& run);
 void add_policies(CLI::App& program, Command& run);
 void add_devices(CLI::App& program, Command& run);
+
+/// One line on standard error, whatever the message holds; a closed standard error is no error.
+void print_error(const std::string& message);
 
 /// Parsers of option values; each throws Error (usage) naming the option, the value and what is possible.
 std::vector<Environment> parse_environments(const std::vector<std::string>& names);

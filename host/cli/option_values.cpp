@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "host/cli/commands.hpp"
+#include "host/environments.hpp"
 #include "kernels/error.hpp"
 
 namespace pandora::cli {
@@ -16,7 +17,7 @@ std::vector<Environment> parse_environments(const std::vector<std::string>& name
     const Environment* environment = find_environment(name);
     if (environment == nullptr) {
       std::vector<std::string> known;
-      for (const Environment& e : paper_environments()) known.push_back(e.name);
+      for (const Environment& e : known_environments()) known.push_back(e.name);
       throw Error(ExitCode::usage,
                   fmt::format("--environment {}: unknown; use one of {}", name, fmt::join(known, ", ")));
     }

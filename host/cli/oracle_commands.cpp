@@ -142,6 +142,7 @@ void add_oracle(CLI::App& program, Session& session, Command& run) {
   const auto [check, check_options] = sampled("check", "errors of the grid and of the compression", 3);
   check->add_option("--solves", check_options->solves, "exact solves per replication")->capture_default_str();
   check->callback([o = check_options, &session, &run] { run = [o, &session] { print_check(*o, session); }; });
+  add_oracle_grid(*oracle, session, run);
 }
 
 }  // namespace pandora::cli

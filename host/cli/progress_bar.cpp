@@ -29,11 +29,12 @@ void ProgressBar::update(std::size_t done, std::size_t total) {
     if (done < total && now - last_ < std::chrono::milliseconds(200)) return;
     last_ = now;
     const int filled = static_cast<int>(30.0 * share);
-    fmt::print(stderr, "\r[{}{}] {} ", std::string(filled, '#'), std::string(30 - filled, ' '), text);
+    std::fputs(fmt::format("\r[{}{}] {} ", std::string(filled, '#'), std::string(30 - filled, ' '), text).c_str(),
+               stderr);
     std::fflush(stderr);
   } else if (static_cast<int>(10.0 * share) > tenths_) {
     tenths_ = static_cast<int>(10.0 * share);
-    fmt::print(stderr, "{}\n", text);
+    std::fputs((text + "\n").c_str(), stderr);
   }
   drawn_ = true;
 }

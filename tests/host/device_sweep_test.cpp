@@ -44,12 +44,21 @@ PreparerFactory host_preparer(const Study& study, const Plan& plan) {
   };
 }
 
+std::vector<UnitResult> collected(const Study& study, const Plan& plan, const SweepOptions& options,
+                                  const UnitRunner& run, std::size_t at_once = kUnitsAtOnce) {
+  std::vector<UnitResult> results(plan.units.size());
+  run_device_sweep(
+      study, plan, options, host_preparer(study, plan), run,
+      [&results](std::size_t unit, UnitResult&& result) { results[unit] = std::move(result); }, at_once);
+  return results;
+}
+
 std::vector<std::vector<double>> numbers(const std::vector<UnitResult>& results) {
   std::vector<std::vector<double>> out;
   for (const UnitResult& unit : results) {
     out.emplace_back();
-    for (const LaneResult& lane : unit.lanes)
-      out.back().insert(out.back().end(), {lane.utility, lane.realised_utility, lane.queries});
+    for (const LaneTally& lane : unit.lanes)
+      out.back().insert(out.back().end(), {lane.utility, lane.realised_utility, lane.queries()});
   }
   return out;
 }
@@ -61,15 +70,13 @@ TEST(DeviceSweep, TheSameBytesForAnyNumberOfDevices) {
   SweepOptions options;
   options.threads = 2;
   options.devices = {0};
-  const auto expected = numbers(run_device_sweep(study, plan, options, host_preparer(study, plan), host_runner(study)));
+  const auto expected = numbers(collected(study, plan, options, host_runner(study)));
   ASSERT_EQ(expected.size(), plan.units.size());
   for (const auto& unit : expected) EXPECT_EQ(unit.size(), 3 * plan.lanes.size());
   for (const std::size_t at_once : {1, 3, 100})
     for (const std::vector<int>& devices : {std::vector<int>{0}, {0, 1}, {2, 0, 1}}) {
       options.devices = devices;
-      EXPECT_EQ(
-          numbers(run_device_sweep(study, plan, options, host_preparer(study, plan), host_runner(study), at_once)),
-          expected);
+      EXPECT_EQ(numbers(collected(study, plan, options, host_runner(study), at_once)), expected);
     }
 }
 
@@ -81,7 +88,7 @@ TEST(DeviceSweep, AgreesWithTheCpuSweepWhereNothingIsLearned) {
   options.threads = 1;
   const auto cpu = run_sweep(study, plan, options);
   options.devices = {0};
-  const auto device = run_device_sweep(study, plan, options, host_preparer(study, plan), host_runner(study));
+  const auto device = collected(study, plan, options, host_runner(study));
   EXPECT_EQ(numbers(device), numbers(cpu));
   for (std::size_t u = 0; u < cpu.size(); ++u) EXPECT_EQ(device[u].order.max_mass, cpu[u].order.max_mass);
 }
@@ -98,13 +105,13 @@ TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
     EXPECT_EQ(total, plan.units.size() * plan.lanes.size());
     last = done;
   };
-  run_device_sweep(study, plan, options, host_preparer(study, plan), host_runner(study), 3);
+  collected(study, plan, options, host_runner(study), 3);
   EXPECT_EQ(last, plan.units.size() * plan.lanes.size());
   const UnitRunner failing = [](int device, std::span<const UnitOfLanes>) -> std::vector<std::vector<LaneTally>> {
     throw Error(ExitCode::device, "device " + std::to_string(device) + " fell off the bus");
   };
   try {
-    run_device_sweep(study, plan, options, host_preparer(study, plan), failing, 1);
+    collected(study, plan, options, failing, 1);
     FAIL() << "went on";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::device);
@@ -112,7 +119,7 @@ TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
   }
   const std::atomic<bool> interrupted{true};
   options.interrupted = &interrupted;
-  EXPECT_THROW(run_device_sweep(study, plan, options, host_preparer(study, plan), host_runner(study)), Error);
+  EXPECT_THROW(collected(study, plan, options, host_runner(study)), Error);
 }
 
 }  // namespace

@@ -13,8 +13,7 @@ namespace {
 
 // Rows of experiments/published/<name>.csv as lists of cells, without the header.
 std::vector<std::vector<std::string>> published_file(const std::string& name) {
-  const auto root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
-  std::ifstream file(root / "experiments" / "published" / (name + ".csv"));
+  std::ifstream file(std::filesystem::path(PANDORA_SOURCE) / "experiments" / "published" / (name + ".csv"));
   std::vector<std::vector<std::string>> rows;
   std::string line;
   while (std::getline(file, line)) {

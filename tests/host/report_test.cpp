@@ -45,29 +45,29 @@ Summary two_rows() {
 }
 
 TEST(SummaryCsv, HasTheColumnsThatReadersRelyOn) {
-  EXPECT_EQ(lines_of(summary_csv({}))[0],
-            "regime,environment,T0,policy,reward,hyperparameter,replications,periods,regret_x1000,half_width_"
+  EXPECT_EQ(lines_of(summary_header())[0],
+            "regime,environment,T0,policy,reward,hyperparameter,replications,failed,periods,regret_x1000,half_width_"
             "95_x1000,"
             "realised_regret_x1000,realised_half_width_95_x1000,queries_per_period,best,published_x1000,"
             "published_half_width_95_x1000,inside_joint_95");
 }
 
 TEST(SummaryCsv, WritesARowPerVariant) {
-  const std::vector<std::string> lines = lines_of(summary_csv(two_rows()));
-  ASSERT_EQ(lines.size(), 3u);
-  EXPECT_EQ(lines[1],
-            "A,uniform,50,dow,unknown,c_rho=0.1;c_theta=1,12,30000,7.500000,0.250000,7.250000,0.500000,1."
+  const std::vector<std::string> lines = lines_of(summary_rows(two_rows()));
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0],
+            "A,uniform,50,dow,unknown,c_rho=0.1;c_theta=1,12,0,30000,7.500000,0.250000,7.250000,0.500000,1."
             "625000,1,7.66,"
             "0.30,1");
-  EXPECT_EQ(lines[2],
-            "A,uniform,50,dow,unknown,c_rho=1;c_theta=1,12,30000,7.500000,0.250000,7.250000,0.500000,1."
+  EXPECT_EQ(lines[1],
+            "A,uniform,50,dow,unknown,c_rho=1;c_theta=1,12,0,30000,7.500000,0.250000,7.250000,0.500000,1."
             "625000,0,,,");
 }
 
 TEST(SummaryCsv, MarksDisagreementWithAZero) {
   Summary summary = two_rows();
   summary.rows[0].inside_joint_95 = false;
-  EXPECT_TRUE(lines_of(summary_csv(summary))[1].ends_with(",7.66,0.30,0"));
+  EXPECT_TRUE(lines_of(summary_rows(summary))[0].ends_with(",7.66,0.30,0"));
 }
 
 TEST(Csv, EveryRowHasAsManyCellsAsItsHeader) {
@@ -76,12 +76,21 @@ TEST(Csv, EveryRowHasAsManyCellsAsItsHeader) {
   summary.oracle[1].published.reset();
   summary.order.push_back(summary.order[0]);
   summary.order[1].published.reset();
-  for (const std::string& text : {summary_csv(summary), oracle_csv(summary), order_csv(summary)}) {
+  const Varied varied = {{"periods", "1000"}, {"estimation.refit", "tracking"}};
+  for (const std::string& text :
+       {summary_header() + summary_rows(summary), oracle_header() + oracle_rows(summary),
+        order_header() + order_rows(summary), summary_header(varied) + summary_rows(summary, varied)}) {
     const std::vector<std::string> lines = lines_of(text);
     ASSERT_EQ(lines.size(), 3u);
     for (const std::string& line : lines)
       EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ',')) << line;
   }
+}
+
+TEST(Csv, KeysThatVaryAreTheFirstColumns) {
+  const Varied varied = {{"periods", "1000"}, {"estimation.refit", "tracking"}};
+  EXPECT_TRUE(summary_header(varied).starts_with("periods,estimation.refit,regime,environment,"));
+  EXPECT_TRUE(summary_rows(two_rows(), varied).starts_with("1000,tracking,A,uniform,"));
 }
 
 TEST(TablesText, ShowsOursBesideThePublishedValue) {

@@ -28,7 +28,7 @@ Study study_of(int replications) {
   study.policies = {"dow", "static_plugin", "query_all"};
   study.hyperparameters = {0.1, 1.0};
   study.replications = replications;
-  study.periods = 77;
+  study.periods = kPaperPeriods;
   return study;
 }
 
@@ -39,7 +39,13 @@ std::vector<UnitResult> made_up(const Plan& plan) {
     const double r = plan.units[u].replication;
     for (std::size_t l = 0; l < plan.lanes.size(); ++l) {
       const double loss = l == 0 ? 0.0 : 0.001 * (static_cast<double>(l) + r / 10.0);
-      results[u].lanes.push_back({1.0 + 0.01 * r - loss, 0.9 + 0.01 * r - 2.0 * loss, 1.0 + 0.1 * l + 0.01 * r});
+      LaneTally tally;  // of four periods
+      tally.periods = 4;
+      tally.utility = 4.0 * (1.0 + 0.01 * r - loss);
+      tally.realised_utility = 4.0 * (0.9 + 0.01 * r - 2.0 * loss);
+      tally.queries_of_box[0] = 4.0;
+      tally.queries_of_box[1] = 4.0 * (0.1 * static_cast<double>(l) + 0.01 * r);
+      results[u].lanes.push_back(tally);
     }
     results[u].order = {1.0 + r, 0.9, 0.1};
   }
@@ -71,7 +77,7 @@ TEST(Summarise, RegretIsThePairedDifferenceFromTheOracle) {
   EXPECT_EQ(row.regime, "A");
   EXPECT_EQ(row.environment, "uniform");
   EXPECT_EQ(row.replications, 3);
-  EXPECT_EQ(row.periods, 77);
+  EXPECT_EQ(row.periods, kPaperPeriods);
 }
 
 TEST(Summarise, ReportsEveryVariantForEveryT0WhereItApplies) {
@@ -142,9 +148,9 @@ TEST(Summarise, MarksAgreementFromTenReplicationsOn) {
     };
     // near the published 7.59 +- at T0 = 0, and far from the published 7.66 at T0 = 50
     for (UnitResult& unit : results) {
-      unit.lanes[lane_of("c_rho=0.1", 0)].utility = unit.lanes[0].utility - 0.00759;
+      unit.lanes[lane_of("c_rho=0.1", 0)].utility = unit.lanes[0].utility - 4 * 0.00759;
       unit.lanes[lane_of("c_rho=1", 0)].utility = 0.0;
-      unit.lanes[lane_of("c_rho=0.1", 50)].utility = unit.lanes[0].utility - 0.02;
+      unit.lanes[lane_of("c_rho=0.1", 50)].utility = unit.lanes[0].utility - 4 * 0.02;
       unit.lanes[lane_of("c_rho=1", 50)].utility = 0.0;
     }
     const Summary summary = summarise(study, plan, results);
@@ -183,6 +189,43 @@ TEST(Summarise, OracleAndOrderRows) {
   EXPECT_NEAR(summary.order[0].permutations.half_width_95, 1.96 / std::sqrt(3.0), 1e-12);
   EXPECT_NEAR(summary.order[0].max_mass.mean, 0.9, 1e-12);
   EXPECT_NEAR(summary.order[0].min_mass.mean, 0.1, 1e-12);
+}
+
+// Numbers of another problem must not be held against the paper's.
+TEST(Summarise, ComparesOnlyThePapersProblemWithThePaper) {
+  const auto published = [](auto&& change) {
+    Study study = study_of(2);
+    change(study);
+    const Plan plan = make_plan(study);
+    const Summary summary = summarise(study, plan, made_up(plan));
+    return std::vector<bool>{row_of(summary, "dow", "c_rho=0.1", 0, "known").published.has_value(),
+                             summary.oracle[0].published.has_value(), summary.order[0].published.has_value()};
+  };
+  EXPECT_EQ(published([](Study&) {}), (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(published([](Study& s) { s.periods = 1000; }), (std::vector<bool>{false, false, true}));
+  EXPECT_EQ(published([](Study& s) { s.dimensions.boxes = 4; }), (std::vector<bool>{false, false, false}));
+  EXPECT_EQ(published([](Study& s) { s.environments[0].cost_level = 0.3; }), (std::vector<bool>{false, false, false}));
+}
+
+TEST(Summarise, LeavesOutLanesThatFailed) {
+  const Study study = study_of(3);
+  const Plan plan = make_plan(study);
+  std::vector<UnitResult> results = made_up(plan);
+  std::size_t lane = 0;
+  while (plan.lanes[lane].policy->name != "dow" || plan.lanes[lane].T0 != 50) ++lane;
+  results[1].lanes[lane].utility = std::nan("");
+  results[1].lanes[lane].fail(Failure::not_finite, 3);
+  const std::string hyperparameter = plan.lanes[lane].variant.hyperparameter;
+  const Summary summary = summarise(study, plan, results);
+  const SummaryRow& row = row_of(summary, "dow", hyperparameter, 50, "known");
+  EXPECT_EQ(row.failed, 1);
+  EXPECT_EQ(row.replications, 2);
+  EXPECT_NEAR(row.regret.mean, static_cast<double>(lane) + 0.1, 1e-9);  // of replications 0 and 2
+  EXPECT_EQ(row_of(summary, "dow", hyperparameter, 0, "known").failed, 0);
+  for (UnitResult& unit : results) unit.lanes[lane].fail(Failure::not_finite, 3);
+  const Summary none = summarise(study, plan, results);
+  EXPECT_TRUE(std::isnan(row_of(none, "dow", hyperparameter, 50, "known").regret.mean));
+  EXPECT_FALSE(row_of(none, "dow", hyperparameter, 50, "known").best);
 }
 
 TEST(Summarise, LeavesOutWhatWasNotAskedFor) {

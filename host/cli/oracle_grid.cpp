@@ -1,0 +1,216 @@
+// pandora oracle grid: the oracle tables of a sweep ahead of time, for its cache or as an HDF5 file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "host/cli/commands.hpp"
+#include "host/draw_instance.hpp"
+#include "host/hdf5_file.hpp"
+#include "host/oracle_cache.hpp"
+#include "host/study.hpp"
+#include "kernels/error.hpp"
+
+namespace pandora::cli {
+namespace {
+
+struct GridOptions {
+  std::vector<std::string> environments = {"uniform", "gaussian", "student_t5"}, regimes = {"A", "B"};
+  int replications = kPaperReplications, periods = kPaperPeriods, samples = kPaperShockSample, bins = 4000;
+  int threads = 0;
+  std::string seed = "1", grid = "61x21x61", cache, out;
+};
+
+Study study_of(const GridOptions& o) {
+  if (o.cache.empty() && o.out.empty())
+    throw Error(ExitCode::usage, "oracle grid: nowhere to put the tables; give --cache DIR, --out FILE.h5 or both");
+  require_count("--replications", o.replications, 1);
+  require_count("--periods", o.periods, 1);
+  require_count("--samples", o.samples, 1000);
+  require_count("--bins", o.bins, 0);
+  require_count("--threads", o.threads, 0);
+  Study study;
+  study.environments = parse_environments(o.environments);
+  study.regimes = parse_regimes(o.regimes);
+  study.replications = o.replications;
+  study.periods = o.periods;
+  study.seed = parse_seed(o.seed);
+  study.oracle = {o.samples, parse_grid(o.grid), o.bins};
+  return study;
+}
+
+// The table that a sweep makes for this unit (prepare_replication): only the online contexts count.
+OracleTable table_of(const Study& study, const Unit& unit, OracleCache* cache) {
+  const Instance instance =
+      draw_instance(study.dimensions, unit.environment, unit.regime, unit.replication, study.seed);
+  const Contexts contexts =
+      draw_contexts(instance, {{Purpose::online_context, 0, static_cast<std::uint32_t>(study.periods)}});
+  const auto build = [&] {
+    return oracle_table(instance, draw_shock_sample(instance, study.oracle.samples), contexts, study.oracle);
+  };
+  return cache == nullptr ? build() : cache->get(instance, contexts, study.oracle, 0, build);
+}
+
+// Calls body(0), ..., body(n - 1) on some threads and rethrows the first failure.
+template <class Body>
+void in_parallel(int threads, std::size_t n, Body&& body) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto fail = [&](std::exception_ptr with) {
+    const std::lock_guard guard(mutex);
+    if (!failure) failure = with;
+    next = n;
+  };
+  std::vector<std::thread> workers;
+  try {
+    const std::size_t count = threads > 0 ? static_cast<std::size_t>(threads) : std::thread::hardware_concurrency();
+    for (std::size_t i = 0; i < std::clamp<std::size_t>(count, 1, n); ++i)
+      workers.emplace_back([&] {
+        try {
+          for (std::size_t k = next++; k < n; k = next++) body(k);
+        } catch (...) {
+          fail(std::current_exception());
+        }
+      });
+  } catch (const std::system_error&) {
+    fail(std::make_exception_ptr(
+        Error(ExitCode::device, fmt::format("--threads {}: the system refuses so many; give fewer", threads))));
+  }
+  for (std::thread& worker : workers) worker.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+// One environment and regime: all replications side by side.
+void write_tables(Hdf5File& file, const Study& study, const Unit& unit, std::span<const OracleTable> tables) {
+  const std::string group = fmt::format("/{}/{}", unit.environment.name, regime_name(unit.regime));
+  const std::size_t replications = tables.size(), boxes = static_cast<std::size_t>(study.dimensions.boxes);
+  file.group(group);
+  file.attribute(group, "cost_level", unit.environment.cost_level);
+  file.attribute(group, "shock_scale", static_cast<double>(unit.environment.shock_scale));
+  file.attribute(group, "truncation_radius", static_cast<double>(unit.environment.truncation_radius));
+
+  const auto write = [&](const char* name, Hdf5File::Shape shape, const char* description, const char* dimensions,
+                         auto&& append) {
+    std::vector<double> values;
+    for (const OracleTable& table : tables) append(table, values);
+    shape.insert(shape.begin(), replications);
+    file.dataset(group + "/" + name, values, shape, {description, "1", dimensions});
+  };
+  const auto add = [](std::vector<double>& to, const std::vector<double>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  constexpr std::size_t kNodes = OutputCostTable::kNodes;
+  write("projection_norm", {}, "Euclidean norm of D' theta, which the scale s of a box is multiplied with",
+        "replication", [](const OracleTable& t, auto& out) { out.push_back(t.projection_norm); });
+  write("output_cost_scale", {kNodes}, "Chebyshev nodes in the output scale s_a(x) of output_cost",
+        "replication x node", [](const OracleTable& t, auto& out) {
+          for (int node = 0; node < OutputCostTable::kNodes; ++node) out.push_back(t.output_cost.node(node));
+        });
+  write("output_cost", {boxes, kNodes},
+        "E[G(s beta_1a' |xi|)] at the nodes; the expected cost is c_0a G(beta_0a' x) + c_1a times it",
+        "replication x box x node", [&](const OracleTable& t, auto& out) { add(out, t.output_cost.values()); });
+  if (unit.regime == Regime::A) {
+    write("sigma", {boxes}, "oracle reservation index of the box, the same for every context", "replication x box",
+          [&](const OracleTable& t, auto& out) { add(out, t.sigma); });
+    return;
+  }
+  const GridShape& grid = study.oracle.grid;
+  const std::size_t shape[] = {static_cast<std::size_t>(grid.shift), static_cast<std::size_t>(grid.scale),
+                               static_cast<std::size_t>(grid.cost)};
+  const auto nodes = [](int axis, auto&& of_node) {
+    return [axis, of_node](const OracleTable& t, std::vector<double>& out) {
+      const GridAxis& a = t.grid->axes()[static_cast<std::size_t>(axis)];
+      for (int i = 0; i < a.nodes; ++i) out.push_back(of_node(a.node(i)));
+    };
+  };
+  const auto itself = [](double node) { return node; };
+  write("shift", {shape[0]}, "nodes in l = theta' Q x", "replication x shift", nodes(0, itself));
+  write("scale", {shape[1]}, "nodes in s_a(x) times projection_norm", "replication x scale", nodes(1, itself));
+  write("cost", {shape[2]}, "nodes in the expected cost, at equal distances in its square root", "replication x cost",
+        nodes(2, [](double root) { return root * root; }));
+  write("sigma", {shape[0], shape[1], shape[2]},
+        "oracle reservation index at the nodes; between them linear in shift, scale and the square root of cost",
+        "replication x shift x scale x cost", [&](const OracleTable& t, auto& out) { add(out, t.grid->values()); });
+}
+
+void write_settings(Hdf5File& file, const Study& study) {
+  file.attribute("/", "content", std::string("oracle tables of pandora, one group per environment and regime"));
+  file.attribute("/", "numerics", cpu_numerics());
+  file.attribute("/", "seed", std::to_string(study.seed));  // up to 2^64 - 1
+  file.attribute("/", "periods", std::int64_t{study.periods});
+  file.attribute("/", "samples", std::int64_t{study.oracle.samples});
+  file.attribute("/", "quantile_bins", std::int64_t{study.oracle.bins});
+  file.attribute("/", "replications", std::int64_t{study.replications});
+}
+
+void make_tables(const GridOptions& o, const Session& session) {
+  const Study study = study_of(o);
+  const std::vector<Unit> units = make_plan(study).units;
+  std::optional<Hdf5File> file;
+  if (!o.out.empty()) file.emplace(o.out);
+  std::optional<OracleCache> cache;
+  if (!o.cache.empty()) cache.emplace(o.cache, cpu_numerics(), print_error);
+  const auto end_if_full = [&] {
+    if (cache && !cache->storing())
+      throw Error(ExitCode::output_lost,
+                  fmt::format("--cache {}: not all tables could be stored; free some space and run again", o.cache));
+  };
+
+  std::vector<std::optional<OracleTable>> made(file ? units.size() : 0);
+  in_parallel(o.threads, units.size(), [&](std::size_t i) {
+    if (session.interrupted)
+      throw Error(ExitCode::interrupted,
+                  cache ? fmt::format("interrupted; the tables in {} stay and the next run starts from them", o.cache)
+                        : "interrupted; nothing was written");
+    OracleTable table = table_of(study, units[i], cache ? &*cache : nullptr);
+    if (file)
+      made[i] = std::move(table);
+    else
+      end_if_full();
+  });
+  if (file) {
+    write_settings(*file, study);
+    const std::size_t R = static_cast<std::size_t>(study.replications);  // the units' innermost order
+    for (std::size_t first = 0; first < units.size(); first += R) {
+      std::vector<OracleTable> tables;
+      for (std::size_t i = first; i < first + R; ++i) {
+        tables.push_back(std::move(*made[i]));
+        made[i].reset();
+      }
+      write_tables(*file, study, units[first], tables);
+    }
+    file->close();
+  }
+  end_if_full();
+  if (cache)
+    fmt::print("{} tables: {} were in {}, {} are new\n", units.size(), cache->hits(), o.cache, cache->misses());
+  if (file) fmt::print("{} tables in {}\n", units.size(), o.out);
+}
+
+}  // namespace
+
+void add_oracle_grid(CLI::App& oracle, Session& session, Command& run) {
+  CLI::App* command = oracle.add_subcommand("grid", "the oracle tables of a sweep, into its cache or an HDF5 file");
+  const auto o = std::make_shared<GridOptions>();
+  command->add_option("--environment", o->environments, "uniform,gaussian,student_t5")->delimiter(',');
+  command->add_option("--regime", o->regimes, "A,B")->delimiter(',');
+  command->add_option("--replications", o->replications, "replications")->capture_default_str();
+  command->add_option("--periods", o->periods, "online periods T, whose contexts the tables span")
+      ->capture_default_str();
+  command->add_option("--samples", o->samples, "Monte Carlo shocks M")->capture_default_str();
+  command->add_option("--grid", o->grid, "nodes in l x s x cost")->capture_default_str();
+  command->add_option("--bins", o->bins, "quantile bins behind the grid; 0 is the whole sample")->capture_default_str();
+  command->add_option("--seed", o->seed, "seed")->capture_default_str();
+  command->add_option("--threads", o->threads, "worker threads; 0 is all cores")->capture_default_str();
+  command->add_option("--cache", o->cache, "folder of tables; those of a sweep with the same settings");
+  command->add_option("--out", o->out, "HDF5 file with all tables");
+  command->callback([o, &session, &run] { run = [o, &session] { make_tables(*o, session); }; });
+}
+
+}  // namespace pandora::cli

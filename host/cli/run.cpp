@@ -1,0 +1,275 @@
+// `run` and `reproduce`, which is `run` with the paper's study; `merge`; `replay`.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "host/cli/commands.hpp"
+#include "host/cli/progress_bar.hpp"
+#include "host/device.hpp"
+#include "host/forecast.hpp"
+#include "host/run_study.hpp"
+#include "kernels/error.hpp"
+#include "paper_study.hpp"
+
+namespace pandora::cli {
+namespace {
+
+// An option that sets one key of the study.
+struct Shortcut {
+  const char* option;
+  const char* key;
+  const char* meaning;
+};
+constexpr Shortcut kShortcuts[] = {
+    {"--environment", "environments", "environments, such as uniform,gaussian"},
+    {"--regime", "regimes", "A,B"},
+    {"--t0", "T0", "calibration periods T_0, such as 0,50"},
+    {"--policy", "policies", "policies; see `pandora policies`"},
+    {"--replications", "replications", "replications R per cell"},
+    {"--periods", "periods", "online periods T"},
+    {"--seed", "seed", "seed of all draws"},
+    {"--refit", "estimation.refit", "every_period, every:k, geometric:g or tracking"},
+    {"--eta-index", "estimation.eta_index", "ridge eta_1 of the index fit and of V"},
+    {"--eta-reward", "estimation.eta_reward", "ridge eta_0 of the reward fit and of Phi"},
+    {"--grid", "oracle.grid", "nodes of the oracle grid in l, s and cost, such as 61x21x61"},
+    {"--samples", "oracle.samples", "Monte Carlo shocks M of the oracle"},
+    {"--engine", "engine.kind", "blocked, or reference: the plain recursion in double"},
+    {"--precision", "engine.precision", "single or double, of the blocked engine"},
+    {"--block", "engine.block", "periods per block"},
+    {"--chunk", "engine.chunk", "lanes that a thread advances together"},
+};
+
+struct Options {
+  std::string study_file, backend = "auto", devices = "all";
+  std::optional<std::string> table, out, shard, oracle_cache;  // an empty word is an error, not an absent option
+  std::vector<std::string> sets;
+  std::vector<std::optional<std::string>> shortcuts = std::vector<std::optional<std::string>>(std::size(kShortcuts));
+  int threads = 0;
+  bool plan = false, resume = false, force = false, quiet = false, print_defaults = false;
+};
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ExitCode::usage, message);
+}
+
+// A folder, or none.
+std::string named(const char* option, const std::optional<std::string>& path) {
+  if (path && path->empty()) refuse(fmt::format("{}: names no folder; give one or leave it out", option));
+  return path.value_or("");
+}
+
+// A table of regrets is one regime.
+void apply_table(const Options& o, StudyConfig& config) {
+  if (!o.table || *o.table == "all") return;
+  const std::string where = "--table " + *o.table;
+  if (*o.table == "3") return config.set("output.regret", "false", where);
+  if (*o.table != "1" && *o.table != "2") refuse(where + ": unknown; use 1, 2, 3 or all");
+  const std::string regime = *o.table == "1" ? "A" : "B";
+  if (o.shortcuts[1] && *o.shortcuts[1] != regime)
+    refuse(fmt::format("{} is regime {}: leave --regime out or give --regime {}", where, regime, regime));
+  config.set("regimes", regime, where);
+  config.set("output.order", "false", where);
+}
+
+StudyConfig config_of(const Options& o, bool paper) {
+  if (!paper && o.study_file.empty()) refuse("run: name a study's file, such as experiments/quick.toml; see --help");
+  StudyConfig config = paper ? StudyConfig::parse(kPaperStudy, "paper.toml") : read_study_file(o.study_file);
+  for (std::size_t k = 0; k < std::size(kShortcuts); ++k) {
+    if (!o.shortcuts[k]) continue;
+    const std::string &value = *o.shortcuts[k], where = fmt::format("{} {}", kShortcuts[k].option, value);
+    if (kShortcuts[k].option == std::string("--grid")) {
+      const GridShape grid = parse_grid(value);
+      config.set(kShortcuts[k].key, fmt::format("[{},{},{}]", grid.shift, grid.scale, grid.cost), where);
+    } else {
+      config.set(kShortcuts[k].key, value, where);
+    }
+  }
+  apply_table(o, config);
+  for (const std::string& set : o.sets) {
+    const std::size_t equals = set.find('=');
+    if (equals == std::string::npos || equals == 0) refuse(fmt::format("--set {}: give key=value", set));
+    config.set(set.substr(0, equals), set.substr(equals + 1), "--set " + set);
+  }
+  (void)config.settings();  // values in range, and together
+  return config;
+}
+
+ResultFolder::Mode mode_of(const Options& o) {
+  if (o.resume && o.force) refuse("--resume and --force: the one keeps results, the other replaces them; give one");
+  if (o.resume && !o.out) refuse("--resume: name the folder to go on with by --out");
+  return o.resume ? ResultFolder::Mode::resume : o.force ? ResultFolder::Mode::replace : ResultFolder::Mode::fresh;
+}
+
+// The backend that serves all settings.
+BackendChoice backend_of(const Options& o, const std::vector<PlannedSetting>& settings, const Ranks& ranks) {
+  EngineSettings engine = settings[0].setting.study.engine;
+  std::string cpu_only;
+  for (const PlannedSetting& planned : settings) {
+    const EngineSettings& other = planned.setting.study.engine;
+    if (other.kind == EngineSettings::Kind::reference || other.precision == EngineSettings::Precision::fp64)
+      engine = other;
+    if (cpu_only.empty()) cpu_only = needs_cpu(planned.setting.study, planned.plan);
+  }
+  BackendChoice backend =
+      choose_backend(o.backend, o.devices, engine, o.backend == "cpu" ? DeviceReport{} : find_devices(), cpu_only);
+  if (ranks.ranks_on_node() > 1 && !backend.devices.empty())  // one each, in turn
+    backend.devices = {backend.devices[static_cast<std::size_t>(ranks.rank_on_node()) % backend.devices.size()]};
+  return backend;
+}
+
+void print_outcome(const RunOutcome& outcome, bool quiet, double seconds) {
+  if (outcome.complete) {
+    fmt::print("{}", outcome.tables);
+    if (!quiet) fmt::print("\n{:.0f} s, results in {}\n", seconds, outcome.folder.string());
+  } else {
+    fmt::print("{} of {} parts are in {}; `pandora merge` puts the shards together\n", outcome.parts_there,
+               outcome.parts, outcome.folder.string());
+  }
+  std::fflush(stdout);
+  if (outcome.failed_lanes > 0)
+    throw Error(
+        ExitCode::internal,
+        outcome.complete
+            ? fmt::format("{} lanes failed and are left out of the tables; {} says how and how to run them alone",
+                          outcome.failed_lanes, (outcome.folder / "failures.csv").string())
+            : fmt::format("{} lanes failed; failures.csv of the merged results will say how", outcome.failed_lanes));
+}
+
+void run_command(const Options& o, bool paper, Session& session) {
+  if (o.print_defaults) {
+    fmt::print("{}", commented_defaults());
+    return;
+  }
+  const Ranks ranks;
+  StudyConfig config;
+  std::vector<PlannedSetting> settings;
+  RunOptions run;
+  std::exception_ptr failure;
+  try {
+    require_count("--threads", o.threads, 0);
+    config = config_of(o, paper);
+    settings = make_plans(config);
+    run.mode = mode_of(o);
+    run.study_file = o.study_file;
+    run.out = named("--out", o.out);
+    run.oracle_cache = named("--oracle-cache", o.oracle_cache);
+    if (o.shard) run.shard = Shard::parse(*o.shard);
+    run.backend = backend_of(o, settings, ranks);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  ranks.agree(failure);
+  run.threads = o.threads > 0 ? o.threads : ranks.cores();
+  run.command = session.command_line;
+  run.program = session.program;
+  run.interrupted = &session.interrupted;
+  if (o.plan) {
+    if (ranks.rank() == 0) fmt::print("{}", forecast_text(settings, run.threads, run.shard.count * ranks.size()));
+    return;
+  }
+  const bool quiet = o.quiet || ranks.rank() != 0;
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<ProgressBar> bar;
+  run.started = [&](const std::filesystem::path& folder, std::size_t there, std::size_t parts) {
+    if (quiet) return;
+    std::size_t units = 0;
+    for (const PlannedSetting& planned : settings) units += planned.plan.units.size();
+    const Study& study = settings[0].setting.study;
+    fmt::print("backend {} ({}), {}, {} threads, refit {}, {} replications x {} lanes, results in {}\n",
+               run.backend.name, run.backend.reason, study.engine.text(), run.threads, study.estimation.refit.text(),
+               units, study.regret ? settings[0].plan.lanes.size() : 0, folder.string());
+    if (there > 0) fmt::print("{} of {} parts are there already\n", there, parts);
+    std::fflush(stdout);
+    bar = std::make_unique<ProgressBar>(false);
+  };
+  run.progress = [&bar](std::size_t done, std::size_t total) {
+    if (bar) bar->update(done, total);
+  };
+  run.failed = print_error;
+  run.note = print_error;
+  const RunOutcome outcome = run_study(config, run, ranks);
+  bar.reset();
+  if (ranks.rank() == 0)
+    print_outcome(outcome, o.quiet, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
+void add_run_options(CLI::App* command, Options& o) {
+  for (std::size_t k = 0; k < std::size(kShortcuts); ++k)
+    command->add_option(kShortcuts[k].option, o.shortcuts[k],
+                        fmt::format("{} ({})", kShortcuts[k].meaning, kShortcuts[k].key));
+  command->add_option("--set", o.sets, "key=value of the study; may be given several times")->take_all();
+  command->add_option("--backend", o.backend, "auto, cpu or cuda")->capture_default_str();
+  command->add_option("--devices", o.devices, "GPUs, such as 0,1, or all")->capture_default_str();
+  command->add_option("--threads", o.threads, "worker threads; 0 is all cores")->capture_default_str();
+  command->add_option("--shard", o.shard, "i/n: do part i (from 0) of n, for `pandora merge`");
+  command->add_option("--oracle-cache", o.oracle_cache, "folder that keeps oracle tables between runs");
+  command->add_flag("--plan", o.plan, "print lanes, memory, time and how the work is split, and exit");
+  command->add_option("--out", o.out, "folder for the results (default: the next free results/NNN)");
+  command->add_flag("--resume", o.resume, "go on with what --out holds of the same study");
+  command->add_flag("--force", o.force, "accept a folder that is not empty and replace its results");
+  command->add_flag("--quiet", o.quiet, "print the tables only");
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, Session& session, Command& run) {
+  for (const bool paper : {false, true}) {
+    const auto o = std::make_shared<Options>();
+    CLI::App* command =
+        paper ? program.add_subcommand("reproduce", "Tables 1 to 3 of the paper beside the published numbers")
+              : program.add_subcommand("run", "a study from its TOML file");
+    if (paper) {
+      command->add_option("--table", o->table, "1 (regime A), 2 (regime B), 3 (the oracle's order) or all");
+    } else {
+      command->add_option("study", o->study_file, "TOML file, such as experiments/quick.toml");
+      command->add_flag("--print-defaults", o->print_defaults, "print a study with every key explained, and exit");
+    }
+    add_run_options(command, *o);
+    command->callback([o, paper, &session, &run] { run = [o, paper, &session] { run_command(*o, paper, session); }; });
+  }
+}
+
+void add_merge(CLI::App& program, Session& session, Command& run) {
+  struct MergeOptions {
+    std::vector<std::string> folders;
+    std::optional<std::string> out;
+    bool force = false, quiet = false;
+  };
+  const auto o = std::make_shared<MergeOptions>();
+  CLI::App* command = program.add_subcommand("merge", "put the folders of a study's shards together");
+  command->add_option("folders", o->folders, "folders that `run --shard` wrote")->required();
+  command->add_option("--out", o->out, "folder for the results (default: the next free results/NNN)");
+  command->add_flag("--force", o->force, "accept a folder that is not empty and replace its results");
+  command->add_flag("--quiet", o->quiet, "print the tables only");
+  command->callback([o, &session, &run] {
+    run = [o, &session] {
+      RunOptions options;
+      options.out = named("--out", o->out);
+      options.mode = o->force ? ResultFolder::Mode::replace : ResultFolder::Mode::fresh;
+      options.command = session.command_line;
+      options.note = print_error;
+      options.program = session.program;
+      const auto start = std::chrono::steady_clock::now();
+      const RunOutcome outcome = merge_folders(o->folders, options);
+      print_outcome(outcome, o->quiet, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    };
+  });
+}
+
+void add_replay(CLI::App& program, Command& run) {
+  struct ReplayOptions {
+    std::string study, lane, setting;
+  };
+  const auto o = std::make_shared<ReplayOptions>();
+  CLI::App* command = program.add_subcommand("replay", "one lane of a study alone, as failures.csv names it");
+  command->add_option("study", o->study, "the study's TOML file")->required();
+  command->add_option("--lane", o->lane, "ENVIRONMENT/REGIME/REPLICATION/T0/POLICY/REWARD[/HYPERPARAMETER]")
+      ->required();
+  command->add_option("--setting", o->setting, "values of the keys that vary, such as \"periods=1000\"");
+  command->callback(
+      [o, &run] { run = [o] { fmt::print("{}", replay_lane(read_study_file(o->study), o->setting, o->lane)); }; });
+}
+
+}  // namespace pandora::cli

@@ -1,0 +1,128 @@
+#include "host/identity.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fstream>
+#include <set>
+#include <span>
+#include <sstream>
+
+#include "host/device.hpp"
+#include "host/environments.hpp"
+#include "host/manifest.hpp"
+#include "host/sealed_file.hpp"
+#include "host/sweep.hpp"
+
+namespace pandora {
+namespace {
+
+void append(std::string& bytes, std::span<const double> values) {
+  bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
+
+// The scores of every period of some lanes, which decisions only follow.
+std::string scores_of(const Study& study, const Replication& replication, const std::vector<LaneSpec>& lanes,
+                      const BackendChoice& backend) {
+  std::string bytes;
+  const std::size_t A = static_cast<std::size_t>(replication.tape.boxes());
+  const PeriodObserver observer = [&](const PeriodView& view) { append(bytes, {view.score, A}); };
+  const BlockOptions options{study.estimation, study.engine.block};
+  if (!backend.devices.empty()) {
+    std::vector<LaneRecord> records(lanes.size());
+    const std::vector<UnitOfLanes> units = {{&replication, lanes}};
+    run_on_device(backend.devices[0], units, options, nullptr, nullptr, records);
+    for (const LaneRecord& record : records) append(bytes, record.scores);
+  } else if (study.engine.kind == EngineSettings::Kind::reference) {
+    for (const LaneSpec& lane : lanes) run_reference_lane(replication, lane, study.estimation, observer);
+  } else {
+    const std::vector<LaneReplay> replays(lanes.size(), LaneReplay{observer, nullptr});
+    if (study.engine.precision == EngineSettings::Precision::fp32)
+      run_block_lanes<float>(replication, lanes, options, nullptr, replays);
+    else
+      run_block_lanes<double>(replication, lanes, options, nullptr, replays);
+  }
+  return bytes;
+}
+
+// A digest of what a small sweep gives here: laws, oracle, both regimes, all estimators, a few hundred periods.
+// Machines differ in the mathematics library and in what the compiler made of the sources, whatever the flags say.
+std::string fingerprint(const EngineSettings& engine, const EstimationOptions& estimation,
+                        const BackendChoice& backend) {
+  Study probe;
+  probe.engine = engine;
+  probe.estimation = estimation;
+  probe.environments.assign(paper_environments().begin() + 1, paper_environments().end());
+  probe.policies = {"online_plugin", "dow", "linucb_online"};
+  probe.hyperparameters = Grids{0.1};
+  probe.T0 = {30};
+  probe.periods = 150;
+  probe.replications = 1;
+  probe.dimensions.output = 20;  // radii are drawn anew: their cost, not their value, matters
+  probe.oracle = {2000, {7, 5, 7}, 200};
+  const Plan plan = make_plan(probe);
+  const UnitPreparer prepare = backend.devices.empty() ? UnitPreparer([&](const Unit& unit, OrderStatistics*) {
+    return prepare_replication(probe, plan, unit, nullptr);
+  })
+                                                       : prepare_on_device(backend.devices[0], probe, plan);
+  std::string bytes;
+  for (const Unit& unit : plan.units) {
+    const Replication replication = prepare(unit, nullptr);
+    const Tape& tape = replication.tape;
+    append(bytes, tape.mu);
+    append(bytes, tape.cost);
+    append(bytes, std::span(replication.sigma).subspan(tape.at(tape.online_row(0), 0)));
+    std::vector<LaneSpec> lanes;
+    for (const PlannedLane& lane : plan.lanes) lanes.push_back(lane.variant.lane(replication, lane.T0));
+    bytes += scores_of(probe, replication, lanes, backend);
+  }
+  return sha256(bytes).substr(0, 16);
+}
+
+std::string program_digest() {
+  std::ostringstream bytes;
+  bytes << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
+  return sha256(bytes.str()).substr(0, 16);
+}
+
+}  // namespace
+
+Identity build_parts_of_identity() {
+  Identity identity;
+  for (const auto& [name, value] : build_identity()) identity["build." + name] = value;
+  if (has_registered_policies() || known_environments().size() > paper_environments().size())
+    identity["build.program"] = program_digest();
+  return identity;
+}
+
+Identity identity_of(const StudyConfig& config, const std::vector<Setting>& settings, const BackendChoice& backend) {
+  Identity identity;
+  for (const auto& [key, value] : config.identity()) identity["study." + key] = value;
+  identity.merge(build_parts_of_identity());
+  identity["numerics.backend"] = backend.name;
+  identity["numerics.devices"] = backend.hardware;
+  std::set<std::string> engines;
+  std::vector<std::string> fingerprints;
+  for (const Setting& setting : settings)
+    if (engines.insert(setting.study.engine.text()).second)
+      fingerprints.push_back(fingerprint(setting.study.engine, setting.study.estimation, backend));
+  identity["numerics.fingerprint"] = fmt::format("{}", fmt::join(fingerprints, " "));
+  return identity;
+}
+
+std::vector<std::string> differences(const Identity& there, const Identity& here) {
+  std::vector<std::string> out;
+  std::set<std::string> names;
+  for (const auto& [name, value] : there) names.insert(name);
+  for (const auto& [name, value] : here) names.insert(name);
+  const auto text = [](const Identity& identity, const std::string& name) {
+    const auto at = identity.find(name);
+    return at == identity.end() ? std::string("absent") : at->second;
+  };
+  for (const std::string& name : names)
+    if (text(there, name) != text(here, name))
+      out.push_back(fmt::format("{} is {} there and {} here", name, text(there, name), text(here, name)));
+  return out;
+}
+
+}  // namespace pandora

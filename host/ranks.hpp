@@ -1,0 +1,41 @@
+// The processes of one `mpirun`. Without MPI, or not started by it, there is one.
+#pragma once
+
+#include <exception>
+#include <string>
+
+namespace pandora {
+
+class Ranks {
+ public:
+  /// Initialises MPI if the process was started by an MPI launcher. Throws Error (device) if it was and this build has
+  /// no MPI: the processes would overwrite each other.
+  Ranks();
+  ~Ranks();
+  Ranks(const Ranks&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int rank_on_node() const { return rank_on_node_; }
+  int ranks_on_node() const { return ranks_on_node_; }
+
+  /// Rank 0's value, on all.
+  std::string broadcast(std::string value) const;
+  /// The largest value of all ranks, on all.
+  int greatest(int value) const;
+
+  /// Where ranks meet: returns on all of them if none brings a failure. Otherwise the first that brings one throws it,
+  /// and the others throw an Error without a message, so that the user is told once.
+  void agree(const std::exception_ptr& failure) const;
+
+  /// Cores for this process: all that it may use, or its part of them where ranks share a node unbound.
+  int cores() const;
+
+ private:
+  int rank_ = 0, size_ = 1, rank_on_node_ = 0, ranks_on_node_ = 1;
+};
+
+/// Whether this build has MPI: "Open MPI 4.1.4" or why not.
+std::string mpi_text();
+
+}  // namespace pandora

@@ -1,0 +1,476 @@
+#include "host/run_study.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "host/manifest.hpp"
+#include "host/oracle_cache.hpp"
+#include "host/report.hpp"
+#include "host/results_hdf5.hpp"
+#include "host/sealed_file.hpp"
+#include "host/summary.hpp"
+#include "kernels/error.hpp"
+
+namespace pandora {
+namespace fs = std::filesystem;
+using nlohmann::json;
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+// What this process does, for the manifest.
+class Session {
+ public:
+  Session(const RunOptions& options, int ranks)
+      : record_{{"command", options.command},
+                {"host", host_name()},
+                {"backend", options.backend.name},
+                {"backend_reason", options.backend.reason},
+                {"threads", options.threads},
+                {"ranks", ranks},
+                {"shard", fmt::format("{}/{}", options.shard.index, options.shard.count)},
+                {"started", utc_now()}} {}
+
+  json record(std::size_t computed, const std::vector<std::string>& damaged) const {
+    json out = record_;
+    out["ended"] = utc_now();
+    out["wall_seconds"] = seconds_since(start_);
+    out["parts_computed"] = computed;
+    out["damaged"] = damaged;
+    return out;
+  }
+
+ private:
+  json record_;
+  Clock::time_point start_ = Clock::now();
+};
+
+json manifest_of(const StudyConfig& config, const char* state, std::size_t parts, std::size_t there, json session) {
+  json manifest = {{"program", program_json()}, {"study", study_json(config)},  {"state", state}, {"parts", parts},
+                   {"parts_there", there},      {"session", std::move(session)}};
+  return manifest;
+}
+
+// Collects the units of parts as they come and stores each part when its last unit is there.
+class PartCollector {
+ public:
+  PartCollector(ResultFolder& folder, const PlannedSetting& planned, const std::vector<Part>& parts,
+                const RunOptions& options)
+      : folder_(folder),
+        planned_(planned),
+        parts_(parts),
+        options_(options),
+        results_(parts.size()),
+        missing_(parts.size()) {
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      results_[p].resize(parts[p].last - parts[p].first);
+      missing_[p] = results_[p].size();
+      for (std::size_t u = parts[p].first; u < parts[p].last; ++u) where_.emplace_back(p, u - parts[p].first);
+    }
+  }
+
+  /// `index` counts the units of all parts, one part after the other.
+  void add(std::size_t index, UnitResult&& result) {
+    const auto [part, place] = where_[index];
+    tell_failures(planned_.plan.units[parts_[part].first + place], result);
+    results_[part][place] = std::move(result);
+    if (--missing_[part] > 0) return;
+    folder_.store(planned_, parts_[part], results_[part]);
+    results_[part] = {};
+    ++stored_;
+  }
+
+  std::size_t stored() const { return stored_; }
+
+ private:
+  void tell_failures(const Unit& unit, const UnitResult& result) {
+    constexpr int kMostTold = 5;
+    for (std::size_t lane = 0; options_.failed && lane < result.lanes.size() && told_ < kMostTold; ++lane) {
+      const LaneTally& tally = result.lanes[lane];
+      if (tally.failure == Failure::none) continue;
+      options_.failed(fmt::format("lane {}/{} failed in period {}: {}{}", unit_name(unit),
+                                  lane_name(planned_.plan.lanes[lane]), tally.failed_period,
+                                  failure_text(tally.failure),
+                                  ++told_ == kMostTold ? "; further failures are listed in failures.csv alone" : ""));
+    }
+  }
+
+  ResultFolder& folder_;
+  const PlannedSetting& planned_;
+  const std::vector<Part>& parts_;
+  const RunOptions& options_;
+  int told_ = 0;
+  std::vector<std::vector<UnitResult>> results_;
+  std::vector<std::size_t> missing_;
+  std::vector<std::pair<std::size_t, std::size_t>> where_;
+  std::size_t stored_ = 0;
+};
+
+std::size_t lanes_of(const PlannedSetting& planned, std::size_t units) {
+  return units * (planned.setting.study.regret ? planned.plan.lanes.size() : 1);
+}
+
+// Runs the parts, setting by setting; `stored` counts what reached the disk, also if this throws.
+void run_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
+               const RunOptions& options, OracleCache* cache, std::size_t& stored) {
+  std::size_t total = 0, done = 0;
+  for (const Part& part : parts) total += lanes_of(settings[part.setting], part.last - part.first);
+  for (auto first = parts.begin(); first != parts.end();) {
+    const auto last = std::find_if(first, parts.end(), [&](const Part& p) { return p.setting != first->setting; });
+    const std::vector<Part> some(first, last);
+    const PlannedSetting& planned = settings[first->setting];
+    Plan plan = planned.plan;
+    plan.units.clear();
+    for (const Part& part : some)
+      plan.units.insert(plan.units.end(), planned.plan.units.begin() + static_cast<std::ptrdiff_t>(part.first),
+                        planned.plan.units.begin() + static_cast<std::ptrdiff_t>(part.last));
+    PartCollector collector(folder, planned, some, options);
+    const auto count = [&] { stored += collector.stored(); };
+    SweepOptions sweep;
+    sweep.threads = options.threads;
+    sweep.devices = options.backend.devices;
+    sweep.interrupted = options.interrupted;
+    sweep.oracle_cache = cache;
+    if (options.progress) sweep.progress = [&](std::size_t n, std::size_t) { options.progress(done + n, total); };
+    try {
+      run_sweep(planned.setting.study, plan, sweep,
+                [&](std::size_t unit, UnitResult&& result) { collector.add(unit, std::move(result)); });
+    } catch (...) {
+      count();
+      throw;
+    }
+    count();
+    done += lanes_of(planned, plan.units.size());
+    first = last;
+  }
+}
+
+// The parts of one (setting, environment, regime).
+std::vector<std::vector<Part>> groups_of(const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts) {
+  std::vector<std::vector<Part>> groups;
+  for (const Part& part : parts) {
+    const std::size_t R = static_cast<std::size_t>(settings[part.setting].setting.study.replications);
+    if (part.first % R == 0) groups.emplace_back();
+    groups.back().push_back(part);
+  }
+  return groups;
+}
+
+std::size_t failed_lanes(const std::vector<UnitResult>& results) {
+  std::size_t count = 0;
+  for (const UnitResult& result : results)
+    count += static_cast<std::size_t>(std::count_if(result.lanes.begin(), result.lanes.end(),
+                                                    [](const LaneTally& t) { return t.failure != Failure::none; }));
+  return count;
+}
+
+// Reads all parts, a group at a time, and writes everything that is made of them.
+void write_results(ResultFolder& folder, const StudyConfig& config, const std::vector<PlannedSetting>& settings,
+                   const std::vector<Part>& parts, const std::string& program, RunOutcome& outcome) {
+  const Varied& names = settings[0].setting.varied;
+  std::string summary_text, oracle_text, order_text, curves_text, failures_text;
+  std::optional<ResultsHdf5> hdf5;
+  if (settings[0].setting.study.hdf5) hdf5.emplace(config, folder.identity());
+  std::map<std::size_t, Summary> of_setting;
+  for (const std::vector<Part>& group : groups_of(settings, parts)) {
+    const PlannedSetting& planned = settings[group[0].setting];
+    const Study& study = planned.setting.study;
+    std::vector<UnitResult> results;
+    Plan plan = planned.plan;
+    plan.units.assign(planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.front().first),
+                      planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.back().last));
+    for (const Part& part : group) {
+      std::optional<std::vector<UnitResult>> found = folder.load(planned, part);
+      if (!found)
+        throw Error(ExitCode::output_lost,
+                    fmt::format("{}: vanished while the tables were made; run again with --resume",
+                                (folder.path() / "parts" / part.name).string()));
+      std::move(found->begin(), found->end(), std::back_inserter(results));
+    }
+    Summary summary = summarise(study, plan, results);
+    const Varied& varied = planned.setting.varied;
+    summary_text += summary_rows(summary, varied);
+    oracle_text += oracle_rows(summary, varied);
+    order_text += order_rows(summary, varied);
+    curves_text += curve_rows(study, plan, results, summary, varied);
+    failures_text += failure_rows(planned.setting, plan, results, program);
+    outcome.failed_lanes += failed_lanes(results);
+    if (hdf5) hdf5->add(planned.setting, group[0].setting, plan, results);
+    Summary& whole = of_setting[group[0].setting];
+    std::move(summary.rows.begin(), summary.rows.end(), std::back_inserter(whole.rows));
+    std::move(summary.oracle.begin(), summary.oracle.end(), std::back_inserter(whole.oracle));
+    std::move(summary.order.begin(), summary.order.end(), std::back_inserter(whole.order));
+  }
+  const bool regret = settings[0].setting.study.regret, order = settings[0].setting.study.order;
+  if (regret) {
+    folder.write("summary.csv", summary_header(names) + summary_text);
+    folder.write("oracle.csv", oracle_header(names) + oracle_text);
+    folder.write("curves.csv", curve_header(names) + curves_text);
+    folder.write("failures.csv", failure_header(names) + failures_text);
+  }
+  if (order) folder.write("oracle_order.csv", order_header(names) + order_text);
+  if (hdf5) folder.write("results.h5", hdf5->bytes());
+  folder.write_checksums();
+  for (std::size_t s = 0; s < settings.size(); ++s) {
+    if (!names.empty()) outcome.tables += fmt::format("\n==== {} ====\n", settings[s].setting.label());
+    outcome.tables += tables_text(settings[s].setting.study, of_setting[s]);
+  }
+}
+
+std::vector<Part> missing_of(ResultFolder& folder, const std::vector<PlannedSetting>& settings,
+                             const std::vector<Part>& parts) {
+  std::vector<Part> missing;
+  for (const Part& part : parts)
+    if (!folder.load(settings[part.setting], part)) missing.push_back(part);
+  return missing;
+}
+
+// A study read from the place where its resolved form will stand must not be lost.
+void protect_study(const RunOptions& options, const StudyConfig& config) {
+  const fs::path target = fs::path(options.out) / "study.toml";
+  std::error_code error;
+  if (options.study_file.empty() || options.out.empty() || !fs::equivalent(options.study_file, target, error)) return;
+  if (read_study_file(options.study_file).toml() != config.toml() || contents_of(target) != config.toml())
+    throw Error(ExitCode::usage, fmt::format("--out {}: the resolved study would replace {}; name another folder",
+                                             options.out, options.study_file));
+}
+
+template <class Body>
+std::exception_ptr caught(Body&& body) {
+  try {
+    body();
+    return {};
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+}  // namespace
+
+Shard Shard::parse(const std::string& text) {
+  Shard shard;
+  const char *begin = text.data(), *end = begin + text.size(), *slash = std::find(begin, end, '/');
+  const auto index = std::from_chars(begin, slash, shard.index);
+  const auto count = slash == end ? index : std::from_chars(slash + 1, end, shard.count);
+  if (index.ec != std::errc() || index.ptr != slash || slash == end || count.ec != std::errc() || count.ptr != end ||
+      shard.index < 0 || shard.count < 1 || shard.index >= shard.count)
+    throw Error(ExitCode::usage, fmt::format("--shard {}: give i/n with i from 0 to n - 1, such as 0/4", text));
+  return shard;
+}
+
+RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const Ranks& ranks) {
+  std::vector<std::string> damaged;
+  const DamageNote note = [&](const std::string& message) {
+    damaged.push_back(message);
+    if (options.note) options.note(message);
+  };
+  // What can be refused is refused before the folder is touched. Between two meetings of the ranks nothing throws.
+  std::vector<PlannedSetting> settings;
+  std::vector<Part> parts;
+  Identity identity;
+  std::unique_ptr<OracleCache> cache;
+  ranks.agree(caught([&] {
+    settings = make_plans(config);
+    parts = make_parts(settings);
+    std::vector<Setting> plain;
+    for (const PlannedSetting& planned : settings) plain.push_back(planned.setting);
+    identity = identity_of(config, plain, options.backend);
+    protect_study(options, config);
+    if (!options.oracle_cache.empty())
+      cache = std::make_unique<OracleCache>(options.oracle_cache, cpu_numerics(), note);
+  }));
+  const Identity of_first = json::parse(ranks.broadcast(json(identity).dump())).get<Identity>();
+  ranks.agree(caught([&] {
+    if (const std::vector<std::string> found = differences(of_first, identity); !found.empty())
+      throw Error(ExitCode::mismatch, fmt::format("rank {} does not compute what rank 0 does: {} (there is rank 0)",
+                                                  ranks.rank(), fmt::join(found, "; ")));
+  }));
+  std::optional<ResultFolder> folder;
+  ranks.agree(caught([&] {
+    if (ranks.rank() == 0) folder.emplace(ResultFolder::open(options.out, options.mode, identity, note));
+  }));
+  const std::string path = ranks.broadcast(folder ? folder->path().string() : "");
+  if (!folder) folder.emplace(ResultFolder::join(path, identity, note));
+
+  RunOutcome outcome;
+  outcome.folder = folder->path();
+  outcome.parts = parts.size();
+  const Session session(options, ranks.size());
+  std::size_t stored = 0;
+  const auto write_manifest = [&](const char* state) {
+    folder->write_manifest(
+        manifest_of(config, state, outcome.parts, outcome.parts_there, session.record(stored, damaged)));
+  };
+  std::vector<Part> mine;
+  for (std::size_t p = 0; p < parts.size(); ++p)
+    if (p % static_cast<std::size_t>(options.shard.count) == static_cast<std::size_t>(options.shard.index))
+      mine.push_back(parts[p]);
+  std::string names;  // of the missing parts, found by rank 0 for all: they must agree
+  ranks.agree(caught([&] {
+    if (ranks.rank() != 0) return;
+    const std::vector<Part> missing = missing_of(*folder, settings, mine);
+    for (const Part& part : missing) names += part.name + "\n";
+    write_manifest("running");
+    folder->write("study.toml", config.toml());
+    if (options.started) options.started(folder->path(), mine.size() - missing.size(), mine.size());
+  }));
+  std::istringstream lines(ranks.broadcast(names));
+  std::set<std::string> wanted;  // by this rank
+  std::size_t number = 0;
+  for (std::string name; std::getline(lines, name); ++number)
+    if (number % static_cast<std::size_t>(ranks.size()) == static_cast<std::size_t>(ranks.rank())) wanted.insert(name);
+  std::vector<Part> share;
+  std::copy_if(mine.begin(), mine.end(), std::back_inserter(share),
+               [&wanted](const Part& part) { return wanted.count(part.name) > 0; });
+
+  std::exception_ptr failure = caught([&] { run_parts(*folder, settings, share, options, cache.get(), stored); });
+  const bool all_well = ranks.greatest(failure ? 1 : 0) == 0;
+  const std::exception_ptr last = caught([&] {
+    if (ranks.rank() != 0) return;
+    outcome.parts_there = parts.size() - missing_of(*folder, settings, parts).size();
+    outcome.complete = all_well && outcome.parts_there == outcome.parts;
+    if (outcome.complete)
+      write_results(*folder, config, settings, parts, options.program, outcome);
+    else
+      for (const Part& part : mine)
+        if (const auto results = folder->load(settings[part.setting], part))
+          outcome.failed_lanes += failed_lanes(*results);
+    write_manifest(outcome.complete ? "complete" : all_well ? "partial" : "interrupted");
+    if (all_well && !outcome.complete && missing_of(*folder, settings, mine).size() > 0)
+      throw Error(
+          ExitCode::output_lost,
+          fmt::format("{}: parts that were written are not there; run again with --resume", folder->path().string()));
+  });
+  if (!failure) failure = last;
+  outcome.parts_there = std::stoull(ranks.broadcast(std::to_string(outcome.parts_there)));
+  if (failure)
+    failure = caught([&] {
+      try {
+        std::rethrow_exception(failure);
+      } catch (const Error& error) {
+        if (error.code() != ExitCode::interrupted) throw;
+        throw Error(ExitCode::interrupted,
+                    fmt::format("interrupted; {} of {} parts are in {}; go on with --resume --out {}",
+                                outcome.parts_there, outcome.parts, path, path));
+      }
+    });
+  ranks.agree(failure);
+  return outcome;
+}
+
+RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptions& options) {
+  std::vector<std::string> damaged;
+  const DamageNote note = [&](const std::string& message) {
+    damaged.push_back(message);
+    if (options.note) options.note(message);
+  };
+  std::vector<ResultFolder> sources;
+  for (const std::string& folder : folders) sources.push_back(ResultFolder::read(folder, note));
+  for (const ResultFolder& source : sources)
+    if (std::error_code error; !options.out.empty() && fs::equivalent(options.out, source.path(), error))
+      throw Error(ExitCode::usage, fmt::format("--out {}: is one of the folders to merge; name another", options.out));
+  const fs::path study_file = sources[0].path() / "study.toml";
+  const StudyConfig config = read_study_file(study_file.string());
+  // The study and the program must be what the results were made with: parts name lanes by their numbers.
+  Identity of_study, of_build, here = build_parts_of_identity();
+  for (const auto& [name, value] : sources[0].identity())
+    (name.starts_with("study.") ? of_study : of_build)[name] = value;
+  std::erase_if(of_build, [](const auto& entry) { return !entry.first.starts_with("build."); });
+  Identity read;
+  for (const auto& [key, value] : config.identity()) read["study." + key] = value;
+  if (const std::vector<std::string> found = differences(of_study, read); !found.empty())
+    throw Error(ExitCode::bad_data,
+                fmt::format("{}: is not the study of the results: {} (here is the file); run its shard again with "
+                            "--resume",
+                            study_file.string(), fmt::join(found, "; ")));
+  if (const std::vector<std::string> found = differences(of_build, here); !found.empty())
+    throw Error(ExitCode::mismatch, fmt::format("{}: was made by another build: {}; merge with that one",
+                                                sources[0].path().string(), fmt::join(found, "; ")));
+  for (const ResultFolder& source : sources) {
+    const std::vector<std::string> found = differences(source.identity(), sources[0].identity());
+    if (!found.empty())
+      throw Error(ExitCode::mismatch, fmt::format("{} and {} do not belong together: {}", source.path().string(),
+                                                  sources[0].path().string(), fmt::join(found, "; ")));
+  }
+  const std::vector<PlannedSetting> settings = make_plans(config);
+  const std::vector<Part> parts = make_parts(settings);
+  // Everything must be there before anything is written.
+  std::vector<std::size_t> source_of(parts.size());
+  std::vector<std::string> missing;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const auto at = std::find_if(sources.begin(), sources.end(), [&](ResultFolder& source) {
+      return source.load(settings[parts[p].setting], parts[p]).has_value();
+    });
+    source_of[p] = static_cast<std::size_t>(at - sources.begin());
+    if (at == sources.end()) missing.push_back(parts[p].name);
+  }
+  if (!missing.empty())
+    throw Error(
+        ExitCode::bad_data,
+        fmt::format("{} of {} parts are in none of the folders, the first is {}; finish the shards with --resume",
+                    missing.size(), parts.size(), missing[0]));
+  const Session session(options, 1);
+  ResultFolder folder = ResultFolder::open(options.out, options.mode, sources[0].identity(), note);
+  folder.write("study.toml", config.toml());
+  RunOutcome outcome;
+  outcome.folder = folder.path();
+  outcome.parts = outcome.parts_there = parts.size();
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const PlannedSetting& planned = settings[parts[p].setting];
+    const auto results = sources[source_of[p]].load(planned, parts[p]);
+    if (!results)
+      throw Error(ExitCode::bad_data, fmt::format("{}: vanished while it was merged; merge again",
+                                                  (sources[source_of[p]].path() / "parts" / parts[p].name).string()));
+    folder.store(planned, parts[p], *results);
+  }
+  write_results(folder, config, settings, parts, options.program, outcome);
+  outcome.complete = true;
+  json manifest = manifest_of(config, "complete", parts.size(), parts.size(), session.record(0, damaged));
+  for (const ResultFolder& source : sources)
+    for (const json& earlier : source.sessions()) folder.add_session(earlier);
+  folder.write_manifest(std::move(manifest));
+  return outcome;
+}
+
+std::string replay_lane(const StudyConfig& config, const std::string& setting, const std::string& lane) {
+  const std::vector<PlannedSetting> settings = make_plans(config);
+  if (setting.empty() && settings.size() > 1)
+    throw Error(ExitCode::usage,
+                fmt::format("--setting: keys of the study vary; give one such as '{}'", settings[0].setting.label()));
+  for (const PlannedSetting& planned : settings) {
+    if (planned.setting.label() != setting) continue;
+    const Study& study = planned.setting.study;
+    for (const Unit& unit : planned.plan.units)
+      for (std::size_t l = 0; l < planned.plan.lanes.size(); ++l) {
+        if (unit_name(unit) + "/" + lane_name(planned.plan.lanes[l]) != lane) continue;
+        const Replication replication = prepare_replication(study, planned.plan, unit, nullptr);
+        std::vector<LaneTally> tallies(planned.plan.lanes.size());
+        run_planned_lanes(study, planned.plan, replication, l, l + 1, tallies);
+        return tally_text(tallies[l]);
+      }
+  }
+  throw Error(ExitCode::usage,
+              fmt::format("--lane {}: the study has no such lane{}; failures.csv of its results names them", lane,
+                          setting.empty() ? "" : " in setting " + setting));
+}
+
+}  // namespace pandora

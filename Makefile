@@ -10,7 +10,7 @@ JOBS ?= $(shell nproc)
 reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests bench coverage gpu-check dependencies format clean help
+.PHONY: build reproduce test test-slow tests example fuzz sanitize bench coverage gpu-check dependencies format clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -37,6 +37,30 @@ tests:
 	cmake --preset test
 	cmake --build build-test --parallel $(JOBS)
 
+# A program of its own on the installed package, as users build theirs.
+example: dependencies tests
+	cmake --install build-test --prefix build-test/prefix >/dev/null
+	cmake -S examples/own -B build-test/own -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build-test/prefix
+	cmake --build build-test/own --parallel $(JOBS)
+	build-test/own/own-pandora run examples/own/own.toml --out build-test/own/results --force $(ARGS)
+
+# Everything that reads files, on inputs that libFuzzer makes up: RUNS of them for each fuzzer.
+RUNS ?= 20000
+fuzz: dependencies
+	@scripts/install-dependencies.sh clang clang
+	cmake --preset fuzz
+	cmake --build build-fuzz --target study_fuzz files_fuzz --parallel $(JOBS)
+	mkdir -p build-fuzz/corpus/study build-fuzz/corpus/files && cp experiments/*.toml build-fuzz/corpus/study
+	build-fuzz/tests/fuzz/study_fuzz -runs=$(RUNS) -max_len=400 -seed=1 -print_final_stats=1 build-fuzz/corpus/study
+	build-fuzz/tests/fuzz/files_fuzz -runs=$(RUNS) -max_len=1024 -seed=1 -print_final_stats=1 build-fuzz/corpus/files
+
+# The default tests under the address, undefined-behaviour and thread sanitisers: half an hour.
+sanitize: dependencies
+	for preset in asan-ubsan tsan; do \
+	  cmake --preset $$preset && cmake --build build-$$preset --parallel $(JOBS) && \
+	  ctest --test-dir build-$$preset -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS) || exit; \
+	done
+
 dependencies:
 	@scripts/install-dependencies.sh
 
@@ -51,7 +75,7 @@ coverage: dependencies
 	cmake --preset coverage
 	cmake --build build-coverage --parallel $(JOBS)
 	find build-coverage -name '*.gcda' -delete
-	build-coverage/tests/pandora_tests --gtest_brief=1 --gtest_filter='-*Slow*:*Gpu*:Cli*'
+	build-coverage/tests/pandora_tests --gtest_brief=1 --gtest_filter='-*Slow*:*Gpu*:Cli*:RunStudy*'
 	gcovr --gcov-ignore-parse-errors --root . --filter 'kernels/.*\.hpp' --exclude-throw-branches --fail-under-line 95 build-coverage
 
 gpu-check: dependencies
@@ -70,6 +94,9 @@ help:
 	@echo 'make reproduce  Tables 1 to 3 of the paper at a reduced scale, into the next free results/NNN'
 	@echo 'make test       all tests but the slow ones, warnings are errors'
 	@echo 'make test-slow  the slow tests'
+	@echo 'make example    the example program on the installed package'
+	@echo 'make fuzz       fuzzers of everything that reads files; RUNS=1000000 for a long run'
+	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'
 	@echo 'make bench      benchmarks, JSON in build-bench/bench.json'
 	@echo 'make coverage   line coverage of the functor headers, at least 95%'
 	@echo 'make gpu-check  on a machine with a GPU: device tests, sanitizers, benchmarks, the whole paper'

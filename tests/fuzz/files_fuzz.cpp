@@ -1,0 +1,111 @@
+// Any bytes as every file that the program reads back: parts, oracle tables, manifests; and the same bytes as the
+// content of files whose checksums are right, which only a forger writes.
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "host/draw_instance.hpp"
+#include "host/oracle_cache.hpp"
+#include "host/parts.hpp"
+#include "host/published.hpp"
+#include "host/ranks.hpp"
+#include "host/result_folder.hpp"
+#include "host/run_study.hpp"
+#include "host/sealed_file.hpp"
+#include "kernels/error.hpp"
+
+namespace {
+
+using namespace pandora;
+using nlohmann::json;
+
+// A study with one unit, whose part and table every input is taken for.
+struct Fixture {
+  StudyConfig config = StudyConfig::parse(
+      "replications = 1\nperiods = 4\nT0 = [0]\nenvironments = [\"uniform\"]\nregimes = [\"B\"]\npolicies = "
+      "[\"query_all\"]\n[dimensions]\ncontext = 2\noutput = 2\nreward_features = 1\n",
+      "fuzz");
+  std::vector<PlannedSetting> settings = make_plans(config);
+  std::vector<Part> parts = make_parts(settings);
+  std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("pandora_fuzz_" + std::to_string(::getpid()));
+  OracleCache cache{folder, "fuzz"};
+  Instance instance = draw_instance(settings[0].setting.study.dimensions, settings[0].plan.units[0].environment,
+                                    Regime::B, 0, 1, [](const Instance&) { return 1.0; });
+  Contexts contexts = draw_contexts(instance, {{Purpose::online_context, 0, 4}});
+  OracleOptions options{1000, {2, 2, 2}, 10};
+  std::string key = cache.key_text(instance, contexts, options, 0);
+  OracleTable table = oracle_table(instance, draw_shock_sample(instance, options.samples), contexts, options);
+
+  ~Fixture() { std::filesystem::remove_all(folder); }
+};
+
+void as_part(const Fixture& f, const json& content) {
+  try {
+    (void)part_identity(content);
+  } catch (const Damaged&) {
+  }
+  try {
+    (void)part_results(f.settings[0], f.parts[0], content);
+  } catch (const Damaged&) {
+  }
+}
+
+// A table file with these bytes must give the table that belongs there all the same.
+void as_table(Fixture& f, const std::string& bytes) {
+  std::ofstream(f.cache.path_of(f.key), std::ios::binary) << bytes;
+  const OracleTable found = f.cache.get(f.instance, f.contexts, f.options, 0, [&f] { return f.table; });
+  (void)found.indices(f.instance, f.contexts);
+}
+
+// The fuzzer's bytes as content: fields of the right names hold pieces of them.
+json content_of(const Fixture& f, const std::string& bytes) {
+  try {  // the header that seal() would write
+    return unseal("part", "pandora part 1 sha256 " + sha256(bytes) + " " + std::to_string(bytes.size()) + "\n" + bytes);
+  } catch (const Damaged&) {
+  }
+  const std::size_t half = bytes.size() / 2;
+  const auto binary = [](const std::string& some) {
+    return json::binary(std::vector<std::uint8_t>(some.begin(), some.end()));
+  };
+  json content = part_content(f.settings[0], f.parts[0], {}, {UnitResult{std::vector<LaneTally>(2), {}, f.instance}});
+  content["units"][0]["tallies"] = binary(bytes.substr(0, half));
+  content["units"][0]["order"] = binary(bytes.substr(half));
+  for (const char* name : {"projection_norm", "output_cost_range", "output_cost", "sigma", "grid_axes", "grid"})
+    content[name] = binary(bytes.substr(half));
+  content["key"] = f.key;
+  return content;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static Fixture f;
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  for (const char* kind : {"part", "oracle"}) try {
+      (void)unseal(kind, bytes);
+    } catch (const Damaged&) {
+    }
+  try {
+    const json content = content_of(f, bytes);
+    as_part(f, content);
+    if (size % 8 == 0) as_table(f, seal("oracle", content));  // writes files: a tenth of the speed
+    as_part(f, unseal("part", seal("part", content)));
+  } catch (const std::invalid_argument&) {  // nests too deeply to be written
+  }
+  try {
+    (void)parse_manifest(bytes);
+  } catch (const Damaged&) {
+  }
+  (void)csv_rows(bytes);
+  try {
+    (void)Shard::parse(bytes);
+  } catch (const Error&) {
+  }
+  return 0;
+}

@@ -1,6 +1,7 @@
 // Sweeps that can be trusted: interrupted in any way and resumed, spread over shards and ranks, on damaged files and
 // full disks, the bytes are those of one undisturbed process.
 #include <gmock/gmock.h>
+#include <hdf5.h>
 #include <sys/mount.h>
 
 #include <cerrno>
@@ -128,6 +129,56 @@ TEST_F(RunStudy, TheStudyInTheResultsGivesTheSameResults) {
   again[1] = "one/study.toml";
   ASSERT_EQ(run(again).exit_code, 0);
   expect_same(work() / "two", work() / "one");
+}
+
+// Doubles of a dataset, with its shape.
+std::vector<double> dataset(const fs::path& file, const std::string& name, std::vector<hsize_t>& shape) {
+  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), d = H5Dopen2(f, name.c_str(), H5P_DEFAULT),
+              space = H5Dget_space(d);
+  EXPECT_GE(d, 0) << name;
+  shape.resize(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
+  H5Sget_simple_extent_dims(space, shape.data(), nullptr);
+  std::vector<double> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  EXPECT_GE(H5Dread(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0) << name;
+  for (const char* about : {"description", "units", "dimensions"}) EXPECT_GT(H5Aexists(d, about), 0) << name << about;
+  H5Sclose(space);
+  H5Dclose(d);
+  H5Fclose(f);
+  return values;
+}
+
+// The tables follow from results.h5, as docs/files.md says.
+TEST_F(RunStudy, ResultsOfEveryReplicationGiveTheTables) {
+  run_reference();
+  const fs::path file = work() / "reference" / "results.h5";
+  std::vector<hsize_t> shape;
+  const std::vector<double> utility = dataset(file, "/uniform_A/utility", shape);
+  ASSERT_EQ(shape.size(), 2u);
+  const std::size_t lanes = shape[0], R = shape[1];
+  EXPECT_EQ(R, 4u);
+  // Row 2 of the file: T_0 = 0, online_plugin, known: lane 1.
+  std::istringstream lines(test::read_file(work() / "reference" / "summary.csv"));
+  std::string line;
+  for (int i = 0; i < 3; ++i) std::getline(lines, line);
+  ASSERT_THAT(line, testing::StartsWith("A,uniform,0,online_plugin,known,,4,0,150,"));
+  double regret = 0.0;
+  for (std::size_t r = 0; r < R; ++r) regret += (utility[r] - utility[R + r]) / 150.0 / static_cast<double>(R);
+  EXPECT_NEAR(1000.0 * regret, std::stod(line.substr(std::string("A,uniform,0,online_plugin,known,,4,0,150,").size())),
+              1e-6);
+  const std::vector<double> curve = dataset(file, "/uniform_A/curve", shape);
+  ASSERT_EQ(shape.size(), 3u);
+  for (std::size_t k = 0; k < lanes * R; ++k) EXPECT_EQ(curve[(k + 1) * shape[2] - 1], utility[k]);
+  std::vector<hsize_t> depth_shape;
+  const std::vector<double> depth = dataset(file, "/student_t5_B/depth", depth_shape);
+  EXPECT_EQ(depth_shape, (std::vector<hsize_t>{lanes, R, 4}));
+  for (std::size_t k = 0; k < lanes * R; ++k)
+    EXPECT_EQ(depth[4 * k + 1] + depth[4 * k + 2] + depth[4 * k + 3], 150.0);
+  EXPECT_EQ(dataset(file, "/uniform_B/instances/D", shape).size(), R * 3 * 10);
+  EXPECT_EQ(shape, (std::vector<hsize_t>{R, 3, 10}));
+  for (const char* name : {"lanes/T0", "queries_of_box", "failure", "order", "checkpoints", "instances/theta"})
+    EXPECT_FALSE(dataset(file, std::string("/uniform_A/") + name, shape).empty()) << name;
+  ASSERT_EQ(run(words("without", {"--set", "output.hdf5=false"})).exit_code, 0);
+  EXPECT_FALSE(fs::exists(work() / "without" / "results.h5"));
 }
 
 TEST_F(RunStudy, SettingsVaryInOneFolder) {

@@ -171,8 +171,7 @@ TEST_F(RunStudy, ResultsOfEveryReplicationGiveTheTables) {
   std::vector<hsize_t> depth_shape;
   const std::vector<double> depth = dataset(file, "/student_t5_B/depth", depth_shape);
   EXPECT_EQ(depth_shape, (std::vector<hsize_t>{lanes, R, 4}));
-  for (std::size_t k = 0; k < lanes * R; ++k)
-    EXPECT_EQ(depth[4 * k + 1] + depth[4 * k + 2] + depth[4 * k + 3], 150.0);
+  for (std::size_t k = 0; k < lanes * R; ++k) EXPECT_EQ(depth[4 * k + 1] + depth[4 * k + 2] + depth[4 * k + 3], 150.0);
   EXPECT_EQ(dataset(file, "/uniform_B/instances/D", shape).size(), R * 3 * 10);
   EXPECT_EQ(shape, (std::vector<hsize_t>{R, 3, 10}));
   for (const char* name : {"lanes/T0", "queries_of_box", "failure", "order", "checkpoints", "instances/theta"})

@@ -194,6 +194,8 @@ void ResultFolder::remove_results() {
 }
 
 void ResultFolder::check_manifest() {
+  std::error_code error;
+  if (entries_of(path_ / "parts").empty() && !fs::exists(path_ / kManifest, error)) return;  // killed before it wrote
   json manifest;
   try {
     manifest = read_manifest(path_);

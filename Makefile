@@ -54,7 +54,7 @@ fuzz: dependencies
 	build-fuzz/tests/fuzz/study_fuzz -runs=$(RUNS) -max_len=400 -seed=1 -print_final_stats=1 build-fuzz/corpus/study
 	build-fuzz/tests/fuzz/files_fuzz -runs=$(RUNS) -max_len=1024 -seed=1 -print_final_stats=1 build-fuzz/corpus/files
 
-# The default tests under the address, undefined-behaviour and thread sanitisers: half an hour.
+# The default tests under the address, undefined-behaviour and thread sanitisers.
 sanitize: dependencies
 	for preset in asan-ubsan tsan; do \
 	  cmake --preset $$preset && cmake --build build-$$preset --parallel $(JOBS) && \

@@ -32,6 +32,7 @@ constexpr void assert_of_toml(bool holds) {
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -436,21 +437,12 @@ std::size_t misplaced_character(const std::string& text) {
 }
 
 bool is_utf8(const std::string& text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto first = static_cast<unsigned char>(text[at]);
-    const std::size_t length = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : first >> 3 == 30 ? 4 : 0;
-    if (length == 0 || at + length > text.size()) return false;
-    std::uint32_t code = length == 1 ? first : first & (0x7fu >> length);
-    for (std::size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[at + k]);
-      if (next >> 6 != 2) return false;
-      code = code << 6 | (next & 0x3f);
-    }
-    constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
-    at += length;
+  try {
+    (void)nlohmann::json(text).dump();  // which is strict
+    return true;
+  } catch (const nlohmann::json::type_error&) {
+    return false;
   }
-  return true;
 }
 
 // A word of the command line as TOML; what is no TOML is a text.
@@ -487,7 +479,7 @@ struct Entry {
   const toml::node* node;
 };
 
-// Every value of the file with its dotted key, in the order of the lines; whole tables only below `vary`.
+// Every value of the file with its dotted key.
 void flatten(const toml::table& table, const std::string& prefix, std::vector<Entry>& out) {
   for (const auto& [name, node] : table) {
     const std::string key = prefix + std::string(name.str());
@@ -585,6 +577,12 @@ Study study_of(const Values& values) {
            fmt::format("frugalgpt searches all cascades, too many for {} boxes; name policies without it",
                        study.dimensions.boxes));
   return study;
+}
+
+std::string list_text(const std::vector<StudyValue>& values) {
+  std::vector<std::string> texts;
+  for (const StudyValue& value : values) texts.push_back(value.toml());
+  return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
 }  // namespace
@@ -751,9 +749,7 @@ std::string StudyConfig::toml() const {
   }
   if (!varying_.empty()) out += "\n[vary]\n";
   for (const auto& [key, values] : varying_) {
-    std::vector<std::string> texts;
-    for (const StudyValue& value : values) texts.push_back(value.toml());
-    out += fmt::format("{} = [{}]\n", key, fmt::join(texts, ", "));
+    out += fmt::format("{} = {}\n", key, list_text(values));
   }
   return out;
 }
@@ -764,9 +760,7 @@ std::map<std::string, std::string> StudyConfig::identity() const {
     if (const auto value = values_.find(key.name); key.stays && value != values_.end())
       out[key.name] = value->second.toml();
   for (const auto& [key, values] : varying_) {
-    std::vector<std::string> texts;
-    for (const StudyValue& value : values) texts.push_back(value.toml());
-    out["vary." + key] = fmt::format("[{}]", fmt::join(texts, ", "));
+    out["vary." + key] = list_text(values);
   }
   return out;
 }

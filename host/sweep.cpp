@@ -47,16 +47,20 @@ bool possible(const LaneSpec& spec, const Replication& replication) {
   return true;
 }
 
+LaneTally failed_at_start(int periods) {
+  LaneTally tally;
+  tally.start(periods);
+  tally.fail(Failure::policy, 0);
+  return tally;
+}
+
 LaneTally run_own_variant(const Replication& replication, const PlannedLane& planned) {
   try {
     if (const std::unique_ptr<OwnPolicy> policy = planned.variant.own(replication, planned.T0); policy != nullptr)
       return run_own_lane(replication, *policy, planned.T0);
   } catch (...) {  // whatever code of its own throws
   }
-  LaneTally failed;
-  failed.start(replication.tape.online_rows);
-  failed.fail(Failure::policy, 0);
-  return failed;
+  return failed_at_start(replication.tape.online_rows);
 }
 
 // The same for an environment's code.
@@ -271,9 +275,7 @@ void run_planned_lanes(const Study& study, const Plan& plan, const Replication& 
     }
     const LaneSpec spec = planned.variant.lane(replication, planned.T0);
     if (!possible(spec, replication)) {
-      tallies[lane] = LaneTally{};
-      tallies[lane].start(study.periods);
-      tallies[lane].fail(Failure::policy, 0);
+      tallies[lane] = failed_at_start(study.periods);
       continue;
     }
     specs.push_back(spec);

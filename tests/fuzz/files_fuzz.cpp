@@ -94,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const json content = content_of(f, bytes);
     as_part(f, content);
-    if (size % 8 == 0) as_table(f, seal("oracle", content));  // writes files: a tenth of the speed
+    if (size % 8 == 0) as_table(f, seal("oracle", content));  // writes a file
     as_part(f, unseal("part", seal("part", content)));
   } catch (const std::invalid_argument&) {  // nests too deeply to be written
   }

@@ -282,7 +282,6 @@ TEST_F(RunStudy, ClosedOrFullStreamsAreNoDefects) {
 
 TEST_F(RunStudy, OracleCacheChangesNoByte) {
   run_reference();
-  const Words no_order = {"--set", "output.order=false", "--oracle-cache", "cache"};
   ASSERT_EQ(run(words("cold", {"--oracle-cache", "cache"})).exit_code, 0);
   EXPECT_EQ(std::distance(fs::directory_iterator(work() / "cache"), fs::directory_iterator{}), 16);
   ASSERT_EQ(run(words("warm", {"--oracle-cache", "cache"})).exit_code, 0);
@@ -491,7 +490,6 @@ TEST_F(RunStudyDamage, IsFoundNamedAndMendedInEveryKindOfFile) {
       ASSERT_EQ(result.exit_code, 0) << result.err;
       EXPECT_THAT(result.err, HasSubstr("reference/" + name)) << "of " << damaged.size();
       EXPECT_EQ(result.error_lines(), 1) << result.err;
-      expect_same(folder, folder);
       EXPECT_TRUE(files(folder) == wanted) << name;
       EXPECT_EQ(manifest("reference")["sessions"].back()["damaged"].size(), 1u);
     }
@@ -535,7 +533,6 @@ TEST_F(RunStudyDamage, AFullDiskLosesNothingThatWasComplete) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
   expect_same(folder, work() / "reference");
-  EXPECT_LE(manifest("reference")["sessions"][0]["parts_computed"].get<int>(), 16);
   ::umount(disk.c_str());
 }
 

@@ -87,16 +87,19 @@ class DeviceSweep {
       changed_.notify_all();
       lock.unlock();
       std::vector<UnitOfLanes> chunk;
-      for (const std::unique_ptr<Replication>& replication : replications) {
-        chunk.push_back({replication.get(), {}});
-        for (const PlannedLane& lane : plan_.lanes)
-          chunk.back().lanes.push_back(lane.variant.lane(*replication, lane.T0));
+      std::vector<RunnableLanes> runnable;
+      for (std::size_t unit = first; unit < last; ++unit) {
+        const Replication& replication = *replications[unit - first];
+        std::vector<LaneTally>& lanes = results_[unit].lanes;
+        lanes.resize(plan_.lanes.size());
+        runnable.push_back(runnable_lanes(plan_, replication, 0, lanes.size(), lanes));
+        chunk.push_back({&replication, runnable.back().specs});
       }
       const std::vector<std::vector<LaneTally>> tallies = run_(device, chunk);
       {
         const std::lock_guard one_at_a_time(sink_mutex_);
         for (std::size_t unit = first; unit < last; ++unit) {
-          results_[unit].lanes = tallies[unit - first];
+          runnable[unit - first].place(tallies[unit - first], results_[unit].lanes);
           sink_(unit, std::move(results_[unit]));
         }
       }

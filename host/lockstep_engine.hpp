@@ -230,6 +230,7 @@ std::vector<std::vector<LaneTally>> run_lockstep(Backend& backend, std::span<con
   const Allocation<Backend> allocation(backend, measure.used());
   Arena arena(static_cast<char*>(allocation.memory));
   Layout<Real> layout(arena, units, options, backend.slots(), backend.block_size(), !records.empty());
+  if (layout.lanes.empty()) return std::vector<std::vector<LaneTally>>(units.size());  // a launch of none is an error
 
   const auto upload = [&backend](auto* to, const auto& from) {
     backend.upload(const_cast<std::remove_const_t<std::remove_pointer_t<decltype(to)>>*>(to), from.data(),

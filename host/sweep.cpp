@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -45,22 +46,6 @@ bool possible(const LaneSpec& spec, const Replication& replication) {
     if (spec.list[k] < 0 || spec.list[k] >= A || std::find(spec.list, spec.list + k, spec.list[k]) != spec.list + k)
       return false;
   return true;
-}
-
-LaneTally failed_at_start(int periods) {
-  LaneTally tally;
-  tally.start(periods);
-  tally.fail(Failure::policy, 0);
-  return tally;
-}
-
-LaneTally run_own_variant(const Replication& replication, const PlannedLane& planned) {
-  try {
-    if (const std::unique_ptr<OwnPolicy> policy = planned.variant.own(replication, planned.T0); policy != nullptr)
-      return run_own_lane(replication, *policy, planned.T0);
-  } catch (...) {  // whatever code of its own throws
-  }
-  return failed_at_start(replication.tape.online_rows);
 }
 
 // The same for an environment's code.
@@ -263,27 +248,42 @@ Replication prepare_replication(const Study& study, const Plan& plan, const Unit
   return replication;
 }
 
+RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, std::size_t first, std::size_t last,
+                             std::vector<LaneTally>& tallies) {
+  RunnableLanes lanes;
+  for (std::size_t k = first; k < last; ++k) {
+    const PolicyVariant& variant = plan.lanes[k].variant;
+    const int T0 = plan.lanes[k].T0;
+    Failure failure = Failure::policy;
+    try {
+      if (variant.own) {
+        if (const std::unique_ptr<OwnPolicy> policy = variant.own(replication, T0); policy != nullptr) {
+          tallies[k] = run_own_lane(replication, *policy, T0);
+          continue;
+        }
+      } else if (const LaneSpec spec = variant.lane(replication, T0); possible(spec, replication)) {
+        lanes.specs.push_back(spec);
+        lanes.at.push_back(k);
+        continue;
+      }
+    } catch (const LaneFailure& lane_failure) {
+      failure = lane_failure.failure();
+    } catch (const Error&) {  // meant for the user
+      throw;
+    } catch (const std::bad_alloc&) {  // not the policy's fault, and gone the next time
+      throw;
+    } catch (...) {
+    }
+    tallies[k].start(replication.tape.online_rows);
+    tallies[k].fail(failure, 0);
+  }
+  return lanes;
+}
+
 void run_planned_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
                        std::size_t last, std::vector<LaneTally>& tallies) {
-  std::vector<LaneSpec> specs;
-  std::vector<std::size_t> at;
-  for (std::size_t lane = first; lane < last; ++lane) {
-    const PlannedLane& planned = plan.lanes[lane];
-    if (planned.variant.own) {
-      tallies[lane] = run_own_variant(replication, planned);
-      continue;
-    }
-    const LaneSpec spec = planned.variant.lane(replication, planned.T0);
-    if (!possible(spec, replication)) {
-      tallies[lane] = failed_at_start(study.periods);
-      continue;
-    }
-    specs.push_back(spec);
-    at.push_back(lane);
-  }
-  if (specs.empty()) return;
-  const std::vector<LaneTally> found = run_lanes(study, replication, specs);
-  for (std::size_t k = 0; k < at.size(); ++k) tallies[at[k]] = found[k];
+  const RunnableLanes lanes = runnable_lanes(plan, replication, first, last, tallies);
+  if (!lanes.specs.empty()) lanes.place(run_lanes(study, replication, lanes.specs), tallies);
 }
 
 std::string needs_cpu(const Study& study, const Plan& plan) {

@@ -41,6 +41,23 @@ void end_if_interrupted(const std::atomic<bool>* flag);
 Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order,
                                 OracleCache* cache = nullptr);
 
+/// Lanes that an engine can run on a replication, and where in the plan they stand.
+struct RunnableLanes {
+  std::vector<LaneSpec> specs;
+  std::vector<std::size_t> at;
+
+  void place(const std::vector<LaneTally>& found, std::vector<LaneTally>& tallies) const {
+    for (std::size_t k = 0; k < at.size(); ++k) tallies[at[k]] = found[k];
+  }
+};
+
+/// Makes the specs of lanes first .. last of the plan; lanes that are code (PolicyVariant::own) are run to their end. A
+/// lane whose policy throws, or makes a spec that cannot run (T_0 beyond the calibration rows, a list that is empty or
+/// names a box twice or one that is not there), goes into `tallies` at its place, failed in period 0. Throws what the
+/// policy throws if that is std::bad_alloc or an Error other than LaneFailure.
+RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, std::size_t first, std::size_t last,
+                             std::vector<LaneTally>& tallies);
+
 /// Runs lanes first .. last of the plan on the CPU into `tallies` at their places.
 void run_planned_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
                        std::size_t last, std::vector<LaneTally>& tallies);

@@ -1,6 +1,7 @@
 #include "host/policies/own_policy.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "kernels/elementary.hpp"
 #include "kernels/error.hpp"
@@ -75,6 +76,8 @@ LaneTally run_own_lane(const Replication& replication, OwnPolicy& policy, int T0
     }
   } catch (const LaneFailure& failure) {
     tally.fail(failure.failure(), period);
+  } catch (const std::bad_alloc&) {  // not the policy's fault, and gone the next time
+    throw;
   } catch (...) {  // whatever code of its own throws
     tally.fail(Failure::policy, period);
   }

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <mutex>
+#include <new>
 #include <set>
+#include <stdexcept>
 
 #include "host/device_prepare.hpp"
 #include "host/lockstep_engine.hpp"
@@ -91,6 +94,75 @@ TEST(DeviceSweep, AgreesWithTheCpuSweepWhereNothingIsLearned) {
   const auto device = collected(study, plan, options, host_runner(study));
   EXPECT_EQ(numbers(device), numbers(cpu));
   for (std::size_t u = 0; u < cpu.size(); ++u) EXPECT_EQ(device[u].order.max_mass, cpu[u].order.max_mass);
+}
+
+LaneSpec listed(std::initializer_list<int> boxes, int T0 = 0) {
+  LaneSpec spec;
+  spec.T0 = T0;
+  spec.order = Order::listed;
+  spec.length = static_cast<int>(boxes.size());
+  std::copy(boxes.begin(), boxes.end(), spec.list);
+  return spec;
+}
+
+// What a policy's code does wrong ends its lane alone, on a device as on the CPU.
+TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
+  using MakeLane = std::function<LaneSpec(const Replication&, int)>;
+  const std::vector<std::pair<MakeLane, Failure>> broken = {
+      {[](const Replication&, int) {
+         return listed({0, 0});
+       },
+       Failure::policy},
+      {[](const Replication&, int) {
+         return listed({0, 2});
+       },
+       Failure::policy},
+      {[](const Replication&, int) { return listed({-1}); }, Failure::policy},
+      {[](const Replication&, int) { return listed({}); }, Failure::policy},
+      {[](const Replication&, int) { return listed({1}, 5); }, Failure::policy},
+      {[](const Replication&, int) { return listed({1}, -1); }, Failure::policy},
+      {[](const Replication&, int) -> LaneSpec { throw std::runtime_error("a bug"); }, Failure::policy},
+      {[](const Replication&, int) -> LaneSpec { throw LaneFailure(Failure::reward_fit); }, Failure::reward_fit},
+      {{}, Failure::policy}};
+  Study study = small_study();
+  study.replications = 2;
+  study.T0 = {4};
+  study.policies = {"query_all", "random_order"};
+  const Plan sound = make_plan(study);
+  SweepOptions on_cpu, on_device;
+  on_cpu.threads = on_device.threads = 1;
+  on_device.devices = {0};
+  const auto run = [&](const Plan& plan) {
+    return std::vector{run_sweep(study, plan, on_cpu), collected(study, plan, on_device, host_runner(study))};
+  };
+  const auto expected = run(sound);
+  for (std::size_t b = 0; b < broken.size(); ++b) {
+    SCOPED_TRACE(b);
+    Plan plan = sound;
+    plan.lanes[0].variant.lane = broken[b].first;
+    const auto results = run(plan);
+    for (std::size_t sweep = 0; sweep < 2; ++sweep)
+      for (std::size_t u = 0; u < plan.units.size(); ++u) {
+        const std::vector<LaneTally>& lanes = results[sweep][u].lanes;
+        EXPECT_EQ(lanes[0].failure, broken[b].second);
+        EXPECT_EQ(lanes[0].failed_period, 0);
+        EXPECT_EQ(lanes[0].periods, 0);
+        EXPECT_EQ(lanes[1], expected[sweep][u].lanes[1]);
+        EXPECT_EQ(lanes[1].failure, Failure::none);
+      }
+  }
+  Plan none = sound;
+  for (PlannedLane& lane : none.lanes) lane.variant.lane = broken[0].first;
+  for (const auto& results : run(none))
+    for (const LaneTally& lane : results[0].lanes) EXPECT_EQ(lane.failure, Failure::policy);
+  none.lanes[0].variant.lane = [](const Replication&, int) -> LaneSpec {
+    throw Error(ExitCode::usage, "for the user");
+  };
+  EXPECT_THROW(run_sweep(study, none, on_cpu), Error);
+  EXPECT_THROW(collected(study, none, on_device, host_runner(study)), Error);
+  none.lanes[0].variant.lane = [](const Replication&, int) -> LaneSpec { throw std::bad_alloc(); };
+  EXPECT_THROW(run_sweep(study, none, on_cpu), std::bad_alloc);
+  EXPECT_THROW(collected(study, none, on_device, host_runner(study)), std::bad_alloc);
 }
 
 TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <stdexcept>
 
 #include "host/policies/policy.hpp"
@@ -170,6 +171,14 @@ TEST(OwnPolicy, ALaneThatBreaksTheRulesFailsThere) {
   EXPECT_EQ(tally.failure, Failure::policy);
   EXPECT_EQ(tally.failed_period, 0);
   EXPECT_EQ(tally.periods, 0);
+}
+
+// Out of memory says nothing about the policy: the next run may well finish the lane.
+TEST(OwnPolicy, OutOfMemoryEndsTheRunNotTheLane) {
+  class Greedy : public Recorder {
+    int next() override { throw std::bad_alloc(); }
+  } policy;
+  EXPECT_THROW(run_own_lane(replication(), policy, 2), std::bad_alloc);
 }
 
 Policy named(const std::string& name) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -16,9 +15,9 @@
 #include "host/manifest.hpp"
 #include "host/oracle_cache.hpp"
 #include "host/report.hpp"
-#include "host/results_hdf5.hpp"
+#include "host/run_parts.hpp"
 #include "host/sealed_file.hpp"
-#include "host/summary.hpp"
+#include "host/write_results.hpp"
 #include "kernels/error.hpp"
 
 namespace pandora {
@@ -68,172 +67,6 @@ json manifest_of(const StudyConfig& config, const char* state, std::size_t parts
   json manifest = {{"program", program_json()}, {"study", study_json(config)},  {"state", state}, {"parts", parts},
                    {"parts_there", there},      {"session", std::move(session)}};
   return manifest;
-}
-
-// Collects the units of parts as they come and stores each part when its last unit is there.
-class PartCollector {
- public:
-  PartCollector(ResultFolder& folder, const PlannedSetting& planned, const std::vector<Part>& parts,
-                const RunOptions& options)
-      : folder_(folder),
-        planned_(planned),
-        parts_(parts),
-        options_(options),
-        results_(parts.size()),
-        missing_(parts.size()) {
-    for (std::size_t p = 0; p < parts.size(); ++p) {
-      results_[p].resize(parts[p].last - parts[p].first);
-      missing_[p] = results_[p].size();
-      for (std::size_t u = parts[p].first; u < parts[p].last; ++u) where_.emplace_back(p, u - parts[p].first);
-    }
-  }
-
-  /// `index` counts the units of all parts, one part after the other.
-  void add(std::size_t index, UnitResult&& result) {
-    const auto [part, place] = where_[index];
-    tell_failures(planned_.plan.units[parts_[part].first + place], result);
-    results_[part][place] = std::move(result);
-    if (--missing_[part] > 0) return;
-    folder_.store(planned_, parts_[part], results_[part]);
-    results_[part] = {};
-    ++stored_;
-  }
-
-  std::size_t stored() const { return stored_; }
-
- private:
-  void tell_failures(const Unit& unit, const UnitResult& result) {
-    constexpr int kMostTold = 5;
-    for (std::size_t lane = 0; options_.failed && lane < result.lanes.size() && told_ < kMostTold; ++lane) {
-      const LaneTally& tally = result.lanes[lane];
-      if (tally.failure == Failure::none) continue;
-      options_.failed(fmt::format("lane {}/{} failed in period {}: {}{}", unit_name(unit),
-                                  lane_name(planned_.plan.lanes[lane]), tally.failed_period,
-                                  failure_text(tally.failure),
-                                  ++told_ == kMostTold ? "; further failures are listed in failures.csv alone" : ""));
-    }
-  }
-
-  ResultFolder& folder_;
-  const PlannedSetting& planned_;
-  const std::vector<Part>& parts_;
-  const RunOptions& options_;
-  int told_ = 0;
-  std::vector<std::vector<UnitResult>> results_;
-  std::vector<std::size_t> missing_;
-  std::vector<std::pair<std::size_t, std::size_t>> where_;
-  std::size_t stored_ = 0;
-};
-
-std::size_t lanes_of(const PlannedSetting& planned, std::size_t units) {
-  return units * (planned.setting.study.regret ? planned.plan.lanes.size() : 1);
-}
-
-// Runs the parts, setting by setting; `stored` counts what reached the disk, also if this throws.
-void run_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
-               const RunOptions& options, OracleCache* cache, std::size_t& stored) {
-  std::size_t total = 0, done = 0;
-  for (const Part& part : parts) total += lanes_of(settings[part.setting], part.last - part.first);
-  for (auto first = parts.begin(); first != parts.end();) {
-    const auto last = std::find_if(first, parts.end(), [&](const Part& p) { return p.setting != first->setting; });
-    const std::vector<Part> some(first, last);
-    const PlannedSetting& planned = settings[first->setting];
-    Plan plan = planned.plan;
-    plan.units.clear();
-    for (const Part& part : some)
-      plan.units.insert(plan.units.end(), planned.plan.units.begin() + static_cast<std::ptrdiff_t>(part.first),
-                        planned.plan.units.begin() + static_cast<std::ptrdiff_t>(part.last));
-    PartCollector collector(folder, planned, some, options);
-    const auto count = [&] { stored += collector.stored(); };
-    SweepOptions sweep;
-    sweep.threads = options.threads;
-    sweep.devices = options.backend.devices;
-    sweep.interrupted = options.interrupted;
-    sweep.oracle_cache = cache;
-    if (options.progress) sweep.progress = [&](std::size_t n, std::size_t) { options.progress(done + n, total); };
-    try {
-      run_sweep(planned.setting.study, plan, sweep,
-                [&](std::size_t unit, UnitResult&& result) { collector.add(unit, std::move(result)); });
-    } catch (...) {
-      count();
-      throw;
-    }
-    count();
-    done += lanes_of(planned, plan.units.size());
-    first = last;
-  }
-}
-
-// The parts of one (setting, environment, regime).
-std::vector<std::vector<Part>> groups_of(const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts) {
-  std::vector<std::vector<Part>> groups;
-  for (const Part& part : parts) {
-    const std::size_t R = static_cast<std::size_t>(settings[part.setting].setting.study.replications);
-    if (part.first % R == 0) groups.emplace_back();
-    groups.back().push_back(part);
-  }
-  return groups;
-}
-
-std::size_t failed_lanes(const std::vector<UnitResult>& results) {
-  std::size_t count = 0;
-  for (const UnitResult& result : results)
-    count += static_cast<std::size_t>(std::count_if(result.lanes.begin(), result.lanes.end(),
-                                                    [](const LaneTally& t) { return t.failure != Failure::none; }));
-  return count;
-}
-
-// Reads all parts, a group at a time, and writes everything that is made of them.
-void write_results(ResultFolder& folder, const StudyConfig& config, const std::vector<PlannedSetting>& settings,
-                   const std::vector<Part>& parts, const std::string& program, RunOutcome& outcome) {
-  const Varied& names = settings[0].setting.varied;
-  std::string summary_text, oracle_text, order_text, curves_text, failures_text;
-  std::optional<ResultsHdf5> hdf5;
-  if (settings[0].setting.study.hdf5) hdf5.emplace(config, folder.identity());
-  std::map<std::size_t, Summary> of_setting;
-  for (const std::vector<Part>& group : groups_of(settings, parts)) {
-    const PlannedSetting& planned = settings[group[0].setting];
-    const Study& study = planned.setting.study;
-    std::vector<UnitResult> results;
-    Plan plan = planned.plan;
-    plan.units.assign(planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.front().first),
-                      planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.back().last));
-    for (const Part& part : group) {
-      std::optional<std::vector<UnitResult>> found = folder.load(planned, part);
-      if (!found)
-        throw Error(ExitCode::output_lost,
-                    fmt::format("{}: vanished while the tables were made; run again with --resume",
-                                (folder.path() / "parts" / part.name).string()));
-      std::move(found->begin(), found->end(), std::back_inserter(results));
-    }
-    Summary summary = summarise(study, plan, results);
-    const Varied& varied = planned.setting.varied;
-    summary_text += summary_rows(summary, varied);
-    oracle_text += oracle_rows(summary, varied);
-    order_text += order_rows(summary, varied);
-    curves_text += curve_rows(study, plan, results, summary, varied);
-    failures_text += failure_rows(planned.setting, plan, results, program);
-    outcome.failed_lanes += failed_lanes(results);
-    if (hdf5) hdf5->add(planned.setting, group[0].setting, plan, results);
-    Summary& whole = of_setting[group[0].setting];
-    std::move(summary.rows.begin(), summary.rows.end(), std::back_inserter(whole.rows));
-    std::move(summary.oracle.begin(), summary.oracle.end(), std::back_inserter(whole.oracle));
-    std::move(summary.order.begin(), summary.order.end(), std::back_inserter(whole.order));
-  }
-  const bool regret = settings[0].setting.study.regret, order = settings[0].setting.study.order;
-  if (regret) {
-    folder.write("summary.csv", summary_header(names) + summary_text);
-    folder.write("oracle.csv", oracle_header(names) + oracle_text);
-    folder.write("curves.csv", curve_header(names) + curves_text);
-    folder.write("failures.csv", failure_header(names) + failures_text);
-  }
-  if (order) folder.write("oracle_order.csv", order_header(names) + order_text);
-  if (hdf5) folder.write("results.h5", hdf5->bytes());
-  folder.write_checksums();
-  for (std::size_t s = 0; s < settings.size(); ++s) {
-    if (!names.empty()) outcome.tables += fmt::format("\n==== {} ====\n", settings[s].setting.label());
-    outcome.tables += tables_text(settings[s].setting.study, of_setting[s]);
-  }
 }
 
 std::vector<Part> missing_of(ResultFolder& folder, const std::vector<PlannedSetting>& settings,
@@ -349,11 +182,11 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
     outcome.parts_there = parts.size() - missing_of(*folder, settings, parts).size();
     outcome.complete = all_well && outcome.parts_there == outcome.parts;
     if (outcome.complete)
-      write_results(*folder, config, settings, parts, options.program, outcome);
+      outcome.findings = write_results(*folder, config, settings, parts, options.program);
     else
       for (const Part& part : mine)
         if (const auto results = folder->load(settings[part.setting], part))
-          outcome.failed_lanes += failed_lanes(*results);
+          outcome.findings.failed_lanes += failed_lanes(*results);
     write_manifest(outcome.complete ? "complete" : all_well ? "partial" : "interrupted");
     if (all_well && !outcome.complete && missing_of(*folder, settings, mine).size() > 0)
       throw Error(
@@ -442,7 +275,7 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
                                                   (sources[source_of[p]].path() / "parts" / parts[p].name).string()));
     folder.store(planned, parts[p], *results);
   }
-  write_results(folder, config, settings, parts, options.program, outcome);
+  outcome.findings = write_results(folder, config, settings, parts, options.program);
   outcome.complete = true;
   json manifest = manifest_of(config, "complete", parts.size(), parts.size(), session.record(0, damaged));
   for (const ResultFolder& source : sources)

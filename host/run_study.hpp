@@ -9,6 +9,7 @@
 #include "host/backend_choice.hpp"
 #include "host/ranks.hpp"
 #include "host/result_folder.hpp"
+#include "host/write_results.hpp"
 
 namespace pandora {
 
@@ -43,8 +44,7 @@ struct RunOutcome {
   std::filesystem::path folder;
   std::size_t parts = 0, parts_there = 0;  ///< of the whole study; in the folder
   bool complete = false;                   ///< all parts are there and the final files are written
-  std::size_t failed_lanes = 0;
-  std::string tables;  ///< of a complete study
+  Findings findings;                       ///< tables of a complete study, failed lanes also of a shard's own
 };
 
 /// Runs what is missing of this process's share. When all parts are there, writes the final files. Throws Error:

@@ -1,5 +1,5 @@
 // Studies as files: TOML in, one or more studies out. docs/studies.md documents every key, and so does
-// `pandora run --print-defaults`; both come from the list in study_config.cpp.
+// `pandora run --print-defaults`; both come from the list in study_keys.cpp.
 #pragma once
 
 #include <cstdint>

@@ -121,20 +121,21 @@ BackendChoice backend_of(const Options& o, const std::vector<PlannedSetting>& se
 
 void print_outcome(const RunOutcome& outcome, bool quiet, double seconds) {
   if (outcome.complete) {
-    fmt::print("{}", outcome.tables);
+    fmt::print("{}", outcome.findings.tables);
     if (!quiet) fmt::print("\n{:.0f} s, results in {}\n", seconds, outcome.folder.string());
   } else {
     fmt::print("{} of {} parts are in {}; `pandora merge` puts the shards together\n", outcome.parts_there,
                outcome.parts, outcome.folder.string());
   }
   std::fflush(stdout);
-  if (outcome.failed_lanes > 0)
+  if (outcome.findings.failed_lanes > 0)
     throw Error(
         ExitCode::internal,
         outcome.complete
             ? fmt::format("{} lanes failed and are left out of the tables; {} says how and how to run them alone",
-                          outcome.failed_lanes, (outcome.folder / "failures.csv").string())
-            : fmt::format("{} lanes failed; failures.csv of the merged results will say how", outcome.failed_lanes));
+                          outcome.findings.failed_lanes, (outcome.folder / "failures.csv").string())
+            : fmt::format("{} lanes failed; failures.csv of the merged results will say how",
+                          outcome.findings.failed_lanes));
 }
 
 void run_command(const Options& o, bool paper, Session& session) {

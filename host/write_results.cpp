@@ -1,0 +1,92 @@
+#include "host/write_results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "host/report.hpp"
+#include "host/results_hdf5.hpp"
+#include "host/summary.hpp"
+#include "kernels/error.hpp"
+
+namespace pandora {
+namespace {
+
+// The parts of one (setting, environment, regime).
+std::vector<std::vector<Part>> groups_of(const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts) {
+  std::vector<std::vector<Part>> groups;
+  for (const Part& part : parts) {
+    const std::size_t R = static_cast<std::size_t>(settings[part.setting].setting.study.replications);
+    if (part.first % R == 0) groups.emplace_back();
+    groups.back().push_back(part);
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::size_t failed_lanes(const std::vector<UnitResult>& results) {
+  std::size_t count = 0;
+  for (const UnitResult& result : results)
+    count += static_cast<std::size_t>(std::count_if(result.lanes.begin(), result.lanes.end(),
+                                                    [](const LaneTally& t) { return t.failure != Failure::none; }));
+  return count;
+}
+
+Findings write_results(ResultFolder& folder, const StudyConfig& config, const std::vector<PlannedSetting>& settings,
+                       const std::vector<Part>& parts, const std::string& program) {
+  Findings out;
+  const Varied& names = settings[0].setting.varied;
+  std::string summary_text, oracle_text, order_text, curves_text, failures_text;
+  std::optional<ResultsHdf5> hdf5;
+  if (settings[0].setting.study.hdf5) hdf5.emplace(config, folder.identity());
+  std::map<std::size_t, Summary> of_setting;
+  for (const std::vector<Part>& group : groups_of(settings, parts)) {
+    const PlannedSetting& planned = settings[group[0].setting];
+    const Study& study = planned.setting.study;
+    std::vector<UnitResult> results;
+    Plan plan = planned.plan;
+    plan.units.assign(planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.front().first),
+                      planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.back().last));
+    for (const Part& part : group) {
+      std::optional<std::vector<UnitResult>> found = folder.load(planned, part);
+      if (!found)
+        throw Error(ExitCode::output_lost,
+                    fmt::format("{}: vanished while the tables were made; run again with --resume",
+                                (folder.path() / "parts" / part.name).string()));
+      std::move(found->begin(), found->end(), std::back_inserter(results));
+    }
+    Summary summary = summarise(study, plan, results);
+    const Varied& varied = planned.setting.varied;
+    summary_text += summary_rows(summary, varied);
+    oracle_text += oracle_rows(summary, varied);
+    order_text += order_rows(summary, varied);
+    curves_text += curve_rows(study, plan, results, summary, varied);
+    failures_text += failure_rows(planned.setting, plan, results, program);
+    out.failed_lanes += failed_lanes(results);
+    if (hdf5) hdf5->add(planned.setting, group[0].setting, plan, results);
+    Summary& whole = of_setting[group[0].setting];
+    std::move(summary.rows.begin(), summary.rows.end(), std::back_inserter(whole.rows));
+    std::move(summary.oracle.begin(), summary.oracle.end(), std::back_inserter(whole.oracle));
+    std::move(summary.order.begin(), summary.order.end(), std::back_inserter(whole.order));
+  }
+  const bool regret = settings[0].setting.study.regret, order = settings[0].setting.study.order;
+  if (regret) {
+    folder.write("summary.csv", summary_header(names) + summary_text);
+    folder.write("oracle.csv", oracle_header(names) + oracle_text);
+    folder.write("curves.csv", curve_header(names) + curves_text);
+    folder.write("failures.csv", failure_header(names) + failures_text);
+  }
+  if (order) folder.write("oracle_order.csv", order_header(names) + order_text);
+  if (hdf5) folder.write("results.h5", hdf5->bytes());
+  folder.write_checksums();
+  for (std::size_t s = 0; s < settings.size(); ++s) {
+    if (!names.empty()) out.tables += fmt::format("\n==== {} ====\n", settings[s].setting.label());
+    out.tables += tables_text(settings[s].setting.study, of_setting[s]);
+  }
+  return out;
+}
+
+}  // namespace pandora

@@ -1,7 +1,6 @@
 // GPUs: what is there, and the lockstep engine on one of them. In a build without the CUDA toolkit nothing is there.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -63,7 +62,6 @@ struct LaneRecord {
 /// `records` is empty or has one entry per lane of all units.
 std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const UnitOfLanes> units,
                                                   const BlockOptions& options, EngineCounters* counters = nullptr,
-                                                  const std::atomic<bool>* interrupted = nullptr,
                                                   std::span<LaneRecord> records = {});
 
 }  // namespace pandora

@@ -11,7 +11,7 @@ DeviceReport find_devices() {
 }
 
 std::vector<std::vector<LaneTally>> run_on_device(int, std::span<const UnitOfLanes>, const BlockOptions&,
-                                                  EngineCounters*, const std::atomic<bool>*, std::span<LaneRecord>) {
+                                                  EngineCounters*, std::span<LaneRecord>) {
   throw Error(ExitCode::device, find_devices().none);
 }
 

@@ -74,6 +74,7 @@ class DeviceSweep {
   void serve(int device) {
     std::unique_lock lock(mutex_);
     while (!failure_ && next_chunk_ * at_once_ < units()) {
+      end_if_interrupted(options_.interrupted);
       const std::size_t first = next_chunk_++ * at_once_, last = std::min(first + at_once_, units());
       changed_.wait(lock, [&] {
         return failure_ || static_cast<std::size_t>(

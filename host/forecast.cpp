@@ -103,7 +103,7 @@ std::string forecast_text(const std::vector<PlannedSetting>& settings, int threa
       "memory            {:.2f} GiB per process at the most, for any number of replications; {:.2f} GiB for "
       "results.h5\n"
       "parts             {} of up to {} replications; {} processes do up to {} each\n"
-      "estimated time    {:.0f} s on {} threads in each of {} processes ({})\n",
+      "estimated time    {:.0f} s on a CPU, {} threads in each of {} processes ({})\n",
       settings.size(), all.units, all.lanes, all.policy_periods, static_cast<double>(all.bytes) / (1u << 30),
       static_cast<double>(hdf5_bytes(settings)) / (1u << 30), parts.size(), longest, processes, most,
       all.seconds * static_cast<double>(most) / static_cast<double>(parts.size()), threads, processes,

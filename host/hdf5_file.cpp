@@ -67,6 +67,14 @@ void require(bool good, const char* what, const std::string& object) {
   if (!good) throw std::invalid_argument(fmt::format("HDF5: {} {} cannot be made", what, object));
 }
 
+// Files are put together in memory: what the library cannot do with sound arguments is for want of it.
+void require_memory(bool good, const std::string& object) {
+  if (!good)
+    throw Error(ExitCode::device, fmt::format("HDF5: no memory for {}; ask for less (output.hdf5 = false, fewer "
+                                              "replications)",
+                                              object));
+}
+
 void require_values(std::size_t count, const Hdf5File::Shape& shape, const std::string& path) {
   std::size_t wanted = 1;
   for (const std::size_t size : shape) wanted *= size;
@@ -96,7 +104,7 @@ void write_dataset(hid_t file, const std::string& path, hid_t file_type, hid_t m
                        H5Dclose);
   require(dataset.good(), "dataset", path);
   const bool any = std::find(shape.begin(), shape.end(), std::size_t{0}) == shape.end();
-  require(!any || H5Dwrite(dataset.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "dataset", path);
+  require_memory(!any || H5Dwrite(dataset.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, path);
   write_attribute(dataset.id(), "description", about.description);
   write_attribute(dataset.id(), "units", about.units);
   write_attribute(dataset.id(), "dimensions", about.dimensions);
@@ -200,11 +208,11 @@ void Hdf5File::attribute(const std::string& object, const std::string& name, con
 std::string Hdf5File::bytes() const {
   const hid_t file = open().file.id();
   const std::string name = state_->path.string();
-  require(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0, "file", name);
+  require_memory(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0, name);
   const ssize_t size = H5Fget_file_image(file, nullptr, 0);
-  require(size >= 0, "file", name);
+  require_memory(size >= 0, name);
   std::string image(static_cast<std::size_t>(size), '\0');
-  require(H5Fget_file_image(file, image.data(), image.size()) == size, "file", name);
+  require_memory(H5Fget_file_image(file, image.data(), image.size()) == size, name);
   return image;
 }
 

@@ -32,7 +32,7 @@ std::string scores_of(const Study& study, const Replication& replication, const 
   if (!backend.devices.empty()) {
     std::vector<LaneRecord> records(lanes.size());
     const std::vector<UnitOfLanes> units = {{&replication, lanes}};
-    run_on_device(backend.devices[0], units, options, nullptr, nullptr, records);
+    run_on_device(backend.devices[0], units, options, nullptr, records);
     for (const LaneRecord& record : records) append(bytes, record.scores);
   } else if (study.engine.kind == EngineSettings::Kind::reference) {
     for (const LaneSpec& lane : lanes) run_reference_lane(replication, lane, study.estimation, observer);

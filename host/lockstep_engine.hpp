@@ -8,7 +8,6 @@
 
 // Device code includes this: neither fmt nor Eigen, which nvcc cannot compile with every host compiler.
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -219,11 +218,10 @@ struct Allocation {  // all zeros, which is what LaneTally and Progress start fr
 
 /// Runs the lanes of all units at once; tallies per unit. The units share dimensions and T. A lane's tally does not
 /// depend on what else runs; a lane that fails stops there, and its tally says why. `records` is empty or has one entry
-/// per lane. Throws OutOfMemory or Error (interrupted).
+/// per lane. Throws OutOfMemory.
 template <class Real, class Backend>
 std::vector<std::vector<LaneTally>> run_lockstep(Backend& backend, std::span<const UnitOfLanes> units,
                                                  const BlockOptions& options, EngineCounters* counters = nullptr,
-                                                 const std::atomic<bool>* interrupted = nullptr,
                                                  std::span<LaneRecord> records = {}) {
   Arena measure;
   Layout<Real>(measure, units, options, backend.slots(), backend.block_size(), !records.empty());
@@ -266,7 +264,6 @@ std::vector<std::vector<LaneTally>> run_lockstep(Backend& backend, std::span<con
   const int T = units[0].replication->tape.online_rows;
   std::uint64_t solves = 0;
   for (int first = 0; first < T; first += options.block) {
-    end_if_interrupted(interrupted);
     const BlockRange range{first, std::min(options.block, T - first)};
     backend.form(FormBlock<Real>{problem, range, layout.device_matrices}, static_cast<int>(layout.matrices.size()));
     backend.blocks(boxes, BeginBlock<Real>{problem, range, layout.scratch});
@@ -319,18 +316,17 @@ std::vector<std::vector<LaneTally>> run_lockstep(Backend& backend, std::span<con
 template <class Real, class Backend>
 std::vector<std::vector<LaneTally>> run_in_memory(Backend& backend, std::span<const UnitOfLanes> units,
                                                   const BlockOptions& options, EngineCounters* counters = nullptr,
-                                                  const std::atomic<bool>* interrupted = nullptr,
                                                   std::span<LaneRecord> records = {}) {
   try {
-    return run_lockstep<Real>(backend, units, options, counters, interrupted, records);
+    return run_lockstep<Real>(backend, units, options, counters, records);
   } catch (const OutOfMemory&) {
     if (units.size() == 1) throw;
   }
   const std::size_t half = units.size() / 2;
   std::size_t lanes = 0;
   for (const UnitOfLanes& unit : units.first(half)) lanes += records.empty() ? 0 : unit.lanes.size();
-  auto out = run_in_memory<Real>(backend, units.first(half), options, counters, interrupted, records.first(lanes));
-  auto rest = run_in_memory<Real>(backend, units.subspan(half), options, counters, interrupted, records.subspan(lanes));
+  auto out = run_in_memory<Real>(backend, units.first(half), options, counters, records.first(lanes));
+  auto rest = run_in_memory<Real>(backend, units.subspan(half), options, counters, records.subspan(lanes));
   std::move(rest.begin(), rest.end(), std::back_inserter(out));
   return out;
 }

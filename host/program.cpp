@@ -36,12 +36,15 @@ void pandora::cli::print_error(const std::string& message) {
   std::fputs(line.c_str(), stderr);
 }
 
-int pandora::run_program(int argc, char** argv) {
+void pandora::cli::Session::listen() {
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second signal ends the program at once
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+}
+
+int pandora::run_program(int argc, char** argv) {
   if (argc > 0) session.program = std::filesystem::path(argv[0]).filename().string();
   for (int i = 0; i < argc; ++i) session.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -56,6 +57,21 @@ std::string Ranks::broadcast(std::string value) const {
   return value;
 }
 
+std::vector<std::string> Ranks::gather(const std::string& value) const {
+  if (size_ == 1) return {value};
+  const std::size_t n = rank_ == 0 ? static_cast<std::size_t>(size_) : 0;
+  const int length = static_cast<int>(value.size());
+  std::vector<int> lengths(n), begins(n);
+  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), 0);
+  std::string all(n > 0 ? static_cast<std::size_t>(begins.back() + lengths.back()) : 0, '\0');
+  MPI_Gatherv(value.data(), length, MPI_CHAR, all.data(), lengths.data(), begins.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
+  std::vector<std::string> out;
+  for (std::size_t k = 0; k < n; ++k)
+    out.push_back(all.substr(static_cast<std::size_t>(begins[k]), static_cast<std::size_t>(lengths[k])));
+  return out;
+}
+
 int Ranks::greatest(int value) const {
   if (size_ == 1) return value;
   int most = value;
@@ -86,6 +102,10 @@ Ranks::~Ranks() = default;
 
 std::string Ranks::broadcast(std::string value) const {
   return value;
+}
+
+std::vector<std::string> Ranks::gather(const std::string& value) const {
+  return {value};
 }
 
 int Ranks::greatest(int value) const {

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <string>
+#include <vector>
 
 namespace pandora {
 
@@ -21,6 +22,8 @@ class Ranks {
 
   /// Rank 0's value, on all.
   std::string broadcast(std::string value) const;
+  /// All ranks' values, in their order, on rank 0; empty on the others.
+  std::vector<std::string> gather(const std::string& value) const;
   /// The largest value of all ranks, on all.
   int greatest(int value) const;
 

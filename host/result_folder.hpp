@@ -55,8 +55,9 @@ class ResultFolder {
   /// Thread-safe. Throws Error (output_lost).
   void store(const PlannedSetting& planned, const Part& part, const std::vector<UnitResult>& results);
 
-  /// Writes a file of results; one of that name with other contents, left by an earlier run, is reported as damaged.
-  void write(const std::string& name, const std::string& contents);
+  /// Writes a file of results; one of that name with other contents, left by an earlier run, is reported as damaged
+  /// unless it `may_differ`.
+  void write(const std::string& name, const std::string& contents, bool may_differ = false);
 
   /// Writes checksums.sha256 over everything that write() wrote, in the format of sha256sum.
   void write_checksums();

@@ -36,10 +36,10 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
-// What this process does, for the manifest.
+// What this run does, for the manifest.
 class Session {
  public:
-  Session(const RunOptions& options, int ranks)
+  Session(const RunOptions& options, const std::vector<PlannedSetting>& settings, int ranks)
       : record_{{"command", options.command},
                 {"host", host_name()},
                 {"backend", options.backend.name},
@@ -47,13 +47,25 @@ class Session {
                 {"threads", options.threads},
                 {"ranks", ranks},
                 {"shard", fmt::format("{}/{}", options.shard.index, options.shard.count)},
-                {"started", utc_now()}} {}
+                {"started", utc_now()}} {
+    std::set<std::string> engines;
+    for (const PlannedSetting& planned : settings) engines.insert(planned.setting.study.engine.text());
+    record_["engine"] = fmt::format("{}", fmt::join(engines, "; "));
+    for (const char* unknown : {"ended", "wall_seconds", "parts_computed", "damaged", "processes"})
+      record_[unknown] = nullptr;  // as they stay if the process is killed
+  }
 
-  json record(std::size_t computed, const std::vector<std::string>& damaged) const {
+  const json& begun() const { return record_; }
+
+  /// `processes`: what each rank says of itself.
+  json ended(const std::vector<json>& processes, const std::vector<std::string>& damaged) const {
     json out = record_;
     out["ended"] = utc_now();
     out["wall_seconds"] = seconds_since(start_);
+    std::size_t computed = 0;
+    for (const json& process : processes) computed += process.at("parts_computed").get<std::size_t>();
     out["parts_computed"] = computed;
+    out["processes"] = processes;
     out["damaged"] = damaged;
     return out;
   }
@@ -62,6 +74,13 @@ class Session {
   json record_;
   Clock::time_point start_ = Clock::now();
 };
+
+json process_json(const RunOptions& options, std::size_t computed) {
+  return {{"host", host_name()},
+          {"backend", options.backend.name},
+          {"threads", options.threads},
+          {"parts_computed", computed}};
+}
 
 json manifest_of(const StudyConfig& config, const char* state, std::size_t parts, std::size_t there, json session) {
   json manifest = {{"program", program_json()}, {"study", study_json(config)},  {"state", state}, {"parts", parts},
@@ -82,9 +101,29 @@ void protect_study(const RunOptions& options, const StudyConfig& config) {
   const fs::path target = fs::path(options.out) / "study.toml";
   std::error_code error;
   if (options.study_file.empty() || options.out.empty() || !fs::equivalent(options.study_file, target, error)) return;
-  if (read_study_file(options.study_file).toml() != config.toml() || contents_of(target) != config.toml())
+  const StudyConfig there = read_study_file(options.study_file);
+  if (there.identity() != config.identity() || contents_of(target) != there.toml())
     throw Error(ExitCode::usage, fmt::format("--out {}: the resolved study would replace {}; name another folder",
                                              options.out, options.study_file));
+}
+
+StudyConfig study_of_results(const fs::path& file) {
+  try {
+    return read_study_file(file.string());
+  } catch (const Error& error) {
+    throw Error(ExitCode::bad_data, fmt::format("{}; run its shard again with --resume", error.what()));
+  }
+}
+
+// Whether the folder holds this study whole, perhaps under another title: then its file is replaced, not mended.
+bool holds_study(const ResultFolder& folder, const StudyConfig& config) {
+  const fs::path file = folder.path() / "study.toml";
+  try {
+    const StudyConfig there = read_study_file(file.string());
+    return there.identity() == config.identity() && there.toml() == contents_of(file);
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 template <class Body>
@@ -147,11 +186,10 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
   RunOutcome outcome;
   outcome.folder = folder->path();
   outcome.parts = parts.size();
-  const Session session(options, ranks.size());
+  const Session session(options, settings, ranks.size());
   std::size_t stored = 0;
-  const auto write_manifest = [&](const char* state) {
-    folder->write_manifest(
-        manifest_of(config, state, outcome.parts, outcome.parts_there, session.record(stored, damaged)));
+  const auto write_manifest = [&](const char* state, const json& record) {
+    folder->write_manifest(manifest_of(config, state, outcome.parts, outcome.parts_there, record));
   };
   std::vector<Part> mine;
   for (std::size_t p = 0; p < parts.size(); ++p)
@@ -162,8 +200,8 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
     if (ranks.rank() != 0) return;
     const std::vector<Part> missing = missing_of(*folder, settings, mine);
     for (const Part& part : missing) names += part.name + "\n";
-    write_manifest("running");
-    folder->write("study.toml", config.toml());
+    write_manifest("running", session.begun());
+    folder->write("study.toml", config.toml(), holds_study(*folder, config));
     if (options.started) options.started(folder->path(), mine.size() - missing.size(), mine.size());
   }));
   std::istringstream lines(ranks.broadcast(names));
@@ -177,6 +215,9 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
 
   std::exception_ptr failure = caught([&] { run_parts(*folder, settings, share, options, cache.get(), stored); });
   const bool all_well = ranks.greatest(failure ? 1 : 0) == 0;
+  std::vector<json> processes;
+  for (const std::string& text : ranks.gather(process_json(options, stored).dump()))
+    processes.push_back(json::parse(text));
   const std::exception_ptr last = caught([&] {
     if (ranks.rank() != 0) return;
     outcome.parts_there = parts.size() - missing_of(*folder, settings, parts).size();
@@ -187,7 +228,10 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
       for (const Part& part : mine)
         if (const auto results = folder->load(settings[part.setting], part))
           outcome.findings.failed_lanes += failed_lanes(*results);
-    write_manifest(outcome.complete ? "complete" : all_well ? "partial" : "interrupted");
+    write_manifest(outcome.complete ? "complete"
+                   : all_well       ? "partial"
+                                    : "interrupted",
+                   session.ended(processes, damaged));
     if (all_well && !outcome.complete && missing_of(*folder, settings, mine).size() > 0)
       throw Error(
           ExitCode::output_lost,
@@ -222,7 +266,7 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
     if (std::error_code error; !options.out.empty() && fs::equivalent(options.out, source.path(), error))
       throw Error(ExitCode::usage, fmt::format("--out {}: is one of the folders to merge; name another", options.out));
   const fs::path study_file = sources[0].path() / "study.toml";
-  const StudyConfig config = read_study_file(study_file.string());
+  const StudyConfig config = study_of_results(study_file);
   // The study and the program must be what the results were made with: parts name lanes by their numbers.
   Identity of_study, of_build, here = build_parts_of_identity();
   for (const auto& [name, value] : sources[0].identity())
@@ -261,7 +305,7 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
         ExitCode::bad_data,
         fmt::format("{} of {} parts are in none of the folders, the first is {}; finish the shards with --resume",
                     missing.size(), parts.size(), missing[0]));
-  const Session session(options, 1);
+  const Session session(options, settings, 1);
   ResultFolder folder = ResultFolder::open(options.out, options.mode, sources[0].identity(), note);
   folder.write("study.toml", config.toml());
   RunOutcome outcome;
@@ -277,7 +321,8 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
   }
   outcome.findings = write_results(folder, config, settings, parts, options.program);
   outcome.complete = true;
-  json manifest = manifest_of(config, "complete", parts.size(), parts.size(), session.record(0, damaged));
+  json manifest =
+      manifest_of(config, "complete", parts.size(), parts.size(), session.ended({process_json(options, 0)}, damaged));
   for (const ResultFolder& source : sources)
     for (const json& earlier : source.sessions()) folder.add_session(earlier);
   folder.write_manifest(std::move(manifest));

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+
+#include "kernels/error.hpp"
 
 namespace pandora {
 
@@ -22,6 +25,7 @@ std::string lane_name(const PlannedLane& lane) {
 
 Plan make_plan(const Study& study) {
   Plan plan;
+  std::set<std::string> names;
   for (int T0 : study.T0) plan.calibration_periods = std::max(plan.calibration_periods, T0);
   for (const Policy& policy : all_policies()) {
     const bool wanted = study.policies.empty() ||
@@ -31,6 +35,10 @@ Plan make_plan(const Study& study) {
       for (int T0 : study.T0) {
         if (policy.needs_calibration && T0 == 0) continue;
         plan.lanes.push_back({&policy, variant, T0});
+        if (const std::string name = lane_name(plan.lanes.back()); !names.insert(name).second)
+          throw Error(ExitCode::usage, fmt::format("policy {}: two of its variants are named {}; give each a reward or "
+                                                   "hyperparameter text of its own",
+                                                   policy.name, name.substr(name.find('/') + 1)));
         if (!policy.uses_calibration) break;
       }
   }

@@ -71,7 +71,7 @@ std::string StudyConfig::toml() const {
   std::string out, table;
   for (const StudyKey& key : all_keys(values_)) {
     const auto value = values_.find(key.name);
-    if (value == values_.end() || !key.stays) continue;  // an environment's: as it is known
+    if (value == values_.end() || key.role == StudyKey::Role::neither) continue;  // an environment's: as it is known
     const std::size_t dot = key.name.rfind('.');
     const std::string inside = dot == std::string::npos ? "" : key.name.substr(0, dot);
     if (inside != table) out += fmt::format("\n[{}]\n", table = inside);
@@ -87,7 +87,7 @@ std::string StudyConfig::toml() const {
 std::map<std::string, std::string> StudyConfig::identity() const {
   std::map<std::string, std::string> out;
   for (const StudyKey& key : all_keys(values_))
-    if (const auto value = values_.find(key.name); key.stays && value != values_.end())
+    if (const auto value = values_.find(key.name); key.role == StudyKey::Role::identity && value != values_.end())
       out[key.name] = value->second.toml();
   for (const auto& [key, values] : varying_) {
     out["vary." + key] = list_text(values);

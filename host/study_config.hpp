@@ -62,8 +62,8 @@ class StudyConfig {
   /// The whole configuration as a file that parse() reads back to the same.
   std::string toml() const;
 
-  /// All keys with their values but engine.chunk, which changes nothing: what must agree for results to belong
-  /// together.
+  /// The keys that numbers depend on, and those that the parts do, with their values: what must agree for results to
+  /// belong together.
   std::map<std::string, std::string> identity() const;
 
   const std::map<std::string, StudyValue>& values() const { return values_; }

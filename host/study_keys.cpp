@@ -61,7 +61,6 @@ Key counter(std::string name, std::string unit, std::string meaning, int least, 
           std::move(unit),
           std::move(meaning),
           fmt::format("{}", standard),
-          true,
           [=, set = std::move(set)](Study& s, const StudyValue& v) { set(s, count(v, least, most)); }};
 }
 
@@ -71,15 +70,16 @@ std::vector<Key> make_general_keys() {
   constexpr int kAny = std::numeric_limits<int>::max();
   std::vector<Key> keys;
   const auto add = [&keys](Key key) { keys.push_back(std::move(key)); };
-  add({"title", Kind::text, "text", "", "What the study is about.", "\"\"", true, [](Study&, const StudyValue&) {}});
-  add({"seed", Kind::seed, "integer from 0 to 2^64 - 1 (above 2^63 - 1 in quotes)", "", "Seed of all draws.", "1", true,
+  add({"title", Kind::text, "text", "", "What the study is about.", "\"\"", [](Study&, const StudyValue&) {},
+       Key::Role::file});
+  add({"seed", Kind::seed, "integer from 0 to 2^64 - 1 (above 2^63 - 1 in quotes)", "", "Seed of all draws.", "1",
        [](Study& s, const StudyValue& v) { s.seed = v.seed; }});
   add(counter("replications", "", "R, replications of every cell.", 1, 100000000, kPaperReplications,
               [](Study& s, int n) { s.replications = n; }));
   add(counter("periods", "periods", "T, the horizon.", 1, kMostPeriods, kPaperPeriods,
               [](Study& s, int n) { s.periods = n; }));
   add({"T0", Kind::integers, "list of different integers, at least 0", "periods",
-       "T_0, calibration periods before the horizon; a cell for each value.", "[0, 50, 100, 1000]", true,
+       "T_0, calibration periods before the horizon; a cell for each value.", "[0, 50, 100, 1000]",
        [](Study& s, const StudyValue& v) {
          require_distinct(v, v.integers);
          s.T0.clear();
@@ -89,7 +89,7 @@ std::vector<Key> make_general_keys() {
          }
        }});
   add({"regimes", Kind::texts, "list of A, B", "", "A: context-invariant, B: contextual (Section 6).", "[\"A\", \"B\"]",
-       true, [](Study& s, const StudyValue& v) {
+       [](Study& s, const StudyValue& v) {
          require_distinct(v, v.texts);
          s.regimes.clear();
          for (const std::string& name : v.texts)
@@ -97,11 +97,11 @@ std::vector<Key> make_general_keys() {
        }});
   add({"environments", Kind::texts, "list of names", "",
        "Laws of the output shocks: uniform, gaussian, student_t5, or the name of an [environment.NAME] below.",
-       "[\"uniform\", \"gaussian\", \"student_t5\"]", true,
+       "[\"uniform\", \"gaussian\", \"student_t5\"]",
        [](Study&, const StudyValue& v) { require_distinct(v, v.texts); }});  // resolved with their tables, in study_of
   add({"policies", Kind::texts, "list of names", "",
        "Policies, see `pandora policies`; the empty list means all. The oracle always runs, it is the benchmark.", "[]",
-       true, [](Study& s, const StudyValue& v) {
+       [](Study& s, const StudyValue& v) {
          if (!v.texts.empty()) require_distinct(v, v.texts);
          for (const std::string& name : v.texts)
            if (find_policy(name) == nullptr)
@@ -118,7 +118,7 @@ std::vector<Key> make_general_keys() {
   add(counter("dimensions.reward_features", "", "d, length of the reward features phi.", 1, kMaxRewardFeatures, 10,
               [](Study& s, int n) { s.dimensions.reward_features = n; }));
   add({"dimensions.index_features", Kind::text, "affine or affine_and_squares", "",
-       "psi(x) = (1, x), so m = d_x + 1; or (1, x, x^2), so m = 2 d_x + 1.", "\"affine\"", true,
+       "psi(x) = (1, x), so m = d_x + 1; or (1, x, x^2), so m = 2 d_x + 1.", "\"affine\"",
        [](Study& s, const StudyValue& v) {
          s.dimensions.index_features = choice(v, v.texts[0], {"affine", "affine_and_squares"}) == 0
                                            ? IndexFeatures::affine
@@ -127,7 +127,7 @@ std::vector<Key> make_general_keys() {
 
   for (const Hyperparameter& h : all_hyperparameters())
     add({"hyperparameters." + h.name, Kind::numbers, "list of different finite numbers", "", h.meaning + ".",
-         fmt::format("[{}]", fmt::join(h.grid, ", ")), true, [name = h.name](Study& s, const StudyValue& v) {
+         fmt::format("[{}]", fmt::join(h.grid, ", ")), [name = h.name](Study& s, const StudyValue& v) {
            require_distinct(v, v.numbers);
            for (const double x : v.numbers)
              if (!std::isfinite(x)) refuse(v.where, fmt::format("{} is not a finite number", x));
@@ -135,7 +135,7 @@ std::vector<Key> make_general_keys() {
          }});
 
   add({"estimation.refit", Kind::text, "every_period, every:k, geometric:g or tracking", "",
-       "When index estimates are solved (docs/conventions.md).", "\"geometric:1.5\"", true,
+       "When index estimates are solved (docs/conventions.md).", "\"geometric:1.5\"",
        [](Study& s, const StudyValue& v) {
          try {
            s.estimation.refit = RefitSchedule::parse(v.texts[0]);
@@ -143,15 +143,15 @@ std::vector<Key> make_general_keys() {
            refuse(v.where, error.what());
          }
        }});
-  add({"estimation.eta_index", Kind::number, "number above 0", "", "eta_1, ridge of the index fit and of V.", "1", true,
+  add({"estimation.eta_index", Kind::number, "number above 0", "", "eta_1, ridge of the index fit and of V.", "1",
        [](Study& s, const StudyValue& v) { s.estimation.ridge_index = positive(v); }});
   add({"estimation.eta_reward", Kind::number, "number above 0", "", "eta_0, ridge of the reward fit and of Phi.", "1",
-       true, [](Study& s, const StudyValue& v) { s.estimation.ridge_reward = positive(v); }});
+       [](Study& s, const StudyValue& v) { s.estimation.ridge_reward = positive(v); }});
 
   add(counter("oracle.samples", "shocks", "M, Monte Carlo shocks behind the oracle's indices.", 1000, kAny,
               kPaperShockSample, [](Study& s, int n) { s.oracle.samples = n; }));
   add({"oracle.grid", Kind::integers, "three integers from 2 to 2001", "nodes",
-       "Nodes of the index grid in l, s and cost.", "[61, 21, 61]", true, [](Study& s, const StudyValue& v) {
+       "Nodes of the index grid in l, s and cost.", "[61, 21, 61]", [](Study& s, const StudyValue& v) {
          if (v.integers.size() != 3) refuse(v.where, "is not a grid; give three integers, nodes in l, s and cost");
          for (const std::int64_t n : v.integers) require_range<std::int64_t>(v, n, 2, 2001);
          s.oracle.grid = {static_cast<int>(v.integers[0]), static_cast<int>(v.integers[1]),
@@ -163,12 +163,12 @@ std::vector<Key> make_general_keys() {
               kPaperOrderContexts, [](Study& s, int n) { s.order_contexts = n; }));
 
   add({"engine.kind", Kind::text, "blocked or reference", "",
-       "blocked: the fast engine; reference: the plain recursion in double.", "\"blocked\"", true,
+       "blocked: the fast engine; reference: the plain recursion in double.", "\"blocked\"",
        [](Study& s, const StudyValue& v) {
          s.engine.kind = choice(v, v.texts[0], {"blocked", "reference"}) == 0 ? EngineSettings::Kind::blocked
                                                                               : EngineSettings::Kind::reference;
        }});
-  add({"engine.precision", Kind::text, "single or double", "", "Of the blocked engine.", "\"single\"", true,
+  add({"engine.precision", Kind::text, "single or double", "", "Of the blocked engine.", "\"single\"",
        [](Study& s, const StudyValue& v) {
          s.engine.precision = choice(v, v.texts[0], {"single", "double"}) == 0 ? EngineSettings::Precision::fp32
                                                                                : EngineSettings::Precision::fp64;
@@ -177,18 +177,20 @@ std::vector<Key> make_general_keys() {
               [](Study& s, int n) { s.engine.block = n; }));
   Key chunk = counter("engine.chunk", "lanes", "Lanes that a thread advances together; changes no number.", 1, 1000000,
                       EngineSettings{}.chunk, [](Study& s, int n) { s.engine.chunk = n; });
-  chunk.stays = false;
+  chunk.role = Key::Role::neither;
   add(std::move(chunk));
 
-  const auto flag = [&add](const char* name, const char* meaning, bool standard, bool Study::*member) {
-    add({name, Kind::boolean, "true or false", "", meaning, standard ? "true" : "false", true,
-         [member](Study& s, const StudyValue& v) { s.*member = v.boolean; }});
+  const auto flag = [&add](const char* name, const char* meaning, bool standard, bool Study::*member,
+                           Key::Role role = Key::Role::identity) {
+    add({name, Kind::boolean, "true or false", "", meaning, standard ? "true" : "false",
+         [member](Study& s, const StudyValue& v) { s.*member = v.boolean; }, role});
   };
   flag("output.regret", "Simulate the policies (Tables 1 and 2).", true, &Study::regret);
   flag("output.order", "The oracle's order statistics (Table 3).", true, &Study::order);
   flag("output.instances", "Keep every replication's parameters (theta, D, costs, ...) in results.h5.", true,
        &Study::instances);
-  flag("output.hdf5", "Write results.h5. It is put together in memory (`--plan` says how much).", true, &Study::hdf5);
+  flag("output.hdf5", "Write results.h5. It is put together in memory (`--plan` says how much).", true, &Study::hdf5,
+       Key::Role::file);
   return keys;
 }
 
@@ -200,26 +202,18 @@ std::vector<Key> environment_keys(const std::string& name) {
   const auto none = [](Study&, const StudyValue&) {};
   return {
       {prefix + "law", Kind::text, "uniform, gaussian or student_t5", "", "Law of the iid coordinates of a shock.",
-       fmt::format("\"{}\"", kLaws[static_cast<std::size_t>(e.law)]), true, none},
+       fmt::format("\"{}\"", kLaws[static_cast<std::size_t>(e.law)]), none},
       {prefix + "scale", Kind::number, "number above 0", "", "Factor on the coordinates.",
-       fmt::format("{}", e.shock_scale), true, none},
+       fmt::format("{}", e.shock_scale), none},
       {prefix + "truncation_radius", Kind::number, "number above 0, or inf", "",
-       "Shock vectors outside the ball of this radius are rejected.", fmt::format("{}", e.truncation_radius), true,
-       none},
+       "Shock vectors outside the ball of this radius are rejected.", fmt::format("{}", e.truncation_radius), none},
       {prefix + "u", Kind::number, "number from 0 on", "reward",
        "Upper bound of the cost levels c_{0,a} and c_{1,a}; see `pandora calibrate`.", fmt::format("{}", e.cost_level),
-       true, none},
+       none},
       {prefix + "stream", Kind::integer, "integer from 0 to 255", "",
        "Coordinate of the random streams: environments with the same share their draws.",
-       fmt::format("{}", static_cast<int>(e.id)), true, none},
+       fmt::format("{}", static_cast<int>(e.id)), none},
   };
-}
-
-// The NAME of environment.NAME.key; empty for other keys.
-std::string environment_in(const std::string& key) {
-  constexpr std::string_view kPrefix = "environment.";
-  const std::size_t dot = key.rfind('.');
-  return key.starts_with(kPrefix) && dot > kPrefix.size() ? key.substr(kPrefix.size(), dot - kPrefix.size()) : "";
 }
 
 std::vector<std::string> names_of_environments() {
@@ -317,6 +311,12 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
 
 void refuse(const std::string& where, const std::string& problem) {
   throw Error(ExitCode::usage, fmt::format("{}: {}", where, problem));
+}
+
+std::string environment_in(const std::string& key) {
+  constexpr std::string_view kPrefix = "environment.";
+  const std::size_t dot = key.rfind('.');
+  return key.starts_with(kPrefix) && dot > kPrefix.size() ? key.substr(kPrefix.size(), dot - kPrefix.size()) : "";
 }
 
 const std::vector<Key>& general_keys() {

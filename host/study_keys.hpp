@@ -15,8 +15,9 @@ struct StudyKey {
   StudyValue::Kind kind = StudyValue::Kind::text;
   std::string type, unit, meaning;
   std::string standard;  ///< the default as TOML
-  bool stays = true;     ///< it is a part of what results belong to
   std::function<void(Study&, const StudyValue&)> apply;
+  /// Whether results belong to its value; or it only stands in the resolved study; or neither.
+  enum class Role { identity, file, neither } role = Role::identity;
 
   bool is_list() const {
     return kind == StudyValue::Kind::texts || kind == StudyValue::Kind::integers || kind == StudyValue::Kind::numbers;
@@ -30,6 +31,9 @@ using StudyValues = std::map<std::string, StudyValue>;
 
 /// All keys but those of environments. Made once: policies are registered before anything else.
 const std::vector<StudyKey>& general_keys();
+
+/// The NAME of environment.NAME.key; empty for other keys.
+std::string environment_in(const std::string& key);
 
 /// All keys in the order of the file; environments: those that `values` have something on, or, without values, those
 /// that are known.

@@ -174,15 +174,21 @@ struct Entry {
   const toml::node* node;
 };
 
-// Every value of the file with its dotted key.
+// Every value of the file with its dotted key, and every table that holds nothing.
 void flatten(const toml::table& table, const std::string& prefix, std::vector<Entry>& out) {
   for (const auto& [name, node] : table) {
     const std::string key = prefix + std::string(name.str());
-    if (const toml::table* inner = node.as_table(); inner != nullptr)
+    if (const toml::table* inner = node.as_table(); inner != nullptr && !inner->empty())
       flatten(*inner, key + ".", out);
     else
       out.push_back({key, &node});
   }
+}
+
+bool is_table_of_keys(const std::string& name) {
+  if (name == "vary" || name == "environment" || !environment_in(name + ".").empty()) return true;
+  return std::any_of(general_keys().begin(), general_keys().end(),
+                     [&](const StudyKey& key) { return key.name.starts_with(name + "."); });
 }
 
 }  // namespace
@@ -241,9 +247,12 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name)
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   StudyConfig config;
+  std::set<std::string> given;
   for (const auto& [full, node] : entries) {
+    if (node->is_table() && is_table_of_keys(full)) continue;
     const std::string where =
         fmt::format("{}:{}: {} = {}", name, node->source().begin.line, full, source_text(lines, *node));
+    if (!given.insert(full).second) refuse(where, "is given twice; give it once");
     if (!full.starts_with("vary.")) {
       const StudyKey key = key_named(full, where);
       config.values_[full] = value_of(key, *node, where);

@@ -39,6 +39,8 @@ std::vector<LaneTally> run_lanes(const Study& study, const Replication& replicat
 // What a policy of one's own may get wrong must not reach the engines.
 bool possible(const LaneSpec& spec, const Replication& replication) {
   const int A = replication.tape.boxes();
+  const bool learns = spec.learns_index() || spec.learns_payoff() || spec.learns_reward();
+  if (learns && spec.learning == Learning::none) return false;  // engines keep no estimates for such a lane
   if (spec.T0 < 0 || spec.T0 > replication.tape.calibration_rows) return false;
   if (spec.order != Order::listed) return true;
   if (spec.length < 1 || spec.length > A) return false;
@@ -224,8 +226,18 @@ void end_if_interrupted(const std::atomic<bool>* flag) {
 
 Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order,
                                 OracleCache* cache) {
-  if (const ReplicationDrawer& drawer = find_drawer(unit.environment.name))
-    return checked(drawer(study, plan, unit), study, plan, unit);
+  if (const ReplicationDrawer& drawer = find_drawer(unit.environment.name)) {
+    try {
+      return checked(drawer(study, plan, unit), study, plan, unit);
+    } catch (const Error&) {
+      throw;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw Error(ExitCode::internal, fmt::format("{}: the environment's drawer failed: {}; mend the program",
+                                                  unit_name(unit), error.what()));
+    }
+  }
   Replication replication;
   replication.instance = draw_instance(study.dimensions, unit.environment, unit.regime, unit.replication, study.seed);
   const Instance& instance = replication.instance;
@@ -303,7 +315,7 @@ void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options
   run_device_sweep(
       study, plan, resolved, [&](int device) { return prepare_on_device(device, study, plan); },
       [&](int device, std::span<const UnitOfLanes> units) {
-        return run_on_device(device, units, block, nullptr, options.interrupted);
+        return run_on_device(device, units, block);  // a signal lets it finish: all of it would be lost
       },
       sink);
 }

@@ -52,9 +52,10 @@ struct RunnableLanes {
 };
 
 /// Makes the specs of lanes first .. last of the plan; lanes that are code (PolicyVariant::own) are run to their end. A
-/// lane whose policy throws, or makes a spec that cannot run (T_0 beyond the calibration rows, a list that is empty or
-/// names a box twice or one that is not there), goes into `tallies` at its place, failed in period 0. Throws what the
-/// policy throws if that is std::bad_alloc or an Error other than LaneFailure.
+/// lane whose policy throws, or makes a spec that cannot run (learned scores or rewards without learning, T_0 beyond
+/// the calibration rows, a list that is empty or names a box twice or one that is not there), goes into `tallies` at
+/// its place, failed in period 0. Throws what the policy throws if that is std::bad_alloc or an Error other than
+/// LaneFailure.
 RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, std::size_t first, std::size_t last,
                              std::vector<LaneTally>& tallies);
 

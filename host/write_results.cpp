@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <optional>
 
 #include "host/report.hpp"
@@ -25,6 +25,28 @@ std::vector<std::vector<Part>> groups_of(const std::vector<PlannedSetting>& sett
   return groups;
 }
 
+// Calls body(setting, plan, results) for the parts of one (setting, environment, regime) after the other.
+template <class Body>
+void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
+                    Body&& body) {
+  for (const std::vector<Part>& group : groups_of(settings, parts)) {
+    const PlannedSetting& planned = settings[group[0].setting];
+    Plan plan = planned.plan;
+    plan.units.assign(planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.front().first),
+                      planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.back().last));
+    std::vector<UnitResult> results;
+    for (const Part& part : group) {
+      std::optional<std::vector<UnitResult>> found = folder.load(planned, part);
+      if (!found)
+        throw Error(ExitCode::output_lost,
+                    fmt::format("{}: vanished while the tables were made; run again with --resume",
+                                (folder.path() / "parts" / part.name).string()));
+      std::move(found->begin(), found->end(), std::back_inserter(results));
+    }
+    body(group[0].setting, plan, results);
+  }
+}
+
 }  // namespace
 
 std::size_t failed_lanes(const std::vector<UnitResult>& results) {
@@ -40,47 +62,38 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
   Findings out;
   const Varied& names = settings[0].setting.varied;
   std::string summary_text, oracle_text, order_text, curves_text, failures_text;
-  std::optional<ResultsHdf5> hdf5;
-  if (settings[0].setting.study.hdf5) hdf5.emplace(config, folder.identity());
-  std::map<std::size_t, Summary> of_setting;
-  for (const std::vector<Part>& group : groups_of(settings, parts)) {
-    const PlannedSetting& planned = settings[group[0].setting];
-    const Study& study = planned.setting.study;
-    std::vector<UnitResult> results;
-    Plan plan = planned.plan;
-    plan.units.assign(planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.front().first),
-                      planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.back().last));
-    for (const Part& part : group) {
-      std::optional<std::vector<UnitResult>> found = folder.load(planned, part);
-      if (!found)
-        throw Error(ExitCode::output_lost,
-                    fmt::format("{}: vanished while the tables were made; run again with --resume",
-                                (folder.path() / "parts" / part.name).string()));
-      std::move(found->begin(), found->end(), std::back_inserter(results));
-    }
-    Summary summary = summarise(study, plan, results);
-    const Varied& varied = planned.setting.varied;
+  std::vector<Summary> of_setting(settings.size());
+  for_each_group(folder, settings, parts, [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
+    const Setting& setting = settings[s].setting;
+    const Varied& varied = setting.varied;
+    Summary summary = summarise(setting.study, plan, results);
     summary_text += summary_rows(summary, varied);
     oracle_text += oracle_rows(summary, varied);
     order_text += order_rows(summary, varied);
-    curves_text += curve_rows(study, plan, results, summary, varied);
-    failures_text += failure_rows(planned.setting, plan, results, program);
+    curves_text += curve_rows(setting.study, plan, results, summary, varied);
+    failures_text += failure_rows(setting, plan, results, program);
     out.failed_lanes += failed_lanes(results);
-    if (hdf5) hdf5->add(planned.setting, group[0].setting, plan, results);
-    Summary& whole = of_setting[group[0].setting];
+    Summary& whole = of_setting[s];
     std::move(summary.rows.begin(), summary.rows.end(), std::back_inserter(whole.rows));
     std::move(summary.oracle.begin(), summary.oracle.end(), std::back_inserter(whole.oracle));
     std::move(summary.order.begin(), summary.order.end(), std::back_inserter(whole.order));
-  }
-  const bool regret = settings[0].setting.study.regret, order = settings[0].setting.study.order;
-  if (regret) {
+  });
+  const Study& first = settings[0].setting.study;
+  if (first.regret) {
     folder.write("summary.csv", summary_header(names) + summary_text);
     folder.write("oracle.csv", oracle_header(names) + oracle_text);
     folder.write("curves.csv", curve_header(names) + curves_text);
     folder.write("failures.csv", failure_header(names) + failures_text);
   }
-  if (order) folder.write("oracle_order.csv", order_header(names) + order_text);
-  if (hdf5) folder.write("results.h5", hdf5->bytes());
+  if (first.order) folder.write("oracle_order.csv", order_header(names) + order_text);
+  if (first.hdf5) {  // last, and in a pass of its own: it alone may ask for more memory than there is
+    ResultsHdf5 hdf5(config, folder.identity());
+    for_each_group(folder, settings, parts,
+                   [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
+                     hdf5.add(settings[s].setting, s, plan, results);
+                   });
+    folder.write("results.h5", hdf5.bytes());
+  }
   folder.write_checksums();
   for (std::size_t s = 0; s < settings.size(); ++s) {
     if (!names.empty()) out.tables += fmt::format("\n==== {} ====\n", settings[s].setting.label());

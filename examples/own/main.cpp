@@ -1,6 +1,7 @@
 // pandora with two policies and two environments of its own. It is the whole program: studies name them like those that
 // are built in, and everything else (tables, resuming, shards) works as before.
 #include <cmath>
+#include <sstream>
 
 #include "host/draw_instance.hpp"
 #include "host/environments.hpp"
@@ -98,6 +99,12 @@ class EpsilonGreedy : public OwnPolicy {
   double best_mu_ = 0.0;
 };
 
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
 Policy epsilon_greedy() {
   Policy policy;
   policy.name = "epsilon_greedy";
@@ -107,7 +114,7 @@ Policy epsilon_greedy() {
     std::vector<PolicyVariant> variants;
     for (const double epsilon : grids.of("epsilon"))
       variants.push_back({"known",
-                          "epsilon=" + std::to_string(epsilon).substr(0, 5),
+                          "epsilon=" + text_of(epsilon),
                           {},
                           [epsilon](const Replication& replication, int) {
                             return std::make_unique<EpsilonGreedy>(replication.tape.boxes(), epsilon,

@@ -25,6 +25,7 @@ void add_calibrate(CLI::App& program, Session& session, Command& run) {
   command->add_option("--seed", o->seed, "seed")->capture_default_str();
   command->callback([o, &session, &run] {
     run = [o, &session] {
+      session.listen();
       o->search.interrupted = &session.interrupted;
       require_count("--replications", o->search.replications, 1);
       require_count("--contexts", o->search.contexts, 1);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "host/study.hpp"
+#include "host/study_config.hpp"
 
 namespace pandora::cli {
 
@@ -17,6 +17,9 @@ using Command = std::function<void()>;
 struct Session {
   std::string command_line, program = "pandora";  ///< program: its name without folders
   std::atomic<bool> interrupted{false};
+
+  /// From here on the first signal sets `interrupted`, which the command looks at; else it ends the program.
+  void listen();
 };
 
 void add_run(CLI::App& program, Session& session, Command& run);
@@ -27,6 +30,10 @@ void add_oracle_grid(CLI::App& oracle, Session& session, Command& run);
 void add_calibrate(CLI::App& program, Session& session, Command& run);
 void add_policies(CLI::App& program, Command& run);
 void add_devices(CLI::App& program, Command& run);
+
+/// The studies of an `oracle` command, one for each setting. Throws Error (usage) for an environment whose oracle is
+/// code of its own.
+std::vector<Setting> oracle_settings(const StudyConfig& config);
 
 /// One line on standard error, whatever the message holds; a closed standard error is no error.
 void print_error(const std::string& message);

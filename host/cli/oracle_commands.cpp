@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/study_options.hpp"
 #include "host/draw_instance.hpp"
+#include "host/environments.hpp"
 #include "host/report.hpp"
 #include "host/sweep.hpp"
 #include "kernels/error.hpp"
@@ -38,74 +40,94 @@ void print_index(const IndexOptions& o) {
   fmt::print("sigma {:.6f}\nmonte_carlo_se {:.6f}\n", sigma, solver.standard_error(sigma));
 }
 
-struct SampleOptions {
-  std::vector<std::string> environments = {"uniform", "gaussian", "student_t5"}, regimes = {"A", "B"};
-  int replications = 0, contexts = kPaperOrderContexts, samples = kPaperShockSample, solves = 100, bins = 4000;
-  int threads = 0;
-  std::string seed = "1", grid = "61x21x61";
-};
-
-Study study_of(const SampleOptions& o) {
-  require_count("--replications", o.replications, 1);
-  require_count("--contexts", o.contexts, 1);
-  require_count("--solves", o.solves, 1);
-  require_count("--samples", o.samples, 1000);
-  require_count("--bins", o.bins, 0);
-  require_count("--threads", o.threads, 0);
-  Study study;
-  study.environments = parse_environments(o.environments);
-  study.regimes = parse_regimes(o.regimes);
-  study.replications = o.replications;
-  study.seed = parse_seed(o.seed);
-  study.order_contexts = o.contexts;
-  study.oracle = {o.samples, parse_grid(o.grid), o.bins};
-  study.regret = false;
-  return study;
+void print_setting(const Setting& setting) {
+  if (!setting.varied.empty()) fmt::print("\n==== {} ====\n", setting.label());
 }
 
-void print_order(const SampleOptions& o, const Session& session) {
-  const Study study = study_of(o);
-  const Plan plan = make_plan(study);
+struct OrderOptions {
+  StudyOptions study;
+  int threads = 0;
+};
+
+void print_order(const OrderOptions& o, Session& session) {
+  session.listen();
+  require_count("--threads", o.threads, 0);
   SweepOptions sweep;
   sweep.threads = o.threads;
   sweep.interrupted = &session.interrupted;
-  const Summary summary = summarise(study, plan, run_sweep(study, plan, sweep));
-  fmt::print("{}", order_table_text(summary.order, study.replications, study.order_contexts));
+  for (Setting& setting : oracle_settings(o.study.config())) {
+    Study& study = setting.study;
+    study.regret = false;
+    study.order = true;
+    const Plan plan = make_plan(study);
+    const Summary summary = summarise(study, plan, run_sweep(study, plan, sweep));
+    print_setting(setting);
+    fmt::print("{}", order_table_text(summary.order, study.replications, study.order_contexts));
+  }
 }
 
-void print_check(const SampleOptions& o, const Session& session) {
-  const Study study = study_of(o);
-  fmt::print(
-      "Errors of sigma against exact solves on the whole sample of {}; grid {}, {} quantile bins, {} indices in each "
-      "of {} replications.\n{:<12}{:<8}{:>12}{:>12}{:>16}{:>16}{:>18}{:>10}\n",
-      o.samples, o.grid, o.bins, o.solves, o.replications, "environment", "regime", "grid max", "grid rms",
-      "compression max", "compression rms", "Monte Carlo s.e.", "negative");
-  for (const Environment& environment : study.environments)
-    for (const Regime regime : study.regimes) {
-      GridErrors worst;
-      for (int r = 0; r < o.replications; ++r) {
-        end_if_interrupted(&session.interrupted);
-        const Instance instance =
-            draw_instance(study.dimensions, environment, regime, static_cast<std::uint32_t>(r), study.seed);
-        const ShockSample sample = draw_shock_sample(instance, o.samples);
-        const Contexts contexts =
-            draw_contexts(instance, {{Purpose::order_context, 0, static_cast<std::uint32_t>(o.contexts)}});
-        const GridErrors e = grid_errors(instance, sample, contexts, study.oracle, o.solves);
-        worst.grid_max = std::max(worst.grid_max, e.grid_max);
-        worst.compression_max = std::max(worst.compression_max, e.compression_max);
-        worst.grid_rms += e.grid_rms * e.grid_rms / o.replications;
-        worst.compression_rms += e.compression_rms * e.compression_rms / o.replications;
-        worst.mean_standard_error += e.mean_standard_error / o.replications;
-        worst.negative_share += e.negative_share / o.replications;
+struct CheckOptions {
+  StudyOptions study;
+  int solves = 100;
+};
+
+// A few replications tell the errors; a study's own number would take hours.
+constexpr const char* kCheckedReplications = "3";
+
+void print_check(const CheckOptions& o, Session& session) {
+  session.listen();
+  require_count("--solves", o.solves, 1);
+  std::vector<StudyOptions::Implied> implied;
+  if (!o.study.given("--replications")) implied.push_back({"replications", kCheckedReplications, "--replications"});
+  for (const Setting& setting : oracle_settings(o.study.config(implied))) {
+    const Study& study = setting.study;
+    const GridShape& grid = study.oracle.grid;
+    print_setting(setting);
+    fmt::print(
+        "Errors of sigma against exact solves on the whole sample of {}; grid {}x{}x{}, {} quantile bins, {} indices "
+        "in each of {} replications.\n{:<12}{:<8}{:>12}{:>12}{:>16}{:>16}{:>18}{:>10}\n",
+        study.oracle.samples, grid.shift, grid.scale, grid.cost, study.oracle.bins, o.solves, study.replications,
+        "environment", "regime", "grid max", "grid rms", "compression max", "compression rms", "Monte Carlo s.e.",
+        "negative");
+    for (const Environment& environment : study.environments)
+      for (const Regime regime : study.regimes) {
+        GridErrors worst;
+        for (int r = 0; r < study.replications; ++r) {
+          end_if_interrupted(&session.interrupted);
+          const Instance instance =
+              draw_instance(study.dimensions, environment, regime, static_cast<std::uint32_t>(r), study.seed);
+          const ShockSample sample = draw_shock_sample(instance, study.oracle.samples);
+          const Contexts contexts =
+              draw_contexts(instance, {{Purpose::order_context, 0, static_cast<std::uint32_t>(study.order_contexts)}});
+          const GridErrors e = grid_errors(instance, sample, contexts, study.oracle, o.solves);
+          worst.grid_max = std::max(worst.grid_max, e.grid_max);
+          worst.compression_max = std::max(worst.compression_max, e.compression_max);
+          worst.grid_rms += e.grid_rms * e.grid_rms / study.replications;
+          worst.compression_rms += e.compression_rms * e.compression_rms / study.replications;
+          worst.mean_standard_error += e.mean_standard_error / study.replications;
+          worst.negative_share += e.negative_share / study.replications;
+        }
+        fmt::print("{:<12}{:<8}{:>12.2e}{:>12.2e}{:>16.2e}{:>16.2e}{:>18.2e}{:>9.1f}%\n", environment.name,
+                   regime_name(regime), worst.grid_max, std::sqrt(worst.grid_rms), worst.compression_max,
+                   std::sqrt(worst.compression_rms), worst.mean_standard_error, 100.0 * worst.negative_share);
+        std::fflush(stdout);
       }
-      fmt::print("{:<12}{:<8}{:>12.2e}{:>12.2e}{:>16.2e}{:>16.2e}{:>18.2e}{:>9.1f}%\n", environment.name,
-                 regime_name(regime), worst.grid_max, std::sqrt(worst.grid_rms), worst.compression_max,
-                 std::sqrt(worst.compression_rms), worst.mean_standard_error, 100.0 * worst.negative_share);
-      std::fflush(stdout);
-    }
+  }
 }
 
 }  // namespace
+
+std::vector<Setting> oracle_settings(const StudyConfig& config) {
+  std::vector<Setting> settings = config.settings();
+  for (const Setting& setting : settings)
+    for (const Environment& environment : setting.study.environments)
+      if (find_drawer(environment.name))
+        throw Error(ExitCode::usage,
+                    fmt::format("environment {}: its oracle is code of its own, without tables; leave it "
+                                "out by --environment",
+                                environment.name));
+  return settings;
+}
 
 void add_oracle(CLI::App& program, Session& session, Command& run) {
   CLI::App* oracle = program.add_subcommand("oracle", "reservation indices, their order and the grid's errors");
@@ -121,27 +143,24 @@ void add_oracle(CLI::App& program, Session& session, Command& run) {
   index->add_option("--seed", i->seed, "seed of the shocks and of the projection vector")->capture_default_str();
   index->callback([i, &run] { run = [i] { print_index(*i); }; });
 
-  const auto sampled = [&](const char* name, const char* what, int replications) {
-    CLI::App* command = oracle->add_subcommand(name, what);
-    auto o = std::make_shared<SampleOptions>();
-    o->replications = replications;
-    command->add_option("--environment", o->environments, "uniform,gaussian,student_t5")->delimiter(',');
-    command->add_option("--regime", o->regimes, "A,B")->delimiter(',');
-    command->add_option("--replications", o->replications, "replications")->capture_default_str();
-    command->add_option("--contexts", o->contexts, "contexts per replication")->capture_default_str();
-    command->add_option("--samples", o->samples, "Monte Carlo shocks M")->capture_default_str();
-    command->add_option("--grid", o->grid, "nodes in l x s x cost")->capture_default_str();
-    command->add_option("--bins", o->bins, "quantile bins behind the grid; 0 is the whole sample")
-        ->capture_default_str();
-    command->add_option("--seed", o->seed, "seed")->capture_default_str();
-    return std::make_pair(command, o);
-  };
-  const auto [order, order_options] = sampled("order", "Table 3: how much the oracle's order varies", 50);
-  order->add_option("--threads", order_options->threads, "worker threads; 0 is all cores")->capture_default_str();
-  order->callback([o = order_options, &session, &run] { run = [o, &session] { print_order(*o, session); }; });
-  const auto [check, check_options] = sampled("check", "errors of the grid and of the compression", 3);
-  check->add_option("--solves", check_options->solves, "exact solves per replication")->capture_default_str();
-  check->callback([o = check_options, &session, &run] { run = [o, &session] { print_check(*o, session); }; });
+  const std::vector<std::string> sampled = {"--environment", "--regime",  "--replications", "--seed",
+                                            "--contexts",    "--samples", "--grid",         "--bins"};
+  CLI::App* order = oracle->add_subcommand("order", "Table 3: how much the oracle's order varies");
+  const auto oo = std::make_shared<OrderOptions>();
+  oo->study.add_file_to(*order);
+  oo->study.add_to(*order, sampled);
+  order->add_option("--threads", oo->threads, "worker threads; 0 is all cores")->capture_default_str();
+  order->callback([oo, &session, &run] { run = [oo, &session] { print_order(*oo, session); }; });
+
+  CLI::App* check = oracle->add_subcommand(
+      "check", fmt::format("errors of the grid and of the compression, over {} replications unless --replications says "
+                           "otherwise",
+                           kCheckedReplications));
+  const auto co = std::make_shared<CheckOptions>();
+  co->study.add_file_to(*check);
+  co->study.add_to(*check, sampled);
+  check->add_option("--solves", co->solves, "exact solves per replication")->capture_default_str();
+  check->callback([co, &session, &run] { run = [co, &session] { print_check(*co, session); }; });
   add_oracle_grid(*oracle, session, run);
 }
 

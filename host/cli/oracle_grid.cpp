@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/study_options.hpp"
 #include "host/draw_instance.hpp"
 #include "host/hdf5_file.hpp"
 #include "host/oracle_cache.hpp"
@@ -20,29 +21,10 @@ namespace pandora::cli {
 namespace {
 
 struct GridOptions {
-  std::vector<std::string> environments = {"uniform", "gaussian", "student_t5"}, regimes = {"A", "B"};
-  int replications = kPaperReplications, periods = kPaperPeriods, samples = kPaperShockSample, bins = 4000;
+  StudyOptions study;
   int threads = 0;
-  std::string seed = "1", grid = "61x21x61", cache, out;
+  std::string cache, out;
 };
-
-Study study_of(const GridOptions& o) {
-  if (o.cache.empty() && o.out.empty())
-    throw Error(ExitCode::usage, "oracle grid: nowhere to put the tables; give --cache DIR, --out FILE.h5 or both");
-  require_count("--replications", o.replications, 1);
-  require_count("--periods", o.periods, 1);
-  require_count("--samples", o.samples, 1000);
-  require_count("--bins", o.bins, 0);
-  require_count("--threads", o.threads, 0);
-  Study study;
-  study.environments = parse_environments(o.environments);
-  study.regimes = parse_regimes(o.regimes);
-  study.replications = o.replications;
-  study.periods = o.periods;
-  study.seed = parse_seed(o.seed);
-  study.oracle = {o.samples, parse_grid(o.grid), o.bins};
-  return study;
-}
 
 // The table that a sweep makes for this unit (prepare_replication): only the online contexts count.
 OracleTable table_of(const Study& study, const Unit& unit, OracleCache* cache) {
@@ -87,8 +69,9 @@ void in_parallel(int threads, std::size_t n, Body&& body) {
 }
 
 // One environment and regime: all replications side by side.
-void write_tables(Hdf5File& file, const Study& study, const Unit& unit, std::span<const OracleTable> tables) {
-  const std::string group = fmt::format("/{}/{}", unit.environment.name, regime_name(unit.regime));
+void write_tables(Hdf5File& file, const std::string& at, const Study& study, const Unit& unit,
+                  std::span<const OracleTable> tables) {
+  const std::string group = fmt::format("{}/{}/{}", at, unit.environment.name, regime_name(unit.regime));
   const std::size_t replications = tables.size(), boxes = static_cast<std::size_t>(study.dimensions.boxes);
   file.group(group);
   file.attribute(group, "cost_level", unit.environment.cost_level);
@@ -139,21 +122,35 @@ void write_tables(Hdf5File& file, const Study& study, const Unit& unit, std::spa
         "replication x shift x scale x cost", [&](const OracleTable& t, auto& out) { add(out, t.grid->values()); });
 }
 
-void write_settings(Hdf5File& file, const Study& study) {
-  file.attribute("/", "content", std::string("oracle tables of pandora, one group per environment and regime"));
-  file.attribute("/", "numerics", cpu_numerics());
-  file.attribute("/", "seed", std::to_string(study.seed));  // up to 2^64 - 1
-  file.attribute("/", "periods", std::int64_t{study.periods});
-  file.attribute("/", "samples", std::int64_t{study.oracle.samples});
-  file.attribute("/", "quantile_bins", std::int64_t{study.oracle.bins});
-  file.attribute("/", "replications", std::int64_t{study.replications});
+void write_setting(Hdf5File& file, const std::string& group, const Setting& setting) {
+  const Study& study = setting.study;
+  file.attribute(group, "seed", std::to_string(study.seed));  // up to 2^64 - 1
+  file.attribute(group, "periods", std::int64_t{study.periods});
+  file.attribute(group, "samples", std::int64_t{study.oracle.samples});
+  file.attribute(group, "quantile_bins", std::int64_t{study.oracle.bins});
+  file.attribute(group, "replications", std::int64_t{study.replications});
+  for (const auto& [key, value] : setting.varied) file.attribute(group, "vary." + key, value);
 }
 
-void make_tables(const GridOptions& o, const Session& session) {
-  const Study study = study_of(o);
-  const std::vector<Unit> units = make_plan(study).units;
+void make_tables(const GridOptions& o, Session& session) {
+  session.listen();
+  if (o.cache.empty() && o.out.empty())
+    throw Error(ExitCode::usage, "oracle grid: nowhere to put the tables; give --cache DIR, --out FILE.h5 or both");
+  require_count("--threads", o.threads, 0);
+  const StudyConfig config = o.study.config();
+  const std::vector<Setting> settings = oracle_settings(config);
+  for (const Environment& environment : settings[0].study.environments)
+    if (environment.law == Law::own && !o.cache.empty())
+      throw Error(ExitCode::usage, fmt::format("--cache {}: no key can hold the code of environment {}'s law; leave it "
+                                               "out by --environment",
+                                               o.cache, environment.name));
   std::optional<Hdf5File> file;
-  if (!o.out.empty()) file.emplace(o.out);
+  if (!o.out.empty()) {
+    file.emplace(o.out);
+    file->attribute("/", "content", std::string("oracle tables of pandora, one group per environment and regime"));
+    file->attribute("/", "numerics", cpu_numerics());
+    file->attribute("/", "study", config.toml());
+  }
   std::optional<OracleCache> cache;
   if (!o.cache.empty()) cache.emplace(o.cache, cpu_numerics(), print_error);
   const auto end_if_full = [&] {
@@ -162,20 +159,27 @@ void make_tables(const GridOptions& o, const Session& session) {
                   fmt::format("--cache {}: not all tables could be stored; free some space and run again", o.cache));
   };
 
-  std::vector<std::optional<OracleTable>> made(file ? units.size() : 0);
-  in_parallel(o.threads, units.size(), [&](std::size_t i) {
-    if (session.interrupted)
-      throw Error(ExitCode::interrupted,
-                  cache ? fmt::format("interrupted; the tables in {} stay and the next run starts from them", o.cache)
-                        : "interrupted; nothing was written");
-    OracleTable table = table_of(study, units[i], cache ? &*cache : nullptr);
-    if (file)
-      made[i] = std::move(table);
-    else
-      end_if_full();
-  });
-  if (file) {
-    write_settings(*file, study);
+  std::size_t tables_made = 0;
+  for (std::size_t s = 0; s < settings.size(); ++s) {
+    const Study& study = settings[s].study;
+    const std::vector<Unit> units = make_plan(study).units;
+    tables_made += units.size();
+    std::vector<std::optional<OracleTable>> made(file ? units.size() : 0);
+    in_parallel(o.threads, units.size(), [&](std::size_t i) {
+      if (session.interrupted)
+        throw Error(ExitCode::interrupted,
+                    cache ? fmt::format("interrupted; the tables in {} stay and the next run starts from them", o.cache)
+                          : "interrupted; nothing was written");
+      OracleTable table = table_of(study, units[i], cache ? &*cache : nullptr);
+      if (file)
+        made[i] = std::move(table);
+      else
+        end_if_full();
+    });
+    if (!file) continue;
+    const std::string at = settings.size() > 1 ? fmt::format("/{:03}", s) : "";
+    if (!at.empty()) file->group(at);
+    write_setting(*file, at.empty() ? "/" : at, settings[s]);
     const std::size_t R = static_cast<std::size_t>(study.replications);  // the units' innermost order
     for (std::size_t first = 0; first < units.size(); first += R) {
       std::vector<OracleTable> tables;
@@ -183,14 +187,13 @@ void make_tables(const GridOptions& o, const Session& session) {
         tables.push_back(std::move(*made[i]));
         made[i].reset();
       }
-      write_tables(*file, study, units[first], tables);
+      write_tables(*file, at, study, units[first], tables);
     }
-    file->close();
   }
+  if (file) file->close();
   end_if_full();
-  if (cache)
-    fmt::print("{} tables: {} were in {}, {} are new\n", units.size(), cache->hits(), o.cache, cache->misses());
-  if (file) fmt::print("{} tables in {}\n", units.size(), o.out);
+  if (cache) fmt::print("{} tables: {} were in {}, {} are new\n", tables_made, cache->hits(), o.cache, cache->misses());
+  if (file) fmt::print("{} tables in {}\n", tables_made, o.out);
 }
 
 }  // namespace
@@ -198,17 +201,11 @@ void make_tables(const GridOptions& o, const Session& session) {
 void add_oracle_grid(CLI::App& oracle, Session& session, Command& run) {
   CLI::App* command = oracle.add_subcommand("grid", "the oracle tables of a sweep, into its cache or an HDF5 file");
   const auto o = std::make_shared<GridOptions>();
-  command->add_option("--environment", o->environments, "uniform,gaussian,student_t5")->delimiter(',');
-  command->add_option("--regime", o->regimes, "A,B")->delimiter(',');
-  command->add_option("--replications", o->replications, "replications")->capture_default_str();
-  command->add_option("--periods", o->periods, "online periods T, whose contexts the tables span")
-      ->capture_default_str();
-  command->add_option("--samples", o->samples, "Monte Carlo shocks M")->capture_default_str();
-  command->add_option("--grid", o->grid, "nodes in l x s x cost")->capture_default_str();
-  command->add_option("--bins", o->bins, "quantile bins behind the grid; 0 is the whole sample")->capture_default_str();
-  command->add_option("--seed", o->seed, "seed")->capture_default_str();
+  o->study.add_file_to(*command);
+  o->study.add_to(*command, {"--environment", "--regime", "--replications", "--periods", "--seed", "--samples",
+                             "--grid", "--bins"});
   command->add_option("--threads", o->threads, "worker threads; 0 is all cores")->capture_default_str();
-  command->add_option("--cache", o->cache, "folder of tables; those of a sweep with the same settings");
+  command->add_option("--cache", o->cache, "folder of tables, as --oracle-cache of `run` wants them");
   command->add_option("--out", o->out, "HDF5 file with all tables");
   command->callback([o, &session, &run] { run = [o, &session] { make_tables(*o, session); }; });
 }

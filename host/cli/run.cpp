@@ -7,45 +7,19 @@
 
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
+#include "host/cli/study_options.hpp"
 #include "host/device.hpp"
 #include "host/forecast.hpp"
 #include "host/run_study.hpp"
 #include "kernels/error.hpp"
-#include "paper_study.hpp"
 
 namespace pandora::cli {
 namespace {
 
-// An option that sets one key of the study.
-struct Shortcut {
-  const char* option;
-  const char* key;
-  const char* meaning;
-};
-constexpr Shortcut kShortcuts[] = {
-    {"--environment", "environments", "environments, such as uniform,gaussian"},
-    {"--regime", "regimes", "A,B"},
-    {"--t0", "T0", "calibration periods T_0, such as 0,50"},
-    {"--policy", "policies", "policies; see `pandora policies`"},
-    {"--replications", "replications", "replications R per cell"},
-    {"--periods", "periods", "online periods T"},
-    {"--seed", "seed", "seed of all draws"},
-    {"--refit", "estimation.refit", "every_period, every:k, geometric:g or tracking"},
-    {"--eta-index", "estimation.eta_index", "ridge eta_1 of the index fit and of V"},
-    {"--eta-reward", "estimation.eta_reward", "ridge eta_0 of the reward fit and of Phi"},
-    {"--grid", "oracle.grid", "nodes of the oracle grid in l, s and cost, such as 61x21x61"},
-    {"--samples", "oracle.samples", "Monte Carlo shocks M of the oracle"},
-    {"--engine", "engine.kind", "blocked, or reference: the plain recursion in double"},
-    {"--precision", "engine.precision", "single or double, of the blocked engine"},
-    {"--block", "engine.block", "periods per block"},
-    {"--chunk", "engine.chunk", "lanes that a thread advances together"},
-};
-
 struct Options {
-  std::string study_file, backend = "auto", devices = "all";
+  StudyOptions study;
+  std::string backend = "auto", devices = "all";
   std::optional<std::string> table, out, shard, oracle_cache;  // an empty word is an error, not an absent option
-  std::vector<std::string> sets;
-  std::vector<std::optional<std::string>> shortcuts = std::vector<std::optional<std::string>>(std::size(kShortcuts));
   int threads = 0;
   bool plan = false, resume = false, force = false, quiet = false, print_defaults = false;
 };
@@ -61,39 +35,20 @@ std::string named(const char* option, const std::optional<std::string>& path) {
 }
 
 // A table of regrets is one regime.
-void apply_table(const Options& o, StudyConfig& config) {
-  if (!o.table || *o.table == "all") return;
+std::vector<StudyOptions::Implied> implied_by_table(const Options& o) {
+  if (!o.table || *o.table == "all") return {};
   const std::string where = "--table " + *o.table;
-  if (*o.table == "3") return config.set("output.regret", "false", where);
+  if (*o.table == "3") return {{"output.regret", "false", where}};
   if (*o.table != "1" && *o.table != "2") refuse(where + ": unknown; use 1, 2, 3 or all");
   const std::string regime = *o.table == "1" ? "A" : "B";
-  if (o.shortcuts[1] && *o.shortcuts[1] != regime)
+  if (const auto& given = o.study.given("--regime"); given && *given != regime)
     refuse(fmt::format("{} is regime {}: leave --regime out or give --regime {}", where, regime, regime));
-  config.set("regimes", regime, where);
-  config.set("output.order", "false", where);
+  return {{"regimes", regime, where}, {"output.order", "false", where}};
 }
 
 StudyConfig config_of(const Options& o, bool paper) {
-  if (!paper && o.study_file.empty()) refuse("run: name a study's file, such as experiments/quick.toml; see --help");
-  StudyConfig config = paper ? StudyConfig::parse(kPaperStudy, "paper.toml") : read_study_file(o.study_file);
-  for (std::size_t k = 0; k < std::size(kShortcuts); ++k) {
-    if (!o.shortcuts[k]) continue;
-    const std::string &value = *o.shortcuts[k], where = fmt::format("{} {}", kShortcuts[k].option, value);
-    if (kShortcuts[k].option == std::string("--grid")) {
-      const GridShape grid = parse_grid(value);
-      config.set(kShortcuts[k].key, fmt::format("[{},{},{}]", grid.shift, grid.scale, grid.cost), where);
-    } else {
-      config.set(kShortcuts[k].key, value, where);
-    }
-  }
-  apply_table(o, config);
-  for (const std::string& set : o.sets) {
-    const std::size_t equals = set.find('=');
-    if (equals == std::string::npos || equals == 0) refuse(fmt::format("--set {}: give key=value", set));
-    config.set(set.substr(0, equals), set.substr(equals + 1), "--set " + set);
-  }
-  (void)config.settings();  // values in range, and together
-  return config;
+  if (!paper && o.study.file().empty()) refuse("run: name a study's file, such as experiments/quick.toml; see --help");
+  return o.study.config(implied_by_table(o));
 }
 
 ResultFolder::Mode mode_of(const Options& o) {
@@ -143,6 +98,7 @@ void run_command(const Options& o, bool paper, Session& session) {
     fmt::print("{}", commented_defaults());
     return;
   }
+  if (!o.plan) session.listen();
   const Ranks ranks;
   StudyConfig config;
   std::vector<PlannedSetting> settings;
@@ -153,7 +109,7 @@ void run_command(const Options& o, bool paper, Session& session) {
     config = config_of(o, paper);
     settings = make_plans(config);
     run.mode = mode_of(o);
-    run.study_file = o.study_file;
+    run.study_file = o.study.file();
     run.out = named("--out", o.out);
     run.oracle_cache = named("--oracle-cache", o.oracle_cache);
     if (o.shard) run.shard = Shard::parse(*o.shard);
@@ -197,10 +153,7 @@ void run_command(const Options& o, bool paper, Session& session) {
 }
 
 void add_run_options(CLI::App* command, Options& o) {
-  for (std::size_t k = 0; k < std::size(kShortcuts); ++k)
-    command->add_option(kShortcuts[k].option, o.shortcuts[k],
-                        fmt::format("{} ({})", kShortcuts[k].meaning, kShortcuts[k].key));
-  command->add_option("--set", o.sets, "key=value of the study; may be given several times")->take_all();
+  o.study.add_to(*command);
   command->add_option("--backend", o.backend, "auto, cpu or cuda")->capture_default_str();
   command->add_option("--devices", o.devices, "GPUs, such as 0,1, or all")->capture_default_str();
   command->add_option("--threads", o.threads, "worker threads; 0 is all cores")->capture_default_str();
@@ -224,7 +177,7 @@ void add_run(CLI::App& program, Session& session, Command& run) {
     if (paper) {
       command->add_option("--table", o->table, "1 (regime A), 2 (regime B), 3 (the oracle's order) or all");
     } else {
-      command->add_option("study", o->study_file, "TOML file, such as experiments/quick.toml");
+      o->study.add_file_to(*command);
       command->add_flag("--print-defaults", o->print_defaults, "print a study with every key explained, and exit");
     }
     add_run_options(command, *o);

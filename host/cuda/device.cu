@@ -74,10 +74,10 @@ DeviceReport find_devices() {
 
 std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const UnitOfLanes> units,
                                                   const BlockOptions& options, EngineCounters* counters,
-                                                  const std::atomic<bool>* interrupted, std::span<LaneRecord> records) {
+                                                  std::span<LaneRecord> records) {
   cuda::CudaBackend backend(device);
   try {
-    return lockstep::run_in_memory<float>(backend, units, options, counters, interrupted, records);
+    return lockstep::run_in_memory<float>(backend, units, options, counters, records);
   } catch (const OutOfMemory& error) {
     throw Error(ExitCode::device, "device " + std::to_string(device) + ": one replication needs " + gib(error.bytes) +
                                       ", " + gib(backend.free_bytes()) +

@@ -76,6 +76,8 @@ LaneTally run_own_lane(const Replication& replication, OwnPolicy& policy, int T0
     }
   } catch (const LaneFailure& failure) {
     tally.fail(failure.failure(), period);
+  } catch (const Error&) {  // meant for the user
+    throw;
   } catch (const std::bad_alloc&) {  // not the policy's fault, and gone the next time
     throw;
   } catch (...) {  // whatever code of its own throws

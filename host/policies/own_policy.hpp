@@ -53,7 +53,7 @@ class OwnPolicy {
 };
 
 /// Runs the policy over the replication's tape. If it breaks the rules above or throws, the lane ends there and its
-/// tally says so (Failure::policy). std::bad_alloc passes through.
+/// tally says so (Failure::policy). Error and std::bad_alloc pass through.
 LaneTally run_own_lane(const Replication& replication, OwnPolicy& policy, int T0);
 
 }  // namespace pandora

@@ -105,6 +105,13 @@ LaneSpec listed(std::initializer_list<int> boxes, int T0 = 0) {
   return spec;
 }
 
+template <class Change>
+LaneSpec without_learning(Change&& change) {
+  LaneSpec spec;
+  change(spec);
+  return spec;
+}
+
 // What a policy's code does wrong ends its lane alone, on a device as on the CPU.
 TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
   using MakeLane = std::function<LaneSpec(const Replication&, int)>;
@@ -122,6 +129,12 @@ TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
       {[](const Replication&, int) { return listed({1}, 5); }, Failure::policy},
       {[](const Replication&, int) { return listed({1}, -1); }, Failure::policy},
       {[](const Replication&, int) -> LaneSpec { throw std::runtime_error("a bug"); }, Failure::policy},
+      {[](const Replication&, int) { return without_learning([](LaneSpec& s) { s.score = Score::learned_index; }); },
+       Failure::policy},
+      {[](const Replication&, int) { return without_learning([](LaneSpec& s) { s.score = Score::learned_payoff; }); },
+       Failure::policy},
+      {[](const Replication&, int) { return without_learning([](LaneSpec& s) { s.reward = RewardModel::learned; }); },
+       Failure::policy},
       {[](const Replication&, int) -> LaneSpec { throw LaneFailure(Failure::reward_fit); }, Failure::reward_fit},
       {{}, Failure::policy}};
   Study study = small_study();
@@ -189,9 +202,33 @@ TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
     EXPECT_EQ(error.code(), ExitCode::device);
     EXPECT_THAT(error.what(), testing::HasSubstr("fell off the bus"));
   }
-  const std::atomic<bool> interrupted{true};
+}
+
+// What runs when the signal comes is finished and handed on; nothing else begins.
+TEST(DeviceSweep, AnInterruptLetsTheRunningChunkFinish) {
+  const Study study = small_study();
+  const Plan plan = make_plan(study);
+  ASSERT_EQ(plan.units.size(), 8u);
+  std::atomic<bool> interrupted{false};
+  SweepOptions options;
+  options.threads = 2;
+  options.devices = {0};
   options.interrupted = &interrupted;
-  EXPECT_THROW(collected(study, plan, options, host_runner(study)), Error);
+  const UnitRunner run = [&, on_host = host_runner(study)](int device, std::span<const UnitOfLanes> units) {
+    interrupted = true;
+    return on_host(device, units);
+  };
+  std::set<std::size_t> finished;
+  try {
+    run_device_sweep(
+        study, plan, options, host_preparer(study, plan), run,
+        [&finished](std::size_t unit, UnitResult&&) { finished.insert(unit); }, 2);
+    FAIL() << "went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::interrupted);
+  }
+  EXPECT_GE(finished.size(), 2u);
+  EXPECT_LT(finished.size(), 8u);
 }
 
 }  // namespace

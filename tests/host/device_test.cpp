@@ -22,9 +22,9 @@ void expect_replays(const Replication& replication, const std::vector<LaneSpec>&
   const UnitOfLanes unit{&replication, lanes};
   std::vector<LaneRecord> expected(lanes.size()), actual(lanes.size());
   lockstep::HostBackend host;
-  const auto tallies = lockstep::run_lockstep<float>(host, std::span(&unit, 1), options, nullptr, nullptr, expected);
+  const auto tallies = lockstep::run_lockstep<float>(host, std::span(&unit, 1), options, nullptr, expected);
   for (std::size_t k = 0; k < lanes.size(); ++k) actual[k].decisions = &expected[k].outcomes;
-  EXPECT_EQ(run_on_device(0, std::span(&unit, 1), options, nullptr, nullptr, actual), tallies);
+  EXPECT_EQ(run_on_device(0, std::span(&unit, 1), options, nullptr, actual), tallies);
   for (std::size_t k = 0; k < lanes.size(); ++k)
     for (std::size_t at = 0; at < expected[k].scores.size(); ++at) {
       ASSERT_NEAR(actual[k].widths[at], expected[k].widths[at], 2e-5 * expected[k].widths[at] + 1e-6) << "lane " << k;

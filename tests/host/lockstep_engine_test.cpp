@@ -42,7 +42,7 @@ template <class Real>
 std::vector<std::vector<LaneTally>> run(std::span<const UnitOfLanes> units, const BlockOptions& options,
                                         std::span<LaneRecord> records = {}, EngineCounters* counters = nullptr) {
   lockstep::HostBackend backend;
-  return lockstep::run_lockstep<Real>(backend, units, options, counters, nullptr, records);
+  return lockstep::run_lockstep<Real>(backend, units, options, counters, records);
 }
 
 // Every lane follows the decisions of the reference; the numbers behind its own would have been the same.
@@ -161,7 +161,7 @@ TEST(Lockstep, GroupsOfATeamShareASum) {
   run<double>(std::span(&unit, 1), options, std::span(&one, 1));
   test::ThreadBackend threads(4);
   four.decisions = &one.outcomes;
-  lockstep::run_lockstep<double>(threads, std::span(&unit, 1), options, nullptr, nullptr, std::span(&four, 1));
+  lockstep::run_lockstep<double>(threads, std::span(&unit, 1), options, nullptr, std::span(&four, 1));
   for (std::size_t at = 0; at < one.scores.size(); ++at) ASSERT_NEAR(four.scores[at], one.scores[at], 1e-6);
 }
 
@@ -201,7 +201,7 @@ TEST(Lockstep, ADamagedInverseIsRebuilt) {
     for (std::size_t k = 0; k < 2; ++k) damaged[k].decisions = &whole[k].outcomes;
     DamagingBackend backend;
     EngineCounters counters;
-    lockstep::run_lockstep<double>(backend, std::span(&unit, 1), options, &counters, nullptr, damaged);
+    lockstep::run_lockstep<double>(backend, std::span(&unit, 1), options, &counters, damaged);
     EXPECT_EQ(counters.refactorisations, std::string(schedule) == "tracking" ? 9u : 6u);
     for (std::size_t k = 0; k < 2; ++k)
       for (std::size_t at = 0; at < whole[k].widths.size(); ++at)
@@ -241,20 +241,6 @@ TEST(Lockstep, TooLittleMemoryHalvesTheWork) {
   EXPECT_GE(half.granted_, 2);
   SmallBackend tiny(1000);
   EXPECT_THROW(lockstep::run_in_memory<float>(tiny, units, options), OutOfMemory);
-}
-
-TEST(Lockstep, AnInterruptEndsTheRun) {
-  const Replication replication =
-      test::small_replication(test::small_dimensions(2, 3, 2), Regime::A, kCalibration, 50, 7);
-  const UnitOfLanes unit{&replication, {dow(RewardModel::known, 0)}};
-  lockstep::HostBackend backend;
-  const std::atomic<bool> interrupted{true};
-  try {
-    lockstep::run_lockstep<float>(backend, std::span(&unit, 1), {}, nullptr, &interrupted);
-    FAIL() << "went on";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::interrupted);
-  }
 }
 
 }  // namespace

@@ -152,6 +152,51 @@ TEST_F(CliOracleGrid, NamesDamagedEntriesAndReplacesThem) {
   EXPECT_EQ(test::read_file(victim), bytes);
 }
 
+// The study's file says what the tables are of; settings of one file share a cache and stand side by side.
+TEST_F(CliOracleGrid, TakesAStudyAndServesItsRuns) {
+  std::ofstream(work() / "study.toml") << R"(replications = 2
+periods = 60
+T0 = [0, 7]
+environments = ["skewed"]
+policies = ["query_all"]
+[dimensions]
+boxes = 4
+context = 8
+reward_features = 3
+[oracle]
+samples = 1000
+grid = [5, 4, 6]
+bins = 100
+[output]
+order = false
+[environment.skewed]
+law = "gaussian"
+u = 0.1
+stream = 30
+[vary]
+oracle.samples = [1000, 2000]
+)";
+  ASSERT_EQ(run({"run", "study.toml", "--quiet", "--out", "plain"}).exit_code, 0);
+  const test::ProgramResult grid = run({"oracle", "grid", "study.toml", "--cache", "tables", "--out", "a.h5"});
+  ASSERT_EQ(grid.exit_code, 0) << grid.err;
+  EXPECT_THAT(grid.out, HasSubstr("8 tables: 0 were in tables, 8 are new"));
+  doubles_in(work() / "a.h5", "/001/skewed/B/sigma", {2, 5, 4, 6});
+  EXPECT_EQ(doubles_in(work() / "a.h5", "/000/skewed/A/sigma", {2, 4}).size(), 8u);
+  ASSERT_EQ(run({"run", "study.toml", "--quiet", "--out", "cached", "--oracle-cache", "tables"}).exit_code, 0);
+  EXPECT_EQ(files_in(work() / "tables"), 8u);  // the run found all that it looked for
+  EXPECT_EQ(test::read_file(work() / "cached" / "summary.csv"), test::read_file(work() / "plain" / "summary.csv"));
+  // Table 3 and the check go by the study as well
+  const test::ProgramResult order = run({"oracle", "order", "study.toml", "--contexts", "20"});
+  EXPECT_EQ(order.exit_code, 0) << order.err;
+  EXPECT_THAT(order.out, testing::AllOf(HasSubstr("==== oracle.samples=2000 ===="), HasSubstr("skewed, regime B")));
+  const test::ProgramResult check =
+      run({"oracle", "check", "study.toml", "--contexts", "20", "--solves", "2", "--regime", "B"});
+  EXPECT_EQ(check.exit_code, 0) << check.err;
+  EXPECT_THAT(check.out, testing::AllOf(HasSubstr("whole sample of 2000; grid 5x4x6"), HasSubstr("skewed"),
+                                        HasSubstr("each of 3 replications")));
+  expect_refusal({"oracle", "grid", "nowhere.toml", "--cache", "c"}, {"nowhere.toml", "cannot be read"});
+}
+
 TEST_F(CliOracleGrid, RefusesBeforeAnyWork) {
   expect_refusal(small(), {"--cache", "--out", "nowhere"});
   expect_refusal(small({"--out", "gone/a.h5"}), {"gone/a.h5", "cannot be written"});
@@ -165,8 +210,10 @@ TEST_F(CliOracleGrid, RefusesBeforeAnyWork) {
                                                {"--threads", "-1", "at least 0"},
                                                {"--grid", "5x5", "LxSxC"},
                                                {"--seed", "-1", "2^64 - 1"},
-                                               {"--regime", "C", "A, B or A,B"},
-                                               {"--environment", "cauchy", "gaussian"}})
+                                               {"--regime", "C", "use A, B"},
+                                               {"--environment", "cauchy", "gaussian"},
+                                               {"--set", "oracle.samples=1", "at least 1000"},
+                                               {"--set", "periods", "key=value"}})
     expect_refusal({"oracle", "grid", "--cache", "c", option, value}, {option + " " + value, part});
   EXPECT_EQ(files_in(work()), 0u);
 }

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <stdexcept>
 
+#include "host/environments.hpp"
 #include "host/policies/policy.hpp"
 #include "host/sweep.hpp"
 #include "kernels/error.hpp"
@@ -173,12 +176,64 @@ TEST(OwnPolicy, ALaneThatBreaksTheRulesFailsThere) {
   EXPECT_EQ(tally.periods, 0);
 }
 
-// Out of memory says nothing about the policy: the next run may well finish the lane.
-TEST(OwnPolicy, OutOfMemoryEndsTheRunNotTheLane) {
+// Out of memory says nothing about the policy: the next run may well finish the lane. An Error is meant for the user.
+TEST(OwnPolicy, OutOfMemoryAndErrorsEndTheRunNotTheLane) {
   class Greedy : public Recorder {
     int next() override { throw std::bad_alloc(); }
-  } policy;
-  EXPECT_THROW(run_own_lane(replication(), policy, 2), std::bad_alloc);
+  } greedy;
+  EXPECT_THROW(run_own_lane(replication(), greedy, 2), std::bad_alloc);
+  class Speaker : public Recorder {
+    int next() override { throw Error(ExitCode::bad_data, "its table is missing"); }
+  } speaker;
+  EXPECT_THROW(run_own_lane(replication(), speaker, 2), Error);
+}
+
+// Ends the process (a registration would last) with the error's code and message.
+template <class Body>
+void end_with_error(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s", error.what());
+    std::exit(static_cast<int>(error.code()));
+  }
+  std::exit(0);
+}
+
+TEST(OwnPolicyDeathTest, TwoVariantsOfOneNameAreRefused) {
+  const auto plan_with = [](const char* second) {
+    Policy policy;
+    policy.name = "twins";
+    policy.variants = [second](const Grids&) {
+      const auto lane = [](const Replication&, int) { return LaneSpec{}; };
+      return std::vector<PolicyVariant>{{"known", "x=1", lane}, {"known", second, lane}};
+    };
+    register_policy(policy);
+    Study study;
+    study.policies = {"twins"};
+    study.environments = {paper_environments()[0]};
+    make_plan(study);
+  };
+  EXPECT_EXIT(end_with_error([&] { plan_with("x=1"); }), testing::ExitedWithCode(2), "twins.*twins/known/x=1");
+  EXPECT_EXIT(end_with_error([&] { plan_with("x=2"); }), testing::ExitedWithCode(0), "");
+}
+
+TEST(OwnPolicyDeathTest, ADrawerThatThrowsIsNamedWithItsReplication) {
+  const auto draw_with = [] {
+    Environment environment = paper_environments()[0];
+    environment.name = "broken";
+    environment.id = 77;
+    register_environment(environment, [](const Study&, const Plan&, const Unit&) -> Replication {
+      throw std::runtime_error("no such file");
+    });
+    Study study;
+    study.environments = {environment};
+    study.regimes = {Regime::B};
+    study.order = false;
+    const Plan plan = make_plan(study);
+    prepare_replication(study, plan, plan.units[3], nullptr);
+  };
+  EXPECT_EXIT(end_with_error(draw_with), testing::ExitedWithCode(1), "broken/B/3: .*no such file");
 }
 
 Policy named(const std::string& name) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "host/sealed_file.hpp"
 #include "run_program.hpp"
@@ -109,6 +110,9 @@ TEST_F(RunStudy, WritesEverythingItPromises) {
   EXPECT_EQ(m["study"]["periods"], 150);
   EXPECT_EQ(m["study"]["dimensions"]["context"], 12);
   EXPECT_EQ(m["sessions"].size(), 1u);
+  EXPECT_EQ(m["sessions"][0]["engine"], "blocked, single precision, blocks of 32");
+  EXPECT_EQ(m["sessions"][0]["processes"].size(), 1u);
+  EXPECT_EQ(m["sessions"][0]["parts_computed"], 16);
   for (const char* key : {"command", "host", "backend", "threads", "started", "ended", "wall_seconds"})
     EXPECT_TRUE(m["sessions"][0].contains(key)) << key;
   for (const char* key : {"version", "revision", "compiler", "flags"}) EXPECT_TRUE(m["program"].contains(key)) << key;
@@ -296,7 +300,7 @@ TEST_F(RunStudyResume, AfterKillAtFiftyRandomMoments) {
   run_reference();
   const double whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_time).count();
   std::mt19937 random(17);
-  int caught = 0, resumed_parts = 0;
+  int caught = 0, resumed_parts = 0, told = 0;
   for (int i = 0; i < 50; ++i) {
     const std::string folder = "killed" + std::to_string(i);
     const pid_t child = start(words(folder));
@@ -306,6 +310,12 @@ TEST_F(RunStudyResume, AfterKillAtFiftyRandomMoments) {
     if (fs::exists(work() / folder / "parts"))
       for (const auto& entry : fs::directory_iterator(work() / folder / "parts"))
         resumed_parts += entry.path().extension() == ".part" ? 1 : 0;
+    if (const fs::path path = work() / folder / "manifest.json"; fs::exists(path))
+      if (const nlohmann::json was = nlohmann::json::parse(test::read_file(path)); was["state"] == "running") {
+        ++told;
+        EXPECT_TRUE(was["sessions"][0]["ended"].is_null());  // it does not know what it did not live to see
+        EXPECT_TRUE(was["sessions"][0]["parts_computed"].is_null());
+      }
     const test::ProgramResult result = run(words(folder, {"--resume"}));
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(result.err, "");  // what a killed process leaves is unfinished, never damaged
@@ -316,6 +326,7 @@ TEST_F(RunStudyResume, AfterKillAtFiftyRandomMoments) {
   }
   EXPECT_GT(caught, 25);
   EXPECT_GT(resumed_parts, 0);
+  EXPECT_GT(told, 0);
 }
 
 TEST_F(RunStudyResume, AfterSignalsThatAskToEnd) {
@@ -399,6 +410,33 @@ TEST_F(RunStudyResume, IsRefusedWhereTheStudyDiffers) {
   EXPECT_EQ(files(work() / "reference"), before);
   // What changes no number is no difference.
   EXPECT_EQ(run(words("reference", {"--resume", "--chunk", "2"})).exit_code, 0);
+}
+
+// A title is nobody's number, and results.h5 may turn out not to fit in memory.
+TEST_F(RunStudyResume, TakesAnotherTitleAndLeavesTheHdf5FileOut) {
+  run_reference();
+  fs::remove(work() / "reference" / "results.h5");
+  const auto before = files(work() / "reference");
+  // also by the resolved study in the folder
+  const std::vector<Words> commands = {words("reference"),
+                                       {"run", "reference/study.toml", "--quiet", "--out", "reference"}};
+  for (Words command : commands) {
+    for (const char* word : {"--resume", "--set", "title=another", "--set", "output.hdf5=false"})
+      command.push_back(word);
+    const test::ProgramResult result = run(command);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(test::read_file(work() / "reference" / "study.toml"), HasSubstr("title = \"another\""));
+    EXPECT_FALSE(fs::exists(work() / "reference" / "results.h5"));
+    EXPECT_THAT(test::read_file(work() / "reference" / "checksums.sha256"), testing::Not(HasSubstr("results.h5")));
+    auto now = files(work() / "reference");
+    for (const char* name : {"study.toml", "checksums.sha256"}) now[name] = before.at(name);
+    EXPECT_EQ(now, before);
+  }
+  EXPECT_EQ(manifest("reference")["state"], "complete");
+  // a study of one's own is no resolved one, and must not be lost
+  fs::create_directory(work() / "mine");
+  write("mine/study.toml", kStudy);
+  expect_refusal({"run", "mine/study.toml", "--out", "mine", "--force"}, 2, {"--out mine", "would replace"});
 }
 
 // The same study by another build or on another machine: its manifest says so.
@@ -574,14 +612,66 @@ TEST_F(RunStudy, ALaneThatFailsIsAResult) {
   EXPECT_THAT(sound.out, testing::Not(HasSubstr("failed")));
   expect_refusal({"replay", "out/study.toml", "--lane", "uniform/A/9/7/dow/known/c_rho=0.1"}, 2,
                  {"--lane uniform/A/9", "no such lane"});
-  // A shard tells, too.
-  Words shard = words("shard", {"--shard", "0/2"});
-  shard.insert(shard.end(), broken.begin(), broken.end());
-  EXPECT_EQ(run(shard).exit_code, 1);
+  // Shards tell, too, and so does what they are merged to.
+  for (const char* index : {"0", "1"}) {
+    Words shard = words(std::string("shard") + index, {"--shard", std::string(index) + "/2"});
+    shard.insert(shard.end(), broken.begin(), broken.end());
+    EXPECT_EQ(run(shard).exit_code, 1);
+  }
+  EXPECT_EQ(run({"merge", "shard0", "shard1", "--out", "merged", "--quiet"}).exit_code, 1);
+  expect_same(work() / "merged", work() / "out");
+  // results.h5 has the failures: lanes by replications.
+  const hid_t file = H5Fopen((work() / "out" / "results.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  for (const char* name : {"/uniform_A/failure", "/uniform_A/failed_period", "/uniform_A/periods"}) {
+    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
+    std::vector<int> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+    H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    const int of_failed = std::string(name).ends_with("periods") ? 0 : 1;
+    const int of_sound = std::string(name).ends_with("periods") ? 150 : 0;
+    EXPECT_EQ(std::count(values.begin(), values.end(), of_failed), 4 * 2 * 2) << name;
+    EXPECT_EQ(static_cast<std::size_t>(std::count(values.begin(), values.end(), of_sound)), values.size() - 16) << name;
+    H5Sclose(space);
+    H5Dclose(set);
+  }
+  H5Fclose(file);
   // Resuming keeps the verdict.
   Words resumed = words("out", {"--resume"});
   resumed.insert(resumed.end(), broken.begin(), broken.end());
   EXPECT_EQ(run(resumed).exit_code, 1);
+}
+
+// The command in failures.csv is one that a shell runs, also where keys vary.
+TEST_F(RunStudy, TheCommandOfAFailureReplaysIt) {
+  write("study.toml", std::string(kStudy) + "[vary]\nperiods = [40, 80]\nestimation.refit = [\"tracking\"]\n");
+  ASSERT_EQ(run(words("out", {"--set", "hyperparameters.c_rho=[1e300]", "--environment", "uniform"})).exit_code, 1);
+  const std::string failures = test::read_file(work() / "out" / "failures.csv"), program = "pandora replay";
+  std::vector<std::string> commands;
+  for (std::size_t at = 0; (at = failures.find(program, at)) != std::string::npos; ++at)
+    commands.push_back(failures.substr(at, failures.find('\n', at) - at));
+  ASSERT_EQ(commands.size(), 2u * 2 * 4 * 2 * 2);  // settings, regimes, replications, T_0, reward known and unknown
+  std::set<std::string> different(commands.begin(), commands.end());
+  EXPECT_EQ(different.size(), commands.size());
+  for (const std::string& command : {commands.front(), commands.back()}) {
+    std::string words = command;
+    if (words.back() == '"') words.pop_back();  // the field's own quotes
+    words.replace(0, std::string("pandora").size(), PANDORA_PROGRAM);
+    EXPECT_THAT(words, HasSubstr("--setting"));
+    EXPECT_EQ(std::system(("cd '" + (work() / "out").string() + "' && " + words + " >../replay.out 2>&1").c_str()), 0);
+    EXPECT_THAT(test::read_file(work() / "replay.out"), HasSubstr("in period 1, a number is not finite")) << words;
+  }
+}
+
+// Commands that look at no signal end at the first one.
+TEST_F(RunStudy, ReplayAndPlanEndAtASignal) {
+  for (const Words& command : {Words{"replay", "study.toml", "--lane", "uniform/A/0/0/dow/unknown/c_rho=1;c_theta=0.1"},
+                               Words{"run", "study.toml", "--plan", "--samples", "20000000"}}) {
+    write("study.toml",
+          std::string(kStudy).replace(std::string(kStudy).find("periods = 150"), 13, "periods = 3000000"));
+    const pid_t child = start(command);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ::kill(child, SIGTERM);
+    EXPECT_EQ(wait_for(child).exit_code, -1) << command[0];  // ended by it
+  }
 }
 
 // ---- many processes -------------------------------------------------------------------------------------------------
@@ -629,7 +719,7 @@ TEST_F(RunStudyShards, MergeRefusesWhatDoesNotBelongTogether) {
   expect_refusal({"merge", "a", "--out", "a", "--force"}, 2, {"--out a", "folders to merge"});
   EXPECT_EQ(files(work() / "a"), before);
   std::ofstream(work() / "a" / "study.toml", std::ios::app) << "\n[output]\n";
-  expect_refusal({"merge", "a", "--out", "all"}, 2, {"a/study.toml"});
+  expect_refusal({"merge", "a", "--out", "all"}, 3, {"a/study.toml", "--resume"});
   fs::copy_file(work() / "study.toml", work() / "a" / "study.toml", fs::copy_options::overwrite_existing);
   std::ofstream(work() / "a" / "study.toml", std::ios::app) << "bins = 51\n";  // no longer what was run
   EXPECT_NE(run({"merge", "a", "--out", "all"}).exit_code, 0);
@@ -680,7 +770,29 @@ TEST_F(RunStudyShards, RanksGiveTheBytesOfOneProcess) {
         " >mpi.out 2>mpi.err";
     ASSERT_EQ(std::system(command.c_str()), 0) << test::read_file(work() / "mpi.err");
     expect_same(work() / folder, work() / "reference");
-    EXPECT_EQ(manifest(folder)["sessions"][0]["ranks"], ranks);
+    const nlohmann::json session = manifest(folder)["sessions"][0];
+    EXPECT_EQ(session["ranks"], ranks);
+    EXPECT_EQ(session["parts_computed"], 16);
+    ASSERT_EQ(session["processes"].size(), static_cast<std::size_t>(ranks));
+    for (const nlohmann::json& process : session["processes"]) EXPECT_GE(process["parts_computed"], 16 / ranks);
+  }
+  // Failed lanes of any rank are the run's.
+  const std::string mpirun = "cd '" + work().string() +
+                             "' && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 60 mpirun "
+                             "--oversubscribe -n 2 " +
+                             PANDORA_PROGRAM;
+  const auto exit_of = [](const std::string& command) { return WEXITSTATUS(std::system(command.c_str())); };
+  EXPECT_EQ(exit_of(mpirun + " run study.toml --quiet --out failed --set hyperparameters.c_rho=[1e300] >mpi.out "
+                             "2>mpi.err"),
+            1);
+  // Killed at any moment and resumed: the same bytes.
+  for (const char* seconds : {"0.3", "0.5", "0.7"}) {
+    const std::string folder = std::string("killed") + seconds;
+    const std::string run_ranks = mpirun + " run study.toml --quiet --threads 1 --resume --out " + folder;
+    (void)exit_of("timeout -s KILL " + std::string(seconds) + " sh -c \"" + run_ranks + "\" >mpi.out 2>&1");
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // until the ranks noticed
+    ASSERT_EQ(exit_of(run_ranks + " >mpi.out 2>mpi.err"), 0) << test::read_file(work() / "mpi.err");
+    expect_same(work() / folder, work() / "reference");
   }
   // Ranks that cannot agree all end, and one of them says why.
   const auto end_of = [&](const std::string& program) {

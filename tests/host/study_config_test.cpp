@@ -303,6 +303,16 @@ TEST(StudyConfig, WhatItWritesReadsBackToTheSame) {
   EXPECT_EQ(again.settings()[2].label(), config.settings()[2].label());
 }
 
+TEST(StudyConfig, RefusesTablesThatHoldNothingKnownAndKeysGivenTwice) {
+  expect_refusal("seed = 2\n[estimaton]\n", {"study.toml:2", "unknown key estimaton"});
+  expect_refusal("[oracle.grids]\n", {"study.toml:1", "unknown key oracle.grids"});
+  expect_refusal("periods = {}\n", {"study.toml:1", "periods", "integer"});
+  expect_refusal("\"oracle.samples\" = 1000\n[oracle]\nsamples = 2000\n",
+                 {"study.toml:3", "oracle.samples = 2000", "given twice"});
+  EXPECT_EQ(parsed("[estimation]\n[vary]\n[environment.uniform]\n[environment]\n").identity(),
+            StudyConfig().identity());
+}
+
 TEST(StudyConfig, IdentityHasWhatNumbersDependOnAndNothingElse) {
   const auto with = [](const std::string& key, const std::string& value) {
     StudyConfig config;
@@ -314,8 +324,12 @@ TEST(StudyConfig, IdentityHasWhatNumbersDependOnAndNothingElse) {
                           "environment.uniform.u", "estimation.eta_index"})
     EXPECT_NE(with(key, "7"), standard) << key;
   EXPECT_NE(with("estimation.refit", "tracking"), standard);
-  EXPECT_NE(with("title", "x"), standard);
   EXPECT_EQ(with("engine.chunk", "2"), standard);
+  EXPECT_EQ(with("title", "x"), standard);
+  EXPECT_EQ(with("output.hdf5", "false"), standard);
+  EXPECT_NE(with("output.instances", "false"), standard);  // parts hold them
+  EXPECT_THAT(parsed("title = \"x\"\n[output]\nhdf5 = false").toml(),
+              AllOf(HasSubstr("title = \"x\""), HasSubstr("hdf5 = false")));
   EXPECT_NE(parsed("[vary]\nperiods = [1, 2]").identity(), parsed("[vary]\nperiods = [1, 3]").identity());
   EXPECT_EQ(parsed("[estimation]\neta_index = 2").identity(), parsed("[estimation]\neta_index = 2.0").identity());
 }

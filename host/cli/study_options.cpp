@@ -1,0 +1,79 @@
+#include "host/cli/study_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "host/cli/commands.hpp"
+#include "kernels/error.hpp"
+#include "paper_study.hpp"
+
+namespace pandora::cli {
+namespace {
+
+// An option that sets one key of the study.
+struct Shortcut {
+  const char* option;
+  const char* key;
+  const char* meaning;
+};
+constexpr Shortcut kShortcuts[] = {
+    {"--environment", "environments", "environments, such as uniform,gaussian"},
+    {"--regime", "regimes", "A,B"},
+    {"--t0", "T0", "calibration periods T_0, such as 0,50"},
+    {"--policy", "policies", "policies; see `pandora policies`"},
+    {"--replications", "replications", "replications R per cell"},
+    {"--periods", "periods", "online periods T"},
+    {"--seed", "seed", "seed of all draws"},
+    {"--refit", "estimation.refit", "every_period, every:k, geometric:g or tracking"},
+    {"--eta-index", "estimation.eta_index", "ridge eta_1 of the index fit and of V"},
+    {"--eta-reward", "estimation.eta_reward", "ridge eta_0 of the reward fit and of Phi"},
+    {"--grid", "oracle.grid", "nodes of the oracle grid in l, s and cost, such as 61x21x61"},
+    {"--samples", "oracle.samples", "Monte Carlo shocks M of the oracle"},
+    {"--bins", "oracle.bins", "quantile bins behind the grid; 0 is the whole sample"},
+    {"--contexts", "oracle.order_contexts", "contexts per replication in Table 3"},
+    {"--engine", "engine.kind", "blocked, or reference: the plain recursion in double"},
+    {"--precision", "engine.precision", "single or double, of the blocked engine"},
+    {"--block", "engine.block", "periods per block"},
+    {"--chunk", "engine.chunk", "lanes that a thread advances together"},
+};
+
+}  // namespace
+
+void StudyOptions::add_to(CLI::App& command, const std::vector<std::string>& options) {
+  for (const Shortcut& shortcut : kShortcuts)
+    if (options.empty() || std::find(options.begin(), options.end(), shortcut.option) != options.end())
+      command.add_option(shortcut.option, given_[shortcut.option],
+                         fmt::format("{} ({})", shortcut.meaning, shortcut.key));
+  command.add_option("--set", sets_, "key=value of the study; may be given several times")->take_all();
+}
+
+void StudyOptions::add_file_to(CLI::App& command) {
+  command.add_option("study", file_, "the study's TOML file (default: the paper's study)");
+}
+
+StudyConfig StudyOptions::config(const std::vector<Implied>& implied) const {
+  StudyConfig config = file_.empty() ? StudyConfig::parse(kPaperStudy, "paper.toml") : read_study_file(file_);
+  for (const Shortcut& shortcut : kShortcuts) {
+    const auto at = given_.find(shortcut.option);
+    if (at == given_.end() || !at->second) continue;
+    std::string value = *at->second;
+    const std::string where = fmt::format("{} {}", shortcut.option, value);
+    if (shortcut.key == std::string("oracle.grid")) {
+      const GridShape grid = parse_grid(value);
+      value = fmt::format("[{},{},{}]", grid.shift, grid.scale, grid.cost);
+    }
+    config.set(shortcut.key, value, where);
+  }
+  for (const Implied& one : implied) config.set(one.key, one.value, one.where);
+  for (const std::string& set : sets_) {
+    const std::size_t equals = set.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(ExitCode::usage, fmt::format("--set {}: give key=value", set));
+    config.set(set.substr(0, equals), set.substr(equals + 1), "--set " + set);
+  }
+  (void)config.settings();  // values in range, and together
+  return config;
+}
+
+}  // namespace pandora::cli

@@ -1,0 +1,40 @@
+// The options of a command that say which study it is about.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/study_config.hpp"
+
+namespace pandora::cli {
+
+class StudyOptions {
+ public:
+  /// What a command's other options say of a key.
+  struct Implied {
+    std::string key, value, where;
+  };
+
+  /// Adds --set and those of the options of single keys that are named; without names all of them.
+  void add_to(CLI::App& command, const std::vector<std::string>& options = {});
+
+  /// Adds the study's file; without one the study is the paper's.
+  void add_file_to(CLI::App& command);
+
+  const std::string& file() const { return file_; }
+  /// What was given for the option, such as "--regime".
+  const std::optional<std::string>& given(const std::string& option) const { return given_.at(option); }
+
+  /// The study: its file, then the options, then `implied`, then --set. Throws Error (usage).
+  StudyConfig config(const std::vector<Implied>& implied = {}) const;
+
+ private:
+  std::string file_;
+  std::map<std::string, std::optional<std::string>> given_;  // an empty word is an error, not an absent option
+  std::vector<std::string> sets_;
+};
+
+}  // namespace pandora::cli

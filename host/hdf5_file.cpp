@@ -69,10 +69,7 @@ void require(bool good, const char* what, const std::string& object) {
 
 // Files are put together in memory: what the library cannot do with sound arguments is for want of it.
 void require_memory(bool good, const std::string& object) {
-  if (!good)
-    throw Error(ExitCode::device, fmt::format("HDF5: no memory for {}; ask for less (output.hdf5 = false, fewer "
-                                              "replications)",
-                                              object));
+  if (!good) throw Error(ExitCode::device, fmt::format("HDF5: no memory for {}; write less into one file", object));
 }
 
 void require_values(std::size_t count, const Hdf5File::Shape& shape, const std::string& path) {

@@ -85,5 +85,7 @@ int pandora::run_program(int argc, char** argv) {
     return fail(ExitCode::output_lost, fmt::format("standard output could not be written ({})", error.what()));
   } catch (const std::exception& error) {
     return fail(ExitCode::internal, fmt::format("defect: {}; please report it with the command line", error.what()));
+  } catch (...) {
+    return fail(ExitCode::internal, "defect: an exception that says nothing; please report it with the command line");
   }
 }

@@ -228,13 +228,18 @@ void ResultFolder::store(const PlannedSetting& planned, const Part& part, const 
   write_file(path_ / "parts" / part.name, seal(kKind, part_content(planned, part, identity_, results)));
 }
 
-void ResultFolder::write(const std::string& name, const std::string& contents, bool may_differ) {
+void ResultFolder::forget(std::initializer_list<const char*> names) {
+  std::error_code ignored;  // what stays is found to differ
+  for (const char* name : names) fs::remove(path_ / name, ignored);
+}
+
+void ResultFolder::write(const std::string& name, const std::string& contents) {
   const fs::path file = path_ / name;
   std::error_code error;
   written_[name] = sha256(contents);
   if (fs::exists(file, error)) {
     if (fs::is_regular_file(file, error) && contents_of(file) == contents) return;
-    if (!may_differ) note_(fmt::format("{}: differs from what belongs there; written again", file.string()));
+    note_(fmt::format("{}: differs from what belongs there; written again", file.string()));
   }
   write_file(file, contents);
 }

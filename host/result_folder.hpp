@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -55,9 +56,11 @@ class ResultFolder {
   /// Thread-safe. Throws Error (output_lost).
   void store(const PlannedSetting& planned, const Part& part, const std::vector<UnitResult>& results);
 
-  /// Writes a file of results; one of that name with other contents, left by an earlier run, is reported as damaged
-  /// unless it `may_differ`.
-  void write(const std::string& name, const std::string& contents, bool may_differ = false);
+  /// Writes a file of results; one of that name with other contents, left by an earlier run, is reported as damaged.
+  void write(const std::string& name, const std::string& contents);
+
+  /// Removes files that are to be written anew with other contents.
+  void forget(std::initializer_list<const char*> names);
 
   /// Writes checksums.sha256 over everything that write() wrote, in the format of sha256sum.
   void write_checksums();

@@ -115,14 +115,14 @@ StudyConfig study_of_results(const fs::path& file) {
   }
 }
 
-// Whether the folder holds this study whole, perhaps under another title: then its file is replaced, not mended.
-bool holds_study(const ResultFolder& folder, const StudyConfig& config) {
+// Another title, or results.h5 left out, is no damage: the files that say so are made anew.
+void forget_other_title(ResultFolder& folder, const StudyConfig& config) {
   const fs::path file = folder.path() / "study.toml";
   try {
     const StudyConfig there = read_study_file(file.string());
-    return there.identity() == config.identity() && there.toml() == contents_of(file);
-  } catch (const Error&) {
-    return false;
+    const bool whole = there.identity() == config.identity() && there.toml() == contents_of(file);
+    if (whole && there.toml() != config.toml()) folder.forget({"results.h5", "checksums.sha256", "study.toml"});
+  } catch (const Error&) {  // it is not there, or damaged
   }
 }
 
@@ -201,7 +201,8 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
     const std::vector<Part> missing = missing_of(*folder, settings, mine);
     for (const Part& part : missing) names += part.name + "\n";
     write_manifest("running", session.begun());
-    folder->write("study.toml", config.toml(), holds_study(*folder, config));
+    forget_other_title(*folder, config);
+    folder->write("study.toml", config.toml());
     if (options.started) options.started(folder->path(), mine.size() - missing.size(), mine.size());
   }));
   std::istringstream lines(ranks.broadcast(names));
@@ -221,17 +222,20 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
   const std::exception_ptr last = caught([&] {
     if (ranks.rank() != 0) return;
     outcome.parts_there = parts.size() - missing_of(*folder, settings, parts).size();
-    outcome.complete = all_well && outcome.parts_there == outcome.parts;
-    if (outcome.complete)
-      outcome.findings = write_results(*folder, config, settings, parts, options.program);
-    else
+    const char* state = all_well ? "partial" : "interrupted";
+    std::exception_ptr unwritten;
+    if (all_well && outcome.parts_there == outcome.parts) {
+      unwritten = caught([&] { outcome.findings = write_results(*folder, config, settings, parts, options.program); });
+      outcome.complete = !unwritten;
+      state = outcome.complete ? "complete" : "interrupted";
+    } else {
       for (const Part& part : mine)
         if (const auto results = folder->load(settings[part.setting], part))
           outcome.findings.failed_lanes += failed_lanes(*results);
-    write_manifest(outcome.complete ? "complete"
-                   : all_well       ? "partial"
-                                    : "interrupted",
-                   session.ended(processes, damaged));
+    }
+    const std::exception_ptr untold = caught([&] { write_manifest(state, session.ended(processes, damaged)); });
+    for (const std::exception_ptr& problem : {unwritten, untold})
+      if (problem) std::rethrow_exception(problem);
     if (all_well && !outcome.complete && missing_of(*folder, settings, mine).size() > 0)
       throw Error(
           ExitCode::output_lost,
@@ -319,13 +323,15 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
                                                   (sources[source_of[p]].path() / "parts" / parts[p].name).string()));
     folder.store(planned, parts[p], *results);
   }
-  outcome.findings = write_results(folder, config, settings, parts, options.program);
-  outcome.complete = true;
-  json manifest =
-      manifest_of(config, "complete", parts.size(), parts.size(), session.ended({process_json(options, 0)}, damaged));
   for (const ResultFolder& source : sources)
     for (const json& earlier : source.sessions()) folder.add_session(earlier);
-  folder.write_manifest(std::move(manifest));
+  const auto write_manifest = [&](const char* state, const json& record) {
+    folder.write_manifest(manifest_of(config, state, parts.size(), parts.size(), record));
+  };
+  write_manifest("running", session.begun());
+  outcome.findings = write_results(folder, config, settings, parts, options.program);
+  outcome.complete = true;
+  write_manifest("complete", session.ended({process_json(options, 0)}, damaged));
   return outcome;
 }
 

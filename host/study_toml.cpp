@@ -31,6 +31,7 @@ constexpr void assert_of_toml(bool holds) {
 #include <sstream>
 #include <utility>
 
+#include "host/environments.hpp"
 #include "host/study_keys.hpp"
 
 namespace pandora {
@@ -186,7 +187,7 @@ void flatten(const toml::table& table, const std::string& prefix, std::vector<En
 }
 
 bool is_table_of_keys(const std::string& name) {
-  if (name == "vary" || name == "environment" || !environment_in(name + ".").empty()) return true;
+  if (name == "vary" || name == "environment" || find_environment(environment_in(name + ".")) != nullptr) return true;
   return std::any_of(general_keys().begin(), general_keys().end(),
                      [&](const StudyKey& key) { return key.name.starts_with(name + "."); });
 }

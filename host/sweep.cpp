@@ -236,6 +236,9 @@ Replication prepare_replication(const Study& study, const Plan& plan, const Unit
     } catch (const std::exception& error) {
       throw Error(ExitCode::internal, fmt::format("{}: the environment's drawer failed: {}; mend the program",
                                                   unit_name(unit), error.what()));
+    } catch (...) {
+      throw Error(ExitCode::internal,
+                  fmt::format("{}: the environment's drawer failed; mend the program", unit_name(unit)));
     }
   }
   Replication replication;

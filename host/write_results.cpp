@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <optional>
 
 #include "host/report.hpp"
@@ -23,6 +24,14 @@ std::vector<std::vector<Part>> groups_of(const std::vector<PlannedSetting>& sett
     groups.back().push_back(part);
   }
   return groups;
+}
+
+Error no_memory(const ResultFolder& folder, const std::string& program) {
+  const std::string path = folder.path().string();
+  return {ExitCode::device,
+          fmt::format("{0}/results.h5: does not fit in memory; everything else is there, and `{1} run {0}/study.toml "
+                      "--out {0} --resume --set output.hdf5=false` ends without it",
+                      path, program)};
 }
 
 // Calls body(setting, plan, results) for the parts of one (setting, environment, regime) after the other.
@@ -87,12 +96,19 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
   }
   if (first.order) folder.write("oracle_order.csv", order_header(names) + order_text);
   if (first.hdf5) {  // last, and in a pass of its own: it alone may ask for more memory than there is
-    ResultsHdf5 hdf5(config, folder.identity());
-    for_each_group(folder, settings, parts,
-                   [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
-                     hdf5.add(settings[s].setting, s, plan, results);
-                   });
-    folder.write("results.h5", hdf5.bytes());
+    try {
+      ResultsHdf5 hdf5(config, folder.identity());
+      for_each_group(folder, settings, parts,
+                     [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
+                       hdf5.add(settings[s].setting, s, plan, results);
+                     });
+      folder.write("results.h5", hdf5.bytes());
+    } catch (const std::bad_alloc&) {
+      throw no_memory(folder, program);
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::device) throw no_memory(folder, program);
+      throw;
+    }
   }
   folder.write_checksums();
   for (std::size_t s = 0; s < settings.size(); ++s) {

@@ -177,7 +177,7 @@ void add_run(CLI::App& program, Session& session, Command& run) {
     if (paper) {
       command->add_option("--table", o->table, "1 (regime A), 2 (regime B), 3 (the oracle's order) or all");
     } else {
-      o->study.add_file_to(*command);
+      o->study.add_file_to(*command, "TOML file, such as experiments/quick.toml");
       command->add_flag("--print-defaults", o->print_defaults, "print a study with every key explained, and exit");
     }
     add_run_options(command, *o);
@@ -202,6 +202,7 @@ void add_merge(CLI::App& program, Session& session, Command& run) {
       RunOptions options;
       options.out = named("--out", o->out);
       options.mode = o->force ? ResultFolder::Mode::replace : ResultFolder::Mode::fresh;
+      options.backend.name = "none";
       options.command = session.command_line;
       options.note = print_error;
       options.program = session.program;

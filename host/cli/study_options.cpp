@@ -16,12 +16,13 @@ struct Shortcut {
   const char* option;
   const char* key;
   const char* meaning;
+  bool list = false;  // of names or numbers; given twice they add up
 };
 constexpr Shortcut kShortcuts[] = {
-    {"--environment", "environments", "environments, such as uniform,gaussian"},
-    {"--regime", "regimes", "A,B"},
-    {"--t0", "T0", "calibration periods T_0, such as 0,50"},
-    {"--policy", "policies", "policies; see `pandora policies`"},
+    {"--environment", "environments", "environments, such as uniform,gaussian", true},
+    {"--regime", "regimes", "A,B", true},
+    {"--t0", "T0", "calibration periods T_0, such as 0,50", true},
+    {"--policy", "policies", "policies; see `pandora policies`", true},
     {"--replications", "replications", "replications R per cell"},
     {"--periods", "periods", "online periods T"},
     {"--seed", "seed", "seed of all draws"},
@@ -41,19 +42,23 @@ constexpr Shortcut kShortcuts[] = {
 }  // namespace
 
 void StudyOptions::add_to(CLI::App& command, const std::vector<std::string>& options) {
-  for (const Shortcut& shortcut : kShortcuts)
-    if (options.empty() || std::find(options.begin(), options.end(), shortcut.option) != options.end())
-      command.add_option(shortcut.option, given_[shortcut.option],
-                         fmt::format("{} ({})", shortcut.meaning, shortcut.key));
+  for (const Shortcut& shortcut : kShortcuts) {
+    if (!options.empty() && std::find(options.begin(), options.end(), shortcut.option) == options.end()) continue;
+    CLI::Option* option = command.add_option(shortcut.option, given_[shortcut.option],
+                                             fmt::format("{} ({})", shortcut.meaning, shortcut.key));
+    if (shortcut.list) option->join(',');
+  }
   command.add_option("--set", sets_, "key=value of the study; may be given several times")->take_all();
 }
 
-void StudyOptions::add_file_to(CLI::App& command) {
-  command.add_option("study", file_, "the study's TOML file (default: the paper's study)");
+void StudyOptions::add_file_to(CLI::App& command, const std::string& help) {
+  command.add_option("study", file_, help);
 }
 
 StudyConfig StudyOptions::config(const std::vector<Implied>& implied) const {
-  StudyConfig config = file_.empty() ? StudyConfig::parse(kPaperStudy, "paper.toml") : read_study_file(file_);
+  if (file_ && file_->empty())
+    throw Error(ExitCode::usage, "the study's file has an empty name; name a file or leave it out");
+  StudyConfig config = file_ ? read_study_file(*file_) : StudyConfig::parse(kPaperStudy, "paper.toml");
   for (const Shortcut& shortcut : kShortcuts) {
     const auto at = given_.find(shortcut.option);
     if (at == given_.end() || !at->second) continue;

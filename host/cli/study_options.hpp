@@ -22,9 +22,10 @@ class StudyOptions {
   void add_to(CLI::App& command, const std::vector<std::string>& options = {});
 
   /// Adds the study's file; without one the study is the paper's.
-  void add_file_to(CLI::App& command);
+  void add_file_to(CLI::App& command, const std::string& help = "the study's TOML file (default: the paper's study)");
 
-  const std::string& file() const { return file_; }
+  /// Empty if none was given.
+  std::string file() const { return file_.value_or(""); }
   /// What was given for the option, such as "--regime".
   const std::optional<std::string>& given(const std::string& option) const { return given_.at(option); }
 
@@ -32,8 +33,8 @@ class StudyOptions {
   StudyConfig config(const std::vector<Implied>& implied = {}) const;
 
  private:
-  std::string file_;
-  std::map<std::string, std::optional<std::string>> given_;  // an empty word is an error, not an absent option
+  std::optional<std::string> file_;  // here and below: an empty word is an error, not an absent option
+  std::map<std::string, std::optional<std::string>> given_;
   std::vector<std::string> sets_;
 };
 

@@ -195,6 +195,11 @@ oracle.samples = [1000, 2000]
   EXPECT_THAT(check.out, testing::AllOf(HasSubstr("whole sample of 2000; grid 5x4x6"), HasSubstr("skewed"),
                                         HasSubstr("each of 3 replications")));
   expect_refusal({"oracle", "grid", "nowhere.toml", "--cache", "c"}, {"nowhere.toml", "cannot be read"});
+  expect_refusal({"oracle", "grid", "", "--cache", "c"}, {"empty name"});
+  const test::ProgramResult two = run({"oracle", "order", "--environment", "uniform", "--environment", "gaussian",
+                                       "--replications", "1", "--contexts", "20", "--samples", "1000"});
+  EXPECT_EQ(two.exit_code, 0) << two.err;
+  EXPECT_THAT(two.out, testing::AllOf(HasSubstr("uniform, regime A"), HasSubstr("gaussian, regime B")));
 }
 
 TEST_F(CliOracleGrid, RefusesBeforeAnyWork) {

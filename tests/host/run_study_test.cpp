@@ -415,23 +415,26 @@ TEST_F(RunStudyResume, IsRefusedWhereTheStudyDiffers) {
 // A title is nobody's number, and results.h5 may turn out not to fit in memory.
 TEST_F(RunStudyResume, TakesAnotherTitleAndLeavesTheHdf5FileOut) {
   run_reference();
-  fs::remove(work() / "reference" / "results.h5");
   const auto before = files(work() / "reference");
-  // also by the resolved study in the folder
-  const std::vector<Words> commands = {words("reference"),
-                                       {"run", "reference/study.toml", "--quiet", "--out", "reference"}};
-  for (Words command : commands) {
-    for (const char* word : {"--resume", "--set", "title=another", "--set", "output.hdf5=false"})
-      command.push_back(word);
+  const auto resumed = [&](Words command, const Words& more) {
+    command.insert(command.end(), more.begin(), more.end());
     const test::ProgramResult result = run(command);
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(test::read_file(work() / "reference" / "study.toml"), HasSubstr("title = \"another\""));
-    EXPECT_FALSE(fs::exists(work() / "reference" / "results.h5"));
-    EXPECT_THAT(test::read_file(work() / "reference" / "checksums.sha256"), testing::Not(HasSubstr("results.h5")));
+    EXPECT_EQ(result.err, "");
+    EXPECT_EQ(manifest("reference")["sessions"].back()["damaged"], nlohmann::json::array());
+    EXPECT_EQ(manifest("reference")["sessions"].back()["parts_computed"], 0);
     auto now = files(work() / "reference");
-    for (const char* name : {"study.toml", "checksums.sha256"}) now[name] = before.at(name);
+    for (const char* name : {"study.toml", "checksums.sha256", "results.h5"}) now[name] = before.at(name);
     EXPECT_EQ(now, before);
-  }
+  };
+  resumed(words("reference"), {"--resume", "--set", "title=another"});
+  EXPECT_THAT(test::read_file(work() / "reference" / "study.toml"), HasSubstr("title = \"another\""));
+  // also by the resolved study in the folder
+  resumed({"run", "reference/study.toml", "--quiet", "--out", "reference"}, {"--resume", "--set", "output.hdf5=false"});
+  EXPECT_FALSE(fs::exists(work() / "reference" / "results.h5"));
+  EXPECT_THAT(test::read_file(work() / "reference" / "checksums.sha256"), testing::Not(HasSubstr("results.h5")));
+  resumed(words("reference"), {"--resume"});
+  EXPECT_EQ(files(work() / "reference"), before);
   EXPECT_EQ(manifest("reference")["state"], "complete");
   // a study of one's own is no resolved one, and must not be lost
   fs::create_directory(work() / "mine");
@@ -744,6 +747,28 @@ TEST_F(RunStudyShards, TheBatchScriptRunsTheShardsOfAnArray) {
   expect_same(work() / "all", work() / "reference");
 }
 
+// What stood in the way of the last files costs neither the parts nor what is known of their making.
+TEST_F(RunStudyShards, FilesThatCannotBeWrittenLeaveAnHonestManifest) {
+  run_reference();
+  ASSERT_EQ(run(words("a", {"--shard", "0/2"})).exit_code, 0);
+  ASSERT_EQ(run(words("b", {"--shard", "1/2"})).exit_code, 0);
+  fs::create_directories(work() / "out" / "results.h5" / "in the way");
+  fs::create_directories(work() / "merged" / "results.h5" / "in the way");
+  EXPECT_EQ(run(words("out", {"--resume"})).exit_code, 2);  // not a folder of the program's
+  EXPECT_EQ(run(words("out", {"--force"})).exit_code, 6);
+  EXPECT_EQ(manifest("out")["state"], "interrupted");
+  EXPECT_EQ(manifest("out")["parts_there"], 16);
+  EXPECT_EQ(manifest("out")["sessions"][0]["parts_computed"], 16);
+  EXPECT_EQ(run({"merge", "a", "b", "--out", "merged", "--force"}).exit_code, 6);
+  EXPECT_EQ(manifest("merged")["sessions"].size(), 3u);
+  for (const char* folder : {"out", "merged"}) {
+    fs::remove_all(work() / folder / "results.h5");
+    ASSERT_EQ(run(words(folder, {"--resume"})).exit_code, 0);
+    expect_same(work() / folder, work() / "reference");
+  }
+  EXPECT_EQ(manifest("merged")["sessions"].size(), 4u);
+}
+
 // A study that lost a line would put wrong names and values beside the numbers.
 TEST_F(RunStudyShards, MergeRefusesAStudyThatWasAltered) {
   write("study.toml", std::string(kStudy) + "[environment.uniform]\nu = 0.5\n");
@@ -785,15 +810,39 @@ TEST_F(RunStudyShards, RanksGiveTheBytesOfOneProcess) {
   EXPECT_EQ(exit_of(mpirun + " run study.toml --quiet --out failed --set hyperparameters.c_rho=[1e300] >mpi.out "
                              "2>mpi.err"),
             1);
-  // Killed at any moment and resumed: the same bytes.
-  for (const char* seconds : {"0.3", "0.5", "0.7"}) {
-    const std::string folder = std::string("killed") + seconds;
-    const std::string run_ranks = mpirun + " run study.toml --quiet --threads 1 --resume --out " + folder;
-    (void)exit_of("timeout -s KILL " + std::string(seconds) + " sh -c \"" + run_ranks + "\" >mpi.out 2>&1");
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // until the ranks noticed
-    ASSERT_EQ(exit_of(run_ranks + " >mpi.out 2>mpi.err"), 0) << test::read_file(work() / "mpi.err");
-    expect_same(work() / folder, work() / "reference");
+  // Killed in the middle of its parts and resumed: the same bytes.
+  const std::vector<std::string> more = {"--periods", "2000"};  // long enough to be caught
+  ASSERT_EQ(run(words("long", more)).exit_code, 0);
+  int caught = 0;
+  for (const int parts : {0, 1, 5}) {
+    const fs::path folder = work() / ("killed" + std::to_string(parts));
+    const std::string run_ranks = mpirun.substr(mpirun.find("OMPI_ALLOW")) +
+                                  " run study.toml --quiet --threads 1 --periods 2000 --resume --out " +
+                                  folder.string();
+    // $! is the launcher; a second timeout would hide it
+    std::string killed = run_ranks;
+    killed.erase(killed.find("timeout 60 "), std::string("timeout 60 ").size());
+    ASSERT_EQ(std::system(("cd '" + work().string() + "'; " + killed + " >mpi.out 2>&1 & echo $! >'" +
+                           (work() / "pid").string() + "'")
+                              .c_str()),
+              0);
+    const auto made = [&] {
+      std::error_code error;
+      return std::distance(fs::directory_iterator(folder / "parts", error), fs::directory_iterator{});
+    };
+    for (int i = 0; i < 3000 && !(fs::exists(folder / "manifest.json") && made() > parts); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ::kill(std::stoi(test::read_file(work() / "pid")), SIGKILL);
+    caught += manifest(folder.filename().string())["sessions"][0]["ended"].is_null() ? 1 : 0;
+    int code = 2;
+    for (int i = 0; i < 300 && code == 2; ++i) {  // until the ranks have noticed and let go of the folder
+      code = exit_of("cd '" + work().string() + "' && " + run_ranks + " >mpi.out 2>mpi.err");
+      if (code == 2) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    ASSERT_EQ(code, 0) << test::read_file(work() / "mpi.err");
+    expect_same(folder, work() / "long");
   }
+  EXPECT_GT(caught, 0);
   // Ranks that cannot agree all end, and one of them says why.
   const auto end_of = [&](const std::string& program) {
     const std::string command = "cd '" + work().string() +

@@ -306,6 +306,8 @@ TEST(StudyConfig, WhatItWritesReadsBackToTheSame) {
 TEST(StudyConfig, RefusesTablesThatHoldNothingKnownAndKeysGivenTwice) {
   expect_refusal("seed = 2\n[estimaton]\n", {"study.toml:2", "unknown key estimaton"});
   expect_refusal("[oracle.grids]\n", {"study.toml:1", "unknown key oracle.grids"});
+  expect_refusal("[environment.nowhere]\n", {"study.toml:1", "unknown key environment.nowhere"});
+  expect_refusal("[environment.uniform.u]\n", {"study.toml:1", "environment.uniform.u"});
   expect_refusal("periods = {}\n", {"study.toml:1", "periods", "integer"});
   expect_refusal("\"oracle.samples\" = 1000\n[oracle]\nsamples = 2000\n",
                  {"study.toml:3", "oracle.samples = 2000", "given twice"});

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -16,7 +17,6 @@
 #include "host/oracle_cache.hpp"
 #include "host/report.hpp"
 #include "host/run_parts.hpp"
-#include "host/sealed_file.hpp"
 #include "host/write_results.hpp"
 #include "kernels/error.hpp"
 

@@ -15,17 +15,12 @@
 #include <thread>
 
 #include "kernels/error.hpp"
+#include "tests/host/folder_test.hpp"
 
 namespace pandora {
 namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 const std::vector<double> kDoubles = {1.5, -0.0, INFINITY, 1.0 / 3.0, std::nan(""), -5e-324};
 
@@ -41,19 +36,16 @@ void fill(Hdf5File& file) {
   file.attribute("/lanes/regret", "seed", std::int64_t{-7});
 }
 
-class Hdf5FileTest : public testing::Test {
+class Hdf5FileTest : public test::FolderTest {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "pandora_hdf5_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    base_ = name;
+    FolderTest::SetUp();
     path_ = base_ / "tables.h5";
   }
-  void TearDown() override { fs::remove_all(base_); }
   int entries() const {
     return static_cast<int>(std::distance(fs::directory_iterator(base_), fs::directory_iterator()));
   }
-  fs::path base_, path_;
+  fs::path path_;
 };
 
 // A file opened by the library itself.
@@ -141,7 +133,7 @@ TEST_F(Hdf5FileTest, EqualContentGivesEqualBytes) {
     Hdf5File file(path_);
     fill(file);
     file.close();
-    each = read(path_);
+    each = test::read_file(path_);
     fs::remove(path_);
   }
   EXPECT_EQ(bytes[0], bytes[1]);
@@ -168,10 +160,10 @@ TEST_F(Hdf5FileTest, AppearsOnlyWhenClosed) {
     Hdf5File file(path_);
     fill(file);
   }
-  EXPECT_EQ(read(path_), "older");
+  EXPECT_EQ(test::read_file(path_), "older");
   Hdf5File file(path_);
   file.close();
-  EXPECT_NE(read(path_), "older");
+  EXPECT_NE(test::read_file(path_), "older");
   EXPECT_THROW(file.group("/late"), std::invalid_argument);
   EXPECT_THROW(file.close(), std::invalid_argument);
 }
@@ -227,7 +219,7 @@ TEST_F(Hdf5FileTest, AFullDiskIsAnErrorAndTheOldFileStays) {
   ::signal(SIGXFSZ, handler);
   EXPECT_THAT(what, HasSubstr("tables.h5"));
   EXPECT_THAT(what, HasSubstr("free some space"));
-  EXPECT_EQ(read(path_), "older");
+  EXPECT_EQ(test::read_file(path_), "older");
   EXPECT_EQ(entries(), 1);
 }
 
@@ -241,8 +233,8 @@ TEST_F(Hdf5FileTest, OtherProgramsReadIt) {
   bool any = false;
   if (succeeds("h5dump --version")) {
     any = true;
-    EXPECT_TRUE(succeeds("h5dump " + path_.string())) << read(base_ / "out");
-    EXPECT_THAT(read(base_ / "out"), HasSubstr("lane x replication"));
+    EXPECT_TRUE(succeeds("h5dump " + path_.string())) << test::read_file(base_ / "out");
+    EXPECT_THAT(test::read_file(base_ / "out"), HasSubstr("lane x replication"));
   }
   if (succeeds("/usr/bin/python3 -c 'import h5py'")) {
     any = true;
@@ -251,7 +243,7 @@ TEST_F(Hdf5FileTest, OtherProgramsReadIt) {
                  "', 'r'); d = f['lanes/regret']; assert d.shape == (3, 2) and d[0, 0] == 1.5; "
                  "assert d.attrs['units'] == '1', d.attrs['units']; "
                  "assert f['lanes/policy'].asstr()[2] == '\\u03b2-plug-in'; assert f['queries'][()] == 2**40\""))
-        << read(base_ / "out");
+        << test::read_file(base_ / "out");
   }
   if (!any) GTEST_SKIP() << "neither h5dump nor h5py is here";
 }

@@ -14,6 +14,7 @@
 
 #include "host/sealed_file.hpp"
 #include "kernels/error.hpp"
+#include "tests/host/folder_test.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -64,28 +65,15 @@ void expect_same(const OracleTable& a, const OracleTable& b) {
   }
 }
 
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 void write(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-class OracleCacheTest : public testing::Test {
+class OracleCacheTest : public test::FolderTest {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "pandora_cache_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    base_ = name;
-  }
-  void TearDown() override { fs::remove_all(base_); }
   OracleCache cache(const std::string& numerics = "test") {
     return OracleCache(base_ / "cache", numerics, [this](const std::string& note) { notes_.push_back(note); });
   }
-  fs::path base_;
   std::vector<std::string> notes_;
 };
 
@@ -97,7 +85,7 @@ TEST_F(OracleCacheTest, AHitIsTheMissInEveryBit) {
     expect_same(computed, p.build());
     EXPECT_EQ(first.hits(), 0u);
     EXPECT_EQ(first.misses(), 1u);
-    const std::string bytes = read(p.path(first));
+    const std::string bytes = test::read_file(p.path(first));
     EXPECT_NE(bytes, "");
     OracleCache second = cache();
     p.builds = 0;
@@ -107,11 +95,11 @@ TEST_F(OracleCacheTest, AHitIsTheMissInEveryBit) {
     EXPECT_EQ(second.misses(), 0u);
     expect_same(stored, computed);
     EXPECT_TRUE(same_bits(stored.indices(p.instance, p.contexts), computed.indices(p.instance, p.contexts)));
-    EXPECT_EQ(read(p.path(second)), bytes);
+    EXPECT_EQ(test::read_file(p.path(second)), bytes);
     fs::remove(p.path(second));
     OracleCache third = cache();
     p.get(third);
-    EXPECT_EQ(read(p.path(third)), bytes);  // the file has no more in it than the table
+    EXPECT_EQ(test::read_file(p.path(third)), bytes);  // the file has no more in it than the table
   }
   EXPECT_TRUE(notes_.empty());
 }
@@ -188,7 +176,7 @@ TEST_F(OracleCacheTest, DamagedEntriesAreNamedComputedAgainAndReplaced) {
   OracleCache first = cache();
   const OracleTable table = p.get(first);
   const fs::path path = p.path(first);
-  const std::string bytes = read(path);
+  const std::string bytes = test::read_file(path);
   const nlohmann::json content = unseal("oracle", bytes);
   const auto sealed_with = [&](const char* field, const nlohmann::json& value) {
     nlohmann::json changed = content;
@@ -233,7 +221,7 @@ TEST_F(OracleCacheTest, DamagedEntriesAreNamedComputedAgainAndReplaced) {
     ASSERT_EQ(notes_.size(), 1u);
     EXPECT_THAT(notes_[0], HasSubstr(path.string()));
     EXPECT_THAT(notes_[0], HasSubstr(what));
-    EXPECT_EQ(read(path), bytes);
+    EXPECT_EQ(test::read_file(path), bytes);
     expect_same(p.get(again), table);
     EXPECT_EQ(again.hits(), 1u);
     write(path, damaged);  // the same file a second time is not news

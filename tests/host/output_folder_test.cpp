@@ -11,34 +11,27 @@
 #include <thread>
 
 #include "kernels/error.hpp"
+#include "tests/host/folder_test.hpp"
 
 namespace pandora {
 namespace {
 namespace fs = std::filesystem;
 
 // A fresh working directory for each test.
-class OutputFolder : public testing::Test {
+class OutputFolder : public test::FolderTest {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "pandora_output_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    base_ = name;
+    FolderTest::SetUp();
     before_ = fs::current_path();
     fs::current_path(base_);
   }
   void TearDown() override {
     fs::current_path(before_);
-    fs::remove_all(base_);
+    FolderTest::TearDown();
   }
-  fs::path base_, before_;
+  fs::path before_;
 };
 using WriteFile = OutputFolder;
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 int entries(const fs::path& folder) {
   int n = 0;
@@ -83,7 +76,7 @@ TEST_F(OutputFolder, NeverGivesOneNumberTwice) {
 TEST_F(OutputFolder, RefusesNumberedFoldersWhereResultsIsAFile) {
   std::ofstream("results") << "mine";
   expect_error(ExitCode::usage, "--out", [] { claim_output_folder("", false); });
-  EXPECT_EQ(read("results"), "mine");
+  EXPECT_EQ(test::read_file("results"), "mine");
 }
 
 TEST_F(OutputFolder, MakesNestedFoldersAndAcceptsEmptyOnes) {
@@ -97,7 +90,7 @@ TEST_F(OutputFolder, RefusesAFolderWithContentsUnlessForced) {
   std::ofstream("full/old.csv") << "old";
   expect_error(ExitCode::usage, "--out full", [] { claim_output_folder("full", false); });
   EXPECT_EQ(claim_output_folder("full", true), fs::path("full"));
-  EXPECT_EQ(read("full/old.csv"), "old");
+  EXPECT_EQ(test::read_file("full/old.csv"), "old");
   EXPECT_EQ(entries("full"), 1);
 }
 
@@ -107,7 +100,7 @@ TEST_F(OutputFolder, RefusesAFile) {
     expect_error(ExitCode::usage, "--out file", [=] { claim_output_folder("file", force); });
     expect_error(ExitCode::usage, "--out file/below", [=] { claim_output_folder("file/below", force); });
   }
-  EXPECT_EQ(read("file"), "mine");
+  EXPECT_EQ(test::read_file("file"), "mine");
 }
 
 // /proc takes no folders from anyone, root included.
@@ -123,11 +116,11 @@ TEST_F(OutputFolder, RefusesWhatCannotBeWritten) {
 TEST_F(WriteFile, WritesAndReplaces) {
   const std::string first(100000, 'x'), second = "short\0with a zero";
   write_file("table.csv", first);
-  EXPECT_EQ(read("table.csv"), first);
+  EXPECT_EQ(test::read_file("table.csv"), first);
   write_file("table.csv", second);
-  EXPECT_EQ(read("table.csv"), second);
+  EXPECT_EQ(test::read_file("table.csv"), second);
   write_file("empty.csv", "");
-  EXPECT_EQ(read("empty.csv"), "");
+  EXPECT_EQ(test::read_file("empty.csv"), "");
   EXPECT_EQ(entries("."), 2);  // no temporary files
 }
 
@@ -156,7 +149,7 @@ TEST_F(WriteFile, KeepsTheOldFileWhenTheDiskIsFull) {
   expect_error(ExitCode::output_lost, "new.csv", [] { write_file("new.csv", std::string(20000, 'x')); });
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   ::signal(SIGXFSZ, handler);
-  EXPECT_EQ(read("table.csv"), "old");
+  EXPECT_EQ(test::read_file("table.csv"), "old");
   EXPECT_EQ(entries("."), 1);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -17,13 +16,9 @@
 #include <thread>
 #include <vector>
 
-namespace pandora::test {
+#include "tests/host/folder_test.hpp"
 
-inline std::string read_file(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
+namespace pandora::test {
 
 struct ProgramResult {
   int exit_code = -1;  ///< -1 if a signal ended it
@@ -33,15 +28,12 @@ struct ProgramResult {
 };
 
 /// A test with a fresh directory in which the program runs; standard output and error go to files beside it.
-class ProgramTest : public testing::Test {
+class ProgramTest : public FolderTest {
  protected:
   void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "pandora_cli_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    base_ = name;
+    FolderTest::SetUp();
     std::filesystem::create_directory(base_ / "work");
   }
-  void TearDown() override { std::filesystem::remove_all(base_); }
 
   std::filesystem::path work() const { return base_ / "work"; }
 
@@ -80,8 +72,6 @@ class ProgramTest : public testing::Test {
   ProgramResult run(const std::vector<std::string>& arguments, rlim_t file_limit = 0) {
     return wait_for(start(arguments, file_limit));
   }
-
-  std::filesystem::path base_;
 };
 
 }  // namespace pandora::test

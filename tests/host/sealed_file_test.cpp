@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "tests/host/folder_test.hpp"
+
 namespace pandora {
 namespace {
 namespace fs = std::filesystem;
@@ -142,10 +144,10 @@ TEST(SealedFile, TakesNoRandomBytes) {
   }
 }
 
-TEST(SealedFile, ReadsFiles) {
-  std::string name = (fs::temp_directory_path() / "pandora_sealed_XXXXXX").string();
-  ASSERT_NE(::mkdtemp(name.data()), nullptr);
-  const fs::path folder = name, path = folder / "a.part";
+using SealedFileOnDisk = test::FolderTest;
+
+TEST_F(SealedFileOnDisk, IsReadWhole) {
+  const fs::path path = base_ / "a.part";
   const auto read_complaint = [&] {
     try {
       read_sealed("part", path);
@@ -168,7 +170,6 @@ TEST(SealedFile, ReadsFiles) {
   fs::remove(path);
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);  // nobody will ever write to it
   EXPECT_EQ(read_complaint(), "is not a file");
-  fs::remove_all(folder);
 }
 
 TEST(PackedDoubles, KeepEveryBit) {

@@ -83,9 +83,8 @@ json process_json(const RunOptions& options, std::size_t computed) {
 }
 
 json manifest_of(const StudyConfig& config, const char* state, std::size_t parts, std::size_t there, json session) {
-  json manifest = {{"program", program_json()}, {"study", study_json(config)},  {"state", state}, {"parts", parts},
-                   {"parts_there", there},      {"session", std::move(session)}};
-  return manifest;
+  return {{"program", program_json()}, {"study", study_json(config)},  {"state", state}, {"parts", parts},
+          {"parts_there", there},      {"session", std::move(session)}};
 }
 
 std::vector<Part> missing_of(ResultFolder& folder, const std::vector<PlannedSetting>& settings,

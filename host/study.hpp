@@ -71,6 +71,8 @@ struct Plan {
   std::vector<Unit> units;
   int calibration_periods = 0;  ///< the largest T_0
 };
+/// Throws Error (usage) if two variants of a policy have one name, which rows and `pandora replay` could not tell
+/// apart.
 Plan make_plan(const Study& study);
 
 }  // namespace pandora

@@ -146,21 +146,23 @@ void add_oracle(CLI::App& program, Session& session, Command& run) {
   const std::vector<std::string> sampled = {"--environment", "--regime",  "--replications", "--seed",
                                             "--contexts",    "--samples", "--grid",         "--bins"};
   CLI::App* order = oracle->add_subcommand("order", "Table 3: how much the oracle's order varies");
-  const auto oo = std::make_shared<OrderOptions>();
-  oo->study.add_file_to(*order);
-  oo->study.add_to(*order, sampled);
-  order->add_option("--threads", oo->threads, "worker threads; 0 is all cores")->capture_default_str();
-  order->callback([oo, &session, &run] { run = [oo, &session] { print_order(*oo, session); }; });
+  const auto order_options = std::make_shared<OrderOptions>();
+  order_options->study.add_file_to(*order);
+  order_options->study.add_to(*order, sampled);
+  order->add_option("--threads", order_options->threads, "worker threads; 0 is all cores")->capture_default_str();
+  order->callback(
+      [order_options, &session, &run] { run = [order_options, &session] { print_order(*order_options, session); }; });
 
   CLI::App* check = oracle->add_subcommand(
       "check", fmt::format("errors of the grid and of the compression, over {} replications unless --replications says "
                            "otherwise",
                            kCheckedReplications));
-  const auto co = std::make_shared<CheckOptions>();
-  co->study.add_file_to(*check);
-  co->study.add_to(*check, sampled);
-  check->add_option("--solves", co->solves, "exact solves per replication")->capture_default_str();
-  check->callback([co, &session, &run] { run = [co, &session] { print_check(*co, session); }; });
+  const auto check_options = std::make_shared<CheckOptions>();
+  check_options->study.add_file_to(*check);
+  check_options->study.add_to(*check, sampled);
+  check->add_option("--solves", check_options->solves, "exact solves per replication")->capture_default_str();
+  check->callback(
+      [check_options, &session, &run] { run = [check_options, &session] { print_check(*check_options, session); }; });
   add_oracle_grid(*oracle, session, run);
 }
 

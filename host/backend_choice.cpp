@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <set>
+#include <sstream>
 
 #include "kernels/error.hpp"
 
@@ -77,13 +79,25 @@ BackendChoice choose_backend(const std::string& backend, const std::string& devi
           fmt::format("{}", fmt::join(kinds, ", "))};
 }
 
+bool has_code_for(const std::string& architectures, int major, int minor) {
+  const int version = 10 * major + minor;
+  std::istringstream list(architectures);
+  for (std::string entry; std::getline(list, entry, ',');) {
+    if (entry.empty() || !std::isdigit(static_cast<unsigned char>(entry[0]))) return true;  // native, all, all-major
+    const int code = std::stoi(entry);
+    if (!entry.ends_with("-virtual") && code / 10 == major && code <= version) return true;
+    if (!entry.ends_with("-real") && code <= version) return true;
+  }
+  return false;
+}
+
 std::string devices_text(const DeviceReport& report) {
   std::string text;
   constexpr double kGiB = 1u << 30;
   for (const DeviceInfo& info : report.devices)
-    text += fmt::format("{}  {}, compute capability {}.{}, {} multiprocessors, {:.1f} of {:.1f} GiB free: {}\n",
-                        info.id, info.name, info.major, info.minor, info.multiprocessors, info.free_memory / kGiB,
-                        info.memory / kGiB, info.unusable.empty() ? "usable" : info.unusable);
+    text += fmt::format("{}  {}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB: {}\n", info.id, info.name,
+                        info.major, info.minor, info.multiprocessors, info.memory / kGiB,
+                        info.unusable.empty() ? "usable" : info.unusable);
   if (!report.none.empty()) text += fmt::format("no usable GPU: {}\n", report.none);
   if (!report.driver.empty()) text += fmt::format("driver: CUDA {}\n", report.driver);
   if (!report.runtime.empty()) text += fmt::format("this build: CUDA {}\n", report.runtime);

@@ -18,8 +18,8 @@ struct DeviceInfo {
   std::string name;
   int major = 0, minor = 0;  ///< compute capability
   int multiprocessors = 0;
-  std::uint64_t memory = 0, free_memory = 0;  ///< bytes
-  std::string unusable;                       ///< empty, or why this build cannot use it
+  std::uint64_t memory = 0;  ///< bytes, in all
+  std::string unusable;      ///< empty, or why this build cannot use it
 };
 
 struct DeviceReport {
@@ -35,7 +35,12 @@ struct DeviceReport {
   }
 };
 
+/// Asks the driver, without a context on any device.
 DeviceReport find_devices();
+
+/// Whether a build for `architectures` (CMAKE_CUDA_ARCHITECTURES, such as "80-real,90") has code for compute capability
+/// major.minor: machine code of the same major and no later minor version, or PTX of no later version.
+bool has_code_for(const std::string& architectures, int major, int minor);
 
 /// A replication and its lanes.
 struct UnitOfLanes {

@@ -12,11 +12,13 @@
 #include <memory>
 #include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/draw_instance.hpp"
 #include "host/lockstep_engine.hpp"
 #include "host/sweep.hpp"
+#include "kernels/arena.hpp"
 #include "kernels/error.hpp"
 #include "kernels/prepare/draw.hpp"
 #include "kernels/prepare/oracle.hpp"
@@ -65,7 +67,7 @@ struct Workspace {
   double *expected_cost = nullptr, *sigma = nullptr;
 
   Workspace() = default;
-  Workspace(lockstep::Arena& arena, const Extent& extent) {
+  Workspace(Arena& arena, const Extent& extent) {
     const Dimensions& dim = extent.dimensions;
     const std::size_t A = static_cast<std::size_t>(dim.boxes), d = static_cast<std::size_t>(dim.reward_features),
                       n = static_cast<std::size_t>(dim.context), w = static_cast<std::size_t>(dim.output),
@@ -153,14 +155,16 @@ class Preparer {
     oracle_ = oracle;
     capacity_rows_ = std::max(rows, kRadiusRows);
     const Extent extent{instance.dimensions, instance.contextual(), capacity_rows_, oracle, backend_.slots()};
-    lockstep::Arena measure;
+    Arena measure;
     Workspace(measure, extent);
-    if (memory_ == nullptr || capacity_ < measure.used()) {
-      memory_.reset();
-      memory_ = std::make_unique<lockstep::Allocation<Backend>>(backend_, measure.used());
+    if (capacity_ < measure.used()) {
+      capacity_ = 0;
+      memory_ = {};  // before more is asked for
+      memory_ = backend_.allocate(measure.used());
       capacity_ = measure.used();
     }
-    lockstep::Arena arena(static_cast<char*>(memory_->memory));
+    backend_.forget(memory_.get(), capacity_);
+    Arena arena(memory_.get());
     at_ = Workspace(arena, extent);
     upload_parameters();
   }
@@ -443,8 +447,8 @@ class Preparer {
   }
 
   Backend& backend_;
-  std::unique_ptr<lockstep::Allocation<Backend>> memory_;
-  std::size_t capacity_ = 0;
+  decltype(std::declval<Backend&>().allocate(0)) memory_;
+  std::size_t capacity_ = 0;  // of the memory
   const Instance* instance_ = nullptr;
   OracleOptions oracle_;
   Workspace at_;

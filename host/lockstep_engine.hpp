@@ -2,8 +2,9 @@
 // is the same for every backend; the bodies are those of kernels/lockstep/. HostBackend runs them one item after the
 // other, which is how CI tests what a GPU would run; kernels/cuda/cuda_backend.cuh launches them.
 //
-// A backend has: allocate(bytes) (throws OutOfMemory), release(p), upload, download, zero, blocks(items, body),
-// warps(items, body), form(FormBlock, matrices), slots(), block_size(), synchronise().
+// A backend has: allocate(bytes), which returns what owns the memory (get()) or throws OutOfMemory; upload, download,
+// zero, forget(p, bytes): what lies there is of no use any more, which checkers of memory are told; blocks(items, body),
+// warps(items, body), form(FormBlock, matrices), slots(), block_size().
 #pragma once
 
 // Device code includes this: neither fmt nor Eigen, which nvcc cannot compile with every host compiler.
@@ -17,6 +18,7 @@
 
 #include "host/device.hpp"
 #include "host/sweep.hpp"
+#include "kernels/arena.hpp"
 #include "kernels/error.hpp"
 #include "kernels/lockstep/kernels.hpp"
 
@@ -25,13 +27,18 @@ namespace pandora::lockstep {
 /// Runs the bodies on the CPU.
 class HostBackend {
  public:
-  void* allocate(std::size_t bytes) { return ::operator new (bytes, std::align_val_t{kAlignment}); }
-  void release(void* p) { ::operator delete (p, std::align_val_t{kAlignment}); }
+  struct Delete {
+    void operator()(void* p) const { ::operator delete (p, std::align_val_t{kAlignment}); }
+  };
+  std::unique_ptr<void, Delete> allocate(std::size_t bytes) {
+    return std::unique_ptr<void, Delete>(::operator new (bytes, std::align_val_t{kAlignment}));
+  }
   void upload(void* to, const void* from, std::size_t bytes) {
     if (bytes > 0) std::memcpy(to, from, bytes);  // an empty list has no address
   }
   void download(void* to, const void* from, std::size_t bytes) { upload(to, from, bytes); }
   void zero(void* p, std::size_t bytes) { std::memset(p, 0, bytes); }
+  void forget(void*, std::size_t) {}
   template <class Body>
   void blocks(int items, const Body& body) {
     for (int item = 0; item < items; ++item) body(SerialTeam{}, item, 0);
@@ -49,24 +56,6 @@ class HostBackend {
 
  private:
   static constexpr std::size_t kAlignment = 256;
-};
-
-/// One allocation, cut into arrays. Without memory it only measures.
-class Arena {
- public:
-  explicit Arena(char* base = nullptr) : base_(base) {}
-  template <class T>
-  T* take(std::size_t n) {
-    used_ = (used_ + 255) / 256 * 256;
-    char* const at = base_ != nullptr ? base_ + used_ : nullptr;
-    used_ += n * sizeof(T);
-    return reinterpret_cast<T*>(at);
-  }
-  std::size_t used() const { return used_; }
-
- private:
-  char* base_;
-  std::size_t used_ = 0;
 };
 
 /// Where everything of a run lies on the backend.
@@ -207,15 +196,6 @@ struct Layout {
   }
 };
 
-template <class Backend>
-struct Allocation {  // all zeros, which is what LaneTally and Progress start from
-  Backend& backend;
-  void* memory;
-  Allocation(Backend& b, std::size_t bytes) : backend(b), memory(b.allocate(bytes)) { backend.zero(memory, bytes); }
-  ~Allocation() { backend.release(memory); }
-  Allocation(const Allocation&) = delete;
-};
-
 /// Runs the lanes of all units at once; tallies per unit. The units share dimensions and T. A lane's tally does not
 /// depend on what else runs; a lane that fails stops there, and its tally says why. `records` is empty or has one entry
 /// per lane. Throws OutOfMemory.
@@ -225,8 +205,9 @@ std::vector<std::vector<LaneTally>> run_lockstep(Backend& backend, std::span<con
                                                  std::span<LaneRecord> records = {}) {
   Arena measure;
   Layout<Real>(measure, units, options, backend.slots(), backend.block_size(), !records.empty());
-  const Allocation<Backend> allocation(backend, measure.used());
-  Arena arena(static_cast<char*>(allocation.memory));
+  const auto memory = backend.allocate(measure.used());
+  backend.zero(memory.get(), measure.used());  // what the lanes' state starts from
+  Arena arena(memory.get());
   Layout<Real> layout(arena, units, options, backend.slots(), backend.block_size(), !records.empty());
   if (layout.lanes.empty()) return std::vector<std::vector<LaneTally>>(units.size());  // a launch of none is an error
 

@@ -56,8 +56,22 @@ struct WarpTeam {
   }
 };
 
+#if defined(__CUDA_ARCH__)
+/// The shared memory that the launch gave the calling thread's block, aligned to 16 bytes.
+__device__ inline void* shared_memory() {
+#if defined(PANDORA_STAND_IN)
+  return stand_in_shared_memory();
+#else
+  extern __shared__ uint4 memory[];
+  return memory;
+#endif
+}
+#endif
+
 /// A whole block of at most 1,024 threads, a multiple of 32.
 struct BlockTeam {
+  static constexpr int kSharedBytes = 16;  ///< what a launch must give a block for it
+
   __host__ __device__ int rank() const {
 #if defined(__CUDA_ARCH__)
     return static_cast<int>(threadIdx.x);
@@ -80,11 +94,12 @@ struct BlockTeam {
   template <class T>
   __host__ __device__ T broadcast(T value) const {
 #if defined(__CUDA_ARCH__)
-    __shared__ T shared;
+    static_assert(sizeof(T) <= kSharedBytes);
+    T* const shared = static_cast<T*>(shared_memory());
     __syncthreads();
-    if (threadIdx.x == 0) shared = value;
+    if (threadIdx.x == 0) *shared = value;
     __syncthreads();
-    return shared;
+    return *shared;
 #else
     return value;
 #endif

@@ -5,7 +5,7 @@
 # Steps, in their order: tests benchmark geometric tracking memcheck synccheck. (racecheck looks at shared memory only,
 # which the bodies do not use; tests/host/lockstep_engine_test.cpp looks for races with threads.)
 #
-# BUILD_DIR holds pandora, tests/pandora_tests and tests/bench/pandora_device_bench, as `make gpu-check` builds them; on
+# BUILD_DIR holds pandora, tests/pandora_tests and tests/pandora_device_bench, as `make gpu-check` builds them; on
 # a GPU machine without compilers they may come from elsewhere, then built with PANDORA_NATIVE=OFF.
 set -uo pipefail
 build=${1:-build-gpu}
@@ -38,7 +38,7 @@ export REQUIRE_GPU=1
 for step in $steps; do
   case $step in
     tests) step "device tests" tests.log 300 "$build/tests/pandora_tests" --gtest_filter='*Gpu*' ;;
-    benchmark) step "benchmark" benchmark.log 600 "$build/tests/bench/pandora_device_bench" ;;
+    benchmark) step "benchmark" benchmark.log 600 "$build/tests/pandora_device_bench" ;;
     geometric) step "whole paper, geometric:1.5" geometric.log 900 "$build/pandora" reproduce --backend cuda \
       --replications 50 --out "$out/geometric" --force ;;
     tracking) step "whole paper, tracking" tracking.log 900 "$build/pandora" reproduce --backend cuda \

@@ -12,24 +12,46 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-std::string gib(std::size_t bytes) {
+// Memory that a failed allocation asked for, where that is known.
+std::string wanted(const OutOfMemory& error) {
+  if (error.bytes == 0) return "more memory than there is";
   char text[32];
-  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes) / (1u << 30));
+  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(error.bytes) / (1u << 30));
   return text;
 }
 
-// Whether this build has code for the device, asked of a kernel that every run launches.
-std::string missing_code() {
-  cudaFuncAttributes attributes{};
-  const cudaError_t status = cudaFuncGetAttributes(&attributes, cuda::run_threads<cuda::GatherOperands<float>>);
-  if (status == cudaSuccess) return {};
-  cudaGetLastError();
-  return std::string("no code for it in this build (") + cudaGetErrorString(status) +
-         "); configure with CMAKE_CUDA_ARCHITECTURES for it";
+std::string device_text(int device) {
+  return "device " + std::to_string(device);
+}
+
+DeviceInfo describe(int id) {
+  DeviceInfo info;
+  info.id = id;
+  cudaDeviceProp properties{};
+  int mode = cudaComputeModeDefault;
+  cudaError_t status = cudaGetDeviceProperties(&properties, id);
+  if (status == cudaSuccess) status = cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, id);
+  if (status != cudaSuccess) {
+    cudaGetLastError();
+    info.unusable = cudaGetErrorString(status);
+    return info;
+  }
+  info.name = properties.name;
+  info.major = properties.major;
+  info.minor = properties.minor;
+  info.multiprocessors = properties.multiProcessorCount;
+  info.memory = properties.totalGlobalMem;
+  if (!has_code_for(PANDORA_CUDA_ARCHITECTURES, info.major, info.minor))
+    info.unusable = "no code for it in this build (" PANDORA_CUDA_ARCHITECTURES
+                    "); configure with CMAKE_CUDA_ARCHITECTURES for it";
+  else if (mode == cudaComputeModeProhibited)
+    info.unusable = "its compute mode is Prohibited; `nvidia-smi -c 0` allows computing";
+  return info;
 }
 
 }  // namespace
 
+// Nothing here makes a context: processes that share a machine, with a device each, do not disturb each other.
 DeviceReport find_devices() {
   DeviceReport report;
   int driver = 0, runtime = 0, count = 0;
@@ -48,27 +70,8 @@ DeviceReport find_devices() {
                       : std::string("the driver cannot be used: ") + cudaGetErrorString(status);
     return report;
   }
-  for (int id = 0; id < count; ++id) {
-    DeviceInfo info;
-    info.id = id;
-    cudaDeviceProp properties{};
-    if (cudaGetDeviceProperties(&properties, id) != cudaSuccess || cudaSetDevice(id) != cudaSuccess) {
-      info.unusable = cudaGetErrorString(cudaGetLastError());
-    } else {
-      std::size_t free = 0, total = 0;
-      info.name = properties.name;
-      info.major = properties.major;
-      info.minor = properties.minor;
-      info.multiprocessors = properties.multiProcessorCount;
-      info.unusable = missing_code();
-      if (info.unusable.empty() && cudaMemGetInfo(&free, &total) != cudaSuccess)
-        info.unusable = cudaGetErrorString(cudaGetLastError());
-      info.memory = total != 0 ? total : properties.totalGlobalMem;
-      info.free_memory = free;
-    }
-    report.devices.push_back(info);
-  }
-  if (report.usable().empty()) report.none = "device 0: " + report.devices[0].unusable;
+  for (int id = 0; id < count; ++id) report.devices.push_back(describe(id));
+  if (report.usable().empty()) report.none = device_text(0) + ": " + report.devices[0].unusable;
   return report;
 }
 
@@ -79,9 +82,8 @@ std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const Un
   try {
     return lockstep::run_in_memory<float>(backend, units, options, counters, records);
   } catch (const OutOfMemory& error) {
-    throw Error(ExitCode::device, "device " + std::to_string(device) + ": one replication needs " + gib(error.bytes) +
-                                      ", " + gib(backend.free_bytes()) +
-                                      " are free; use a smaller --periods, fewer policies, or --backend cpu");
+    throw Error(ExitCode::device, device_text(device) + ": one replication needs " + wanted(error) +
+                                      "; use a smaller --periods, fewer policies, or --backend cpu");
   }
 }
 
@@ -95,9 +97,8 @@ UnitPreparer prepare_on_device(int device, const Study& study, const Plan& plan)
     try {
       return state->preparer.prepare(study, plan, unit, order);
     } catch (const OutOfMemory& error) {
-      throw Error(ExitCode::device, "device " + std::to_string(device) + ": preparing a replication needs " +
-                                        gib(error.bytes) + " more, " + gib(state->backend.free_bytes()) +
-                                        " are free; use fewer --threads or --samples, or --backend cpu");
+      throw Error(ExitCode::device, device_text(device) + ": preparing a replication needs " + wanted(error) +
+                                        "; use fewer --threads or --samples, or --backend cpu");
     }
   };
 }

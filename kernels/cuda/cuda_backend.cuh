@@ -1,29 +1,20 @@
-// The CUDA backend of the lockstep engine: launchers, buffers, handles. This is all that only a GPU can run; the bodies
-// that it launches are tested on the CPU.
+// The CUDA backend of the lockstep engine: kernels that run the bodies, and what a block's batched products need. With
+// kernels/cuda/runtime.cuh this is all that only a GPU can run; the bodies are tested on the CPU.
 #pragma once
-
-#include <cublas_v2.h>
-#include <cuda_runtime.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 
-#include "kernels/error.hpp"
+#include "kernels/cuda/runtime.cuh"
 #include "kernels/lockstep/kernels.hpp"
 
 namespace pandora::cuda {
 
-/// Throws Error (device) naming the call and CUDA's reason.
-void check(cudaError_t status, const char* what);
-void check(cublasStatus_t status, const char* what);
-
-/// cudaMalloc; throws OutOfMemory.
-void* allocate_memory(std::size_t bytes);
-
-inline constexpr int kBlockThreads = 256;  // of a block that works on one item
-inline constexpr int kWarpThreads = 128;   // of a block whose warps have an item each
+inline constexpr int kBlockThreads = 256;  // at most, of a block that works on one item
+inline constexpr int kWarpThreads = 128;   // at most, of a block whose warps have an item each
 inline constexpr int kBatch = 4096;        // matrices of a batched product
 
 template <class Body>
@@ -43,14 +34,15 @@ __global__ void __launch_bounds__(kWarpThreads) run_warps(Body body, int items) 
   }
 }
 
-/// The operands of a block's batched products; beyond the last matrix, operands whose results nobody reads.
+/// The operands of a block's batched products. Beyond the last matrix, operands whose results nobody reads, in places
+/// of their own: cuBLAS leaves open what becomes of outputs that overlap.
 template <class Real>
 struct GatherOperands {
   lockstep::FormBlock<Real> form;
   int matrices;
   const Real **P, **psi;
   Real **image, **gram;
-  Real *spare_image, *spare_gram;
+  Real *spare_images, *spare_grams;
 
   __host__ __device__ void operator()(int item) const {
     const int which = form.matrices[item < matrices ? item : 0];
@@ -58,15 +50,23 @@ struct GatherOperands {
     const lockstep::LaneView<Real>& lane = form.problem.lanes[which / 2 / shape.A];
     const lockstep::BoxView<Real>& box = lane.box[which / 2 % shape.A];
     const lockstep::GramView<Real>& g = which % 2 == 1 ? box.curvature : box.design;
+    const std::size_t spare = static_cast<std::size_t>(item < matrices ? 0 : item - matrices);
     P[item] = g.P;
     psi[item] = lane.tape.psi_of(lane.tape.online_row(form.range.first_period), shape.stride);
-    image[item] = item < matrices ? g.image : spare_image;
-    gram[item] = item < matrices ? g.gram : spare_gram;
+    image[item] = item < matrices ? g.image : spare_images + spare * image_size(shape);
+    gram[item] = item < matrices ? g.gram : spare_grams + spare * gram_size(shape);
+  }
+
+  static __host__ __device__ std::size_t image_size(const lockstep::Shape& shape) {
+    return static_cast<std::size_t>(shape.B) * shape.stride;
+  }
+  static __host__ __device__ std::size_t gram_size(const lockstep::Shape& shape) {
+    return static_cast<std::size_t>(shape.B) * shape.B;
   }
 };
 
 template <class Body>
-__global__ void run_threads(Body body, int items) {
+__global__ void __launch_bounds__(kBlockThreads) run_threads(Body body, int items) {
   const int item = blockIdx.x * blockDim.x + threadIdx.x;
   if (item < items) body(item);
 }
@@ -75,41 +75,35 @@ __global__ void run_threads(Body body, int items) {
 class CudaBackend {
  public:
   explicit CudaBackend(int device);
-  ~CudaBackend();
   CudaBackend(const CudaBackend&) = delete;
 
-  void* allocate(std::size_t bytes);
-  void release(void* p);
-  void upload(void* to, const void* from, std::size_t bytes);
-  void download(void* to, const void* from, std::size_t bytes);
-  void zero(void* p, std::size_t bytes);
-  std::size_t free_bytes() const;
+  /// Leaves room for what CUDA itself needs. Throws OutOfMemory.
+  Memory allocate(std::size_t bytes);
+  void upload(void* to, const void* from, std::size_t bytes) { stream_.upload(to, from, bytes); }
+  void download(void* to, const void* from, std::size_t bytes) { stream_.download(to, from, bytes); }
+  void zero(void* p, std::size_t bytes) { stream_.zero(p, bytes); }
+  void forget(void* p, std::size_t bytes) { stream_.forget(p, bytes); }
 
   template <class Body>
   void blocks(int items, const Body& body) {
     if (items == 0) return;
-    const int grid = std::min(items, slots());
     timed(Body::kName, [&] {
-      run_blocks<<<grid, kBlockThreads, 0, stream_>>>(body, items);
-      check(cudaGetLastError(), Body::kName);
+      stream_.launch(Body::kName, run_blocks<Body>, std::min(items, slots()), block_threads_, BlockTeam::kSharedBytes,
+                     body, items);
     });
   }
   template <class Body>
   void warps(int items, const Body& body) {
     if (items == 0) return;
-    constexpr int kPerBlock = kWarpThreads / 32;
-    const int grid = (items + kPerBlock - 1) / kPerBlock;
+    const int threads = std::min(kWarpThreads, block_threads_);
     timed(Body::kName, [&] {
-      run_warps<<<grid, kWarpThreads, 0, stream_>>>(body, items);
-      check(cudaGetLastError(), Body::kName);
+      stream_.launch(Body::kName, run_warps<Body>, blocks_of(items, threads / 32), threads, 0, body, items);
     });
   }
   template <class Body>
   void threads(int items, const Body& body) {
     if (items == 0) return;
-    const int grid = (items + kBlockThreads - 1) / kBlockThreads;
-    run_threads<<<grid, kBlockThreads, 0, stream_>>>(body, items);
-    check(cudaGetLastError(), "a kernel's launch");
+    stream_.launch("elements", run_threads<Body>, blocks_of(items, block_threads_), block_threads_, 0, body, items);
   }
 
   /// Images P Psi and Gram matrices Psi' P Psi of all listed matrices: two batched products. Column-major, an m x B
@@ -117,31 +111,37 @@ class CudaBackend {
   void form(const lockstep::FormBlock<float>& body, int matrices);
 
   int slots() const { return slots_; }
-  int block_size() const { return kBlockThreads; }
-  cudaStream_t stream() const { return stream_; }
+  int block_size() const { return block_threads_; }
+  const Stream& stream() const { return stream_; }
 
   /// Seconds per stage since the profile was switched on, by its kName; switched on, every stage waits for its end.
   void profile(bool on) { profiling_ = on; }
   const std::map<std::string, double>& seconds() const { return seconds_; }
 
  private:
+  static int blocks_of(int items, int per_block) { return (items + per_block - 1) / per_block; }
+
   template <class Stage>
   void timed(const char* name, Stage&& stage) {
     if (!profiling_) return stage();
-    check(cudaStreamSynchronize(stream_), name);
+    stream_.wait(name);
     const auto start = std::chrono::steady_clock::now();
     stage();
-    check(cudaStreamSynchronize(stream_), name);
+    stream_.wait(name);
     seconds_[name] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
+  struct Selected {
+    explicit Selected(int device) { select_device(device); }
+  };
+
   bool profiling_ = false;
   std::map<std::string, double> seconds_;
-  int device_, slots_ = 0;
-  cudaStream_t stream_ = nullptr;
-  cublasHandle_t cublas_ = nullptr;
-  void* operands_ = nullptr;
-  std::size_t operand_bytes_ = 0;
+  Selected selected_;  // before all that is made on the current device
+  int slots_ = 0, block_threads_ = kBlockThreads;
+  Memory operands_;
+  Stream stream_;  // destroyed before the operands, which what is still in it uses
+  std::unique_ptr<Cublas> cublas_;
 };
 
 }  // namespace pandora::cuda

@@ -22,29 +22,24 @@ class SortMemory {
 
   SortMemory() = default;
   SortMemory(const SortMemory&) = delete;
-  ~SortMemory() {
-    for (const Piece& piece : pieces_) cudaFree(piece.p);
-  }
   char* allocate(std::ptrdiff_t bytes) {
     const std::size_t wanted = static_cast<std::size_t>(bytes);
     for (Piece& piece : pieces_)
-      if (!piece.used && piece.size >= wanted) {
+      if (!piece.used && piece.memory.bytes() >= wanted) {
         piece.used = true;
-        return piece.p;
+        return static_cast<char*>(piece.memory.get());
       }
-    char* const p = static_cast<char*>(allocate_memory(wanted));
-    pieces_.push_back({p, wanted, true});
-    return p;
+    pieces_.push_back({Memory(wanted), true});
+    return static_cast<char*>(pieces_.back().memory.get());
   }
   void deallocate(char* p, std::size_t) {
     for (Piece& piece : pieces_)
-      if (piece.p == p) piece.used = false;
+      if (piece.memory.get() == p) piece.used = false;
   }
 
  private:
   struct Piece {
-    char* p;
-    std::size_t size;
+    Memory memory;
     bool used;
   };
   std::vector<Piece> pieces_;
@@ -58,7 +53,7 @@ class PrepareBackend : public CudaBackend {
   /// Sorts p[0..n) on the backend's stream, greatest first.
   void sort_descending(float* p, std::size_t n) {
     try {
-      thrust::sort(thrust::cuda::par_nosync(memory_).on(stream()), p, p + n, thrust::greater<float>());
+      thrust::sort(thrust::cuda::par_nosync(memory_).on(stream().get()), p, p + n, thrust::greater<float>());
     } catch (const thrust::system_error& error) {
       check(static_cast<cudaError_t>(error.code().value()), "sorting");
       throw;

@@ -1,9 +1,12 @@
 // The lockstep engine on one GPU: time per stage against ceilings measured in the same run, and the CPU path of the
-// same machine beside it. Prints a table; `pandora_device_bench [replications]`.
+// same machine beside it. Prints a table.
 #include <cstdio>
-#include <cstdlib>
+#include <map>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
+#include "host/lockstep_engine.hpp"
 #include "host/policies/policy.hpp"
 #include "host/study.hpp"
 #include "kernels/cuda/cuda_backend.cuh"
@@ -17,61 +20,89 @@ double seconds_of(const std::function<void()>& body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// What is measured; the defaults are the paper's study and sizes that fill a large device.
+struct Sizes {
+  int replications = 32, periods = 30000, samples = 400000;
+  int copy_mib = 2048;  // of a copy
+  int product = 8192;   // rows and columns of a matrix product
+};
+
+// --name value, for every size above.
+Sizes parse(int argc, char** argv) {
+  Sizes sizes;
+  const std::map<std::string, int*> names = {{"--replications", &sizes.replications},
+                                             {"--periods", &sizes.periods},
+                                             {"--samples", &sizes.samples},
+                                             {"--copy-mib", &sizes.copy_mib},
+                                             {"--product", &sizes.product}};
+  for (int i = 1; i < argc; i += 2) {
+    const auto found = names.find(argv[i]);
+    int value = 0;
+    try {
+      value = i + 1 < argc ? std::stoi(argv[i + 1]) : 0;
+    } catch (const std::exception&) {
+    }
+    if (found == names.end() || value < 1) {
+      std::string usage = "usage: pandora_device_bench";
+      for (const auto& [name, size] : names) usage += " [" + name + " " + std::to_string(*size) + "]";
+      throw Error(ExitCode::usage, usage);
+    }
+    *found->second = value;
+  }
+  return sizes;
+}
+
 // Bytes read and written per second by a copy within the device's memory.
-double copy_bandwidth() {
-  constexpr std::size_t kBytes = std::size_t{2} << 30;
-  void *from = nullptr, *to = nullptr;
-  cuda::check(cudaMalloc(&from, kBytes), "allocating memory");
-  cuda::check(cudaMalloc(&to, kBytes), "allocating memory");
+double copy_bandwidth(std::size_t bytes) {
+  const cuda::Memory from(bytes), to(bytes);
+  const cuda::Stream stream;
+  stream.zero(from.get(), bytes);
   const auto copy = [&] {
-    for (int i = 0; i < 20; ++i) cuda::check(cudaMemcpy(to, from, kBytes, cudaMemcpyDeviceToDevice), "copying");
-    cuda::check(cudaDeviceSynchronize(), "copying");
+    for (int i = 0; i < 20; ++i) stream.copy(to.get(), from.get(), bytes);
+    stream.wait("copying");
   };
   copy();
-  const double seconds = seconds_of(copy);
-  cudaFree(from);
-  cudaFree(to);
-  return 2.0 * 20 * static_cast<double>(kBytes) / seconds;
+  return 2.0 * 20 * static_cast<double>(bytes) / seconds_of(copy);
 }
 
 // Floating-point operations per second of a large single-precision matrix product, TF32 off.
-double product_rate() {
-  constexpr int n = 8192;
-  float* memory = nullptr;
-  cuda::check(cudaMalloc(&memory, 3 * sizeof(float) * n * n), "allocating memory");
-  cuda::check(cudaMemset(memory, 0x3e, 3 * sizeof(float) * n * n), "clearing memory");
-  cublasHandle_t handle = nullptr;
-  cuda::check(cublasCreate(&handle), "creating a handle");
-  cuda::check(cublasSetMathMode(handle, CUBLAS_DEFAULT_MATH), "setting the arithmetic");
+double product_rate(int n) {
+  const std::size_t elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  const cuda::Memory memory(3 * sizeof(float) * elements);
+  const cuda::Stream stream;
+  stream.zero(memory.get(), memory.bytes());
+  const cuda::Cublas cublas(stream);
+  float* const a = static_cast<float*>(memory.get());
   const float one = 1.0f, zero = 0.0f;
   const auto multiply = [&] {
     for (int i = 0; i < 10; ++i)
-      cuda::check(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, memory, n, memory + n * n, n, &zero,
-                              memory + 2 * n * n, n),
+      cuda::check(cublas->sgemm(cublas.get(), CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a, n, a + elements, n, &zero,
+                                a + 2 * elements, n),
                   "multiplying");
-    cuda::check(cudaDeviceSynchronize(), "multiplying");
+    stream.wait("multiplying");
   };
   multiply();
-  const double seconds = seconds_of(multiply);
-  cublasDestroy(handle);
-  cudaFree(memory);
-  return 10 * 2.0 * n * n * static_cast<double>(n) / seconds;
+  return 10 * 2.0 * static_cast<double>(elements) * n / seconds_of(multiply);
 }
 
-int run(int replications) {
+int run(const Sizes& sizes) {
   const DeviceReport report = find_devices();
   if (!report.none.empty()) {
     std::fprintf(stderr, "no GPU: %s\n", report.none.c_str());
     return static_cast<int>(ExitCode::device);
   }
-  std::printf("%s, driver %s\n", report.devices[0].name.c_str(), report.driver.c_str());
-  const double bandwidth = copy_bandwidth(), rate = product_rate();
+  std::printf("%s, driver %s\n", report.devices[static_cast<std::size_t>(report.usable()[0])].name.c_str(), report.driver.c_str());
+  cuda::select_device(report.usable()[0]);
+  const double bandwidth = copy_bandwidth(static_cast<std::size_t>(sizes.copy_mib) << 20),
+               rate = product_rate(sizes.product);
   std::printf("copy %.0f GB/s, single-precision product %.1f TFLOP/s\n", bandwidth / 1e9, rate / 1e12);
 
   Study study;
   study.environments = {paper_environments()[0]};
   study.regimes = {Regime::A};
-  study.replications = replications;
+  study.replications = sizes.replications;
+  study.periods = sizes.periods;
+  study.oracle.samples = sizes.samples;
   study.order = false;
   const Plan plan = make_plan(study);
   std::vector<Replication> prepared(plan.units.size());
@@ -96,7 +127,7 @@ int run(int replications) {
       if (lane.has_width_bonus() || (lane.learns_payoff() && lane.online())) matrices += study.dimensions.boxes;
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, study.engine.block};
-    cuda::CudaBackend backend(0);
+    cuda::CudaBackend backend(report.usable()[0]);
     const auto all = [&] { lockstep::run_in_memory<float>(backend, units, options); };
     const double end_to_end = seconds_of(all);
     backend.profile(true);
@@ -138,7 +169,7 @@ int run(int replications) {
 
 int main(int argc, char** argv) {
   try {
-    return pandora::run(argc > 1 ? std::atoi(argv[1]) : 32);
+    return pandora::run(pandora::parse(argc, argv));
   } catch (const pandora::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return static_cast<int>(error.code());

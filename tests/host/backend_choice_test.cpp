@@ -16,9 +16,9 @@ DeviceReport two_devices() {
   DeviceReport report;
   report.driver = "13.0";
   report.runtime = "13.0";
-  report.devices = {{0, "NVIDIA H200", 9, 0, 132, std::uint64_t{150} << 30, std::uint64_t{140} << 30, ""},
-                    {1, "NVIDIA H200", 9, 0, 132, std::uint64_t{150} << 30, std::uint64_t{140} << 30, ""},
-                    {2, "Tesla K80", 3, 7, 13, std::uint64_t{12} << 30, 0, "no code for it in this build"}};
+  report.devices = {{0, "NVIDIA H200", 9, 0, 132, std::uint64_t{150} << 30, ""},
+                    {1, "NVIDIA H200", 9, 0, 132, std::uint64_t{150} << 30, ""},
+                    {2, "Tesla K80", 3, 7, 13, std::uint64_t{12} << 30, "no code for it in this build"}};
   return report;
 }
 
@@ -90,11 +90,25 @@ TEST(BackendChoice, UnknownNames) {
 
 TEST(BackendChoice, TheListOfDevicesNamesWhatIsUsableAndWhatNot) {
   const std::string text = devices_text(two_devices());
-  EXPECT_THAT(text, HasSubstr("0  NVIDIA H200, compute capability 9.0, 132 multiprocessors, 140.0 of 150.0 GiB free: "
-                              "usable\n"));
+  EXPECT_THAT(text, HasSubstr("0  NVIDIA H200, compute capability 9.0, 132 multiprocessors, 150.0 GiB: usable\n"));
   EXPECT_THAT(text, HasSubstr("Tesla K80"));
   EXPECT_THAT(text, HasSubstr("no code for it in this build"));
   EXPECT_THAT(devices_text(nothing()), HasSubstr("no usable GPU: no NVIDIA driver is installed"));
+}
+
+// CUDA's rules: machine code serves later minor versions of its major one, PTX everything later.
+TEST(BackendChoice, WhatABuildHasCodeFor) {
+  EXPECT_TRUE(has_code_for("80-real,90", 8, 0));
+  EXPECT_TRUE(has_code_for("80-real,90", 8, 9));
+  EXPECT_TRUE(has_code_for("80-real,90", 9, 0));
+  EXPECT_TRUE(has_code_for("80-real,90", 12, 0));
+  EXPECT_FALSE(has_code_for("80-real,90", 7, 5));
+  EXPECT_FALSE(has_code_for("86-real", 8, 0));
+  EXPECT_FALSE(has_code_for("80-real", 9, 0));
+  EXPECT_TRUE(has_code_for("80-virtual", 9, 0));
+  EXPECT_FALSE(has_code_for("90-virtual", 8, 9));
+  EXPECT_TRUE(has_code_for("100a-real", 10, 0));
+  EXPECT_TRUE(has_code_for("native", 7, 5));
 }
 
 }  // namespace

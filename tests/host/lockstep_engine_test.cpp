@@ -213,7 +213,7 @@ TEST(Lockstep, ADamagedInverseIsRebuilt) {
 class SmallBackend : public lockstep::HostBackend {
  public:
   explicit SmallBackend(std::size_t limit) : limit_(limit) {}
-  void* allocate(std::size_t bytes) {
+  auto allocate(std::size_t bytes) {
     largest_ = std::max(largest_, bytes);
     if (bytes > limit_) throw OutOfMemory(bytes);
     ++granted_;

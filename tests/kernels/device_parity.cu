@@ -80,10 +80,9 @@ long device_functor_mismatches(int items) {
   for (int item = 0; item < items; ++item) host(item);
   cuda::CudaBackend backend(0);
   const std::size_t bytes = expected.size() * sizeof(expected[0]);
-  void* const memory = backend.allocate(bytes);
-  backend.threads(items, AllFunctors{static_cast<std::uint32_t*>(memory), items});
-  backend.download(actual.data(), memory, bytes);
-  backend.release(memory);
+  const cuda::Memory memory = backend.allocate(bytes);
+  backend.threads(items, AllFunctors{static_cast<std::uint32_t*>(memory.get()), items});
+  backend.download(actual.data(), memory.get(), bytes);
   long different = 0, zeros = 0;
   for (std::size_t k = 0; k < expected.size(); ++k) {
     different += actual[k] != expected[k];

@@ -1,0 +1,52 @@
+// The threads of a kernel as fibers of the stream's thread.
+#pragma once
+
+#include "stand_in.hpp"
+
+namespace stand_in {
+
+inline constexpr std::size_t kStack = 192 << 10, kShared = 48 << 10, kResident = 4;
+inline constexpr unsigned kMostThreads = 1024;
+
+struct Block;
+struct Fiber {
+  static constexpr int kCalls = 12;
+  void* stack_pointer = nullptr;
+  char* stack = nullptr;  ///< lowest address
+  unsigned thread = 0;    ///< within the block
+  Block* block = nullptr;
+  // Where it waits: at the block's barrier, or at its warp's with a mask and what it gives to a shuffle.
+  bool at_barrier = false;
+  unsigned mask = 0;
+  void* value = nullptr;
+  std::size_t value_bytes = 0;
+  int source = 0;
+  const void* calls[kCalls] = {};
+};
+struct WarpState {
+  unsigned arrived = 0, left = 0;  // sets of lanes
+  Fiber* first = nullptr;          // to arrive
+  std::uint32_t time = 0;          // of the last barrier, by the device's clock
+};
+struct Block {
+  unsigned index = 0, threads = 0, live = 0, arrived = 0;
+  Fiber* first = nullptr;  // to arrive at the barrier
+  std::uint32_t time = 0;  // of the last barrier
+  WarpState warps[kMostThreads / 32];
+  std::vector<Fiber*> fibers;
+  char* shared = nullptr;
+};
+struct KernelRun {
+  const Launch* launch;
+  Device* device;
+  std::vector<Fiber*> ready;
+  Fiber* current = nullptr;
+  void* scheduler = nullptr;  // its stack pointer
+  unsigned policy = 0;
+  std::uint64_t budget = ~std::uint64_t{0};  // accesses until the next change of threads
+};
+extern __thread KernelRun* kernel_run;
+
+void yield_fiber();  ///< another thread of the kernel goes on
+
+}  // namespace stand_in

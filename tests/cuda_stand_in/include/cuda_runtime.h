@@ -1,0 +1,151 @@
+// The stand-in's <cuda_runtime.h>: the part of CUDA's interface that pandora uses, run by the CPU (README.md says how).
+// Both passes over a .cu file include it: the host pass, and the device pass, which has __CUDA_ARCH__.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+
+#define __host__
+#define __device__
+#define __global__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+
+struct uint2 {
+  unsigned x, y;
+};
+struct uint3 {
+  unsigned x, y, z;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+inline uint2 make_uint2(unsigned x, unsigned y) {
+  return {x, y};
+}
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
+  return {x, y, z, w};
+}
+struct dim3 {
+  unsigned x, y, z;
+  dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+
+// The numbers are CUDA's.
+enum cudaError_t : int {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorDevicesUnavailable = 46,
+  cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchOutOfResources = 701,
+  cudaErrorUnknown = 999,
+};
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum cudaComputeMode { cudaComputeModeDefault = 0, cudaComputeModeProhibited = 2, cudaComputeModeExclusiveProcess = 3 };
+enum cudaDeviceAttr { cudaDevAttrComputeMode = 20 };
+inline constexpr unsigned cudaStreamNonBlocking = 1;
+struct cudaDeviceProp {
+  char name[256];
+  int major, minor, multiProcessorCount, maxThreadsPerBlock;
+  std::size_t totalGlobalMem;
+};
+namespace stand_in {
+struct Stream;
+}
+using cudaStream_t = stand_in::Stream*;
+
+extern "C" {
+cudaError_t cudaGetDeviceCount(int*);
+cudaError_t cudaSetDevice(int);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int);
+cudaError_t cudaDeviceGetAttribute(int*, cudaDeviceAttr, int);
+cudaError_t cudaRuntimeGetVersion(int*);
+cudaError_t cudaDriverGetVersion(int*);
+cudaError_t cudaGetLastError();
+const char* cudaGetErrorString(cudaError_t);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned);
+cudaError_t cudaStreamDestroy(cudaStream_t);
+cudaError_t cudaStreamSynchronize(cudaStream_t);
+cudaError_t cudaMemGetInfo(std::size_t*, std::size_t*);
+cudaError_t cudaMalloc(void**, std::size_t);
+cudaError_t cudaFree(void*);
+cudaError_t cudaMemcpyAsync(void*, const void*, std::size_t, cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemsetAsync(void*, int, std::size_t, cudaStream_t);
+
+// What kernels call (launch.cpp).
+void stand_in_block_barrier();
+void stand_in_warp_barrier(unsigned mask);
+void stand_in_shuffle(unsigned mask, void* value, std::size_t bytes, int source);
+int stand_in_atomic_add(int* p, int value);
+void* stand_in_shared_memory();
+// What production code says of its memory (devices.cpp).
+void stand_in_array(void* p, std::size_t bytes, std::size_t gap);     // an array with `gap` bytes of nobody's behind it
+void stand_in_forget(void* p, std::size_t bytes, cudaStream_t stream);  // what lies there is of no use any more
+}
+
+namespace stand_in {
+
+/// A kernel for the calling thread. `function` is the kernel as the device pass made it.
+using Call = void (*)(void (*function)(), const void* parameters);
+
+cudaError_t launch(void (*stub)(), Call call, std::shared_ptr<const void> parameters, dim3 grid, dim3 block,
+                   std::size_t shared_bytes, cudaStream_t stream);
+
+struct Indices {
+  unsigned thread, block, threads, blocks;
+};
+#if defined(STAND_IN_FAST)
+extern __thread Indices indices;
+inline Indices current_indices() {
+  return indices;
+}
+#else
+Indices current_indices();  // not inlined: its reads are not the kernel's
+#endif
+
+}  // namespace stand_in
+
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** addresses,
+                             std::size_t shared_bytes, cudaStream_t stream) {
+  static_assert((sizeof(Parameters) + ... + 0) <= 4096, "the parameters of a kernel take at most 4 KiB");
+  using Values = std::tuple<Parameters...>;
+  std::size_t k = 0;
+  std::shared_ptr<const void> values = std::make_shared<Values>(Values{*static_cast<Parameters*>(addresses[k++])...});
+  return stand_in::launch(
+      reinterpret_cast<void (*)()>(kernel),
+      [](void (*function)(), const void* parameters) {
+        std::apply(reinterpret_cast<void (*)(Parameters...)>(function), *static_cast<const Values*>(parameters));
+      },
+      std::move(values), grid, block, shared_bytes, stream);
+}
+
+#define threadIdx (uint3{::stand_in::current_indices().thread, 0, 0})
+#define blockIdx (uint3{::stand_in::current_indices().block, 0, 0})
+#define blockDim (uint3{::stand_in::current_indices().threads, 1, 1})
+#define gridDim (uint3{::stand_in::current_indices().blocks, 1, 1})
+
+inline void __syncthreads() {
+  stand_in_block_barrier();
+}
+inline void __syncwarp(unsigned mask = 0xffffffffu) {
+  stand_in_warp_barrier(mask);
+}
+template <class T>
+T __shfl_sync(unsigned mask, T value, int source, int = 32) {
+  static_assert(std::is_arithmetic_v<T>, "what CUDA's shuffle takes");
+  stand_in_shuffle(mask, &value, sizeof value, source);
+  return value;
+}
+inline int atomicAdd(int* p, int value) {
+  return stand_in_atomic_add(p, value);
+}

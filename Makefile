@@ -10,7 +10,7 @@ JOBS ?= $(shell nproc)
 reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example fuzz sanitize bench coverage gpu-check dependencies format clean help
+.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow bench coverage gpu-check dependencies test-dependencies format clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -27,10 +27,10 @@ ifneq ($(reduced),)
 	@echo 'This was a reduced run ($(reduced)), the paper has 50. The full run: $(full_run)'
 endif
 
-test: dependencies tests
+test: test-dependencies tests
 	ctest --test-dir build-test -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
 
-test-slow: dependencies tests
+test-slow: test-dependencies tests
 	ctest --test-dir build-test -L slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
 
 tests:
@@ -38,7 +38,7 @@ tests:
 	cmake --build build-test --parallel $(JOBS)
 
 # A program of its own on the installed package, as users build theirs.
-example: dependencies tests
+example: test-dependencies tests
 	cmake --install build-test --prefix build-test/prefix >/dev/null
 	cmake -S examples/own -B build-test/own -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build-test/prefix
 	cmake --build build-test/own --parallel $(JOBS)
@@ -54,8 +54,22 @@ fuzz: dependencies
 	build-fuzz/tests/fuzz/study_fuzz -runs=$(RUNS) -max_len=400 -seed=1 -print_final_stats=1 build-fuzz/corpus/study
 	build-fuzz/tests/fuzz/files_fuzz -runs=$(RUNS) -max_len=1024 -seed=1 -print_final_stats=1 build-fuzz/corpus/files
 
+# The device path on a CPU (tests/cuda_stand_in): a line per step; the program is build-stand-in/pandora.
+stand-in: test-dependencies
+	cmake --preset stand-in
+	cmake --build build-stand-in --parallel $(JOBS)
+	REQUIRE_GPU=1 ctest --test-dir build-stand-in -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
+
+# Its slow steps too, and its host code under the sanitisers.
+stand-in-slow: stand-in
+	ctest --test-dir build-stand-in -L slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
+	for preset in stand-in-asan stand-in-tsan; do \
+	  cmake --preset $$preset && cmake --build build-$$preset --parallel $(JOBS) && \
+	  ctest --test-dir build-$$preset --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS) || exit; \
+	done
+
 # The default tests under the address, undefined-behaviour and thread sanitisers.
-sanitize: dependencies
+sanitize: test-dependencies
 	for preset in asan-ubsan tsan; do \
 	  cmake --preset $$preset && cmake --build build-$$preset --parallel $(JOBS) && \
 	  ctest --test-dir build-$$preset -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS) || exit; \
@@ -63,6 +77,11 @@ sanitize: dependencies
 
 dependencies:
 	@scripts/install-dependencies.sh
+
+# What tests use beside: ranks of mpirun, other programs that read HDF5.
+test-dependencies: dependencies
+	@scripts/install-dependencies.sh libopenmpi-dev mpicc openmpi-bin mpirun hdf5-tools h5dump \
+	  python3-h5py /usr/lib/python3/dist-packages/h5py
 
 bench: dependencies
 	cmake --preset bench
@@ -97,6 +116,7 @@ help:
 	@echo 'make example    the example program on the installed package'
 	@echo 'make fuzz       fuzzers of everything that reads files; RUNS=1000000 for a long run'
 	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'
+	@echo 'make stand-in   the device path on a CPU, through a stand-in for CUDA; stand-in-slow: all of it'
 	@echo 'make bench      benchmarks, JSON in build-bench/bench.json'
 	@echo 'make coverage   line coverage of the functor headers, at least 95%'
 	@echo 'make gpu-check  on a machine with a GPU: device tests, sanitizers, benchmarks, the whole paper'

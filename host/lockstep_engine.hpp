@@ -3,8 +3,8 @@
 // other, which is how CI tests what a GPU would run; kernels/cuda/cuda_backend.cuh launches them.
 //
 // A backend has: allocate(bytes), which returns what owns the memory (get()) or throws OutOfMemory; upload, download,
-// zero, forget(p, bytes): what lies there is of no use any more, which checkers of memory are told; blocks(items, body),
-// warps(items, body), form(FormBlock, matrices), slots(), block_size().
+// zero, forget(p, bytes): what lies there is of no use any more, which checkers of memory are told; blocks(items,
+// body), warps(items, body), form(FormBlock, matrices), slots(), block_size().
 #pragma once
 
 // Device code includes this: neither fmt nor Eigen, which nvcc cannot compile with every host compiler.

@@ -1,5 +1,6 @@
-// One allocation of a backend, cut into arrays. Checkers of memory are told where arrays start and end: the stand-in for
-// CUDA (tests/cuda_stand_in) and the address sanitiser then see what leaves an array, not only what leaves the allocation.
+// One allocation of a backend, cut into arrays. Checkers of memory are told where arrays start and end: the stand-in
+// for CUDA (tests/cuda_stand_in) and the address sanitiser then see what leaves an array, not only what leaves the
+// allocation.
 #pragma once
 
 #include <cstddef>

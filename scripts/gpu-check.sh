@@ -6,8 +6,11 @@
 # which the bodies do not use; tests/host/lockstep_engine_test.cpp looks for races with threads.)
 #
 # BUILD_DIR holds pandora, tests/pandora_tests and tests/pandora_device_bench, as `make gpu-check` builds them; on
-# a GPU machine without compilers they may come from elsewhere, then built with PANDORA_NATIVE=OFF.
+# a GPU machine without compilers they may come from elsewhere, then built with PANDORA_NATIVE=OFF. PAPER_ARGS and
+# BENCHMARK_ARGS change the sizes of the whole paper and of the benchmark, for a dry run through the stand-in for CUDA.
 set -uo pipefail
+read -ra paper <<<"${PAPER_ARGS---replications 50}"
+read -ra sizes <<<"${BENCHMARK_ARGS-}"
 build=${1:-build-gpu}
 out=${2:-results/gpu-check}
 shift $(($# < 2 ? $# : 2))
@@ -38,11 +41,11 @@ export REQUIRE_GPU=1
 for step in $steps; do
   case $step in
     tests) step "device tests" tests.log 300 "$build/tests/pandora_tests" --gtest_filter='*Gpu*' ;;
-    benchmark) step "benchmark" benchmark.log 600 "$build/tests/pandora_device_bench" ;;
+    benchmark) step "benchmark" benchmark.log 600 "$build/tests/pandora_device_bench" "${sizes[@]}" ;;
     geometric) step "whole paper, geometric:1.5" geometric.log 900 "$build/pandora" reproduce --backend cuda \
-      --replications 50 --out "$out/geometric" --force ;;
+      "${paper[@]}" --out "$out/geometric" --force ;;
     tracking) step "whole paper, tracking" tracking.log 900 "$build/pandora" reproduce --backend cuda \
-      --replications 50 --refit tracking --out "$out/tracking" --force ;;
+      "${paper[@]}" --refit tracking --out "$out/tracking" --force ;;
     memcheck | synccheck)
       if command -v compute-sanitizer >/dev/null; then
         step "compute-sanitizer $step" "$step.log" 600 compute-sanitizer --tool "$step" --error-exitcode 9 \

@@ -42,8 +42,8 @@ DeviceInfo describe(int id) {
   info.multiprocessors = properties.multiProcessorCount;
   info.memory = properties.totalGlobalMem;
   if (!has_code_for(PANDORA_CUDA_ARCHITECTURES, info.major, info.minor))
-    info.unusable = "no code for it in this build (" PANDORA_CUDA_ARCHITECTURES
-                    "); configure with CMAKE_CUDA_ARCHITECTURES for it";
+    info.unusable =
+        "no code for it in this build (" PANDORA_CUDA_ARCHITECTURES "); configure with CMAKE_CUDA_ARCHITECTURES for it";
   else if (mode == cudaComputeModeProhibited)
     info.unusable = "its compute mode is Prohibited; `nvidia-smi -c 0` allows computing";
   return info;

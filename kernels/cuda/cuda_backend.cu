@@ -24,7 +24,7 @@ void CudaBackend::form(const lockstep::FormBlock<float>& body, int matrices) {
   const lockstep::Shape& shape = body.problem.shape;
   const int padded = blocks_of(matrices, kBatch) * kBatch;
   const std::size_t spares = static_cast<std::size_t>(padded - matrices), image = Operands::image_size(shape);
-  const std::size_t wanted = 4 * sizeof(void*) * static_cast<std::size_t>(padded) +
+  const std::size_t wanted = 5 * sizeof(void*) * static_cast<std::size_t>(padded) +
                              spares * (image + Operands::gram_size(shape)) * sizeof(float);
   if (!cublas_) cublas_ = std::make_unique<Cublas>(stream_);
   if (wanted > operands_.bytes()) {
@@ -32,10 +32,10 @@ void CudaBackend::form(const lockstep::FormBlock<float>& body, int matrices) {
     operands_ = allocate(wanted);
   }
   const auto list = [&](int k) { return static_cast<float**>(operands_.get()) + static_cast<std::size_t>(k) * padded; };
-  float* const spare = reinterpret_cast<float*>(list(4));
+  const auto inputs = [&](int k) { return const_cast<const float**>(list(k)); };
+  float* const spare = reinterpret_cast<float*>(list(5));
   const Operands operands{
-      body,  matrices,      const_cast<const float**>(list(0)), const_cast<const float**>(list(1)), list(2), list(3),
-      spare, spare + spares * image};
+      body, matrices, inputs(0), inputs(1), inputs(2), list(3), list(4), spare, spare + spares * image};
   const Cublas& cublas = *cublas_;
   timed(body.kName, [&] {
     threads(padded, operands);
@@ -46,8 +46,7 @@ void CudaBackend::form(const lockstep::FormBlock<float>& body, int matrices) {
                                   operands.image + first, shape.stride, kBatch),
             "forming images");
       check(cublas->sgemm_batched(cublas.get(), CUBLAS_OP_T, CUBLAS_OP_N, body.range.B, body.range.B, shape.m, &one,
-                                  operands.psi + first, shape.stride,
-                                  const_cast<const float* const*>(operands.image + first), shape.stride, &zero,
+                                  operands.psi + first, shape.stride, operands.formed + first, shape.stride, &zero,
                                   operands.gram + first, shape.B, kBatch),
             "forming Gram matrices");
     }

@@ -34,13 +34,13 @@ __global__ void __launch_bounds__(kWarpThreads) run_warps(Body body, int items) 
   }
 }
 
-/// The operands of a block's batched products. Beyond the last matrix, operands whose results nobody reads, in places
-/// of their own: cuBLAS leaves open what becomes of outputs that overlap.
+/// The operands of a block's batched products. Beyond the last matrix stand those of the first, with results that
+/// nobody reads in places of their own: cuBLAS leaves open what becomes of outputs that overlap.
 template <class Real>
 struct GatherOperands {
   lockstep::FormBlock<Real> form;
   int matrices;
-  const Real **P, **psi;
+  const Real **P, **psi, **formed;  ///< formed: images as the second product reads them
   Real **image, **gram;
   Real *spare_images, *spare_grams;
 
@@ -53,6 +53,7 @@ struct GatherOperands {
     const std::size_t spare = static_cast<std::size_t>(item < matrices ? 0 : item - matrices);
     P[item] = g.P;
     psi[item] = lane.tape.psi_of(lane.tape.online_row(form.range.first_period), shape.stride);
+    formed[item] = g.image;
     image[item] = item < matrices ? g.image : spare_images + spare * image_size(shape);
     gram[item] = item < matrices ? g.gram : spare_grams + spare * gram_size(shape);
   }

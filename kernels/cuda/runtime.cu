@@ -1,8 +1,8 @@
-#include "kernels/cuda/runtime.cuh"
-
 #include <dlfcn.h>
 
 #include <string>
+
+#include "kernels/cuda/runtime.cuh"
 
 namespace pandora::cuda {
 
@@ -87,7 +87,8 @@ namespace {
 void* load_cublas() {
   for (const char* name : {PANDORA_CUBLAS, PANDORA_CUBLAS_FOLDER "/" PANDORA_CUBLAS})
     if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-  throw Error(ExitCode::device, std::string("cuBLAS cannot be loaded (") + dlerror() + "); install " PANDORA_CUBLAS
+  throw Error(ExitCode::device, std::string("cuBLAS cannot be loaded (") + dlerror() +
+                                    "); install " PANDORA_CUBLAS
                                     " or name its folder in LD_LIBRARY_PATH; --backend cpu runs without it");
 }
 

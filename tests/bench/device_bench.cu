@@ -91,7 +91,8 @@ int run(const Sizes& sizes) {
     std::fprintf(stderr, "no GPU: %s\n", report.none.c_str());
     return static_cast<int>(ExitCode::device);
   }
-  std::printf("%s, driver %s\n", report.devices[static_cast<std::size_t>(report.usable()[0])].name.c_str(), report.driver.c_str());
+  std::printf("%s, driver %s\n", report.devices[static_cast<std::size_t>(report.usable()[0])].name.c_str(),
+              report.driver.c_str());
   cuda::select_device(report.usable()[0]);
   const double bandwidth = copy_bandwidth(static_cast<std::size_t>(sizes.copy_mib) << 20),
                rate = product_rate(sizes.product);

@@ -1,7 +1,7 @@
-// Every access that a kernel makes: the device pass is compiled with -fsanitize=thread, and these are the functions that
-// its calls reach in the place of that sanitiser's own. An address must belong to a live array of the kernel's device,
-// be aligned and, where it is read, written before; and nobody else may touch it meanwhile, which is to say without a
-// barrier, a launch or a wait in between.
+// Every access that a kernel makes: the device pass is compiled with -fsanitize=thread, and these are the functions
+// that its calls reach in the place of that sanitiser's own. An address must belong to a live array of the kernel's
+// device, be aligned and, where it is read, written before; and nobody else may touch it meanwhile, which is to say
+// without a barrier, a launch or a wait in between.
 #include "check.hpp"
 
 #include <link.h>
@@ -74,7 +74,7 @@ bool is_constant(std::uintptr_t first, std::size_t bytes) {
 bool ordered(const Tag& tag, const Fiber& fiber, std::uint32_t who) {
   const Running& now = *running;
   if (stream_of(tag.who) != stream_of(who)) return tag.when <= now.known[stream_of(tag.who)];
-  if (tag.when < now.start) return true;             // an earlier launch of the same stream
+  if (tag.when < now.start) return true;               // an earlier launch of the same stream
   if (((tag.who ^ who) & ~kAtomic) == 0) return true;  // the same thread
   if (block_of(tag.who) != block_of(who)) return false;
   if (tag.when < fiber.block->time) return true;
@@ -89,7 +89,8 @@ void look(Device& device, Cell& cell, const Fiber& fiber, const char* p, bool wr
   };
   if (conflicts(cell.writer))
     report(std::string("race: ") + (writes ? "writes" : "reads") + " what " + text_of(cell.writer.who) +
-               " wrote: " + text_of(device, p), pc);
+               " wrote: " + text_of(device, p),
+           pc);
   const Tag tag{who, device.clock.load(std::memory_order_relaxed)};
   if (writes) {
     for (const Tag& reader : cell.reader)
@@ -119,8 +120,11 @@ void check_state(Device& device, const char* p, std::size_t bytes, bool writes, 
       return;
     }
     report(std::string("bounds: ") + (writes ? "writes " : "reads ") +
-               (state[k] == freed ? "freed memory: " : state[k] == gap ? "between arrays: " : "outside of arrays: ") +
-               text_of(device, p + k), pc);
+               (state[k] == freed ? "freed memory: "
+                : state[k] == gap ? "between arrays: "
+                                  : "outside of arrays: ") +
+               text_of(device, p + k),
+           pc);
     return;
   }
 }
@@ -138,7 +142,8 @@ __attribute__((always_inline)) inline void check(const void* address, std::size_
   if (!device.holds(p)) {
     if (!writes && is_constant(at, bytes)) return;
     report(std::string("owner: ") + (writes ? "writes" : "reads") +
-               (device_of(p) != nullptr ? " another device's memory" : " host memory or another thread's local memory"), pc);
+               (device_of(p) != nullptr ? " another device's memory" : " host memory or another thread's local memory"),
+           pc);
     return;
   }
   if (aligned && at % bytes != 0) report("alignment: an access of " + std::to_string(bytes) + " bytes", pc);
@@ -188,22 +193,42 @@ using stand_in::check;
 extern "C" {
 
 #define STAND_IN_CHECK(p, n, writes, aligned, atomic) check(p, n, writes, aligned, atomic, __builtin_return_address(0))
-#define STAND_IN_ACCESS(n)                                                                         \
-  void __tsan_read##n(void* p) { STAND_IN_CHECK(p, n, false, true, false); }                       \
-  void __tsan_write##n(void* p) { STAND_IN_CHECK(p, n, true, true, false); }                       \
-  void __tsan_unaligned_read##n(void* p) { STAND_IN_CHECK(p, n, false, false, false); }            \
-  void __tsan_unaligned_write##n(void* p) { STAND_IN_CHECK(p, n, true, false, false); }            \
-  void __tsan_volatile_read##n(void* p) { STAND_IN_CHECK(p, n, false, true, true); }               \
-  void __tsan_volatile_write##n(void* p) { STAND_IN_CHECK(p, n, true, true, true); }               \
-  void __tsan_unaligned_volatile_read##n(void* p) { STAND_IN_CHECK(p, n, false, false, true); }    \
-  void __tsan_unaligned_volatile_write##n(void* p) { STAND_IN_CHECK(p, n, true, false, true); }
+#define STAND_IN_ACCESS(n)                           \
+  void __tsan_read##n(void* p) {                     \
+    STAND_IN_CHECK(p, n, false, true, false);        \
+  }                                                  \
+  void __tsan_write##n(void* p) {                    \
+    STAND_IN_CHECK(p, n, true, true, false);         \
+  }                                                  \
+  void __tsan_unaligned_read##n(void* p) {           \
+    STAND_IN_CHECK(p, n, false, false, false);       \
+  }                                                  \
+  void __tsan_unaligned_write##n(void* p) {          \
+    STAND_IN_CHECK(p, n, true, false, false);        \
+  }                                                  \
+  void __tsan_volatile_read##n(void* p) {            \
+    STAND_IN_CHECK(p, n, false, true, true);         \
+  }                                                  \
+  void __tsan_volatile_write##n(void* p) {           \
+    STAND_IN_CHECK(p, n, true, true, true);          \
+  }                                                  \
+  void __tsan_unaligned_volatile_read##n(void* p) {  \
+    STAND_IN_CHECK(p, n, false, false, true);        \
+  }                                                  \
+  void __tsan_unaligned_volatile_write##n(void* p) { \
+    STAND_IN_CHECK(p, n, true, false, true);         \
+  }
 STAND_IN_ACCESS(1)
 STAND_IN_ACCESS(2)
 STAND_IN_ACCESS(4)
 STAND_IN_ACCESS(8)
 STAND_IN_ACCESS(16)
-void __tsan_read_range(void* p, unsigned long n) { STAND_IN_CHECK(p, n, false, false, false); }
-void __tsan_write_range(void* p, unsigned long n) { STAND_IN_CHECK(p, n, true, false, false); }
+void __tsan_read_range(void* p, unsigned long n) {
+  STAND_IN_CHECK(p, n, false, false, false);
+}
+void __tsan_write_range(void* p, unsigned long n) {
+  STAND_IN_CHECK(p, n, true, false, false);
+}
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
@@ -211,17 +236,27 @@ void __tsan_vptr_read(void*) {}
 void __tsan_vptr_update(void*, void*) {}
 
 // Host code that the device pass compiles too is never run; these are for the linker.
-#define STAND_IN_ATOMIC(bits, T)                                                                                    \
-  T __tsan_atomic##bits##_load(const volatile T* p, int) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }           \
-  void __tsan_atomic##bits##_store(volatile T* p, T v, int) { __atomic_store_n(p, v, __ATOMIC_SEQ_CST); }           \
-  T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) { return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); } \
-  T __tsan_atomic##bits##_fetch_add(volatile T* p, T v, int) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); } \
-  T __tsan_atomic##bits##_fetch_sub(volatile T* p, T v, int) { return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST); } \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* e, T d, int, int) {                           \
-    return __atomic_compare_exchange_n(p, e, d, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                             \
-  }                                                                                                                 \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* e, T d, int, int) {                             \
-    return __atomic_compare_exchange_n(p, e, d, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                             \
+#define STAND_IN_ATOMIC(bits, T)                                                          \
+  T __tsan_atomic##bits##_load(const volatile T* p, int) {                                \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                          \
+  }                                                                                       \
+  void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                             \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                             \
+  }                                                                                       \
+  T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) {                             \
+    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                   \
+  }                                                                                       \
+  T __tsan_atomic##bits##_fetch_add(volatile T* p, T v, int) {                            \
+    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                    \
+  }                                                                                       \
+  T __tsan_atomic##bits##_fetch_sub(volatile T* p, T v, int) {                            \
+    return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                    \
+  }                                                                                       \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* e, T d, int, int) { \
+    return __atomic_compare_exchange_n(p, e, d, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
+  }                                                                                       \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* e, T d, int, int) {   \
+    return __atomic_compare_exchange_n(p, e, d, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
   }
 STAND_IN_ATOMIC(8, unsigned char)
 STAND_IN_ATOMIC(32, unsigned)

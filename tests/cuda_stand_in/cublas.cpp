@@ -1,13 +1,12 @@
 // The stand-in's cuBLAS, a library that the program loads as it loads the real one. Products are plain loops. cuBLAS
 // leaves the order of summation open, and it may depend on the shape and on the batch: here it does. What lies between
 // the rows of a matrix and its leading dimension is not touched.
-#include "cublas_v2.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "cublas_v2.h"
 #include "tests/cuda_stand_in/stand_in.hpp"
 
 namespace stand_in {
@@ -130,11 +129,12 @@ cublasStatus_t cublasSgemmBatched(cublasHandle_t h, cublasOperation_t ta, cublas
     touch(A, bytes, false, "the list of A");
     touch(B, bytes, false, "the list of B");
     touch(C, bytes, false, "the list of C");
-    expect_apart(C, count, sizeof(float) * (static_cast<std::size_t>(ldc) * static_cast<std::size_t>(n - 1) + static_cast<std::size_t>(m)));
+    expect_apart(C, count,
+                 sizeof(float) *
+                     (static_cast<std::size_t>(ldc) * static_cast<std::size_t>(n - 1) + static_cast<std::size_t>(m)));
     std::set<std::pair<const float*, const float*>> done;  // what fills a batch up repeats a product and is not read
     for (int item = 0; item < count; ++item)
-      if (done.insert({A[item], B[item]}).second || product.beta != 0.0f)
-        product.run(A[item], B[item], C[item], count);
+      if (done.insert({A[item], B[item]}).second || product.beta != 0.0f) product.run(A[item], B[item], C[item], count);
   }));
 }
 

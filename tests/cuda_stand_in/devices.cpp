@@ -70,8 +70,10 @@ std::vector<Device*>& devices() {
       device->size = 16 * settings().memory;
       device->base = static_cast<char*>(reserve(device->size, PROT_NONE));
       device->state = static_cast<std::uint8_t*>(reserve(device->size, PROT_READ | PROT_WRITE));
-      device->words = static_cast<Cell*>(reserve(device->size / 4 * sizeof(Cell), PROT_READ | PROT_WRITE));
-      device->bytes = static_cast<Cell*>(reserve(device->size * sizeof(Cell), PROT_READ | PROT_WRITE));
+      if (check_range != nullptr) {
+        device->words = static_cast<Cell*>(reserve(device->size / 4 * sizeof(Cell), PROT_READ | PROT_WRITE));
+        device->bytes = static_cast<Cell*>(reserve(device->size * sizeof(Cell), PROT_READ | PROT_WRITE));
+      }
       if (settings().keys) device->key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
       list->push_back(device);
     }
@@ -169,6 +171,8 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaSetDevice(int id) {
   if (id < 0 || id >= static_cast<int>(devices().size())) return set_error(cudaErrorInvalidDevice);
   current = id;
+  const char* const only = std::getenv("STAND_IN_ONLY");  // read anew: tests set it between calls
+  if (only != nullptr && std::atoi(only) != id) return set_error(cudaErrorDevicesUnavailable);
   if (current_device() == nullptr) return set_error(cudaErrorDevicesUnavailable);
   return set_error(static_cast<cudaError_t>(current_device()->fault.load()));
 }
@@ -201,18 +205,30 @@ cudaError_t cudaGetLastError() {
 
 const char* cudaGetErrorString(cudaError_t status) {
   switch (status) {
-    case cudaSuccess: return "no error";
-    case cudaErrorInvalidValue: return "invalid argument";
-    case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
-    case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
-    case cudaErrorDevicesUnavailable: return "CUDA-capable device(s) is/are busy or unavailable";
-    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
-    case cudaErrorInvalidDevice: return "invalid device ordinal";
-    case cudaErrorInvalidResourceHandle: return "invalid resource handle";
-    case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
-    case cudaErrorLaunchOutOfResources: return "too many resources requested for launch";
-    case cudaErrorUnknown: return "unknown error";
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
+    case cudaErrorInsufficientDriver:
+      return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorDevicesUnavailable:
+      return "CUDA-capable device(s) is/are busy or unavailable";
+    case cudaErrorNoDevice:
+      return "no CUDA-capable device is detected";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    case cudaErrorInvalidResourceHandle:
+      return "invalid resource handle";
+    case cudaErrorIllegalAddress:
+      return "an illegal memory access was encountered";
+    case cudaErrorLaunchOutOfResources:
+      return "too many resources requested for launch";
+    case cudaErrorUnknown:
+      return "unknown error";
   }
   return "unrecognized error code";
 }
@@ -233,15 +249,20 @@ cudaError_t cudaMalloc(void** out, std::size_t bytes) {
   if (device->fault != 0) return set_error(static_cast<cudaError_t>(device->fault.load()));
   if (bytes == 0) return cudaSuccess;
   const std::lock_guard guard(device->mutex);
-  if (fails("memory") || device->used + bytes > settings().memory) return set_error(cudaErrorMemoryAllocation);
+  if (fails("memory") || device->used + bytes > settings().memory) {
+    ++refused;
+    return set_error(cudaErrorMemoryAllocation);
+  }
   char* const pages = take_pages(*device, bytes);
   if (pages == nullptr) {
     std::fputs("stand-in: addresses are used up; a larger STAND_IN_MEMORY_MIB helps\n", stderr);
     return set_error(cudaErrorMemoryAllocation);
   }
-  char* const p = pages + ((bytes + kPage - 1) / kPage * kPage - bytes) / 256 * 256;  // as near to the end as CUDA's alignment allows
+  char* const p = pages + ((bytes + kPage - 1) / kPage * kPage - bytes) / 256 *
+                              256;  // as near to the end as CUDA's alignment allows
   std::memset(device->state + device->offset(p), rubbish, bytes);
   device->used += bytes;
+  if (device->used > most) most = device->used;
   device->live[p] = bytes;
   *out = p;
   return cudaSuccess;
@@ -258,16 +279,19 @@ cudaError_t cudaFree(void* p) {
   const std::lock_guard guard(device->mutex);
   const auto found = device->live.find(static_cast<char*>(p));
   if (found == device->live.end()) {
-    report(device->gone.count(static_cast<char*>(p)) != 0 ? "cudaFree: freed twice" : "cudaFree: not what cudaMalloc gave");
+    report(device->gone.count(static_cast<char*>(p)) != 0 ? "cudaFree: freed twice"
+                                                          : "cudaFree: not what cudaMalloc gave");
     return set_error(cudaErrorInvalidValue);
   }
   const Pages pages(*device, found->first, found->second);
   std::memset(device->state + device->offset(p), freed, found->second);
   mprotect(pages.first, pages.bytes, PROT_NONE);
-  const std::size_t at = device->offset(pages.first);
   madvise(pages.first, pages.bytes, MADV_DONTNEED);
-  madvise(device->words + at / 4, pages.bytes / 4 * sizeof(Cell), MADV_DONTNEED);
-  madvise(device->bytes + at, pages.bytes * sizeof(Cell), MADV_DONTNEED);
+  const std::size_t at = device->offset(pages.first);
+  if (check_range != nullptr) {
+    madvise(device->words + at / 4, pages.bytes / 4 * sizeof(Cell), MADV_DONTNEED);
+    madvise(device->bytes + at, pages.bytes * sizeof(Cell), MADV_DONTNEED);
+  }
   device->used -= found->second;
   device->gone.insert(*found);
   device->live.erase(found);

@@ -12,6 +12,9 @@
 #include "stand_in.hpp"
 
 namespace stand_in {
+
+std::atomic<std::size_t> refused{0}, most{0};
+
 namespace {
 
 std::string text(const char* name, const char* otherwise) {
@@ -40,6 +43,8 @@ std::uintptr_t load_address() {
 }
 
 void at_end() {
+  if (std::getenv("STAND_IN_TALK") != nullptr)
+    std::fprintf(stderr, "stand-in: %zu allocations refused, at most %zu MiB in use\n", refused.load(), most >> 20);
   for (Device* const device : devices())
     if (!device->live.empty()) {
       std::size_t bytes = 0;
@@ -54,12 +59,15 @@ void at_end() {
 }
 
 // A host thread, a kernel or a copy has touched what it must not.
-void on_fault(int, siginfo_t* info, void*) {
+[[maybe_unused]] void on_fault(int, siginfo_t* info, void*) {
   const Device* const device = device_of(info->si_addr);
   const std::string kernel = place_in_kernel();
   char line[400];
   std::snprintf(line, sizeof line, "stand-in: DEFECT: fault: %s touches address %p, %s\n",
-                !kernel.empty() ? kernel.c_str() : running != nullptr ? "work of a stream" : "the host", info->si_addr,
+                !kernel.empty()      ? kernel.c_str()
+                : running != nullptr ? "work of a stream"
+                                     : "the host",
+                info->si_addr,
                 device == nullptr ? "which is no device's memory" : "memory of a device that it has no right to");
   [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, line, std::strlen(line));
   void* calls[40];
@@ -94,6 +102,7 @@ const Settings& settings() {
     s.seed = static_cast<std::uint64_t>(number("STAND_IN_SEED", 1));
     s.preempt = number("STAND_IN_PREEMPT", 0);
     s.keys = number("STAND_IN_KEYS", 1) != 0;
+    s.first = number("STAND_IN_FIRST", 0) != 0;
     s.fail = text("STAND_IN_FAIL", "");
     s.exclusive = text("STAND_IN_EXCLUSIVE", "");
     s.resources = text("STAND_IN_RESOURCES", STAND_IN_RESOURCES);
@@ -109,6 +118,10 @@ std::uint64_t random_bits() {
 }
 
 std::string source_of(const void* pc) {
+  static std::mutex mutex;
+  static std::map<const void*, std::string> known;
+  const std::lock_guard guard(mutex);
+  if (const auto found = known.find(pc); found != known.end()) return found->second;
   char command[200], line[1000];
   // addr2line is asked for the call, not for what follows it.
   std::snprintf(command, sizeof command, "addr2line -Cfpie /proc/%d/exe 0x%lx 2>/dev/null", getpid(),
@@ -118,7 +131,7 @@ std::string source_of(const void* pc) {
     while (std::fgets(line, sizeof line, pipe) != nullptr) out += std::string("    ") + line;
     pclose(pipe);
   }
-  return out;
+  return known[pc] = out;
 }
 
 void report(const std::string& what, const void* pc) {
@@ -130,6 +143,10 @@ void report(const std::string& what, const void* pc) {
     return;
   std::fprintf(stderr, "stand-in: DEFECT: %s%s\n%s", what.c_str(), kernel.empty() ? "" : (" [" + kernel + "]").c_str(),
                pc != nullptr ? source_of(pc).c_str() : "");
+  if (settings().first) {
+    std::fflush(nullptr);
+    _exit(kDefects);
+  }
 }
 
 bool fails(const char* kind) {

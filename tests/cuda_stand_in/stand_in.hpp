@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -22,10 +23,12 @@ struct Settings {
   std::size_t memory = std::size_t{2} << 30;
   enum Order { late, eager, random } order = late;
   std::uint64_t seed = 1;
-  bool keys = true;
+  bool keys = true, first = false;
   std::string fail, exclusive, resources;
 };
 const Settings& settings();
+/// Told at the end with STAND_IN_TALK: allocations for which there was no room, and the most in use on a device.
+extern std::atomic<std::size_t> refused, most;
 
 std::uint64_t random_bits();  ///< of the calling thread's own sequence
 
@@ -57,16 +60,17 @@ struct Device {
   int id = 0;
   char* base = nullptr;  ///< of all its memory; no address is used twice
   std::size_t size = 0, next = 0, used = 0;
-  std::uint8_t* state = nullptr;            ///< a State per byte
-  Cell *words = nullptr, *bytes = nullptr;  ///< per 4 bytes, and per byte for narrower accesses
-  std::atomic<std::uint32_t> clock{1};      ///< moved on by barriers, launches and waits
-  std::atomic<int> fault{0};                ///< a cudaError_t that stays
+  std::uint8_t* state = nullptr;  ///< a State per byte
+  Cell *words = nullptr,
+       *bytes = nullptr;                ///< per 4 bytes, and per byte for narrower accesses; null where nobody looks
+  std::atomic<std::uint32_t> clock{1};  ///< moved on by barriers, launches and waits
+  std::atomic<int> fault{0};            ///< a cudaError_t that stays
   bool context = false;
   std::mutex mutex;
   std::map<char*, std::size_t> live, gone;  // allocations
-  std::vector<Stream*> streams = std::vector<Stream*>(kStreams);
+  std::vector<std::shared_ptr<Stream>> streams = std::vector<std::shared_ptr<Stream>>(kStreams);
   std::atomic<std::uint32_t> known[kStreams] = {};  ///< until when the host knows a stream's work to be done
-  int key = -1, open = 0;                           // protection key; without keys, how many threads work for the device
+  int key = -1, open = 0;  // protection key; without keys, how many threads work for the device
 
   bool holds(const void* p) const { return static_cast<std::size_t>(static_cast<const char*>(p) - base) < size; }
   std::size_t offset(const void* p) const { return static_cast<std::size_t>(static_cast<const char*>(p) - base); }
@@ -98,6 +102,7 @@ struct Stream {
     const char* what;
     std::function<void()> run;
     std::uint32_t known[kStreams];
+    Kept kept;
   };
   std::deque<Work> queue;
   std::uint64_t enqueued = 0, done = 0, goal = 0;
@@ -105,8 +110,8 @@ struct Stream {
   std::thread thread;
 };
 
-/// Work in a stream's order; it runs on the stream's thread, with access to its device's memory.
-cudaError_t enqueue(cudaStream_t stream, const char* what, std::function<void()> run);
+/// Work in a stream's order; it runs on the stream's thread, with access to its device's memory. `kept` lives until then.
+cudaError_t enqueue(cudaStream_t stream, const char* what, std::function<void()> run, Kept kept = nullptr);
 /// To be called in such work for all memory that it reads or writes; `over_gaps`: also between the arrays of an arena.
 void touch(const void* p, std::size_t bytes, bool writes, const char* what, bool over_gaps = false);
 
@@ -123,7 +128,7 @@ struct Launch {
   std::string name;
   Call call;
   void (*function)();
-  std::shared_ptr<const void> parameters;
+  const void* parameters;
   unsigned grid, threads;
   std::size_t shared_bytes;
 };

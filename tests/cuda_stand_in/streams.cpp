@@ -46,7 +46,8 @@ void serve(Stream& stream) {
 bool exists(Stream* stream) {
   for (Device* const device : devices()) {
     const std::lock_guard guard(device->mutex);
-    if (std::find(device->streams.begin(), device->streams.end(), stream) != device->streams.end()) return true;
+    for (const std::shared_ptr<Stream>& known : device->streams)
+      if (stream != nullptr && known.get() == stream) return true;
   }
   return false;
 }
@@ -73,16 +74,16 @@ cudaError_t standing(Device& device) {
 }  // namespace
 
 void wait_for_all(Device& device) {
-  std::vector<Stream*> streams;
+  std::vector<std::shared_ptr<Stream>> streams;  // another thread may destroy one meanwhile
   {
     const std::lock_guard guard(device.mutex);
     streams = device.streams;
   }
-  for (Stream* const stream : streams)
+  for (const std::shared_ptr<Stream>& stream : streams)
     if (stream != nullptr) wait_for(*stream);
 }
 
-cudaError_t enqueue(cudaStream_t stream, const char* what, std::function<void()> run) {
+cudaError_t enqueue(cudaStream_t stream, const char* what, std::function<void()> run, Kept kept) {
   if (!exists(stream)) {
     report(std::string("streams: ") + what + " on a stream that does not exist; the default stream is not used");
     return set_error(cudaErrorInvalidResourceHandle);
@@ -93,7 +94,7 @@ cudaError_t enqueue(cudaStream_t stream, const char* what, std::function<void()>
     return set_error(cudaErrorInvalidResourceHandle);
   }
   if (const cudaError_t status = standing(device); status != cudaSuccess) return status;
-  Stream::Work work{what, std::move(run), {}};
+  Stream::Work work{what, std::move(run), {}, std::move(kept)};
   for (int k = 0; k < kStreams; ++k) work.known[k] = device.known[k];
   const std::lock_guard guard(stream->mutex);
   stream->queue.push_back(std::move(work));
@@ -126,11 +127,12 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned flags) {
     report("streams: more at a time than the stand-in can tell apart");
     return set_error(cudaErrorInvalidValue);
   }
-  auto* const stream = new Stream;
+  auto stream = std::make_shared<Stream>();
   stream->device = device;
   stream->number = static_cast<int>(free - device->streams.begin());
-  stream->thread = std::thread([stream] { serve(*stream); });
-  *out = *free = stream;
+  stream->thread = std::thread([p = stream.get()] { serve(*p); });
+  *out = stream.get();
+  *free = std::move(stream);
   return cudaSuccess;
 }
 
@@ -146,11 +148,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     stream->changed.notify_all();
   }
   stream->thread.join();
-  {
-    const std::lock_guard guard(stream->device->mutex);
-    stream->device->streams[static_cast<std::size_t>(stream->number)] = nullptr;
-  }
-  delete stream;
+  Device& device = *stream->device;
+  const std::lock_guard guard(device.mutex);
+  device.streams[static_cast<std::size_t>(stream->number)] = nullptr;
   return cudaSuccess;
 }
 

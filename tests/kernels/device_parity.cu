@@ -8,14 +8,14 @@
 #include "kernels/shock_projection.hpp"
 
 namespace pandora {
-namespace {
+namespace parity {  // with a name: a kernel's parameters have types that other files can name
 
 constexpr int kOutputs = 40;
 
-PANDORA_HD std::uint32_t bits(float value) {
+PANDORA_HD inline std::uint32_t bits(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
-PANDORA_HD std::uint32_t bits(double value) {
+PANDORA_HD inline std::uint32_t bits(double value) {
   const std::uint64_t all = std::bit_cast<std::uint64_t>(value);
   return static_cast<std::uint32_t>(all) ^ static_cast<std::uint32_t>(all >> 32) * 0x9E3779B9u;
 }
@@ -71,17 +71,17 @@ struct AllFunctors {
   }
 };
 
-}  // namespace
+}  // namespace parity
 
 /// Values of `items` arguments that differ between device 0 and the CPU; -1 if every CPU value is 0.
 long device_functor_mismatches(int items) {
-  std::vector<std::uint32_t> expected(static_cast<std::size_t>(items) * kOutputs), actual(expected);
-  const AllFunctors host{expected.data(), items};
+  std::vector<std::uint32_t> expected(static_cast<std::size_t>(items) * parity::kOutputs), actual(expected);
+  const parity::AllFunctors host{expected.data(), items};
   for (int item = 0; item < items; ++item) host(item);
   cuda::CudaBackend backend(0);
   const std::size_t bytes = expected.size() * sizeof(expected[0]);
   const cuda::Memory memory = backend.allocate(bytes);
-  backend.threads(items, AllFunctors{static_cast<std::uint32_t*>(memory.get()), items});
+  backend.threads(items, parity::AllFunctors{static_cast<std::uint32_t*>(memory.get()), items});
   backend.download(actual.data(), memory.get(), bytes);
   long different = 0, zeros = 0;
   for (std::size_t k = 0; k < expected.size(); ++k) {

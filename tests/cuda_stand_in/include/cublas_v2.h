@@ -28,8 +28,9 @@ cublasStatus_t cublasDestroy(cublasHandle_t);
 cublasStatus_t cublasSetStream(cublasHandle_t, cudaStream_t);
 cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t);
 const char* cublasGetStatusString(cublasStatus_t);
-cublasStatus_t cublasSgemm(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n, int k, const float* alpha,
-                           const float* A, int lda, const float* B, int ldb, const float* beta, float* C, int ldc);
+cublasStatus_t cublasSgemm(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n, int k,
+                           const float* alpha, const float* A, int lda, const float* B, int ldb, const float* beta,
+                           float* C, int ldc);
 cublasStatus_t cublasSgemmBatched(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n, int k,
                                   const float* alpha, const float* const A[], int lda, const float* const B[], int ldb,
                                   const float* beta, float* const C[], int ldc, int count);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #define __host__
 #define __device__
@@ -88,7 +89,7 @@ void stand_in_shuffle(unsigned mask, void* value, std::size_t bytes, int source)
 int stand_in_atomic_add(int* p, int value);
 void* stand_in_shared_memory();
 // What production code says of its memory (devices.cpp).
-void stand_in_array(void* p, std::size_t bytes, std::size_t gap);     // an array with `gap` bytes of nobody's behind it
+void stand_in_array(void* p, std::size_t bytes, std::size_t gap);  // an array with `gap` bytes of nobody's behind it
 void stand_in_forget(void* p, std::size_t bytes, cudaStream_t stream);  // what lies there is of no use any more
 }
 
@@ -97,7 +98,18 @@ namespace stand_in {
 /// A kernel for the calling thread. `function` is the kernel as the device pass made it.
 using Call = void (*)(void (*function)(), const void* parameters);
 
-cudaError_t launch(void (*stub)(), Call call, std::shared_ptr<const void> parameters, dim3 grid, dim3 block,
+/// What a call keeps until its work is done; one owner, which sanitisers understand.
+struct Keeps {
+  virtual ~Keeps() = default;
+};
+using Kept = std::unique_ptr<const Keeps>;
+template <class T>
+struct KeepsValue : Keeps {
+  explicit KeepsValue(T v) : value(std::move(v)) {}
+  T value;
+};
+
+cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters, dim3 grid, dim3 block,
                    std::size_t shared_bytes, cudaStream_t stream);
 
 struct Indices {
@@ -120,13 +132,14 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
   static_assert((sizeof(Parameters) + ... + 0) <= 4096, "the parameters of a kernel take at most 4 KiB");
   using Values = std::tuple<Parameters...>;
   std::size_t k = 0;
-  std::shared_ptr<const void> values = std::make_shared<Values>(Values{*static_cast<Parameters*>(addresses[k++])...});
+  auto kept = std::make_unique<stand_in::KeepsValue<Values>>(Values{*static_cast<Parameters*>(addresses[k++])...});
+  const void* const values = &kept->value;
   return stand_in::launch(
       reinterpret_cast<void (*)()>(kernel),
       [](void (*function)(), const void* parameters) {
         std::apply(reinterpret_cast<void (*)(Parameters...)>(function), *static_cast<const Values*>(parameters));
       },
-      std::move(values), grid, block, shared_bytes, stream);
+      std::move(kept), values, grid, block, shared_bytes, stream);
 }
 
 #define threadIdx (uint3{::stand_in::current_indices().thread, 0, 0})

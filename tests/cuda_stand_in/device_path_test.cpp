@@ -1,0 +1,37 @@
+// The device path where the tests that run on a GPU do not look.
+#include <gtest/gtest.h>
+
+#include <span>
+#include <vector>
+
+#include "host/device.hpp"
+#include "host/lockstep_engine.hpp"
+#include "tests/reference/small_problem.hpp"
+
+namespace pandora {
+namespace test {
+std::vector<int> broadcast_in_blocks(int blocks);  // shared_memory.cu
+}
+namespace {
+
+TEST(StandInDevice, SharedMemoryBelongsToABlock) {
+  const int blocks = 7;
+  const std::vector<int> values = test::broadcast_in_blocks(blocks);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    ASSERT_EQ(values[k], 100 * static_cast<int>(k / (64 * blocks)) + static_cast<int>(k / 64 % blocks)) << k;
+}
+
+// Work on one device leaves the other as it is: with the first one's memory full the second still serves.
+TEST(StandInDevice, AFixedDeviceIsTheOnlyOneThatIsUsed) {
+  const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::A, 4, 40, 3);
+  const UnitOfLanes unit{&replication, test::all_lanes(replication, {0})};
+  const BlockOptions options{{RefitSchedule::parse("geometric:1.5"), 1.0, 1.0}, 32};
+  const auto wanted = run_on_device(1, std::span(&unit, 1), options);
+  ::setenv("STAND_IN_ONLY", "1", 1);
+  EXPECT_TRUE(run_on_device(1, std::span(&unit, 1), options) == wanted);
+  EXPECT_THROW(run_on_device(0, std::span(&unit, 1), options), Error);
+  ::unsetenv("STAND_IN_ONLY");
+}
+
+}  // namespace
+}  // namespace pandora

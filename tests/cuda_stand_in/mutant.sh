@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Whether the stand-in finds what it is for: plants one fault in a copy of the sources, builds the checked tests with it
+# and runs them; they must end with the defect that belongs to the fault.
+# usage: mutant.sh NAME BUILD_FOLDER       mutant.sh --list
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+here=tests/cuda_stand_in
+
+# fault NAME FILE CHANGE DEFECT [TESTS [SETTING...]]: a change of FILE by perl, the words of the report that must come
+# (or of the test's failure), the tests that run, and settings of the stand-in.
+faults() {
+  fault race-in-a-team kernels/lockstep/gram.hpp 's/(g\.row\[i\] = row;\n  \}\n)  team\.sync\(\);/$1/' 'race: '
+  fault race-of-blocks kernels/cuda/cuda_backend.cuh 's/item, static_cast<int>\(blockIdx\.x\)\)/item, 0)/' 'race: '
+  fault no-wait-for-a-copy kernels/cuda/runtime.cu 's/  wait\("running on the device"\);\n//' 'FAILED|fault: the host'
+  fault short-array host/lockstep_engine.hpp 's/(box\.prediction = arena\.take<Real>\()B\)/$1B - 1)/' 'bounds: .* between arrays'
+  fault short-allocation host/lockstep_engine.hpp 's/allocate\(measure\.used\(\)\)/allocate(measure.used() - 1024)/' 'memory of no array|bounds: |fault: '
+  fault never-written host/lockstep_engine.hpp 's/  backend\.zero\(memory\.get\(\), measure\.used\(\)\);[^\n]*\n//' 'uninitialised: '
+  fault barrier-for-one kernels/lockstep/kernels.hpp 's/(count_repair|if \(a == 0 && team\.rank\(\) == 0\)) lane\.progress->next = 0;/if (team.rank() == 0) { lane.progress->next = 0; team.sync(); }/' '__syncthreads: '
+  fault barriers-apart kernels/lockstep/walk.hpp 's/(void add_sample\(int a, int row\) \{\n.*?\n)    team_\.sync\(\);/$1    if (team_.rank() < 7)\n      team_.sync();\n    else\n      team_.sync();/s' 'threads wait at different places'
+  fault shuffle-of-some kernels/lockstep/walk.hpp 's/team_\.broadcast\(team_\.rank\(\) == 0 \?(.*?) : 0\.0\)/(team_.rank() < 5 ? team_.broadcast($1) : 0.0)/' 'warp barrier: ' '*ALaneAlone*'
+  fault shared-memory-unset kernels/team.hpp 's/    if \(threadIdx\.x == 0\) \*shared = value;\n//' 'uninitialised: ' '*SharedMemory*'
+  fault shared-memory-race kernels/team.hpp 's/    __syncthreads\(\);\n(    if \(threadIdx)/$1/' 'race: ' '*SharedMemory*'
+  fault host-reads-device host/lockstep_engine.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*'
+  fault host-reads-device-without-keys host/lockstep_engine.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*' STAND_IN_KEYS=0
+  fault device-reads-host host/lockstep_engine.hpp 's/layout\.device_lanes\};/layout.lanes.data()};/' 'owner: |fault: '
+  fault wrong-device kernels/cuda/cuda_backend.cu 's/: selected_\(device\)/: selected_(0)/' 'FAILED' '*AFixedDevice*'
+  fault freed-too-early host/lockstep_engine.hpp 's/(const auto memory = backend)(.*?  Arena arena)(.*?)(  const int T = units)/auto memory = backend$2$3  memory = {};\n$4/s' 'freed|fault: '
+  fault leak kernels/cuda/runtime.cu 's/  cudaFree\(p_\);\n//' 'leak: '
+  fault results-overlap kernels/cuda/cuda_backend.cuh 's/item < matrices \? 0 : item - matrices\)/0)/' 'two results of a batch overlap'
+  fault launch-of-none kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\), block_threads_/min(items, slots()) - 1, block_threads_/' 'invalid configuration'
+  fault too-many-threads kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\), block_threads_/min(items, slots()), 1024/' 'invalid configuration'
+  fault too-many-registers kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\), block_threads_/min(items, slots()), 1024/' 'too many resources|FAILED' '*ReplaysEvery*' STAND_IN_BLOCK=1024
+  fault undefined-shift kernels/lockstep/kernels.hpp 's/lane\.progress->queried_due >> a & 1/lane.progress->queried_due >> (a + 32) \& 1/' 'runtime error: shift exponent'
+  fault misaligned host/lockstep_engine.hpp 's/(box\.pending_scale = )(arena\.take<Real>\()B\);/$1reinterpret_cast<Real*>(reinterpret_cast<std::size_t>($2B + 1)) + 2);/' 'alignment: |runtime error: .*misaligned'
+}
+
+if [ "$1" = --list ]; then
+  fault() { echo "$1"; }
+  faults
+  exit
+fi
+
+wanted=$1 build=$2
+found=
+fault() {
+  [ "$1" = "$wanted" ] || return 0
+  found=1 file=$2 change=$3 defect=$4 tests=${5:-'*ReplaysEvery*'}
+  shift $(($# < 5 ? $# : 5))
+  settings=("$@")
+}
+faults
+[ -n "$found" ] || { echo "no such mutant: $wanted" >&2; exit 2; }
+
+mutants=$build/$here/mutants/$wanted
+rm -rf "$mutants"
+mkdir -p "$mutants/$(dirname "$file")"
+perl -0pe "$change" "$file" >"$mutants/$file"
+if cmp -s "$file" "$mutants/$file"; then echo "$wanted: the place in $file has moved" >&2; exit 1; fi
+
+# The device objects that depend on the file, made again with the copy before the original; then the program, where
+# they come first: what other objects have of the same inline functions is not taken.
+first=
+link=$(ninja -C "$build" -t commands "$here/tests_checked" | tail -1)
+for object in "$build/$here"/checked_*.o; do
+  grep -q -F "$file" "$object.d" || continue
+  name=$(basename "$object")
+  command=$(ninja -C "$build" -t commands "$here/$name" | tail -1)
+  command=${command//-DPANDORA_HAVE_CUDA/-I$mutants;-DPANDORA_HAVE_CUDA}
+  command=${command//$here\/$name/$here\/mutants\/$wanted\/$name}
+  case $file in *.cu) command=${command//$PWD\/$file/$mutants\/$file} ;; esac
+  (cd "$build" && eval "$command")
+  link=${link// $here\/$name/}
+  first+=" $here/mutants/$wanted/$name"
+done
+link=${link/ $here\/CMakeFiles/$first $here\/CMakeFiles}
+link=${link/-o $here\/tests_checked/-o $here\/mutants\/$wanted\/tests}
+(cd "$build" && eval "$link")
+
+code=0
+env REQUIRE_GPU=1 STAND_IN_FIRST=1 "${settings[@]}" timeout 120 "$mutants/tests" --gtest_filter="$tests" \
+  >"$mutants/log" 2>&1 || code=$?
+if [ "$code" != 0 ] && grep -qE "$defect" "$mutants/log"; then
+  echo "$wanted: found: $(grep -m1 -E "$defect" "$mutants/log" | cut -c1-200)"
+  rm "$mutants/tests" "$mutants"/*.o
+else
+  echo "$wanted: NOT FOUND (exit status $code, wanted: $defect)" >&2
+  cut -c1-300 "$mutants/log" | tail -20 >&2
+  exit 1
+fi

@@ -1,0 +1,263 @@
+// Whole programs on the device path, through the stand-in: what they write is what the CPU path and an undisturbed
+// process write, and what goes wrong ends with the exit code that the README promises.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/host/run_program.hpp"
+
+namespace pandora {
+namespace {
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+constexpr const char* kStudy = R"(title = "small"
+seed = 5
+replications = 3
+periods = 100
+T0 = [0, 7]
+environments = ["student_t5"]
+policies = ["online_plugin", "dow", "frugalgpt"]
+[dimensions]
+context = 12
+reward_features = 3
+output = 10
+[environment.student_t5]
+truncation_radius = 6
+[hyperparameters]
+c_rho = [0.1, 1]
+c_theta = [0.1]
+[oracle]
+samples = 1000
+grid = [5, 4, 5]
+bins = 50
+order_contexts = 20
+)";
+
+class StandIn : public test::ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write("study.toml", kStudy);
+    set("STAND_IN_BLOCK", "32");
+  }
+  void TearDown() override {
+    for (const std::string& name : names_) ::unsetenv(name.c_str());
+    ProgramTest::TearDown();
+  }
+
+  // A setting of the stand-in until the test ends; the program inherits it.
+  void set(const std::string& name, const std::string& value) {
+    ::setenv(name.c_str(), value.c_str(), 1);
+    names_.push_back(name);
+  }
+  void unset(const std::string& name) { ::unsetenv(name.c_str()); }
+
+  void write(const std::string& name, const std::string& text) { std::ofstream(work() / name) << text; }
+
+  Words words(const std::string& folder, const Words& more = {}) const {
+    Words all = {"run", "study.toml", "--quiet", "--backend", "cuda", "--out", folder};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  void expect_done(const Words& arguments) {
+    const test::ProgramResult result = run(arguments);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+  }
+
+  // The files of a folder but the manifest, which has times, and what the backend's name is in.
+  std::map<std::string, std::string> files(const fs::path& folder, bool tables_only) const {
+    std::map<std::string, std::string> out;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      const std::string name = fs::relative(entry.path(), folder).string();
+      if (entry.is_regular_file() && name != "manifest.json" && (!tables_only || name.ends_with(".csv")))
+        out[name] = test::read_file(entry.path());
+    }
+    return out;
+  }
+  void expect_same(const std::string& folder, const std::string& reference, bool tables_only = false) {
+    const auto found = files(work() / folder, tables_only), wanted = files(work() / reference, tables_only);
+    EXPECT_GE(wanted.size(), 4u);
+    for (const auto& [name, bytes] : wanted) {
+      ASSERT_TRUE(found.count(name)) << folder << " lacks " << name;
+      EXPECT_TRUE(found.at(name) == bytes) << name << " differs in " << folder;
+    }
+    EXPECT_EQ(found.size(), wanted.size());
+  }
+  nlohmann::json manifest(const std::string& folder) const {
+    return nlohmann::json::parse(test::read_file(work() / folder / "manifest.json"));
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+TEST_F(StandIn, ThePaperInShortGivesTheTablesOfTheCpu) {
+  const Words paper = {"reproduce", "--replications", "2", "--periods", "500", "--quiet"};
+  for (const char* backend : {"cpu", "cuda"}) {
+    Words all = paper;
+    all.insert(all.end(), {"--backend", backend, "--out", backend});
+    expect_done(all);
+  }
+  expect_same("cuda", "cpu", true);
+}
+
+TEST_F(StandIn, DevicesAndOrderChangeNoByte) {
+  expect_done(words("one", {"--devices", "0", "--threads", "1"}));
+  EXPECT_EQ(manifest("one")["sessions"][0]["backend"], "cuda");
+  set("STAND_IN_ORDER", "random");
+  set("STAND_IN_SEED", "5");
+  expect_done(words("two", {"--threads", "4"}));
+  expect_same("two", "one");
+  set("STAND_IN_ORDER", "eager");
+  expect_done(words("second", {"--devices", "1"}));
+  expect_same("second", "one");
+}
+
+// Memory for the lanes of some replications, not for all; then for none.
+TEST_F(StandIn, HalvedChunksChangeNoByte) {
+  const Words many = {
+      "--devices",      "0",   "--threads", "1",
+      "--regime",       "A",   "--periods", "40",
+      "--replications", "8",   "--set",     "hyperparameters.c_rho=[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]",
+      "--policy",       "dow", "--set",     "dimensions.context=50"};
+  expect_done(words("whole", many));
+  set("STAND_IN_TALK", "1");
+  set("STAND_IN_MEMORY_MIB", "104");
+  const test::ProgramResult halved = run(words("halved", many));
+  EXPECT_EQ(halved.exit_code, 0);
+  EXPECT_THAT(halved.err, testing::Not(HasSubstr(" 0 allocations refused")));
+  expect_same("halved", "whole");
+  unset("STAND_IN_TALK");
+  set("STAND_IN_MEMORY_MIB", "40");
+  const test::ProgramResult none = run(words("none", many));
+  EXPECT_EQ(none.exit_code, 4);
+  EXPECT_THAT(none.err, HasSubstr("device 0: one replication needs "));
+}
+
+TEST_F(StandIn, ResumeShardsAndMergeGiveTheBytesOfOneProcess) {
+  expect_done(words("reference"));
+  for (const char* i : {"0", "1"}) expect_done(words(std::string("shard") + i, {"--shard", std::string(i) + "/2"}));
+  expect_done({"merge", "shard0", "shard1", "--quiet", "--out", "merged"});
+  expect_same("merged", "reference");
+  // A shard is an unfinished run: another part of the work resumed in its folder.
+  fs::copy(work() / "shard0", work() / "resumed", fs::copy_options::recursive);
+  expect_done(words("resumed", {"--resume"}));
+  expect_same("resumed", "reference");
+  EXPECT_EQ(manifest("resumed")["sessions"][1]["parts_computed"], 3);
+  expect_done(words("resumed", {"--resume"}));
+  EXPECT_EQ(manifest("resumed")["sessions"][2]["parts_computed"], 0);
+  // The CPU computes something else than a device, by its backend and by its fingerprint.
+  Words other = words("resumed", {"--resume"});
+  other[4] = "cpu";
+  const test::ProgramResult refused = run(other);
+  EXPECT_EQ(refused.exit_code, 5);
+  EXPECT_THAT(refused.err, HasSubstr("numerics.backend is cuda there and cpu here"));
+  Words cpu = words("cpu");
+  cpu[4] = "cpu";
+  expect_done(cpu);
+  EXPECT_NE(manifest("cpu")["identity"]["numerics.fingerprint"],
+            manifest("reference")["identity"]["numerics.fingerprint"]);
+}
+
+// The running chunk is finished and kept; what it costs to throw one away is more.
+TEST_F(StandIn, ASignalLetsTheRunningChunkFinish) {
+  write("study.toml",
+        std::string(kStudy).replace(std::string(kStudy).find("replications = 3"), 16, "replications = 2") +
+            "[vary]\nestimation.refit = [\"geometric:1.5\", \"tracking\"]\n");
+  expect_done(words("reference"));
+  int interrupted = 0;
+  for (const int moment : {0, 1, 2}) {
+    const std::string folder = "ended" + std::to_string(moment);
+    const pid_t child = start(words(folder, {"--devices", "0"}));
+    const auto parts = [&] {
+      std::error_code error;
+      return std::distance(fs::directory_iterator(work() / folder / "parts", error), fs::directory_iterator{});
+    };
+    for (int i = 0; i < 6000 && !(fs::exists(work() / folder / "manifest.json") && parts() >= moment); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ::kill(child, moment % 2 == 0 ? SIGTERM : SIGINT);
+    const test::ProgramResult ended = wait_for(child);
+    ASSERT_TRUE(ended.exit_code == 130 || ended.exit_code == 0) << ended.exit_code << ended.err;
+    if (ended.exit_code == 130) {
+      ++interrupted;
+      EXPECT_EQ(manifest(folder)["state"], "interrupted");
+      EXPECT_THAT(ended.err, HasSubstr("--resume"));
+    }
+    expect_done(words(folder, {"--resume"}));
+    expect_same(folder, "reference");
+  }
+  EXPECT_GT(interrupted, 0);
+}
+
+TEST_F(StandIn, AKilledRunIsResumed) {
+  expect_done(words("reference"));
+  const pid_t child = start(words("killed", {"--devices", "0"}));
+  for (int i = 0; i < 6000 && !fs::exists(work() / "killed" / "manifest.json"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ::kill(child, SIGKILL);
+  EXPECT_EQ(wait_for(child).exit_code, -1);
+  expect_done(words("killed", {"--resume"}));
+  expect_same("killed", "reference");
+}
+
+TEST_F(StandIn, ALaneThatFailsEndsAlone) {
+  expect_done(words("sound", {"--set", "hyperparameters.c_rho=[0.1]"}));
+  const test::ProgramResult result = run(words("out", {"--set", "hyperparameters.c_rho=[0.1, 1e300]"}));
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("c_rho=1e+300 failed in period 1: a number is not finite\n"));
+  const std::string summary = test::read_file(work() / "out" / "summary.csv");
+  std::istringstream rows(test::read_file(work() / "sound" / "summary.csv"));
+  for (std::string line; std::getline(rows, line);) EXPECT_THAT(summary, HasSubstr(line + "\n"));
+}
+
+// Every call of CUDA that fails ends the run with code 4 and a line that says why; nothing hangs, nothing is lost.
+TEST_F(StandIn, WhatGoesWrongOnADeviceEndsWithCode4) {
+  const Words little = {"--set", "replications=1", "--set", "periods=40", "--threads", "1"};
+  for (const char* fail :
+       {"memory:1+", "memory:4", "launch:1", "launch:300", "fault:400", "lost:200", "lost:2", "stream:1", "stream:3",
+        "cublas:1", "product:3", "copy:50", "count:1", "driver:1", "context:1+"}) {
+    set("STAND_IN_FAIL", fail);
+    const test::ProgramResult result = run(words("failing", little));
+    SCOPED_TRACE(fail);
+    EXPECT_EQ(result.exit_code, 4) << result.err;
+    EXPECT_EQ(result.error_lines(), 1) << result.err;
+    EXPECT_THAT(result.err, testing::ContainsRegex("CUDA|cuBLAS|device|driver"));
+    fs::remove_all(work() / "failing");
+  }
+  unset("STAND_IN_FAIL");
+  set("STAND_IN_DEVICES", "0");
+  EXPECT_EQ(run(words("failing", little)).exit_code, 4);
+  Words automatic = words("cpu", little);
+  automatic[4] = "auto";
+  expect_done(automatic);
+}
+
+// Ranks of one machine take a device each and touch no other: exclusive ones let nobody else in.
+TEST_F(StandIn, RanksShareExclusiveDevices) {
+  expect_done(words("reference"));
+  set("STAND_IN_EXCLUSIVE", base_.string());
+  const auto mpirun = [&](const std::string& arguments) {
+    return WEXITSTATUS(std::system(("cd '" + work().string() +
+                                    "' && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 300 mpirun "
+                                    "--oversubscribe " +
+                                    arguments + " >mpi.out 2>mpi.err")
+                                       .c_str()));
+  };
+  const std::string study =
+      std::string(PANDORA_PROGRAM) + " run study.toml --quiet --threads 1 --backend cuda --out ranks";
+  ASSERT_EQ(mpirun("-n 2 " + study), 0) << test::read_file(work() / "mpi.err");
+  expect_same("ranks", "reference");
+  EXPECT_EQ(manifest("ranks")["sessions"][0]["processes"].size(), 2u);
+  // A third process finds both taken.
+  ASSERT_EQ(mpirun("-n 3 " + study + "3"), 4);
+  EXPECT_THAT(test::read_file(work() / "mpi.err"), HasSubstr("busy or unavailable"));
+}
+
+}  // namespace
+}  // namespace pandora

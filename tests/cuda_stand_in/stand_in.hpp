@@ -110,7 +110,8 @@ struct Stream {
   std::thread thread;
 };
 
-/// Work in a stream's order; it runs on the stream's thread, with access to its device's memory. `kept` lives until then.
+/// Work in a stream's order; it runs on the stream's thread, with access to its device's memory. `kept` lives until
+/// then.
 cudaError_t enqueue(cudaStream_t stream, const char* what, std::function<void()> run, Kept kept = nullptr);
 /// To be called in such work for all memory that it reads or writes; `over_gaps`: also between the arrays of an arena.
 void touch(const void* p, std::size_t bytes, bool writes, const char* what, bool over_gaps = false);

@@ -103,7 +103,7 @@ gpu-check: dependencies
 	scripts/gpu-check.sh build-gpu $(ARGS)
 
 format:
-	git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' | xargs clang-format -i
+	git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.h' | xargs clang-format -i
 
 clean:
 	rm -rf build build-*

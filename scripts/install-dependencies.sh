@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the build and the tests need and this machine lacks (Debian 12 and its relatives, as root or with
-# sudo). Where nothing is missing it needs neither. The CUDA toolkit and Open MPI are optional and never installed.
+# sudo). Where nothing is missing it needs neither. The CUDA toolkit is optional and never installed.
 # Usage: scripts/install-dependencies.sh [PACKAGE CONTENT]...: those instead of the list below.
 set -euo pipefail
 

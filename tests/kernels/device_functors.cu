@@ -1,5 +1,6 @@
 // Every functor of kernels/ inside a kernel, so that nvcc provably compiles them as device code. Nothing is
 // launched here: the kernels exist to be compiled and linked, also on a machine without a GPU.
+#include "kernels/cuda/runtime.cuh"
 #include "kernels/distributions.hpp"
 #include "kernels/elementary.hpp"
 #include "kernels/index_loss.hpp"
@@ -114,6 +115,11 @@ template __global__ void walks<float>(const LaneSpec*, Stream, int, const float*
 template __global__ void walks<double>(const LaneSpec*, Stream, int, const double*, const double*, PeriodOutcome*);
 
 }  // namespace
+
+/// Whether the library that is loaded at its first use is there, with all functions; it needs no device.
+bool cublas_loads() {
+  return cuda::cublas_functions().sgemm_batched != nullptr;
+}
 
 /// True if the host stubs of all kernels are there.
 bool device_functors_linked() {

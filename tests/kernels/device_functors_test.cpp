@@ -5,12 +5,17 @@
 namespace pandora {
 
 #ifdef PANDORA_HAVE_CUDA
-bool device_functors_linked();              // kernels/device_functors.cu
+bool device_functors_linked();  // kernels/device_functors.cu
+bool cublas_loads();
 long device_functor_mismatches(int items);  // kernels/device_parity.cu
 
 // The proof is that this links: nvcc has compiled every functor as device code.
 TEST(DeviceFunctors, CompileAndLink) {
   EXPECT_TRUE(device_functors_linked());
+}
+
+TEST(DeviceFunctors, CublasIsFoundWhenItIsNeeded) {
+  EXPECT_TRUE(cublas_loads());
 }
 
 // One tape for every backend rests on this.

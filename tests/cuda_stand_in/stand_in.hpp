@@ -133,7 +133,7 @@ struct Launch {
   unsigned grid, threads;
   std::size_t shared_bytes;
 };
-void run_kernel(const Launch&);
+void run_kernel(const Launch&);  ///< fibers.cpp
 /// Kernel, block and thread that the calling thread runs; empty outside of kernels.
 std::string place_in_kernel();
 

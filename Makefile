@@ -10,7 +10,7 @@ JOBS ?= $(shell nproc)
 reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow bench coverage gpu-check dependencies test-dependencies format clean help
+.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow bench coverage gpu-check dependencies test-dependencies format-dependencies format format-check clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -102,8 +102,15 @@ gpu-check: dependencies
 	cmake --build build-gpu --parallel $(JOBS)
 	scripts/gpu-check.sh build-gpu $(ARGS)
 
-format:
-	git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.h' | xargs clang-format -i
+sources = git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.h'
+format: format-dependencies
+	$(sources) | xargs clang-format -i
+
+format-check: format-dependencies
+	$(sources) | xargs clang-format --dry-run --Werror
+
+format-dependencies:
+	@scripts/install-dependencies.sh clang-format clang-format
 
 clean:
 	rm -rf build build-*
@@ -120,7 +127,7 @@ help:
 	@echo 'make bench      benchmarks, JSON in build-bench/bench.json'
 	@echo 'make coverage   line coverage of the functor headers, at least 95%'
 	@echo 'make gpu-check  on a machine with a GPU: device tests, sanitizers, benchmarks, the whole paper'
-	@echo 'make format     clang-format over the sources'
+	@echo 'make format     clang-format over the sources; format-check: whether it would change any'
 	@echo 'make clean      remove the builds; results/ stays'
 	@echo 'ARGS="..." goes to pandora reproduce or ctest; make reproduce and make test first install what is missing.'
 	@echo 'The full run: $(full_run)'

@@ -43,9 +43,6 @@ class GramBlock {
     for (; materialised_ < updates_; ++materialised_) step(materialised_, vector(materialised_));
   }
 
-  /// Number of updates since form().
-  int updates() const { return updates_; }
-
   /// out = (P - U U') x over the updates that were materialised: the current inverse times x.
   void multiply(const Real* P, const Real* x, Real* out) const;
 

@@ -1,5 +1,5 @@
-// The CUDA backend of the lockstep engine: kernels that run the bodies, and what a block's batched products need. With
-// kernels/cuda/runtime.cuh this is all that only a GPU can run; the bodies are tested on the CPU.
+// The CUDA backend of the lockstep engine: kernels that run the bodies, and what a block's batched products need.
+// Without a GPU it runs through the stand-in for CUDA (tests/cuda_stand_in).
 #pragma once
 
 #include <algorithm>

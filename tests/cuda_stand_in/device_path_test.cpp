@@ -21,7 +21,7 @@ TEST(StandInDevice, SharedMemoryBelongsToABlock) {
     ASSERT_EQ(values[k], 100 * static_cast<int>(k / (64 * blocks)) + static_cast<int>(k / 64 % blocks)) << k;
 }
 
-// Work on one device leaves the other as it is: with the first one's memory full the second still serves.
+// Work for a device selects no other: it runs where only that one can be selected, and nowhere else.
 TEST(StandInDevice, AFixedDeviceIsTheOnlyOneThatIsUsed) {
   const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::A, 4, 40, 3);
   const UnitOfLanes unit{&replication, test::all_lanes(replication, {0})};

@@ -99,7 +99,6 @@ struct Stream {
   std::mutex mutex;
   std::condition_variable changed;
   struct Work {
-    const char* what;
     std::function<void()> run;
     std::uint32_t known[kStreams];
     Kept kept;

@@ -94,7 +94,7 @@ cudaError_t enqueue(cudaStream_t stream, const char* what, std::function<void()>
     return set_error(cudaErrorInvalidResourceHandle);
   }
   if (const cudaError_t status = standing(device); status != cudaSuccess) return status;
-  Stream::Work work{what, std::move(run), {}, std::move(kept)};
+  Stream::Work work{std::move(run), {}, std::move(kept)};
   for (int k = 0; k < kStreams; ++k) work.known[k] = device.known[k];
   const std::lock_guard guard(stream->mutex);
   stream->queue.push_back(std::move(work));

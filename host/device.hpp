@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "host/block_engine.hpp"
+#include "host/engine/lanes.hpp"
 #include "host/order_statistics.hpp"
 #include "host/study.hpp"
 
@@ -42,12 +42,6 @@ DeviceReport find_devices();
 /// major.minor: machine code of the same major and no later minor version, or PTX of no later version.
 bool has_code_for(const std::string& architectures, int major, int minor);
 
-/// A replication and its lanes.
-struct UnitOfLanes {
-  const Replication* replication;
-  std::vector<LaneSpec> lanes;
-};
-
 /// As prepare_replication (host/sweep.hpp) for one unit after the other, on a device that it holds memory of.
 using UnitPreparer = std::function<Replication(const Unit& unit, OrderStatistics* order)>;
 
@@ -55,14 +49,7 @@ using UnitPreparer = std::function<Replication(const Unit& unit, OrderStatistics
 /// bit to the CPU's; oracle indices differ by the order of summation. It throws Error (device) if memory runs out.
 UnitPreparer prepare_on_device(int device, const Study& study, const Plan& plan);
 
-/// For comparisons of backends: what happened in a lane's periods, and decisions to follow instead of the lane's own.
-struct LaneRecord {
-  const std::vector<PeriodOutcome>* decisions = nullptr;  ///< T outcomes, or none
-  std::vector<PeriodOutcome> outcomes;                    ///< T
-  std::vector<double> scores, widths;                     ///< T x A, before each period's walk
-};
-
-/// Runs the lanes of all units on a device, in single precision; see run_lockstep. Units that do not fit in its memory
+/// Runs the lanes of all units on a device, in single precision; see run_lanes. Units that do not fit in its memory
 /// together run one half after the other. Throws Error (device) if not even one fits, with what is needed and free.
 /// `records` is empty or has one entry per lane of all units.
 std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const UnitOfLanes> units,

@@ -1,7 +1,8 @@
-// The preparation of a replication on a backend (host/lockstep_engine.hpp): the bodies of kernels/prepare/, in order.
+// The preparation of a replication on a backend (host/engine/run_lanes.hpp): the bodies of kernels/prepare/, in order.
 // The tape is equal in every bit to the CPU's; oracle indices differ from the CPU's by the order of summation.
 //
-// Beside what run_lockstep asks of a backend: sort_descending(float* p, n), in order with all else that is launched.
+// Beside what run_lanes asks of a backend: slots(), the teams of blocks that run at the same time;
+// sort_descending(float* p, n), in order with all else that is launched.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include <vector>
 
 #include "host/draw_instance.hpp"
-#include "host/lockstep_engine.hpp"
 #include "host/sweep.hpp"
 #include "kernels/arena.hpp"
 #include "kernels/error.hpp"
@@ -26,15 +26,6 @@
 #include "oracle/oracle.hpp"
 
 namespace pandora::prepare {
-
-/// A backend in host memory that also sorts.
-template <class Base>
-class HostSorting : public Base {
- public:
-  using Base::Base;
-  void sort_descending(float* p, std::size_t n) { std::sort(p, p + n, std::greater<>()); }
-};
-using HostPrepareBackend = HostSorting<lockstep::HostBackend>;
 
 /// What a workspace has room for.
 struct Extent {

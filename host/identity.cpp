@@ -10,6 +10,7 @@
 
 #include "host/device.hpp"
 #include "host/draw_instance.hpp"
+#include "host/engine/run_on_cpu.hpp"
 #include "host/environments.hpp"
 #include "host/manifest.hpp"
 #include "host/sealed_file.hpp"
@@ -25,24 +26,21 @@ void append(std::string& bytes, std::span<const double> values) {
 // The scores of every period of some lanes, which decisions only follow.
 std::string scores_of(const Study& study, const Replication& replication, const std::vector<LaneSpec>& lanes,
                       const BackendChoice& backend) {
-  std::string bytes;
-  const std::size_t A = static_cast<std::size_t>(replication.tape.boxes());
-  const PeriodObserver observer = [&](const PeriodView& view) { append(bytes, {view.score, A}); };
+  std::vector<LaneRecord> records(lanes.size());
   const BlockOptions options{study.estimation, study.engine.block};
   if (!backend.devices.empty()) {
-    std::vector<LaneRecord> records(lanes.size());
     const std::vector<UnitOfLanes> units = {{&replication, lanes}};
     run_on_device(backend.devices[0], units, options, nullptr, records);
-    for (const LaneRecord& record : records) append(bytes, record.scores);
   } else if (study.engine.kind == EngineSettings::Kind::reference) {
-    for (const LaneSpec& lane : lanes) run_reference_lane(replication, lane, study.estimation, observer);
+    for (std::size_t k = 0; k < lanes.size(); ++k)
+      run_reference_lane(replication, lanes[k], study.estimation, &records[k]);
+  } else if (study.engine.precision == EngineSettings::Precision::fp32) {
+    run_on_cpu<float>(replication, lanes, options, nullptr, records);
   } else {
-    const std::vector<LaneReplay> replays(lanes.size(), LaneReplay{observer, nullptr});
-    if (study.engine.precision == EngineSettings::Precision::fp32)
-      run_block_lanes<float>(replication, lanes, options, nullptr, replays);
-    else
-      run_block_lanes<double>(replication, lanes, options, nullptr, replays);
+    run_on_cpu<double>(replication, lanes, options, nullptr, records);
   }
+  std::string bytes;
+  for (const LaneRecord& record : records) append(bytes, record.scores);
   return bytes;
 }
 

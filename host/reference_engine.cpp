@@ -8,6 +8,7 @@
 #include "host/index_fit.hpp"
 #include "host/reward_fit.hpp"
 #include "kernels/index_loss.hpp"
+#include "kernels/lane/needs.hpp"
 
 namespace pandora {
 namespace {
@@ -28,11 +29,11 @@ struct BoxEstimate {
   VectorXd image;           // V_a^-1 psi(x_t) of the current period
   double quadratic = 0.0;   // psi' V_a^-1 psi
   IndexSamples samples;
-  int solved_at = 0;  // n at the last exact solve
+  int samples_at_solve = 0;  // n at the last exact solve
   // `tracking` only: Hinv = (ridge I + sum h_s psi_s psi_s')^-1 and M = sum psi_s 1{active_s} G'_s phi_s'
   MatrixXd curvature_inverse;
   MatrixXd reward_coupling;
-  int curvature_at = 0;  // n when both were last rebuilt
+  int samples_at_curvature = 0;  // n when both were last rebuilt
 };
 
 class ReferenceLane {
@@ -45,16 +46,15 @@ class ReferenceLane {
         A_(tape_.boxes()),
         m_(tape_.contexts.index_size),
         d_(tape_.contexts.reward_features),
-        keeps_design_(lane.has_width_bonus() || lane.learns_payoff()),
-        tracks_(lane.learns_index() && lane.online() && options.refit.kind == RefitSchedule::Kind::tracking),
+        needs_(needs_of(lane, options.refit)),
         boxes_(static_cast<std::size_t>(A_)),
         reward_memory_(static_cast<std::size_t>(RewardState::size(d_))),
         reward_(RewardState::over(reward_memory_.data(), d_)) {
     const double ridge = lane.learns_payoff() ? 1.0 : options.ridge_index;  // LinUCB's design starts at I
     for (BoxEstimate& box : boxes_) {
       box.rho = VectorXd::Zero(m_);
-      if (keeps_design_) box.design_inverse = MatrixXd::Identity(m_, m_) / ridge;
-      if (tracks_) {
+      if (needs_.design) box.design_inverse = MatrixXd::Identity(m_, m_) / ridge;
+      if (needs_.curvature) {
         box.curvature_inverse = MatrixXd::Identity(m_, m_) / options.ridge_index;
         box.reward_coupling = MatrixXd::Zero(m_, d_);
       }
@@ -62,10 +62,10 @@ class ReferenceLane {
     reward_.reset(options.ridge_reward);
   }
 
-  LaneTally run(const PeriodObserver& observer) {
+  LaneTally run(LaneRecord* record) {
     tally_.start(tape_.online_rows);
     try {
-      run_periods(observer);
+      run_periods(record);
     } catch (const LaneFailure& failure) {
       tally_.fail(failure.failure(), period_);
     }
@@ -73,7 +73,12 @@ class ReferenceLane {
   }
 
  private:
-  void run_periods(const PeriodObserver& observer) {
+  void run_periods(LaneRecord* record) {
+    if (record != nullptr) {
+      record->outcomes.clear();
+      record->scores.clear();
+      record->widths.clear();
+    }
     if (lane_.learning != Learning::none) calibrate();
     std::vector<double> score(static_cast<std::size_t>(A_), 0.0), width(score);
     int permutation[kMaxBoxes];
@@ -86,14 +91,21 @@ class ReferenceLane {
       for (int a = 0; a < A_ && lane_.learns_index(); ++a) score[a] = index_link(score[a]);
       if (lane_.order == Order::random)
         random_permutation(random_order, static_cast<std::uint32_t>(period), A_, permutation);
-      const PeriodOutcome outcome = walk_period(lane_, A_, score.data(), permutation, [&](int a) {
+      const auto reward_of = [&](int a) {
         return lane_.learns_reward() ? logistic(finite_or_fail(reward_.optimistic(tape_.phi_of(row, a), lane_.c_theta)))
                                      : finite_or_fail(tape_.mu[tape_.at(row, a)]);
-      });
+      };
+      const PeriodOutcome outcome = record != nullptr && record->decisions != nullptr
+                                        ? (*record->decisions)[static_cast<std::size_t>(period)]
+                                        : walk_period(lane_, A_, score.data(), permutation, reward_of);
       const std::size_t at = tape_.at(row, 0);
       finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
       tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
-      if (observer) observer({period, score.data(), width.data(), &outcome});
+      if (record != nullptr) {
+        record->outcomes.push_back(outcome);
+        record->scores.insert(record->scores.end(), score.begin(), score.end());
+        record->widths.insert(record->widths.end(), width.begin(), width.end());
+      }
       if (lane_.online()) learn(outcome, row, period + 1);
     }
   }
@@ -147,14 +159,14 @@ class ReferenceLane {
     for (int k = 0; k < outcome.queried; ++k) {
       const int a = outcome.order[k];
       add_index_sample(a, row);
-      due[a] = options_.refit.due(boxes_[a].samples.size(), boxes_[a].solved_at);
-      if (tracks_) step_index(a, due[a]);
+      due[a] = options_.refit.due(boxes_[a].samples.size(), boxes_[a].samples_at_solve);
+      if (needs_.curvature) step_index(a, due[a]);
     }
     if (lane_.learns_reward()) {
       const VectorXd before = Eigen::Map<VectorXd>(reward_.theta, d_);
       add_reward_sample(outcome.deployed, row);
-      if (reward_samples_.size() >= kRewardRefitGrowth * reward_solved_at_ - 1e-9) solve_reward();
-      if (tracks_) {
+      if (reward_refit_due(reward_samples_.size(), reward_samples_at_solve_)) solve_reward();
+      if (needs_.curvature) {
         const VectorXd move = Eigen::Map<VectorXd>(reward_.theta, d_) - before;
         for (BoxEstimate& box : boxes_)
           box.rho += box.curvature_inverse.selfadjointView<Lower>() * (box.reward_coupling * move);
@@ -162,7 +174,7 @@ class ReferenceLane {
     }
     const bool all = options_.refit.due_in_period(period);
     for (int a = 0; a < A_; ++a)
-      if (all ? boxes_[a].samples.size() > boxes_[a].solved_at || lane_.learns_reward() : due[a]) solve_index(a);
+      if (all ? boxes_[a].samples.size() > boxes_[a].samples_at_solve || lane_.learns_reward() : due[a]) solve_index(a);
   }
 
   void add_index_sample(int a, int row) {
@@ -170,7 +182,7 @@ class ReferenceLane {
     const std::size_t at = tape_.at(row, a);
     const double mu = lane_.learns_reward() ? logistic(reward_.linear(tape_.phi_of(row, a))) : tape_.mu[at];
     box.samples.add(row, tape_.cost[at], mu);
-    if (!keeps_design_) return;
+    if (!needs_.design) return;
     if (row < tape_.online_row(0)) {  // online periods with a bonus have just computed the image
       psi_ = Eigen::Map<const Eigen::VectorXf>(tape_.contexts.psi_row(row), m_).cast<double>();
       update_image(box);
@@ -207,8 +219,8 @@ class ReferenceLane {
     if (lane_.learns_reward())
       for (int s = 0; s < n; ++s) box.samples.mu[s] = logistic(reward_.linear(tape_.phi_of(box.samples.rows[s], a)));
     fit_index(tape_.contexts, box.samples, options_.ridge_index, box.rho);
-    box.solved_at = n;
-    if (tracks_ && options_.refit.curvature_due(n, box.curvature_at, lane_.learns_reward())) rebuild_curvature(a);
+    box.samples_at_solve = n;
+    if (needs_.curvature && options_.refit.curvature_due(n, box.samples_at_curvature, lane_.learns_reward())) rebuild_curvature(a);
   }
 
   void rebuild_curvature(int a) {
@@ -217,7 +229,7 @@ class ReferenceLane {
     MatrixXd hessian;
     index_derivatives(tape_.contexts, box.samples, options_.ridge_index, box.rho, gradient, &hessian);
     box.curvature_inverse = factorised_or_fail(hessian).solve(MatrixXd::Identity(m_, m_));
-    box.curvature_at = box.samples.size();
+    box.samples_at_curvature = box.samples.size();
     box.reward_coupling.setZero();
     for (int s = 0; s < box.samples.size(); ++s) {
       const VectorXd psi =
@@ -245,7 +257,7 @@ class ReferenceLane {
 
   void solve_reward() {
     fit_reward(tape_, reward_samples_, options_.ridge_reward, reward_);
-    reward_solved_at_ = reward_samples_.size();
+    reward_samples_at_solve_ = reward_samples_.size();
   }
 
   const Replication& replication_;
@@ -253,12 +265,12 @@ class ReferenceLane {
   const LaneSpec& lane_;
   const EstimationOptions& options_;
   const int A_, m_, d_;
-  const bool keeps_design_, tracks_;
+  const LaneNeeds needs_;
   std::vector<BoxEstimate> boxes_;
   std::vector<double> reward_memory_;
   RewardState reward_;
   RewardSamples reward_samples_;
-  int reward_solved_at_ = 0;
+  int reward_samples_at_solve_ = 0;
   VectorXd psi_;
   int period_ = 0;  // 1..T, 0 while calibrating
   LaneTally tally_;
@@ -267,8 +279,8 @@ class ReferenceLane {
 }  // namespace
 
 LaneTally run_reference_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options,
-                             const PeriodObserver& observer) {
-  return ReferenceLane(replication, lane, options).run(observer);
+                             LaneRecord* record) {
+  return ReferenceLane(replication, lane, options).run(record);
 }
 
 }  // namespace pandora

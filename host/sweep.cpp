@@ -11,9 +11,9 @@
 #include <system_error>
 #include <thread>
 
-#include "host/block_engine.hpp"
 #include "host/device_sweep.hpp"
 #include "host/draw_instance.hpp"
+#include "host/engine/run_on_cpu.hpp"
 #include "host/environments.hpp"
 #include "host/oracle_cache.hpp"
 #include "kernels/error.hpp"
@@ -32,8 +32,8 @@ std::vector<LaneTally> run_lanes(const Study& study, const Replication& replicat
     return tallies;
   }
   const BlockOptions options{study.estimation, study.engine.block};
-  return study.engine.precision == Precision::fp32 ? run_block_lanes<float>(replication, lanes, options)
-                                                   : run_block_lanes<double>(replication, lanes, options);
+  return study.engine.precision == Precision::fp32 ? run_on_cpu<float>(replication, lanes, options)
+                                                   : run_on_cpu<double>(replication, lanes, options);
 }
 
 // What a policy of one's own may get wrong must not reach the engines.

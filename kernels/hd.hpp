@@ -21,3 +21,10 @@
 #else
 #define PANDORA_SIMD _Pragma("omp simd")
 #endif
+
+// Unrolls the short loop that follows. Without it GCC keeps small arrays of accumulators in memory.
+#if defined(__CUDACC__)
+#define PANDORA_UNROLL
+#else
+#define PANDORA_UNROLL _Pragma("GCC unroll 16")
+#endif

@@ -41,7 +41,10 @@ struct RefitSchedule {
   static constexpr double kCurvatureGrowth = 2.0;
 };
 
-/// theta_hat is solved exactly when its sample count has grown by this factor, under every schedule.
-inline constexpr double kRewardRefitGrowth = 1.05;
+/// Whether theta_hat, with n samples and n_last at its last exact solve, is solved exactly: at 5% growth, under every
+/// schedule.
+PANDORA_HD inline bool reward_refit_due(int n, int n_last) {
+  return n >= 1.05 * n_last - 1e-9;
+}
 
 }  // namespace pandora

@@ -3,7 +3,12 @@
 #pragma once
 
 #include <cstring>
+#include <type_traits>
 #include <utility>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #include "kernels/aligned.hpp"
 #include "kernels/hd.hpp"
@@ -22,11 +27,30 @@ struct Simd {
   }
   static void store(Real* p, Vector v) { std::memcpy(p, &v, sizeof v); }
   static Vector broadcast(Real x) { return x - Vector{}; }
-  /// a b + c, in one rounding where the machine has fma: files that use it are compiled with -ffp-contract=fast
-  /// (an element-wise std::fma is not always gathered into vector instructions).
-  static Vector fused(Vector a, Vector b, Vector c) { return a * b + c; }
+  /// a b + c, in one rounding on a machine with AVX-512. On others the files that are products of vectors alone are
+  /// compiled with -ffp-contract=fast, which makes an fma of it where there is one. (An element-wise std::fma is not
+  /// always gathered into vector instructions.)
+  static Vector fused(Vector a, Vector b, Vector c) {
+#if defined(__AVX512F__)
+    if constexpr (std::is_same_v<Real, float>)
+      return (Vector)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+    else
+      return (Vector)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#else
+    return a * b + c;
+#endif
+  }
   /// c - a b
-  static Vector fused_negative(Vector a, Vector b, Vector c) { return c - a * b; }
+  static Vector fused_negative(Vector a, Vector b, Vector c) {
+#if defined(__AVX512F__)
+    if constexpr (std::is_same_v<Real, float>)
+      return (Vector)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
+    else
+      return (Vector)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#else
+    return c - a * b;
+#endif
+  }
   /// Sum of the elements, in a fixed order (halves, quarters, ...).
   static Real sum(Vector v) { return fold<width / 2>(v); }
 

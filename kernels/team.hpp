@@ -9,14 +9,59 @@
 //
 // Values that every member computes from the same memory are the same in every member. Loops over elements sum in the
 // order of the elements, so what a body computes does not depend on the team's size unless it asks for it.
+//
+// A member handles elements in vectors of the team's width: one element on the device, 64 bytes on a CPU
+// (kernels/vector_team.hpp), where a team is one thread. Where the width matters a body is written in them:
+//
+//   using V = typename Team::template Vectors<Real>;
+//   for (int i = team.rank() * V::width; i < n; i += team.size() * V::width) V::store(out + i, f(V::load(in + i)));
 #pragma once
 
+#include <type_traits>
+
+#include "kernels/elementary.hpp"
 #include "kernels/hd.hpp"
 
 namespace pandora {
 
-/// One thread: how the bodies run on the CPU.
-struct SerialTeam {
+/// Vectors of one element; the members are those of Simd (kernels/simd.hpp).
+template <class Real>
+struct Scalar {
+  static constexpr int width = 1;
+  using Vector = Real;
+  static PANDORA_HD Vector load(const Real* p) { return *p; }
+  static PANDORA_HD void store(Real* p, Vector v) { *p = v; }
+  static PANDORA_HD Vector broadcast(Real x) { return x; }
+  static PANDORA_HD Vector fused(Vector a, Vector b, Vector c) { return pandora::fused(a, b, c); }
+  static PANDORA_HD Vector fused_negative(Vector a, Vector b, Vector c) { return pandora::fused(-a, b, c); }
+  static PANDORA_HD Real sum(Vector v) { return v; }
+};
+
+/// What teams have in common whose members take an element each.
+struct ScalarTeam {
+  template <class Real>
+  using Vectors = Scalar<Real>;
+  static constexpr bool kVectors = false;
+  static constexpr int kTile = 1;  ///< vectors that a member keeps in registers at once
+};
+
+/// f(tile, first) for the elements from 0 to n, a multiple of the vectors' width: tiles of tile() vectors from element
+/// `first` on, at most Team::kTile of them, among the members.
+template <class Real, class Team, class F>
+PANDORA_HD void for_tiles(const Team& team, int n, F&& f) {
+  constexpr int W = Team::template Vectors<Real>::width, T = Team::kTile;
+  int first = team.rank() * T * W;
+  for (; first + T * W <= n; first += team.size() * T * W) f(std::integral_constant<int, T>{}, first);
+  if constexpr (T > 1) {  // one member
+    static_assert(T == 4);
+    if (first + 3 * W == n) f(std::integral_constant<int, 3>{}, first);
+    if (first + 2 * W == n) f(std::integral_constant<int, 2>{}, first);
+    if (first + 1 * W == n) f(std::integral_constant<int, 1>{}, first);
+  }
+}
+
+/// One thread, one element at a time.
+struct SerialTeam : ScalarTeam {
   PANDORA_HD int rank() const { return 0; }
   PANDORA_HD int size() const { return 1; }
   PANDORA_HD void sync() const {}
@@ -30,7 +75,7 @@ struct SerialTeam {
 #if defined(__CUDACC__)
 
 /// 32 threads in step. The bodies of the members are device code only.
-struct WarpTeam {
+struct WarpTeam : ScalarTeam {
   __host__ __device__ int rank() const {
 #if defined(__CUDA_ARCH__)
     return static_cast<int>(threadIdx.x % 32);
@@ -69,7 +114,7 @@ __device__ inline void* shared_memory() {
 #endif
 
 /// A whole block of at most 1,024 threads, a multiple of 32.
-struct BlockTeam {
+struct BlockTeam : ScalarTeam {
   static constexpr int kSharedBytes = 16;  ///< what a launch must give a block for it
 
   __host__ __device__ int rank() const {

@@ -2,7 +2,7 @@
 // rivals).
 #pragma once
 
-#include "kernels/lane.hpp"
+#include "kernels/lane/spec.hpp"
 
 namespace pandora {
 

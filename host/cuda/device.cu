@@ -3,6 +3,7 @@
 
 #include "host/device.hpp"
 #include "host/device_prepare.hpp"
+#include "host/engine/run_lanes.hpp"
 #include "kernels/prepare/sort.cuh"
 
 namespace pandora {
@@ -80,7 +81,7 @@ std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const Un
                                                   std::span<LaneRecord> records) {
   cuda::CudaBackend backend(device);
   try {
-    return lockstep::run_in_memory<float>(backend, units, options, counters, records);
+    return engine::run_in_memory<float>(backend, units, options, counters, records);
   } catch (const OutOfMemory& error) {
     throw Error(ExitCode::device, device_text(device) + ": one replication needs " + wanted(error) +
                                       "; use a smaller --periods, fewer policies, or --backend cpu");

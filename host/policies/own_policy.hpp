@@ -4,7 +4,7 @@
 //   kStop or all boxes are open, then deploy, then learn.
 //
 // A policy that is a combination of known rules (orders, scores, stopping rules) is better written as a LaneSpec
-// (kernels/lane.hpp): it then runs in the fast engines and on a GPU.
+// (kernels/lane/spec.hpp): it then runs in the fast engines and on a GPU.
 #pragma once
 
 #include <optional>

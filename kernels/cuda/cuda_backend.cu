@@ -18,10 +18,10 @@ Memory CudaBackend::allocate(std::size_t bytes) {
 
 // cuBLAS may choose another algorithm, and with it another order of summation, for another number of matrices: batches
 // of one size keep a lane's bytes independent of what else runs. What fills the last batch up has outputs of its own.
-void CudaBackend::form(const lockstep::FormBlock<float>& body, int matrices) {
+void CudaBackend::form(const engine::FormBlock<float>& body, int matrices) {
   if (matrices == 0) return;
   using Operands = GatherOperands<float>;
-  const lockstep::Shape& shape = body.problem.shape;
+  const engine::Shape& shape = body.problem.shape;
   const int padded = blocks_of(matrices, kBatch) * kBatch;
   const std::size_t spares = static_cast<std::size_t>(padded - matrices), image = Operands::image_size(shape);
   const std::size_t wanted = 5 * sizeof(void*) * static_cast<std::size_t>(padded) +
@@ -47,7 +47,7 @@ void CudaBackend::form(const lockstep::FormBlock<float>& body, int matrices) {
             "forming images");
       check(cublas->sgemm_batched(cublas.get(), CUBLAS_OP_T, CUBLAS_OP_N, body.range.B, body.range.B, shape.m, &one,
                                   operands.psi + first, shape.stride, operands.formed + first, shape.stride, &zero,
-                                  operands.gram + first, shape.B, kBatch),
+                                  operands.gram + first, shape.width, kBatch),
             "forming Gram matrices");
     }
   });

@@ -1,15 +1,17 @@
-// The CUDA backend of the lockstep engine: kernels that run the bodies, and what a block's batched products need.
+// The CUDA backend of the engine: kernels that run the bodies, and what a block's batched products need.
 // Without a GPU it runs through the stand-in for CUDA (tests/cuda_stand_in).
 #pragma once
 
 #include <algorithm>
+#include <climits>
 #include <chrono>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "kernels/cuda/runtime.cuh"
-#include "kernels/lockstep/kernels.hpp"
+#include "kernels/lane/backend.hpp"
+#include "kernels/lane/stages.hpp"
 
 namespace pandora::cuda {
 
@@ -38,7 +40,7 @@ __global__ void __launch_bounds__(kWarpThreads) run_warps(Body body, int items) 
 /// nobody reads in places of their own: cuBLAS leaves open what becomes of outputs that overlap.
 template <class Real>
 struct GatherOperands {
-  lockstep::FormBlock<Real> form;
+  engine::FormBlock<Real> form;
   int matrices;
   const Real **P, **psi, **formed;  ///< formed: images as the second product reads them
   Real **image, **gram;
@@ -46,10 +48,10 @@ struct GatherOperands {
 
   __host__ __device__ void operator()(int item) const {
     const int which = form.matrices[item < matrices ? item : 0];
-    const lockstep::Shape& shape = form.problem.shape;
-    const lockstep::LaneView<Real>& lane = form.problem.lanes[which / 2 / shape.A];
-    const lockstep::BoxView<Real>& box = lane.box[which / 2 % shape.A];
-    const lockstep::GramView<Real>& g = which % 2 == 1 ? box.curvature : box.design;
+    const engine::Shape& shape = form.problem.shape;
+    const engine::LaneView<Real>& lane = form.problem.lanes[which / 2 / shape.A];
+    const engine::BoxView<Real>& box = lane.box[which / 2 % shape.A];
+    const engine::GramView<Real>& g = which % 2 == 1 ? box.curvature : box.design;
     const std::size_t spare = static_cast<std::size_t>(item < matrices ? 0 : item - matrices);
     P[item] = g.P;
     psi[item] = lane.tape.psi_of(lane.tape.online_row(form.range.first_period), shape.stride);
@@ -58,11 +60,11 @@ struct GatherOperands {
     gram[item] = item < matrices ? g.gram : spare_grams + spare * gram_size(shape);
   }
 
-  static __host__ __device__ std::size_t image_size(const lockstep::Shape& shape) {
+  static __host__ __device__ std::size_t image_size(const engine::Shape& shape) {
     return static_cast<std::size_t>(shape.B) * shape.stride;
   }
-  static __host__ __device__ std::size_t gram_size(const lockstep::Shape& shape) {
-    return static_cast<std::size_t>(shape.B) * shape.B;
+  static __host__ __device__ std::size_t gram_size(const engine::Shape& shape) {
+    return static_cast<std::size_t>(shape.B) * shape.width;
   }
 };
 
@@ -109,10 +111,13 @@ class CudaBackend {
 
   /// Images P Psi and Gram matrices Psi' P Psi of all listed matrices: two batched products. Column-major, an m x B
   /// image with leading dimension `stride` is the row-major B x stride that the bodies read; P is symmetric.
-  void form(const lockstep::FormBlock<float>& body, int matrices);
+  void form(const engine::FormBlock<float>& body, int matrices);
 
+  static constexpr bool kVectors = false;
+  engine::BackendTraits traits() const {
+    return {.group = INT_MAX, .slots = slots_, .block_size = block_threads_, .vectors = false, .in_place = false};
+  }
   int slots() const { return slots_; }
-  int block_size() const { return block_threads_; }
   const Stream& stream() const { return stream_; }
 
   /// Seconds per stage since the profile was switched on, by its kName; switched on, every stage waits for its end.

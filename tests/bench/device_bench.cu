@@ -1,4 +1,4 @@
-// The lockstep engine on one GPU: time per stage against ceilings measured in the same run, and the CPU path of the
+// The engine on one GPU: time per stage against ceilings measured in the same run, and the CPU path of the
 // same machine beside it. Prints a table.
 #include <cstdio>
 #include <map>
@@ -6,7 +6,10 @@
 #include <string>
 #include <thread>
 
-#include "host/lockstep_engine.hpp"
+#include "host/device.hpp"
+#include "host/engine/run_lanes.hpp"
+#include "host/engine/run_on_cpu.hpp"
+#include "host/sweep.hpp"
 #include "host/policies/policy.hpp"
 #include "host/study.hpp"
 #include "kernels/cuda/cuda_backend.cuh"
@@ -129,7 +132,7 @@ int run(const Sizes& sizes) {
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, study.engine.block};
     cuda::CudaBackend backend(report.usable()[0]);
-    const auto all = [&] { lockstep::run_in_memory<float>(backend, units, options); };
+    const auto all = [&] { engine::run_in_memory<float>(backend, units, options); };
     const double end_to_end = seconds_of(all);
     backend.profile(true);
     all();
@@ -157,7 +160,7 @@ int run(const Sizes& sizes) {
       }
       std::printf("\n");
     }
-    const double cpu = seconds_of([&] { run_block_lanes<float>(*units[0].replication, units[0].lanes, options); });
+    const double cpu = seconds_of([&] { run_on_cpu<float>(*units[0].replication, units[0].lanes, options); });
     std::printf("  one CPU core: %.0f k policy-periods/s; the device is %.0f times that\n",
                 static_cast<double>(units[0].lanes.size()) * study.periods / cpu / 1e3,
                 (lanes / end_to_end) / (static_cast<double>(units[0].lanes.size()) / cpu));

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "host/block_engine.hpp"
+#include "host/engine/run_on_cpu.hpp"
 #include "host/study.hpp"
 #include "host/sweep.hpp"
 
@@ -35,7 +35,7 @@ void run(benchmark::State& state, int periods, int context, const std::string& p
   const Replication replication = replication_of(periods, context);
   const std::vector<LaneSpec> specs(static_cast<std::size_t>(lanes), lane_of(replication, policy, reward));
   const BlockOptions options{{RefitSchedule::parse(refit), 1.0, 1.0}, 32};
-  for (auto _ : state) benchmark::DoNotOptimize(run_block_lanes<float>(replication, specs, options));
+  for (auto _ : state) benchmark::DoNotOptimize(run_on_cpu<float>(replication, specs, options));
   state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * periods * lanes,
                                                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
 }
@@ -58,7 +58,7 @@ void over_threads(benchmark::State& state, int threads) {
   for (auto _ : state) {
     std::vector<std::thread> pool;
     for (int t = 0; t < threads; ++t)
-      pool.emplace_back([&] { benchmark::DoNotOptimize(run_block_lanes<float>(replication, specs, options)); });
+      pool.emplace_back([&] { benchmark::DoNotOptimize(run_on_cpu<float>(replication, specs, options)); });
     for (std::thread& thread : pool) thread.join();
   }
   state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * 30000 * 6 * threads,

@@ -7,11 +7,11 @@
 
 #include "host/draw_instance.hpp"
 #include "host/paper_setting.hpp"
-#include "kernels/block_products.hpp"
-#include "kernels/gram_block.hpp"
-#include "kernels/index_gradient.hpp"
+#include "kernels/products/tiles.hpp"
 #include "kernels/simd.hpp"
+#include "kernels/solve/index_gradient.hpp"
 #include "oracle/oracle.hpp"
+#include "tests/reference/gram_memory.hpp"
 
 namespace pandora {
 namespace {
@@ -93,15 +93,17 @@ BENCHMARK(BlockProducts)
 void BlockedDesign(benchmark::State& state) {
   const int m = static_cast<int>(state.range(0)), B = 32;
   BlockProblem p(m, B);
-  GramBlock<float> gram(m, p.stride, B);
+  test::GramMemory<float> memory(m, B);
+  const VectorTeam team;
+  const engine::BlockContexts<float> block = memory.contexts(B, [&](int j, int k) { return p.rows[j][k]; });
   float sum = 0.0f;
   for (auto _ : state) {
-    gram.form(p.P.data(), p.rows.data(), p.transposed.data(), B);
+    engine::form_gram(team, memory.shape, memory.view, block);
     for (int j = 0; j < B; ++j) {
-      sum += gram.quadratic(j);
-      if (j % 2 == 0) gram.update(j, 1.0f);
+      sum += memory.diagonal[j];
+      if (j % 2 == 0) engine::update_gram(team, memory.shape, memory.view, B, j, 1.0f);
     }
-    gram.apply(p.P.data());
+    engine::apply_gram(team, memory.shape, memory.view);
   }
   benchmark::DoNotOptimize(sum);
   per_matrix_period(state, B, 2.0 * m * m + 1.0 * m * B + 1.0 * m * m);
@@ -222,9 +224,10 @@ void IndexGradient(benchmark::State& state) {
     mu.push_back(0.5f + 0.4f * uniform(engine));
   }
   std::vector<double> gradient(m);
+  std::vector<float> weight(static_cast<std::size_t>(n));
   for (auto _ : state)
-    index_gradient(SampleView<float>{psi.data(), m, stride, sample.data(), cost.data(), mu.data(), n}, rho.data(),
-                   gradient.data());
+    engine::index_gradient(engine::SampleView<float>{psi.data(), m, stride, sample.data(), cost.data(), mu.data(), n},
+                           rho.data(), gradient.data(), weight.data());
   state.counters["ns_per_sample"] = benchmark::Counter(static_cast<double>(state.iterations()) * n * 1e-9,
                                                        benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }

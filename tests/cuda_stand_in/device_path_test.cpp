@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "host/device.hpp"
-#include "host/lockstep_engine.hpp"
+#include "host/engine/run_lanes.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

@@ -9,29 +9,29 @@ here=tests/cuda_stand_in
 # fault NAME FILE CHANGE DEFECT [TESTS [SETTING...]]: a change of FILE by perl, the words of the report that must come
 # (or of the test's failure), the tests that run, and settings of the stand-in.
 faults() {
-  fault race-in-a-team kernels/lockstep/gram.hpp 's/(g\.row\[i\] = row;\n  \}\n)  team\.sync\(\);/$1/' 'race: '
+  fault race-in-a-team kernels/lane/gram.hpp 's/(V::store\(g\.row \+ i, row\);\n  \}\n)  team\.sync\(\);/$1/' 'race: '
   fault race-of-blocks kernels/cuda/cuda_backend.cuh 's/item, static_cast<int>\(blockIdx\.x\)\)/item, 0)/' 'race: '
   fault no-wait-for-a-copy kernels/cuda/runtime.cu 's/  wait\("running on the device"\);\n//' 'FAILED|fault: the host'
-  fault short-array host/lockstep_engine.hpp 's/(box\.prediction = arena\.take<Real>\()B\)/$1B - 1)/' 'bounds: .* between arrays'
-  fault short-allocation host/lockstep_engine.hpp 's/allocate\(measure\.used\(\)\)/allocate(measure.used() - 1024)/' 'memory of no array|bounds: |fault: '
-  fault never-written host/lockstep_engine.hpp 's/  backend\.zero\(memory\.get\(\), measure\.used\(\)\);[^\n]*\n//' 'uninitialised: '
-  fault barrier-for-one kernels/lockstep/kernels.hpp 's/(count_repair|if \(a == 0 && team\.rank\(\) == 0\)) lane\.progress->next = 0;/if (team.rank() == 0) { lane.progress->next = 0; team.sync(); }/' '__syncthreads: '
-  fault barriers-apart kernels/lockstep/walk.hpp 's/(void add_sample\(int a, int row\) \{\n.*?\n)    team_\.sync\(\);/$1    if (team_.rank() < 7)\n      team_.sync();\n    else\n      team_.sync();/s' 'threads wait at different places'
-  fault shuffle-of-some kernels/lockstep/walk.hpp 's/team_\.broadcast\(team_\.rank\(\) == 0 \?(.*?) : 0\.0\)/(team_.rank() < 5 ? team_.broadcast($1) : 0.0)/' 'warp barrier: ' '*ALaneAlone*'
+  fault short-array host/engine/layout.hpp 's/(block\.prediction = arena\.take<Real>\()width\)/$1B - 1)/' 'bounds: .* between arrays'
+  fault short-allocation host/engine/run_lanes.hpp 's/allocate\(measure\.used\(\)\)/allocate(measure.used() - 1024)/' 'memory of no array|bounds: |fault: '
+  fault never-written host/engine/run_lanes.hpp 's/  backend\.zero\(memory\.get\(\), measure\.used\(\)\);[^\n]*\n//' 'uninitialised: '
+  fault barrier-for-one kernels/lane/stages.hpp 's/(count_repair|if \(a == 0 && team\.rank\(\) == 0\)) lane\.progress->next = 0;/if (team.rank() == 0) { lane.progress->next = 0; team.sync(); }/' '__syncthreads: '
+  fault barriers-apart kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n.*?\n)    team_\.sync\(\);/$1    if (team_.rank() < 7)\n      team_.sync();\n    else\n      team_.sync();/s' 'threads wait at different places'
+  fault shuffle-of-some kernels/lane/walk.hpp 's/team_\.broadcast\(team_\.rank\(\) == 0 \?(.*?) : 0\.0\)/(team_.rank() < 5 ? team_.broadcast($1) : 0.0)/' 'warp barrier: ' '*ALaneAlone*'
   fault shared-memory-unset kernels/team.hpp 's/    if \(threadIdx\.x == 0\) \*shared = value;\n//' 'uninitialised: ' '*SharedMemory*'
   fault shared-memory-race kernels/team.hpp 's/    __syncthreads\(\);\n(    if \(threadIdx)/$1/' 'race: ' '*SharedMemory*'
-  fault host-reads-device host/lockstep_engine.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*'
-  fault host-reads-device-without-keys host/lockstep_engine.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*' STAND_IN_KEYS=0
-  fault device-reads-host host/lockstep_engine.hpp 's/layout\.device_lanes\};/layout.lanes.data()};/' 'owner: |fault: '
+  fault host-reads-device host/engine/run_lanes.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*'
+  fault host-reads-device-without-keys host/engine/run_lanes.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*' STAND_IN_KEYS=0
+  fault device-reads-host host/engine/run_lanes.hpp 's/layout\.device_lanes\};/const_cast<LaneView<Real>*>(layout.lanes.data())};/' 'owner: |fault: '
   fault wrong-device kernels/cuda/cuda_backend.cu 's/: selected_\(device\)/: selected_(0)/' 'FAILED' '*AFixedDevice*'
-  fault freed-too-early host/lockstep_engine.hpp 's/(const auto memory = backend)(.*?  Arena arena)(.*?)(  const int T = units)/auto memory = backend$2$3  memory = {};\n$4/s' 'freed|fault: '
+  fault freed-too-early host/engine/run_lanes.hpp 's/(const auto memory = backend)(.*?  Arena arena)(.*?)(  for \(int first_period = 0)/auto memory = backend$2$3  memory = {};\n$4/s' 'freed|fault: '
   fault leak kernels/cuda/runtime.cu 's/  cudaFree\(p_\);\n//' 'leak: '
   fault results-overlap kernels/cuda/cuda_backend.cuh 's/item < matrices \? 0 : item - matrices\)/0)/' 'two results of a batch overlap'
   fault launch-of-none kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\), block_threads_/min(items, slots()) - 1, block_threads_/' 'invalid configuration'
   fault too-many-threads kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\), block_threads_/min(items, slots()), 1024/' 'invalid configuration'
   fault too-many-registers kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\), block_threads_/min(items, slots()), 1024/' 'too many resources|FAILED' '*ReplaysEvery*' STAND_IN_BLOCK=1024
-  fault undefined-shift kernels/lockstep/kernels.hpp 's/lane\.progress->queried_due >> a & 1/lane.progress->queried_due >> (a + 32) \& 1/' 'runtime error: shift exponent'
-  fault misaligned host/lockstep_engine.hpp 's/(box\.pending_scale = )(arena\.take<Real>\()B\);/$1reinterpret_cast<Real*>(reinterpret_cast<std::size_t>($2B + 1)) + 2);/' 'alignment: |runtime error: .*misaligned'
+  fault undefined-shift kernels/lane/stages.hpp 's/lane\.progress->queried_due >> a & 1/lane.progress->queried_due >> (a + 32) \& 1/' 'runtime error: shift exponent'
+  fault misaligned host/engine/layout.hpp 's/(block\.pending_scale = )(arena\.take<Real>\()B\);/$1reinterpret_cast<Real*>(reinterpret_cast<std::size_t>($2B + 1)) + 2);/' 'alignment: |runtime error: .*misaligned'
 }
 
 if [ "$1" = --list ]; then

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/lockstep/solve.hpp"
+#include "kernels/solve/team_solver.hpp"
 
 namespace pandora {
 namespace {
@@ -36,7 +36,7 @@ TEST(Checks, OnlyPositiveDefiniteMatricesAreFactorised) {
     std::vector<double> packed;
     for (int i = 0; i < m; ++i)
       for (int k = 0; k <= i; ++k) packed.push_back(matrix(i, k));
-    const bool device = lockstep::factorise(SerialTeam{}, packed.data(), m);
+    const bool device = engine::factorise(SerialTeam{}, packed.data(), m);
     bool host = true;
     try {
       factorised_or_fail(matrix);

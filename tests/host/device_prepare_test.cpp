@@ -15,9 +15,9 @@
 namespace pandora {
 namespace {
 
-using prepare::HostPrepareBackend;
 using prepare::Preparer;
-using ThreadPrepareBackend = prepare::HostSorting<test::ThreadBackend>;
+using test::ScalarPrepareBackend;
+using ThreadPrepareBackend = test::Sorting<test::ThreadBackend>;
 
 constexpr int kCalibration = 6, kPeriods = 70;
 
@@ -87,7 +87,7 @@ Prepared prepare_all(Backend& backend, const Instance& instance, const OracleOpt
 }
 
 Prepared prepare_all(const Instance& instance, const OracleOptions& oracle) {
-  HostPrepareBackend backend;
+  ScalarPrepareBackend backend;
   return prepare_all(backend, instance, oracle);
 }
 
@@ -143,11 +143,11 @@ TEST_P(PrepareCell, IndicesAreThoseOfTheCpu) {
 
 // The pooled draws in one batch of contexts and in several, the last of them shorter.
 TEST_P(PrepareCell, RadiusIsThatOfTheCpuInEveryBit) {
-  HostPrepareBackend backend;
+  ScalarPrepareBackend backend;
   for (const int rows : {1, 10007, 200000}) {
     Instance one = instance({3, 5, 7, 4, IndexFeatures::affine});
     one.theta = unit_sphere(one.stream(Purpose::theta_direction), 4);
-    Preparer<HostPrepareBackend> preparer(backend);
+    Preparer<ScalarPrepareBackend> preparer(backend);
     preparer.start(one, rows, oracle_of(10));
     EXPECT_EQ(preparer.calibrate_radius(), calibrate_radius(one, one.theta)) << rows;
   }
@@ -165,11 +165,11 @@ TEST(DevicePrepare, TheWholeSampleAtEveryNode) {
 }
 
 TEST(DevicePrepare, NoCalibrationAndOnePeriod) {
-  HostPrepareBackend backend;
+  ScalarPrepareBackend backend;
   for (const Regime regime : {Regime::A, Regime::B}) {
     const Instance one = naive::small_instance({3, 5, 7, 2, IndexFeatures::affine}, Law::uniform, regime);
     const OracleOptions oracle = oracle_of(100);
-    Preparer<HostPrepareBackend> preparer(backend);
+    Preparer<ScalarPrepareBackend> preparer(backend);
     preparer.start(one, 2, oracle);
     preparer.draw_sample();
     const Tape tape = preparer.draw_tape(0, 1);
@@ -201,8 +201,8 @@ void expect_same(const OrderStatistics& actual, const OrderStatistics& expected)
 TEST(DevicePrepare, APlansUnitsAreThoseOfPrepareReplication) {
   const Study study = small_study();
   const Plan plan = make_plan(study);
-  HostPrepareBackend backend;
-  Preparer<HostPrepareBackend> preparer(backend);
+  ScalarPrepareBackend backend;
+  Preparer<ScalarPrepareBackend> preparer(backend);
   for (const Unit& unit : plan.units) {
     OrderStatistics order, expected_order;
     const Replication actual = preparer.prepare(study, plan, unit, &order);
@@ -216,8 +216,8 @@ TEST(DevicePrepare, APlansUnitsAreThoseOfPrepareReplication) {
 
 // Room grows for a larger instance, and a smaller one in the same memory finds the larger one's numbers there.
 TEST(DevicePrepare, MemoryIsKeptBetweenInstancesOfOtherSizes) {
-  HostPrepareBackend backend;
-  Preparer<HostPrepareBackend> preparer(backend);
+  ScalarPrepareBackend backend;
+  Preparer<ScalarPrepareBackend> preparer(backend);
   for (const auto& [context, samples] : {std::pair{5, 100}, {90, 5000}, {7, 300}}) {
     const Instance one =
         naive::small_instance({3, context, 7, 2, IndexFeatures::affine_and_squares}, Law::gaussian, Regime::B);
@@ -232,7 +232,7 @@ TEST(DevicePrepare, OrderStatisticsAlone) {
   Study study = small_study();
   study.regret = false;
   const Plan plan = make_plan(study);
-  HostPrepareBackend backend;
+  ScalarPrepareBackend backend;
   for (const Unit& unit : plan.units) {
     OrderStatistics order, expected_order;
     const Replication actual = prepare::prepare_replication_on(backend, study, plan, unit, &order);
@@ -260,7 +260,7 @@ TEST(DevicePrepare, ATooSmallRadiusIsTheSameError) {
   one.environment.truncation_radius = 1e-3f;
   const std::string expected = error_of([&] { draw_shock_sample(one, 700); });
   ASSERT_NE(expected.find("rejects nearly every shock"), std::string::npos);
-  HostPrepareBackend serial;
+  ScalarPrepareBackend serial;
   ThreadPrepareBackend threads(4);
   const auto check = [&](auto& backend) {
     Preparer<std::remove_reference_t<decltype(backend)>> preparer(backend);
@@ -313,7 +313,7 @@ TEST(DevicePrepare, SlowFullScale) {
       study.regimes = {regime};
       study.replications = 1;
       const Plan plan = make_plan(study);
-      HostPrepareBackend backend;
+      ScalarPrepareBackend backend;
       OrderStatistics order, expected_order;
       const Replication actual = prepare::prepare_replication_on(backend, study, plan, plan.units[0], &order);
       const Replication expected = prepare_replication(study, plan, plan.units[0], &expected_order);

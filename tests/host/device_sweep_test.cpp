@@ -13,8 +13,9 @@
 #include <thread>
 
 #include "host/device_prepare.hpp"
-#include "host/lockstep_engine.hpp"
+#include "host/engine/run_lanes.hpp"
 #include "tests/reference/small_problem.hpp"
+#include "tests/reference/scalar_backend.hpp"
 
 namespace pandora {
 namespace {
@@ -35,15 +36,15 @@ Study small_study() {
 
 UnitRunner host_runner(const Study& study) {
   return [&study](int, std::span<const UnitOfLanes> units) {
-    lockstep::HostBackend backend;
-    return lockstep::run_lockstep<float>(backend, units, {study.estimation, study.engine.block});
+    test::ScalarBackend backend;
+    return engine::run_lanes<float>(backend, units, {study.estimation, study.engine.block});
   };
 }
 
 PreparerFactory host_preparer(const Study& study, const Plan& plan) {
   return [&study, &plan](int) -> UnitPreparer {
     return [&study, &plan](const Unit& unit, OrderStatistics* order) {
-      prepare::HostPrepareBackend backend;
+      test::ScalarPrepareBackend backend;
       return prepare::prepare_replication_on(backend, study, plan, unit, order);
     };
   };

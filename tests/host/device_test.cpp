@@ -6,10 +6,12 @@
 
 #include <memory>
 
-#include "host/lockstep_engine.hpp"
+#include "host/engine/run_lanes.hpp"
 #include "host/policies/policy.hpp"
 #include "host/study.hpp"
+#include "host/sweep.hpp"
 #include "tests/reference/require_gpu.hpp"
+#include "tests/reference/scalar_backend.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -96,8 +98,8 @@ TEST(DeviceCases, HaveLanes) {
 void expect_replays(const Case& c, const BlockOptions& options) {
   const UnitOfLanes unit = c.unit();
   std::vector<LaneRecord> expected(c.lanes.size()), actual(c.lanes.size());
-  lockstep::HostBackend host;
-  const auto tallies = lockstep::run_lockstep<float>(host, std::span(&unit, 1), options, nullptr, expected);
+  test::ScalarBackend host;
+  const auto tallies = engine::run_lanes<float>(host, std::span(&unit, 1), options, nullptr, expected);
   for (std::size_t k = 0; k < c.lanes.size(); ++k) actual[k].decisions = &expected[k].outcomes;
   EXPECT_TRUE(run_on_device(0, std::span(&unit, 1), options, nullptr, actual) == tallies);
   for (std::size_t k = 0; k < c.lanes.size(); ++k)
@@ -152,8 +154,8 @@ TEST(DeviceGpu, PairedUtilityOver24Replications) {
   const double R = static_cast<double>(cases.size());
   for (const BlockOptions& options : cases[0].options) {
     const auto device = run_on_device(0, units, options);
-    lockstep::HostBackend host;
-    const auto cpu = lockstep::run_lockstep<float>(host, units, options);
+    test::ScalarBackend host;
+    const auto cpu = engine::run_lanes<float>(host, units, options);
     double sum = 0.0, squares = 0.0;
     for (std::size_t r = 0; r < cases.size(); ++r) {
       const double d = (device[r][0].utility - cpu[r][0].utility) / device[r][0].periods;

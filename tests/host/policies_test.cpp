@@ -36,8 +36,8 @@ struct LaneRun {
 
 LaneRun run(const LaneSpec& spec) {
   LaneRun out;
-  out.tally = run_reference_lane(replication(), spec, {},
-                                 [&](const PeriodView& view) { out.outcomes.push_back(*view.outcome); });
+  out.tally = test::run_observed(replication(), spec, {},
+                                 [&](const test::PeriodView& view) { out.outcomes.push_back(*view.outcome); });
   return out;
 }
 
@@ -171,7 +171,7 @@ TEST(Policies, RandomOrderIsUniformAndStopsByTheIndicesLeft) {
   LaneSpec spec = lane("random_order");
   spec.stop = Stop::never;  // shows whole orders
   std::vector<int> count(27);
-  run_reference_lane(many, spec, {}, [&](const PeriodView& view) {
+  test::run_observed(many, spec, {}, [&](const test::PeriodView& view) {
     ++count[static_cast<std::size_t>(9 * view.outcome->order[0] + 3 * view.outcome->order[1] + view.outcome->order[2])];
   });
   const double standard_error = std::sqrt(3000.0 * (1.0 / 6.0) * (5.0 / 6.0));

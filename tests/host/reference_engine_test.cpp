@@ -18,7 +18,7 @@ LaneTally expect_same_lane(const Replication& replication, const LaneSpec& lane,
   const naive::Result wanted = naive::run_lane(replication, lane, options);
   int seen = 0;
   bool same = true;
-  const LaneTally tally = run_reference_lane(replication, lane, options, [&](const PeriodView& view) {
+  const LaneTally tally = test::run_observed(replication, lane, options, [&](const test::PeriodView& view) {
     if (!same) return;  // paths differ for good after the first difference: one report is enough
     ASSERT_EQ(view.period, seen);
     const naive::Period& period = wanted.periods[static_cast<std::size_t>(seen++)];
@@ -100,7 +100,7 @@ TEST(ReferenceEngine, TheCurveIsWhatAnObserverAccumulates) {
   for (const LaneSpec& lane : test::all_lanes(replication, {0, 6})) {
     double sum = 0.0;
     std::vector<double> expected;
-    const LaneTally tally = run_reference_lane(replication, lane, {}, [&](const PeriodView& view) {
+    const LaneTally tally = test::run_observed(replication, lane, {}, [&](const test::PeriodView& view) {
       const int row = replication.tape.online_row(view.period);
       double spent = 0.0;
       for (int k = 0; k < view.outcome->queried; ++k)
@@ -131,8 +131,8 @@ TEST(ReferenceEngine, LooksAtThePreviousPeriodsOnly) {
       std::vector<std::vector<double>> scores[2];
       int k = 0;
       for (const Replication* r : {&replication, static_cast<const Replication*>(&changed)}) {
-        run_reference_lane(*r, variant.lane(*r, 6), {},
-                           [&](const PeriodView& view) { scores[k].emplace_back(view.score, view.score + 3); });
+        test::run_observed(*r, variant.lane(*r, 6), {},
+                           [&](const test::PeriodView& view) { scores[k].emplace_back(view.score, view.score + 3); });
         ++k;
       }
       EXPECT_EQ(scores[0], scores[1]);

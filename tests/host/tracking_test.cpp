@@ -20,7 +20,7 @@ LaneSpec dow(const Replication& replication, const char* reward, int T0) {
 std::vector<std::vector<int>> decisions(const Replication& replication, const LaneSpec& lane, const char* refit,
                                         std::vector<double>* scores = nullptr) {
   std::vector<std::vector<int>> out;
-  run_reference_lane(replication, lane, {RefitSchedule::parse(refit), 1.0, 1.0}, [&](const PeriodView& view) {
+  test::run_observed(replication, lane, {RefitSchedule::parse(refit), 1.0, 1.0}, [&](const test::PeriodView& view) {
     out.emplace_back(view.outcome->order, view.outcome->order + view.outcome->queried);
     out.back().push_back(view.outcome->deployed);
     if (scores != nullptr) scores->insert(scores->end(), view.score, view.score + replication.tape.boxes());
@@ -131,7 +131,7 @@ TEST(Tracking, BoxThatWasNotQueriedMovesByTheRuleAlone) {
     std::vector<double> scores, width;
     std::vector<int> queried;
     int deployed = 0;
-    run_reference_lane(replication, lane, {RefitSchedule::parse("tracking"), 1.0, 1.0}, [&](const PeriodView& view) {
+    test::run_observed(replication, lane, {RefitSchedule::parse("tracking"), 1.0, 1.0}, [&](const test::PeriodView& view) {
       scores.insert(scores.end(), view.score, view.score + 2);
       width.insert(width.end(), view.width, view.width + 2);
       if (view.period == 0) {

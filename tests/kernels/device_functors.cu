@@ -5,7 +5,7 @@
 #include "kernels/elementary.hpp"
 #include "kernels/index_loss.hpp"
 #include "kernels/instance.hpp"
-#include "kernels/lane.hpp"
+#include "kernels/lane/spec.hpp"
 #include "kernels/philox.hpp"
 #include "kernels/reward_state.hpp"
 #include "kernels/shock_projection.hpp"

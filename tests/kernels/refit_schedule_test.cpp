@@ -116,7 +116,7 @@ struct Trace {
 
 Trace trace(const Replication& replication, const LaneSpec& lane, const char* refit) {
   Trace out;
-  run_reference_lane(replication, lane, {RefitSchedule::parse(refit), 1.0, 1.0}, [&](const PeriodView& view) {
+  test::run_observed(replication, lane, {RefitSchedule::parse(refit), 1.0, 1.0}, [&](const test::PeriodView& view) {
     const int A = replication.tape.boxes();
     out.score.emplace_back(view.score, view.score + A);
     out.width.emplace_back(view.width, view.width + A);

@@ -95,6 +95,25 @@ double bisect(Function&& increasing, double low, double high) {
   return 0.5 * (low + high);
 }
 
+/// An online period of a lane.
+struct PeriodView {
+  int period;                    ///< 0 .. T-1
+  const double *score, *width;  ///< A scores before the walk, and widths
+  const PeriodOutcome* outcome;
+};
+
+/// A lane of the reference engine; afterwards `look` sees its periods one by one.
+template <class Look>
+LaneTally run_observed(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options,
+                       Look&& look) {
+  LaneRecord record;
+  const LaneTally tally = run_reference_lane(replication, lane, options, &record);
+  const std::size_t A = static_cast<std::size_t>(replication.tape.boxes());
+  for (std::size_t t = 0; t < record.outcomes.size(); ++t)
+    look(PeriodView{static_cast<int>(t), &record.scores[t * A], &record.widths[t * A], &record.outcomes[t]});
+  return tally;
+}
+
 /// The lanes of all policies at the given T_0, where they apply.
 inline std::vector<LaneSpec> all_lanes(const Replication& replication, const std::vector<int>& T0s,
                                        const std::vector<double>& hyperparameters = {0.1}) {

@@ -6,12 +6,12 @@
 #include <thread>
 #include <vector>
 
-#include "host/lockstep_engine.hpp"
+#include "tests/reference/scalar_backend.hpp"
 
 namespace pandora::test {
 
 /// One of several threads that work on an item together.
-class ThreadTeam {
+class ThreadTeam : public ScalarTeam {
  public:
   struct Shared {
     explicit Shared(int members) : barrier(members), size(members) {}
@@ -40,7 +40,7 @@ class ThreadTeam {
 };
 
 /// Teams of `members` threads, one team at a time.
-class ThreadBackend : public lockstep::HostBackend {
+class ThreadBackend : public ScalarBackend {
  public:
   explicit ThreadBackend(int members) : members_(members) {}
 
@@ -62,10 +62,14 @@ class ThreadBackend : public lockstep::HostBackend {
     blocks(items, body);
   }
   template <class Real>
-  void form(const lockstep::FormBlock<Real>& body, int matrices) {
+  void form(const engine::FormBlock<Real>& body, int matrices) {
     blocks(matrices, body);
   }
-  int block_size() const { return members_; }
+  engine::BackendTraits traits() const {
+    engine::BackendTraits traits = ScalarBackend::traits();
+    traits.block_size = members_;
+    return traits;
+  }
 
  private:
   int members_;

@@ -1,0 +1,32 @@
+// The engine on a CPU: items one after the other, a lane at a time through a block, with vectors.
+#pragma once
+
+#include "host/engine/host_memory.hpp"
+#include "host/engine/run_lanes.hpp"
+#include "kernels/products/vector_products.hpp"
+#include "kernels/solve/vector_solver.hpp"
+
+namespace pandora::engine {
+
+class CpuBackend : public HostMemory {
+ public:
+  static constexpr bool kVectors = true;
+
+  BackendTraits traits() const {
+    return {.group = 1, .slots = 1, .block_size = 1, .vectors = true, .in_place = true, .newton_samples = kNewtonSamples};
+  }
+  template <class Body>
+  void blocks(int items, const Body& body) {
+    for (int item = 0; item < items; ++item) body(VectorTeam{}, item, 0);
+  }
+  template <class Body>
+  void warps(int items, const Body& body) {
+    blocks(items, body);
+  }
+  template <class Real>
+  void form(const FormBlock<Real>& body, int matrices) {
+    blocks(matrices, body);
+  }
+};
+
+}  // namespace pandora::engine

@@ -1,0 +1,15 @@
+// What the engine must know of a backend before it lays out memory.
+#pragma once
+
+namespace pandora::engine {
+
+struct BackendTraits {
+  int group;               ///< lanes that advance together, at most
+  int slots;               ///< teams with scratch that run at the same time
+  int block_size;          ///< members of such a team
+  bool vectors;            ///< whether its teams have vectors
+  bool in_place;           ///< whether tapes are read where they lie on the host
+  int newton_samples = 0;  ///< samples up to which solves follow an inverse (teams with vectors)
+};
+
+}  // namespace pandora::engine

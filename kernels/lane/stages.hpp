@@ -1,0 +1,248 @@
+// The stages of a block as bodies for a team and an item; a backend runs them (host/engine/run_lanes.hpp). `slot` tells
+// apart the teams that run at the same time; kName is the stage in profiles.
+#pragma once
+
+#include "kernels/lane/walk.hpp"
+#include "kernels/solve/box_solve.hpp"
+
+namespace pandora::engine {
+
+/// A block's contexts feature by feature, and their norms, for teams with vectors. Item: tape.
+template <class Real>
+struct GatherBlock {
+  static constexpr const char* kName = "gather";
+  Shape shape;
+  BlockRange range;
+  const TapeView<Real>* tapes;
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team&, int item, int) const {
+    const BlockContexts<Real> block(tapes[item], shape, range);
+    const int width = shape.width;
+    for (int k = 0; k < shape.m * width; ++k) tapes[item].transposed[k] = Real(0);
+    for (int j = 0; j < block.B; ++j) {
+      const Real* psi = block.psi + j * shape.stride;
+      Real squares = 0;
+      for (int k = 0; k < shape.m; ++k) {
+        tapes[item].transposed[k * width + j] = psi[k];
+        squares += psi[k] * psi[k];
+      }
+      tapes[item].squared_norm[j] = squares;
+    }
+  }
+};
+
+/// A lane learns from x_0 or its calibration periods. Item: lane; a warp each.
+template <class Real>
+struct Calibrate {
+  static constexpr const char* kName = "calibrate";
+  Problem<Real> problem;
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int) const {
+    const LaneView<Real>& lane = problem.lanes[item];
+    if (team.rank() == 0) lane.tally->start(lane.tape.online_rows);
+    if (lane.spec.learns_reward() && team.rank() == 0)
+      RewardState::over(lane.reward_memory, problem.shape.d).reset(problem.ridge_reward);
+    team.sync();
+    Walk<Real, Team>(team, problem, lane, {0, 0}).calibrate();
+  }
+};
+
+/// What a box starts with: V^-1, Hinv and rho_hat of the calibration. Item: lane * A + box; a block each.
+template <class Real>
+struct StartBox {
+  static constexpr const char* kName = "start";
+  Problem<Real> problem;
+  ScratchPool<Real> scratch;
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int slot) const {
+    const Shape& shape = problem.shape;
+    const LaneView<Real>& lane = problem.lanes[item / shape.A];
+    if (lane.spec.learning == Learning::none || lane.tally->failure != Failure::none) return;
+    const int a = item % shape.A;
+    const BoxView<Real>& box = lane.box[a];
+    const SolveScratch<Real> work = scratch.of(shape, slot);
+    BoxSolve<Real, Team> solve(team, problem, lane, a, work);
+    if (lane.needs.design && !solve.rebuild_design()) return box.fail(team, Failure::indefinite, 0);
+    // A box without a calibration sample (T_0 < A) starts from no curvature.
+    const Real start = static_cast<Real>(1.0 / problem.ridge_index);
+    for (int at = team.rank(); lane.needs.curvature && at < shape.m * shape.stride; at += team.size())
+      box.curvature.P[at] = at / shape.stride == at % shape.stride ? start : Real(0);
+    team.sync();
+    if (!lane.spec.learns_index() || box.progress->samples == 0) return;
+    solve_and_rebuild(team, problem, lane, a, solve, 0, false);
+  }
+
+  /// An exact solve and, under `tracking` when due, Hinv and Q. Returns whether they were rebuilt. `period`: what a
+  /// failure is recorded for; `current_inverse`: see BoxSolve::solve.
+  template <class Team>
+  static PANDORA_HD bool solve_and_rebuild(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane,
+                                           int a, BoxSolve<Real, Team>& solve, int period, bool current_inverse) {
+    const BoxView<Real>& box = lane.box[a];
+    if (!solve.solve(current_inverse)) {
+      box.fail(team, Failure::index_fit, period);
+      return false;
+    }
+    if (!lane.needs.curvature ||
+        !problem.refit.curvature_due(box.progress->samples, box.progress->samples_at_curvature, lane.needs.response))
+      return false;
+    if (solve.rebuild_curvature()) return true;
+    box.fail(team, Failure::indefinite, period);
+    return false;
+  }
+};
+
+/// A block's start for a box, once images and Gram matrices are there: diagonals, repairs, predictions, couplings.
+/// Item: lane * A + box; a block each.
+template <class Real>
+struct BeginBlock {
+  static constexpr const char* kName = "begin";
+  Problem<Real> problem;
+  BlockRange range;
+  ScratchPool<Real> scratch;
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int slot) const {
+    const Shape& shape = problem.shape;
+    const LaneView<Real>& lane = problem.lanes[item / shape.A];
+    const int a = item % shape.A;
+    if (a == 0 && team.rank() == 0) lane.progress->next = 0;
+    if (lane.spec.learning == Learning::none || lane.tally->failure != Failure::none) return;
+    const BoxView<Real>& box = lane.box[a];
+    if (box.progress->failure != Failure::none) return;
+    const int period = range.first_period + 1;
+    const BlockContexts<Real> block(lane.tape, shape, range);
+    const SolveScratch<Real> work = scratch.of(shape, slot);
+    BoxSolve<Real, Team> solve(team, problem, lane, a, work);
+    if (lane.needs.widths) {
+      const double ridge = lane.spec.learns_payoff() ? 1.0 : problem.ridge_index;
+      start_gram(team, shape, box.design, range.B);
+      if (!sound_gram(team, shape, box.design, block, static_cast<Real>(1.001 / ridge))) {
+        count_repair(team, lane);
+        if (!solve.rebuild_design()) return box.fail(team, Failure::indefinite, period);
+        form_gram(team, shape, box.design, block);
+      }
+    }
+    predict(team, shape, block, box.rho, box.prediction);
+    if (!lane.needs.curvature) return;
+    start_gram(team, shape, box.curvature, range.B);
+    if (!sound_gram(team, shape, box.curvature, block, static_cast<Real>(1.001 / problem.ridge_index))) {
+      count_repair(team, lane);
+      if (!solve.rebuild_curvature()) return box.fail(team, Failure::indefinite, period);
+      form_gram(team, shape, box.curvature, block);
+    }
+    start_coupling(team, shape, lane, box, block);
+  }
+
+  template <class Team>
+  PANDORA_HD void count_repair(const Team& team, const LaneView<Real>& lane) const {
+    if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
+    team.sync();
+  }
+};
+
+/// The lanes that walk in a round and those that the round leaves waiting, with the boxes to solve.
+struct Worklist {
+  const int* lanes;  ///< null: all
+  int* suspended_count;
+  int* suspended;  ///< lanes
+  int* job_count;
+  int* jobs;  ///< lane * A + box
+};
+
+/// Item: position in the list of lanes; a warp each.
+template <class Real>
+struct WalkBlock {
+  static constexpr const char* kName = "walk";
+  Problem<Real> problem;
+  BlockRange range;
+  Worklist list;
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int) const {
+    const int index = list.lanes != nullptr ? list.lanes[item] : item;
+    const LaneView<Real>& lane = problem.lanes[index];
+    if (lane.tally->failure != Failure::none) return;
+    Walk<Real, Team> walk(team, problem, lane, range);
+    if (!walk.boxes_stand() || !walk.run() || team.rank() != 0) return;
+    append(list.suspended_count, list.suspended, index);
+    for (int a = 0; a < problem.shape.A; ++a)
+      if ((lane.progress->queried_due >> a & 1) != 0) append(list.job_count, list.jobs, index * problem.shape.A + a);
+  }
+};
+
+/// The solves that lanes wait for. What is left of the block is then predicted anew. Item: position in the list of
+/// jobs; a block each.
+template <class Real>
+struct SolveBoxes {
+  static constexpr const char* kName = "solve";
+  Problem<Real> problem;
+  BlockRange range;
+  ScratchPool<Real> scratch;
+  const int* jobs;
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int slot) const {
+    const Shape& shape = problem.shape;
+    const LaneView<Real>& lane = problem.lanes[jobs[item] / shape.A];
+    const int a = jobs[item] % shape.A;
+    const BoxView<Real>& box = lane.box[a];
+    const BlockContexts<Real> block(lane.tape, shape, range);
+    if (lane.needs.curvature) flush(team, shape, lane, box);
+    const SolveScratch<Real> work = scratch.of(shape, slot);
+    BoxSolve<Real, Team> solve(team, problem, lane, a, work);
+    const bool rebuilt = StartBox<Real>::solve_and_rebuild(team, problem, lane, a, solve,
+                                                           range.first_period + lane.progress->next,
+                                                           lane.needs.curvature);
+    predict(team, shape, block, box.rho, box.prediction);
+    if (!rebuilt) return;
+    form_gram(team, shape, box.curvature, block);
+    start_coupling(team, shape, lane, box, block);
+  }
+};
+
+/// Applies the block's updates. Item: lane * A + box; a block each.
+template <class Real>
+struct FinishBlock {
+  static constexpr const char* kName = "finish";
+  Problem<Real> problem;
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int) const {
+    const Shape& shape = problem.shape;
+    const LaneView<Real>& lane = problem.lanes[item / shape.A];
+    if (!lane.spec.online() || lane.tally->failure != Failure::none) return;
+    const BoxView<Real>& box = lane.box[item % shape.A];
+    if (lane.needs.curvature) {
+      flush(team, shape, lane, box);
+      apply_gram(team, shape, box.curvature);
+    }
+    if (!lane.needs.design) return;
+    if (lane.spec.learns_payoff()) flush(team, shape, lane, box);
+    apply_gram(team, shape, box.design);
+  }
+};
+
+/// Images and Gram matrices of listed matrices by teams: the batched product of backends without a matrix library.
+/// Item: position in the list; a block each.
+template <class Real>
+struct FormBlock {
+  static constexpr const char* kName = "form";
+  Problem<Real> problem;
+  BlockRange range;
+  const int* matrices;  ///< (lane * A + box) * 2 + (1 for Hinv)
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int) const {
+    const Shape& shape = problem.shape;
+    const int which = matrices[item];
+    const LaneView<Real>& lane = problem.lanes[which / 2 / shape.A];
+    const BoxView<Real>& box = lane.box[which / 2 % shape.A];
+    form_products(team, shape, which % 2 == 1 ? box.curvature : box.design,
+                  BlockContexts<Real>(lane.tape, shape, range));
+  }
+};
+
+}  // namespace pandora::engine

@@ -1,0 +1,234 @@
+// A lane's way through a block: the periods in order, until the block ends or a box waits for a solve, and what is
+// learned as they pass.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/lane/tracking.hpp"
+#include "kernels/solve/reward_solve.hpp"
+#include "kernels/walk.hpp"
+
+namespace pandora::engine {
+
+/// One per lane and call; a warp on the device.
+template <class Real, class Team>
+class Walk {
+ public:
+  PANDORA_HD Walk(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, BlockRange range)
+      : team_(team), problem_(problem), shape_(problem.shape), lane_(lane), range_(range), A_(problem.shape.A) {}
+
+  /// Whether no box of the lane has failed since the last walk; else that is the lane's failure.
+  PANDORA_HD bool boxes_stand() {
+    for (int a = 0; a < A_ && lane_.spec.learning != Learning::none; ++a)
+      if (const BoxProgress& box = *lane_.box[a].progress; box.failure != Failure::none) {
+        fail(box.failure, box.failed_period);
+        return false;
+      }
+    return true;
+  }
+
+  /// Goes on from where the lane stands; true if it stopped because boxes wait for solves (progress->queried_due).
+  PANDORA_HD bool run() {
+    while (lane_.progress->next < range_.B) {
+      const int j = lane_.progress->next;
+      const int due = step(j);
+      if (due == kFailed) return false;
+      team_.sync();
+      if (team_.rank() == 0) {
+        lane_.progress->next = j + 1;
+        lane_.progress->queried_due = due;
+      }
+      team_.sync();
+      if (due != 0) return true;
+    }
+    return false;
+  }
+
+  /// The calibration periods or x_0: samples only, and theta_hat; the boxes' solves follow.
+  PANDORA_HD void calibrate() {
+    const LaneSpec& spec = lane_.spec;
+    if (spec.learning == Learning::none) return;
+    if (spec.T0 == 0 && !spec.learns_payoff())
+      for (int a = 0; a < A_; ++a) add_sample(a, 0);
+    for (int k = 0; k < spec.T0; ++k) {
+      const int row = lane_.tape.calibration_row(k), a = k % A_;
+      add_sample(a, row);
+      if (spec.learns_reward()) observe(a, row);
+    }
+    if (lane_.progress->reward_samples > 0) solve_reward(0);
+  }
+
+ private:
+  static constexpr int kFailed = -1;  // not a set of boxes
+
+  // One period; returns the boxes that wait for a solve, or kFailed.
+  PANDORA_HD int step(int j) {
+    const LaneSpec& spec = lane_.spec;
+    const int period = range_.first_period + j, row = lane_.tape.online_row(period);
+    double score[kMaxBoxes], width[kMaxBoxes];
+    bool finite = score_boxes(j, row, score, width);  // the same in every member
+    if (!finite) return fail(Failure::not_finite, period + 1);
+    int permutation[kMaxBoxes];
+    if (spec.order == Order::random)
+      random_permutation(lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
+    const RewardState state = RewardState::over(lane_.reward_memory, shape_.d);
+    const auto reward_of = [&](int a) {
+      const double value = !spec.learns_reward()
+                               ? lane_.tape.mu[at(row, a)]
+                               : team_.broadcast(team_.rank() == 0 ? state.optimistic(phi(row, a), spec.c_theta) : 0.0);
+      finite = finite && is_finite(value);
+      return spec.learns_reward() ? logistic(value) : value;
+    };
+    const PeriodOutcome outcome =
+        lane_.decisions != nullptr ? lane_.decisions[period] : walk_period(spec, A_, score, permutation, reward_of);
+    const double gained = lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0));
+    if (!finite || !is_finite(gained)) return fail(Failure::not_finite, period + 1);
+    if (team_.rank() == 0) {
+      if (lane_.outcomes != nullptr) record(period, score, width, outcome);
+      lane_.tally->add(outcome, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
+                       lane_.tape.reward + at(row, 0));
+    }
+    if (!spec.online()) return 0;
+    if (spec.learns_payoff()) {
+      learn_payoff(j, outcome.deployed, row);
+      return 0;
+    }
+    return learn(j, outcome, period, row);
+  }
+
+  // The number of every box under spec.score, and the widths; false if one is not finite.
+  PANDORA_HD bool score_boxes(int j, int row, double* score, double* width) const {
+    const LaneSpec& spec = lane_.spec;
+    constexpr int kStrip = Team::kVectors ? 4 : 1;  // links side by side
+    const int padded = (A_ + kStrip - 1) / kStrip * kStrip;
+    bool finite = true;
+    for (int a = 0; a < padded; ++a) score[a] = width[a] = 0.0;
+    for (int a = 0; a < A_; ++a) {
+      if (spec.score == Score::oracle_index) score[a] = lane_.tape.sigma[at(row, a)];
+      if (spec.learns_index() || spec.learns_payoff()) {
+        const BoxView<Real>& box = lane_.box[a];
+        Real z = box.prediction[j];
+        if (spec.has_width_bonus()) {
+          const Real square = box.design.diagonal[j], w = ::sqrt(square < Real(0) ? Real(0) : square);
+          width[a] = static_cast<double>(w);
+          z += static_cast<Real>(spec.width_bonus()) * w;
+        }
+        score[a] = static_cast<double>(z);
+      }
+      finite = finite && is_finite(score[a]);  // the link would hide it
+    }
+    // In double: in single precision Lambda would be exactly 1 from z = 9 on, and wide bonuses would tie.
+    for (int first = 0; first < A_ && spec.learns_index(); first += kStrip) PANDORA_SIMD
+    for (int a = first; a < first + kStrip; ++a) score[a] = index_link(score[a]);
+    return finite;
+  }
+
+  PANDORA_HD void record(int period, const double* score, const double* width, const PeriodOutcome& outcome) const {
+    lane_.outcomes[period] = outcome;
+    for (int a = 0; a < A_; ++a) {
+      lane_.scores[static_cast<std::size_t>(period) * A_ + a] = score[a];
+      lane_.widths[static_cast<std::size_t>(period) * A_ + a] = width[a];
+    }
+  }
+
+  PANDORA_HD int learn(int j, const PeriodOutcome& outcome, int period, int row) {
+    int due = 0;
+    for (int k = 0; k < outcome.queried; ++k) {
+      const int a = outcome.order[k];
+      const BoxView<Real>& box = lane_.box[a];
+      add_sample(a, row);
+      const bool solve = problem_.refit.due(box.progress->samples, box.progress->samples_at_solve);
+      due |= solve ? 1 << a : 0;
+      if (lane_.needs.design) update_gram(team_, shape_, box.design, range_.B, j, Real(1));
+      if (lane_.needs.curvature)
+        track_sample(team_, shape_, lane_, box, j, range_.B, static_cast<Real>(lane_.tape.cost[at(row, a)]),
+                     estimated_reward(a, row), phi(row, a), solve);
+    }
+    if (lane_.spec.learns_reward() && !learn_reward(outcome.deployed, period, row)) return kFailed;
+    if (problem_.refit.due_in_period(period + 1)) {
+      due = 0;
+      for (int a = 0; a < A_; ++a)
+        if (const BoxProgress& box = *lane_.box[a].progress;
+            box.samples > box.samples_at_solve || lane_.spec.learns_reward())
+          due |= 1 << a;
+    }
+    return due;
+  }
+
+  // mu*, or its plug-in under the current theta_hat (eq:plugin:loss).
+  PANDORA_HD Real estimated_reward(int a, int row) const {
+    return static_cast<Real>(lane_.spec.learns_reward()
+                                 ? logistic(RewardState::over(lane_.reward_memory, shape_.d).linear(phi(row, a)))
+                                 : lane_.tape.mu[at(row, a)]);
+  }
+
+  PANDORA_HD bool learn_reward(int deployed, int period, int row) {
+    const double* theta = lane_.reward_memory;
+    double before[kMaxRewardFeatures];
+    for (int i = 0; i < shape_.d; ++i) before[i] = theta[i];
+    observe(deployed, row);
+    if (reward_refit_due(lane_.progress->reward_samples, lane_.progress->reward_samples_at_solve) &&
+        !solve_reward(period + 1))
+      return false;
+    if (!lane_.needs.curvature) return true;
+    Real move[kMaxRewardFeatures];
+    for (int i = 0; i < shape_.d; ++i) move[i] = static_cast<Real>(theta[i] - before[i]);
+    for (int a = 0; a < A_; ++a) track_theta(team_, shape_, lane_.box[a], range_.B, move);
+    team_.sync();
+    return true;
+  }
+
+  PANDORA_HD void learn_payoff(int j, int a, int row) {
+    const BoxView<Real>& box = lane_.box[a];
+    const double payoff = lane_.tape.reward[at(row, a)] - lane_.tape.cost[at(row, a)];
+    const double error = static_cast<double>(box.prediction[j]) - payoff;
+    const Real s = update_gram(team_, shape_, box.design, range_.B, j, Real(1));
+    take_step(team_, box, box.design, j, range_.B, static_cast<Real>(error / static_cast<double>(s)));
+    add_sample(a, row);
+  }
+
+  PANDORA_HD void add_sample(int a, int row) {
+    const BoxView<Real>& box = lane_.box[a];
+    team_.sync();
+    if (team_.rank() == 0) box.rows[box.progress->samples++] = row;
+    team_.sync();
+  }
+
+  PANDORA_HD void observe(int a, int row) {
+    team_.sync();
+    if (team_.rank() == 0) {
+      const int sample = lane_.progress->reward_samples++;
+      const std::uint8_t reward = lane_.tape.reward[at(row, a)];
+      lane_.deployed[sample] = static_cast<int>(at(row, a));
+      if constexpr (Team::kVectors)
+        RewardTable::over(lane_.reward_table, shape_.d, shape_.capacity).add(sample, phi(row, a), reward);
+      RewardState::over(lane_.reward_memory, shape_.d).observe(phi(row, a), static_cast<double>(reward));
+    }
+    team_.sync();
+  }
+
+  PANDORA_HD bool solve_reward(int period) {
+    if (RewardSolve<Real, Team>(team_, problem_, lane_).solve()) return true;
+    fail(Failure::reward_fit, period);
+    return false;
+  }
+
+  PANDORA_HD int fail(Failure what, int period) {
+    team_.sync();  // members may still be looking whether the lane stands
+    if (team_.rank() == 0) lane_.tally->fail(what, period);
+    team_.sync();
+    return kFailed;
+  }
+
+  PANDORA_HD std::size_t at(int row, int a) const { return static_cast<std::size_t>(row) * A_ + a; }
+  PANDORA_HD const float* phi(int row, int a) const { return lane_.tape.phi + at(row, a) * shape_.d; }
+
+  const Team& team_;
+  const Problem<Real>& problem_;
+  const Shape& shape_;
+  const LaneView<Real>& lane_;
+  const BlockRange range_;
+  const int A_;
+};
+
+}  // namespace pandora::engine

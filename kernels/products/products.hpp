@@ -1,0 +1,77 @@
+// The matrix products of a block by a team: images and Gram matrix, predictions, the application of updates. Teams
+// without vectors do them element by element; for VectorTeam they are the register tiles of tiles.hpp, through
+// vector_products.hpp. A GPU forms all matrices of a block at once by a library (kernels/cuda/) and uses these where a
+// single matrix is formed anew.
+#pragma once
+
+#include "kernels/lane/state.hpp"
+
+namespace pandora::engine {
+
+/// image_j = P psi_j and gram(j, i) = psi_i' image_j for i >= j.
+template <class Real, class Team>
+PANDORA_HD void form_products(const Team& team, const Shape& shape, const GramView<Real>& g,
+                              const BlockContexts<Real>& block) {
+  static_assert(!Team::kVectors, "include kernels/products/vector_products.hpp");
+  const int m = shape.m, stride = shape.stride, B = block.B;
+  for (int at = team.rank(); at < B * stride; at += team.size()) {
+    const Real* x = block.psi + at / stride * stride;
+    const int k = at % stride;
+    Real sum = 0;
+    for (int l = 0; l < m; ++l) sum = fused(g.P[l * stride + k], x[l], sum);
+    g.image[at] = sum;
+  }
+  team.sync();
+  for (int at = team.rank(); at < B * B; at += team.size()) {
+    const int j = at / B, i = at % B;
+    if (i < j) continue;
+    Real sum = 0;
+    for (int k = 0; k < m; ++k) sum = fused(g.image[j * stride + k], block.psi[i * stride + k], sum);
+    g.gram[j * shape.width + i] = sum;
+  }
+  team.sync();
+}
+
+/// out_j = psi_j' v for the block's contexts.
+template <class Real, class Team>
+PANDORA_HD void predict(const Team& team, const Shape& shape, const BlockContexts<Real>& block, const Real* v,
+                        Real* out) {
+  static_assert(!Team::kVectors, "include kernels/products/vector_products.hpp");
+  for (int j = team.rank(); j < block.B; j += team.size()) {
+    Real sum = 0;
+    for (int k = 0; k < shape.m; ++k) sum = fused(block.psi[j * shape.stride + k], v[k], sum);
+    out[j] = sum;
+  }
+  team.sync();
+}
+
+/// P -= sum_q u_q u_q' over q vectors of `stride` elements, in tiles of T x T. P stays exactly symmetric: both elements
+/// of a pair see the same products in the same order.
+template <class Real, class Team>
+PANDORA_HD void subtract_outer(const Team& team, const Shape& shape, Real* P, const Real* u, int columns) {
+  static_assert(!Team::kVectors, "include kernels/products/vector_products.hpp");
+  constexpr int T = 4;
+  const int m = shape.m, stride = shape.stride, tiles = (m + T - 1) / T;
+  for (int tile = team.rank(); tile < tiles * tiles; tile += team.size()) {
+    const int i0 = tile / tiles * T, k0 = tile % tiles * T;
+    Real sum[T][T];
+    for (int r = 0; r < T; ++r)
+      for (int c = 0; c < T; ++c) sum[r][c] = i0 + r < m ? P[(i0 + r) * stride + k0 + c] : Real(0);
+    for (int q = 0; q < columns; ++q) {
+      const Real* uq = u + q * stride;
+      Real a[T], b[T];
+      for (int r = 0; r < T; ++r) {
+        a[r] = uq[i0 + r];
+        b[r] = uq[k0 + r];
+      }
+      for (int r = 0; r < T; ++r)
+        for (int c = 0; c < T; ++c) sum[r][c] = fused(-a[r], b[c], sum[r][c]);
+    }
+    // Columns from m on hold zeros and stay zero: u is zero there.
+    for (int r = 0; r < T && i0 + r < m; ++r)
+      for (int c = 0; c < T; ++c) P[(i0 + r) * stride + k0 + c] = sum[r][c];
+  }
+  team.sync();
+}
+
+}  // namespace pandora::engine

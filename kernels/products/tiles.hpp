@@ -1,0 +1,32 @@
+// The matrix products of a block (CPU). A matrix P is m x m, symmetric, stored in full with rows of `stride`
+// elements; B contexts are rows psi_j of length >= m, zero beyond m; `transposed` holds them feature-major
+// (m rows of `width` elements, zero beyond B). Sums run in a fixed order (one fma each where the machine has fma), so
+// that a result does not depend on which lanes are computed together, and P stays exactly symmetric: P(i,k) and P(k,i)
+// see the same operations.
+#pragma once
+
+namespace pandora {
+
+/// image_j = P psi_j for all B rows: image(j, k), rows of `stride`.
+template <class Real>
+void form_images(const Real* P, int m, int stride, const Real* const* psi, int B, Real* image);
+
+/// The same for contexts in consecutive rows of `psi_stride` elements.
+template <class Real>
+void form_images(const Real* P, int m, int stride, const Real* psi, int psi_stride, int B, Real* image);
+
+/// gram(j, i) = psi_i' image_j for i >= j (entries left of j's vector are not written), rows of `width`.
+template <class Real>
+void form_gram(const Real* image, int m, int stride, const Real* transposed, int B, int width, Real* gram);
+
+enum class UpdateSign { add, subtract };
+
+/// P += or -= sum_q u_q u_q' over q vectors of `stride` elements (zero beyond m).
+template <class Real>
+void rank_update(Real* P, int m, int stride, const Real* u, int q, UpdateSign sign);
+
+/// out_i = psi_i' v for the `width` columns of `transposed`.
+template <class Real>
+void project_block(const Real* transposed, int m, int width, const Real* v, Real* out);
+
+}  // namespace pandora

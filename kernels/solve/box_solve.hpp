@@ -1,0 +1,153 @@
+// A box's exact solve, and its inverses afresh, by a team.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/solve/minimise.hpp"
+#include "kernels/solve/team_solver.hpp"
+
+namespace pandora::engine {
+
+// What teams with vectors use: kernels/solve/vector_solver.hpp.
+template <class Real>
+class VectorFactor;
+template <class Real, class Team>
+bool minimise_with_vectors(IndexSums<Real, Team>& sums, const BoxView<Real>& box, const Shape& shape,
+                           bool current_inverse);
+
+template <class Real, class Team>
+class BoxSolve {
+ public:
+  PANDORA_HD BoxSolve(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, int a,
+                      const SolveScratch<Real>& scratch)
+      : team_(team), problem_(problem), shape_(problem.shape), lane_(lane), box_(lane.box[a]), scratch_(scratch), a_(a) {}
+
+  /// Brings rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at); false if it does not converge.
+  /// `current_inverse`: whether Hinv is that of now, with all updates of the block materialised.
+  PANDORA_HD bool solve(bool current_inverse) {
+    const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
+    if (samples.n == 0) return true;
+    IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
+    sums.start(box_.rho);
+    bool solved;
+    if constexpr (Team::kVectors) {
+      solved = minimise_with_vectors(sums, box_, shape_, current_inverse);
+    } else {
+      TeamFactor<Real, Team> factor(team_, samples, scratch_);
+      solved = minimise(sums, FactorisedNewton<Real, Team>(sums, factor));
+    }
+    if (!solved) return false;
+    for (int k = team_.rank(); k < shape_.m; k += team_.size()) box_.rho[k] = static_cast<Real>(scratch_.rho[k]);
+    if (team_.rank() == 0) {
+      box_.progress->samples_at_solve = samples.n;
+      add_to(&lane_.progress->index_solves, 1);
+      add_to(&lane_.progress->index_gradients, sums.gradients());
+    }
+    team_.sync();
+    return true;
+  }
+
+  /// Hinv and Q = Hinv M afresh at the current rho and theta_hat (`tracking`). False if the Hessian is not positive
+  /// definite.
+  PANDORA_HD bool rebuild_curvature() {
+    const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
+    IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
+    sums.start(box_.rho);
+    sums.evaluate();
+    Factor factor(team_, samples, scratch_);
+    if (!factor.template factorise<Real>(problem_.ridge_index, true)) return false;
+    factor.invert();
+    store_inverse(box_.curvature.P);
+    if (team_.rank() == 0) box_.progress->samples_at_curvature = samples.n;
+    if (lane_.needs.response) rebuild_response(samples);
+    team_.sync();
+    return true;
+  }
+
+  /// V^-1 afresh from all samples; for LinUCB also its ridge regression. False if V is not positive definite.
+  PANDORA_HD bool rebuild_design() {
+    const bool payoff = lane_.spec.learns_payoff();
+    const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
+    Factor factor(team_, samples, scratch_);
+    if (!factor.template factorise<double>(payoff ? 1.0 : problem_.ridge_index, false)) return false;
+    factor.invert();
+    store_inverse(box_.design.P);
+    if (!payoff) return true;
+    for (int k = team_.rank(); k < shape_.m; k += team_.size()) {
+      double target = 0.0;
+      for (int s = 0; s < samples.n; ++s) target += payoff_of(samples.rows[s]) * static_cast<double>(samples.psi_of(s)[k]);
+      scratch_.direction[k] = target;
+    }
+    team_.sync();
+    factor.solve(scratch_.direction);
+    for (int k = team_.rank(); k < shape_.m; k += team_.size()) box_.rho[k] = static_cast<Real>(scratch_.direction[k]);
+    team_.sync();
+    return true;
+  }
+
+ private:
+  using Factor = std::conditional_t<Team::kVectors, VectorFactor<Real>, TeamFactor<Real, Team>>;
+
+  PANDORA_HD std::size_t at(int row) const { return static_cast<std::size_t>(row) * shape_.A + a_; }
+  PANDORA_HD double payoff_of(int row) const { return lane_.tape.reward[at(row)] - lane_.tape.cost[at(row)]; }
+
+  // P = scratch.inverse in working precision, exactly symmetric.
+  PANDORA_HD void store_inverse(Real* P) const {
+    const int m = shape_.m, stride = shape_.stride;
+    for (int i = team_.rank(); i < m; i += team_.size())
+      for (int k = 0; k < m; ++k)
+        P[i * stride + k] = static_cast<Real>(scratch_.inverse[k <= i ? i * m + k : k * m + i]);
+    team_.sync();
+  }
+
+  // Q = Hinv M with M = sum psi 1{active} G' phi' at the weights of the last evaluation, after Factor::invert. In strips
+  // whose contexts stay in the cache for all d rows.
+  PANDORA_HD void rebuild_response(const SampleView<Real>& samples) {
+    using V = typename Team::template Vectors<Real>;
+    using D = typename Team::template Vectors<double>;
+    constexpr int kStrip = 64;
+    const int d = shape_.d, m = shape_.m, stride = shape_.stride, row = SolveScratch<Real>::padded(m);
+    Real* const slope = scratch_.moment;  // G', or 0 where the sample is not active
+    for (int s = team_.rank(); s < samples.n; s += team_.size())
+      slope[s] = scratch_.weight[s] > Real(0) ? samples.mu[s] * (Real(1) - samples.mu[s]) : Real(0);
+    for (int part = team_.rank(); part < d * row; part += team_.size()) scratch_.coupling[part] = 0.0;
+    team_.sync();
+    const int vectors = (m + V::width - 1) / V::width;
+    for (int first = 0; first < samples.n; first += kStrip) {
+      const int last = first + kStrip < samples.n ? first + kStrip : samples.n;
+      for (int part = team_.rank(); part < d * vectors; part += team_.size()) {
+        const int k = part / vectors, i = part % vectors * V::width;
+        typename V::Vector sum = V::broadcast(Real(0));
+        for (int s = first; s < last; ++s) {
+          const Real weight = slope[s] * static_cast<Real>(lane_.tape.phi[at(samples.rows[s]) * d + k]);
+          sum = V::fused(V::broadcast(weight), V::load(samples.psi_of(s) + i), sum);
+        }
+        Real element[V::width];
+        V::store(element, sum);
+        for (int n = 0; n < V::width && i + n < m; ++n)
+          scratch_.coupling[k * row + i + n] += static_cast<double>(element[n]);
+      }
+    }
+    team_.sync();
+    const int columns = (m + D::width - 1) / D::width;
+    for (int part = team_.rank(); part < d * columns; part += team_.size()) {
+      const int k = part / columns, i = part % columns * D::width;
+      typename D::Vector sum = D::broadcast(0.0);
+      for (int l = 0; l < m; ++l)
+        sum = D::fused(D::broadcast(scratch_.coupling[k * row + l]), D::load(scratch_.inverse + l * m + i), sum);
+      double element[D::width];
+      D::store(element, sum);
+      for (int n = 0; n < D::width && i + n < m; ++n) box_.response[k * stride + i + n] = static_cast<Real>(element[n]);
+    }
+  }
+
+  const Team& team_;
+  const Problem<Real>& problem_;
+  const Shape& shape_;
+  const LaneView<Real>& lane_;
+  const BoxView<Real>& box_;
+  const SolveScratch<Real>& scratch_;
+  const int a_;
+};
+
+}  // namespace pandora::engine

@@ -1,0 +1,105 @@
+#include "kernels/solve/index_gradient.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/index_loss.hpp"
+#include "kernels/products/tiles.hpp"
+#include "kernels/simd.hpp"
+
+namespace pandora::engine {
+namespace {
+
+constexpr int kStrip = 16;    // samples whose z are formed before their moments
+constexpr int kFlush = 512;   // samples summed in Real before they join the double sum
+constexpr int kPrefetch = 8;  // samples ahead; the rows of a box are scattered over the tape
+
+template <class Real>
+void form_z(const SampleView<Real>& s, const Real* rho, int first, int count, Real* z) {
+  using S = Simd<Real>;
+  for (int k = 0; k < count; ++k) {
+    if (const int ahead = first + k + kPrefetch; ahead < s.n) {
+      const Real* next = s.psi + static_cast<std::size_t>(s.rows[ahead]) * s.stride;
+      for (int i = 0; i < s.stride; i += S::width) __builtin_prefetch(next + i);
+    }
+    const Real* psi = s.psi + static_cast<std::size_t>(s.rows[first + k]) * s.stride;
+    z[k] = padded_dot(psi, rho, s.stride);
+  }
+}
+
+// gradient += sum over the strip; NV vectors of the features from `column` on stay in registers.
+template <class Real, int NV>
+void accumulate(const SampleView<Real>& s, int first, int count, const Real* moment, int column, Real* sum) {
+  using S = Simd<Real>;
+  typename S::Vector g[NV];
+  for (int v = 0; v < NV; ++v) g[v] = S::load(sum + column + v * S::width);
+  for (int k = 0; k < count; ++k) {
+    const Real* psi = s.psi + static_cast<std::size_t>(s.rows[first + k]) * s.stride + column;
+    const auto weight = S::broadcast(moment[k]);
+    for (int v = 0; v < NV; ++v) g[v] = S::fused(weight, S::load(psi + v * S::width), g[v]);
+  }
+  for (int v = 0; v < NV; ++v) S::store(sum + column + v * S::width, g[v]);
+}
+
+}  // namespace
+
+template <class Real>
+void index_gradient(const SampleView<Real>& s, const Real* rho, double* gradient, Real* curvature) {
+  using S = Simd<Real>;
+  SimdVector<Real> sum(static_cast<std::size_t>(s.stride), Real(0));
+  for (int k = 0; k < s.m; ++k) gradient[k] = 0.0;
+  for (int first = 0; first < s.n; first += kStrip) {
+    const int count = s.n - first < kStrip ? s.n - first : kStrip;
+    Real z[kStrip] = {}, moment[kStrip], weight[kStrip], cost[kStrip] = {}, mu[kStrip] = {};
+    form_z(s, rho, first, count, z);
+    for (int k = 0; k < count; ++k) {
+      cost[k] = s.cost[first + k];
+      mu[k] = s.mu[first + k];
+    }
+    PANDORA_SIMD
+    for (int k = 0; k < kStrip; ++k) {
+      const IndexMoment<Real> value = index_moment(z[k], cost[k], mu[k]);
+      moment[k] = value.moment;
+      weight[k] = value.curvature;
+    }
+    std::copy(weight, weight + count, curvature + first);
+    int column = 0;
+    for (; column + 7 * S::width <= s.stride; column += 7 * S::width)
+      accumulate<Real, 7>(s, first, count, moment, column, sum.data());
+    for (; column < s.stride; column += S::width) accumulate<Real, 1>(s, first, count, moment, column, sum.data());
+    if ((first + kStrip) % kFlush == 0 || first + kStrip >= s.n) {
+      for (int k = 0; k < s.m; ++k) gradient[k] += static_cast<double>(sum[k]);
+      std::fill(sum.begin(), sum.end(), Real(0));
+    }
+  }
+}
+
+template <class Real, class Sum>
+void add_outer(const SampleView<Real>& s, const Real* weight, Sum* C) {
+  constexpr int kBatch = 64;  // outer products per pass over C
+  SimdVector<Sum> active(static_cast<std::size_t>(kBatch) * s.stride);
+  int used = 0;
+  for (int k = 0; k < s.n; ++k) {
+    if (weight == nullptr || weight[k] > Real(0)) {
+      const Sum root = weight == nullptr ? Sum(1) : static_cast<Sum>(std::sqrt(weight[k]));
+      const Real* psi = s.psi_of(k);
+      Sum* out = active.data() + static_cast<std::size_t>(used++) * s.stride;
+      for (int i = 0; i < s.stride; ++i) out[i] = root * static_cast<Sum>(psi[i]);
+    }
+    if (used == kBatch || k + 1 == s.n) {
+      rank_update(C, s.m, s.stride, active.data(), used, UpdateSign::add);
+      used = 0;
+    }
+  }
+}
+
+#define PANDORA_INSTANTIATE(Real, Sum)                                                      \
+  template void add_outer<Real, Sum>(const SampleView<Real>&, const Real*, Sum*);
+PANDORA_INSTANTIATE(float, float)
+PANDORA_INSTANTIATE(float, double)
+PANDORA_INSTANTIATE(double, double)
+#undef PANDORA_INSTANTIATE
+template void index_gradient<float>(const SampleView<float>&, const float*, double*, float*);
+template void index_gradient<double>(const SampleView<double>&, const double*, double*, double*);
+
+}  // namespace pandora::engine

@@ -1,0 +1,107 @@
+// The index loss over a box's samples at a moving rho: gradient and weights by a team, and the line along which rho
+// moves.
+#pragma once
+
+#include "kernels/solve/samples.hpp"
+
+namespace pandora::engine {
+
+/// gradient (m) = sum_s psi_s m_s(z_s) (eq:known-theta-loss-gradient) without the ridge term, and every sample's
+/// curvature h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)}. For vectors: kernels/solve/index_gradient.cpp.
+template <class Real>
+void index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient, Real* weight);
+
+/// sum_s l_s(psi_s' rho) + ridge/2 ||rho||^2: scratch holds rho, its gradient, a direction and the samples' weights.
+template <class Real, class Team>
+class IndexSums {
+ public:
+  PANDORA_HD IndexSums(const Team& team, const SampleView<Real>& samples, double ridge,
+                       const SolveScratch<Real>& scratch)
+      : team_(team), samples_(samples), ridge_(ridge), scratch_(scratch) {}
+
+  PANDORA_HD const Team& team() const { return team_; }
+  PANDORA_HD const SampleView<Real>& samples() const { return samples_; }
+  PANDORA_HD const SolveScratch<Real>& scratch() const { return scratch_; }
+  PANDORA_HD double ridge() const { return ridge_; }
+  PANDORA_HD int gradients() const { return gradients_; }
+  /// Something that cost about as much as a gradient.
+  PANDORA_HD void charge() { ++gradients_; }
+
+  PANDORA_HD void start(const Real* rho) {
+    for (int k = team_.rank(); k < samples_.m; k += team_.size()) scratch_.rho[k] = static_cast<double>(rho[k]);
+    team_.sync();
+  }
+
+  /// Gradient and weights at rho.
+  PANDORA_HD void evaluate() {
+    ++gradients_;
+    team_.sync();
+    for (int k = team_.rank(); k < samples_.m; k += team_.size()) scratch_.point[k] = static_cast<Real>(scratch_.rho[k]);
+    team_.sync();
+    if constexpr (Team::kVectors)
+      index_gradient(samples_, scratch_.point, scratch_.gradient, scratch_.weight);
+    else
+      sum_gradient();
+    for (int k = team_.rank(); k < samples_.m; k += team_.size()) scratch_.gradient[k] += ridge_ * scratch_.rho[k];
+    team_.sync();
+  }
+
+  /// gradient' direction, the same in every member.
+  PANDORA_HD double slope() const {
+    using V = typename Team::template Vectors<double>;
+    typename V::Vector sum = V::broadcast(0.0);
+    for (int k = 0; k < samples_.m; k += V::width)
+      sum = V::fused(V::load(scratch_.gradient + k), V::load(scratch_.direction + k), sum);
+    return V::sum(sum);
+  }
+
+  /// rho += step * direction
+  PANDORA_HD void move(double step) {
+    team_.sync();
+    for (int k = team_.rank(); k < samples_.m; k += team_.size()) scratch_.rho[k] += step * scratch_.direction[k];
+    team_.sync();
+  }
+
+ private:
+  // A sample per member, then a feature per member. Another loop than that of vectors, which keep a strip's moments in
+  // registers and pass over every sample once.
+  PANDORA_HD void sum_gradient() {
+    constexpr int kFlush = 64;  // samples summed in Real before they join the double sum
+    const int m = samples_.m, n = samples_.n;
+    for (int s = team_.rank(); s < n; s += team_.size()) {
+      const Real* x = samples_.psi_of(s);
+      Real z = 0;
+      for (int k = 0; k < m; ++k) z = fused(x[k], scratch_.point[k], z);
+      const IndexMoment<Real> value = index_moment(z, samples_.cost[s], samples_.mu[s]);
+      scratch_.moment[s] = value.moment;
+      scratch_.weight[s] = value.curvature;
+    }
+    team_.sync();
+    const int groups = groups_of(team_.size(), m);
+    for (int part = team_.rank(); part < groups * m; part += team_.size()) {
+      const int group = part / m, k = part % m;
+      double sum = 0.0;
+      for (int first = group * kFlush; first < n; first += groups * kFlush) {
+        const int last = first + kFlush < n ? first + kFlush : n;
+        Real strip = 0;
+        for (int s = first; s < last; ++s) strip = fused(scratch_.moment[s], samples_.psi_of(s)[k], strip);
+        sum += static_cast<double>(strip);
+      }
+      scratch_.partial[part] = sum;
+    }
+    team_.sync();
+    for (int k = team_.rank(); k < m; k += team_.size()) {
+      double sum = 0.0;
+      for (int group = 0; group < groups; ++group) sum += scratch_.partial[group * m + k];
+      scratch_.gradient[k] = sum;
+    }
+  }
+
+  const Team& team_;
+  const SampleView<Real> samples_;
+  const double ridge_;
+  const SolveScratch<Real>& scratch_;
+  int gradients_ = 0;
+};
+
+}  // namespace pandora::engine

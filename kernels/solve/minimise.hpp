@@ -1,0 +1,64 @@
+// How rho_hat is brought to the minimiser of the index loss: a descent whose method says how the gradient becomes a
+// direction. The loss is convex and piecewise smooth, so along a direction only its derivative matters.
+#pragma once
+
+#include "kernels/index_loss.hpp"
+#include "kernels/rounding_floor.hpp"
+
+namespace pandora::engine {
+
+/// Whether a step was too long: the derivative at its end, `ahead`, has grown well past zero from `slope` < 0.
+PANDORA_HD inline bool too_long(double slope, double ahead) {
+  return ahead > -0.5 * slope;
+}
+
+/// The part of such a step at which the secant through both ends estimates that the derivative vanishes.
+PANDORA_HD inline double secant_part(double slope, double ahead) {
+  const double part = slope / (slope - ahead);
+  return part < 0.1 ? 0.1 : part > 0.9 ? 0.9 : part;
+}
+
+/// Moves the rho of `sums` (IndexSums) to the minimum; false if it takes more than 500 gradients, a number is not finite
+/// or the method fails. A method has
+///   bool direct()                       direction = -(approximate inverse Hessian) gradient; false: it cannot
+///   bool recover()                      after a direction that does not descend: whether to try again
+///   void stepped(slope, ahead, part)    the step has been taken, `part` of it, and led from `slope` to `ahead`
+///   kLastStep                           whether the step that is short enough is still taken
+///   kTrustsRate                         whether convergence is at least linear: where the last rate once more is enough
+///                                       twice over, the step is taken without another gradient
+template <class Sums, class Method>
+PANDORA_HD bool minimise(Sums& sums, Method&& method) {
+  constexpr int kMostGradients = 500;
+  const double tolerance = index_tolerance(sums.samples().n);
+  RoundingFloor floor;
+  double last = 0.0;
+  sums.evaluate();
+  while (sums.gradients() < kMostGradients) {
+    if (!method.direct()) return false;
+    const double slope = sums.slope(), decrement = -slope;
+    if (!(slope <= 0.0) && method.recover()) {
+      sums.charge();
+      continue;
+    }
+    if (!is_finite(slope)) return false;
+    const bool solved = decrement <= tolerance || floor.reached(decrement);
+    const bool trusted =
+        Method::kTrustsRate && decrement < 0.1 * last && 2.0 * decrement * decrement <= tolerance * last;
+    if (!solved || Method::kLastStep) sums.move(1.0);
+    if (solved || trusted) return true;
+    last = decrement;
+    sums.evaluate();
+    double part = 1.0, ahead = sums.slope();
+    while (too_long(slope, ahead) && sums.gradients() < kMostGradients) {
+      const double next = part * secant_part(slope, ahead);
+      sums.move(next - part);
+      part = next;
+      sums.evaluate();
+      ahead = sums.slope();
+    }
+    method.stepped(slope, ahead, part);
+  }
+  return false;
+}
+
+}  // namespace pandora::engine

@@ -1,0 +1,167 @@
+// A lane's exact estimate of theta_* by a team: Newton's method from theta_hat, whose d x d algebra one member does.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/lane/state.hpp"
+#include "kernels/reward_state.hpp"
+#include "kernels/solve/minimise.hpp"
+#include "kernels/solve/reward_table.hpp"
+
+namespace pandora::engine {
+
+inline constexpr int kRewardTile = 64;
+
+/// Doubles that a reward solve works in: per lane.
+PANDORA_HD inline int reward_scratch(int d) {
+  return 2 * kRewardTile + 3 * d + 2 * d * d;
+}
+
+// kernels/solve/reward_gradient.cpp
+void reward_derivatives(const RewardTable& samples, int n, const double* theta, double* gradient, double* hessian);
+
+template <class Real, class Team>
+class RewardSolve {
+ public:
+  PANDORA_HD RewardSolve(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane)
+      : team_(team),
+        shape_(problem.shape),
+        lane_(lane),
+        state_(RewardState::over(lane.reward_memory, problem.shape.d)),
+        d_(problem.shape.d),
+        n_(lane.progress->reward_samples),
+        ridge_(problem.ridge_reward),
+        excess_(lane.reward_memory + RewardState::size(d_)),
+        slope_(excess_ + kRewardTile),
+        gradient_(slope_ + kRewardTile),
+        direction_(gradient_ + d_),
+        column_(direction_ + d_),
+        hessian_(column_ + d_),
+        factor_(hessian_ + d_ * d_) {}
+
+  /// Newton's method on (eq:hat:theta:def) from theta_hat; rebuilds the inverse curvature. False if it does not
+  /// converge or a number is not finite.
+  PANDORA_HD bool solve() {
+    constexpr double kQuadratic = 1e-5;  // squared decrement from which one full step lands within 1e-9
+    constexpr int kMostSteps = 100;
+    evaluate();
+    for (int step = 0; step < kMostSteps; ++step) {
+      team_.sync();  // the last direction is still being read
+      if (team_.rank() == 0) {
+        factorise();
+        for (int i = 0; i < d_; ++i) direction_[i] = -gradient_[i];
+        solve_factorised(direction_);
+      }
+      team_.sync();
+      const double slope = dot();
+      if (!is_finite(slope)) return false;
+      move(1.0);
+      if (-slope <= kQuadratic) {
+        if (team_.rank() == 0) {
+          for (int c = 0; c < d_; ++c) {
+            for (int i = 0; i < d_; ++i) column_[i] = i == c ? 1.0 : 0.0;
+            solve_factorised(column_);
+            for (int i = 0; i < d_; ++i) state_.curvature_inverse[i * d_ + c] = column_[i];
+          }
+          lane_.progress->reward_samples_at_solve = n_;
+          ++lane_.progress->reward_solves;
+        }
+        team_.sync();
+        return true;
+      }
+      evaluate();
+      for (double length = 1.0; too_long(slope, dot()) && length > 1e-6; length *= 0.5) {
+        move(-0.5 * length);
+        evaluate();
+      }
+    }
+    return false;
+  }
+
+ private:
+  PANDORA_HD double dot() const {
+    double sum = 0.0;
+    for (int i = 0; i < d_; ++i) sum += gradient_[i] * direction_[i];
+    return sum;
+  }
+  PANDORA_HD void move(double step) {
+    team_.sync();
+    for (int i = team_.rank(); i < d_; i += team_.size()) state_.theta[i] += step * direction_[i];
+    team_.sync();
+  }
+
+  // gradient and lower triangle of the Hessian, with the ridge.
+  PANDORA_HD void evaluate() {
+    if constexpr (Team::kVectors)
+      reward_derivatives(RewardTable::over(lane_.reward_table, d_, shape_.capacity), n_, state_.theta, gradient_,
+                         hessian_);
+    else
+      sum_derivatives();
+    for (int i = team_.rank(); i < d_; i += team_.size()) {
+      gradient_[i] += ridge_ * state_.theta[i];
+      hessian_[i * d_ + i] += ridge_;
+    }
+    team_.sync();
+  }
+
+  PANDORA_HD void sum_derivatives() {
+    const int entries = d_ * (d_ + 1);
+    for (int e = team_.rank(); e < d_ * d_ + d_; e += team_.size()) (e < d_ ? gradient_[e] : hessian_[e - d_]) = 0.0;
+    team_.sync();
+    for (int first = 0; first < n_; first += kRewardTile) {
+      const int count = n_ - first < kRewardTile ? n_ - first : kRewardTile;
+      for (int s = team_.rank(); s < count; s += team_.size()) {
+        const int at = lane_.deployed[first + s];
+        const double mean = logistic(state_.linear(phi(at)));
+        slope_[s] = mean * (1.0 - mean);
+        excess_[s] = mean - static_cast<double>(lane_.tape.reward[at]);
+      }
+      team_.sync();
+      for (int e = team_.rank(); e < entries; e += team_.size()) {
+        const int i = e / (d_ + 1), j = e % (d_ + 1) - 1;  // j = -1: gradient
+        if (j > i) continue;
+        double sum = 0.0;
+        for (int s = 0; s < count; ++s) {
+          const float* x = phi(lane_.deployed[first + s]);
+          sum += j < 0 ? excess_[s] * static_cast<double>(x[i])
+                       : slope_[s] * static_cast<double>(x[i]) * static_cast<double>(x[j]);
+        }
+        (j < 0 ? gradient_[i] : hessian_[i * d_ + j]) += sum;
+      }
+      team_.sync();
+    }
+  }
+
+  PANDORA_HD const float* phi(int at) const { return lane_.tape.phi + static_cast<std::size_t>(at) * d_; }
+
+  // By member 0 alone: d is small.
+  PANDORA_HD void factorise() {
+    for (int i = 0; i < d_; ++i)
+      for (int j = 0; j <= i; ++j) {
+        double sum = hessian_[i * d_ + j];
+        for (int k = 0; k < j; ++k) sum -= factor_[i * d_ + k] * factor_[j * d_ + k];
+        factor_[i * d_ + j] = i == j ? ::sqrt(sum) : sum / factor_[j * d_ + j];
+      }
+  }
+  PANDORA_HD void solve_factorised(double* x) const {
+    for (int i = 0; i < d_; ++i) {
+      for (int k = 0; k < i; ++k) x[i] -= factor_[i * d_ + k] * x[k];
+      x[i] /= factor_[i * d_ + i];
+    }
+    for (int i = d_ - 1; i >= 0; --i) {
+      for (int k = i + 1; k < d_; ++k) x[i] -= factor_[k * d_ + i] * x[k];
+      x[i] /= factor_[i * d_ + i];
+    }
+  }
+
+  const Team& team_;
+  const Shape& shape_;
+  const LaneView<Real>& lane_;
+  const RewardState state_;
+  const int d_, n_;
+  const double ridge_;
+  double *const excess_, *const slope_, *const gradient_, *const direction_, *const column_, *const hessian_,
+                                                                                                 *const factor_;
+};
+
+}  // namespace pandora::engine

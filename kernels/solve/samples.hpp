@@ -1,0 +1,117 @@
+// A box's samples as its solves see them, and what a solving team works in.
+#pragma once
+
+#include "kernels/index_loss.hpp"
+#include "kernels/lane/state.hpp"
+#include "kernels/reward_state.hpp"
+
+namespace pandora::engine {
+
+/// `rows` into contexts of `stride` elements at `psi`, with costs and (plug-in) rewards.
+template <class Real>
+struct SampleView {
+  const Real* psi;
+  int m, stride;
+  const int* rows;
+  const Real* cost;
+  const Real* mu;
+  int n;
+
+  PANDORA_HD const Real* psi_of(int s) const { return psi + static_cast<std::size_t>(rows[s]) * stride; }
+};
+
+/// One per team that solves at the same time.
+template <class Real>
+struct SolveScratch {
+  Real *mu, *cost, *moment, *weight;            ///< capacity each
+  Real* point;                                  ///< stride
+  double *rho, *gradient, *direction, *change;  ///< padded(m) each, zero beyond m
+  double* inverse;                              ///< m x m
+  double* coupling;                             ///< d x padded(m)
+  // Of teams without vectors:
+  double* partial;      ///< m per group of members (see groups_of)
+  double* factor;       ///< m (m + 1) / 2: lower triangle by rows
+  int *active, *slice;  ///< capacity: samples with weight; one per member: where its slice starts
+
+  static PANDORA_HD constexpr int padded(int m) { return (m + 15) / 16 * 16; }
+};
+
+/// Scratch of a run: one per slot, with room for `groups` groups of a team of `members`.
+template <class Real>
+struct ScratchPool {
+  Real* reals;
+  double* doubles;
+  int* ints;
+  int groups, members;
+
+  PANDORA_HD std::size_t reals_per_slot(const Shape& s) const { return 4 * static_cast<std::size_t>(s.capacity) + s.stride; }
+  PANDORA_HD std::size_t doubles_per_slot(const Shape& s) const {
+    const std::size_t m = static_cast<std::size_t>(s.m), padded = SolveScratch<Real>::padded(s.m);
+    return (4 + static_cast<std::size_t>(s.d)) * padded + m * m + groups * m + m * (m + 1) / 2;
+  }
+  PANDORA_HD std::size_t ints_per_slot(const Shape& s) const {
+    return static_cast<std::size_t>(s.capacity) + static_cast<std::size_t>(members) + 1;
+  }
+
+  PANDORA_HD SolveScratch<Real> of(const Shape& s, int slot) const {
+    const std::size_t m = static_cast<std::size_t>(s.m), padded = SolveScratch<Real>::padded(s.m);
+    SolveScratch<Real> out;
+    out.mu = reals + reals_per_slot(s) * slot;
+    out.cost = out.mu + s.capacity;
+    out.moment = out.cost + s.capacity;
+    out.weight = out.moment + s.capacity;
+    out.point = out.weight + s.capacity;
+    out.rho = doubles + doubles_per_slot(s) * slot;
+    out.gradient = out.rho + padded;
+    out.direction = out.gradient + padded;
+    out.change = out.direction + padded;
+    out.coupling = out.change + padded;
+    out.inverse = out.coupling + s.d * padded;
+    out.partial = out.inverse + m * m;
+    out.factor = out.partial + groups * m;
+    out.active = ints + ints_per_slot(s) * slot;
+    out.slice = out.active + s.capacity;
+    return out;
+  }
+};
+
+/// Members of a large team share a sum over samples in so many groups of m members each.
+PANDORA_HD inline int groups_of(int team_size, int m) {
+  return team_size / m > 1 ? team_size / m : 1;
+}
+
+/// The samples of box a, with costs and mu of every one side by side: mu*, or its plug-in under the current theta_hat
+/// (eq:plugin:loss).
+template <class Real, class Team>
+PANDORA_HD SampleView<Real> gather_samples(const Team& team, const Shape& shape, const LaneView<Real>& lane, int a,
+                                           const SolveScratch<Real>& scratch) {
+  constexpr int W = Team::template Vectors<Real>::width;
+  const BoxView<Real>& box = lane.box[a];
+  const int n = box.progress->samples, d = shape.d;
+  const bool learned = lane.spec.learns_reward();
+  const double* theta = lane.reward_memory;
+  for (int first = team.rank() * W; first < n; first += team.size() * W) {
+    const int count = n - first < W ? n - first : W;
+    Real mu[W];
+    for (int s = 0; s < count; ++s) {
+      const std::size_t at = static_cast<std::size_t>(box.rows[first + s]) * shape.A + a;
+      scratch.cost[first + s] = static_cast<Real>(lane.tape.cost[at]);
+      if (!learned) {
+        mu[s] = static_cast<Real>(lane.tape.mu[at]);
+        continue;
+      }
+      const float* phi = lane.tape.phi + at * d;
+      Real z = 0;
+      for (int i = 0; i < d; ++i) z += static_cast<Real>(theta[i]) * static_cast<Real>(phi[i]);
+      mu[s] = z;
+    }
+    for (int s = count; s < W; ++s) mu[s] = Real(0);
+    if (learned) PANDORA_SIMD
+    for (int s = 0; s < W; ++s) mu[s] = logistic(mu[s]);
+    for (int s = 0; s < count; ++s) scratch.mu[first + s] = mu[s];
+  }
+  team.sync();
+  return {lane.tape.psi, shape.m, shape.stride, box.rows, scratch.cost, scratch.mu, n};
+}
+
+}  // namespace pandora::engine

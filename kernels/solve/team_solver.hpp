@@ -1,0 +1,177 @@
+// Dense algebra and the descent of teams without vectors: a Hessian summed in tiles and factorised by the team. A
+// factor serves as long as it contracts well: arithmetic is cheap on a device, and iterations, each with barriers, are
+// dear. kernels/solve/vector_solver.hpp has the CPU's.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/solve/index_sums.hpp"
+
+namespace pandora::engine {
+
+/// Cholesky factor of the packed lower triangle, in place. Every member finds whether the matrix was positive definite.
+template <class Team>
+PANDORA_HD bool factorise(const Team& team, double* L, int m) {
+  const auto row = [L](int i) { return L + static_cast<std::size_t>(i) * (i + 1) / 2; };
+  for (int k = 0; k < m; ++k) {
+    const double pivot = row(k)[k];
+    if (!(pivot > 0.0) || !is_finite(pivot)) return false;
+    const double root = ::sqrt(pivot);
+    team.sync();
+    for (int i = k + team.rank(); i < m; i += team.size()) row(i)[k] = i == k ? root : row(i)[k] / root;
+    team.sync();
+    const int left = m - k - 1;
+    for (int at = team.rank(); at < left * left; at += team.size()) {
+      const int i = k + 1 + at / left, j = k + 1 + at % left;
+      if (j <= i) row(i)[j] -= row(i)[k] * row(j)[k];
+    }
+    team.sync();
+  }
+  return true;
+}
+
+/// x <- (L L')^-1 x
+template <class Team>
+PANDORA_HD void solve_factorised(const Team& team, const double* L, int m, double* x) {
+  const auto row = [L](int i) { return L + static_cast<std::size_t>(i) * (i + 1) / 2; };
+  for (int k = 0; k < m; ++k) {
+    if (team.rank() == 0) x[k] /= row(k)[k];
+    team.sync();
+    const double value = x[k];
+    for (int i = k + 1 + team.rank(); i < m; i += team.size()) x[i] -= row(i)[k] * value;
+    team.sync();
+  }
+  for (int k = m - 1; k >= 0; --k) {
+    if (team.rank() == 0) x[k] /= row(k)[k];
+    team.sync();
+    const double value = x[k];
+    for (int i = team.rank(); i < k; i += team.size()) x[i] -= row(k)[i] * value;
+    team.sync();
+  }
+}
+
+/// out (m x m) = (L L')^-1, a column per member.
+template <class Team>
+PANDORA_HD void invert_factorised(const Team& team, const double* L, int m, double* out) {
+  const auto row = [L](int i) { return L + static_cast<std::size_t>(i) * (i + 1) / 2; };
+  for (int c = team.rank(); c < m; c += team.size()) {
+    for (int i = 0; i < m; ++i) {
+      double sum = i == c ? 1.0 : 0.0;
+      for (int k = c; k < i; ++k) sum -= row(i)[k] * out[k * m + c];
+      out[i * m + c] = i < c ? 0.0 : sum / row(i)[i];
+    }
+    for (int i = m - 1; i >= 0; --i) {
+      double sum = out[i * m + c];
+      for (int k = i + 1; k < m; ++k) sum -= row(k)[i] * out[k * m + c];
+      out[i * m + c] = sum / row(i)[i];
+    }
+  }
+  team.sync();
+}
+
+/// A weighted sum of outer products, and what its Cholesky factor gives.
+template <class Real, class Team>
+class TeamFactor {
+ public:
+  PANDORA_HD TeamFactor(const Team& team, const SampleView<Real>& samples, const SolveScratch<Real>& scratch)
+      : team_(team), samples_(samples), scratch_(scratch), m_(samples.m) {}
+
+  /// Factorises ridge I + sum w_s psi_s psi_s' with the weights in scratch, summed in Sum; all weights are 1 without
+  /// `weighted`. False if it is not positive definite.
+  template <class Sum>
+  PANDORA_HD bool factorise(double ridge, bool weighted) {
+    constexpr int T = 4;
+    const int tiles = (m_ + T - 1) / T, count = weighted ? list_active() : samples_.n;
+    for (int tile = team_.rank(); tile < tiles * (tiles + 1) / 2; tile += team_.size()) {
+      int row = 0;  // of the tile in the lower triangle
+      while ((row + 1) * (row + 2) / 2 <= tile) ++row;
+      const int i0 = row * T, k0 = (tile - row * (row + 1) / 2) * T;
+      Sum sum[T][T] = {};
+      for (int l = 0; l < count; ++l) {
+        const int s = weighted ? scratch_.active[l] : l;
+        const Sum h = weighted ? static_cast<Sum>(scratch_.weight[s]) : Sum(1);
+        const Real* x = samples_.psi_of(s);
+        for (int r = 0; r < T; ++r) {
+          const Sum scaled = h * static_cast<Sum>(x[i0 + r]);
+          for (int c = 0; c < T; ++c) sum[r][c] = fused(scaled, static_cast<Sum>(x[k0 + c]), sum[r][c]);
+        }
+      }
+      for (int r = 0; r < T; ++r)
+        for (int c = 0; c < T; ++c) {
+          const int i = i0 + r, k = k0 + c;
+          if (i >= m_ || k > i) continue;
+          scratch_.factor[static_cast<std::size_t>(i) * (i + 1) / 2 + k] =
+              static_cast<double>(sum[r][c]) + (i == k ? ridge : 0.0);
+        }
+    }
+    team_.sync();
+    return pandora::engine::factorise(team_, scratch_.factor, m_);
+  }
+
+  /// x (m) <- C^-1 x
+  PANDORA_HD void solve(double* x) const { solve_factorised(team_, scratch_.factor, m_, x); }
+
+  /// scratch.inverse = C^-1
+  PANDORA_HD void invert() const { invert_factorised(team_, scratch_.factor, m_, scratch_.inverse); }
+
+ private:
+  // active[0..) = the samples with a weight, in order; returns how many. A slice of the samples per member.
+  PANDORA_HD int list_active() {
+    const int members = team_.size(), length = (samples_.n + members - 1) / members;
+    const int first = length * team_.rank() < samples_.n ? length * team_.rank() : samples_.n;
+    const int last = first + length < samples_.n ? first + length : samples_.n;
+    int count = 0;
+    for (int s = first; s < last; ++s) count += scratch_.weight[s] > Real(0) ? 1 : 0;
+    team_.sync();
+    scratch_.slice[team_.rank() + 1] = count;
+    team_.sync();
+    if (team_.rank() == 0) {
+      scratch_.slice[0] = 0;
+      for (int k = 0; k < members; ++k) scratch_.slice[k + 1] += scratch_.slice[k];
+    }
+    team_.sync();
+    int at = scratch_.slice[team_.rank()];
+    for (int s = first; s < last; ++s)
+      if (scratch_.weight[s] > Real(0)) scratch_.active[at++] = s;
+    team_.sync();
+    return scratch_.slice[members];
+  }
+
+  const Team& team_;
+  const SampleView<Real>& samples_;
+  const SolveScratch<Real>& scratch_;
+  const int m_;
+};
+
+/// Damped Newton steps in the manner of the reference (host/index_fit.cpp).
+template <class Real, class Team>
+class FactorisedNewton {
+ public:
+  static constexpr bool kLastStep = true, kTrustsRate = false;
+
+  PANDORA_HD FactorisedNewton(IndexSums<Real, Team>& sums, TeamFactor<Real, Team>& factor)
+      : sums_(sums), factor_(factor) {}
+
+  PANDORA_HD bool direct() {
+    if (!fresh_ && !factor_.template factorise<Real>(sums_.ridge(), true)) return false;
+    const Team& team = sums_.team();
+    const SolveScratch<Real>& scratch = sums_.scratch();
+    team.sync();  // the last direction is still being read
+    for (int k = team.rank(); k < sums_.samples().m; k += team.size()) scratch.direction[k] = -scratch.gradient[k];
+    team.sync();
+    factor_.solve(scratch.direction);
+    return true;
+  }
+  PANDORA_HD bool recover() { return false; }
+  PANDORA_HD void stepped(double slope, double ahead, double part) {
+    constexpr double kContraction = 0.05;  // a factor that does worse than this is replaced
+    fresh_ = part == 1.0 && (ahead < 0.0 ? -ahead : ahead) < kContraction * -slope;
+  }
+
+ private:
+  IndexSums<Real, Team>& sums_;
+  TeamFactor<Real, Team>& factor_;
+  bool fresh_ = false;
+};
+
+}  // namespace pandora::engine

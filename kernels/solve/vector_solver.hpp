@@ -1,0 +1,206 @@
+// The CPU's way to rho_hat and to fresh inverses: dense algebra by Eigen, and descents whose iterations cost one gradient,
+// n m, where a fresh Hessian would cost n m^2. Host code only.
+//
+// Up to kNewtonSamples samples what changes the Hessian between iterations is which samples lie above Lambda(z), a few at
+// a time: an inverse follows it by rank-one updates, from wherever the last solve left it. Above, L-BFGS around Hinv, or
+// around a running sum of curvatures in which a sample keeps the weight that it has when it is first solved for.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <deque>
+#include <vector>
+
+#include "kernels/products/tiles.hpp"
+#include "kernels/solve/followed_inverse.hpp"
+#include "kernels/solve/index_gradient.hpp"
+#include "kernels/solve/minimise.hpp"
+#include "kernels/vector_team.hpp"
+
+namespace pandora::engine {
+
+/// Up to so many samples the followed inverse is the faster one.
+inline constexpr int kNewtonSamples = 2000;
+
+/// Whether a Cholesky factor is one. LLT::info() alone takes NaN for success; what is not finite anywhere in the lower
+/// triangle reaches the factor's diagonal.
+template <class Matrix>
+bool is_factor(const Eigen::LLT<Matrix>& factor) {
+  return factor.info() == Eigen::Success && factor.matrixLLT().diagonal().allFinite();
+}
+
+template <class Real>
+using RowMajor = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <class Real>
+using PaddedMatrix = Eigen::Map<const RowMajor<Real>, 0, Eigen::OuterStride<>>;
+
+/// As TeamFactor.
+template <class Real>
+class VectorFactor {
+ public:
+  VectorFactor(const VectorTeam&, const SampleView<Real>& samples, const SolveScratch<Real>& scratch)
+      : samples_(samples), scratch_(scratch) {}
+
+  template <class Sum>
+  bool factorise(double ridge, bool weighted) {
+    const int m = samples_.m, stride = samples_.stride;
+    SimdVector<Sum> C(static_cast<std::size_t>(m) * stride, Sum(0));
+    add_outer(samples_, weighted ? scratch_.weight : nullptr, C.data());
+    Eigen::MatrixXd matrix = PaddedMatrix<Sum>(C.data(), m, m, Eigen::OuterStride<>(stride)).template cast<double>();
+    matrix.diagonal().array() += ridge;
+    factor_.compute(matrix);
+    return is_factor(factor_);
+  }
+  void solve(double* x) const {
+    Eigen::Map<Eigen::VectorXd> vector(x, samples_.m);
+    factor_.solveInPlace(vector);
+  }
+  void invert() const {
+    const int m = samples_.m;
+    Eigen::Map<RowMajor<double>>(scratch_.inverse, m, m) = factor_.solve(Eigen::MatrixXd::Identity(m, m));
+  }
+
+ private:
+  const SampleView<Real>& samples_;
+  const SolveScratch<Real>& scratch_;
+  Eigen::LLT<Eigen::MatrixXd> factor_;
+};
+
+/// Semismooth Newton steps by an inverse that follows the active set.
+template <class Real>
+class FollowingNewton {
+ public:
+  static constexpr bool kLastStep = true, kTrustsRate = false;
+
+  FollowingNewton(IndexSums<Real, VectorTeam>& sums, FollowedInverse<Real>& inverse)
+      : sums_(sums), inverse_(inverse), image_(static_cast<std::size_t>(sums.samples().stride)) {}
+
+  bool direct() {
+    constexpr Real kChange = Real(0.05);  // smaller changes of a weight (at most 1) slow convergence only a little
+    const SolveScratch<Real>& scratch = sums_.scratch();
+    const int m = sums_.samples().m;
+    inverse_.follow(sums_.samples(), scratch.weight, kChange);
+    for (int k = 0; k < m; ++k) scratch.point[k] = static_cast<Real>(scratch.gradient[k]);
+    form_images(inverse_.matrix, m, sums_.samples().stride, scratch.point, sums_.samples().stride, 1, image_.data());
+    for (int k = 0; k < m; ++k) scratch.direction[k] = -static_cast<double>(image_[k]);
+    return true;
+  }
+  // The inverse has been lost to rounding (a tiny ridge).
+  bool recover() {
+    for (int k = 0; k < sums_.samples().m; ++k)
+      if (!is_finite(sums_.scratch().gradient[k])) return false;
+    inverse_.reset(sums_.ridge());
+    return true;
+  }
+  void stepped(double, double, double) {}
+
+ private:
+  IndexSums<Real, VectorTeam>& sums_;
+  FollowedInverse<Real>& inverse_;
+  SimdVector<Real> image_;
+};
+
+/// L-BFGS around a preconditioner: `precondition(x)` multiplies x (m) by an approximate inverse Hessian, in place.
+template <class Real, class Precondition>
+class QuasiNewton {
+ public:
+  static constexpr bool kLastStep = false, kTrustsRate = true;
+
+  QuasiNewton(IndexSums<Real, VectorTeam>& sums, Precondition precondition)
+      : sums_(sums), precondition_(std::move(precondition)), m_(sums.samples().m) {}
+
+  // The two-loop recursion.
+  bool direct() {
+    const Eigen::Map<const Eigen::VectorXd> gradient(sums_.scratch().gradient, m_);
+    Eigen::Map<Eigen::VectorXd> direction(sums_.scratch().direction, m_);
+    gradient_ = gradient;
+    direction = gradient;
+    std::vector<double> alpha(pairs_.size());
+    for (std::size_t k = pairs_.size(); k-- > 0;) {
+      alpha[k] = pairs_[k].inverse_curvature * pairs_[k].s.dot(direction);
+      direction -= alpha[k] * pairs_[k].y;
+    }
+    precondition_(sums_.scratch().direction);
+    for (std::size_t k = 0; k < pairs_.size(); ++k)
+      direction += (alpha[k] - pairs_[k].inverse_curvature * pairs_[k].y.dot(direction)) * pairs_[k].s;
+    direction = -direction;
+    return true;
+  }
+  bool recover() { return false; }
+  void stepped(double, double, double part) {
+    constexpr std::size_t kMemory = 8;
+    const Eigen::Map<const Eigen::VectorXd> gradient(sums_.scratch().gradient, m_);
+    const Eigen::Map<const Eigen::VectorXd> direction(sums_.scratch().direction, m_);
+    Pair pair{part * direction, gradient - gradient_, 0.0};
+    const double curvature = pair.s.dot(pair.y);
+    if (curvature <= 0.0) return;  // only rounding can do this: the loss is strongly convex
+    pair.inverse_curvature = 1.0 / curvature;
+    pairs_.push_back(std::move(pair));
+    if (pairs_.size() > kMemory) pairs_.pop_front();
+  }
+
+ private:
+  struct Pair {
+    Eigen::VectorXd s, y;
+    double inverse_curvature;  // 1 / s'y
+  };
+  IndexSums<Real, VectorTeam>& sums_;
+  Precondition precondition_;
+  const int m_;
+  Eigen::VectorXd gradient_;
+  std::deque<Pair> pairs_;
+};
+
+/// The current inverse P - U U' of a block times x, in place; all updates must be materialised.
+template <class Real>
+void multiply_current(const GramView<Real>& g, const Shape& shape, const SolveScratch<Real>& scratch, double* x) {
+  const int m = shape.m, stride = shape.stride;
+  Real* const in = scratch.point;
+  SimdVector<Real> out(static_cast<std::size_t>(stride), Real(0));
+  for (int k = 0; k < m; ++k) in[k] = static_cast<Real>(x[k]);
+  form_images(g.P, m, stride, in, stride, 1, out.data());
+  for (int q = 0; q < g.count->columns; ++q) {
+    const Real* u = g.u + static_cast<std::size_t>(q) * stride;
+    add_multiple(out.data(), u, -padded_dot(u, in, stride), stride);
+  }
+  for (int k = 0; k < m; ++k) x[k] = static_cast<double>(out[k]);
+}
+
+template <class Real, class Team>
+bool minimise_with_vectors(IndexSums<Real, Team>& sums, const BoxView<Real>& box, const Shape& shape,
+                           bool current_inverse) {
+  const SampleView<Real>& samples = sums.samples();
+  const int m = shape.m, stride = shape.stride;
+  BoxProgress& progress = *box.progress;
+  if (samples.n <= kNewtonSamples) {
+    FollowedInverse<Real> inverse{box.inverse, box.inverse_weight, m, stride, std::min(shape.capacity, kNewtonSamples)};
+    if (progress.follows == 0) inverse.reset(sums.ridge());
+    progress.follows = 1;
+    return minimise(sums, FollowingNewton<Real>(sums, inverse));
+  }
+  if (current_inverse)
+    return minimise(sums, QuasiNewton(sums, [&](double* x) {
+                      multiply_current(box.curvature, shape, sums.scratch(), x);
+                    }));
+  SampleView<Real> fresh = samples;
+  const int known = progress.samples_in_hessian;
+  fresh.rows += known;
+  fresh.cost += known;
+  fresh.mu += known;
+  fresh.n -= known;
+  const SolveScratch<Real>& scratch = sums.scratch();
+  index_gradient(fresh, box.rho, scratch.direction, scratch.weight);
+  add_outer(fresh, scratch.weight, box.hessian);
+  progress.samples_in_hessian = samples.n;
+  Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic> hessian =
+      PaddedMatrix<Real>(box.hessian, m, m, Eigen::OuterStride<>(stride));
+  hessian.diagonal().array() += static_cast<Real>(sums.ridge());
+  const Eigen::LLT<Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>> factor(hessian);
+  if (!is_factor(factor)) return false;
+  return minimise(sums, QuasiNewton(sums, [&](double* x) {
+                    Eigen::Map<Eigen::VectorXd> vector(x, m);
+                    vector = factor.solve(vector.template cast<Real>()).template cast<double>();
+                  }));
+}
+
+}  // namespace pandora::engine

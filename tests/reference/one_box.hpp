@@ -1,0 +1,94 @@
+// One box with samples of its own, as the bodies of kernels/solve/ are given it.
+#pragma once
+
+#include <vector>
+
+#include "host/index_fit.hpp"
+#include "kernels/aligned.hpp"
+#include "kernels/solve/vector_solver.hpp"
+#include "kernels/solve/box_solve.hpp"
+
+namespace pandora::test {
+
+template <class Real>
+class OneBox {
+ public:
+  static constexpr double kRidge = 1.0;
+
+  OneBox(const Contexts& contexts, const IndexSamples& samples)
+      : psi_(contexts.psi.begin(), contexts.psi.end()),
+        mu_(static_cast<std::size_t>(contexts.rows)),
+        cost_(mu_),
+        rows_(samples.rows.begin(), samples.rows.end()) {
+    shape_ = {.A = 1,
+              .m = contexts.index_size,
+              .stride = contexts.index_stride,
+              .d = 1,
+              .B = 16,
+              .width = 16,
+              .capacity = samples.size()};
+    for (int s = 0; s < samples.size(); ++s) {
+      mu_[samples.rows[s]] = samples.mu[s];
+      cost_[samples.rows[s]] = samples.cost[s];
+    }
+    const std::size_t matrix = static_cast<std::size_t>(shape_.m) * shape_.stride;
+    rho_.assign(static_cast<std::size_t>(shape_.stride), Real(0));
+    inverse_.assign(matrix, Real(0));
+    hessian_.assign(matrix, Real(0));
+    weight_.assign(engine::kNewtonSamples, Real(0));
+    lane_.needs = {};
+    lane_.tape.psi = psi_.data();
+    lane_.tape.mu = mu_.data();
+    lane_.tape.cost = cost_.data();
+    lane_.progress = &progress_;
+    engine::BoxView<Real>& box = lane_.box[0];
+    box.progress = &box_;
+    box.rho = rho_.data();
+    box.rows = rows_.data();
+    box.inverse = inverse_.data();
+    box.inverse_weight = weight_.data();
+    box.hessian = hessian_.data();
+    box_.samples = samples.size();
+    pool_.groups = pool_.members = 1;
+    reals_.assign(pool_.reals_per_slot(shape_), Real(0));
+    doubles_.assign(pool_.doubles_per_slot(shape_), 0.0);
+    ints_.assign(pool_.ints_per_slot(shape_), 0);
+    pool_.reals = reals_.data();
+    pool_.doubles = doubles_.data();
+    pool_.ints = ints_.data();
+    scratch_ = pool_.of(shape_, 0);
+  }
+  OneBox(const OneBox&) = delete;
+
+  /// From the rho that stands; false if it did not converge.
+  template <class Team>
+  bool solve(const Team& team) {
+    const engine::Problem<Real> problem{shape_, kRidge, 1.0, {}, &lane_};
+    return engine::BoxSolve<Real, Team>(team, problem, lane_, 0, scratch_).solve(false);
+  }
+  /// The first n samples only.
+  void use(int n) { box_.samples = n; }
+  SimdVector<Real>& rho() { return rho_; }
+  int gradients() const { return progress_.index_gradients; }
+  engine::SampleView<Real> samples() {
+    return engine::gather_samples(VectorTeam{}, shape_, lane_, 0, scratch_);
+  }
+  const engine::SolveScratch<Real>& scratch() const { return scratch_; }
+
+ private:
+  SimdVector<Real> psi_;
+  std::vector<double> mu_, cost_;
+  std::vector<int> rows_;
+  SimdVector<Real> rho_, inverse_, hessian_, weight_;
+  engine::Shape shape_;
+  engine::LaneView<Real> lane_;
+  engine::Progress progress_;
+  engine::BoxProgress box_;
+  engine::ScratchPool<Real> pool_{};
+  SimdVector<Real> reals_;
+  SimdVector<double> doubles_;
+  std::vector<int> ints_;
+  engine::SolveScratch<Real> scratch_;
+};
+
+}  // namespace pandora::test

@@ -23,7 +23,7 @@ struct Draw {
 double boxes_opened(const Draw& draw, int A, double u) {
   LaneSpec oracle;
   oracle.score = Score::oracle_index;
-  IndexSolver solver(draw.law);
+  ReservationSolver solver(draw.law);
   const int rows = static_cast<int>(draw.shift.size());
   std::vector<double> sigma(static_cast<std::size_t>(A));
   double queries = 0.0;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/engine/lanes.hpp"
-#include "host/order_statistics.hpp"
+#include "host/order_frequencies.hpp"
 #include "host/study.hpp"
 
 namespace pandora {
@@ -43,7 +43,7 @@ DeviceReport find_devices();
 bool has_code_for(const std::string& architectures, int major, int minor);
 
 /// As prepare_replication (host/sweep.hpp) for one unit after the other, on a device that it holds memory of.
-using UnitPreparer = std::function<Replication(const Unit& unit, OrderStatistics* order)>;
+using UnitPreparer = std::function<Replication(const Unit& unit, OrderFrequencies* order)>;
 
 /// A preparer on a device, to be used by the calling thread; study and plan must outlive it. Tapes are equal in every
 /// bit to the CPU's; oracle indices differ by the order of summation. It throws Error (device) if memory runs out.

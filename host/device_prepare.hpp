@@ -11,7 +11,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +20,7 @@
 #include "kernels/arena.hpp"
 #include "kernels/error.hpp"
 #include "kernels/prepare/draw.hpp"
-#include "kernels/prepare/oracle.hpp"
+#include "oracle/bodies.hpp"
 #include "kernels/walk.hpp"
 #include "oracle/oracle.hpp"
 
@@ -104,7 +103,7 @@ struct Workspace {
       grid = arena.take<double>(static_cast<std::size_t>(shape.shift) * shape.scale * shape.cost);
       extremes = arena.take<double>(2 * StripRanges::kStrips);
       strips = arena.take<double>(slots * kPerItem);
-      sums = arena.take<double>(A * OutputCosts::kNodes * OutputCostSums::pieces(extent.oracle.samples));
+      sums = arena.take<double>(A * ChebyshevNodes::kNodes * OutputCostSums::pieces(extent.oracle.samples));
     }
     expected_cost = arena.take<double>(std::max(cells, A));
     sigma = arena.take<double>(std::max(cells, A));
@@ -119,7 +118,7 @@ class Preparer {
   explicit Preparer(Backend& backend) : backend_(backend) {}
 
   /// As prepare_replication (host/sweep.hpp).
-  Replication prepare(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order) {
+  Replication prepare(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order) {
     const int tape_rows = study.regret ? 1 + plan.calibration_periods + study.periods : 0;
     const int rows = std::max(tape_rows, order != nullptr ? study.order_contexts : 0);
     Replication replication;
@@ -130,7 +129,7 @@ class Preparer {
                                          });
     start(replication.instance, rows, study.oracle);
     draw_sample();
-    if (order != nullptr) *order = order_statistics(study.order_contexts);
+    if (order != nullptr) *order = order_frequencies(study.order_contexts);
     if (study.regret) {
       replication.tape = draw_tape(plan.calibration_periods, study.periods);
       replication.sigma = indices(replication.tape.online_row(0));
@@ -165,7 +164,7 @@ class Preparer {
     const Instance& instance = *instance_;
     const Dimensions& dim = instance.dimensions;
     std::vector<float> direction;
-    for (const double value : projection()) direction.push_back(static_cast<float>(value));
+    for (const double value : output_direction(instance, instance.theta)) direction.push_back(static_cast<float>(value));
     put(at_.direction, direction);
     backend_.zero(at_.failed, sizeof(int));
     backend_.blocks(items_of(kRadiusDraws),
@@ -189,9 +188,7 @@ class Preparer {
       fetch(projected, at_.pooled, kRadiusDraws);
       for (const float value : projected) magnitude.push_back(std::abs(static_cast<double>(value)));
     }
-    const auto median = magnitude.begin() + kRadiusDraws / 2;
-    std::nth_element(magnitude.begin(), median, magnitude.end());
-    return 1.0 / *median;
+    return radius_of(magnitude);
   }
 
   /// As draw_shock_sample; the sample stays on the backend.
@@ -199,7 +196,7 @@ class Preparer {
     const Instance& instance = *instance_;
     const int boxes = instance.contextual() ? instance.dimensions.boxes : 0;
     const std::size_t M = static_cast<std::size_t>(oracle_.samples);
-    const std::vector<double> direction = projection();
+    const std::vector<double> direction = output_direction(instance, instance.theta);
     projection_norm_ = 0.0;
     for (const double value : direction) projection_norm_ += value * value;
     projection_norm_ = std::sqrt(projection_norm_);
@@ -226,24 +223,13 @@ class Preparer {
     return out;
   }
 
-  /// As order_statistics: the indices come from the backend, their orders are counted here.
-  OrderStatistics order_statistics(int contexts) {
+  /// As order_frequencies: the indices come from the backend, their orders are counted here.
+  OrderFrequencies order_frequencies(int contexts) {
     const Stream stream = instance_->stream(Purpose::order_context);
     RowSegments segments;
     segments.segment[segments.count++] = {0, 0, false, stream, stream, stream};
     draw_contexts(segments, contexts);
-    const std::vector<double> sigma = indices(0);
-    const int A = instance_->dimensions.boxes;
-    std::map<std::vector<int>, int> counts;
-    std::vector<int> order(static_cast<std::size_t>(A));
-    for (int row = 0; row < contexts; ++row) {
-      sort_boxes(A, sigma.data() + static_cast<std::size_t>(row) * A, order.data());
-      ++counts[order];
-    }
-    const auto [least, greatest] = std::minmax_element(
-        counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    return {static_cast<double>(counts.size()), static_cast<double>(greatest->second) / contexts,
-            static_cast<double>(least->second) / contexts};
+    return count_orders(indices(0), instance_->dimensions.boxes);
   }
 
   /// As pandora::draw_tape.
@@ -318,31 +304,16 @@ class Preparer {
     put(at_.sample_beta1, coordinate_major(instance.beta1, A, dim.output));
   }
 
-  // D' theta_*
-  std::vector<double> projection() const {
-    const Dimensions& dim = instance_->dimensions;
-    std::vector<double> direction(static_cast<std::size_t>(dim.output), 0.0);
-    for (int k = 0; k < dim.reward_features; ++k)
-      for (int j = 0; j < dim.output; ++j)
-        direction[j] += instance_->theta[k] * instance_->D[static_cast<std::size_t>(k) * dim.output + j];
-    return direction;
-  }
-
   ShockLaw shock_law() const {
     const Environment& environment = instance_->environment;
     return {environment.law, environment.shock_scale, environment.truncation_radius * environment.truncation_radius,
             instance_->dimensions.output, at_.failed};
   }
 
-  // The words of draw_projected_shocks (kernels/shock_projection.cpp).
   void end_if_rejected() {
     int failed = 0;
     backend_.download(&failed, at_.failed, sizeof failed);
-    const Environment& environment = instance_->environment;
-    if (failed != 0)
-      throw Error(ExitCode::usage, "environment " + environment.name + ": a truncation radius of " +
-                                       std::to_string(environment.truncation_radius) +
-                                       " rejects nearly every shock; give a larger one");
+    if (failed != 0) throw rejects_nearly_all(instance_->environment);
   }
 
   void draw_contexts(const RowSegments& segments, int rows) {
@@ -393,17 +364,13 @@ class Preparer {
                                                    at_.c1, A, count, at_.expected_cost});
     const Range costs = range(at_.expected_cost, count);
     // Multiplication by a positive number keeps the order after rounding: these are the least and greatest s~.
-    const GridArrays grid{axis(oracle_.grid.shift, shifts.least, shifts.greatest),
-                          axis(oracle_.grid.scale, scales.least * projection_norm_, scales.greatest * projection_norm_),
-                          axis(oracle_.grid.cost, std::sqrt(costs.least), std::sqrt(costs.greatest)), at_.grid};
-    backend_.blocks(grid.shift.nodes * grid.scale.nodes, SolveNodes{at_.law, grid, at_.law_scratch});
+    const GridArrays grid{{GridAxis::over(oracle_.grid.shift, shifts.least, shifts.greatest),
+                          GridAxis::over(oracle_.grid.scale, scales.least * projection_norm_, scales.greatest * projection_norm_),
+                          GridAxis::over(oracle_.grid.cost, std::sqrt(costs.least), std::sqrt(costs.greatest))}, at_.grid};
+    backend_.blocks(grid.axes[0].nodes * grid.axes[1].nodes, SolveNodes{at_.law, grid, at_.law_scratch});
     backend_.blocks(items_of(count),
                     InterpolateIndices{grid, projection_norm_, shift, scale, at_.expected_cost, A, count, at_.sigma});
     backend_.download(sigma, at_.sigma, count * sizeof(double));
-  }
-
-  static GridAxis axis(int nodes, double least, double greatest) {
-    return {nodes, least, std::max(greatest - least, 1e-9) / (nodes - 1)};
   }
 
   Range range(const double* values, std::size_t n) {
@@ -417,16 +384,10 @@ class Preparer {
 
   OutputCosts output_costs(const Range& scales) {
     OutputCosts table{};
-    table.middle = 0.5 * (scales.least + scales.greatest);
-    table.half = 0.5 * std::max(scales.greatest - scales.least, 1e-6);
-    for (int k = 0; k < OutputCosts::kNodes; ++k) {
-      const double angle = (k + 0.5) * std::numbers::pi / OutputCosts::kNodes;
-      table.node[k] = std::cos(angle);
-      table.weight[k] = (k % 2 == 0 ? 1.0 : -1.0) * std::sin(angle);
-    }
+    table.nodes = ChebyshevNodes::over(scales.least, scales.greatest);
     const int pieces = OutputCostSums::pieces(oracle_.samples);
-    const int nodes = instance_->dimensions.boxes * OutputCosts::kNodes;
-    backend_.blocks(nodes * pieces, OutputCostSums{at_.cost_terms, oracle_.samples, table, at_.strips, at_.sums});
+    const int nodes = instance_->dimensions.boxes * ChebyshevNodes::kNodes;
+    backend_.blocks(nodes * pieces, OutputCostSums{at_.cost_terms, oracle_.samples, table.nodes, at_.strips, at_.sums});
     std::vector<double> sums;
     fetch(sums, at_.sums, static_cast<std::size_t>(nodes) * pieces);
     for (int node = 0; node < nodes; ++node) {
@@ -450,7 +411,7 @@ class Preparer {
 /// One replication; see Preparer for many.
 template <class Backend>
 Replication prepare_replication_on(Backend& backend, const Study& study, const Plan& plan, const Unit& unit,
-                                   OrderStatistics* order) {
+                                   OrderFrequencies* order) {
   return Preparer<Backend>(backend).prepare(study, plan, unit, order);
 }
 

@@ -56,13 +56,7 @@ double calibrate_radius(const Instance& instance, const std::vector<double>& dir
   const Dimensions& dim = instance.dimensions;
   ShockWeights weights;
   weights.n_linear = 1;
-  weights.linear.resize(static_cast<std::size_t>(dim.output));
-  for (int j = 0; j < dim.output; ++j) {
-    double sum = 0.0;
-    for (int k = 0; k < dim.reward_features; ++k)
-      sum += direction[k] * instance.D[static_cast<std::size_t>(k) * dim.output + j];
-    weights.linear[j] = static_cast<float>(sum);
-  }
+  for (const double value : output_direction(instance, direction)) weights.linear.push_back(static_cast<float>(value));
   std::vector<float> projected(kRadiusDraws);
   draw_projected_shocks(instance.environment, dim.output, instance.stream(Purpose::radius_shock),
                         {0, kRadiusDraws, 0, static_cast<std::uint32_t>(dim.boxes)}, weights, projected.data(),
@@ -85,7 +79,11 @@ double calibrate_radius(const Instance& instance, const std::vector<double>& dir
     std::transform(projected.begin(), projected.end(), magnitude.begin(),
                    [](float w) { return std::abs(static_cast<double>(w)); });
   }
-  const auto median = magnitude.begin() + kRadiusDraws / 2;
+  return radius_of(magnitude);
+}
+
+double radius_of(std::vector<double>& magnitude) {
+  const auto median = magnitude.begin() + static_cast<std::ptrdiff_t>(magnitude.size() / 2);
   std::nth_element(magnitude.begin(), median, magnitude.end());
   return 1.0 / *median;
 }

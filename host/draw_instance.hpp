@@ -24,6 +24,9 @@ Instance draw_instance(const Dimensions& dimensions, const Environment& environm
 /// The radius for a unit vector `direction` in place of theta_*; `instance` needs all else.
 double calibrate_radius(const Instance& instance, const std::vector<double>& direction);
 
+/// The radius r from pooled |u' phi|, whose order it changes.
+double radius_of(std::vector<double>& magnitude);
+
 /// A vector uniform on the unit sphere, from the first period of the stream.
 std::vector<double> unit_sphere(const Stream& stream, int size);
 

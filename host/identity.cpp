@@ -61,7 +61,7 @@ std::string fingerprint(const EngineSettings& engine, const EstimationOptions& e
   probe.oracle = {2000, {7, 5, 7}, 200};
   const Plan plan = make_plan(probe);
   // As prepare_replication, but for the radius of theta_*, whose calibration takes longer than all the rest.
-  UnitPreparer prepare = [&](const Unit& unit, OrderStatistics*) {
+  UnitPreparer prepare = [&](const Unit& unit, OrderFrequencies*) {
     Replication r;
     r.instance = draw_instance(probe.dimensions, unit.environment, unit.regime, unit.replication, probe.seed,
                                [](const Instance&) { return 1.0; });

@@ -224,7 +224,7 @@ void end_if_interrupted(const std::atomic<bool>* flag) {
   if (flag != nullptr && flag->load()) throw Error(ExitCode::interrupted, "interrupted; nothing was written");
 }
 
-Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order,
+Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order,
                                 OracleCache* cache) {
   if (const ReplicationDrawer& drawer = find_drawer(unit.environment.name)) {
     try {
@@ -249,7 +249,7 @@ Replication prepare_replication(const Study& study, const Plan& plan, const Unit
     if (!drawn) drawn = draw_shock_sample(instance, study.oracle.samples);
     return *drawn;
   };
-  if (order != nullptr) *order = order_statistics(instance, sample(), study.order_contexts, study.oracle);
+  if (order != nullptr) *order = order_frequencies(instance, sample(), study.order_contexts, study.oracle);
   if (study.regret) {
     replication.tape = draw_tape(instance, plan.calibration_periods, study.periods);
     const Contexts& contexts = replication.tape.contexts;

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "host/order_statistics.hpp"
+#include "host/order_frequencies.hpp"
 #include "host/study.hpp"
 
 namespace pandora {
@@ -15,7 +15,7 @@ class OracleCache;
 /// Results of one unit, in the plan's lane order.
 struct UnitResult {
   std::vector<LaneTally> lanes;      ///< empty if the study simulates no policies
-  OrderStatistics order;             ///< if the study asks for it
+  OrderFrequencies order;             ///< if the study asks for it
   std::optional<Instance> instance;  ///< likewise
 
   friend bool operator==(const UnitResult&, const UnitResult&) = default;
@@ -38,7 +38,7 @@ struct SweepOptions {
 void end_if_interrupted(const std::atomic<bool>* flag);
 
 /// Draws the instance, tape and oracle indices of a unit.
-Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderStatistics* order,
+Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order,
                                 OracleCache* cache = nullptr);
 
 /// Lanes that an engine can run on a replication, and where in the plan they stand.

@@ -8,10 +8,7 @@ namespace pandora {
 namespace {
 
 constexpr int kWidth = 16;
-// The rejection attempt and the coordinate block share counter word 0, 16 bits each; t_5 takes two blocks for four
-// coordinates.
-constexpr std::uint32_t kMostAttempts = 0xffff;
-constexpr int kMostOutputs = 131072;
+constexpr int kMostOutputs = 131072;  // t_5 takes two blocks of the counter for four coordinates
 
 template <int W>
 void draw_batch(const Environment& environment, int output_size, const Stream& stream, const ShockRange& range,
@@ -31,12 +28,26 @@ void draw_batch(const Environment& environment, int output_size, const Stream& s
 
 }  // namespace
 
+Error rejects_nearly_all(const Environment& environment) {
+  return Error(ExitCode::usage, "environment " + environment.name + ": a truncation radius of " +
+                                    std::to_string(environment.truncation_radius) +
+                                    " rejects nearly every shock; give a larger one");
+}
+
 std::vector<float> coordinate_major(const std::vector<double>& rows, int n_rows, int n_columns) {
   std::vector<float> out(rows.size());
   for (int i = 0; i < n_rows; ++i)
     for (int j = 0; j < n_columns; ++j)
       out[static_cast<std::size_t>(j) * n_rows + i] =
           static_cast<float>(rows[static_cast<std::size_t>(i) * n_columns + j]);
+  return out;
+}
+
+std::vector<double> output_direction(const Instance& instance, const std::vector<double>& v) {
+  const Dimensions& dim = instance.dimensions;
+  std::vector<double> out(static_cast<std::size_t>(dim.output), 0.0);
+  for (int k = 0; k < dim.reward_features; ++k)
+    for (int j = 0; j < dim.output; ++j) out[j] += v[k] * instance.D[static_cast<std::size_t>(k) * dim.output + j];
   return out;
 }
 
@@ -63,10 +74,7 @@ std::uint64_t draw_projected_shocks(const Environment& environment, int output_s
       std::uint32_t attempt = 0;
       do {
         ++rejected;
-        if (attempt == kMostAttempts)
-          throw Error(ExitCode::usage, "environment " + environment.name + ": a truncation radius of " +
-                                           std::to_string(environment.truncation_radius) +
-                                           " rejects nearly every shock; give a larger one");
+        if (attempt == kMostAttempts) throw rejects_nearly_all(environment);
         draw_batch(environment, output_size, stream, range, weights, first + lane, ++attempt, single);
       } while (single.squared_norm[0] > limit);
       for (int p = 0; p < weights.n_linear; ++p) linear[sample * weights.n_linear + p] = single.linear[p][0];

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "kernels/error.hpp"
 #include "kernels/instance.hpp"
 
 namespace pandora {
@@ -18,6 +19,16 @@ struct ShockWeights {
 
 /// A row-major matrix (n_rows x n_columns) as weights: out[j * n_rows + i] = rows[i * n_columns + j].
 std::vector<float> coordinate_major(const std::vector<double>& rows, int n_rows, int n_columns);
+
+/// D' v for v in the space of the reward features: what a shock is projected on behind v' phi. D' theta_* in the oracle.
+std::vector<double> output_direction(const Instance& instance, const std::vector<double>& v);
+
+/// Attempts that a shock gets to fall inside the ball, less one: the attempt and the coordinate block share counter word
+/// 0, 16 bits each.
+inline constexpr std::uint32_t kMostAttempts = 0xffff;
+
+/// What a shock that outlives them ends with.
+Error rejects_nearly_all(const Environment& environment);
 
 /// W shocks side by side. The sums run over the coordinates in order with explicit fma, so a vector's
 /// projections have the same bits for every W, on every device.

@@ -1,6 +1,7 @@
 #include "kernels/tape.hpp"
 
 #include "kernels/shock_projection.hpp"
+#include "kernels/tape_formulas.hpp"
 
 namespace pandora {
 namespace {
@@ -76,7 +77,7 @@ Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegmen
   out.scale.assign(rows * A, 1.0);  // regime A: s = 0.5 + G(0)
   out.context_cost.resize(rows * A);
   for (std::size_t row = 0; row < rows; ++row)
-    for (int a = 0; a < A; ++a) out.context_cost[row * A + a] = 0.5 * instance.c0[a];
+    for (int a = 0; a < A; ++a) out.context_cost[row * A + a] = context_cost_of(instance.c0[a], 0.0f, false);
 
   ContextMaps maps(n);
   maps.append(instance.Q, d);
@@ -103,8 +104,8 @@ Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegmen
       }
       out.reward_shift[row] = shift;
       for (int a = 0; a < A; ++a) {
-        out.scale[row * A + a] = 0.5 + logistic(static_cast<double>(mapped[alpha + a]));
-        out.context_cost[row * A + a] = instance.c0[a] * logistic(static_cast<double>(mapped[beta0 + a]));
+        out.scale[row * A + a] = shock_scale_of(mapped[alpha + a], true);
+        out.context_cost[row * A + a] = context_cost_of(instance.c0[a], mapped[beta0 + a], true);
       }
     }
   }
@@ -156,17 +157,10 @@ Tape draw_tape(const Instance& instance, int calibration_periods, int periods) {
       for (std::uint32_t i = 0; i < segment.count; ++i, ++row) {
         const std::size_t at = row * A + a;
         const double scale = tape.contexts.scale[at];
-        double z = 0.0;
-        for (int k = 0; k < d; ++k) {
-          const float phi = fused(static_cast<float>(scale), linear[static_cast<std::size_t>(i) * d + k],
-                                  tape.contexts.reward_context[row * d + k]);
-          tape.phi[at * d + k] = phi;
-          z += instance.theta[k] * static_cast<double>(phi);
-        }
-        tape.mu[at] = logistic(z);
-        const double output_term =
-            instance.contextual() ? logistic(scale * static_cast<double>(absolute[i])) : 0.5;  // G(beta_1' |omega|)
-        tape.cost[at] = tape.contexts.context_cost[at] + instance.c1[a] * output_term;
+        tape.mu[at] = output_features(&tape.contexts.reward_context[row * d], &linear[static_cast<std::size_t>(i) * d],
+                                      scale, instance.theta.data(), d, &tape.phi[at * d]);
+        tape.cost[at] = output_cost_of(tape.contexts.context_cost[at], instance.c1[a], scale, absolute[i],
+                                       instance.contextual());
       }
     }
   }
@@ -175,11 +169,8 @@ Tape draw_tape(const Instance& instance, int calibration_periods, int periods) {
   for (std::size_t k = 1; k < std::size(segments); ++k) {
     const Stream stream = instance.stream(segments[k].reward);
     for (std::uint32_t period = 0; period < segments[k].count; ++period, ++row)
-      for (int a = 0; a < A; ++a) {
-        std::uint32_t words[4][1];
-        philox<1>(stream, {0}, {period}, {static_cast<std::uint32_t>(a)}, words);
-        tape.reward[row * A + a] = open_uniform(words[0][0]) < tape.mu[row * A + a] ? 1 : 0;
-      }
+      for (int a = 0; a < A; ++a)
+        tape.reward[row * A + a] = reward_of(stream, period, static_cast<std::uint32_t>(a), tape.mu[row * A + a]);
   }
   return tape;
 }

@@ -26,13 +26,6 @@ struct Range {
   static Range of(double value) { return {value, value}; }
 };
 
-/// Nodes at equal distances.
-struct GridAxis {
-  int nodes = 2;
-  double first = 0.0, step = 1.0;
-  double node(int i) const { return first + i * step; }
-};
-
 /// sigma at the nodes, interpolated trilinearly in (l, s~, sqrt(cbar)). Nodes in sqrt(cbar) serve small costs,
 /// where d sigma / d cbar = -1 / P(G > sigma) is steep.
 class IndexGrid {
@@ -44,7 +37,9 @@ class IndexGrid {
       : axes_(axes), values_(std::move(values)) {}
 
   /// sigma(l, s~, cbar); arguments outside the range are extrapolated from the outermost cell.
-  double operator()(double shift, double scale, double cost) const;
+  double operator()(double shift, double scale, double cost) const {
+    return interpolate_index(axes_.data(), values_.data(), shift, scale, cost);
+  }
 
   const std::array<GridAxis, 3>& axes() const { return axes_; }
   const std::vector<double>& values() const { return values_; }

@@ -24,7 +24,7 @@ GridErrors grid_errors(const Instance& instance, const ShockSample& sample, cons
   const std::vector<double> sigma = oracle_indices(instance, sample, contexts, options);
   const IndexInputs inputs = index_inputs(instance, sample, contexts);
   const ProjectedLaw exact_law = empirical_law(sample.projected), bins = grid_law(sample, options);
-  IndexSolver exact(exact_law), compressed(bins);
+  ReservationSolver exact(exact_law), compressed(bins);
   GridErrors errors;
   errors.solves = solves;
   for (int i = 0; i < solves; ++i) {

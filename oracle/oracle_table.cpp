@@ -44,7 +44,7 @@ OracleTable oracle_table(const Instance& instance, const ShockSample& sample, co
   const IndexInputs in = table.inputs(instance, contexts, first_row);
   if (!instance.contextual()) {
     const ProjectedLaw law = empirical_law(sample.projected);
-    IndexSolver solver(law);
+    ReservationSolver solver(law);
     solver.evaluate(0.0, in.scale[first]);
     for (std::size_t at = first; at < first + A; ++at) table.sigma.push_back(solver.index(in.cost[at]));
     return table;

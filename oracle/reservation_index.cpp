@@ -12,19 +12,14 @@ ProjectedLaw empirical_law(const std::vector<float>& descending) {
 ProjectedLaw compressed_law(const std::vector<float>& descending, int bins) {
   const std::size_t n = descending.size(), k = std::min(n, static_cast<std::size_t>(bins));
   ProjectedLaw law;
-  law.points.reserve(k);
-  law.cumulative.reserve(k);
-  for (std::size_t bin = 0; bin < k; ++bin) {
-    const std::size_t begin = bin * n / k, end = (bin + 1) * n / k;
-    double sum = 0.0;
-    for (std::size_t i = begin; i < end; ++i) sum += descending[i];
-    law.points.push_back(sum / static_cast<double>(end - begin));
-    law.cumulative.push_back(static_cast<double>(end) / static_cast<double>(n));
-  }
+  law.points.resize(k);
+  law.cumulative.resize(k);
+  for (std::size_t bin = 0; bin < k; ++bin)
+    quantile_bin(descending.data(), n, k, bin, law.points[bin], law.cumulative[bin]);
   return law;
 }
 
-double IndexSolver::excess(double sigma) const {
+double ReservationSolver::excess(double sigma) const {
   double sum = 0.0, before = 0.0;
   for (std::size_t i = 0; i < g_.size() && g_[i] > sigma; ++i) {
     sum += (law_->cumulative[i] - before) * (g_[i] - sigma);
@@ -33,7 +28,7 @@ double IndexSolver::excess(double sigma) const {
   return sum;
 }
 
-double IndexSolver::standard_error(double sigma) const {
+double ReservationSolver::standard_error(double sigma) const {
   double sum = 0.0, squares = 0.0, above = 0.0;
   for (std::size_t i = 0; i < g_.size() && g_[i] > sigma; ++i) {
     const double p = law_->cumulative[i] - above;

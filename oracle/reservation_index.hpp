@@ -1,6 +1,6 @@
 // Reservation indices sigma of an empirical law: sum_i p_i (G(l + s w_i) - sigma)^+ = cbar (eq:sigma).
 //
-//   IndexSolver solver(points);              // points: the sorted sample or its quantile bins
+//   ReservationSolver solver(points);              // points: the sorted sample or its quantile bins
 //   solver.evaluate(l, s);                   // one pass, shared by all cbar
 //   double sigma = solver.index(cbar);       // exact, by a binary search
 #pragma once
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/elementary.hpp"
+#include "oracle/formulas.hpp"
 
 namespace pandora {
 
@@ -23,12 +24,10 @@ ProjectedLaw empirical_law(const std::vector<float>& descending);
 /// The means of `bins` quantile bins of the sample; moves sigma by less than 1e-5 at 4,000 bins.
 ProjectedLaw compressed_law(const std::vector<float>& descending, int bins);
 
-/// E[(G(l + s w) - sigma)^+] is decreasing, convex and piecewise linear in sigma with breakpoints
-/// g_1 >= g_2 >= ...; between g_{i+1} and g_i it is S_i - P_i sigma with S_i = sum_{j<=i} p_j g_j. So sigma is
-/// found exactly, without iterations or a tolerance.
-class IndexSolver {
+/// Indices of a law, exactly and without iterations (oracle/formulas.hpp).
+class ReservationSolver {
  public:
-  explicit IndexSolver(const ProjectedLaw& law) : law_(&law), g_(law.points.size()), partial_(law.points.size()) {}
+  explicit ReservationSolver(const ProjectedLaw& law) : law_(&law), g_(law.points.size()), partial_(law.points.size()) {}
 
   void evaluate(double shift, double scale) {
     const std::size_t n = g_.size();
@@ -46,16 +45,8 @@ class IndexSolver {
 
   /// sigma for expected cost cbar > 0; negative when cbar exceeds E[G]. It is not clipped.
   double index(double cbar) const {
-    // smallest i with S_i - P_i g_{i+1} >= cbar; the last i if there is none
-    std::size_t low = 0, high = g_.size() - 1;
-    while (low < high) {
-      const std::size_t middle = (low + high) / 2;
-      if (partial_[middle] - law_->cumulative[middle] * g_[middle + 1] >= cbar)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return (partial_[low] - cbar) / law_->cumulative[low];
+    const auto partial = [this](int i) { return partial_[i]; };
+    return reservation_index(g_.data(), law_->cumulative.data(), static_cast<int>(g_.size()), partial, cbar);
   }
 
   /// E[(G - sigma)^+], the left side of (eq:sigma).

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numbers>
 #include <utility>
 
 #include "kernels/shock_projection.hpp"
@@ -12,10 +11,7 @@ namespace pandora {
 
 ShockSample draw_shock_sample(const Instance& instance, int samples) {
   const Dimensions& dim = instance.dimensions;
-  std::vector<double> direction(static_cast<std::size_t>(dim.output), 0.0);  // D' theta_*
-  for (int k = 0; k < dim.reward_features; ++k)
-    for (int j = 0; j < dim.output; ++j)
-      direction[j] += instance.theta[k] * instance.D[static_cast<std::size_t>(k) * dim.output + j];
+  const std::vector<double> direction = output_direction(instance, instance.theta);
   ShockSample sample;
   for (double value : direction) sample.projection_norm += value * value;
   sample.projection_norm = std::sqrt(sample.projection_norm);
@@ -45,15 +41,8 @@ ShockSample draw_shock_sample(const Instance& instance, int samples) {
 OutputCostTable::OutputCostTable(double least, double greatest, std::vector<double> values)
     : least_(least),
       greatest_(greatest),
-      middle_(0.5 * (least + greatest)),
-      half_(0.5 * std::max(greatest - least, 1e-6)),
-      values_(std::move(values)) {
-  for (int node = 0; node < kNodes; ++node) {
-    const double angle = (node + 0.5) * std::numbers::pi / kNodes;
-    node_[node] = std::cos(angle);
-    weight_[node] = (node % 2 == 0 ? 1.0 : -1.0) * std::sin(angle);
-  }
-}
+      nodes_(ChebyshevNodes::over(least, greatest)),
+      values_(std::move(values)) {}
 
 OutputCostTable::OutputCostTable(const ShockSample& sample, int boxes, double least, double greatest)
     : OutputCostTable(least, greatest, std::vector<double>(static_cast<std::size_t>(boxes) * kNodes, 0.5)) {
@@ -73,20 +62,6 @@ OutputCostTable::OutputCostTable(const ShockSample& sample, int boxes, double le
       for (double s : sums) total += s;
       values_[static_cast<std::size_t>(a) * kNodes + node] = total / static_cast<double>(terms.size());
     }
-}
-
-double OutputCostTable::operator()(int box, double scale) const {
-  const double* v = values_.data() + static_cast<std::size_t>(box) * kNodes;
-  const double t = (scale - middle_) / half_;
-  double above = 0.0, below = 0.0;
-  for (int node = 0; node < kNodes; ++node) {
-    const double distance = t - node_[node];
-    if (distance == 0.0) return v[node];
-    const double weight = weight_[node] / distance;
-    above += weight * v[node];
-    below += weight;
-  }
-  return above / below;
 }
 
 }  // namespace pandora

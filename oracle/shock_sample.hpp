@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/instance.hpp"
+#include "oracle/formulas.hpp"
 
 namespace pandora {
 
@@ -26,19 +27,21 @@ class OutputCostTable {
   OutputCostTable(double least, double greatest, std::vector<double> values);
 
   /// E[G(s beta_{1,a}' |xi|)] over the sample; 1/2 in regime A.
-  double operator()(int box, double scale) const;
+  double operator()(int box, double scale) const {
+    return nodes_.interpolate(values_.data() + static_cast<std::size_t>(box) * kNodes, scale);
+  }
 
-  static constexpr int kNodes = 17;
+  static constexpr int kNodes = ChebyshevNodes::kNodes;
 
   double least() const { return least_; }
   double greatest() const { return greatest_; }
-  double node(int node) const { return middle_ + half_ * node_[node]; }  ///< a scale s
+  double node(int node) const { return nodes_.at(node); }  ///< a scale s
   const std::vector<double>& values() const { return values_; }
 
  private:
-  double least_, greatest_, middle_, half_;  ///< of the range of s
-  double node_[kNodes], weight_[kNodes];     ///< on [-1, 1], and the barycentric weights
-  std::vector<double> values_;               ///< boxes x kNodes
+  double least_, greatest_;  ///< of s
+  ChebyshevNodes nodes_;
+  std::vector<double> values_;  ///< boxes x kNodes
 };
 
 }  // namespace pandora

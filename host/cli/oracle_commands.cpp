@@ -34,7 +34,7 @@ void print_index(const IndexOptions& o) {
   instance.theta = {1.0};
   instance.D = unit_sphere(instance.stream(Purpose::projection_vector), instance.dimensions.output);
   const ProjectedLaw law = empirical_law(draw_shock_sample(instance, o.samples).projected);
-  IndexSolver solver(law);
+  ReservationSolver solver(law);
   solver.evaluate(o.shift, o.scale);
   const double sigma = solver.index(o.cost);
   fmt::print("sigma {:.6f}\nmonte_carlo_se {:.6f}\n", sigma, solver.standard_error(sigma));

@@ -94,7 +94,7 @@ UnitPreparer prepare_on_device(int device, const Study& study, const Plan& plan)
     cuda::PrepareBackend backend;
     prepare::Preparer<cuda::PrepareBackend> preparer;
   };
-  return [state = std::make_shared<State>(device), device, &study, &plan](const Unit& unit, OrderStatistics* order) {
+  return [state = std::make_shared<State>(device), device, &study, &plan](const Unit& unit, OrderFrequencies* order) {
     try {
       return state->preparer.prepare(study, plan, unit, order);
     } catch (const OutOfMemory& error) {

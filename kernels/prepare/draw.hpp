@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/shock_projection.hpp"
+#include "kernels/tape_formulas.hpp"
 #include "kernels/team.hpp"
 
 namespace pandora::prepare {
@@ -118,18 +119,16 @@ struct DrawContexts {
   }
 
  private:
-  // Of regime A's zero maps: s = 0.5 + G(0) = 1, and c_0 G(0) = c_0 / 2, without rounding.
   PANDORA_HD void store(std::size_t row, int p, float mapped) const {
     const int d = out.reward_features, A = out.boxes;
     if (p < d) {
       out.reward_context[row * d + p] = mapped;
       return;
     }
-    const double link = contextual ? logistic(static_cast<double>(mapped)) : 0.5;
     if (p < d + A)
-      out.scale[row * A + (p - d)] = 0.5 + link;
+      out.scale[row * A + (p - d)] = shock_scale_of(mapped, contextual);
     else
-      out.context_cost[row * A + (p - d - A)] = contextual ? c0[p - d - A] * link : 0.5 * c0[p - d - A];
+      out.context_cost[row * A + (p - d - A)] = context_cost_of(c0[p - d - A], mapped, contextual);
   }
 };
 
@@ -140,9 +139,6 @@ struct ShockLaw {
   float squared_radius;
   int output_size;  ///< d_w
   int* failed;      ///< raised when a vector outlives all attempts
-
-  /// The attempt shares a counter word with the coordinate block: 16 bits, as in kernels/shock_projection.cpp.
-  static constexpr std::uint32_t kMostAttempts = 0xffff;
 
   /// The first vector inside the ball; false once some vector has failed, since the results are then of no use.
   PANDORA_HD bool draw(const Stream& stream, std::uint32_t period, std::uint32_t box, const float* linear, int n_linear,
@@ -193,22 +189,12 @@ struct DrawOutputs {
                   contextual ? 1 : 0, shock))
       return;
     const double scale = contexts.scale[at];
-    double z = 0.0;
-    for (int k = 0; k < d; ++k) {
-      const float phi = fused(static_cast<float>(scale), shock.linear[k][0],
-                              contexts.reward_context[static_cast<std::size_t>(row) * d + k]);
-      out.phi[at * d + k] = phi;
-      z += theta[k] * static_cast<double>(phi);
-    }
-    const double mu = logistic(z);
+    const double mu = output_features(contexts.reward_context + static_cast<std::size_t>(row) * d, shock.linear[0], scale,
+                                      theta, d, out.phi + at * d);
     out.mu[at] = mu;
-    const double output_term = contextual ? logistic(scale * static_cast<double>(shock.absolute[0][0])) : 0.5;
-    out.cost[at] = contexts.context_cost[at] + c1[a] * output_term;
-    out.reward[at] = 0;
-    if (!segment.rewarded) return;
-    std::uint32_t words[4][1];
-    philox<1>(segment.reward, {0}, {segment.period(row)}, {box}, words);
-    out.reward[at] = open_uniform(words[0][0]) < mu ? 1 : 0;
+    out.cost[at] =
+        output_cost_of(contexts.context_cost[at], c1[a], scale, contextual ? shock.absolute[0][0] : 0.0f, contextual);
+    out.reward[at] = segment.rewarded ? reward_of(segment.reward, segment.period(row), box, mu) : 0;
   }
 };
 

@@ -191,7 +191,7 @@ Study small_study() {
   return study;
 }
 
-void expect_same(const OrderStatistics& actual, const OrderStatistics& expected) {
+void expect_same(const OrderFrequencies& actual, const OrderFrequencies& expected) {
   EXPECT_EQ(actual.permutations, expected.permutations);
   EXPECT_EQ(actual.max_mass, expected.max_mass);
   EXPECT_EQ(actual.min_mass, expected.min_mass);
@@ -204,7 +204,7 @@ TEST(DevicePrepare, APlansUnitsAreThoseOfPrepareReplication) {
   ScalarPrepareBackend backend;
   Preparer<ScalarPrepareBackend> preparer(backend);
   for (const Unit& unit : plan.units) {
-    OrderStatistics order, expected_order;
+    OrderFrequencies order, expected_order;
     const Replication actual = preparer.prepare(study, plan, unit, &order);
     const Replication expected = prepare_replication(study, plan, unit, &expected_order);
     expect_same(actual.tape, expected.tape);
@@ -228,13 +228,13 @@ TEST(DevicePrepare, MemoryIsKeptBetweenInstancesOfOtherSizes) {
   }
 }
 
-TEST(DevicePrepare, OrderStatisticsAlone) {
+TEST(DevicePrepare, OrderFrequenciesAlone) {
   Study study = small_study();
   study.regret = false;
   const Plan plan = make_plan(study);
   ScalarPrepareBackend backend;
   for (const Unit& unit : plan.units) {
-    OrderStatistics order, expected_order;
+    OrderFrequencies order, expected_order;
     const Replication actual = prepare::prepare_replication_on(backend, study, plan, unit, &order);
     prepare_replication(study, plan, unit, &expected_order);
     expect_same(order, expected_order);
@@ -314,7 +314,7 @@ TEST(DevicePrepare, SlowFullScale) {
       study.replications = 1;
       const Plan plan = make_plan(study);
       ScalarPrepareBackend backend;
-      OrderStatistics order, expected_order;
+      OrderFrequencies order, expected_order;
       const Replication actual = prepare::prepare_replication_on(backend, study, plan, plan.units[0], &order);
       const Replication expected = prepare_replication(study, plan, plan.units[0], &expected_order);
       expect_same(actual.tape, expected.tape);

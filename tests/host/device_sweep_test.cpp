@@ -43,7 +43,7 @@ UnitRunner host_runner(const Study& study) {
 
 PreparerFactory host_preparer(const Study& study, const Plan& plan) {
   return [&study, &plan](int) -> UnitPreparer {
-    return [&study, &plan](const Unit& unit, OrderStatistics* order) {
+    return [&study, &plan](const Unit& unit, OrderFrequencies* order) {
       test::ScalarPrepareBackend backend;
       return prepare::prepare_replication_on(backend, study, plan, unit, order);
     };
@@ -220,7 +220,7 @@ TEST(DeviceSweep, AnInterruptLetsTheRunningChunkFinish) {
   // The signal comes when all units are prepared, so that nobody but the device's own thread looks at it.
   std::atomic<int> prepared{0};
   const PreparerFactory prepare = [&, on_host = host_preparer(study, plan)](int device) -> UnitPreparer {
-    return [&, prepare_unit = on_host(device)](const Unit& unit, OrderStatistics* order) {
+    return [&, prepare_unit = on_host(device)](const Unit& unit, OrderFrequencies* order) {
       Replication replication = prepare_unit(unit, order);
       ++prepared;
       return replication;

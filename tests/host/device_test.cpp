@@ -177,7 +177,7 @@ TEST(DeviceGpu, PreparesAReplicationAsTheCpuDoes) {
   const Plan plan = make_plan(study);
   const UnitPreparer prepare = prepare_on_device(0, study, plan);
   for (const Unit& unit : plan.units) {
-    OrderStatistics order, expected_order;
+    OrderFrequencies order, expected_order;
     const Replication actual = prepare(unit, &order),
                       expected = prepare_replication(study, plan, unit, &expected_order);
     EXPECT_EQ(actual.instance.theta, expected.instance.theta);

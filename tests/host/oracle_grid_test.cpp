@@ -124,7 +124,7 @@ TEST_F(CliOracleGrid, ExportsEveryTableWithItsMeaning) {
     EXPECT_EQ(norm[r], sample.projection_norm);
     // a node in the middle, solved directly
     const ProjectedLaw law = compressed_law(sample.projected, 100);
-    IndexSolver solver(law);
+    ReservationSolver solver(law);
     solver.evaluate(shift[r * 5 + 2], scale[r * 4 + 1]);
     EXPECT_NEAR(sigma_b[((r * 5 + 2) * 4 + 1) * 6 + 3], solver.index(cost[r * 6 + 3]), 1e-12);
     double mean = 0.0;

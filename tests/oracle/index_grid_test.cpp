@@ -31,7 +31,7 @@ const ProjectedLaw& normal_law() {
 }
 
 double solve(const ProjectedLaw& law, double shift, double scale, double cost) {
-  IndexSolver solver(law);
+  ReservationSolver solver(law);
   solver.evaluate(shift, scale);
   return solver.index(cost);
 }
@@ -148,7 +148,7 @@ TEST(OracleIndices, RegimeBIsWithinTheDocumentedErrorOfDirectSolves) {
     const std::vector<double> sigma = oracle_indices(instance, sample, contexts, {});
     const IndexInputs inputs = index_inputs(instance, sample, contexts);
     const ProjectedLaw law = empirical_law(sample.projected);
-    IndexSolver solver(law);
+    ReservationSolver solver(law);
     double worst = 0.0;
     for (std::size_t at = 0; at < sigma.size(); at += 31) {
       solver.evaluate(contexts.reward_shift[at / 3], inputs.scale[at]);

@@ -78,7 +78,7 @@ std::vector<double> twin_indices(const Instance& instance, const ShockSample& sa
   std::vector<double> sigma(static_cast<std::size_t>(first_row) * A, std::nan(""));
   const ProjectedLaw whole = empirical_law(sample.projected),
                      law = options.bins == 0 ? whole : compressed_law(sample.projected, options.bins);
-  IndexSolver exact(whole), solver(law);
+  ReservationSolver exact(whole), solver(law);
   if (!instance.contextual()) {
     exact.evaluate(0.0, scale[0]);
     for (std::size_t at = 0; at < s.size(); ++at) sigma.push_back(exact.index(cost[at % A]));

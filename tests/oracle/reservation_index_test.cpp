@@ -40,14 +40,14 @@ Values values_of(const ProjectedLaw& law, double shift, double scale) {
 }
 
 double index_of(const ProjectedLaw& law, double shift, double scale, double cost) {
-  IndexSolver solver(law);
+  ReservationSolver solver(law);
   solver.evaluate(shift, scale);
   return solver.index(cost);
 }
 
 // V = high or low with probability p, 1 - p: while sigma >= low only the high value counts, p (high - sigma)
 // = c.
-TEST(IndexSolver, TwoPointsInClosedForm) {
+TEST(ReservationSolver, TwoPointsInClosedForm) {
   for (double p : {0.1, 0.5, 0.9}) {
     const ProjectedLaw law{{1.5, -0.5}, {p, 1.0}};
     const double high = G(0.2 + 0.8 * 1.5), low = G(0.2 - 0.8 * 0.5);
@@ -58,7 +58,7 @@ TEST(IndexSolver, TwoPointsInClosedForm) {
   }
 }
 
-TEST(IndexSolver, ThreePointsInClosedForm) {
+TEST(ReservationSolver, ThreePointsInClosedForm) {
   const ProjectedLaw law{{2.0, 0.0, -1.0}, {0.2, 0.7, 1.0}};
   const double a = G(2.0), b = G(0.0), c = G(-1.0);
   // E(V - b)^+ = 0.2 (a - b), E(V - c)^+ = 0.2 (a - c) + 0.5 (b - c)
@@ -70,14 +70,14 @@ TEST(IndexSolver, ThreePointsInClosedForm) {
   EXPECT_NEAR(index_of(law, 0, 1, at_c + 0.1), 0.2 * a + 0.5 * b + 0.3 * c - at_c - 0.1, 1e-15);
 }
 
-TEST(IndexSolver, ADegenerateLaw) {
+TEST(ReservationSolver, ADegenerateLaw) {
   const ProjectedLaw law{{0.7}, {1.0}};
   EXPECT_DOUBLE_EQ(index_of(law, 0.1, 2.0, 0.05), G(0.1 + 2.0 * 0.7) - 0.05);
 }
 
-TEST(IndexSolver, SolvesItsEquationOnASample) {
+TEST(ReservationSolver, SolvesItsEquationOnASample) {
   const ProjectedLaw law = empirical_law(normal_sample(2001, 1));
-  IndexSolver solver(law);
+  ReservationSolver solver(law);
   for (double shift : {-2.0, 0.0, 1.0})
     for (double scale : {0.1, 1.0, 3.0}) {
       solver.evaluate(shift, scale);
@@ -87,7 +87,7 @@ TEST(IndexSolver, SolvesItsEquationOnASample) {
     }
 }
 
-TEST(IndexSolver, EqualsBisection) {
+TEST(ReservationSolver, EqualsBisection) {
   std::mt19937 engine(2);
   std::uniform_real_distribution<double> unit(0.0, 1.0);
   for (int trial = 0; trial < 300; ++trial) {
@@ -105,7 +105,7 @@ TEST(IndexSolver, EqualsBisection) {
   }
 }
 
-TEST(IndexSolver, CostAboveTheMeanGivesANegativeIndex) {
+TEST(ReservationSolver, CostAboveTheMeanGivesANegativeIndex) {
   const std::vector<float> sample = normal_sample(1000, 3);
   const Values values = values_of(empirical_law(sample), -1.0, 0.5);
   const double mean = std::inner_product(values.g.begin(), values.g.end(), values.p.begin(), 0.0);
@@ -113,9 +113,9 @@ TEST(IndexSolver, CostAboveTheMeanGivesANegativeIndex) {
   EXPECT_NEAR(index_of(empirical_law(sample), -1.0, 0.5, mean), 0.0, 1e-14);
 }
 
-TEST(IndexSolver, ExcessIsThatOfTheLaw) {
+TEST(ReservationSolver, ExcessIsThatOfTheLaw) {
   const ProjectedLaw law = empirical_law(normal_sample(500, 4));
-  IndexSolver solver(law);
+  ReservationSolver solver(law);
   solver.evaluate(0.3, 1.2);
   const Values values = values_of(law, 0.3, 1.2);
   for (double sigma = -0.5; sigma < 1.1; sigma += 0.07)
@@ -151,7 +151,7 @@ TEST(CompressedLaw, MovesTheIndexByLessThanDocumented) {
   double worst = 0.0;
   for (double shift : {-1.5, 0.0, 1.0})
     for (double scale : {0.5, 2.0}) {
-      IndexSolver a(exact), b(bins);
+      ReservationSolver a(exact), b(bins);
       a.evaluate(shift, scale);
       b.evaluate(shift, scale);
       for (double cost : {1e-3, 1e-2, 0.1, 0.25, 0.5}) worst = std::max(worst, std::abs(a.index(cost) - b.index(cost)));
@@ -162,14 +162,14 @@ TEST(CompressedLaw, MovesTheIndexByLessThanDocumented) {
 
 // The standard deviation of sigma over fresh samples of the same law. 600 samples know it to 1 / sqrt(1200)
 // = 2.9%, so 15% is five standard errors.
-TEST(IndexSolver, StandardErrorIsThatOfFreshSamples) {
+TEST(ReservationSolver, StandardErrorIsThatOfFreshSamples) {
   constexpr int kDraws = 500, kSamples = 600;
   for (double cost : {0.02, 0.15, 0.9}) {
     std::vector<double> sigma;
     double reported = 0.0;
     for (unsigned seed = 0; seed < kSamples; ++seed) {
       const ProjectedLaw law = empirical_law(normal_sample(kDraws, 1000 + seed));
-      IndexSolver solver(law);
+      ReservationSolver solver(law);
       solver.evaluate(0.2, 1.5);
       sigma.push_back(solver.index(cost));
       reported += solver.standard_error(sigma.back()) / kSamples;

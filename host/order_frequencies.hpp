@@ -5,16 +5,19 @@
 
 namespace pandora {
 
-struct OrderStatistics {
+struct OrderFrequencies {
   double permutations = 0.0;  ///< distinct orders that occurred
   double max_mass = 0.0;      ///< largest empirical probability of an order
   double min_mass = 0.0;      ///< smallest over the orders that occurred; 1 if there is one
 
-  friend bool operator==(const OrderStatistics&, const OrderStatistics&) = default;
+  friend bool operator==(const OrderFrequencies&, const OrderFrequencies&) = default;
 };
 
+/// Of the indices of some contexts, rows x A.
+OrderFrequencies count_orders(const std::vector<double>& sigma, int A);
+
 /// Over `contexts` fresh iid contexts of the instance.
-OrderStatistics order_statistics(const Instance& instance, const ShockSample& sample, int contexts,
+OrderFrequencies order_frequencies(const Instance& instance, const ShockSample& sample, int contexts,
                                  const OracleOptions& options);
 
 }  // namespace pandora

@@ -1,14 +1,14 @@
-// The oracle of a replication as bodies for teams (kernels/team.hpp): the formulas of oracle/*.cpp. Sums are cut into
+// The oracle of a replication as launch bodies for teams (kernels/team.hpp). Sums are cut into
 // pieces of a fixed length whatever the team's size, so their bits do not depend on it; they differ from the CPU's
 // oracle by the order of summation alone.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 
 #include "kernels/elementary.hpp"
 #include "kernels/instance.hpp"
 #include "kernels/prepare/draw.hpp"
+#include "oracle/formulas.hpp"
 
 namespace pandora::prepare {
 
@@ -35,13 +35,8 @@ struct CompressSample {
   PANDORA_HD void operator()(const Team& team, int item, int) const {
     const std::size_t n = static_cast<std::size_t>(samples), k = static_cast<std::size_t>(law.size);
     const int first = item * kBinsPerItem;
-    for (int bin = first + team.rank(); bin < first + kBinsPerItem && bin < law.size; bin += team.size()) {
-      const std::size_t begin = static_cast<std::size_t>(bin) * n / k, end = static_cast<std::size_t>(bin + 1) * n / k;
-      double sum = 0.0;
-      for (std::size_t i = begin; i < end; ++i) sum += descending[i];
-      law.points[bin] = sum / static_cast<double>(end - begin);
-      law.cumulative[bin] = static_cast<double>(end) / static_cast<double>(n);
-    }
+    for (int bin = first + team.rank(); bin < first + kBinsPerItem && bin < law.size; bin += team.size())
+      quantile_bin(descending, n, k, static_cast<std::size_t>(bin), law.points[bin], law.cumulative[bin]);
   }
 };
 
@@ -79,17 +74,8 @@ struct LinkedLaw {
   }
   PANDORA_HD double partial(int i) const { return before[i / law.chunk] + within[i]; }
 
-  /// sigma of (eq:sigma) for expected cost cbar > 0; IndexSolver::index of oracle/reservation_index.hpp.
   PANDORA_HD double index(double cbar) const {
-    int low = 0, high = law.size - 1;
-    while (low < high) {
-      const int middle = (low + high) / 2;
-      if (partial(middle) - law.cumulative[middle] * g[middle + 1] >= cbar)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return (partial(low) - cbar) / law.cumulative[low];
+    return reservation_index(g, law.cumulative, law.size, [this](int i) { return partial(i); }, cbar);
   }
 };
 
@@ -125,40 +111,10 @@ struct SolveCosts {
   }
 };
 
-/// Equally spaced nodes.
-struct GridAxis {
-  int nodes;
-  double first, step;
-  PANDORA_HD double node(int i) const { return first + i * step; }
-};
-
-/// The index grid (IndexGrid of oracle/index_grid.hpp) over l, s~ and sqrt(cbar).
+/// The index grid (IndexGrid of oracle/index_grid.hpp).
 struct GridArrays {
-  GridAxis shift, scale, root_cost;
-  double* values;  ///< shift.nodes x scale.nodes x root_cost.nodes
-
-  PANDORA_HD double interpolate(double l, double s, double cost) const {
-    const double coordinates[3] = {l, s, ::sqrt(cost)};
-    const GridAxis axes[3] = {shift, scale, root_cost};
-    std::size_t cell[3];
-    double fraction[3];
-    for (int k = 0; k < 3; ++k) {
-      const double position = (coordinates[k] - axes[k].first) / axes[k].step;
-      const int below = static_cast<int>(::floor(position)), last = axes[k].nodes - 2;
-      const int i = below < 0 ? 0 : (below > last ? last : below);
-      cell[k] = static_cast<std::size_t>(i);
-      fraction[k] = position - i;
-    }
-    double value = 0.0;
-    for (int corner = 0; corner < 8; ++corner) {
-      const std::size_t i = cell[0] + (corner & 1), j = cell[1] + ((corner >> 1) & 1), k = cell[2] + (corner >> 2);
-      const double weight = ((corner & 1) ? fraction[0] : 1 - fraction[0]) *
-                            ((corner & 2) ? fraction[1] : 1 - fraction[1]) *
-                            ((corner & 4) ? fraction[2] : 1 - fraction[2]);
-      value += weight * values[(i * scale.nodes + j) * root_cost.nodes + k];
-    }
-    return value;
-  }
+  GridAxis axes[3];  ///< l, s~, sqrt(cbar)
+  double* values;    ///< in that order, the last running fastest
 };
 
 /// sigma at the nodes. Item: (l, s~) node; a block each, whose members then search for the cost nodes.
@@ -177,16 +133,16 @@ struct SolveNodes {
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
     double* const g = scratch + scratch_size(law) * static_cast<std::size_t>(slot);
     const LinkedLaw linked{law, g, g + law.size, g + 2 * static_cast<std::size_t>(law.size)};
-    linked.evaluate(team, grid.shift.node(item / grid.scale.nodes), grid.scale.node(item % grid.scale.nodes), 0,
+    linked.evaluate(team, grid.axes[0].node(item / grid.axes[1].nodes), grid.axes[1].node(item % grid.axes[1].nodes), 0,
                     law.size);
     team.sync();
     for (int c = team.rank(); c < law.chunks(); c += team.size()) linked.sum_chunk(c);
     team.sync();
     if (team.rank() == 0) linked.close();
     team.sync();
-    for (int k = team.rank(); k < grid.root_cost.nodes; k += team.size()) {
-      const double root = grid.root_cost.node(k);
-      grid.values[static_cast<std::size_t>(item) * grid.root_cost.nodes + k] = linked.index(root * root);
+    for (int k = team.rank(); k < grid.axes[2].nodes; k += team.size()) {
+      const double root = grid.axes[2].node(k);
+      grid.values[static_cast<std::size_t>(item) * grid.axes[2].nodes + k] = linked.index(root * root);
     }
   }
 };
@@ -218,24 +174,11 @@ struct StripRanges {
 
 /// E[G(s beta_{1,a}' |xi|)] as a polynomial in s per box (OutputCostTable of oracle/shock_sample.hpp).
 struct OutputCosts {
-  static constexpr int kNodes = 17;
-  double middle, half;                  ///< of the range of s
-  double node[kNodes], weight[kNodes];  ///< on [-1, 1], and the barycentric weights
-  double values[kMaxBoxes * kNodes];    ///< boxes x kNodes
+  ChebyshevNodes nodes;
+  double values[kMaxBoxes * ChebyshevNodes::kNodes];  ///< boxes x kNodes
 
-  PANDORA_HD float scale_at(int k) const { return static_cast<float>(middle + half * node[k]); }
   PANDORA_HD double operator()(int box, double scale) const {
-    const double* v = values + box * kNodes;
-    const double t = (scale - middle) / half;
-    double above = 0.0, below = 0.0;
-    for (int k = 0; k < kNodes; ++k) {
-      const double distance = t - node[k];
-      if (distance == 0.0) return v[k];
-      const double w = weight[k] / distance;
-      above += w * v[k];
-      below += w;
-    }
-    return above / below;
+    return nodes.interpolate(values + box * ChebyshevNodes::kNodes, scale);
   }
 };
 
@@ -247,7 +190,7 @@ struct OutputCostSums {
   static constexpr int kPiece = 16384;
   const float* cost_terms;  ///< boxes x M
   int samples;              ///< M
-  OutputCosts nodes;        ///< values unused
+  ChebyshevNodes nodes;
   double* strips;           ///< kPerItem per slot
   double* sums;             ///< one per item
 
@@ -257,8 +200,8 @@ struct OutputCostSums {
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
     const int which = item / pieces(samples), first = item % pieces(samples) * kPiece;
     const int last = samples - first < kPiece ? samples : first + kPiece;
-    const float* terms = cost_terms + static_cast<std::size_t>(which / OutputCosts::kNodes) * samples;
-    const float scale = nodes.scale_at(which % OutputCosts::kNodes);
+    const float* terms = cost_terms + static_cast<std::size_t>(which / ChebyshevNodes::kNodes) * samples;
+    const float scale = static_cast<float>(nodes.at(which % ChebyshevNodes::kNodes));
     double* const strip = strips + static_cast<std::size_t>(slot) * kPerItem;
     for (int k = team.rank(); k < kPerItem; k += team.size()) {
       double sum = 0.0;
@@ -311,7 +254,8 @@ struct InterpolateIndices {
     const ItemRange cells(item, count);
     for (std::size_t at = cells.begin + team.rank(); at < cells.end; at += team.size())
       sigma[at] =
-          grid.interpolate(reward_shift[at / static_cast<std::size_t>(boxes)], scale[at] * projection_norm, cost[at]);
+          interpolate_index(grid.axes, grid.values, reward_shift[at / static_cast<std::size_t>(boxes)],
+                            scale[at] * projection_norm, cost[at]);
   }
 };
 

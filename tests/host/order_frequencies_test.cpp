@@ -1,5 +1,5 @@
 // Table 3's statistics against direct counting.
-#include "host/order_statistics.hpp"
+#include "host/order_frequencies.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,18 +18,18 @@ Instance instance_of(Regime regime, std::uint32_t replication) {
 }
 
 // In regime A neither indices nor their order depend on the context.
-TEST(OrderStatistics, RegimeAHasOnePermutation) {
+TEST(OrderFrequencies, RegimeAHasOnePermutation) {
   for (std::uint32_t r = 0; r < 3; ++r) {
     const Instance instance = instance_of(Regime::A, r);
     const ShockSample sample = draw_shock_sample(instance, 2000);
-    const OrderStatistics found = order_statistics(instance, sample, 300, test::small_oracle());
+    const OrderFrequencies found = order_frequencies(instance, sample, 300, test::small_oracle());
     EXPECT_EQ(found.permutations, 1.0);
     EXPECT_EQ(found.max_mass, 1.0);
     EXPECT_EQ(found.min_mass, 1.0);
   }
 }
 
-TEST(OrderStatistics, RegimeBCountsTheOrdersOfTheIndices) {
+TEST(OrderFrequencies, RegimeBCountsTheOrdersOfTheIndices) {
   double most = 0.0;
   for (std::uint32_t r = 0; r < 8; ++r) {
     const Instance instance = instance_of(Regime::B, r);
@@ -48,7 +48,7 @@ TEST(OrderStatistics, RegimeBCountsTheOrdersOfTheIndices) {
       least = std::min(least, n);
       greatest = std::max(greatest, n);
     }
-    const OrderStatistics found = order_statistics(instance, sample, 400, test::small_oracle());
+    const OrderFrequencies found = order_frequencies(instance, sample, 400, test::small_oracle());
     EXPECT_EQ(found.permutations, static_cast<double>(count.size()));
     EXPECT_DOUBLE_EQ(found.max_mass, greatest / 400.0);
     EXPECT_DOUBLE_EQ(found.min_mass, least / 400.0);

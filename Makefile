@@ -40,9 +40,9 @@ tests:
 # A program of its own on the installed package, as users build theirs.
 example: test-dependencies tests
 	cmake --install build-test --prefix build-test/prefix >/dev/null
-	cmake -S examples/own -B build-test/own -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build-test/prefix
-	cmake --build build-test/own --parallel $(JOBS)
-	build-test/own/own-pandora run examples/own/own.toml --out build-test/own/results --force $(ARGS)
+	cmake -S examples/custom -B build-test/custom -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build-test/prefix
+	cmake --build build-test/custom --parallel $(JOBS)
+	build-test/custom/custom-pandora run examples/custom/custom.toml --out build-test/custom/results --force $(ARGS)
 
 # Everything that reads files, on inputs that libFuzzer makes up: RUNS of them for each fuzzer.
 RUNS ?= 20000

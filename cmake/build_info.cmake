@@ -9,7 +9,7 @@ if(GIT)
   endif()
 endif()
 # What the numbers come from, whatever the revision says of documents and uncommitted changes.
-file(GLOB_RECURSE sources ${SOURCE}/kernels/*pp ${SOURCE}/kernels/*.cu* ${SOURCE}/oracle/*pp ${SOURCE}/host/*pp
+file(GLOB_RECURSE sources ${SOURCE}/kernels/*pp ${SOURCE}/kernels/*.cu* ${SOURCE}/oracle/*pp ${SOURCE}/host/*pp ${SOURCE}/include/*pp
      ${SOURCE}/host/*.cu)
 list(SORT sources)
 set(digests "")
@@ -19,4 +19,4 @@ foreach(source ${sources})
 endforeach()
 string(SHA256 PANDORA_SOURCES "${digests}")
 string(SUBSTRING ${PANDORA_SOURCES} 0 16 PANDORA_SOURCES)
-configure_file(${SOURCE}/host/build_info.hpp.in ${OUTPUT} @ONLY)
+configure_file(${SOURCE}/host/machine/build_info.hpp.in ${OUTPUT} @ONLY)

@@ -1,13 +1,13 @@
-// The oracle of a replication as launch bodies for teams (kernels/team.hpp). Sums are cut into
+// The oracle of a replication as launch bodies for teams (kernels/base/team.hpp). Sums are cut into
 // pieces of a fixed length whatever the team's size, so their bits do not depend on it; they differ from the CPU's
 // oracle by the order of summation alone.
 #pragma once
 
 #include <cstddef>
 
-#include "kernels/elementary.hpp"
-#include "kernels/instance.hpp"
-#include "kernels/prepare/draw.hpp"
+#include "kernels/base/elementary.hpp"
+#include "kernels/tape/bodies.hpp"
+#include "kernels/tape/instance.hpp"
 #include "oracle/formulas.hpp"
 
 namespace pandora::prepare {
@@ -75,7 +75,8 @@ struct LinkedLaw {
   PANDORA_HD double partial(int i) const { return before[i / law.chunk] + within[i]; }
 
   PANDORA_HD double index(double cbar) const {
-    return reservation_index(g, law.cumulative, law.size, [this](int i) { return partial(i); }, cbar);
+    return reservation_index(
+        g, law.cumulative, law.size, [this](int i) { return partial(i); }, cbar);
   }
 };
 
@@ -191,8 +192,8 @@ struct OutputCostSums {
   const float* cost_terms;  ///< boxes x M
   int samples;              ///< M
   ChebyshevNodes nodes;
-  double* strips;           ///< kPerItem per slot
-  double* sums;             ///< one per item
+  double* strips;  ///< kPerItem per slot
+  double* sums;    ///< one per item
 
   static PANDORA_HD constexpr int pieces(int samples) { return (samples + kPiece - 1) / kPiece; }
 
@@ -253,9 +254,8 @@ struct InterpolateIndices {
   PANDORA_HD void operator()(const Team& team, int item, int) const {
     const ItemRange cells(item, count);
     for (std::size_t at = cells.begin + team.rank(); at < cells.end; at += team.size())
-      sigma[at] =
-          interpolate_index(grid.axes, grid.values, reward_shift[at / static_cast<std::size_t>(boxes)],
-                            scale[at] * projection_norm, cost[at]);
+      sigma[at] = interpolate_index(grid.axes, grid.values, reward_shift[at / static_cast<std::size_t>(boxes)],
+                                    scale[at] * projection_norm, cost[at]);
   }
 };
 

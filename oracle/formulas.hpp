@@ -5,14 +5,14 @@
 #include <cmath>
 #include <cstddef>
 
-#include "kernels/hd.hpp"
+#include "kernels/base/hd.hpp"
 
 namespace pandora {
 
-/// sigma of (eq:sigma) for expected cost cbar > 0 over a law of n points: g[i] = G(l + s w_i) descending, cumulative[i] =
-/// P_i = P(W >= w_i), partial(i) = S_i = sum_{j<=i} p_j g_j. E[(G - sigma)^+] is decreasing, convex and piecewise linear
-/// in sigma with breakpoints g_i; between g_{i+1} and g_i it is S_i - P_i sigma. So sigma is found exactly: at the
-/// smallest i with S_i - P_i g_{i+1} >= cbar, or the last. Negative when cbar exceeds E[G]; it is not clipped.
+/// sigma of (eq:sigma) for expected cost cbar > 0 over a law of n points: g[i] = G(l + s w_i) descending, cumulative[i]
+/// = P_i = P(W >= w_i), partial(i) = S_i = sum_{j<=i} p_j g_j. E[(G - sigma)^+] is decreasing, convex and piecewise
+/// linear in sigma with breakpoints g_i; between g_{i+1} and g_i it is S_i - P_i sigma. So sigma is found exactly: at
+/// the smallest i with S_i - P_i g_{i+1} >= cbar, or the last. Negative when cbar exceeds E[G]; it is not clipped.
 template <class Partial>
 PANDORA_HD double reservation_index(const double* g, const double* cumulative, int n, const Partial& partial,
                                     double cbar) {
@@ -77,7 +77,7 @@ PANDORA_HD inline double interpolate_index(const GridAxis* axes, const double* v
 /// A polynomial through Chebyshev nodes of a range, by the barycentric formula.
 struct ChebyshevNodes {
   static constexpr int kNodes = 17;
-  double middle, half;                   ///< of the range
+  double middle, half;                  ///< of the range
   double node[kNodes], weight[kNodes];  ///< on [-1, 1], and the barycentric weights
 
   static ChebyshevNodes over(double least, double greatest) {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/tape.hpp"
+#include "kernels/tape/tape.hpp"
 #include "oracle/oracle_table.hpp"
 
 namespace pandora {

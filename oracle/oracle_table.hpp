@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/tape.hpp"
+#include "kernels/tape/tape.hpp"
 #include "oracle/index_grid.hpp"
 #include "oracle/shock_sample.hpp"
 

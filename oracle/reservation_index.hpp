@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "kernels/elementary.hpp"
+#include "kernels/base/elementary.hpp"
 #include "oracle/formulas.hpp"
 
 namespace pandora {
@@ -27,7 +27,8 @@ ProjectedLaw compressed_law(const std::vector<float>& descending, int bins);
 /// Indices of a law, exactly and without iterations (oracle/formulas.hpp).
 class ReservationSolver {
  public:
-  explicit ReservationSolver(const ProjectedLaw& law) : law_(&law), g_(law.points.size()), partial_(law.points.size()) {}
+  explicit ReservationSolver(const ProjectedLaw& law)
+      : law_(&law), g_(law.points.size()), partial_(law.points.size()) {}
 
   void evaluate(double shift, double scale) {
     const std::size_t n = g_.size();

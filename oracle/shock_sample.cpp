@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "kernels/shock_projection.hpp"
+#include "kernels/tape/shock_projection.hpp"
 
 namespace pandora {
 
@@ -39,10 +39,7 @@ ShockSample draw_shock_sample(const Instance& instance, int samples) {
 }
 
 OutputCostTable::OutputCostTable(double least, double greatest, std::vector<double> values)
-    : least_(least),
-      greatest_(greatest),
-      nodes_(ChebyshevNodes::over(least, greatest)),
-      values_(std::move(values)) {}
+    : least_(least), greatest_(greatest), nodes_(ChebyshevNodes::over(least, greatest)), values_(std::move(values)) {}
 
 OutputCostTable::OutputCostTable(const ShockSample& sample, int boxes, double least, double greatest)
     : OutputCostTable(least, greatest, std::vector<double>(static_cast<std::size_t>(boxes) * kNodes, 0.5)) {

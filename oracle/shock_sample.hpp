@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/instance.hpp"
+#include "kernels/tape/instance.hpp"
 #include "oracle/formulas.hpp"
 
 namespace pandora {

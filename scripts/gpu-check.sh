@@ -3,7 +3,7 @@
 # short table at the end; the logs lie in the output folder.
 # Usage: scripts/gpu-check.sh [BUILD_DIR [OUT_DIR [STEP...]]]
 # Steps, in their order: tests benchmark geometric tracking memcheck synccheck. (racecheck looks at shared memory only,
-# which the bodies do not use; tests/host/lockstep_engine_test.cpp looks for races with threads.)
+# which the bodies do not use; tests/host/engine/run_lanes_test.cpp looks for races with threads.)
 #
 # BUILD_DIR holds pandora, tests/pandora_tests and tests/pandora_device_bench, as `make gpu-check` builds them; on
 # a GPU machine without compilers they may come from elsewhere, then built with PANDORA_NATIVE=OFF. PAPER_ARGS and

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "host/calibrate_cost.hpp"
 #include "host/cli/commands.hpp"
+#include "host/run/calibrate_cost.hpp"
 
 namespace pandora::cli {
 

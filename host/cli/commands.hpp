@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "host/study_config.hpp"
+#include "host/study/study_config.hpp"
 
 namespace pandora::cli {
 

@@ -1,4 +1,4 @@
-#include "host/program.hpp"
+#include "pandora/program.hpp"
 
 int main(int argc, char** argv) {
   return pandora::run_program(argc, argv);

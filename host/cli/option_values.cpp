@@ -6,8 +6,8 @@
 #include <cstdio>
 
 #include "host/cli/commands.hpp"
-#include "host/environments.hpp"
-#include "kernels/error.hpp"
+#include "pandora/environment.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora::cli {
 

@@ -4,11 +4,11 @@
 
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/draw_instance.hpp"
-#include "host/environments.hpp"
-#include "host/report.hpp"
-#include "host/sweep.hpp"
-#include "kernels/error.hpp"
+#include "host/model/draw_instance.hpp"
+#include "host/results/report.hpp"
+#include "host/sweep/sweep.hpp"
+#include "pandora/environment.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/draw_instance.hpp"
-#include "host/hdf5_file.hpp"
-#include "host/oracle_cache.hpp"
-#include "host/study.hpp"
-#include "kernels/error.hpp"
+#include "host/files/hdf5_file.hpp"
+#include "host/model/draw_instance.hpp"
+#include "host/study/study.hpp"
+#include "host/sweep/oracle_cache.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {
@@ -140,7 +140,7 @@ void make_tables(const GridOptions& o, Session& session) {
   const StudyConfig config = o.study.config();
   const std::vector<Setting> settings = oracle_settings(config);
   for (const Environment& environment : settings[0].study.environments)
-    if (environment.law == Law::own && !o.cache.empty())
+    if (environment.law == Law::custom && !o.cache.empty())
       throw Error(ExitCode::usage, fmt::format("--cache {}: no key can hold the code of environment {}'s law; leave it "
                                                "out by --environment",
                                                o.cache, environment.name));

@@ -8,10 +8,13 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/device.hpp"
-#include "host/forecast.hpp"
-#include "host/run_study.hpp"
-#include "kernels/error.hpp"
+#include "host/devices/device.hpp"
+#include "host/results/forecast.hpp"
+#include "host/run/replay.hpp"
+#include "host/run/run_study.hpp"
+#include "host/study/refit_text.hpp"
+#include "host/sweep/runnable_lanes.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {
@@ -135,8 +138,9 @@ void run_command(const Options& o, bool paper, Session& session) {
     for (const PlannedSetting& planned : settings) units += planned.plan.units.size();
     const Study& study = settings[0].setting.study;
     fmt::print("backend {} ({}), {}, {} threads, refit {}, {} replications x {} lanes, results in {}\n",
-               run.backend.name, run.backend.reason, study.engine.text(), run.threads, study.estimation.refit.text(),
-               units, study.regret ? settings[0].plan.lanes.size() : 0, folder.string());
+               run.backend.name, run.backend.reason, study.engine.text(), run.threads,
+               refit_text(study.estimation.refit), units, study.regret ? settings[0].plan.lanes.size() : 0,
+               folder.string());
     if (there > 0) fmt::print("{} of {} parts are there already\n", there, parts);
     std::fflush(stdout);
     bar = std::make_unique<ProgressBar>(false);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "host/cli/commands.hpp"
-#include "kernels/error.hpp"
+#include "pandora/error.hpp"
 #include "paper_study.hpp"
 
 namespace pandora::cli {

@@ -13,7 +13,8 @@ class CpuBackend : public HostMemory {
   static constexpr bool kVectors = true;
 
   BackendTraits traits() const {
-    return {.group = 1, .slots = 1, .block_size = 1, .vectors = true, .in_place = true, .newton_samples = kNewtonSamples};
+    return {
+        .group = 1, .slots = 1, .block_size = 1, .vectors = true, .in_place = true, .newton_samples = kNewtonSamples};
   }
   template <class Body>
   void blocks(int items, const Body& body) {

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "host/model/replication.hpp"
-#include "kernels/lane/spec.hpp"
-#include "kernels/refit_schedule.hpp"
-#include "kernels/tally.hpp"
+#include "kernels/rules/refit_schedule.hpp"
+#include "kernels/rules/spec.hpp"
+#include "kernels/rules/tally.hpp"
+#include "pandora/replication.hpp"
 
 namespace pandora {
 

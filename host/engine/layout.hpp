@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "host/engine/lanes.hpp"
-#include "kernels/aligned.hpp"
-#include "kernels/arena.hpp"
-#include "kernels/lane/backend.hpp"
+#include "kernels/base/aligned.hpp"
+#include "kernels/base/arena.hpp"
 #include "kernels/lane/stages.hpp"
+#include "kernels/state/backend.hpp"
 
 namespace pandora::engine {
 
@@ -48,8 +48,8 @@ struct Layout {
       for (const LaneSpec& spec : unit.lanes) {
         ++count;
         if (spec.learning != Learning::none)
-          shape.capacity = std::max(shape.capacity, std::max(spec.T0, 1) +
-                                                        (spec.online() ? unit.replication->tape.online_rows : 0));
+          shape.capacity =
+              std::max(shape.capacity, std::max(spec.T0, 1) + (spec.online() ? unit.replication->tape.online_rows : 0));
       }
     group = static_cast<int>(std::min<std::size_t>(count, static_cast<std::size_t>(traits.group)));
     tallies = arena.take<LaneTally>(count);

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "host/engine/layout.hpp"
-#include "kernels/error.hpp"
+#include "kernels/base/error.hpp"
 
 namespace pandora::engine {
 
@@ -100,7 +100,8 @@ std::vector<std::vector<LaneTally>> run_lanes(Backend& backend, std::span<const 
   for (int first_period = 0; first_period < T; first_period += options.block) {
     const BlockRange range{first_period, std::min(options.block, T - first_period)};
     if constexpr (Backend::kVectors)  // for lanes that learn nothing none is gathered
-      backend.blocks(layout.shape.capacity == 0 ? 0 : static_cast<int>(units.size()), GatherBlock<Real>{layout.shape, range, layout.tapes.data()});
+      backend.blocks(layout.shape.capacity == 0 ? 0 : static_cast<int>(units.size()),
+                     GatherBlock<Real>{layout.shape, range, layout.tapes.data()});
     for (int first = 0, group = 0; first < lanes; first += layout.group, ++group) {
       const int begin = layout.group_matrices[group], end = layout.group_matrices[group + 1];
       advance(backend, group_at(first), layout, range, std::min(layout.group, lanes - first),

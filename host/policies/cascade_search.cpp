@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "kernels/error.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/tape.hpp"
+#include "kernels/tape/tape.hpp"
 
 namespace pandora {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "host/policies/cascade_search.hpp"
-#include "host/policies/policy.hpp"
+#include "pandora/policy.hpp"
 
 namespace pandora::policies {
 

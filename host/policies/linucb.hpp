@@ -1,7 +1,7 @@
 // LinUCB treats each box as an arm: one box per period, ridge regression of the net payoff r - c on psi(x).
 #pragma once
 
-#include "host/policies/policy.hpp"
+#include "pandora/policy.hpp"
 
 namespace pandora::policies {
 

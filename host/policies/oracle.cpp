@@ -1,4 +1,4 @@
-#include "host/policies/policy.hpp"
+#include "pandora/policy.hpp"
 
 namespace pandora::policies {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "host/policies/policy.hpp"
-#include "kernels/error.hpp"
+#include "pandora/error.hpp"
+#include "pandora/policy.hpp"
 
 // One line per policy: the function of that name, defined in the file of that name, returns it.
 #define PANDORA_POLICIES(register_policy)                                                                    \

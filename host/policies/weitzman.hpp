@@ -1,7 +1,7 @@
 // What the learning Weitzman policies share: learned indices, stop when the best reward reaches the next index.
 #pragma once
 
-#include "host/policies/policy.hpp"
+#include "pandora/policy.hpp"
 
 namespace pandora::policies {
 

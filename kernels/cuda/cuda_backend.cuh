@@ -3,15 +3,15 @@
 #pragma once
 
 #include <algorithm>
-#include <climits>
 #include <chrono>
+#include <climits>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "kernels/cuda/runtime.cuh"
-#include "kernels/lane/backend.hpp"
 #include "kernels/lane/stages.hpp"
+#include "kernels/state/backend.hpp"
 
 namespace pandora::cuda {
 

@@ -10,15 +10,14 @@ void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // it is dealt with here; later checks must not see it
   if (status == cudaErrorMemoryAllocation) throw OutOfMemory(0);
-  throw Error(ExitCode::device, std::string("CUDA: ") + what + ": " + cudaGetErrorString(status) +
-                                    "; `pandora devices` shows the devices, --backend cpu runs without one");
+  throw DeviceError(DeviceError::Of::cuda, std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
 }
 
 void check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   if (status == CUBLAS_STATUS_ALLOC_FAILED) throw OutOfMemory(0);
-  throw Error(ExitCode::device, std::string("cuBLAS: ") + what + ": " + cublas_functions().status_string(status) +
-                                    "; --backend cpu runs without it");
+  throw DeviceError(DeviceError::Of::cublas,
+                    std::string("cuBLAS: ") + what + ": " + cublas_functions().status_string(status));
 }
 
 void select_device(int device) {
@@ -87,15 +86,15 @@ namespace {
 void* load_cublas() {
   for (const char* name : {PANDORA_CUBLAS, PANDORA_CUBLAS_FOLDER "/" PANDORA_CUBLAS})
     if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-  throw Error(ExitCode::device, std::string("cuBLAS cannot be loaded (") + dlerror() +
-                                    "); install " PANDORA_CUBLAS
-                                    " or name its folder in LD_LIBRARY_PATH; --backend cpu runs without it");
+  throw DeviceError(DeviceError::Of::loading_cublas,
+                    std::string(PANDORA_CUBLAS " cannot be loaded (") + dlerror() + ")");
 }
 
 template <class Function>
 void find(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
-  if (function == nullptr) throw Error(ExitCode::device, std::string(PANDORA_CUBLAS " has no function ") + name);
+  if (function == nullptr)
+    throw DeviceError(DeviceError::Of::cublas, std::string(PANDORA_CUBLAS " has no function ") + name);
 }
 
 }  // namespace

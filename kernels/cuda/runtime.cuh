@@ -1,5 +1,5 @@
 // The one place that talks to the CUDA runtime about what it owns: device memory, streams, copies, launches and cuBLAS.
-// Everything here throws Error (device) with CUDA's reason, and OutOfMemory where memory is what lacks.
+// Everything here throws DeviceError with CUDA's reason, and OutOfMemory where memory is what lacks.
 #pragma once
 
 #include <cublas_v2.h>
@@ -9,11 +9,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/error.hpp"
+#include "kernels/base/error.hpp"
 
 namespace pandora::cuda {
 
-/// Throws Error (device) naming the call and CUDA's reason, OutOfMemory(0) if CUDA says that memory lacks.
+/// Throws DeviceError naming the call and CUDA's reason, OutOfMemory(0) if CUDA says that memory lacks.
 void check(cudaError_t status, const char* what);
 void check(cublasStatus_t status, const char* what);
 

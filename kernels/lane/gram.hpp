@@ -13,14 +13,14 @@
 //
 //   row_j = gram_j - sum_{i<j} C_i[j] C_i       v_j = image_j - sum_{i<j} C_i[j] u_i
 //
-// over the earlier updated periods i. It is the Sherman-Morrison recursion in another order. Images, Gram matrix and the
-// product that applies U U' are of kernels/products/.
+// over the earlier updated periods i. It is the Sherman-Morrison recursion in another order. Images, Gram matrix and
+// the product that applies U U' are of kernels/products/.
 #pragma once
 
 #include <cmath>
 
-#include "kernels/lane/state.hpp"
 #include "kernels/products/products.hpp"
+#include "kernels/state/state.hpp"
 
 namespace pandora::engine {
 
@@ -93,8 +93,8 @@ PANDORA_HD Real update_gram(const Team& team, const Shape& shape, const GramView
   return s;
 }
 
-/// step(k, v, i) for every update k not seen by an earlier call: v is v_k from element i on, in an array of vectors that
-/// belongs to the member.
+/// step(k, v, i) for every update k not seen by an earlier call: v is v_k from element i on, in an array of vectors
+/// that belongs to the member.
 template <class Real, class Team, class Step>
 PANDORA_HD void materialise_gram(const Team& team, const Shape& shape, const GramView<Real>& g, Step&& step) {
   using V = typename Team::template Vectors<Real>;

@@ -193,9 +193,8 @@ struct SolveBoxes {
     if (lane.needs.curvature) flush(team, shape, lane, box);
     const SolveScratch<Real> work = scratch.of(shape, slot);
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
-    const bool rebuilt = StartBox<Real>::solve_and_rebuild(team, problem, lane, a, solve,
-                                                           range.first_period + lane.progress->next,
-                                                           lane.needs.curvature);
+    const bool rebuilt = StartBox<Real>::solve_and_rebuild(
+        team, problem, lane, a, solve, range.first_period + lane.progress->next, lane.needs.curvature);
     predict(team, shape, block, box.rho, box.prediction);
     if (!rebuilt) return;
     form_gram(team, shape, box.curvature, block);

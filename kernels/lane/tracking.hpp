@@ -1,11 +1,11 @@
-// Newton steps inside a block: rho_hat's own (`tracking`, LinUCB), and the moves by which it follows theta_hat. Inside a
-// block a step moves the predictions p_i = psi_i' rho of later periods and N = Psi' Q; rho and Q themselves follow at the
-// block's end or before a solve (flush). docs/performance.md has the algebra.
+// Newton steps inside a block: rho_hat's own (`tracking`, LinUCB), and the moves by which it follows theta_hat. Inside
+// a block a step moves the predictions p_i = psi_i' rho of later periods and N = Psi' Q; rho and Q themselves follow at
+// the block's end or before a solve (flush). docs/performance.md has the algebra.
 #pragma once
 
-#include "kernels/index_loss.hpp"
 #include "kernels/lane/gram.hpp"
-#include "kernels/reward_state.hpp"
+#include "kernels/rules/index_loss.hpp"
+#include "kernels/state/reward_state.hpp"
 
 namespace pandora::engine {
 
@@ -64,7 +64,8 @@ PANDORA_HD void flush(const Team& team, const Shape& shape, const LaneView<Real>
     const typename V::Vector scale = V::broadcast(box.pending_scale[p]);
     Real* const rho = box.rho + i;
     PANDORA_UNROLL
-    for (int n = 0; n < N; ++n) V::store(rho + n * V::width, V::fused_negative(v[n], scale, V::load(rho + n * V::width)));
+    for (int n = 0; n < N; ++n)
+      V::store(rho + n * V::width, V::fused_negative(v[n], scale, V::load(rho + n * V::width)));
   });
   clear_pending(team, shape, box);
 }

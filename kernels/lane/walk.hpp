@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "kernels/lane/tracking.hpp"
+#include "kernels/rules/period.hpp"
 #include "kernels/solve/reward_solve.hpp"
-#include "kernels/walk.hpp"
 
 namespace pandora::engine {
 

@@ -4,7 +4,7 @@
 // single matrix is formed anew.
 #pragma once
 
-#include "kernels/lane/state.hpp"
+#include "kernels/state/state.hpp"
 
 namespace pandora::engine {
 

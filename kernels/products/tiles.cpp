@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kernels/simd.hpp"
+#include "kernels/base/simd.hpp"
 
 namespace pandora {
 namespace {

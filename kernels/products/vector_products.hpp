@@ -1,9 +1,9 @@
 // The products of a block (products.hpp) on a CPU: register tiles. Host code only.
 #pragma once
 
+#include "kernels/base/vector_team.hpp"
 #include "kernels/products/products.hpp"
 #include "kernels/products/tiles.hpp"
-#include "kernels/vector_team.hpp"
 
 namespace pandora::engine {
 

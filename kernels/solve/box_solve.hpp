@@ -20,7 +20,13 @@ class BoxSolve {
  public:
   PANDORA_HD BoxSolve(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, int a,
                       const SolveScratch<Real>& scratch)
-      : team_(team), problem_(problem), shape_(problem.shape), lane_(lane), box_(lane.box[a]), scratch_(scratch), a_(a) {}
+      : team_(team),
+        problem_(problem),
+        shape_(problem.shape),
+        lane_(lane),
+        box_(lane.box[a]),
+        scratch_(scratch),
+        a_(a) {}
 
   /// Brings rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at); false if it does not converge.
   /// `current_inverse`: whether Hinv is that of now, with all updates of the block materialised.
@@ -75,7 +81,8 @@ class BoxSolve {
     if (!payoff) return true;
     for (int k = team_.rank(); k < shape_.m; k += team_.size()) {
       double target = 0.0;
-      for (int s = 0; s < samples.n; ++s) target += payoff_of(samples.rows[s]) * static_cast<double>(samples.psi_of(s)[k]);
+      for (int s = 0; s < samples.n; ++s)
+        target += payoff_of(samples.rows[s]) * static_cast<double>(samples.psi_of(s)[k]);
       scratch_.direction[k] = target;
     }
     team_.sync();
@@ -100,8 +107,8 @@ class BoxSolve {
     team_.sync();
   }
 
-  // Q = Hinv M with M = sum psi 1{active} G' phi' at the weights of the last evaluation, after Factor::invert. In strips
-  // whose contexts stay in the cache for all d rows.
+  // Q = Hinv M with M = sum psi 1{active} G' phi' at the weights of the last evaluation, after Factor::invert. In
+  // strips whose contexts stay in the cache for all d rows.
   PANDORA_HD void rebuild_response(const SampleView<Real>& samples) {
     using V = typename Team::template Vectors<Real>;
     using D = typename Team::template Vectors<double>;

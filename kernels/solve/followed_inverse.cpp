@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/base/simd.hpp"
 #include "kernels/products/tiles.hpp"
-#include "kernels/simd.hpp"
 
 namespace pandora::engine {
 namespace {
@@ -39,8 +39,7 @@ void FollowedInverse<Real>::follow(const SampleView<Real>& samples, const Real* 
 
 // All changes of one sign. With P_j the matrix after j of them, v_j = P_j psi_j = P psi_j -+ sum_{i<j} u_i u_i' psi_j.
 template <class Real>
-void FollowedInverse<Real>::apply(const SampleView<Real>& samples, const Real* target, const int* changed,
-                                  int count) {
+void FollowedInverse<Real>::apply(const SampleView<Real>& samples, const Real* target, const int* changed, int count) {
   if (count == 0) return;
   SimdVector<Real> image(static_cast<std::size_t>(count) * stride), u(image.size());
   const Real* psi[kBatch];

@@ -5,7 +5,8 @@
 
 namespace pandora::engine {
 
-/// A view of (ridge I + sum w_s psi_s psi_s')^-1, m x m in full with rows of `stride`, and the weights w_s that are in it.
+/// A view of (ridge I + sum w_s psi_s psi_s')^-1, m x m in full with rows of `stride`, and the weights w_s that are in
+/// it.
 template <class Real>
 struct FollowedInverse {
   Real* matrix;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/index_loss.hpp"
+#include "kernels/base/simd.hpp"
 #include "kernels/products/tiles.hpp"
-#include "kernels/simd.hpp"
+#include "kernels/rules/index_loss.hpp"
 
 namespace pandora::engine {
 namespace {
@@ -93,8 +93,7 @@ void add_outer(const SampleView<Real>& s, const Real* weight, Sum* C) {
   }
 }
 
-#define PANDORA_INSTANTIATE(Real, Sum)                                                      \
-  template void add_outer<Real, Sum>(const SampleView<Real>&, const Real*, Sum*);
+#define PANDORA_INSTANTIATE(Real, Sum) template void add_outer<Real, Sum>(const SampleView<Real>&, const Real*, Sum*);
 PANDORA_INSTANTIATE(float, float)
 PANDORA_INSTANTIATE(float, double)
 PANDORA_INSTANTIATE(double, double)

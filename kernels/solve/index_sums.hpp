@@ -36,7 +36,8 @@ class IndexSums {
   PANDORA_HD void evaluate() {
     ++gradients_;
     team_.sync();
-    for (int k = team_.rank(); k < samples_.m; k += team_.size()) scratch_.point[k] = static_cast<Real>(scratch_.rho[k]);
+    for (int k = team_.rank(); k < samples_.m; k += team_.size())
+      scratch_.point[k] = static_cast<Real>(scratch_.rho[k]);
     team_.sync();
     if constexpr (Team::kVectors)
       index_gradient(samples_, scratch_.point, scratch_.gradient, scratch_.weight);

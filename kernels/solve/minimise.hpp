@@ -2,8 +2,8 @@
 // direction. The loss is convex and piecewise smooth, so along a direction only its derivative matters.
 #pragma once
 
-#include "kernels/index_loss.hpp"
-#include "kernels/rounding_floor.hpp"
+#include "kernels/rules/index_loss.hpp"
+#include "kernels/solve/rounding_floor.hpp"
 
 namespace pandora::engine {
 
@@ -18,13 +18,14 @@ PANDORA_HD inline double secant_part(double slope, double ahead) {
   return part < 0.1 ? 0.1 : part > 0.9 ? 0.9 : part;
 }
 
-/// Moves the rho of `sums` (IndexSums) to the minimum; false if it takes more than 500 gradients, a number is not finite
-/// or the method fails. A method has
+/// Moves the rho of `sums` (IndexSums) to the minimum; false if it takes more than 500 gradients, a number is not
+/// finite or the method fails. A method has
 ///   bool direct()                       direction = -(approximate inverse Hessian) gradient; false: it cannot
 ///   bool recover()                      after a direction that does not descend: whether to try again
 ///   void stepped(slope, ahead, part)    the step has been taken, `part` of it, and led from `slope` to `ahead`
 ///   kLastStep                           whether the step that is short enough is still taken
-///   kTrustsRate                         whether convergence is at least linear: where the last rate once more is enough
+///   kTrustsRate                         whether convergence is at least linear: where the last rate once more is
+///   enough
 ///                                       twice over, the step is taken without another gradient
 template <class Sums, class Method>
 PANDORA_HD bool minimise(Sums& sums, Method&& method) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/elementary.hpp"
-#include "kernels/instance.hpp"
-#include "kernels/simd.hpp"
+#include "kernels/base/elementary.hpp"
+#include "kernels/base/simd.hpp"
+#include "kernels/tape/instance.hpp"
 
 namespace pandora::engine {
 

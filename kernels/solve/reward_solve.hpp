@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "kernels/lane/state.hpp"
-#include "kernels/reward_state.hpp"
 #include "kernels/solve/minimise.hpp"
 #include "kernels/solve/reward_table.hpp"
+#include "kernels/state/reward_state.hpp"
+#include "kernels/state/state.hpp"
 
 namespace pandora::engine {
 

@@ -1,9 +1,9 @@
 // A box's samples as its solves see them, and what a solving team works in.
 #pragma once
 
-#include "kernels/index_loss.hpp"
-#include "kernels/lane/state.hpp"
-#include "kernels/reward_state.hpp"
+#include "kernels/rules/index_loss.hpp"
+#include "kernels/state/reward_state.hpp"
+#include "kernels/state/state.hpp"
 
 namespace pandora::engine {
 
@@ -44,7 +44,9 @@ struct ScratchPool {
   int* ints;
   int groups, members;
 
-  PANDORA_HD std::size_t reals_per_slot(const Shape& s) const { return 4 * static_cast<std::size_t>(s.capacity) + s.stride; }
+  PANDORA_HD std::size_t reals_per_slot(const Shape& s) const {
+    return 4 * static_cast<std::size_t>(s.capacity) + s.stride;
+  }
   PANDORA_HD std::size_t doubles_per_slot(const Shape& s) const {
     const std::size_t m = static_cast<std::size_t>(s.m), padded = SolveScratch<Real>::padded(s.m);
     return (4 + static_cast<std::size_t>(s.d)) * padded + m * m + groups * m + m * (m + 1) / 2;

@@ -143,7 +143,7 @@ class TeamFactor {
   const int m_;
 };
 
-/// Damped Newton steps in the manner of the reference (host/index_fit.cpp).
+/// Damped Newton steps in the manner of the reference (host/reference/index_fit.cpp).
 template <class Real, class Team>
 class FactorisedNewton {
  public:

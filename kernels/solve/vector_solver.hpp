@@ -1,9 +1,10 @@
-// The CPU's way to rho_hat and to fresh inverses: dense algebra by Eigen, and descents whose iterations cost one gradient,
-// n m, where a fresh Hessian would cost n m^2. Host code only.
+// The CPU's way to rho_hat and to fresh inverses: dense algebra by Eigen, and descents whose iterations cost one
+// gradient, n m, where a fresh Hessian would cost n m^2. Host code only.
 //
-// Up to kNewtonSamples samples what changes the Hessian between iterations is which samples lie above Lambda(z), a few at
-// a time: an inverse follows it by rank-one updates, from wherever the last solve left it. Above, L-BFGS around Hinv, or
-// around a running sum of curvatures in which a sample keeps the weight that it has when it is first solved for.
+// Up to kNewtonSamples samples what changes the Hessian between iterations is which samples lie above Lambda(z), a few
+// at a time: an inverse follows it by rank-one updates, from wherever the last solve left it. Above, L-BFGS around
+// Hinv, or around a running sum of curvatures in which a sample keeps the weight that it has when it is first solved
+// for.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -11,11 +12,11 @@
 #include <deque>
 #include <vector>
 
+#include "kernels/base/vector_team.hpp"
 #include "kernels/products/tiles.hpp"
 #include "kernels/solve/followed_inverse.hpp"
 #include "kernels/solve/index_gradient.hpp"
 #include "kernels/solve/minimise.hpp"
-#include "kernels/vector_team.hpp"
 
 namespace pandora::engine {
 
@@ -179,9 +180,8 @@ bool minimise_with_vectors(IndexSums<Real, Team>& sums, const BoxView<Real>& box
     return minimise(sums, FollowingNewton<Real>(sums, inverse));
   }
   if (current_inverse)
-    return minimise(sums, QuasiNewton(sums, [&](double* x) {
-                      multiply_current(box.curvature, shape, sums.scratch(), x);
-                    }));
+    return minimise(sums,
+                    QuasiNewton(sums, [&](double* x) { multiply_current(box.curvature, shape, sums.scratch(), x); }));
   SampleView<Real> fresh = samples;
   const int known = progress.samples_in_hessian;
   fresh.rows += known;

@@ -6,13 +6,16 @@
 #include <string>
 #include <thread>
 
-#include "host/device.hpp"
+#include "host/devices/device.hpp"
 #include "host/engine/run_lanes.hpp"
 #include "host/engine/run_on_cpu.hpp"
-#include "host/sweep.hpp"
-#include "host/policies/policy.hpp"
-#include "host/study.hpp"
+#include "host/study/refit_text.hpp"
+#include "host/study/study.hpp"
+#include "host/sweep/prepare_replication.hpp"
+#include "host/sweep/sweep.hpp"
 #include "kernels/cuda/cuda_backend.cuh"
+#include "pandora/error.hpp"
+#include "pandora/policy.hpp"
 
 namespace pandora {
 namespace {
@@ -130,7 +133,7 @@ int run(const Sizes& sizes) {
     for (const LaneSpec& lane : unit.lanes)
       if (lane.has_width_bonus() || (lane.learns_payoff() && lane.online())) matrices += study.dimensions.boxes;
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
-    const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, study.engine.block};
+    const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, study.engine.block};
     cuda::CudaBackend backend(report.usable()[0]);
     const auto all = [&] { engine::run_in_memory<float>(backend, units, options); };
     const double end_to_end = seconds_of(all);
@@ -173,7 +176,7 @@ int run(const Sizes& sizes) {
 
 int main(int argc, char** argv) {
   try {
-    return pandora::run(pandora::parse(argc, argv));
+    return pandora::for_the_user([&] { return pandora::run(pandora::parse(argc, argv)); });
   } catch (const pandora::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return static_cast<int>(error.code());

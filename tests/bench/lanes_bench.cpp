@@ -4,8 +4,11 @@
 #include <thread>
 
 #include "host/engine/run_on_cpu.hpp"
-#include "host/study.hpp"
-#include "host/sweep.hpp"
+#include "host/reference/reference_engine.hpp"
+#include "host/study/refit_text.hpp"
+#include "host/study/study.hpp"
+#include "host/sweep/prepare_replication.hpp"
+#include "host/sweep/sweep.hpp"
 
 namespace pandora {
 namespace {
@@ -34,7 +37,7 @@ void run(benchmark::State& state, int periods, int context, const std::string& p
          const std::string& refit, int lanes) {
   const Replication replication = replication_of(periods, context);
   const std::vector<LaneSpec> specs(static_cast<std::size_t>(lanes), lane_of(replication, policy, reward));
-  const BlockOptions options{{RefitSchedule::parse(refit), 1.0, 1.0}, 32};
+  const BlockOptions options{{parse_refit(refit), 1.0, 1.0}, 32};
   for (auto _ : state) benchmark::DoNotOptimize(run_on_cpu<float>(replication, specs, options));
   state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * periods * lanes,
                                                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
@@ -44,7 +47,7 @@ void reference(benchmark::State& state, const std::string& policy, const std::st
                const std::string& refit) {
   const Replication replication = replication_of(30000, 100);
   const LaneSpec spec = lane_of(replication, policy, reward);
-  const EstimationOptions options{RefitSchedule::parse(refit), 1.0, 1.0};
+  const EstimationOptions options{parse_refit(refit), 1.0, 1.0};
   for (auto _ : state) benchmark::DoNotOptimize(run_reference_lane(replication, spec, options));
   state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * 30000,
                                                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
@@ -54,7 +57,7 @@ void reference(benchmark::State& state, const std::string& policy, const std::st
 void over_threads(benchmark::State& state, int threads) {
   const Replication replication = replication_of(30000, 100);
   const std::vector<LaneSpec> specs(6, lane_of(replication, "dow", "known"));
-  const BlockOptions options{{RefitSchedule::parse("geometric:1.5"), 1.0, 1.0}, 32};
+  const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
   for (auto _ : state) {
     std::vector<std::thread> pool;
     for (int t = 0; t < threads; ++t)

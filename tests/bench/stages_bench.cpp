@@ -5,10 +5,10 @@
 #include <Eigen/Core>
 #include <random>
 
-#include "host/draw_instance.hpp"
-#include "host/paper_setting.hpp"
+#include "host/base/paper_setting.hpp"
+#include "host/model/draw_instance.hpp"
+#include "kernels/base/simd.hpp"
 #include "kernels/products/tiles.hpp"
-#include "kernels/simd.hpp"
 #include "kernels/solve/index_gradient.hpp"
 #include "oracle/oracle.hpp"
 #include "tests/reference/gram_memory.hpp"

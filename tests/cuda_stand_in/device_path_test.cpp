@@ -4,8 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "host/device.hpp"
+#include "host/devices/device.hpp"
 #include "host/engine/run_lanes.hpp"
+#include "host/study/refit_text.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -25,7 +26,7 @@ TEST(StandInDevice, SharedMemoryBelongsToABlock) {
 TEST(StandInDevice, AFixedDeviceIsTheOnlyOneThatIsUsed) {
   const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::A, 4, 40, 3);
   const UnitOfLanes unit{&replication, test::all_lanes(replication, {0})};
-  const BlockOptions options{{RefitSchedule::parse("geometric:1.5"), 1.0, 1.0}, 32};
+  const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
   const auto wanted = run_on_device(1, std::span(&unit, 1), options);
   ::setenv("STAND_IN_ONLY", "1", 1);
   EXPECT_TRUE(run_on_device(1, std::span(&unit, 1), options) == wanted);

@@ -18,8 +18,8 @@ faults() {
   fault barrier-for-one kernels/lane/stages.hpp 's/(count_repair|if \(a == 0 && team\.rank\(\) == 0\)) lane\.progress->next = 0;/if (team.rank() == 0) { lane.progress->next = 0; team.sync(); }/' '__syncthreads: '
   fault barriers-apart kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n.*?\n)    team_\.sync\(\);/$1    if (team_.rank() < 7)\n      team_.sync();\n    else\n      team_.sync();/s' 'threads wait at different places'
   fault shuffle-of-some kernels/lane/walk.hpp 's/team_\.broadcast\(team_\.rank\(\) == 0 \?(.*?) : 0\.0\)/(team_.rank() < 5 ? team_.broadcast($1) : 0.0)/' 'warp barrier: ' '*ALaneAlone*'
-  fault shared-memory-unset kernels/team.hpp 's/    if \(threadIdx\.x == 0\) \*shared = value;\n//' 'uninitialised: ' '*SharedMemory*'
-  fault shared-memory-race kernels/team.hpp 's/    __syncthreads\(\);\n(    if \(threadIdx)/$1/' 'race: ' '*SharedMemory*'
+  fault shared-memory-unset kernels/base/team.hpp 's/    if \(threadIdx\.x == 0\) \*shared = value;\n//' 'uninitialised: ' '*SharedMemory*'
+  fault shared-memory-race kernels/base/team.hpp 's/    __syncthreads\(\);\n(    if \(threadIdx)/$1/' 'race: ' '*SharedMemory*'
   fault host-reads-device host/engine/run_lanes.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*'
   fault host-reads-device-without-keys host/engine/run_lanes.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*' STAND_IN_KEYS=0
   fault device-reads-host host/engine/run_lanes.hpp 's/layout\.device_lanes\};/const_cast<LaneView<Real>*>(layout.lanes.data())};/' 'owner: |fault: '

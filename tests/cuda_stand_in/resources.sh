@@ -6,7 +6,7 @@ nvcc=$1 folder=$2 output=$3
 shift 3
 eigen=$(pkg-config --cflags-only-I eigen3 2>/dev/null | sed 's/^-I//') || eigen=
 for file in "$@"; do
-  "$nvcc" -std=c++20 -arch=sm_90 --expt-relaxed-constexpr --fmad=false -Xptxas -v -cubin -I"$folder" \
+  "$nvcc" -std=c++20 -arch=sm_90 --expt-relaxed-constexpr --fmad=false -Xptxas -v -cubin -I"$folder" -I"$folder/include" \
     -I"${eigen:-/usr/include/eigen3}" -DPANDORA_HAVE_CUDA -DPANDORA_CUDA_ARCHITECTURES='"90"' -DPANDORA_CUBLAS='""' \
     -DPANDORA_CUBLAS_FOLDER='""' "$file" -o /dev/null
 done 2>&1 | awk '

@@ -1,8 +1,8 @@
 // A kernel that uses what no body uses yet: a block's shared memory, through its team.
 #include <vector>
 
+#include "kernels/base/team.hpp"
 #include "kernels/cuda/runtime.cuh"
-#include "kernels/team.hpp"
 
 namespace pandora::test {
 

@@ -9,15 +9,15 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "host/draw_instance.hpp"
-#include "host/oracle_cache.hpp"
-#include "host/parts.hpp"
-#include "host/published.hpp"
-#include "host/ranks.hpp"
-#include "host/result_folder.hpp"
-#include "host/run_study.hpp"
-#include "host/sealed_file.hpp"
-#include "kernels/error.hpp"
+#include "host/files/sealed_file.hpp"
+#include "host/machine/ranks.hpp"
+#include "host/model/draw_instance.hpp"
+#include "host/results/parts.hpp"
+#include "host/results/published.hpp"
+#include "host/results/result_folder.hpp"
+#include "host/run/run_study.hpp"
+#include "host/sweep/oracle_cache.hpp"
+#include "pandora/error.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "host/study_config.hpp"
-#include "kernels/error.hpp"
+#include "host/study/study_config.hpp"
+#include "pandora/error.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <random>
 
-#include "host/draw_instance.hpp"
-#include "host/paper_setting.hpp"
+#include "host/base/paper_setting.hpp"
+#include "host/model/draw_instance.hpp"
 #include "oracle/oracle.hpp"
 #include "tests/reference/naive_index.hpp"
 

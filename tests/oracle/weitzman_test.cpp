@@ -6,9 +6,9 @@
 #include <functional>
 #include <random>
 
-#include "host/draw_instance.hpp"
-#include "host/paper_setting.hpp"
-#include "kernels/walk.hpp"
+#include "host/base/paper_setting.hpp"
+#include "host/model/draw_instance.hpp"
+#include "kernels/rules/period.hpp"
 #include "oracle/oracle.hpp"
 #include "tests/reference/naive_index.hpp"
 #include "tests/reference/statistics.hpp"

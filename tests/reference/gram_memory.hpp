@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "kernels/base/simd.hpp"
 #include "kernels/lane/gram.hpp"
 #include "kernels/products/vector_products.hpp"
-#include "kernels/simd.hpp"
 
 namespace pandora::test {
 
@@ -19,7 +19,13 @@ struct GramMemory {
   engine::GramView<Real> view;
 
   GramMemory(int m, int B)
-      : shape{.A = 1, .m = m, .stride = padded_to_vector<Real>(m), .d = 1, .B = B, .width = padded_to_vector<Real>(B), .capacity = 1} {
+      : shape{.A = 1,
+              .m = m,
+              .stride = padded_to_vector<Real>(m),
+              .d = 1,
+              .B = B,
+              .width = padded_to_vector<Real>(B),
+              .capacity = 1} {
     const std::size_t rows = static_cast<std::size_t>(B), stride = static_cast<std::size_t>(shape.stride),
                       width = static_cast<std::size_t>(shape.width);
     P.assign(static_cast<std::size_t>(m) * stride, Real(0));
@@ -29,8 +35,8 @@ struct GramMemory {
     for (SimdVector<Real>* array : {&diagonal, &row, &norm}) array->assign(width, Real(0));
     transposed.assign(static_cast<std::size_t>(m) * width, Real(0));
     log.resize(rows);
-    view = {P.data(),   image.data(),    gram.data(), column.data(), u.data(),
-            diagonal.data(), row.data(), log.data(),  &count};
+    view = {P.data(),        image.data(), gram.data(), column.data(), u.data(),
+            diagonal.data(), row.data(),   log.data(),  &count};
   }
   GramMemory(const GramMemory&) = delete;
 

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "kernels/instance.hpp"
+#include "kernels/tape/instance.hpp"
 #include "tests/reference/naive_philox.hpp"
 
 namespace pandora::naive {

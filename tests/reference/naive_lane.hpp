@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "host/reference_engine.hpp"
+#include "host/reference/reference_engine.hpp"
 
 namespace pandora::naive {
 

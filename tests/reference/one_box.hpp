@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "host/index_fit.hpp"
-#include "kernels/aligned.hpp"
-#include "kernels/solve/vector_solver.hpp"
+#include "host/reference/index_fit.hpp"
+#include "kernels/base/aligned.hpp"
 #include "kernels/solve/box_solve.hpp"
+#include "kernels/solve/vector_solver.hpp"
 
 namespace pandora::test {
 
@@ -70,9 +70,7 @@ class OneBox {
   void use(int n) { box_.samples = n; }
   SimdVector<Real>& rho() { return rho_; }
   int gradients() const { return progress_.index_gradients; }
-  engine::SampleView<Real> samples() {
-    return engine::gather_samples(VectorTeam{}, shape_, lane_, 0, scratch_);
-  }
+  engine::SampleView<Real> samples() { return engine::gather_samples(VectorTeam{}, shape_, lane_, 0, scratch_); }
   const engine::SolveScratch<Real>& scratch() const { return scratch_; }
 
  private:

@@ -1,5 +1,5 @@
-// A backend that runs the bodies as a device would, a lane's elements one by one and all lanes through a block together,
-// on the CPU.
+// A backend that runs the bodies as a device would, a lane's elements one by one and all lanes through a block
+// together, on the CPU.
 #pragma once
 
 #include <algorithm>

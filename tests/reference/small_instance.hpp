@@ -1,7 +1,7 @@
 // Instances made by hand, small and of odd sizes, with coefficients from the C++ library's generator.
 #pragma once
 
-#include "kernels/instance.hpp"
+#include "kernels/tape/instance.hpp"
 
 namespace pandora::naive {
 

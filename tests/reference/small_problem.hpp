@@ -5,11 +5,12 @@
 #include <random>
 #include <vector>
 
-#include "host/draw_instance.hpp"
-#include "host/paper_setting.hpp"
-#include "host/policies/policy.hpp"
-#include "host/reference_engine.hpp"
+#include "host/base/paper_setting.hpp"
+#include "host/model/draw_instance.hpp"
+#include "host/reference/reference_engine.hpp"
+#include "host/study/refit_text.hpp"
 #include "oracle/oracle.hpp"
+#include "pandora/policy.hpp"
 
 namespace pandora::test {
 
@@ -97,7 +98,7 @@ double bisect(Function&& increasing, double low, double high) {
 
 /// An online period of a lane.
 struct PeriodView {
-  int period;                    ///< 0 .. T-1
+  int period;                   ///< 0 .. T-1
   const double *score, *width;  ///< A scores before the walk, and widths
   const PeriodOutcome* outcome;
 };

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "host/policies/policy.hpp"
+#include "pandora/policy.hpp"
 #include "tests/reference/small_problem.hpp"
 #include "tests/reference/thread_backend.hpp"
 
@@ -58,7 +58,7 @@ class RunLanesLengths : public testing::TestWithParam<std::tuple<int, const char
 
 TEST_P(RunLanesLengths, DoubleFollowsTheReference) {
   const auto [B, schedule] = GetParam();
-  const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, B};
+  const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, B};
   for (const Regime regime : {Regime::A, Regime::B}) {
     const Replication replication =
         test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 200, 11);
@@ -74,22 +74,22 @@ TEST(RunLanes, LargerShapes) {
   const Replication replication = test::small_replication(test::small_dimensions(8, 140, 7), Regime::B, 24, 60, 19);
   for (const char* schedule : {"geometric:1.5", "tracking"})
     expect_follows(replication, {dow(RewardModel::known, 24), dow(RewardModel::learned, 24)},
-                   {{RefitSchedule::parse(schedule), 1.0, 1.0}, 32}, 1e-9, 1e-3);
+                   {{parse_refit(schedule), 1.0, 1.0}, 32}, 1e-9, 1e-3);
 }
 
 TEST(RunLanes, OneFeatureOneBox) {
   Dimensions dimensions = test::small_dimensions(1, 1, 1);
   const Replication replication = test::small_replication(dimensions, Regime::A, 4, 33, 2);
   for (const char* schedule : {"geometric:1.5", "tracking"})
-    expect_follows(replication, test::all_lanes(replication, {0, 4}), {{RefitSchedule::parse(schedule), 1.0, 1.0}, 32},
-                   1e-9, 1e-3);
+    expect_follows(replication, test::all_lanes(replication, {0, 4}), {{parse_refit(schedule), 1.0, 1.0}, 32}, 1e-9,
+                   1e-3);
 }
 
 // Single precision replays a double lane at the paper's m: what a GPU is held to.
 TEST(RunLanes, SinglePrecisionReplaysADoubleLane) {
   const Replication replication = test::small_replication({}, Regime::B, 50, 400, 23);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
-    const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, 32};
+    const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 32};
     const LaneSpec lane = dow(RewardModel::learned, 50);
     LaneRecord expected;
     run_reference_lane(replication, lane, options.estimation, &expected);
@@ -110,7 +110,7 @@ TEST(RunLanes, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
     replications.push_back(
         test::small_replication(test::small_dimensions(3, 9, 3), Regime::B, kCalibration, 150, 7, r));
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
-    const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, 32};
+    const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 32};
     std::vector<UnitOfLanes> units;
     for (const Replication& replication : replications)
       units.push_back({&replication, test::all_lanes(replication, {0, 5, kCalibration})});
@@ -128,7 +128,7 @@ TEST(RunLanes, TeamsOfThreadsGiveTheSameBytes) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, kCalibration, 40, 13);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
-    const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, 16};
+    const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 16};
     const UnitOfLanes unit{&replication, test::all_lanes(replication, {0, kCalibration})};
     const auto serial = run<float>(std::span(&unit, 1), options);
     test::ThreadBackend threads(3);
@@ -141,7 +141,7 @@ TEST(RunLanes, TeamsOfThreadsGiveTheSameBytes) {
 TEST(RunLanes, GroupsOfATeamShareASum) {
   const Replication replication =
       test::small_replication(test::small_dimensions(2, 1, 2), Regime::B, kCalibration, 300, 17);
-  const BlockOptions options{{RefitSchedule::parse("geometric:1.5"), 1.0, 1.0}, 32};
+  const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
   const UnitOfLanes unit{&replication, {dow(RewardModel::known, 0)}};
   LaneRecord one, four;
   run<double>(std::span(&unit, 1), options, std::span(&one, 1));
@@ -174,7 +174,7 @@ TEST(RunLanes, ADamagedInverseIsRebuilt) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, 96, 31);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
-    const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, 16};
+    const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 16};
     LaneSpec linucb;
     linucb.score = Score::learned_payoff;
     linucb.stop = Stop::after_first;
@@ -216,7 +216,7 @@ TEST(RunLanes, TooLittleMemoryHalvesTheWork) {
   std::vector<Replication> replications;
   for (std::uint32_t r = 0; r < 5; ++r)
     replications.push_back(test::small_replication(test::small_dimensions(2, 3, 2), Regime::A, kCalibration, 50, 7, r));
-  const BlockOptions options{{RefitSchedule::parse("geometric:1.5"), 1.0, 1.0}, 32};
+  const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
   std::vector<UnitOfLanes> units;
   for (const Replication& replication : replications)
     units.push_back({&replication, test::all_lanes(replication, {0})});

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "host/policies/policy.hpp"
+#include "pandora/policy.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -22,7 +22,7 @@ class EveryBlockLength : public testing::TestWithParam<std::tuple<int, const cha
 
 TEST_P(EveryBlockLength, DoubleFollowsTheReference) {
   const auto [B, schedule] = GetParam();
-  const EstimationOptions estimation{RefitSchedule::parse(schedule), 1.0, 1.0};
+  const EstimationOptions estimation{parse_refit(schedule), 1.0, 1.0};
   for (const Regime regime : {Regime::A, Regime::B}) {
     const Replication replication =
         test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 300, 11);
@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Lengths, EveryBlockLength,
 TEST(RunOnCpu, WithoutSolvesADoubleLaneDiffersByRoundingOnly) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, kCalibration, 400, 3);
-  const EstimationOptions estimation{RefitSchedule::parse("geometric:1.5"), 1.0, 1.0};
+  const EstimationOptions estimation{parse_refit("geometric:1.5"), 1.0, 1.0};
   LaneSpec linucb;
   linucb.score = Score::learned_payoff;
   linucb.stop = Stop::after_first;
@@ -73,7 +73,7 @@ TEST(RunOnCpu, ALaneAloneAndAmongAllGivesTheSameBytes) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 9, 3), Regime::B, kCalibration, 500, 7);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
-    const BlockOptions options{{RefitSchedule::parse(schedule), 1.0, 1.0}, 32};
+    const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 32};
     const std::vector<LaneSpec> lanes = test::all_lanes(replication, {0, 5, kCalibration}, {0.1, 1.0});
     const std::vector<LaneTally> together = run_on_cpu<float>(replication, lanes, options);
     for (std::size_t k = 0; k < lanes.size(); ++k) {
@@ -85,15 +85,15 @@ TEST(RunOnCpu, ALaneAloneAndAmongAllGivesTheSameBytes) {
 
 // The last block is shorter than B, and the run shorter than a block.
 TEST(RunOnCpu, AnyNumberOfPeriods) {
-  const EstimationOptions estimation{RefitSchedule::parse("geometric:1.5"), 1.0, 1.0};
+  const EstimationOptions estimation{parse_refit("geometric:1.5"), 1.0, 1.0};
   for (const int periods : {1, 5, 31, 33, 70}) {
     const Replication replication =
         test::small_replication(test::small_dimensions(2, 4, 2), Regime::A, kCalibration, periods, 5);
     for (const LaneSpec& lane : test::all_lanes(replication, {0, kCalibration}, {0.1, 1.0})) {
       LaneRecord expected, actual;
       run_reference_lane(replication, lane, estimation, &expected);
-      const LaneTally tally = run_on_cpu<double>(replication, std::span(&lane, 1), {estimation, 32}, nullptr,
-                                                      std::span(&actual, 1))[0];
+      const LaneTally tally =
+          run_on_cpu<double>(replication, std::span(&lane, 1), {estimation, 32}, nullptr, std::span(&actual, 1))[0];
       EXPECT_EQ(tally.periods, periods);
       for (int t = 0; t < periods; ++t)
         ASSERT_TRUE(same_decisions(actual.outcomes[t], expected.outcomes[t])) << "period " << t << " of " << periods;
@@ -107,7 +107,7 @@ TEST(RunOnCpu, AnyRidge) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 40, 2), Regime::B, 9, 150, 29);
   for (const double ridge : {1e-3, 0.01, 0.1, 3.0, 100.0})
     for (const char* schedule : {"geometric:1.5", "tracking"}) {
-      const EstimationOptions estimation{RefitSchedule::parse(schedule), ridge, 1.0};
+      const EstimationOptions estimation{parse_refit(schedule), ridge, 1.0};
       LaneSpec plugin;
       plugin.score = Score::learned_index;
       plugin.learning = Learning::online;
@@ -118,7 +118,8 @@ TEST(RunOnCpu, AnyRidge) {
       run_on_cpu<float>(replication, std::span(&plugin, 1), {estimation, 32}, nullptr, std::span(&actual, 1));
       double worst = 0.0;
       for (std::size_t t = 0; t < expected.outcomes.size(); ++t)
-        for (int a = 0; a < 3; ++a) worst = std::max(worst, std::abs(actual.scores[t * 3 + a] - expected.scores[t * 3 + a]));
+        for (int a = 0; a < 3; ++a)
+          worst = std::max(worst, std::abs(actual.scores[t * 3 + a] - expected.scores[t * 3 + a]));
       // The index is known to about 1 / sqrt(ridge) of a direction that no sample has.
       EXPECT_LT(worst, 2e-3 / std::sqrt(std::min(ridge, 1.0))) << schedule << " ridge " << ridge;
     }
@@ -129,7 +130,7 @@ TEST(RunOnCpu, LargerShapes) {
   Dimensions dimensions = test::small_dimensions(8, 140, 7);
   const Replication replication = test::small_replication(dimensions, Regime::B, 24, 120, 19);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
-    const EstimationOptions estimation{RefitSchedule::parse(schedule), 1.0, 1.0};
+    const EstimationOptions estimation{parse_refit(schedule), 1.0, 1.0};
     for (const RewardModel reward : {RewardModel::known, RewardModel::learned}) {
       LaneSpec dow;
       dow.score = Score::learned_index;
@@ -156,7 +157,7 @@ TEST(RunOnCpu, SinglePrecisionReplaysADoubleLane) {
   Dimensions dimensions;  // the paper's
   const Replication replication = test::small_replication(dimensions, Regime::B, 50, 1500, 23);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
-    const EstimationOptions estimation{RefitSchedule::parse(schedule), 1.0, 1.0};
+    const EstimationOptions estimation{parse_refit(schedule), 1.0, 1.0};
     LaneSpec dow;
     dow.score = Score::learned_index;
     dow.learning = Learning::online;
@@ -184,7 +185,7 @@ TEST(RunOnCpu, SinglePrecisionReplaysADoubleLane) {
 // two standard errors; a true zero difference fails it in 5 of 100 seeds, and this seed is fixed).
 TEST(RunOnCpuSlow, RegretDiffersByLessThanTwoStandardErrorsFromTheReference) {
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
-    const EstimationOptions estimation{RefitSchedule::parse(schedule), 1.0, 1.0};
+    const EstimationOptions estimation{parse_refit(schedule), 1.0, 1.0};
     constexpr int R = 24;
     double sum = 0.0, squares = 0.0;
     int identical = 0, periods = 0;
@@ -197,8 +198,7 @@ TEST(RunOnCpuSlow, RegretDiffersByLessThanTwoStandardErrorsFromTheReference) {
       LaneRecord a, b;
       const double reference = run_reference_lane(replication, dow, estimation, &a).utility;
       const double blocked =
-          run_on_cpu<float>(replication, std::span(&dow, 1), {estimation, 32}, nullptr, std::span(&b, 1))[0]
-              .utility;
+          run_on_cpu<float>(replication, std::span(&dow, 1), {estimation, 32}, nullptr, std::span(&b, 1))[0].utility;
       const double difference = (blocked - reference) / 2000.0;
       sum += difference;
       squares += difference * difference;

@@ -64,7 +64,8 @@ Result blocked(const Team& team, const std::vector<Sample>& data, int m, int B, 
   Result r{{}, {}, {}, {}};
   for (std::size_t first = 0; first < data.size(); first += static_cast<std::size_t>(B)) {
     const int n = std::min<int>(B, static_cast<int>(data.size() - first));
-    const engine::BlockContexts<double> block = memory.contexts(n, [&](int j, int k) { return data[first + j].psi[k]; });
+    const engine::BlockContexts<double> block =
+        memory.contexts(n, [&](int j, int k) { return data[first + j].psi[k]; });
     engine::form_gram(team, shape, gram, block);
     SimdVector<double> p(static_cast<std::size_t>(shape.width), 0.0);
     engine::predict(team, shape, block, rho.data(), p.data());

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/simd.hpp"
+#include "kernels/base/simd.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

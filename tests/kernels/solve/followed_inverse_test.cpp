@@ -5,7 +5,7 @@
 
 #include <Eigen/Dense>
 
-#include "kernels/simd.hpp"
+#include "kernels/base/simd.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -27,7 +27,9 @@ struct Problem {
       for (int k = 0; k < m; ++k) psi[static_cast<std::size_t>(s) * stride + k] = random.uniform(-1, 1);
     }
   }
-  engine::SampleView<double> view() const { return {psi.data(), m, stride, rows.data(), unused.data(), unused.data(), n}; }
+  engine::SampleView<double> view() const {
+    return {psi.data(), m, stride, rows.data(), unused.data(), unused.data(), n};
+  }
   MatrixXd inverse(double ridge, const std::vector<double>& weight) const {
     MatrixXd sum = ridge * MatrixXd::Identity(m, m);
     for (int s = 0; s < n; ++s) {

@@ -5,8 +5,8 @@
 
 #include <Eigen/Core>
 
-#include "host/index_fit.hpp"
-#include "kernels/simd.hpp"
+#include "host/reference/index_fit.hpp"
+#include "kernels/base/simd.hpp"
 #include "kernels/solve/reward_gradient.hpp"
 #include "tests/reference/small_problem.hpp"
 
@@ -39,7 +39,8 @@ TEST(IndexGradient, MatchesTheReferenceInSinglePrecision) {
       const std::vector<float> cost(p.samples.cost.begin(), p.samples.cost.end()),
           mu(p.samples.mu.begin(), p.samples.mu.end());
       const int stride = p.contexts.index_stride;
-      const engine::SampleView<float> view{p.contexts.psi.data(), m, stride, p.samples.rows.data(), cost.data(), mu.data(), n};
+      const engine::SampleView<float> view{p.contexts.psi.data(), m,         stride, p.samples.rows.data(),
+                                           cost.data(),           mu.data(), n};
       SimdVector<float> rho(static_cast<std::size_t>(stride), 0.0f), C(static_cast<std::size_t>(m) * stride, 0.0f);
       for (int k = 0; k < m; ++k) rho[k] = static_cast<float>(p.rho[k]);
       const Eigen::VectorXd at = Eigen::Map<const Eigen::VectorXf>(rho.data(), m).cast<double>();
@@ -63,8 +64,8 @@ TEST(AddOuter, WithoutWeightsAllAreOne) {
     const Problem p = problem(17, n, 5);
     const std::vector<float> unused(static_cast<std::size_t>(n));
     const int stride = p.contexts.index_stride;
-    const engine::SampleView<float> view{
-        p.contexts.psi.data(), 17, stride, p.samples.rows.data(), unused.data(), unused.data(), n};
+    const engine::SampleView<float> view{p.contexts.psi.data(), 17, stride, p.samples.rows.data(), unused.data(),
+                                         unused.data(),         n};
     SimdVector<double> C(static_cast<std::size_t>(17) * stride, 0.0);
     engine::add_outer<float, double>(view, nullptr, C.data());
     for (int i = 0; i < 17; ++i)

@@ -5,7 +5,7 @@
 
 #include <Eigen/Cholesky>
 
-#include "kernels/index_loss.hpp"
+#include "kernels/rules/index_loss.hpp"
 #include "tests/reference/one_box.hpp"
 #include "tests/reference/small_problem.hpp"
 

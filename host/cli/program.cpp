@@ -1,0 +1,91 @@
+#include "pandora/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <new>
+#include <system_error>
+
+#include "host/cli/commands.hpp"
+#include "host/machine/build.hpp"
+#include "pandora/error.hpp"
+
+namespace {
+
+pandora::cli::Session session;
+
+void on_signal(int) {
+  session.interrupted.store(true);
+}
+
+int fail(pandora::ExitCode code, const std::string& message) {
+  if (!message.empty()) pandora::cli::print_error(message);  // empty: another rank says it
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+void pandora::cli::print_error(const std::string& message) {
+  std::string line = "pandora: " + message;
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  line += '\n';
+  std::fputs(line.c_str(), stderr);
+}
+
+void pandora::cli::Session::listen() {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second signal ends the program at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+int pandora::run_program(int argc, char** argv) {
+  if (argc > 0) session.program = std::filesystem::path(argv[0]).filename().string();
+  for (int i = 0; i < argc; ++i) session.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
+
+  CLI::App program("pandora: learning policies for the online contextual Pandora's box, at full scale");
+  program.footer(
+      "Exit codes: 0 done, 1 lanes failed (failures.csv) or a defect of the program, 2 usage or configuration,\n"
+      "3 bad data, 4 device or memory, 5 results of another study, build or arithmetic, 6 results could not be "
+      "written,\n"
+      "130 interrupted.");
+  program.set_version_flag("--version", pandora::build_text());
+  program.require_subcommand(1);
+  pandora::cli::Command run;
+  pandora::cli::add_run(program, session, run);
+  pandora::cli::add_merge(program, session, run);
+  pandora::cli::add_replay(program, run);
+  pandora::cli::add_oracle(program, session, run);
+  pandora::cli::add_calibrate(program, session, run);
+  pandora::cli::add_policies(program, run);
+  pandora::cli::add_devices(program, run);
+  try {
+    const std::vector<CLI::App*> commands = program.get_subcommands({});
+    if (argc > 1 && argv[1][0] != '-' &&
+        std::none_of(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->get_name() == argv[1]; }))
+      return fail(ExitCode::usage, fmt::format("{}: unknown command; `pandora --help` lists the commands", argv[1]));
+    program.parse(argc, argv);
+    pandora::for_the_user(run);
+    if (std::fflush(stdout) != 0)
+      return fail(ExitCode::output_lost, "standard output could not be written; is its disk full?");
+    return static_cast<int>(ExitCode::done);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
+    return fail(ExitCode::usage, fmt::format("{}; see `pandora --help`", error.what()));
+  } catch (const pandora::Error& error) {
+    return fail(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ExitCode::device, "out of memory; use fewer --threads or a smaller --periods or --samples");
+  } catch (const std::system_error& error) {  // what fmt throws where a stream takes no more
+    return fail(ExitCode::output_lost, fmt::format("standard output could not be written ({})", error.what()));
+  } catch (const std::exception& error) {
+    return fail(ExitCode::internal, fmt::format("defect: {}; please report it with the command line", error.what()));
+  } catch (...) {
+    return fail(ExitCode::internal, "defect: an exception that says nothing; please report it with the command line");
+  }
+}

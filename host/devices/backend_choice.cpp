@@ -1,0 +1,107 @@
+#include "host/devices/backend_choice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <set>
+#include <sstream>
+
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+std::vector<int> parse_devices(const std::string& text, const DeviceReport& report) {
+  if (text == "all") return report.usable();
+  std::vector<int> ids;
+  for (const char *at = text.data(), *end = at + text.size(); at <= end;) {
+    const char* const comma = std::find(at, end, ',');
+    int id = -1;
+    if (const auto [stop, error] = std::from_chars(at, comma, id); error != std::errc() || stop != comma || id < 0)
+      throw Error(ExitCode::usage, fmt::format("--devices {}: give all, or numbers such as 0,1", text));
+    if (std::find(ids.begin(), ids.end(), id) != ids.end())
+      throw Error(ExitCode::usage, fmt::format("--devices {}: {} is named twice; name each once", text, id));
+    const auto device = std::find_if(report.devices.begin(), report.devices.end(),
+                                     [id](const DeviceInfo& info) { return info.id == id; });
+    if (device == report.devices.end())
+      throw Error(ExitCode::device,
+                  fmt::format("--devices {}: there is no device {}; `pandora devices` lists them", text, id));
+    if (!device->unusable.empty())
+      throw Error(ExitCode::device, fmt::format("--devices {}: device {}: {}", text, id, device->unusable));
+    ids.push_back(id);
+    at = comma + 1;
+  }
+  return ids;
+}
+
+}  // namespace
+
+BackendChoice choose_backend(const std::string& backend, const std::string& devices, const EngineSettings& engine,
+                             const DeviceReport& report, const std::string& needs_cpu) {
+  if (backend != "auto" && backend != "cpu" && backend != "cuda")
+    throw Error(ExitCode::usage, fmt::format("--backend {}: unknown; use auto, cpu or cuda", backend));
+  if (backend == "cpu") {
+    if (devices != "all")
+      throw Error(ExitCode::usage, fmt::format("--devices {}: belongs to --backend cuda or auto, not cpu", devices));
+    return {"cpu", "asked for", {}, ""};
+  }
+  const bool possible =
+      engine.kind == EngineSettings::Kind::blocked && engine.precision == EngineSettings::Precision::fp32;
+  if (!possible) {
+    const std::string why = "only the blocked engine in single precision runs on a GPU";
+    if (backend == "cuda")
+      throw Error(ExitCode::usage,
+                  fmt::format("--backend cuda: {}; leave --engine and --precision out or use --backend cpu", why));
+    return {"cpu", why, {}, ""};
+  }
+  if (!needs_cpu.empty()) {
+    if (backend == "cuda")
+      throw Error(ExitCode::usage, fmt::format("--backend cuda: {}; leave it out or use --backend cpu", needs_cpu));
+    return {"cpu", needs_cpu, {}, ""};
+  }
+  if (!report.none.empty()) {
+    if (backend == "cuda" || devices != "all")
+      throw Error(ExitCode::device, fmt::format("--backend {}: {}; use --backend cpu or auto", backend, report.none));
+    return {"cpu", report.none, {}, ""};
+  }
+  const std::vector<int> ids = parse_devices(devices, report);
+  std::vector<std::string> names;
+  std::set<std::string> kinds;
+  for (const DeviceInfo& info : report.devices)
+    if (std::find(ids.begin(), ids.end(), info.id) != ids.end()) {
+      names.push_back(fmt::format("{}: {}", info.id, info.name));
+      kinds.insert(info.name);
+    }
+  return {"cuda", fmt::format("{}, driver {}", fmt::join(names, ", "), report.driver), ids,
+          fmt::format("{}", fmt::join(kinds, ", "))};
+}
+
+bool has_code_for(const std::string& architectures, int major, int minor) {
+  const int version = 10 * major + minor;
+  std::istringstream list(architectures);
+  for (std::string entry; std::getline(list, entry, ',');) {
+    if (entry.empty() || !std::isdigit(static_cast<unsigned char>(entry[0]))) return true;  // native, all, all-major
+    const int code = std::stoi(entry);
+    if (!entry.ends_with("-virtual") && code / 10 == major && code <= version) return true;
+    if (!entry.ends_with("-real") && code <= version) return true;
+  }
+  return false;
+}
+
+std::string devices_text(const DeviceReport& report) {
+  std::string text;
+  constexpr double kGiB = 1u << 30;
+  for (const DeviceInfo& info : report.devices)
+    text += fmt::format("{}  {}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB: {}\n", info.id, info.name,
+                        info.major, info.minor, info.multiprocessors, info.memory / kGiB,
+                        info.unusable.empty() ? "usable" : info.unusable);
+  if (!report.none.empty()) text += fmt::format("no usable GPU: {}\n", report.none);
+  if (!report.driver.empty()) text += fmt::format("driver: CUDA {}\n", report.driver);
+  if (!report.runtime.empty()) text += fmt::format("this build: CUDA {}\n", report.runtime);
+  return text;
+}
+
+}  // namespace pandora

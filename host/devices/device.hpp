@@ -1,0 +1,59 @@
+// GPUs: what is there, and the lockstep engine on one of them. In a build without the CUDA toolkit nothing is there.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/engine/lanes.hpp"
+#include "host/model/order_frequencies.hpp"
+#include "host/study/study.hpp"
+
+namespace pandora {
+
+struct DeviceInfo {
+  int id = 0;
+  std::string name;
+  int major = 0, minor = 0;  ///< compute capability
+  int multiprocessors = 0;
+  std::uint64_t memory = 0;  ///< bytes, in all
+  std::string unusable;      ///< empty, or why this build cannot use it
+};
+
+struct DeviceReport {
+  std::string none;                 ///< why there is no usable device; empty if there is one
+  std::string driver, runtime;      ///< CUDA versions that the driver supports and that this build has; or empty
+  std::vector<DeviceInfo> devices;  ///< all that were found, usable or not
+
+  std::vector<int> usable() const {
+    std::vector<int> ids;
+    for (const DeviceInfo& device : devices)
+      if (device.unusable.empty()) ids.push_back(device.id);
+    return ids;
+  }
+};
+
+/// Asks the driver, without a context on any device.
+DeviceReport find_devices();
+
+/// Whether a build for `architectures` (CMAKE_CUDA_ARCHITECTURES, such as "80-real,90") has code for compute capability
+/// major.minor: machine code of the same major and no later minor version, or PTX of no later version.
+bool has_code_for(const std::string& architectures, int major, int minor);
+
+/// As prepare_replication (host/sweep/sweep.hpp) for one unit after the other, on a device that it holds memory of.
+using UnitPreparer = std::function<Replication(const Unit& unit, OrderFrequencies* order)>;
+
+/// A preparer on a device, to be used by the calling thread; study and plan must outlive it. Tapes are equal in every
+/// bit to the CPU's; oracle indices differ by the order of summation. It throws Error (device) if memory runs out.
+UnitPreparer prepare_on_device(int device, const Study& study, const Plan& plan);
+
+/// Runs the lanes of all units on a device, in single precision; see run_lanes. Units that do not fit in its memory
+/// together run one half after the other. Throws Error (device) if not even one fits, with what is needed and free.
+/// `records` is empty or has one entry per lane of all units.
+std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const UnitOfLanes> units,
+                                                  const BlockOptions& options, EngineCounters* counters = nullptr,
+                                                  std::span<LaneRecord> records = {});
+
+}  // namespace pandora

@@ -1,0 +1,223 @@
+#include "host/files/hdf5_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <hdf5.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "host/files/output_folder.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+// An HDF5 identifier that closes itself.
+class Handle {
+ public:
+  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle(const Handle&) = delete;
+  Handle& operator=(Handle&&) = delete;
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  hid_t id() const { return id_; }
+  bool good() const { return id_ >= 0; }
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+// No times in object headers: they would make two equal runs differ.
+Handle timeless(hid_t kind) {
+  Handle list(H5Pcreate(kind), H5Pclose);
+  H5Pset_obj_track_times(list.id(), false);
+  return list;
+}
+
+Handle with_parents() {
+  Handle list(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(list.id(), 1);
+  return list;
+}
+
+Handle string_type(std::size_t length) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.id(), std::max<std::size_t>(length, 1));
+  H5Tset_strpad(type.id(), H5T_STR_NULLPAD);
+  H5Tset_cset(type.id(), H5T_CSET_UTF8);
+  return type;
+}
+
+Handle space_of(const Hdf5File::Shape& shape) {
+  const std::vector<hsize_t> sizes(shape.begin(), shape.end());
+  return {
+      shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr),
+      H5Sclose};
+}
+
+void require(bool good, const char* what, const std::string& object) {
+  if (!good) throw std::invalid_argument(fmt::format("HDF5: {} {} cannot be made", what, object));
+}
+
+// Files are put together in memory: what the library cannot do with sound arguments is for want of it.
+void require_memory(bool good, const std::string& object) {
+  if (!good) throw Error(ExitCode::device, fmt::format("HDF5: no memory for {}; write less into one file", object));
+}
+
+void require_values(std::size_t count, const Hdf5File::Shape& shape, const std::string& path) {
+  std::size_t wanted = 1;
+  for (const std::size_t size : shape) wanted *= size;
+  if (count != wanted)
+    throw std::invalid_argument(fmt::format("HDF5: {} has {} values for a shape of {}", path, count, wanted));
+}
+
+void write_attribute(hid_t object, const std::string& name, hid_t file_type, hid_t memory_type, const void* value) {
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle attribute(H5Acreate2(object, name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  require(attribute.good() && H5Awrite(attribute.id(), memory_type, value) >= 0, "attribute", name);
+}
+
+// Of variable length: h5py reads these as text, strings of one length as bytes.
+void write_attribute(hid_t object, const std::string& name, const std::string& value) {
+  const Handle type = string_type(1);
+  H5Tset_size(type.id(), H5T_VARIABLE);
+  H5Tset_strpad(type.id(), H5T_STR_NULLTERM);
+  const char* text = value.c_str();
+  write_attribute(object, name, type.id(), type.id(), &text);
+}
+
+void write_dataset(hid_t file, const std::string& path, hid_t file_type, hid_t memory_type, const void* values,
+                   const Hdf5File::Shape& shape, const Hdf5File::Attributes& about) {
+  const Handle space = space_of(shape), links = with_parents(), creation = timeless(H5P_DATASET_CREATE);
+  const Handle dataset(H5Dcreate2(file, path.c_str(), file_type, space.id(), links.id(), creation.id(), H5P_DEFAULT),
+                       H5Dclose);
+  require(dataset.good(), "dataset", path);
+  const bool any = std::find(shape.begin(), shape.end(), std::size_t{0}) == shape.end();
+  require_memory(!any || H5Dwrite(dataset.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, path);
+  write_attribute(dataset.id(), "description", about.description);
+  write_attribute(dataset.id(), "units", about.units);
+  write_attribute(dataset.id(), "dimensions", about.dimensions);
+}
+
+void require_writable(const std::filesystem::path& path) {
+  const auto refuse = [&](const std::string& reason) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: cannot be written ({}); name a file in a writable folder", path.string(), reason));
+  };
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) refuse("it is a folder");
+  const std::string probe = fmt::format("{}.probe.{}", path.string(), ::getpid());
+  const int descriptor = ::open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+  if (descriptor < 0) refuse(std::strerror(errno));
+  ::close(descriptor);
+  ::unlink(probe.c_str());
+}
+
+Handle file_in_memory() {
+  constexpr std::size_t kIncrement = std::size_t{8} << 20;
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose), creation = timeless(H5P_FILE_CREATE);
+  H5Pset_fapl_core(access.id(), kIncrement, false);
+  // The name is never opened; HDF5 only wants no two open files to share one.
+  static int count = 0;
+  const std::string name = fmt::format("pandora_{}_{}.h5", ::getpid(), count++);
+  return {H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose};
+}
+
+}  // namespace
+
+struct Hdf5File::State {
+  std::filesystem::path path;
+  Handle file;
+};
+
+Hdf5File::Hdf5File(const std::filesystem::path& path) : Hdf5File() {
+  require_writable(path);
+  state_->path = path;
+}
+
+Hdf5File::Hdf5File() {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are thrown, not printed
+  state_ = std::make_unique<State>(State{{}, file_in_memory()});
+  require(state_->file.good(), "file", "in memory");
+}
+
+Hdf5File::~Hdf5File() = default;
+
+Hdf5File::State& Hdf5File::open() const {
+  if (state_ == nullptr) throw std::invalid_argument("HDF5: the file is closed");
+  return *state_;
+}
+
+void Hdf5File::group(const std::string& path) {
+  const Handle links = with_parents(), creation = timeless(H5P_GROUP_CREATE);
+  const Handle group(H5Gcreate2(open().file.id(), path.c_str(), links.id(), creation.id(), H5P_DEFAULT), H5Gclose);
+  require(group.good(), "group", path);
+}
+
+void Hdf5File::dataset(const std::string& path, std::span<const double> values, const Shape& shape,
+                       const Attributes& about) {
+  require_values(values.size(), shape, path);
+  write_dataset(open().file.id(), path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values.data(), shape, about);
+}
+
+void Hdf5File::dataset(const std::string& path, std::span<const std::int32_t> values, const Shape& shape,
+                       const Attributes& about) {
+  require_values(values.size(), shape, path);
+  write_dataset(open().file.id(), path, H5T_STD_I32LE, H5T_NATIVE_INT32, values.data(), shape, about);
+}
+
+void Hdf5File::dataset(const std::string& path, std::span<const std::int64_t> values, const Shape& shape,
+                       const Attributes& about) {
+  require_values(values.size(), shape, path);
+  write_dataset(open().file.id(), path, H5T_STD_I64LE, H5T_NATIVE_INT64, values.data(), shape, about);
+}
+
+void Hdf5File::dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
+                       const Attributes& about) {
+  require_values(values.size(), shape, path);
+  std::size_t length = 1;
+  for (const std::string& value : values) length = std::max(length, value.size());
+  std::string padded;
+  for (const std::string& value : values) padded.append(value).append(length - value.size(), '\0');
+  const Handle type = string_type(length);
+  write_dataset(open().file.id(), path, type.id(), type.id(), padded.data(), shape, about);
+}
+
+void Hdf5File::attribute(const std::string& object, const std::string& name, const Value& value) {
+  const Handle target(H5Oopen(open().file.id(), object.c_str(), H5P_DEFAULT), H5Oclose);
+  require(target.good(), "attribute of", object);
+  if (const auto* text = std::get_if<std::string>(&value))
+    write_attribute(target.id(), name, *text);
+  else if (const auto* number = std::get_if<double>(&value))
+    write_attribute(target.id(), name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, number);
+  else
+    write_attribute(target.id(), name, H5T_STD_I64LE, H5T_NATIVE_INT64, &std::get<std::int64_t>(value));
+}
+
+std::string Hdf5File::bytes() const {
+  const hid_t file = open().file.id();
+  const std::string name = state_->path.string();
+  require_memory(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0, name);
+  const ssize_t size = H5Fget_file_image(file, nullptr, 0);
+  require_memory(size >= 0, name);
+  std::string image(static_cast<std::size_t>(size), '\0');
+  require_memory(H5Fget_file_image(file, image.data(), image.size()) == size, name);
+  return image;
+}
+
+void Hdf5File::close() {
+  const std::string image = bytes();
+  const std::filesystem::path path = state_->path;
+  state_.reset();  // half the memory while it is written
+  write_file(path, image);
+}
+
+}  // namespace pandora

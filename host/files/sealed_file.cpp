@@ -1,0 +1,170 @@
+#include "host/files/sealed_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace pandora {
+namespace {
+
+constexpr int kFormat = 1;
+constexpr int kMaxDepth = 32;
+
+static_assert(std::endian::native == std::endian::little, "packed doubles are stored as they lie in memory");
+
+std::string beginning(std::string_view kind) {
+  return fmt::format("pandora {} ", kind);
+}
+
+std::string header(std::string_view kind, std::string_view payload) {
+  return fmt::format("{}{} sha256 {} {}", beginning(kind), kFormat, sha256(payload), payload.size());
+}
+
+// Whether `bytes` are one CBOR item of the forms that to_cbor writes: lengths known and within the bytes, no tags, at
+// most kMaxDepth levels. nlohmann's parser recurses for every level (strings of unknown length included), so what it
+// is given must be shallow.
+bool is_shallow_cbor(std::string_view bytes) {
+  std::uint64_t open[kMaxDepth + 1] = {1};  // items still to come at each level
+  int depth = 0;
+  std::size_t at = 0;
+  const auto left = [&] { return bytes.size() - at; };
+  while (true) {
+    while (open[depth] == 0) {
+      if (depth == 0) return left() == 0;
+      --depth;
+    }
+    --open[depth];
+    if (left() == 0) return false;
+    const unsigned first = static_cast<unsigned char>(bytes[at++]), major = first >> 5, info = first & 31;
+    if (info > 27) return false;  // 31 is an unknown length
+    const std::size_t extra = info < 24 ? 0 : std::size_t{1} << (info - 24);
+    if (left() < extra) return false;
+    std::uint64_t value = info;
+    if (extra > 0) value = 0;
+    for (std::size_t i = 0; i < extra; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at++]);
+    if (major == 6) return false;
+    if (major == 2 || major == 3) {
+      if (value > left()) return false;
+      at += value;
+    } else if (major == 4 || major == 5) {
+      if (value > left() || depth == kMaxDepth) return false;  // an item has a byte at least
+      open[++depth] = major == 5 ? 2 * value : value;
+    }
+  }
+}
+
+[[noreturn]] void refuse_header(std::string_view kind, std::string_view bytes) {
+  const std::string start = beginning(kind);
+  if (bytes.size() < start.size() && start.starts_with(bytes)) throw Damaged("is truncated");
+  if (!bytes.starts_with(start)) throw Damaged(fmt::format("is not a pandora {}", kind));
+  const std::size_t end = bytes.find('\n');
+  std::string_view rest = bytes.substr(0, end).substr(start.size());
+  const std::string_view version = rest.substr(0, rest.find(' '));
+  if (version.size() < rest.size() && version != std::to_string(kFormat))
+    throw Damaged("was written by another version of the format");
+  if (end == std::string_view::npos) throw Damaged("is truncated");
+  const std::size_t payload = bytes.size() - end - 1;
+  const std::string_view digits = rest.substr(rest.rfind(' ') + 1);
+  std::size_t size = 0;
+  const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
+  if (error == std::errc() && last == digits.data() + digits.size()) {
+    if (size > payload) throw Damaged("is truncated");
+    if (size < payload) throw Damaged("goes on after its end");
+  }
+  throw Damaged("its checksum differs");
+}
+
+}  // namespace
+
+std::string sha256(std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr) != 1)
+    throw std::runtime_error("sha256 is not available in this OpenSSL");
+  std::string text;
+  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
+  return text;
+}
+
+std::string seal(std::string_view kind, const nlohmann::json& content) {
+  std::string payload;
+  nlohmann::json::to_cbor(content, payload);
+  if (!is_shallow_cbor(payload)) throw std::invalid_argument("content of a sealed file nests too deeply");
+  return header(kind, payload) + '\n' + payload;
+}
+
+nlohmann::json unseal(std::string_view kind, std::string_view bytes) {
+  // The header must be, byte for byte, the one that seal() gives this payload.
+  const std::size_t end = bytes.find('\n');
+  if (end == std::string_view::npos || end > beginning(kind).size() + 128) refuse_header(kind, bytes);
+  const std::string_view payload = bytes.substr(end + 1);
+  if (bytes.substr(0, end) != header(kind, payload)) refuse_header(kind, bytes);
+  // From here on only a forger's file fails.
+  if (!is_shallow_cbor(payload)) throw Damaged("its content is malformed");
+  nlohmann::json content = nlohmann::json::from_cbor(payload, true, false);
+  std::string again;
+  if (!content.is_discarded()) nlohmann::json::to_cbor(content, again);
+  if (again != payload) throw Damaged("its content is malformed");
+  return content;
+}
+
+nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& path) {
+  const auto refuse = [](int reason) { throw Damaged(fmt::format("cannot be read ({})", std::strerror(reason))); };
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not block
+  if (descriptor < 0) refuse(errno);
+  struct stat about {};
+  std::string bytes;
+  bool good = ::fstat(descriptor, &about) == 0;
+  int reason = errno;
+  const bool regular = good && S_ISREG(about.st_mode);
+  if (regular) bytes.resize(static_cast<std::size_t>(about.st_size));
+  std::size_t done = 0;
+  while (regular && done < bytes.size()) {
+    const ssize_t n = ::read(descriptor, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      reason = errno;
+      good = false;
+    }
+    if (n <= 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  ::close(descriptor);
+  if (!good) refuse(reason);
+  if (!regular) throw Damaged("is not a file");
+  bytes.resize(done);
+  return unseal(kind, bytes);
+}
+
+nlohmann::json pack(std::span<const double> values) {
+  std::vector<std::uint8_t> bytes(values.size_bytes());
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return nlohmann::json::binary(std::move(bytes));
+}
+
+std::vector<double> unpack(const nlohmann::json& packed) {
+  if (!packed.is_binary()) throw Damaged("its content has a value of another type where numbers belong");
+  const auto& bytes = packed.get_binary();
+  if (bytes.size() % sizeof(double) != 0) throw Damaged("its content has a part of a number");
+  std::vector<double> values(bytes.size() / sizeof(double));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+std::vector<double> unpack(const nlohmann::json& packed, std::size_t count) {
+  std::vector<double> values = unpack(packed);
+  if (values.size() != count)
+    throw Damaged(fmt::format("its content has {} numbers where {} belong", values.size(), count));
+  return values;
+}
+
+}  // namespace pandora

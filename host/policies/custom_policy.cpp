@@ -1,0 +1,89 @@
+#include "pandora/custom_policy.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "kernels/base/elementary.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+Output output_of(const Tape& tape, int row, int box) {
+  const std::size_t at = tape.at(row, box);
+  return {box,
+          {tape.phi_of(row, box), static_cast<std::size_t>(tape.contexts.reward_features)},
+          tape.cost[at],
+          tape.mu[at]};
+}
+
+Request request_of(const Tape& tape, int period, int row) {
+  return {period, {tape.contexts.psi_row(row), static_cast<std::size_t>(tape.contexts.index_size)}, {}};
+}
+
+void calibrate(const Tape& tape, CustomPolicy& policy, int T0) {
+  if (T0 == 0)
+    for (int a = 0; a < tape.boxes(); ++a) policy.calibrate(request_of(tape, 0, 0), output_of(tape, 0, a), {});
+  for (int k = 0; k < T0; ++k) {
+    const int row = tape.calibration_row(k), a = k % tape.boxes();
+    policy.calibrate(request_of(tape, k + 1, row), output_of(tape, row, a), tape.reward[tape.at(row, a)]);
+  }
+}
+
+bool is_open(const PeriodOutcome& outcome, int box) {
+  return std::find(outcome.order, outcome.order + outcome.queried, box) != outcome.order + outcome.queried;
+}
+
+// Whether the policy kept to the rules.
+bool play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome, int row) {
+  const int A = tape.boxes();
+  while (outcome.queried < A) {
+    const int box = policy.next();
+    if (box == CustomPolicy::kStop && outcome.queried > 0) break;
+    if (box < 0 || box >= A || is_open(outcome, box)) return false;
+    outcome.order[outcome.queried++] = box;
+    const Output output = output_of(tape, row, box);
+    if (!is_finite(output.mu) || !is_finite(output.cost)) throw LaneFailure(Failure::not_finite);
+    policy.opened(output);
+  }
+  outcome.deployed = policy.deploy();
+  return is_open(outcome, outcome.deployed);
+}
+
+}  // namespace
+
+LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0) {
+  const Tape& tape = replication.tape;
+  const std::size_t A = static_cast<std::size_t>(tape.boxes());
+  LaneTally tally;
+  tally.start(tape.online_rows);
+  int period = 0;
+  try {
+    calibrate(tape, policy, T0);
+    for (period = 1; period <= tape.online_rows; ++period) {
+      const int row = tape.online_row(period - 1);
+      const std::size_t at = tape.at(row, 0);
+      Request request = request_of(tape, period, row);
+      request.sigma = {replication.sigma.data() + at, A};
+      policy.begin(request);
+      PeriodOutcome outcome;
+      if (!play(tape, policy, outcome, row)) {
+        tally.fail(Failure::policy, period);
+        break;
+      }
+      tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
+      policy.learn(tape.reward[at + static_cast<std::size_t>(outcome.deployed)]);
+    }
+  } catch (const LaneFailure& failure) {
+    tally.fail(failure.failure(), period);
+  } catch (const Error&) {  // meant for the user
+    throw;
+  } catch (const std::bad_alloc&) {  // not the policy's fault, and gone the next time
+    throw;
+  } catch (...) {  // whatever code of its own throws
+    tally.fail(Failure::policy, period);
+  }
+  return tally;
+}
+
+}  // namespace pandora

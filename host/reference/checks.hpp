@@ -1,0 +1,31 @@
+// Checks that end a lane where it would go on with nonsense.
+#pragma once
+
+#include <Eigen/Cholesky>
+
+#include "kernels/base/elementary.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+
+inline double finite_or_fail(double value) {
+  if (!is_finite(value)) throw LaneFailure(Failure::not_finite);
+  return value;
+}
+
+/// Whether a Cholesky factor is one. LLT::info() alone takes NaN for success; what is not finite anywhere in the
+/// lower triangle reaches the factor's diagonal.
+template <class Matrix>
+bool sound(const Eigen::LLT<Matrix>& factor) {
+  return factor.info() == Eigen::Success && factor.matrixLLT().diagonal().allFinite();
+}
+
+/// The factor of a symmetric matrix that should be positive definite, given by its lower triangle.
+template <class Matrix>
+Eigen::LLT<Matrix> factorised_or_fail(const Matrix& matrix) {
+  Eigen::LLT<Matrix> factor(matrix);
+  if (!sound(factor)) throw LaneFailure(Failure::indefinite);
+  return factor;
+}
+
+}  // namespace pandora

@@ -1,0 +1,39 @@
+// rho_hat, the minimiser of the index loss, by Newton's method in double: the plain solver that the fast engine's
+// is compared with.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "kernels/tape/tape.hpp"
+
+namespace pandora {
+
+/// The queried samples S_a of one box: rows of the tape, costs c_s, and mu_s under the lane's current reward
+/// estimate (mu* if it is known).
+struct IndexSamples {
+  std::vector<int> rows;
+  std::vector<double> cost;
+  std::vector<double> mu;
+
+  int size() const { return static_cast<int>(rows.size()); }
+  void add(int row, double c, double m) {
+    rows.push_back(row);
+    cost.push_back(c);
+    mu.push_back(m);
+  }
+};
+
+/// sum_s l_s(rho) + ridge/2 ||rho||^2 at rho.
+double index_objective(const Contexts& contexts, const IndexSamples& samples, double ridge, const Eigen::VectorXd& rho);
+
+/// Its gradient and, where asked for, its Hessian ridge I + sum h_s psi_s psi_s' (lower triangle).
+void index_derivatives(const Contexts& contexts, const IndexSamples& samples, double ridge, const Eigen::VectorXd& rho,
+                       Eigen::VectorXd& gradient, Eigen::MatrixXd* hessian);
+
+/// Moves rho to the minimiser (eq:known-theta-rho-estimator), (eq:hat:rho:at) with the ridge term, starting from its
+/// value, to a squared Newton decrement of 1e-18. Returns the number of Newton steps; throws LaneFailure if 100 do
+/// not suffice or a number is not finite.
+int fit_index(const Contexts& contexts, const IndexSamples& samples, double ridge, Eigen::VectorXd& rho);
+
+}  // namespace pandora

@@ -1,0 +1,287 @@
+#include "host/reference/reference_engine.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <cmath>
+
+#include "host/reference/checks.hpp"
+#include "host/reference/index_fit.hpp"
+#include "host/reference/reward_fit.hpp"
+#include "kernels/rules/index_loss.hpp"
+#include "kernels/rules/needs.hpp"
+
+namespace pandora {
+namespace {
+
+using Eigen::Lower;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// inverse <- (inverse^-1 + h psi psi')^-1 given image = inverse psi and quadratic = psi' image (Sherman-Morrison).
+void rank_one_update(MatrixXd& inverse, const VectorXd& image, double quadratic, double h) {
+  inverse.selfadjointView<Lower>().rankUpdate(image, -h / (1.0 + h * quadratic));
+}
+
+// One box's index (or payoff) regression.
+struct BoxEstimate {
+  VectorXd rho;             // rho_hat_a, or LinUCB's eta_hat_a
+  MatrixXd design_inverse;  // V_a^-1 (eq:known-theta-V), lower triangle; empty without a bonus
+  VectorXd image;           // V_a^-1 psi(x_t) of the current period
+  double quadratic = 0.0;   // psi' V_a^-1 psi
+  IndexSamples samples;
+  int samples_at_solve = 0;  // n at the last exact solve
+  // `tracking` only: Hinv = (ridge I + sum h_s psi_s psi_s')^-1 and M = sum psi_s 1{active_s} G'_s phi_s'
+  MatrixXd curvature_inverse;
+  MatrixXd reward_coupling;
+  int samples_at_curvature = 0;  // n when both were last rebuilt
+};
+
+class ReferenceLane {
+ public:
+  ReferenceLane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options)
+      : replication_(replication),
+        tape_(replication.tape),
+        lane_(lane),
+        options_(options),
+        A_(tape_.boxes()),
+        m_(tape_.contexts.index_size),
+        d_(tape_.contexts.reward_features),
+        needs_(needs_of(lane, options.refit)),
+        boxes_(static_cast<std::size_t>(A_)),
+        reward_memory_(static_cast<std::size_t>(RewardState::size(d_))),
+        reward_(RewardState::over(reward_memory_.data(), d_)) {
+    const double ridge = lane.learns_payoff() ? 1.0 : options.ridge_index;  // LinUCB's design starts at I
+    for (BoxEstimate& box : boxes_) {
+      box.rho = VectorXd::Zero(m_);
+      if (needs_.design) box.design_inverse = MatrixXd::Identity(m_, m_) / ridge;
+      if (needs_.curvature) {
+        box.curvature_inverse = MatrixXd::Identity(m_, m_) / options.ridge_index;
+        box.reward_coupling = MatrixXd::Zero(m_, d_);
+      }
+    }
+    reward_.reset(options.ridge_reward);
+  }
+
+  LaneTally run(LaneRecord* record) {
+    tally_.start(tape_.online_rows);
+    try {
+      run_periods(record);
+    } catch (const LaneFailure& failure) {
+      tally_.fail(failure.failure(), period_);
+    }
+    return tally_;
+  }
+
+ private:
+  void run_periods(LaneRecord* record) {
+    if (record != nullptr) {
+      record->outcomes.clear();
+      record->scores.clear();
+      record->widths.clear();
+    }
+    if (lane_.learning != Learning::none) calibrate();
+    std::vector<double> score(static_cast<std::size_t>(A_), 0.0), width(score);
+    int permutation[kMaxBoxes];
+    const Stream random_order = replication_.instance.stream(Purpose::random_order);
+    for (int period = 0; period < tape_.online_rows; ++period) {
+      const int row = tape_.online_row(period);
+      period_ = period + 1;
+      psi_ = Eigen::Map<const Eigen::VectorXf>(tape_.contexts.psi_row(row), m_).cast<double>();
+      for (int a = 0; a < A_; ++a) score[a] = finite_or_fail(score_of(a, row, width[a]));
+      for (int a = 0; a < A_ && lane_.learns_index(); ++a) score[a] = index_link(score[a]);
+      if (lane_.order == Order::random)
+        random_permutation(random_order, static_cast<std::uint32_t>(period), A_, permutation);
+      const auto reward_of = [&](int a) {
+        return lane_.learns_reward() ? logistic(finite_or_fail(reward_.optimistic(tape_.phi_of(row, a), lane_.c_theta)))
+                                     : finite_or_fail(tape_.mu[tape_.at(row, a)]);
+      };
+      const PeriodOutcome outcome = record != nullptr && record->decisions != nullptr
+                                        ? (*record->decisions)[static_cast<std::size_t>(period)]
+                                        : walk_period(lane_, A_, score.data(), permutation, reward_of);
+      const std::size_t at = tape_.at(row, 0);
+      finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
+      tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
+      if (record != nullptr) {
+        record->outcomes.push_back(outcome);
+        record->scores.insert(record->scores.end(), score.begin(), score.end());
+        record->widths.insert(record->widths.end(), width.begin(), width.end());
+      }
+      if (lane_.online()) learn(outcome, row, period + 1);
+    }
+  }
+
+  // The number before the index link, which hides what is infinite.
+  double score_of(int a, int row, double& width) {
+    if (lane_.score == Score::none) return 0.0;
+    if (lane_.score == Score::oracle_index) return replication_.sigma[tape_.at(row, a)];
+    BoxEstimate& box = boxes_[a];
+    double z = box.rho.dot(psi_);
+    if (lane_.has_width_bonus()) {
+      update_image(box);
+      width = std::sqrt(box.quadratic);
+      z += lane_.width_bonus() * width;
+    }
+    return z;
+  }
+
+  void update_image(BoxEstimate& box) {
+    box.image.noalias() = box.design_inverse.selfadjointView<Lower>() * psi_;
+    box.quadratic = psi_.dot(box.image);
+  }
+
+  // T_0 round-robin periods with cost, output and realised reward of one box; or, for T_0 = 0, every box once at
+  // x_0 with output and cost but no reward. Estimates are solved at the end.
+  void calibrate() {
+    if (lane_.T0 == 0 && !lane_.learns_payoff()) {
+      for (int a = 0; a < A_; ++a) add_index_sample(a, 0);
+    }
+    for (int k = 0; k < lane_.T0; ++k) {
+      const int row = tape_.calibration_row(k), a = k % A_;
+      psi_ = Eigen::Map<const Eigen::VectorXf>(tape_.contexts.psi_row(row), m_).cast<double>();
+      if (lane_.learns_payoff()) {
+        add_payoff(a, row);
+        continue;
+      }
+      add_index_sample(a, row);
+      if (lane_.learns_reward()) add_reward_sample(a, row);
+    }
+    if (lane_.learns_payoff()) return;
+    if (lane_.learns_reward() && reward_samples_.size() > 0) solve_reward();
+    for (int a = 0; a < A_; ++a) solve_index(a);
+  }
+
+  void learn(const PeriodOutcome& outcome, int row, int period) {
+    if (lane_.learns_payoff()) {
+      add_payoff(outcome.deployed, row);
+      return;
+    }
+    bool due[kMaxBoxes] = {};
+    for (int k = 0; k < outcome.queried; ++k) {
+      const int a = outcome.order[k];
+      add_index_sample(a, row);
+      due[a] = options_.refit.due(boxes_[a].samples.size(), boxes_[a].samples_at_solve);
+      if (needs_.curvature) step_index(a, due[a]);
+    }
+    if (lane_.learns_reward()) {
+      const VectorXd before = Eigen::Map<VectorXd>(reward_.theta, d_);
+      add_reward_sample(outcome.deployed, row);
+      if (reward_refit_due(reward_samples_.size(), reward_samples_at_solve_)) solve_reward();
+      if (needs_.curvature) {
+        const VectorXd move = Eigen::Map<VectorXd>(reward_.theta, d_) - before;
+        for (BoxEstimate& box : boxes_)
+          box.rho += box.curvature_inverse.selfadjointView<Lower>() * (box.reward_coupling * move);
+      }
+    }
+    const bool all = options_.refit.due_in_period(period);
+    for (int a = 0; a < A_; ++a)
+      if (all ? boxes_[a].samples.size() > boxes_[a].samples_at_solve || lane_.learns_reward() : due[a]) solve_index(a);
+  }
+
+  void add_index_sample(int a, int row) {
+    BoxEstimate& box = boxes_[a];
+    const std::size_t at = tape_.at(row, a);
+    const double mu = lane_.learns_reward() ? logistic(reward_.linear(tape_.phi_of(row, a))) : tape_.mu[at];
+    box.samples.add(row, tape_.cost[at], mu);
+    if (!needs_.design) return;
+    if (row < tape_.online_row(0)) {  // online periods with a bonus have just computed the image
+      psi_ = Eigen::Map<const Eigen::VectorXf>(tape_.contexts.psi_row(row), m_).cast<double>();
+      update_image(box);
+    }
+    rank_one_update(box.design_inverse, box.image, box.quadratic, 1.0);
+  }
+
+  // The new sample's Newton step; gradient, weight and coupling at the values before it. Skipped where an exact
+  // solve follows, except for Hinv and M, which the sample joins in any case.
+  void step_index(int a, bool exact_follows) {
+    BoxEstimate& box = boxes_[a];
+    const float* phi = tape_.phi_of(box.samples.rows.back(), a);
+    const double mu = box.samples.mu.back();
+    const IndexMoment<double> value = index_moment(box.rho.dot(psi_), box.samples.cost.back(), mu);
+    const VectorXd image = box.curvature_inverse.selfadjointView<Lower>() * psi_;
+    const double quadratic = psi_.dot(image);
+    if (!exact_follows) box.rho -= image * (value.moment / (1.0 + value.curvature * quadratic));
+    if (value.curvature > 0.0) {
+      rank_one_update(box.curvature_inverse, image, quadratic, value.curvature);
+      add_coupling(box, psi_, mu, phi);
+    }
+  }
+
+  void add_coupling(BoxEstimate& box, const VectorXd& psi, double mu, const float* phi) {
+    if (!lane_.learns_reward()) return;
+    const Eigen::Map<const Eigen::VectorXf> feature(phi, d_);
+    box.reward_coupling.noalias() += psi * (mu * (1.0 - mu) * feature.cast<double>()).transpose();
+  }
+
+  void solve_index(int a) {
+    BoxEstimate& box = boxes_[a];
+    const int n = box.samples.size();
+    if (n == 0) return;
+    if (lane_.learns_reward())
+      for (int s = 0; s < n; ++s) box.samples.mu[s] = logistic(reward_.linear(tape_.phi_of(box.samples.rows[s], a)));
+    fit_index(tape_.contexts, box.samples, options_.ridge_index, box.rho);
+    box.samples_at_solve = n;
+    if (needs_.curvature && options_.refit.curvature_due(n, box.samples_at_curvature, lane_.learns_reward()))
+      rebuild_curvature(a);
+  }
+
+  void rebuild_curvature(int a) {
+    BoxEstimate& box = boxes_[a];
+    VectorXd gradient;
+    MatrixXd hessian;
+    index_derivatives(tape_.contexts, box.samples, options_.ridge_index, box.rho, gradient, &hessian);
+    box.curvature_inverse = factorised_or_fail(hessian).solve(MatrixXd::Identity(m_, m_));
+    box.samples_at_curvature = box.samples.size();
+    box.reward_coupling.setZero();
+    for (int s = 0; s < box.samples.size(); ++s) {
+      const VectorXd psi =
+          Eigen::Map<const Eigen::VectorXf>(tape_.contexts.psi_row(box.samples.rows[s]), m_).cast<double>();
+      const double mu = box.samples.mu[s];
+      if (mu > index_link(box.rho.dot(psi))) add_coupling(box, psi, mu, tape_.phi_of(box.samples.rows[s], a));
+    }
+  }
+
+  // LinUCB: regression of the realised net payoff r - c on psi.
+  void add_payoff(int a, int row) {
+    BoxEstimate& box = boxes_[a];
+    update_image(box);
+    const std::size_t at = tape_.at(row, a);
+    const double error = tape_.reward[at] - tape_.cost[at] - box.rho.dot(psi_);
+    box.rho += box.image * (error / (1.0 + box.quadratic));
+    rank_one_update(box.design_inverse, box.image, box.quadratic, 1.0);
+  }
+
+  void add_reward_sample(int a, int row) {
+    reward_.observe(tape_.phi_of(row, a), tape_.reward[tape_.at(row, a)]);
+    reward_samples_.at.push_back(tape_.at(row, a));
+    reward_samples_.reward.push_back(tape_.reward[tape_.at(row, a)]);
+  }
+
+  void solve_reward() {
+    fit_reward(tape_, reward_samples_, options_.ridge_reward, reward_);
+    reward_samples_at_solve_ = reward_samples_.size();
+  }
+
+  const Replication& replication_;
+  const Tape& tape_;
+  const LaneSpec& lane_;
+  const EstimationOptions& options_;
+  const int A_, m_, d_;
+  const LaneNeeds needs_;
+  std::vector<BoxEstimate> boxes_;
+  std::vector<double> reward_memory_;
+  RewardState reward_;
+  RewardSamples reward_samples_;
+  int reward_samples_at_solve_ = 0;
+  VectorXd psi_;
+  int period_ = 0;  // 1..T, 0 while calibrating
+  LaneTally tally_;
+};
+
+}  // namespace
+
+LaneTally run_reference_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options,
+                             LaneRecord* record) {
+  return ReferenceLane(replication, lane, options).run(record);
+}
+
+}  // namespace pandora

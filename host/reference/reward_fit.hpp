@@ -1,0 +1,23 @@
+// theta_hat solved exactly: the ridge-penalised logistic maximum-likelihood estimate.
+#pragma once
+
+#include <vector>
+
+#include "kernels/state/reward_state.hpp"
+#include "kernels/tape/tape.hpp"
+
+namespace pandora {
+
+/// Deployed samples: positions in the tape's (row, box) arrays, and rewards r in {0, 1}.
+struct RewardSamples {
+  std::vector<std::size_t> at;
+  std::vector<double> reward;
+  int size() const { return static_cast<int>(at.size()); }
+};
+
+/// Solves sum_k (r_k - G(theta' phi_k)) phi_k = ridge theta, where the norm in (eq:hat:theta:def) is zero, by
+/// Newton's method from state.theta, and rebuilds state.curvature_inverse at the solution. Phi^-1 is left alone. Throws
+/// LaneFailure if 100 steps do not suffice or a number is not finite.
+void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, RewardState& state);
+
+}  // namespace pandora

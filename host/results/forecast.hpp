@@ -1,0 +1,26 @@
+// What a sweep will need, before it runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "host/results/parts.hpp"
+
+namespace pandora {
+
+struct Forecast {
+  std::size_t units = 0, lanes = 0;  ///< replications over all (environment, regime); lanes over all units
+  double policy_periods = 0.0;
+  std::uint64_t bytes = 0;  ///< peak: tapes, preparation and lane state of all threads
+  double seconds = 0.0;     ///< wall time, extrapolated from a probe of a few thousand periods
+};
+
+/// Bytes that `threads` workers hold at the most; no number of replications enters.
+std::uint64_t peak_bytes(const Study& study, const Plan& plan, int threads);
+
+/// Runs the probe (about a second).
+Forecast forecast(const Study& study, const Plan& plan, int threads);
+/// Over all settings, and how `processes` (shards and ranks) share the parts.
+std::string forecast_text(const std::vector<PlannedSetting>& settings, int threads, int processes);
+
+}  // namespace pandora

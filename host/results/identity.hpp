@@ -1,0 +1,28 @@
+// What results depend on. Two sets of results belong together only if all of it agrees.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host/devices/backend_choice.hpp"
+#include "host/study/study_config.hpp"
+
+namespace pandora {
+
+/// Names such as "study.replications", "build.flags", "numerics.fingerprint", and values.
+using Identity = std::map<std::string, std::string>;
+
+/// study.*: every key that numbers depend on. build.*: version, digest of the sources, compiler, flags, instruction
+/// set, and, where policies or environments were registered, a digest of the program. numerics.*: backend, devices by
+/// name, and a fingerprint of the arithmetic: a digest of what a small sweep gives on this machine.
+Identity identity_of(const StudyConfig& config, const std::vector<Setting>& settings, const BackendChoice& backend);
+
+/// The build.* of this program.
+Identity build_parts_of_identity();
+
+/// One line for each name on which they differ, such as "study.replications is 2 there and 3 here"; empty if they
+/// agree.
+std::vector<std::string> differences(const Identity& there, const Identity& here);
+
+}  // namespace pandora

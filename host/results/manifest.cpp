@@ -1,0 +1,62 @@
+#include "host/results/manifest.hpp"
+
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+namespace pandora {
+namespace {
+
+using nlohmann::json;
+
+json value_json(const StudyValue& value) {
+  using Kind = StudyValue::Kind;
+  switch (value.kind) {
+    case Kind::text:
+      return value.texts[0];
+    case Kind::seed:
+      return value.seed;
+    case Kind::integer:
+      return value.integers[0];
+    case Kind::number:
+      return std::isfinite(value.numbers[0]) ? json(value.numbers[0]) : json(value.toml());
+    case Kind::boolean:
+      return value.boolean;
+    case Kind::texts:
+      return value.texts;
+    case Kind::integers:
+      return value.integers;
+    default:
+      return value.numbers;
+  }
+}
+
+}  // namespace
+
+json study_json(const StudyConfig& config) {
+  json out = json::object();
+  for (const auto& [key, value] : config.values()) {
+    json* at = &out;
+    std::size_t begin = 0;
+    for (std::size_t dot; (dot = key.find('.', begin)) != std::string::npos; begin = dot + 1)
+      at = &(*at)[key.substr(begin, dot - begin)];
+    (*at)[key.substr(begin)] = value_json(value);
+  }
+  for (const auto& [key, values] : config.varying()) {
+    json list = json::array();
+    for (const StudyValue& value : values) list.push_back(value_json(value));
+    out["vary"][key] = std::move(list);
+  }
+  return out;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+}  // namespace pandora

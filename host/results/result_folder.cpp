@@ -1,0 +1,262 @@
+#include "host/results/result_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "host/files/output_folder.hpp"
+#include "host/files/sealed_file.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace fs = std::filesystem;
+using nlohmann::json;
+namespace {
+
+constexpr const char* kKind = "part";
+constexpr const char* kManifest = "manifest.json";
+constexpr const char* kChecksums = "checksums.sha256";
+
+bool is_own(const std::string& name) {
+  for (const char* own : {"parts", "study.toml", kManifest, kChecksums, "summary.csv", "oracle.csv", "oracle_order.csv",
+                          "curves.csv", "failures.csv", "results.h5"})
+    if (name == own || name.starts_with(std::string(own) + ".tmp.")) return true;
+  return false;
+}
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    entries.push_back(at->path());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+// What a process that was killed left half written; nobody else is writing when this is called.
+void remove_temporaries(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::path& inside : {folder, folder / "parts"})
+    for (const fs::path& entry : entries_of(inside))
+      if (const std::string name = entry.filename().string();
+          name.find(".tmp.") != std::string::npos && (inside != folder || is_own(name)))
+        fs::remove(entry, ignored);
+}
+
+std::string dump(const json& value) {
+  return value.dump(2, ' ', false, json::error_handler_t::replace);
+}
+
+// The checksum of everything else in the manifest stands in the manifest.
+std::string manifest_digest(json manifest) {
+  manifest.erase("sha256");
+  return sha256(dump(manifest));
+}
+
+// Throws Damaged.
+json read_manifest(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_regular_file(folder / kManifest, error)) throw Damaged("is missing");
+  return parse_manifest(contents_of(folder / kManifest));
+}
+
+// Whether an earlier run of the program left this: names alone prove nothing.
+bool holds_results(const fs::path& folder) {
+  try {
+    (void)read_manifest(folder);
+    return true;
+  } catch (const Damaged&) {
+  }
+  const std::vector<fs::path> parts = entries_of(folder / "parts");
+  if (std::any_of(parts.begin(), parts.end(), [](const fs::path& part) {
+        char start[13] = {};
+        std::ifstream(part, std::ios::binary).read(start, 12);
+        return part.extension() == ".part" && start == std::string("pandora part");
+      }))
+    return true;
+  // Killed before its first file was whole.
+  const std::vector<fs::path> entries = entries_of(folder);
+  return std::all_of(entries.begin(), entries.end(), [&](const fs::path& entry) {
+    const std::string name = entry.filename().string();
+    return (name == "parts" && parts.empty()) || (is_own(name) && name.find(".tmp.") != std::string::npos);
+  });
+}
+
+[[noreturn]] void refuse_mismatch(const std::string& where, const std::vector<std::string>& found) {
+  throw Error(
+      ExitCode::mismatch,
+      fmt::format("{}: holds results that do not belong to this run: {}; run with the same, name another --out, "
+                  "or replace them with --force",
+                  where, fmt::join(found, "; ")));
+}
+
+}  // namespace
+
+std::string contents_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+json parse_manifest(const std::string& text) {
+  constexpr int kDeepest = 16;  // the parser itself knows no bound
+  json manifest = json::parse(
+      text,
+      [](int depth, json::parse_event_t, json&) {
+        if (depth > kDeepest) throw Damaged("is not a manifest");
+        return true;
+      },
+      false);
+  if (manifest.is_discarded()) throw Damaged("is truncated or not JSON");
+  if (!manifest.is_object() || !manifest.contains("sha256") || !manifest.contains("identity"))
+    throw Damaged("is not a manifest");
+  if (manifest["sha256"] != manifest_digest(manifest) || text != dump(manifest) + "\n")
+    throw Damaged("its checksum differs");
+  (void)part_identity(manifest);
+  if (!manifest.value("sessions", json::array()).is_array()) throw Damaged("is not a manifest");
+  return manifest;
+}
+
+ResultFolder::ResultFolder(fs::path path, Identity identity, DamageNote note)
+    : path_(std::move(path)), identity_(std::move(identity)), note_(std::move(note)) {}
+
+ResultFolder::ResultFolder(ResultFolder&& other) noexcept
+    : path_(std::move(other.path_)),
+      identity_(std::move(other.identity_)),
+      note_(std::move(other.note_)),
+      lock_(std::exchange(other.lock_, -1)),
+      sessions_(std::move(other.sessions_)),
+      written_(std::move(other.written_)),
+      reported_(std::move(other.reported_)) {}
+
+ResultFolder::~ResultFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identity& identity, DamageNote note) {
+  std::error_code error;
+  const bool found = mode != Mode::fresh && fs::is_directory(path, error) && holds_results(path);
+  if (mode == Mode::resume && !found && fs::is_directory(path, error) && !fs::is_empty(path, error))
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: is not empty and holds no results of this program; name another folder", path));
+  if (fs::is_symlink(fs::path(path) / "parts", error))
+    throw Error(ExitCode::usage, fmt::format("--out {}: its folder parts is a link; name another folder", path));
+  ResultFolder folder(claim_output_folder(path, mode == Mode::replace || found), identity, std::move(note));
+  folder.take_lock();
+  if (found) remove_temporaries(folder.path_);
+  if (mode == Mode::replace) folder.remove_results();
+  if (mode == Mode::resume && found) folder.check_manifest();
+  fs::create_directories(folder.path_ / "parts", error);
+  if (error)
+    throw Error(ExitCode::usage, fmt::format("{}: cannot be created ({}); name a writable folder with --out",
+                                             (folder.path_ / "parts").string(), error.message()));
+  return folder;
+}
+
+ResultFolder ResultFolder::join(const std::string& path, const Identity& identity, DamageNote note) {
+  return ResultFolder(path, identity, std::move(note));
+}
+
+ResultFolder ResultFolder::read(const std::string& path, DamageNote note) {
+  try {
+    json manifest = read_manifest(path);
+    ResultFolder folder(path, part_identity(manifest), std::move(note));
+    folder.sessions_ = manifest.value("sessions", json::array());
+    return folder;
+  } catch (const Damaged& damage) {
+    throw Error(ExitCode::bad_data, fmt::format("{}: {}; run its shard again with --resume",
+                                                (fs::path(path) / kManifest).string(), damage.what()));
+  }
+}
+
+void ResultFolder::take_lock() {
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)  // some file systems know no locks
+    throw Error(ExitCode::usage, fmt::format("--out {}: another process is writing there; wait for it, or name another "
+                                             "folder",
+                                             path_.string()));
+}
+
+void ResultFolder::remove_results() {
+  std::error_code ignored;
+  for (const fs::path& entry : entries_of(path_ / "parts"))
+    if (entry.extension() == ".part") fs::remove(entry, ignored);
+  for (const fs::path& entry : entries_of(path_))
+    if (const std::string name = entry.filename().string(); is_own(name) && name != "parts") fs::remove(entry, ignored);
+}
+
+void ResultFolder::check_manifest() {
+  std::error_code error;
+  if (entries_of(path_ / "parts").empty() && !fs::exists(path_ / kManifest, error)) return;  // killed before it wrote
+  json manifest;
+  try {
+    manifest = read_manifest(path_);
+  } catch (const Damaged& damage) {
+    // Then the parts alone say what they belong to, each for itself.
+    note_(fmt::format("{}: {}; written again", (path_ / kManifest).string(), damage.what()));
+    return;
+  }
+  const std::vector<std::string> found = differences(part_identity(manifest), identity_);
+  if (!found.empty()) refuse_mismatch(path_.string(), found);
+  sessions_ = manifest.value("sessions", json::array());
+}
+
+std::optional<std::vector<UnitResult>> ResultFolder::load(const PlannedSetting& planned, const Part& part) {
+  const fs::path file = path_ / "parts" / part.name;
+  std::error_code error;
+  if (!fs::exists(file, error)) return {};
+  try {
+    const json content = read_sealed(kKind, file);
+    const std::vector<std::string> found = differences(part_identity(content), identity_);
+    if (!found.empty()) refuse_mismatch(file.string(), found);
+    return part_results(planned, part, content);
+  } catch (const Damaged& damage) {
+    if (reported_.insert(part.name).second) note_(fmt::format("{}: {}", file.string(), damage.what()));
+    return {};
+  }
+}
+
+void ResultFolder::store(const PlannedSetting& planned, const Part& part, const std::vector<UnitResult>& results) {
+  write_file(path_ / "parts" / part.name, seal(kKind, part_content(planned, part, identity_, results)));
+}
+
+void ResultFolder::forget(std::initializer_list<const char*> names) {
+  std::error_code ignored;  // what stays is found to differ
+  for (const char* name : names) fs::remove(path_ / name, ignored);
+}
+
+void ResultFolder::write(const std::string& name, const std::string& contents) {
+  const fs::path file = path_ / name;
+  std::error_code error;
+  written_[name] = sha256(contents);
+  if (fs::exists(file, error)) {
+    if (fs::is_regular_file(file, error) && contents_of(file) == contents) return;
+    note_(fmt::format("{}: differs from what belongs there; written again", file.string()));
+  }
+  write_file(file, contents);
+}
+
+void ResultFolder::write_checksums() {
+  std::string text;
+  for (const auto& [name, digest] : written_) text += fmt::format("{}  {}\n", digest, name);
+  write(kChecksums, text);
+}
+
+void ResultFolder::write_manifest(json manifest) {
+  manifest["identity"] = identity_;
+  manifest["sessions"] = sessions_;
+  manifest["sessions"].push_back(manifest["session"]);
+  manifest.erase("session");
+  manifest["sha256"] = manifest_digest(manifest);
+  write_file(path_ / kManifest, dump(manifest) + "\n");
+}
+
+}  // namespace pandora

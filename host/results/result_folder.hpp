@@ -1,0 +1,92 @@
+// A folder of results: parts as they are finished, what they belong to, and what is made of them in the end.
+//
+//   study.toml       the resolved study            manifest.json   provenance, identity, state
+//   parts/*.part     results, sealed               *.csv, results.h5, checksums.sha256   when all parts are there
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/results/parts.hpp"
+
+namespace pandora {
+
+/// Told of everything in the folder that was found damaged and is made anew.
+using DamageNote = std::function<void(const std::string& message)>;
+
+std::string contents_of(const std::filesystem::path& path);
+
+/// The content of a manifest.json. Throws Damaged if it is not exactly what write_manifest wrote; any text is safe.
+nlohmann::json parse_manifest(const std::string& text);
+
+class ResultFolder {
+ public:
+  enum class Mode { fresh, resume, replace };
+
+  /// fresh: claims an empty or new folder (an empty path: the next free results/NNN). replace: removes the program's
+  /// own files from an earlier run first. resume: takes what is there if its identity is the given one; on an empty or
+  /// missing folder it is `fresh`. A folder counts as the program's own by a sound manifest or a part in it. Throws
+  /// Error (usage) for a folder that cannot be used or is used by another process, Error (mismatch) naming every
+  /// difference.
+  static ResultFolder open(const std::string& path, Mode mode, const Identity& identity, DamageNote note);
+
+  /// A folder that another rank of the same run has opened.
+  static ResultFolder join(const std::string& path, const Identity& identity, DamageNote note);
+
+  /// A folder that is only read, by merge. Throws Error (bad_data) if it holds no readable manifest.
+  static ResultFolder read(const std::string& path, DamageNote note);
+
+  ResultFolder(ResultFolder&&) noexcept;
+  ~ResultFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+  const Identity& identity() const { return identity_; }
+
+  /// The part's results if it is there, whole and of this identity. One that is damaged is reported, once, and counts
+  /// as absent; Error (mismatch) if it is whole but of another identity.
+  std::optional<std::vector<UnitResult>> load(const PlannedSetting& planned, const Part& part);
+
+  /// Thread-safe. Throws Error (output_lost).
+  void store(const PlannedSetting& planned, const Part& part, const std::vector<UnitResult>& results);
+
+  /// Writes a file of results; one of that name with other contents, left by an earlier run, is reported as damaged.
+  void write(const std::string& name, const std::string& contents);
+
+  /// Removes files that are to be written anew with other contents.
+  void forget(std::initializer_list<const char*> names);
+
+  /// Writes checksums.sha256 over everything that write() wrote, in the format of sha256sum.
+  void write_checksums();
+
+  /// What earlier processes recorded of themselves in the manifest.
+  const nlohmann::json& sessions() const { return sessions_; }
+
+  /// Adds one that another folder recorded.
+  void add_session(nlohmann::json session) { sessions_.push_back(std::move(session)); }
+
+  /// Writes manifest.json: `manifest` with the identity, and with its "session" appended to the earlier ones.
+  void write_manifest(nlohmann::json manifest);
+
+ private:
+  ResultFolder(std::filesystem::path path, Identity identity, DamageNote note);
+  void take_lock();
+  void remove_results();
+  void check_manifest();
+
+  std::filesystem::path path_;
+  Identity identity_;
+  DamageNote note_;
+  int lock_ = -1;  // the folder, locked; -1 if it is not ours
+  nlohmann::json sessions_ = nlohmann::json::array();
+  std::map<std::string, std::string> written_;  // name and sha256
+  std::set<std::string> reported_;
+};
+
+}  // namespace pandora

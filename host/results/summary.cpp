@@ -1,0 +1,152 @@
+#include "host/results/summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <span>
+#include <tuple>
+
+namespace pandora {
+namespace {
+
+Estimate scaled(Estimate e, double factor) {
+  return {factor * e.mean, factor * e.half_width_95};
+}
+
+double per_period(double sum, const LaneTally& tally) {
+  return sum / tally.periods;
+}
+
+bool counts(const UnitResult& unit, std::size_t lane) {
+  return unit.lanes[0].failure == Failure::none && unit.lanes[lane].failure == Failure::none;
+}
+
+// The value of `pick` over the replications of one cell group.
+template <class Pick>
+Estimate over(std::span<const UnitResult> units, Pick&& pick) {
+  std::vector<double> values;
+  for (const UnitResult& unit : units) values.push_back(pick(unit));
+  return estimate(values);
+}
+
+// Likewise, where the lane counts.
+template <class Pick>
+Estimate over(std::span<const UnitResult> units, std::size_t lane, Pick&& pick) {
+  std::vector<double> values;
+  for (const UnitResult& unit : units)
+    if (counts(unit, lane)) values.push_back(pick(unit.lanes[0], unit.lanes[lane]));
+  return estimate(values);
+}
+
+void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<const UnitResult> units,
+              Summary& summary) {
+  for (int T0 : study.T0)
+    for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane) {
+      const PlannedLane& planned = plan.lanes[lane];
+      if (planned.policy->uses_calibration && planned.T0 != T0) continue;
+      SummaryRow row;
+      row.regime = regime_name(unit.regime);
+      row.environment = unit.environment.name;
+      row.T0 = T0;
+      row.policy = planned.policy->name;
+      row.reward = planned.variant.reward;
+      row.hyperparameter = planned.variant.hyperparameter;
+      row.lane = lane;
+      row.replications = static_cast<int>(
+          std::count_if(units.begin(), units.end(), [&](const UnitResult& u) { return counts(u, lane); }));
+      row.failed = static_cast<int>(units.size()) - row.replications;
+      row.periods = study.periods;
+      row.regret = scaled(over(units, lane,
+                               [](const LaneTally& oracle, const LaneTally& own) {
+                                 return per_period(oracle.utility, oracle) - per_period(own.utility, own);
+                               }),
+                          1000.0);
+      row.realised_regret =
+          scaled(over(units, lane,
+                      [](const LaneTally& oracle, const LaneTally& own) {
+                        return per_period(oracle.realised_utility, oracle) - per_period(own.realised_utility, own);
+                      }),
+                 1000.0);
+      row.queries_per_period =
+          over(units, lane, [](const LaneTally&, const LaneTally& own) { return per_period(own.queries(), own); }).mean;
+      summary.rows.push_back(std::move(row));
+    }
+}
+
+void mark_best(const Study& study, std::vector<SummaryRow>& rows) {
+  std::map<std::tuple<std::string, std::string, int, std::string, std::string>, SummaryRow*> best;
+  for (SummaryRow& row : rows) {
+    SummaryRow*& found =
+        best.try_emplace({row.regime, row.environment, row.T0, row.policy, row.reward}, &row).first->second;
+    if (row.regret.mean < found->regret.mean || std::isnan(found->regret.mean)) found = &row;
+  }
+  for (const auto& [key, row] : best) {
+    row->best = true;
+    const auto environment = std::find_if(study.environments.begin(), study.environments.end(),
+                                          [&, row = row](const Environment& e) { return e.name == row->environment; });
+    if (comparable(study, *environment))
+      row->published = published_regret(row->regime, row->environment, row->T0, row->policy, row->reward);
+    if (row->published && row->replications >= kLeastForComparison)
+      row->inside_joint_95 = inside_joint_95(row->regret.mean, row->regret.half_width_95, *row->published);
+  }
+}
+
+}  // namespace
+
+Estimate estimate(const std::vector<double>& values) {
+  if (values.empty()) return {std::numeric_limits<double>::quiet_NaN(), 0.0};
+  const double n = static_cast<double>(values.size());
+  double sum = 0.0, squares = 0.0;
+  for (double v : values) sum += v;
+  const double mean = sum / n;
+  for (double v : values) squares += (v - mean) * (v - mean);
+  return {mean, values.size() > 1 ? 1.96 * std::sqrt(squares / (n - 1.0) / n) : 0.0};
+}
+
+bool outside(const Estimate& ours, const PublishedValue& published, int replications) {
+  return replications >= kLeastForComparison && !std::isnan(ours.mean) &&
+         !inside_joint_95(ours.mean, ours.half_width_95, published);
+}
+
+bool comparable(const Study& study, const Environment& environment) {
+  return study.dimensions == Dimensions{} && study.periods == kPaperPeriods &&
+         std::find(paper_environments().begin(), paper_environments().end(), environment) != paper_environments().end();
+}
+
+Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitResult>& results) {
+  Summary summary;
+  const std::size_t R = static_cast<std::size_t>(study.replications);
+  for (std::size_t first = 0; first < plan.units.size(); first += R) {
+    const Unit& unit = plan.units[first];
+    const std::span<const UnitResult> units(results.data() + first, R);
+    const std::string regime = regime_name(unit.regime), environment = unit.environment.name;
+    const bool known = comparable(study, unit.environment);
+    if (study.regret) {
+      add_rows(study, plan, unit, units, summary);
+      OracleRow row{regime, environment, unit.environment.cost_level, {}, {}, {}};
+      row.utility_x1000 = scaled(
+          over(units, 0, [](const LaneTally& oracle, const LaneTally&) { return per_period(oracle.utility, oracle); }),
+          1000.0);
+      row.boxes_queried = over(
+          units, 0, [](const LaneTally& oracle, const LaneTally&) { return per_period(oracle.queries(), oracle); });
+      if (known) row.published = published_oracle(regime, environment);
+      summary.oracle.push_back(std::move(row));
+    }
+    if (study.order) {
+      OrderRow row{environment, regime, {}, {}, {}, {}};
+      row.permutations = over(units, [](const UnitResult& u) { return u.order.permutations; });
+      row.max_mass = over(units, [](const UnitResult& u) { return u.order.max_mass; });
+      row.min_mass = over(units, [](const UnitResult& u) { return u.order.min_mass; });
+      // The horizon does not enter Table 3.
+      Study of_paper = study;
+      of_paper.periods = kPaperPeriods;
+      if (comparable(of_paper, unit.environment)) row.published = published_order(regime, environment);
+      summary.order.push_back(std::move(row));
+    }
+  }
+  mark_best(study, summary.rows);
+  return summary;
+}
+
+}  // namespace pandora

@@ -1,0 +1,68 @@
+// Aggregates the units of a sweep into the rows of the tables.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/results/published.hpp"
+#include "host/sweep/sweep.hpp"
+
+namespace pandora {
+
+/// Mean over replications and 1.96 standard errors (0 for a single replication: unknown; NaN mean of none).
+struct Estimate {
+  double mean = 0.0;
+  double half_width_95 = 0.0;
+};
+Estimate estimate(const std::vector<double>& values);
+
+/// One policy variant in one cell; regrets x 1000.
+struct SummaryRow {
+  std::string regime, environment;
+  int T0 = 0;
+  std::string policy, reward, hyperparameter;
+  std::size_t lane = 0;  ///< of the plan
+  int replications = 0;  ///< those that count: neither this lane nor the oracle's failed
+  int failed = 0;        ///< the others
+  int periods = 0;
+  Estimate regret;           ///< (1/T) sum_t (U*_t - U_t) with mu*
+  Estimate realised_regret;  ///< the same with Bernoulli rewards
+  double queries_per_period = 0.0;
+  bool best = false;  ///< least expected regret among the hyperparameters of its policy and reward setting
+  std::optional<PublishedValue> published;  ///< on the best row
+  std::optional<bool> inside_joint_95;      ///< from kLeastForComparison replications on
+};
+
+struct OracleRow {
+  std::string regime, environment;
+  double u = 0.0;
+  Estimate utility_x1000, boxes_queried;
+  std::optional<PublishedOracle> published;
+};
+
+struct OrderRow {
+  std::string environment, regime;
+  Estimate permutations, max_mass, min_mass;
+  std::optional<PublishedOrder> published;
+};
+
+/// Replications from which on results are marked against the published ones.
+inline constexpr int kLeastForComparison = 10;
+
+struct Summary {
+  std::vector<SummaryRow> rows;
+  std::vector<OracleRow> oracle;
+  std::vector<OrderRow> order;
+};
+/// `results` are those of the plan's units.
+Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitResult>& results);
+
+/// Whether the study's numbers for the environment are comparable with the published ones: the paper's dimensions,
+/// horizon and environment.
+bool comparable(const Study& study, const Environment& environment);
+
+/// Whether a published number that is compared lies outside the joint 95% interval.
+bool outside(const Estimate& ours, const PublishedValue& published, int replications);
+
+}  // namespace pandora

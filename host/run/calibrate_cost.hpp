@@ -1,0 +1,31 @@
+// Finds u, the upper bound of the cost levels, for a wanted number of boxes that the oracle opens per period.
+#pragma once
+
+#include <atomic>
+
+#include "host/study/study.hpp"
+
+namespace pandora {
+
+struct CostSearch {
+  Dimensions dimensions;
+  std::vector<Regime> regimes = {Regime::A, Regime::B};  ///< pooled: the paper has one u for both
+  double wanted_boxes = 1.5;
+  int replications = 100;
+  int contexts = 200;  ///< periods simulated per replication
+  std::uint64_t seed = 1;
+  OracleOptions oracle;
+  const std::atomic<bool>* interrupted = nullptr;  ///< polled; true ends the search with Error (interrupted)
+};
+
+struct CostSearchResult {
+  double u = 0.0;              ///< boxes_per_period(u) = wanted_boxes to 1e-4 in u
+  double boxes = 0.0;          ///< at u
+  double half_width_95 = 0.0;  ///< of `boxes` over the replications
+};
+
+/// All values of u face the same draws, so the count is monotone in u up to changes of the order. Throws Error (usage)
+/// if the wanted number is not reached for u in [0.001, 1].
+CostSearchResult calibrate_cost(const Environment& environment, const CostSearch& search);
+
+}  // namespace pandora

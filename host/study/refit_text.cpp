@@ -1,0 +1,55 @@
+#include "host/study/refit_text.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+template <class T>
+bool parse_number(const std::string& text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+RefitSchedule parse_refit(const std::string& text) {
+  using Kind = RefitSchedule::Kind;
+  RefitSchedule schedule;
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  const std::string argument = colon == std::string::npos ? "" : text.substr(colon + 1);
+  if (text == "tracking") {
+    schedule.kind = Kind::tracking;
+    return schedule;
+  }
+  if (text == "every_period") {
+    schedule.kind = Kind::every;
+    return schedule;
+  }
+  if (kind == "every" && parse_number(argument, schedule.every) && schedule.every >= 1) {
+    schedule.kind = Kind::every;
+    return schedule;
+  }
+  if (kind == "geometric" && parse_number(argument, schedule.growth) && schedule.growth > 1.0 &&
+      schedule.growth <= 1e6) {
+    schedule.kind = Kind::geometric;
+    return schedule;
+  }
+  throw Error(ExitCode::usage,
+              fmt::format("\"{}\" is not a schedule; use every_period, every:k with an integer k >= 1, geometric:g "
+                          "with g > 1, or tracking",
+                          text));
+}
+
+std::string refit_text(const RefitSchedule& schedule) {
+  if (schedule.kind == RefitSchedule::Kind::tracking) return "tracking";
+  if (schedule.kind == RefitSchedule::Kind::geometric) return fmt::format("geometric:{}", schedule.growth);
+  return schedule.every == 1 ? "every_period" : fmt::format("every:{}", schedule.every);
+}
+
+}  // namespace pandora

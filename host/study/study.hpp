@@ -1,0 +1,79 @@
+// What to run: everything that a sweep's numbers depend on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/base/paper_setting.hpp"
+#include "host/engine/lanes.hpp"
+#include "oracle/oracle.hpp"
+#include "pandora/policy.hpp"
+
+namespace pandora {
+
+/// Which engine simulates the lanes, and how. Precision and block length change rounding, the kind also where
+/// solvers stop; a near-tie may then flip. The chunk changes nothing.
+struct EngineSettings {
+  enum class Kind { blocked, reference };
+  enum class Precision { fp32, fp64 };
+
+  Kind kind = Kind::blocked;
+  Precision precision = Precision::fp32;  ///< of `blocked`; `reference` is always double
+  int block = 32;                         ///< B, periods per block
+  int chunk = 6;                          ///< lanes that a thread advances together
+
+  std::string text() const;  ///< such as "blocked, single precision, blocks of 32"
+};
+
+struct Study {
+  Dimensions dimensions;
+  std::vector<Environment> environments;
+  std::vector<Regime> regimes = {Regime::A, Regime::B};
+  std::vector<int> T0 = kPaperCalibration;
+  std::vector<std::string> policies;  ///< empty: all
+  Grids hyperparameters;
+  int replications = kPaperReplications;
+  int periods = kPaperPeriods;
+  std::uint64_t seed = 1;
+  EstimationOptions estimation;
+  OracleOptions oracle;
+  EngineSettings engine;
+  bool regret = true;     ///< simulate policies (Tables 1 and 2)
+  bool order = true;      ///< the oracle's order statistics (Table 3)
+  bool hdf5 = true;       ///< write results.h5
+  bool instances = true;  ///< keep every replication's parameters with its results
+  int order_contexts = kPaperOrderContexts;
+};
+
+/// A lane of every replication: a policy's variant at one T_0.
+struct PlannedLane {
+  const Policy* policy = nullptr;
+  PolicyVariant variant;
+  int T0 = 0;
+};
+
+/// One replication of one (environment, regime): the unit that shares a tape.
+struct Unit {
+  Environment environment;
+  Regime regime;
+  std::uint32_t replication;
+};
+
+/// How a replication is named in files and on the command line, such as uniform/A/3.
+std::string unit_name(const Unit& unit);
+
+/// How T_0, policy and variant are named in files and on the command line, such as 50/dow/known/c_rho=0.1.
+std::string lane_name(const PlannedLane& lane);
+
+/// The lanes that are simulated (policies that ignore the calibration stand in once, with the first T_0) and the
+/// units, in order: environments, regimes, replications. The oracle is always lane 0.
+struct Plan {
+  std::vector<PlannedLane> lanes;
+  std::vector<Unit> units;
+  int calibration_periods = 0;  ///< the largest T_0
+};
+/// Throws Error (usage) if two variants of a policy have one name, which rows and `pandora replay` could not tell
+/// apart.
+Plan make_plan(const Study& study);
+
+}  // namespace pandora

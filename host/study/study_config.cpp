@@ -1,0 +1,133 @@
+#include "host/study/study_config.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "host/study/study_keys.hpp"
+
+namespace pandora {
+namespace {
+
+std::string list_text(const std::vector<StudyValue>& values) {
+  std::vector<std::string> texts;
+  for (const StudyValue& value : values) texts.push_back(value.toml());
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
+std::string Setting::label() const {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : varied) parts.push_back(key + "=" + value);
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+StudyConfig::StudyConfig() {
+  static const StudyValues defaults = [] {
+    StudyValues values;
+    for (const StudyKey& key : general_keys())
+      values[key.name] = value_from_word(key, key.standard, "default of " + key.name);
+    return values;
+  }();
+  values_ = defaults;
+}
+
+void StudyConfig::assign(const std::string& key, StudyValue value) {
+  std::erase_if(varying_, [&key](const auto& entry) { return entry.first == key; });
+  values_[key] = std::move(value);
+}
+
+std::vector<Setting> StudyConfig::settings() const {
+  std::vector<Setting> out;
+  constexpr std::size_t kMostSettings = 10000;
+  std::size_t total = 1;
+  for (const auto& [key, values] : varying_) {
+    total *= values.size();
+    if (total > kMostSettings)
+      refuse(values[0].where, fmt::format("[vary] gives more than {} settings; split the study", kMostSettings));
+  }
+  for (std::size_t index = 0; index < total; ++index) {
+    StudyValues values = values_;
+    Setting setting;
+    std::size_t rest = index, block = total;
+    for (const auto& [key, choices] : varying_) {
+      block /= choices.size();
+      const StudyValue& value = choices[rest / block];
+      rest %= block;
+      values[key] = value;
+      setting.varied.emplace_back(key, value.kind == StudyValue::Kind::text ? value.texts[0] : value.toml());
+    }
+    setting.study = study_of(values);
+    out.push_back(std::move(setting));
+  }
+  return out;
+}
+
+std::string StudyConfig::toml() const {
+  std::string out, table;
+  for (const StudyKey& key : all_keys(values_)) {
+    const auto value = values_.find(key.name);
+    if (value == values_.end() || key.role == StudyKey::Role::neither) continue;  // an environment's: as it is known
+    const std::size_t dot = key.name.rfind('.');
+    const std::string inside = dot == std::string::npos ? "" : key.name.substr(0, dot);
+    if (inside != table) out += fmt::format("\n[{}]\n", table = inside);
+    out += fmt::format("{} = {}\n", key.name.substr(dot == std::string::npos ? 0 : dot + 1), value->second.toml());
+  }
+  if (!varying_.empty()) out += "\n[vary]\n";
+  for (const auto& [key, values] : varying_) {
+    out += fmt::format("{} = {}\n", key, list_text(values));
+  }
+  return out;
+}
+
+std::map<std::string, std::string> StudyConfig::identity() const {
+  std::map<std::string, std::string> out;
+  for (const StudyKey& key : all_keys(values_))
+    if (const auto value = values_.find(key.name); key.role == StudyKey::Role::identity && value != values_.end())
+      out[key.name] = value->second.toml();
+  for (const auto& [key, values] : varying_) {
+    out["vary." + key] = list_text(values);
+  }
+  return out;
+}
+
+StudyConfig read_study_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  std::error_code error;
+  if (!file || std::filesystem::is_directory(path, error))
+    refuse(path, "cannot be read; name a study's TOML file, such as those in experiments/");
+  return StudyConfig::parse(text.str(), path);
+}
+
+std::vector<StudyKeyInfo> study_keys() {
+  std::vector<StudyKeyInfo> out;
+  for (const StudyKey& key : all_keys({})) out.push_back({key.name, key.type, key.unit, key.meaning, key.standard});
+  return out;
+}
+
+std::string commented_defaults() {
+  std::string
+      out = "# Every key of a study with its default, which is the paper's study. A file needs only what differs.\n",
+      table;
+  for (const StudyKeyInfo& key : study_keys()) {
+    const std::size_t dot = key.name.rfind('.');
+    const std::string inside = dot == std::string::npos ? "" : key.name.substr(0, dot);
+    if (inside != table) out += fmt::format("\n[{}]\n", table = inside);
+    out += fmt::format("\n# {}\n# {}{}\n{} = {}\n", key.meaning, key.type, key.unit.empty() ? "" : ", in " + key.unit,
+                       key.name.substr(dot == std::string::npos ? 0 : dot + 1), key.standard);
+  }
+  out +=
+      "\n# An environment of another name needs law, u and a stream that no other environment has.\n"
+      "# [environment.NAME]\n"
+      "\n# One study for each combination of values of keys that have a single value:\n"
+      "# [vary]\n# periods = [1000, 10000]\n# estimation.refit = [\"geometric:1.5\", \"tracking\"]\n";
+  return out;
+}
+
+}  // namespace pandora

@@ -1,0 +1,274 @@
+#include "host/study/study_keys.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "host/policies/cascade_search.hpp"
+#include "host/study/refit_text.hpp"
+#include "host/study/value_checks.hpp"
+#include "pandora/environment.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+using Kind = StudyValue::Kind;
+using Key = StudyKey;
+
+template <class T>
+void require_distinct(const StudyValue& value, const std::vector<T>& list) {
+  if (list.empty()) refuse(value.where, "is empty; name at least one");
+  std::set<T> seen;
+  for (const T& item : list)
+    if (!seen.insert(item).second) refuse(value.where, fmt::format("{} is named twice; name each once", item));
+}
+
+constexpr int kMostPeriods = 1000000000;  // rows of a tape are counted in int
+
+Key counter(std::string name, std::string unit, std::string meaning, int least, int most, int standard,
+            std::function<void(Study&, int)> set) {
+  std::string type = most == std::numeric_limits<int>::max() ? fmt::format("integer, at least {}", least)
+                                                             : fmt::format("integer from {} to {}", least, most);
+  return {std::move(name),
+          Kind::integer,
+          std::move(type),
+          std::move(unit),
+          std::move(meaning),
+          fmt::format("{}", standard),
+          [=, set = std::move(set)](Study& s, const StudyValue& v) { set(s, count(v, least, most)); }};
+}
+
+std::vector<Key> make_general_keys() {
+  constexpr int kAny = std::numeric_limits<int>::max();
+  std::vector<Key> keys;
+  const auto add = [&keys](Key key) { keys.push_back(std::move(key)); };
+  add({"title", Kind::text, "text", "", "What the study is about.", "\"\"", [](Study&, const StudyValue&) {},
+       Key::Role::file});
+  add({"seed", Kind::seed, "integer from 0 to 2^64 - 1 (above 2^63 - 1 in quotes)", "", "Seed of all draws.", "1",
+       [](Study& s, const StudyValue& v) { s.seed = v.seed; }});
+  add(counter("replications", "", "R, replications of every cell.", 1, 100000000, kPaperReplications,
+              [](Study& s, int n) { s.replications = n; }));
+  add(counter("periods", "periods", "T, the horizon.", 1, kMostPeriods, kPaperPeriods,
+              [](Study& s, int n) { s.periods = n; }));
+  add({"T0", Kind::integers, "list of different integers, at least 0", "periods",
+       "T_0, calibration periods before the horizon; a cell for each value.", "[0, 50, 100, 1000]",
+       [](Study& s, const StudyValue& v) {
+         require_distinct(v, v.integers);
+         s.T0.clear();
+         for (const std::int64_t T0 : v.integers) {
+           require_range<std::int64_t>(v, T0, 0, kMostPeriods);
+           s.T0.push_back(static_cast<int>(T0));
+         }
+       }});
+  add({"regimes", Kind::texts, "list of A, B", "", "A: context-invariant, B: contextual (Section 6).", "[\"A\", \"B\"]",
+       [](Study& s, const StudyValue& v) {
+         require_distinct(v, v.texts);
+         s.regimes.clear();
+         for (const std::string& name : v.texts)
+           s.regimes.push_back(choice(v, name, {"A", "B"}) == 0 ? Regime::A : Regime::B);
+       }});
+  add({"environments", Kind::texts, "list of names", "",
+       "Laws of the output shocks: uniform, gaussian, student_t5, or the name of an [environment.NAME] below.",
+       "[\"uniform\", \"gaussian\", \"student_t5\"]",
+       [](Study&, const StudyValue& v) { require_distinct(v, v.texts); }});  // resolved with their tables, in study_of
+  add({"policies", Kind::texts, "list of names", "",
+       "Policies, see `pandora policies`; the empty list means all. The oracle always runs, it is the benchmark.", "[]",
+       [](Study& s, const StudyValue& v) {
+         if (!v.texts.empty()) require_distinct(v, v.texts);
+         for (const std::string& name : v.texts)
+           if (find_policy(name) == nullptr)
+             refuse(v.where, fmt::format("\"{}\" is unknown; `pandora policies` lists the policies", name));
+         s.policies = v.texts;
+       }});
+
+  add(counter("dimensions.boxes", "boxes", "A.", 1, kMaxBoxes, 3, [](Study& s, int n) { s.dimensions.boxes = n; }));
+  add(counter("dimensions.context", "", "d_x, length of the context x.", 1, 10000, 100,
+              [](Study& s, int n) { s.dimensions.context = n; }));
+  add(counter("dimensions.output", "",
+              "d_w, length of an output omega. Other than 100 it needs truncation radii of its own.", 1, 131072, 100,
+              [](Study& s, int n) { s.dimensions.output = n; }));
+  add(counter("dimensions.reward_features", "", "d, length of the reward features phi.", 1, kMaxRewardFeatures, 10,
+              [](Study& s, int n) { s.dimensions.reward_features = n; }));
+  add({"dimensions.index_features", Kind::text, "affine or affine_and_squares", "",
+       "psi(x) = (1, x), so m = d_x + 1; or (1, x, x^2), so m = 2 d_x + 1.", "\"affine\"",
+       [](Study& s, const StudyValue& v) {
+         s.dimensions.index_features = choice(v, v.texts[0], {"affine", "affine_and_squares"}) == 0
+                                           ? IndexFeatures::affine
+                                           : IndexFeatures::affine_and_squares;
+       }});
+
+  for (const Hyperparameter& h : all_hyperparameters())
+    add({"hyperparameters." + h.name, Kind::numbers, "list of different finite numbers", "", h.meaning + ".",
+         fmt::format("[{}]", fmt::join(h.grid, ", ")), [name = h.name](Study& s, const StudyValue& v) {
+           require_distinct(v, v.numbers);
+           for (const double x : v.numbers)
+             if (!std::isfinite(x)) refuse(v.where, fmt::format("{} is not a finite number", x));
+           s.hyperparameters.set(name, v.numbers);
+         }});
+
+  add({"estimation.refit", Kind::text, "every_period, every:k, geometric:g or tracking", "",
+       "When index estimates are solved (docs/conventions.md).", "\"geometric:1.5\"",
+       [](Study& s, const StudyValue& v) {
+         try {
+           s.estimation.refit = parse_refit(v.texts[0]);
+         } catch (const Error& error) {
+           refuse(v.where, error.what());
+         }
+       }});
+  add({"estimation.eta_index", Kind::number, "number above 0", "", "eta_1, ridge of the index fit and of V.", "1",
+       [](Study& s, const StudyValue& v) { s.estimation.ridge_index = positive(v); }});
+  add({"estimation.eta_reward", Kind::number, "number above 0", "", "eta_0, ridge of the reward fit and of Phi.", "1",
+       [](Study& s, const StudyValue& v) { s.estimation.ridge_reward = positive(v); }});
+
+  add(counter("oracle.samples", "shocks", "M, Monte Carlo shocks behind the oracle's indices.", 1000, kAny,
+              kPaperShockSample, [](Study& s, int n) { s.oracle.samples = n; }));
+  add({"oracle.grid", Kind::integers, "three integers from 2 to 2001", "nodes",
+       "Nodes of the index grid in l, s and cost.", "[61, 21, 61]", [](Study& s, const StudyValue& v) {
+         if (v.integers.size() != 3) refuse(v.where, "is not a grid; give three integers, nodes in l, s and cost");
+         for (const std::int64_t n : v.integers) require_range<std::int64_t>(v, n, 2, 2001);
+         s.oracle.grid = {static_cast<int>(v.integers[0]), static_cast<int>(v.integers[1]),
+                          static_cast<int>(v.integers[2])};
+       }});
+  add(counter("oracle.bins", "bins", "Quantile bins of the sample behind the grid; 0 is the whole sample.", 0, kAny,
+              OracleOptions{}.bins, [](Study& s, int n) { s.oracle.bins = n; }));
+  add(counter("oracle.order_contexts", "contexts", "Contexts per replication in Table 3.", 1, kMostPeriods,
+              kPaperOrderContexts, [](Study& s, int n) { s.order_contexts = n; }));
+
+  add({"engine.kind", Kind::text, "blocked or reference", "",
+       "blocked: the fast engine; reference: the plain recursion in double.", "\"blocked\"",
+       [](Study& s, const StudyValue& v) {
+         s.engine.kind = choice(v, v.texts[0], {"blocked", "reference"}) == 0 ? EngineSettings::Kind::blocked
+                                                                              : EngineSettings::Kind::reference;
+       }});
+  add({"engine.precision", Kind::text, "single or double", "", "Of the blocked engine.", "\"single\"",
+       [](Study& s, const StudyValue& v) {
+         s.engine.precision = choice(v, v.texts[0], {"single", "double"}) == 0 ? EngineSettings::Precision::fp32
+                                                                               : EngineSettings::Precision::fp64;
+       }});
+  add(counter("engine.block", "periods", "B, periods per block.", 1, 1024, EngineSettings{}.block,
+              [](Study& s, int n) { s.engine.block = n; }));
+  Key chunk = counter("engine.chunk", "lanes", "Lanes that a thread advances together; changes no number.", 1, 1000000,
+                      EngineSettings{}.chunk, [](Study& s, int n) { s.engine.chunk = n; });
+  chunk.role = Key::Role::neither;
+  add(std::move(chunk));
+
+  const auto flag = [&add](const char* name, const char* meaning, bool standard, bool Study::*member,
+                           Key::Role role = Key::Role::identity) {
+    add({name, Kind::boolean, "true or false", "", meaning, standard ? "true" : "false",
+         [member](Study& s, const StudyValue& v) { s.*member = v.boolean; }, role});
+  };
+  flag("output.regret", "Simulate the policies (Tables 1 and 2).", true, &Study::regret);
+  flag("output.order", "The oracle's order statistics (Table 3).", true, &Study::order);
+  flag("output.instances", "Keep every replication's parameters (theta, D, costs, ...) in results.h5.", true,
+       &Study::instances);
+  flag("output.hdf5", "Write results.h5. It is put together in memory (`--plan` says how much).", true, &Study::hdf5,
+       Key::Role::file);
+  return keys;
+}
+
+// The keys of [environment.NAME]; their values are put together by environment_of.
+std::vector<Key> environment_keys(const std::string& name) {
+  const Environment* known = find_environment(name);
+  const Environment e = known != nullptr ? *known : Environment{};
+  const std::string prefix = "environment." + name + ".";
+  const auto none = [](Study&, const StudyValue&) {};
+  return {
+      {prefix + "law", Kind::text, "uniform, gaussian or student_t5", "", "Law of the iid coordinates of a shock.",
+       fmt::format("\"{}\"", kLaws[static_cast<std::size_t>(e.law)]), none},
+      {prefix + "scale", Kind::number, "number above 0", "", "Factor on the coordinates.",
+       fmt::format("{}", e.shock_scale), none},
+      {prefix + "truncation_radius", Kind::number, "number above 0, or inf", "",
+       "Shock vectors outside the ball of this radius are rejected.", fmt::format("{}", e.truncation_radius), none},
+      {prefix + "u", Kind::number, "number from 0 on", "reward",
+       "Upper bound of the cost levels c_{0,a} and c_{1,a}; see `pandora calibrate`.", fmt::format("{}", e.cost_level),
+       none},
+      {prefix + "stream", Kind::integer, "integer from 0 to 255", "",
+       "Coordinate of the random streams: environments with the same share their draws.",
+       fmt::format("{}", static_cast<int>(e.id)), none},
+  };
+}
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+[[noreturn]] void refuse_key(const std::vector<Key>& keys, const std::string& name, const std::string& where) {
+  const Key* nearest = nullptr;
+  std::size_t least = 0;
+  const std::string given = name.substr(0, 200);  // a longer name is near to none
+  for (const Key& key : keys) {
+    // A right word in the wrong table is nearer than its letters tell.
+    const std::string word = key.name.substr(key.name.rfind('.') + 1), its_word = name.substr(name.rfind('.') + 1);
+    const bool inside = its_word.size() > 2 && word.find(its_word) != std::string::npos;
+    const std::size_t distance = word == its_word ? 0 : inside ? 1 : edit_distance(key.name, given);
+    if (nearest == nullptr || distance < least) {
+      nearest = &key;
+      least = distance;
+    }
+  }
+  refuse(where, fmt::format("unknown key {}; the nearest is {}", name, nearest->name));
+}
+
+}  // namespace
+
+std::vector<std::string> names_of_environments() {
+  std::vector<std::string> names;
+  for (const Environment& environment : known_environments()) names.push_back(environment.name);
+  return names;
+}
+
+void refuse(const std::string& where, const std::string& problem) {
+  throw Error(ExitCode::usage, fmt::format("{}: {}", where, problem));
+}
+
+std::string environment_in(const std::string& key) {
+  constexpr std::string_view kPrefix = "environment.";
+  const std::size_t dot = key.rfind('.');
+  return key.starts_with(kPrefix) && dot > kPrefix.size() ? key.substr(kPrefix.size(), dot - kPrefix.size()) : "";
+}
+
+const std::vector<Key>& general_keys() {
+  static const std::vector<Key> keys = make_general_keys();
+  return keys;
+}
+
+std::vector<Key> all_keys(const StudyValues& values) {
+  std::vector<Key> keys = general_keys();
+  std::vector<std::string> names;
+  if (values.empty()) names = names_of_environments();  // for documentation
+  for (const auto& [key, value] : values)
+    if (const std::string name = environment_in(key);
+        !name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  for (const std::string& name : names)
+    for (Key& key : environment_keys(name)) keys.push_back(std::move(key));
+  return keys;
+}
+
+Key key_named(const std::string& name, const std::string& where) {
+  const auto find = [&](const std::vector<Key>& keys) {
+    const auto at = std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; });
+    if (at == keys.end()) refuse_key(keys, name, where);
+    return *at;
+  };
+  const std::string environment = environment_in(name);
+  return is_plain_name(environment) ? find(environment_keys(environment)) : find(general_keys());
+}
+
+}  // namespace pandora

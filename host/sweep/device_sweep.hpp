@@ -1,0 +1,30 @@
+// A sweep on GPUs: every device prepares replications, on a few streams, and runs the lanes of many of them in
+// lockstep.
+#pragma once
+
+#include <functional>
+
+#include "host/devices/device.hpp"
+#include "host/sweep/sweep.hpp"
+
+namespace pandora {
+
+/// Replications that a device takes at once if there are as many and they fit: the whole paper. Late in a run few boxes
+/// wait for a solve in the same block, so the more lanes there are the better a device is used. A replication holds
+/// 20 MB on the host meanwhile.
+inline constexpr std::size_t kUnitsAtOnce = 320;
+
+/// Runs units on `device`; run_on_device in the program, the host backend in tests.
+using UnitRunner = std::function<std::vector<std::vector<LaneTally>>(int device, std::span<const UnitOfLanes> units)>;
+
+/// A preparer for the calling thread on `device`.
+using PreparerFactory = std::function<UnitPreparer(int device)>;
+
+/// Threads that prepare on one device: enough to keep it fed while each waits for its own stream.
+inline constexpr int kPreparersPerDevice = 4;
+
+/// As run_sweep, over options.devices. The bytes do not depend on how many devices of one kind there are.
+void run_device_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const PreparerFactory& prepare,
+                      const UnitRunner& run, const UnitSink& sink, std::size_t units_at_once = kUnitsAtOnce);
+
+}  // namespace pandora

@@ -1,0 +1,17 @@
+// Everything about one replication, on the CPU.
+#pragma once
+
+#include "host/model/order_frequencies.hpp"
+#include "host/study/study.hpp"
+#include "pandora/replication.hpp"
+
+namespace pandora {
+
+class OracleCache;
+
+/// Draws the instance, tape and oracle indices of a unit; and, into `order` if it is not null, the frequencies of the
+/// oracle's orders. Throws Error if the environment is code that fails or returns another shape than was asked for.
+Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order,
+                                OracleCache* cache = nullptr);
+
+}  // namespace pandora

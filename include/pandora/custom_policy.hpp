@@ -1,0 +1,60 @@
+// Policies written as code of their own: anything that plays the game of the paper's Section 2, period by period.
+//
+//   calibrate (T_0 times, or once per box at x_0), then in each period: begin, then next / opened until next returns
+//   kStop or all boxes are open, then deploy, then learn.
+//
+// A policy that is a combination of known rules (orders, scores, stopping rules) is better written as a LaneSpec
+// (kernels/rules/spec.hpp): it then runs in the fast engines and on a GPU.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "pandora/lane.hpp"
+#include "pandora/replication.hpp"
+
+namespace pandora {
+
+/// A request: what is known before anything is queried.
+struct Request {
+  int period = 0;                 ///< 1..T online, 1..T_0 while calibrating, 0 for x_0
+  std::span<const float> psi;     ///< m features psi(x_t), psi[0] = 1
+  std::span<const double> sigma;  ///< A oracle indices sigma_a^*(x_t), for yardsticks alone; empty while calibrating
+};
+
+/// What opening a box reveals.
+struct Output {
+  int box = 0;                 ///< 0..A-1
+  std::span<const float> phi;  ///< d features phi(x_t, omega_ta)
+  double cost = 0.0;           ///< c_a(x_t, omega_ta)
+  double mu = 0.0;             ///< mu*(x_t, omega_ta); a policy whose reward setting is "unknown" must not look at it
+};
+
+class CustomPolicy {
+ public:
+  static constexpr int kStop = -1;
+
+  virtual ~CustomPolicy() = default;
+
+  /// A period in which `output.box` was queried and deployed. With T_0 = 0 every box is queried once at x_0 and there
+  /// is no reward.
+  virtual void calibrate(const Request& request, const Output& output, std::optional<double> reward) {
+    (void)request, (void)output, (void)reward;
+  }
+  /// A period begins.
+  virtual void begin(const Request& request) = 0;
+  /// The box to open next, not yet open in this period, or kStop once one is open.
+  virtual int next() = 0;
+  /// Box `output.box`, which next() named, was opened.
+  virtual void opened(const Output& output) = 0;
+  /// The box to deploy, one of the open ones.
+  virtual int deploy() = 0;
+  /// The realised reward, 0 or 1, of the deployed output.
+  virtual void learn(double reward) { (void)reward; }
+};
+
+/// Runs the policy over the replication's tape. If it breaks the rules above or throws, the lane ends there and its
+/// tally says so (Failure::policy). Error and std::bad_alloc pass through.
+LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0);
+
+}  // namespace pandora

@@ -1,0 +1,78 @@
+// A policy is a name and the lanes that it puts into a sweep. To add one to the library: write a file like dow.cpp
+// beside this one and add its name to the list in registry.cpp. To add one from a program of your own: register_policy.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/base/paper_setting.hpp"
+#include "pandora/custom_policy.hpp"
+
+namespace pandora {
+
+/// The values to try of each hyperparameter, by its name.
+class Grids {
+ public:
+  Grids(std::vector<double> all = kPaperHyperparameters) : all_(std::move(all)) {}  // NOLINT: implicit
+  Grids(std::initializer_list<double> all) : all_(all) {}
+
+  void set(const std::string& name, std::vector<double> values) { overrides_[name] = std::move(values); }
+  const std::vector<double>& of(const std::string& name) const {
+    const auto found = overrides_.find(name);
+    return found == overrides_.end() ? all_ : found->second;
+  }
+
+ private:
+  std::vector<double> all_;  // of every hyperparameter that has no values of its own
+  std::map<std::string, std::vector<double>> overrides_;
+};
+
+/// What a policy is tried with; a study sets the values under [hyperparameters]. Policies may share a name.
+struct Hyperparameter {
+  std::string name;
+  std::string meaning;
+  std::vector<double> grid = kPaperHyperparameters;  ///< the default; finite values
+};
+
+/// One row of the results: a policy in one information setting with one hyperparameter.
+struct PolicyVariant {
+  std::string reward;          ///< "known", "unknown" or "none" (the policy uses no reward evaluator)
+  std::string hyperparameter;  ///< such as "c_rho=0.1;c_theta=1"; empty if there is none
+  /// The lane for a replication and T_0. May look at the calibration rows 1..T_0 of the tape; only a yardstick in
+  /// hindsight (best_single) may look at the online rows.
+  std::function<LaneSpec(const Replication&, int T0)> lane;
+  /// Instead of `lane`: a policy that is no combination of LaneSpec's rules. It runs on the CPU, one lane at a time.
+  std::function<std::unique_ptr<CustomPolicy>(const Replication&, int T0)> custom = {};
+};
+
+struct Policy {
+  std::string name;
+  std::string summary;
+  bool needs_calibration = false;  ///< not applicable at T_0 = 0
+  bool uses_calibration = true;    ///< false: the lane is the same for all T_0 and is simulated once
+  /// The variants over the grids.
+  std::function<std::vector<PolicyVariant>(const Grids& grids)> variants;
+  std::vector<Hyperparameter> hyperparameters = {};
+};
+
+/// All policies, in the order of the tables; registered ones follow in the order of their registration.
+const std::vector<Policy>& all_policies();
+
+/// The policy of that name, or nullptr. Pointers stay valid until the next registration.
+const Policy* find_policy(const std::string& name);
+
+/// Makes a policy known to studies. Call it before anything else runs. Throws Error (usage) if the name is taken, is
+/// not made of letters, digits, _ and -, or if there are no variants.
+void register_policy(Policy policy);
+
+/// Whether register_policy was used.
+bool has_registered_policies();
+
+/// The hyperparameters of all policies, each name once, in order of appearance.
+std::vector<Hyperparameter> all_hyperparameters();
+
+}  // namespace pandora

@@ -1,0 +1,165 @@
+// The threads that work on one item of a kernel: a block or a warp on the device, one thread on the CPU. A kernel body
+// is written once for any Team:
+//
+//   template <class Team> PANDORA_HD void operator()(const Team& team, int item) const {
+//     for (int i = team.rank(); i < n; i += team.size()) out[i] = f(i);   // elements among the members
+//     team.sync();                                                       // before others read them
+//     if (team.rank() == 0) ++count;
+//   }
+//
+// Values that every member computes from the same memory are the same in every member. Loops over elements sum in the
+// order of the elements, so what a body computes does not depend on the team's size unless it asks for it.
+//
+// A member handles elements in vectors of the team's width: one element on the device, 64 bytes on a CPU
+// (kernels/base/vector_team.hpp), where a team is one thread. Where the width matters a body is written in them:
+//
+//   using V = typename Team::template Vectors<Real>;
+//   for (int i = team.rank() * V::width; i < n; i += team.size() * V::width) V::store(out + i, f(V::load(in + i)));
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/base/elementary.hpp"
+#include "kernels/base/hd.hpp"
+
+namespace pandora {
+
+/// Vectors of one element; the members are those of Simd (kernels/base/simd.hpp).
+template <class Real>
+struct Scalar {
+  static constexpr int width = 1;
+  using Vector = Real;
+  static PANDORA_HD Vector load(const Real* p) { return *p; }
+  static PANDORA_HD void store(Real* p, Vector v) { *p = v; }
+  static PANDORA_HD Vector broadcast(Real x) { return x; }
+  static PANDORA_HD Vector fused(Vector a, Vector b, Vector c) { return pandora::fused(a, b, c); }
+  static PANDORA_HD Vector fused_negative(Vector a, Vector b, Vector c) { return pandora::fused(-a, b, c); }
+  static PANDORA_HD Real sum(Vector v) { return v; }
+};
+
+/// What teams have in common whose members take an element each.
+struct ScalarTeam {
+  template <class Real>
+  using Vectors = Scalar<Real>;
+  static constexpr bool kVectors = false;
+  static constexpr int kTile = 1;  ///< vectors that a member keeps in registers at once
+};
+
+/// f(tile, first) for the elements from 0 to n, a multiple of the vectors' width: tiles of tile() vectors from element
+/// `first` on, at most Team::kTile of them, among the members.
+template <class Real, class Team, class F>
+PANDORA_HD void for_tiles(const Team& team, int n, F&& f) {
+  constexpr int W = Team::template Vectors<Real>::width, T = Team::kTile;
+  int first = team.rank() * T * W;
+  for (; first + T * W <= n; first += team.size() * T * W) f(std::integral_constant<int, T>{}, first);
+  if constexpr (T > 1) {  // one member
+    static_assert(T == 4);
+    if (first + 3 * W == n) f(std::integral_constant<int, 3>{}, first);
+    if (first + 2 * W == n) f(std::integral_constant<int, 2>{}, first);
+    if (first + 1 * W == n) f(std::integral_constant<int, 1>{}, first);
+  }
+}
+
+/// One thread, one element at a time.
+struct SerialTeam : ScalarTeam {
+  PANDORA_HD int rank() const { return 0; }
+  PANDORA_HD int size() const { return 1; }
+  PANDORA_HD void sync() const {}
+  /// member 0's value
+  template <class T>
+  PANDORA_HD T broadcast(T value) const {
+    return value;
+  }
+};
+
+#if defined(__CUDACC__)
+
+/// 32 threads in step. The bodies of the members are device code only.
+struct WarpTeam : ScalarTeam {
+  __host__ __device__ int rank() const {
+#if defined(__CUDA_ARCH__)
+    return static_cast<int>(threadIdx.x % 32);
+#else
+    return 0;
+#endif
+  }
+  __host__ __device__ int size() const {
+    return 32;
+  }
+  __host__ __device__ void sync() const {
+#if defined(__CUDA_ARCH__)
+    __syncwarp();
+#endif
+  }
+  template <class T>
+  __host__ __device__ T broadcast(T value) const {
+#if defined(__CUDA_ARCH__)
+    return __shfl_sync(0xffffffffu, value, 0);
+#else
+    return value;
+#endif
+  }
+};
+
+#if defined(__CUDA_ARCH__)
+/// The shared memory that the launch gave the calling thread's block, aligned to 16 bytes.
+__device__ inline void* shared_memory() {
+#if defined(PANDORA_STAND_IN)
+  return stand_in_shared_memory();
+#else
+  extern __shared__ uint4 memory[];
+  return memory;
+#endif
+}
+#endif
+
+/// A whole block of at most 1,024 threads, a multiple of 32.
+struct BlockTeam : ScalarTeam {
+  static constexpr int kSharedBytes = 16;  ///< what a launch must give a block for it
+
+  __host__ __device__ int rank() const {
+#if defined(__CUDA_ARCH__)
+    return static_cast<int>(threadIdx.x);
+#else
+    return 0;
+#endif
+  }
+  __host__ __device__ int size() const {
+#if defined(__CUDA_ARCH__)
+    return static_cast<int>(blockDim.x);
+#else
+    return 1;
+#endif
+  }
+  __host__ __device__ void sync() const {
+#if defined(__CUDA_ARCH__)
+    __syncthreads();
+#endif
+  }
+  template <class T>
+  __host__ __device__ T broadcast(T value) const {
+#if defined(__CUDA_ARCH__)
+    static_assert(sizeof(T) <= kSharedBytes);
+    T* const shared = static_cast<T*>(shared_memory());
+    __syncthreads();
+    if (threadIdx.x == 0) *shared = value;
+    __syncthreads();
+    return *shared;
+#else
+    return value;
+#endif
+  }
+};
+
+#endif
+
+/// list[counter++] = value, from member 0 of many teams at once; the order of the list is free.
+PANDORA_HD inline void append(int* counter, int* list, int value) {
+#if defined(__CUDA_ARCH__)
+  list[atomicAdd(counter, 1)] = value;
+#else
+  list[(*counter)++] = value;
+#endif
+}
+
+}  // namespace pandora

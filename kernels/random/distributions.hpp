@@ -1,0 +1,89 @@
+// Laws of one coordinate, from the words of a coordinate block. Ranges are exact statements about the code.
+#pragma once
+
+#include "kernels/base/elementary.hpp"
+#include "kernels/random/philox.hpp"
+
+namespace pandora {
+
+/// Law of the output shocks xi before truncation.
+enum class Law : std::uint8_t { uniform = 0, gaussian = 1, student_t5 = 2, custom = 3 };
+
+/// A law with, for Law::custom, the coordinate as a function of two independent words (uniform on 0 .. 2^32 - 1), as
+/// student_t5() below is one. Law::custom runs on the CPU alone.
+struct CoordinateLaw {
+  using Function = float (*)(std::uint32_t, std::uint32_t);
+  Law law;
+  Function custom;
+  PANDORA_HD CoordinateLaw(Law which, Function function = nullptr)
+      : law(which), custom(function) {}  // NOLINT: implicit
+};
+
+/// [-1, 1], both ends possible: the word as a signed fraction, rounded to 24 bits.
+PANDORA_HD inline float signed_uniform(std::uint32_t word) {
+  return static_cast<float>(static_cast<std::int32_t>(word)) * 0x1p-31f;
+}
+
+/// (0, 1]: 0 cannot occur (least value 2^-33), 1 can.
+PANDORA_HD inline float unit_uniform(std::uint32_t word) {
+  return fused(static_cast<float>(word), 0x1p-32f, 0x1p-33f);
+}
+
+/// (0, 1) in double, neither end possible: (word + 1/2) / 2^32.
+PANDORA_HD inline double open_uniform(std::uint32_t word) {
+  return (static_cast<double>(word) + 0.5) * 0x1p-32;
+}
+
+/// Two independent standard normals by Box and Muller; |value| <= sqrt(66 ln 2) = 6.77.
+PANDORA_HD inline void two_normals(std::uint32_t radial, std::uint32_t angular, float& first, float& second) {
+  const float radius = ::sqrtf(-2.0f * natural_log(unit_uniform(radial)));
+  float sine, cosine;
+  sine_cosine_pi(signed_uniform(angular), sine, cosine);
+  first = radius * cosine;
+  second = radius * sine;
+}
+
+/// Student t with 5 degrees of freedom by Bailey's polar form sqrt(5 (u^(-2/5) - 1)) cos(2 pi v);
+/// |value| <= sqrt(5 (2^13.2 - 1)) = 217. Its sine twin is uncorrelated but not independent, so it is not used.
+PANDORA_HD inline float student_t5(std::uint32_t radial, std::uint32_t angular) {
+  const float excess = exp2_minus_one(-0.577078016f * natural_log(unit_uniform(radial)));  // 0.4 / ln 2
+  const float radius = ::sqrtf(5.0f * (excess > 0.0f ? excess : 0.0f));
+  float sine, cosine;
+  sine_cosine_pi(signed_uniform(angular), sine, cosine);
+  return radius * cosine;
+}
+
+/// Coordinates 4 group .. 4 group + 3 of W shock vectors, before truncation. student_t5 and own laws take two Philox
+/// blocks per group (two words a coordinate), the others one. The rejection attempt sits in word 0's upper half.
+template <int W>
+PANDORA_HD inline void shock_group(CoordinateLaw coordinate, const Stream& stream, std::uint32_t group,
+                                   const std::uint32_t (&attempt)[W], const std::uint32_t (&period)[W],
+                                   const std::uint32_t (&box)[W], float (&xi)[4][W]) {
+  std::uint32_t word0[W], words[4][W];
+  const Law law = coordinate.law;
+  const std::uint32_t blocks = law == Law::student_t5 || law == Law::custom ? 2 : 1;
+  for (std::uint32_t half = 0; half < blocks; ++half) {
+    PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) word0[lane] = (group * blocks + half) | attempt[lane] << 16;
+    philox<W>(stream, word0, period, box, words);
+    if (law == Law::uniform) {
+      for (int k = 0; k < 4; ++k) PANDORA_SIMD
+      for (int lane = 0; lane < W; ++lane) xi[k][lane] = signed_uniform(words[k][lane]);
+    } else if (law == Law::gaussian) {
+      for (int k = 0; k < 4; k += 2) PANDORA_SIMD
+      for (int lane = 0; lane < W; ++lane)
+        two_normals(words[k][lane], words[k + 1][lane], xi[k][lane], xi[k + 1][lane]);
+#if !defined(__CUDA_ARCH__)
+    } else if (law == Law::custom) {
+      for (int k = 0; k < 4; k += 2)
+        for (int lane = 0; lane < W; ++lane)
+          xi[2 * half + k / 2][lane] = coordinate.custom(words[k][lane], words[k + 1][lane]);
+#endif
+    } else {
+      for (int k = 0; k < 4; k += 2) PANDORA_SIMD
+      for (int lane = 0; lane < W; ++lane) xi[2 * half + k / 2][lane] = student_t5(words[k][lane], words[k + 1][lane]);
+    }
+  }
+}
+
+}  // namespace pandora

@@ -1,0 +1,44 @@
+// The index loss of one queried sample (eq:known-theta--loss), (eq:plugin:loss), with Lambda = tanh:
+//   l(z) = int_0^z [c - (mu - Lambda(u))^+] du,   z = rho' psi(x_s),
+// where mu is mu*(x_s, omega_s) or its plug-in G(theta_hat' phi_s).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/base/elementary.hpp"
+
+namespace pandora {
+
+/// First and second derivative of l at z; the gradient in rho is moment * psi (eq:known-theta-loss-gradient).
+template <class Real>
+struct IndexMoment {
+  Real moment;     ///< m(z) = c - (mu - Lambda(z))^+, (eq:known-theta-moment-function)
+  Real curvature;  ///< Lambda'(z) 1{mu > Lambda(z)}
+};
+
+template <class Real>
+PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Real z, Real cost, Real mu) {
+  const Real link = index_link(z);
+  const Real gap = mu - link;
+  // This way round a NaN in mu reaches the gradient, where it is found.
+  return {gap <= Real(0) ? cost : cost - gap, gap <= Real(0) ? Real(0) : index_link_slope(link)};
+}
+
+/// rho_hat counts as solved when the squared Newton decrement is below this: an error in the linear
+/// index of 1e-3 times the width ||psi||_{H^-1}, which is about its statistical error. Few samples have wide widths
+/// and cheap gradients, so there it is 1e-5 times.
+PANDORA_HD inline constexpr double index_tolerance(int n) {
+  return n <= 1000 ? 1e-10 : 1e-6;
+}
+
+/// l(z) in closed form: beyond z* = atanh(mu) the bracket is c alone; before it the integral of mu - tanh is
+/// mu z - log cosh z.
+inline double index_loss(double z, double cost, double mu) {
+  const double stop = std::min(z, std::atanh(mu));
+  const double magnitude = std::abs(stop);  // log cosh without overflow
+  const double log_cosh = magnitude + std::log1p(std::exp(-2.0 * magnitude)) - std::log(2.0);
+  return cost * z - (mu * stop - log_cosh);
+}
+
+}  // namespace pandora

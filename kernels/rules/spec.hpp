@@ -1,0 +1,69 @@
+// Policies as data. A lane is one policy with one hyperparameter in one replication and one T_0; what it does in
+// a period follows from the rules below, so that thousands of lanes of different policies walk through one
+// functor (kernels/rules/period.hpp) on any backend.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/tape/instance.hpp"
+
+namespace pandora {
+
+/// In which order boxes are queried.
+enum class Order : std::uint8_t {
+  by_score,  ///< descending score, ties to the lowest box
+  listed,    ///< LaneSpec::list
+  random     ///< a fresh uniform permutation each period
+};
+
+/// The number that a box is given before it is opened.
+enum class Score : std::uint8_t {
+  none,
+  oracle_index,   ///< sigma_a^*(x), (eq:oracle-weitzman-index)
+  learned_index,  ///< Lambda(rho_hat' psi + c_rho ||psi||_{V^-1}), (eq:tilde:sigma:theta:known), (eq:indices:tilde)
+  learned_payoff  ///< eta_hat' psi + c_b ||psi||_{A^-1}, LinUCB
+};
+
+/// When querying stops (it always stops when the order is exhausted).
+enum class Stop : std::uint8_t {
+  best_reaches_scores_left,  ///< Weitzman: max mu over the opened boxes >= largest score of those left
+  last_reaches_threshold,    ///< FrugalGPT: mu of the j-th response >= LaneSpec::threshold[j]
+  after_first,
+  never
+};
+
+/// Whether mu* is given or estimated by G(theta_hat' phi + c_theta ||phi||_{Phi^-1}), (eq:mu:tilde).
+enum class RewardModel : std::uint8_t { known, learned };
+
+/// Which samples the estimates use.
+enum class Learning : std::uint8_t {
+  none,
+  calibration,  ///< the T_0 calibration periods only
+  online        ///< calibration and every online period
+};
+
+struct LaneSpec {
+  Order order = Order::by_score;
+  Score score = Score::none;
+  Stop stop = Stop::best_reaches_scores_left;
+  RewardModel reward = RewardModel::known;
+  Learning learning = Learning::none;
+  double c_rho = 0.0;                ///< width of the index bonus, in place of B_at of (eq:index:error:theta:known),
+                                     ///< (eq:index:error:unknown:theta)
+  double c_theta = 0.0;              ///< width of the reward bonus, in place of beta_t of (eq:beta:t-1)
+  double c_b = 0.0;                  ///< width of LinUCB's bonus
+  int T0 = 0;                        ///< calibration periods
+  int length = 0;                    ///< boxes in `list`
+  int list[kMaxBoxes] = {};          ///< the cascade of Order::listed
+  double threshold[kMaxBoxes] = {};  ///< tau_j of Stop::last_reaches_threshold, j < length - 1
+
+  PANDORA_HD bool learns_index() const { return score == Score::learned_index; }
+  PANDORA_HD bool learns_payoff() const { return score == Score::learned_payoff; }
+  PANDORA_HD bool learns_reward() const { return reward == RewardModel::learned; }
+  PANDORA_HD bool online() const { return learning == Learning::online; }
+  /// the bonus that multiplies ||psi||_{V^-1}; 0 means that no design matrix is kept
+  PANDORA_HD double width_bonus() const { return learns_payoff() ? c_b : c_rho; }
+  PANDORA_HD bool has_width_bonus() const { return !(width_bonus() <= 0.0); }  // also with NaN, which must show
+};
+
+}  // namespace pandora

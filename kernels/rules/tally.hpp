@@ -1,0 +1,67 @@
+// What remains of a lane: sums over its online periods, in double, and how it ended if it was stopped.
+#pragma once
+
+#include "kernels/base/failure.hpp"
+#include "kernels/rules/checkpoints.hpp"
+#include "kernels/rules/period.hpp"
+#include "kernels/tape/instance.hpp"
+
+namespace pandora {
+
+/// What a period's queries cost.
+PANDORA_HD inline double spent_on(const PeriodOutcome& outcome, const double* cost) {
+  double spent = 0.0;
+  for (int k = 0; k < outcome.queried; ++k) spent += cost[outcome.order[k]];
+  return spent;
+}
+
+/// All zeros before start(), which is how a device hands it out.
+struct LaneTally {
+  int periods = 0;       ///< completed; the learning after the last of them may be what failed
+  double utility = 0.0;  ///< sum of mu*(deployed) - costs of the queried boxes
+  double utility_squares = 0.0;
+  double realised_utility = 0.0;  ///< the same with the Bernoulli reward of the deployed box
+  double queries_of_box[kMaxBoxes] = {};
+  double depth[kMaxBoxes + 1] = {};  ///< depth[k]: periods that opened k boxes
+  int horizon = 0;                   ///< T
+  int next = 0;                      ///< the next checkpoint, 0 after the last
+  int recorded = 0;
+  double curve[kMostCheckpoints] = {};  ///< curve[k], k < recorded: `utility` at the k-th of checkpoints(T)
+  Failure failure = Failure::none;
+  int failed_period = 0;  ///< online period (1..T) in which it failed, 0: while calibrating
+
+  friend bool operator==(const LaneTally&, const LaneTally&) = default;
+
+  double queries() const {
+    double sum = 0.0;
+    for (double q : queries_of_box) sum += q;
+    return sum;
+  }
+
+  /// Before the first period, of T.
+  PANDORA_HD void start(int T) {
+    horizon = T;
+    next = next_checkpoint(0, T);
+  }
+
+  PANDORA_HD void add(const PeriodOutcome& outcome, const double* mu, const double* cost, const std::uint8_t* reward) {
+    const double spent = spent_on(outcome, cost);
+    for (int k = 0; k < outcome.queried; ++k) queries_of_box[outcome.order[k]] += 1.0;
+    const double gained = mu[outcome.deployed] - spent;
+    ++periods;
+    utility += gained;
+    utility_squares += gained * gained;
+    realised_utility += reward[outcome.deployed] - spent;
+    depth[outcome.queried] += 1.0;
+    if (periods != next) return;
+    curve[recorded++] = utility;
+    next = next_checkpoint(periods, horizon);
+  }
+
+  PANDORA_HD void fail(Failure what, int period) {
+    failure = what;
+    failed_period = period;
+  }
+};
+
+}  // namespace pandora

@@ -1,0 +1,170 @@
+// Where the state of a lane lies while lanes advance in blocks of B periods. Plain pointers into memory of a backend;
+// host/engine/layout.hpp lays them out. Sizes: A boxes, m features in rows of `stride`, d reward features.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/base/team.hpp"
+#include "kernels/random/philox.hpp"
+#include "kernels/rules/needs.hpp"
+#include "kernels/rules/tally.hpp"
+
+namespace pandora::engine {
+
+struct Shape {
+  int A, m, stride, d, B;
+  int width;     ///< B in whole vectors: the rows of what a block holds per pair of its periods
+  int capacity;  ///< samples per box, and deployed samples, that a lane has room for
+};
+
+/// A replication's tape; rows as in kernels/tape/tape.hpp.
+template <class Real>
+struct TapeView {
+  const Real* psi;             ///< rows x stride
+  const float* phi;            ///< rows x A x d
+  const double *mu, *cost;     ///< rows x A
+  const std::uint8_t* reward;  ///< rows x A
+  const double* sigma;         ///< rows x A, oracle indices
+  int calibration_rows, online_rows;
+  Stream random_order;
+  /// The block's contexts feature by feature (m x width, zero beyond the block) and ||psi_j||^2 (width), for teams with
+  /// vectors; null for others. See GatherBlock.
+  Real *transposed, *squared_norm;
+
+  PANDORA_HD int calibration_row(int k) const { return 1 + k; }
+  PANDORA_HD int online_row(int period) const { return 1 + calibration_rows + period; }
+  PANDORA_HD const Real* psi_of(int row, int stride) const { return psi + static_cast<std::size_t>(row) * stride; }
+};
+
+/// A block of consecutive online periods.
+struct BlockRange {
+  int first_period;
+  int B;
+};
+
+/// Its contexts.
+template <class Real>
+struct BlockContexts {
+  const Real* psi;  ///< B x stride
+  const Real *transposed, *squared_norm;
+  int B;
+
+  PANDORA_HD BlockContexts(const TapeView<Real>& tape, const Shape& shape, BlockRange range)
+      : psi(tape.psi_of(tape.online_row(range.first_period), shape.stride)),
+        transposed(tape.transposed),
+        squared_norm(tape.squared_norm),
+        B(range.B) {}
+};
+
+struct GramCounts {
+  int updates, columns, materialised;
+};
+
+/// An inverse P with the products of the current block: the block transform of kernels/lane/gram.hpp.
+template <class Real>
+struct GramView {
+  struct Update {
+    int period;
+    Real f;
+    int columns_before;  // columns C_i that precede it
+  };
+
+  Real* P = nullptr;                         ///< m x stride, symmetric, in full; null where the lane keeps none
+  Real* image = nullptr;                     ///< B x stride: P psi_j
+  Real* gram = nullptr;                      ///< B x width: psi_i' P psi_j for i >= j in row j
+  Real* column = nullptr;                    ///< B x width: C_q
+  Real* u = nullptr;                         ///< B x stride: u_q
+  Real *diagonal = nullptr, *row = nullptr;  ///< width each
+  Update* log = nullptr;                     ///< B
+  GramCounts* count = nullptr;
+};
+
+/// What a lane's walk must remember while it waits for a solve, and what the lane has done so far.
+struct Progress {
+  int next = 0;         ///< the next period of the block
+  int queried_due = 0;  ///< bit a: box a waits for its solve
+  int reward_samples = 0;
+  int reward_samples_at_solve = 0;  ///< at the last exact solve of theta_hat
+  int repairs = 0;                  ///< inverses rebuilt because a width left its bounds
+  int index_solves = 0, index_gradients = 0, reward_solves = 0;
+};
+
+/// Adds to one of a lane's counters, which its other boxes may do at the same time.
+PANDORA_HD inline void add_to(int* counter, int n) {
+#if defined(__CUDA_ARCH__)
+  atomicAdd(counter, n);
+#else
+  *counter += n;
+#endif
+}
+
+/// What a box has done.
+struct BoxProgress {
+  int samples = 0;
+  int samples_at_solve = 0;      ///< at the last exact solve of rho_hat
+  int samples_at_curvature = 0;  ///< when Hinv was last rebuilt
+  int samples_in_hessian = 0;    ///< in BoxView::hessian
+  int follows = 0;               ///< whether BoxView::inverse has been started
+  int pending = 0;               ///< Newton steps of the block that rho has yet to make
+  Failure failure = Failure::none;
+  int failed_period = 0;
+};
+
+template <class Real>
+struct BoxView {
+  BoxProgress* progress = nullptr;
+  Real* rho = nullptr;       ///< stride: rho_hat (eq:known-theta-rho-estimator), (eq:hat:rho:at); LinUCB: eta_hat
+  Real* response = nullptr;  ///< d x stride: Q = Hinv M; rho moves by Q d theta
+  int* rows = nullptr;       ///< samples
+  GramView<Real> design;     ///< V^-1 (eq:known-theta-V), or LinUCB's A^-1
+  GramView<Real> curvature;  ///< Hinv (`tracking`)
+  // What solvers on the CPU keep from one solve to the next (kernels/solve/): the inverse that follows the weights of
+  // few samples, and the running sum of curvatures that preconditions the solves of many.
+  Real *inverse = nullptr, *inverse_weight = nullptr, *hessian = nullptr;
+  // The block's:
+  Real* prediction = nullptr;                              ///< width: psi_i' rho as it stands
+  Real* coupling = nullptr;                                ///< d x width: N = Psi' Q
+  Real* pending_scale = nullptr;                           ///< B: e / s; 0 where an exact solve replaces the step
+  Real *pending_rank = nullptr, *pending_moved = nullptr;  ///< B x d: r, by which Q gains v r'; theta_moved before
+  Real* theta_moved = nullptr;                             ///< d: theta_hat's moves since the last flush
+
+  // A box's failure stays with the box until the lane's next walk collects it: the teams of the lane's other boxes may
+  // run at the same time and must not see it come.
+  template <class Team>
+  PANDORA_HD void fail(const Team& team, Failure what, int period) const {
+    team.sync();
+    if (team.rank() == 0) {
+      progress->failure = what;
+      progress->failed_period = period;
+    }
+    team.sync();
+  }
+};
+
+template <class Real>
+struct LaneView {
+  LaneSpec spec;
+  LaneNeeds needs;
+  TapeView<Real> tape;
+  double* reward_memory = nullptr;  ///< RewardState, and what its solves work in
+  int* deployed = nullptr;          ///< row * A + box of the deployed samples
+  float* reward_table = nullptr;    ///< for teams with vectors: the deployed samples feature by feature
+  Progress* progress = nullptr;
+  LaneTally* tally = nullptr;                   ///< with a failure in it, the lane stands still
+  const PeriodOutcome* decisions = nullptr;     ///< T outcomes to follow instead of the lane's own, or null
+  PeriodOutcome* outcomes = nullptr;            ///< T, to be recorded with what they came from, or null:
+  double *scores = nullptr, *widths = nullptr;  ///< T x A
+  BoxView<Real> box[kMaxBoxes];
+};
+
+/// What the bodies share. `lanes` are those that advance together.
+template <class Real>
+struct Problem {
+  Shape shape;
+  double ridge_index, ridge_reward;
+  RefitSchedule refit;
+  LaneView<Real>* lanes;
+};
+
+}  // namespace pandora::engine

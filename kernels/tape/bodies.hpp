@@ -1,0 +1,251 @@
+// The draws of a replication as bodies for teams (kernels/base/team.hpp): contexts, outputs, and the oracle's shock
+// sample. Every array is equal in every bit to what kernels/tape/tape.cpp and oracle/shock_sample.cpp fill; their
+// comments say what the quantities are. Plain pointers into buffers of the backend; host/devices/preparer.hpp lays them
+// out. kName is the stage in profiles.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/base/team.hpp"
+#include "kernels/tape/formulas.hpp"
+#include "kernels/tape/shock_projection.hpp"
+
+namespace pandora::prepare {
+
+/// Elements that an item of an elementwise body takes: one per thread of a block.
+inline constexpr int kPerItem = 256;
+
+/// Items of kPerItem elements that cover n.
+constexpr int items_of(std::size_t n) {
+  return static_cast<int>((n + kPerItem - 1) / kPerItem);
+}
+
+/// The elements of an item out of n.
+struct ItemRange {
+  std::size_t begin, end;
+  PANDORA_HD ItemRange(int item, std::size_t n)
+      : begin(static_cast<std::size_t>(item) * kPerItem), end(begin + kPerItem < n ? begin + kPerItem : n) {}
+};
+
+/// Marks a failure that any member may find, and that all then look at to end early.
+PANDORA_HD inline void raise_flag(int* flag) {
+#if defined(__CUDA_ARCH__)
+  *static_cast<volatile int*>(flag) = 1;
+#else
+  std::atomic_ref<int>(*flag).store(1, std::memory_order_relaxed);
+#endif
+}
+PANDORA_HD inline bool is_raised(int* flag) {
+#if defined(__CUDA_ARCH__)
+  return *static_cast<volatile int*>(flag) != 0;
+#else
+  return std::atomic_ref<int>(*flag).load(std::memory_order_relaxed) != 0;
+#endif
+}
+
+/// Consecutive rows whose contexts, shocks and rewards come from the same streams.
+struct RowSegment {
+  int first_row;
+  std::uint32_t first_period;  ///< of first_row
+  bool rewarded;               ///< x_0 is not
+  Stream context, shock, reward;
+
+  PANDORA_HD std::uint32_t period(int row) const { return first_period + static_cast<std::uint32_t>(row - first_row); }
+};
+
+/// Up to three segments, in order of their rows; segments without rows are allowed.
+struct RowSegments {
+  int count = 0;
+  RowSegment segment[3];
+
+  PANDORA_HD const RowSegment& of(int row) const {
+    int k = count - 1;
+    while (row < segment[k].first_row) --k;
+    return segment[k];
+  }
+};
+
+/// Where a replication's contexts lie; row-major as in Contexts (kernels/tape/tape.hpp).
+struct ContextArrays {
+  int rows, boxes, reward_features, context, index_size, index_stride;
+  float* psi;             ///< rows x index_stride: psi(x), then zeros
+  float* reward_context;  ///< rows x d: Q x
+  double* reward_shift;   ///< rows: theta_*' Q x, the l of (eq:sigma)
+  double* scale;          ///< rows x A: s_a(x) = 0.5 + G(alpha_a' x)
+  double* context_cost;   ///< rows x A: c_{0,a} G(beta_{0,a}' x)
+};
+
+/// Contexts with everything that depends on them alone. Item: row; a warp each.
+struct DrawContexts {
+  static constexpr const char* kName = "contexts";
+
+  RowSegments segments;
+  ContextArrays out;
+  bool squares, contextual;
+  const double *theta, *c0;  ///< d; A
+  const float* maps;         ///< d_x x (d + 2 A), coordinate-major: Q, alpha, beta_0
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int) const {
+    const std::size_t row = static_cast<std::size_t>(item);
+    const int n = out.context, d = out.reward_features, A = out.boxes;
+    const RowSegment& segment = segments.of(item);
+    float* const psi = out.psi + row * out.index_stride;
+    float* const x = psi + 1;
+    if (team.rank() == 0) psi[0] = 1.0f;
+    for (int block = team.rank(); 4 * block < n; block += team.size()) {
+      std::uint32_t words[4][1];
+      philox<1>(segment.context, {static_cast<std::uint32_t>(block)}, {segment.period(item)}, {0}, words);
+      for (int k = 0, j = 4 * block; k < 4 && j < n; ++k, ++j) {
+        x[j] = signed_uniform(words[k][0]);
+        if (squares) x[n + j] = x[j] * x[j];
+      }
+    }
+    for (int j = out.index_size + team.rank(); j < out.index_stride; j += team.size()) psi[j] = 0.0f;
+    team.sync();
+    const int outputs = d + 2 * A;
+    for (int p = team.rank(); p < outputs; p += team.size()) {
+      float sum = 0.0f;
+      for (int j = 0; contextual && j < n; ++j) sum = fused(maps[static_cast<std::size_t>(j) * outputs + p], x[j], sum);
+      store(row, p, sum);
+    }
+    team.sync();
+    if (team.rank() != 0) return;
+    double shift = 0.0;
+    for (int k = 0; contextual && k < d; ++k) shift += theta[k] * static_cast<double>(out.reward_context[row * d + k]);
+    out.reward_shift[row] = shift;
+  }
+
+ private:
+  PANDORA_HD void store(std::size_t row, int p, float mapped) const {
+    const int d = out.reward_features, A = out.boxes;
+    if (p < d) {
+      out.reward_context[row * d + p] = mapped;
+      return;
+    }
+    if (p < d + A)
+      out.scale[row * A + (p - d)] = shock_scale_of(mapped, contextual);
+    else
+      out.context_cost[row * A + (p - d - A)] = context_cost_of(c0[p - d - A], mapped, contextual);
+  }
+};
+
+/// A truncated law of whole shock vectors.
+struct ShockLaw {
+  Law law;
+  float scale;
+  float squared_radius;
+  int output_size;  ///< d_w
+  int* failed;      ///< raised when a vector outlives all attempts
+
+  /// The first vector inside the ball; false once some vector has failed, since the results are then of no use.
+  PANDORA_HD bool draw(const Stream& stream, std::uint32_t period, std::uint32_t box, const float* linear, int n_linear,
+                       const float* absolute, int n_absolute, ProjectedShocks<1>& out) const {
+    for (std::uint32_t attempt = 0;; ++attempt) {
+      out.draw(law, scale, output_size, stream, linear, n_linear, absolute, n_absolute, {attempt}, {period}, {box});
+      if (out.squared_norm[0] <= squared_radius) return true;
+      if (attempt == kMostAttempts) raise_flag(failed);
+      if (is_raised(failed)) return false;
+    }
+  }
+};
+
+/// Where a tape's outputs lie; row-major as in Tape (kernels/tape/tape.hpp).
+struct OutputArrays {
+  float* phi;            ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a
+  double *mu, *cost;     ///< rows x A: (eq:reward:function); c_a(x, omega_a)
+  std::uint8_t* reward;  ///< rows x A
+};
+
+/// Outputs of all boxes. Item: kPerItem of the rows x A cells; a block each.
+struct DrawOutputs {
+  static constexpr const char* kName = "outputs";
+
+  RowSegments segments;
+  ContextArrays contexts;
+  OutputArrays out;
+  ShockLaw law;
+  bool contextual;
+  const double *theta, *c1;  ///< d; A
+  const float* D;            ///< d_w x d, coordinate-major
+  const float* beta1;        ///< A x d_w
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int) const {
+    const ItemRange cells(item, static_cast<std::size_t>(contexts.rows) * contexts.boxes);
+    for (std::size_t at = cells.begin + team.rank(); at < cells.end; at += team.size()) draw(at);
+  }
+
+ private:
+  PANDORA_HD void draw(std::size_t at) const {
+    const int A = contexts.boxes, d = contexts.reward_features;
+    const int row = static_cast<int>(at / A), a = static_cast<int>(at % A);
+    const std::uint32_t box = static_cast<std::uint32_t>(a);
+    const RowSegment& segment = segments.of(row);
+    ProjectedShocks<1> shock;
+    if (!law.draw(segment.shock, segment.period(row), box, D, d, beta1 + static_cast<std::size_t>(a) * law.output_size,
+                  contextual ? 1 : 0, shock))
+      return;
+    const double scale = contexts.scale[at];
+    const double mu = output_features(contexts.reward_context + static_cast<std::size_t>(row) * d, shock.linear[0],
+                                      scale, theta, d, out.phi + at * d);
+    out.mu[at] = mu;
+    out.cost[at] =
+        output_cost_of(contexts.context_cost[at], c1[a], scale, contextual ? shock.absolute[0][0] : 0.0f, contextual);
+    out.reward[at] = segment.rewarded ? reward_of(segment.reward, segment.period(row), box, mu) : 0;
+  }
+};
+
+/// Projected shocks of the oracle's sample or of the radius. Item: kPerItem of the M samples; a block each.
+struct DrawSample {
+  static constexpr const char* kName = "sample";
+
+  Stream stream;
+  ShockLaw law;
+  int samples, boxes;      ///< M; projections on beta_1: A, or none
+  int cycle;               ///< 0: all draws belong to box 0; A: draw i belongs to box i mod A
+  const float* direction;  ///< d_w: D' theta_* / ||D' theta_*||, or D' u
+  const float* beta1;      ///< d_w x boxes, coordinate-major
+  float* projected;        ///< M: w of (eq:sigma), in the order of the draws
+  float* cost_terms;       ///< boxes x M: beta_{1,a}' |xi|
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int) const {
+    const std::size_t M = static_cast<std::size_t>(samples);
+    const ItemRange range(item, M);
+    for (std::size_t i = range.begin + team.rank(); i < range.end; i += team.size()) {
+      ProjectedShocks<1> shock;
+      const std::uint32_t box = cycle == 0 ? 0 : static_cast<std::uint32_t>(i) % static_cast<std::uint32_t>(cycle);
+      if (!law.draw(stream, static_cast<std::uint32_t>(i), box, direction, 1, beta1, boxes, shock)) return;
+      projected[i] = shock.linear[0][0];
+      for (int a = 0; a < boxes; ++a) cost_terms[a * M + i] = shock.absolute[a][0];
+    }
+  }
+};
+
+/// |u' phi(x, omega_a)| for pooled draws, from contexts drawn with theta_* = u (calibrate_radius of
+/// host/model/draw_instance.cpp). Item: kPerItem of `count` draws; a block each.
+struct PooledMagnitudes {
+  static constexpr const char* kName = "radius";
+
+  ContextArrays contexts;  ///< of draws first .. first + count
+  int first, count;
+  const float* projected;  ///< all draws: u' D xi
+  double* magnitude;       ///< all draws
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int) const {
+    const ItemRange draws(item, static_cast<std::size_t>(count));
+    const std::size_t A = static_cast<std::size_t>(contexts.boxes);
+    for (std::size_t i = draws.begin + team.rank(); i < draws.end; i += team.size()) {
+      const std::size_t draw = static_cast<std::size_t>(first) + i;
+      const double value =
+          contexts.reward_shift[i] + contexts.scale[i * A + draw % A] * static_cast<double>(projected[draw]);
+      magnitude[draw] = value < 0.0 ? -value : value;
+    }
+  }
+};
+
+}  // namespace pandora::prepare

@@ -1,0 +1,45 @@
+// What a context and a shock give, for host and device: the quantities of a tape (kernels/tape/tape.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/base/elementary.hpp"
+#include "kernels/random/distributions.hpp"
+
+namespace pandora {
+
+/// s_a(x) = 0.5 + G(alpha_a' x), given alpha_a' x; 1 in regime A, without rounding.
+PANDORA_HD inline double shock_scale_of(float mapped, bool contextual) {
+  return 0.5 + (contextual ? logistic(static_cast<double>(mapped)) : 0.5);
+}
+
+/// c_{0,a} G(beta_{0,a}' x), given beta_{0,a}' x; c_{0,a} / 2 in regime A.
+PANDORA_HD inline double context_cost_of(double c0, float mapped, bool contextual) {
+  return c0 * (contextual ? logistic(static_cast<double>(mapped)) : 0.5);
+}
+
+/// phi(x, omega_a) = Q x + D omega_a (d numbers), given Q x and D xi; returns mu* (eq:reward:function).
+PANDORA_HD inline double output_features(const float* reward_context, const float* projected, double scale,
+                                         const double* theta, int d, float* phi) {
+  double z = 0.0;
+  for (int k = 0; k < d; ++k) {
+    phi[k] = fused(static_cast<float>(scale), projected[k], reward_context[k]);
+    z += theta[k] * static_cast<double>(phi[k]);
+  }
+  return logistic(z);
+}
+
+/// c_a(x, omega_a), given beta_{1,a}' |xi|.
+PANDORA_HD inline double output_cost_of(double context_cost, double c1, double scale, float magnitude,
+                                        bool contextual) {
+  return context_cost + c1 * (contextual ? logistic(scale * static_cast<double>(magnitude)) : 0.5);
+}
+
+/// The Bernoulli(mu) reward of a box in a period.
+PANDORA_HD inline std::uint8_t reward_of(const Stream& stream, std::uint32_t period, std::uint32_t box, double mu) {
+  std::uint32_t words[4][1];
+  philox<1>(stream, {0}, {period}, {box}, words);
+  return open_uniform(words[0][0]) < mu ? 1 : 0;
+}
+
+}  // namespace pandora

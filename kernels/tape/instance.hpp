@@ -1,0 +1,75 @@
+// One replication's fixed parameters, as plain data (Section 6.2 of the paper).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/random/distributions.hpp"
+
+namespace pandora {
+
+/// Largest number of boxes and of reward features; they size the small arrays of the per-period walk.
+inline constexpr int kMaxBoxes = 16;
+inline constexpr int kMaxRewardFeatures = 64;
+
+/// Index feature map psi: affine (1, x) as in the paper, or with squares (1, x, x^2).
+enum class IndexFeatures : std::uint8_t { affine, affine_and_squares };
+
+/// Sizes; the defaults are the paper's.
+struct Dimensions {
+  int boxes = 3;             ///< A, 1..kMaxBoxes
+  int context = 100;         ///< d_x >= 1
+  int output = 100;          ///< d_w >= 1
+  int reward_features = 10;  ///< d, 1..kMaxRewardFeatures
+  IndexFeatures index_features = IndexFeatures::affine;
+
+  /// m, the length of psi(x)
+  int index_size() const { return index_features == IndexFeatures::affine ? context + 1 : 2 * context + 1; }
+
+  friend bool operator==(const Dimensions&, const Dimensions&) = default;
+};
+
+/// Law of the outputs omega = s_a(x) xi: xi = shock_scale * (iid coordinates), whole vectors outside the ball
+/// of truncation_radius rejected; and u, the upper bound of c_{0,a} and c_{1,a}.
+struct Environment {
+  std::string name;
+  std::uint8_t id = 0;  ///< stream coordinate; never reuse one
+  Law law = Law::uniform;
+  float shock_scale = 1.0f;
+  float truncation_radius = std::numeric_limits<float>::infinity();
+  double cost_level = 0.0;                       ///< u
+  CoordinateLaw::Function coordinate = nullptr;  ///< of Law::custom
+
+  friend bool operator==(const Environment&, const Environment&) = default;
+};
+
+/// Regime A: alpha = beta = 0, Q = 0 (context-invariant). Regime B: all of them drawn (contextual).
+enum class Regime : std::uint8_t { A = 0, B = 1 };
+
+/// Matrices are row-major; vectors of box a start at a * length.
+struct Instance {
+  Dimensions dimensions;
+  Environment environment;
+  Regime regime = Regime::A;
+  std::uint32_t replication = 0;
+  std::uint64_t seed = 1;
+
+  std::vector<double> theta;   ///< theta_*, d
+  std::vector<double> D;       ///< d x d_w
+  std::vector<double> Q;       ///< d x d_x, zero in regime A
+  std::vector<double> alpha;   ///< A x d_x, zero in regime A
+  std::vector<double> beta0;   ///< A x d_x, zero in regime A
+  std::vector<double> beta1;   ///< A x d_w, zero in regime A
+  std::vector<double> c0, c1;  ///< A, in [0, u]
+
+  bool contextual() const { return regime == Regime::B; }
+  Stream stream(Purpose purpose) const {
+    return {seed, purpose, environment.id, static_cast<std::uint8_t>(regime), replication};
+  }
+
+  friend bool operator==(const Instance&, const Instance&) = default;
+};
+
+}  // namespace pandora

@@ -1,0 +1,99 @@
+// Truncated shock vectors xi, seen only through a few projections: the vectors themselves are never stored.
+#pragma once
+
+#include <vector>
+
+#include "kernels/base/error.hpp"
+#include "kernels/tape/instance.hpp"
+
+namespace pandora {
+
+/// Weights of the projections, coordinate-major: linear[j * n_linear + p] multiplies xi_j,
+/// absolute[j * n_absolute + q] multiplies |xi_j|.
+struct ShockWeights {
+  int n_linear = 0;
+  int n_absolute = 0;
+  std::vector<float> linear;
+  std::vector<float> absolute;
+};
+
+/// A row-major matrix (n_rows x n_columns) as weights: out[j * n_rows + i] = rows[i * n_columns + j].
+std::vector<float> coordinate_major(const std::vector<double>& rows, int n_rows, int n_columns);
+
+/// D' v for v in the space of the reward features: what a shock is projected on behind v' phi. D' theta_* in the
+/// oracle.
+std::vector<double> output_direction(const Instance& instance, const std::vector<double>& v);
+
+/// Attempts that a shock gets to fall inside the ball, less one: the attempt and the coordinate block share counter
+/// word 0, 16 bits each.
+inline constexpr std::uint32_t kMostAttempts = 0xffff;
+
+/// What a shock that outlives them ends with.
+RejectsNearlyAll rejects_nearly_all(const Environment& environment);
+
+/// W shocks side by side. The sums run over the coordinates in order with explicit fma, so a vector's
+/// projections have the same bits for every W, on every device.
+template <int W>
+struct ProjectedShocks {
+  static constexpr int kMax = kMaxRewardFeatures;
+  float linear[kMax][W];
+  float absolute[kMax][W];
+  float squared_norm[W];
+
+  PANDORA_HD void draw(CoordinateLaw law, float scale, int output_size, const Stream& stream,
+                       const float* linear_weights, int n_linear, const float* absolute_weights, int n_absolute,
+                       const std::uint32_t (&attempt)[W], const std::uint32_t (&period)[W],
+                       const std::uint32_t (&box)[W]) {
+    float norm[W] = {};
+    for (int p = 0; p < n_linear; ++p) PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) linear[p][lane] = 0.0f;
+    for (int q = 0; q < n_absolute; ++q) PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) absolute[q][lane] = 0.0f;
+    for (int first = 0; first < output_size; first += 4) {
+      float xi[4][W];
+      shock_group<W>(law, stream, static_cast<std::uint32_t>(first / 4), attempt, period, box, xi);
+      const int used = output_size - first < 4 ? output_size - first : 4;
+      for (int k = 0; k < used; ++k) {
+        float value[W], magnitude[W];
+        PANDORA_SIMD
+        for (int lane = 0; lane < W; ++lane) {
+          value[lane] = scale * xi[k][lane];
+          magnitude[lane] = value[lane] < 0.0f ? -value[lane] : value[lane];
+          norm[lane] = fused(value[lane], value[lane], norm[lane]);
+        }
+        const float* row = linear_weights + (first + k) * n_linear;
+        for (int p = 0; p < n_linear; ++p) accumulate(row[p], value, linear[p]);
+        const float* absolute_row = absolute_weights + (first + k) * n_absolute;
+        for (int q = 0; q < n_absolute; ++q) accumulate(absolute_row[q], magnitude, absolute[q]);
+      }
+    }
+    PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) squared_norm[lane] = norm[lane];
+  }
+
+ private:
+  // The copy tells the compiler that the arrays do not overlap; without it the loop is not vectorised.
+  PANDORA_HD static void accumulate(float weight, const float (&value)[W], float (&sum)[W]) {
+    float next[W];
+    PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) next[lane] = fused(weight, value[lane], sum[lane]);
+    PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) sum[lane] = next[lane];
+  }
+};
+
+/// Which shocks: draw i has period first_period + i.
+struct ShockRange {
+  std::uint32_t first_period = 0;
+  std::uint32_t count = 0;
+  std::uint32_t box = 0;
+  std::uint32_t cycle = 0;  ///< 0: `box` throughout; A: draw i belongs to box i mod A
+};
+
+/// Projections of `range.count` accepted shocks: linear is count x n_linear, absolute count x n_absolute.
+/// Returns the number of vectors that were rejected on the way.
+std::uint64_t draw_projected_shocks(const Environment& environment, int output_size, const Stream& stream,
+                                    const ShockRange& range, const ShockWeights& weights, float* linear,
+                                    float* absolute);
+
+}  // namespace pandora

@@ -1,0 +1,58 @@
+// The exogenous randomness of a replication that all its lanes share.
+//
+// Rows: 0 is the initial context x_0, 1..C the calibration periods, then the T online periods. A sample of a
+// learning policy is a (row, box) pair and nothing is copied.
+#pragma once
+
+#include <vector>
+
+#include "kernels/base/aligned.hpp"
+#include "kernels/tape/instance.hpp"
+
+namespace pandora {
+
+/// Contexts with everything that depends on them alone. Row-major, one row per context.
+struct Contexts {
+  int rows = 0;
+  int boxes = 0;
+  int index_size = 0;    ///< m
+  int index_stride = 0;  ///< m rounded up to whole vectors of 64 bytes; the padding is zero
+  int reward_features = 0;
+  SimdVector<float> psi;              ///< rows x index_stride: psi(x)
+  std::vector<float> reward_context;  ///< rows x d: Q x
+  std::vector<double> reward_shift;   ///< rows: theta_*' Q x, the l of (eq:sigma)
+  std::vector<double> scale;          ///< rows x A: s_a(x) = 0.5 + G(alpha_a' x)
+  std::vector<double> context_cost;   ///< rows x A: c_{0,a} G(beta_{0,a}' x)
+
+  const float* psi_row(int row) const { return psi.data() + static_cast<std::size_t>(row) * index_stride; }
+};
+
+/// Consecutive periods of one purpose.
+struct ContextSegment {
+  Purpose purpose;
+  std::uint32_t first_period;
+  std::uint32_t count;
+};
+
+Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegment>& segments);
+
+struct Tape {
+  Contexts contexts;
+  int calibration_rows = 0;          ///< C, at least the largest T_0
+  int online_rows = 0;               ///< T
+  std::vector<float> phi;            ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a
+  std::vector<double> mu;            ///< rows x A: mu*(x, omega_a) = G(theta_*' phi), (eq:reward:function)
+  std::vector<double> cost;          ///< rows x A: c_a(x, omega_a)
+  std::vector<std::uint8_t> reward;  ///< rows x A: the Bernoulli(mu*) reward if this output is deployed
+
+  int calibration_row(int period) const { return 1 + period; }
+  int online_row(int period) const { return 1 + calibration_rows + period; }
+  int boxes() const { return contexts.boxes; }
+  std::size_t at(int row, int box) const { return static_cast<std::size_t>(row) * contexts.boxes + box; }
+  const float* phi_of(int row, int box) const { return phi.data() + at(row, box) * contexts.reward_features; }
+};
+
+/// The tape of a replication. The draws of a period do not depend on `calibration_periods` or `periods`.
+Tape draw_tape(const Instance& instance, int calibration_periods, int periods);
+
+}  // namespace pandora

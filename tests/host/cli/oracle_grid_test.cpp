@@ -1,0 +1,254 @@
+// pandora oracle grid: what it stores is what a sweep looks up, and what it exports is what it stores.
+#include <gmock/gmock.h>
+#include <hdf5.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "host/sweep/oracle_cache.hpp"
+#include "host/sweep/prepare_replication.hpp"
+#include "host/sweep/sweep.hpp"
+#include "pandora/environment.hpp"
+#include "tests/host/run_program.hpp"
+
+namespace pandora {
+namespace {
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+class CliOracleGrid : public test::ProgramTest {
+ protected:
+  // The smallest tables of both regimes.
+  static Words small(const Words& more = {}) {
+    std::istringstream stream(
+        "oracle grid --environment gaussian --replications 2 --periods 60 --samples 1000 --grid 5x4x6 --bins 100 "
+        "--seed 3");
+    Words words;
+    for (std::string word; stream >> word;) words.push_back(word);
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  static Study study() {
+    Study study;
+    study.environments = {*find_environment("gaussian")};
+    study.T0 = {0, 7};
+    study.replications = 2;
+    study.periods = 60;
+    study.seed = 3;
+    study.oracle = {1000, {5, 4, 6}, 100};
+    return study;
+  }
+  void expect_refusal(const Words& arguments, const std::vector<std::string>& parts) {
+    const test::ProgramResult result = run(arguments);
+    SCOPED_TRACE(testing::PrintToString(arguments));
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_EQ(result.error_lines(), 1) << result.err;
+    for (const std::string& part : parts) EXPECT_THAT(result.err, HasSubstr(part));
+    EXPECT_EQ(result.out, "");
+  }
+};
+
+std::vector<double> doubles_in(const fs::path& path, const std::string& name, const std::vector<hsize_t>& shape) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t set = H5Dopen2(file, name.c_str(), H5P_DEFAULT), space = H5Dget_space(set);
+  std::vector<hsize_t> sizes(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
+  H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
+  EXPECT_EQ(sizes, shape) << name;
+  std::vector<double> out(static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space))));
+  H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data());
+  for (const char* attribute : {"description", "units", "dimensions"})
+    EXPECT_GT(H5Aexists_by_name(set, ".", attribute, H5P_DEFAULT), 0) << name;
+  H5Sclose(space);
+  H5Dclose(set);
+  H5Fclose(file);
+  return out;
+}
+
+std::size_t files_in(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST_F(CliOracleGrid, StoresWhatASweepLooksUp) {
+  const test::ProgramResult result = run(small({"--cache", "tables"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(result.out, HasSubstr("4 tables: 0 were in tables, 4 are new"));
+  EXPECT_EQ(files_in(work() / "tables"), 4u);
+  OracleCache cache(work() / "tables", cpu_numerics());
+  const Study settings = study();
+  const Plan plan = make_plan(settings);
+  for (const Unit& unit : plan.units) {
+    const Replication replication = prepare_replication(settings, plan, unit, nullptr);
+    const Contexts& contexts = replication.tape.contexts;
+    const int first_row = replication.tape.online_row(0);
+    EXPECT_GT(first_row, 1);
+    const OracleTable table = cache.get(replication.instance, contexts, settings.oracle, first_row,
+                                        []() -> OracleTable { throw std::runtime_error("it is not there"); });
+    const std::vector<double> sigma = table.indices(replication.instance, contexts, first_row);
+    ASSERT_EQ(sigma.size(), replication.sigma.size());
+    const std::size_t first = static_cast<std::size_t>(first_row) * 3;
+    EXPECT_EQ(
+        std::memcmp(sigma.data() + first, replication.sigma.data() + first, (sigma.size() - first) * sizeof(double)),
+        0);
+  }
+  EXPECT_EQ(cache.hits(), 4u);
+  EXPECT_THAT(run(small({"--cache", "tables"})).out, HasSubstr("4 tables: 4 were in tables, 0 are new"));
+}
+
+TEST_F(CliOracleGrid, ExportsEveryTableWithItsMeaning) {
+  ASSERT_EQ(run(small({"--out", "a.h5"})).exit_code, 0);
+  EXPECT_EQ(files_in(work()), 1u);
+  const fs::path path = work() / "a.h5";
+  const Study settings = study();
+  const Plan plan = make_plan(settings);
+  const std::vector<double> sigma_a = doubles_in(path, "/gaussian/A/sigma", {2, 3}),
+                            sigma_b = doubles_in(path, "/gaussian/B/sigma", {2, 5, 4, 6}),
+                            shift = doubles_in(path, "/gaussian/B/shift", {2, 5}),
+                            scale = doubles_in(path, "/gaussian/B/scale", {2, 4}),
+                            cost = doubles_in(path, "/gaussian/B/cost", {2, 6}),
+                            norm = doubles_in(path, "/gaussian/B/projection_norm", {2}),
+                            norm_a = doubles_in(path, "/gaussian/A/projection_norm", {2}),
+                            s = doubles_in(path, "/gaussian/B/output_cost_scale", {2, 17}),
+                            output_cost = doubles_in(path, "/gaussian/B/output_cost", {2, 3, 17});
+  for (const Unit& unit : plan.units) {
+    const Replication replication = prepare_replication(settings, plan, unit, nullptr);
+    const ShockSample sample = draw_shock_sample(replication.instance, 1000);
+    const std::size_t r = unit.replication;
+    if (unit.regime == Regime::A) {
+      EXPECT_EQ(norm_a[r], sample.projection_norm);
+      for (std::size_t a = 0; a < 3; ++a)
+        EXPECT_EQ(sigma_a[r * 3 + a],
+                  replication.sigma[static_cast<std::size_t>(replication.tape.online_row(0)) * 3 + a]);
+      continue;
+    }
+    EXPECT_EQ(norm[r], sample.projection_norm);
+    // a node in the middle, solved directly
+    const ProjectedLaw law = compressed_law(sample.projected, 100);
+    ReservationSolver solver(law);
+    solver.evaluate(shift[r * 5 + 2], scale[r * 4 + 1]);
+    EXPECT_NEAR(sigma_b[((r * 5 + 2) * 4 + 1) * 6 + 3], solver.index(cost[r * 6 + 3]), 1e-12);
+    double mean = 0.0;
+    for (const double term : sample.cost_terms[1]) mean += 1.0 / (1.0 + std::exp(-s[r * 17 + 4] * term)) / 1000.0;
+    EXPECT_NEAR(output_cost[(r * 3 + 1) * 17 + 4], mean, 1e-7);
+  }
+  // the same bytes again, from the cache too, whatever the number of threads
+  const std::string bytes = test::read_file(path);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(run(small({"--out", "b.h5", "--cache", "c", "--threads", std::to_string(1 + 2 * i)})).exit_code, 0);
+    EXPECT_EQ(test::read_file(work() / "b.h5"), bytes);
+  }
+}
+
+TEST_F(CliOracleGrid, NamesDamagedEntriesAndReplacesThem) {
+  ASSERT_EQ(run(small({"--cache", "c"})).exit_code, 0);
+  const fs::path victim = fs::directory_iterator(work() / "c")->path();
+  const std::string bytes = test::read_file(victim);
+  fs::resize_file(victim, bytes.size() / 2);
+  const test::ProgramResult result = run(small({"--cache", "c"}));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.error_lines(), 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr(victim.filename().string() + ": is truncated"));
+  EXPECT_THAT(result.out, HasSubstr("3 were in c, 1 are new"));
+  EXPECT_EQ(test::read_file(victim), bytes);
+}
+
+// The study's file says what the tables are of; settings of one file share a cache and stand side by side.
+TEST_F(CliOracleGrid, TakesAStudyAndServesItsRuns) {
+  std::ofstream(work() / "study.toml") << R"(replications = 2
+periods = 60
+T0 = [0, 7]
+environments = ["skewed"]
+policies = ["query_all"]
+[dimensions]
+boxes = 4
+context = 8
+reward_features = 3
+[oracle]
+samples = 1000
+grid = [5, 4, 6]
+bins = 100
+[output]
+order = false
+[environment.skewed]
+law = "gaussian"
+u = 0.1
+stream = 30
+[vary]
+oracle.samples = [1000, 2000]
+)";
+  ASSERT_EQ(run({"run", "study.toml", "--quiet", "--out", "plain"}).exit_code, 0);
+  const test::ProgramResult grid = run({"oracle", "grid", "study.toml", "--cache", "tables", "--out", "a.h5"});
+  ASSERT_EQ(grid.exit_code, 0) << grid.err;
+  EXPECT_THAT(grid.out, HasSubstr("8 tables: 0 were in tables, 8 are new"));
+  doubles_in(work() / "a.h5", "/001/skewed/B/sigma", {2, 5, 4, 6});
+  EXPECT_EQ(doubles_in(work() / "a.h5", "/000/skewed/A/sigma", {2, 4}).size(), 8u);
+  ASSERT_EQ(run({"run", "study.toml", "--quiet", "--out", "cached", "--oracle-cache", "tables"}).exit_code, 0);
+  EXPECT_EQ(files_in(work() / "tables"), 8u);  // the run found all that it looked for
+  EXPECT_EQ(test::read_file(work() / "cached" / "summary.csv"), test::read_file(work() / "plain" / "summary.csv"));
+  // Table 3 and the check go by the study as well
+  const test::ProgramResult order = run({"oracle", "order", "study.toml", "--contexts", "20"});
+  EXPECT_EQ(order.exit_code, 0) << order.err;
+  EXPECT_THAT(order.out, testing::AllOf(HasSubstr("==== oracle.samples=2000 ===="), HasSubstr("skewed, regime B")));
+  const test::ProgramResult check =
+      run({"oracle", "check", "study.toml", "--contexts", "20", "--solves", "2", "--regime", "B"});
+  EXPECT_EQ(check.exit_code, 0) << check.err;
+  EXPECT_THAT(check.out, testing::AllOf(HasSubstr("whole sample of 2000; grid 5x4x6"), HasSubstr("skewed"),
+                                        HasSubstr("each of 3 replications")));
+  expect_refusal({"oracle", "grid", "nowhere.toml", "--cache", "c"}, {"nowhere.toml", "cannot be read"});
+  expect_refusal({"oracle", "grid", "", "--cache", "c"}, {"empty name"});
+  const test::ProgramResult two = run({"oracle", "order", "--environment", "uniform", "--environment", "gaussian",
+                                       "--replications", "1", "--contexts", "20", "--samples", "1000"});
+  EXPECT_EQ(two.exit_code, 0) << two.err;
+  EXPECT_THAT(two.out, testing::AllOf(HasSubstr("uniform, regime A"), HasSubstr("gaussian, regime B")));
+}
+
+TEST_F(CliOracleGrid, RefusesBeforeAnyWork) {
+  expect_refusal(small(), {"--cache", "--out", "nowhere"});
+  expect_refusal(small({"--out", "gone/a.h5"}), {"gone/a.h5", "cannot be written"});
+  expect_refusal(small({"--out", "."}), {"folder"});
+  expect_refusal(small({"--cache", "/proc/pandora"}), {"/proc/pandora", "cannot be created"});
+  for (const auto& [option, value, part] :
+       std::vector<std::array<std::string, 3>>{{"--replications", "0", "at least 1"},
+                                               {"--periods", "0", "at least 1"},
+                                               {"--samples", "999", "at least 1000"},
+                                               {"--bins", "-1", "at least 0"},
+                                               {"--threads", "-1", "at least 0"},
+                                               {"--grid", "5x5", "LxSxC"},
+                                               {"--seed", "-1", "2^64 - 1"},
+                                               {"--regime", "C", "use A, B"},
+                                               {"--environment", "cauchy", "gaussian"},
+                                               {"--set", "oracle.samples=1", "at least 1000"},
+                                               {"--set", "periods", "key=value"}})
+    expect_refusal({"oracle", "grid", "--cache", "c", option, value}, {option + " " + value, part});
+  EXPECT_EQ(files_in(work()), 0u);
+}
+
+TEST_F(CliOracleGrid, AFullDiskIsALoss) {
+  const test::ProgramResult cache = run(small({"--cache", "c"}), 1500);
+  EXPECT_EQ(cache.exit_code, 6);
+  EXPECT_EQ(cache.error_lines(), 2) << cache.err;  // the entry, and the end
+  EXPECT_THAT(cache.err, HasSubstr("could not be written (File too large)"));
+  EXPECT_THAT(cache.err, HasSubstr("--cache c"));
+  const test::ProgramResult file = run(small({"--out", "a.h5"}), 1500);
+  EXPECT_EQ(file.exit_code, 6);
+  EXPECT_EQ(file.error_lines(), 1) << file.err;
+  EXPECT_THAT(file.err, HasSubstr("a.h5: could not be written"));
+  EXPECT_FALSE(fs::exists(work() / "a.h5"));
+}
+
+TEST_F(CliOracleGrid, InterruptKeepsWhatIsStored) {
+  const pid_t child = start({"oracle", "grid", "--environment", "uniform", "--regime", "A", "--replications", "4000",
+                             "--periods", "10", "--samples", "1000", "--cache", "c", "--threads", "1"});
+  for (int i = 0; i < 1000 && (!fs::exists(work() / "c") || files_in(work() / "c") < 2); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ::kill(child, SIGINT);
+  const test::ProgramResult result = wait_for(child);
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_EQ(result.error_lines(), 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("tables in c stay"));
+  EXPECT_GE(files_in(work() / "c"), 2u);
+}
+
+}  // namespace
+}  // namespace pandora

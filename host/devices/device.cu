@@ -79,13 +79,15 @@ DeviceReport find_devices() {
 std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const UnitOfLanes> units,
                                                   const BlockOptions& options, EngineCounters* counters,
                                                   std::span<LaneRecord> records) {
-  cuda::CudaBackend backend(device);
-  try {
-    return engine::run_in_memory<float>(backend, units, options, counters, records);
-  } catch (const OutOfMemory& error) {
-    throw Error(ExitCode::device, device_text(device) + ": one replication needs " + wanted(error) +
-                                      "; use a smaller --periods, fewer policies, or --backend cpu");
-  }
+  return for_the_user([&] {
+    cuda::CudaBackend backend(device);
+    try {
+      return engine::run_in_memory<float>(backend, units, options, counters, records);
+    } catch (const OutOfMemory& error) {
+      throw Error(ExitCode::device, device_text(device) + ": one replication needs " + wanted(error) +
+                                        "; use a smaller --periods, fewer policies, or --backend cpu");
+    }
+  });
 }
 
 UnitPreparer prepare_on_device(int device, const Study& study, const Plan& plan) {
@@ -94,13 +96,16 @@ UnitPreparer prepare_on_device(int device, const Study& study, const Plan& plan)
     cuda::PrepareBackend backend;
     prepare::Preparer<cuda::PrepareBackend> preparer;
   };
-  return [state = std::make_shared<State>(device), device, &study, &plan](const Unit& unit, OrderFrequencies* order) {
-    try {
-      return state->preparer.prepare(study, plan, unit, order);
-    } catch (const OutOfMemory& error) {
-      throw Error(ExitCode::device, device_text(device) + ": preparing a replication needs " + wanted(error) +
-                                        "; use fewer --threads or --samples, or --backend cpu");
-    }
+  const auto state = for_the_user([&] { return std::make_shared<State>(device); });
+  return [state, device, &study, &plan](const Unit& unit, OrderFrequencies* order) {
+    return for_the_user([&] {
+      try {
+        return state->preparer.prepare(study, plan, unit, order);
+      } catch (const OutOfMemory& error) {
+        throw Error(ExitCode::device, device_text(device) + ": preparing a replication needs " + wanted(error) +
+                                          "; use fewer --threads or --samples, or --backend cpu");
+      }
+    });
   };
 }
 

@@ -1,4 +1,4 @@
-// GPUs: what is there, and the lockstep engine on one of them. In a build without the CUDA toolkit nothing is there.
+// GPUs: what is there, and the engine on one of them. In a build without the CUDA toolkit nothing is there.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ struct BoxEstimate {
   int samples_at_solve = 0;  // n at the last exact solve
   // `tracking` only: Hinv = (ridge I + sum h_s psi_s psi_s')^-1 and M = sum psi_s 1{active_s} G'_s phi_s'
   MatrixXd curvature_inverse;
-  MatrixXd reward_coupling;
+  MatrixXd cross;
   int samples_at_curvature = 0;  // n when both were last rebuilt
 };
 
@@ -56,7 +56,7 @@ class ReferenceLane {
       if (needs_.design) box.design_inverse = MatrixXd::Identity(m_, m_) / ridge;
       if (needs_.curvature) {
         box.curvature_inverse = MatrixXd::Identity(m_, m_) / options.ridge_index;
-        box.reward_coupling = MatrixXd::Zero(m_, d_);
+        box.cross = MatrixXd::Zero(m_, d_);
       }
     }
     reward_.reset(options.ridge_reward);
@@ -168,8 +168,7 @@ class ReferenceLane {
       if (reward_refit_due(reward_samples_.size(), reward_samples_at_solve_)) solve_reward();
       if (needs_.curvature) {
         const VectorXd move = Eigen::Map<VectorXd>(reward_.theta, d_) - before;
-        for (BoxEstimate& box : boxes_)
-          box.rho += box.curvature_inverse.selfadjointView<Lower>() * (box.reward_coupling * move);
+        for (BoxEstimate& box : boxes_) box.rho += box.curvature_inverse.selfadjointView<Lower>() * (box.cross * move);
       }
     }
     const bool all = options_.refit.due_in_period(period);
@@ -202,14 +201,14 @@ class ReferenceLane {
     if (!exact_follows) box.rho -= image * (value.moment / (1.0 + value.curvature * quadratic));
     if (value.curvature > 0.0) {
       rank_one_update(box.curvature_inverse, image, quadratic, value.curvature);
-      add_coupling(box, psi_, mu, phi);
+      add_cross(box, psi_, mu, phi);
     }
   }
 
-  void add_coupling(BoxEstimate& box, const VectorXd& psi, double mu, const float* phi) {
+  void add_cross(BoxEstimate& box, const VectorXd& psi, double mu, const float* phi) {
     if (!lane_.learns_reward()) return;
     const Eigen::Map<const Eigen::VectorXf> feature(phi, d_);
-    box.reward_coupling.noalias() += psi * (mu * (1.0 - mu) * feature.cast<double>()).transpose();
+    box.cross.noalias() += psi * (mu * (1.0 - mu) * feature.cast<double>()).transpose();
   }
 
   void solve_index(int a) {
@@ -231,12 +230,12 @@ class ReferenceLane {
     index_derivatives(tape_.contexts, box.samples, options_.ridge_index, box.rho, gradient, &hessian);
     box.curvature_inverse = factorised_or_fail(hessian).solve(MatrixXd::Identity(m_, m_));
     box.samples_at_curvature = box.samples.size();
-    box.reward_coupling.setZero();
+    box.cross.setZero();
     for (int s = 0; s < box.samples.size(); ++s) {
       const VectorXd psi =
           Eigen::Map<const Eigen::VectorXf>(tape_.contexts.psi_row(box.samples.rows[s]), m_).cast<double>();
       const double mu = box.samples.mu[s];
-      if (mu > index_link(box.rho.dot(psi))) add_coupling(box, psi, mu, tape_.phi_of(box.samples.rows[s], a));
+      if (mu > index_link(box.rho.dot(psi))) add_cross(box, psi, mu, tape_.phi_of(box.samples.rows[s], a));
     }
   }
 

@@ -14,7 +14,7 @@ namespace pandora {
 namespace {
 
 // What an environment's code may get wrong must not reach the engines.
-Replication checked(Replication replication, const Study& study, const Plan& plan, const Unit& unit) {
+Replication of_asked_shape(Replication replication, const Study& study, const Plan& plan, const Unit& unit) {
   const Tape& tape = replication.tape;
   const Contexts& contexts = tape.contexts;
   const Dimensions& dim = study.dimensions;
@@ -45,7 +45,7 @@ Replication prepare_replication(const Study& study, const Plan& plan, const Unit
     try {
       const ReplicationRequest request{study.dimensions, unit.environment,         unit.regime,   unit.replication,
                                        study.seed,       plan.calibration_periods, study.periods, study.oracle};
-      return checked(for_the_user([&] { return drawer(request); }), study, plan, unit);
+      return of_asked_shape(for_the_user([&] { return drawer(request); }), study, plan, unit);
     } catch (const Error&) {
       throw;
     } catch (const std::bad_alloc&) {

@@ -30,7 +30,7 @@ std::vector<LaneTally> run_lanes(const Study& study, const Replication& replicat
 }
 
 // What a policy of one's own may get wrong must not reach the engines.
-bool possible(const LaneSpec& spec, const Replication& replication) {
+bool can_run(const LaneSpec& spec, const Replication& replication) {
   const int A = replication.tape.boxes();
   const bool learns = spec.learns_index() || spec.learns_payoff() || spec.learns_reward();
   if (learns && spec.learning == Learning::none) return false;  // engines keep no estimates for such a lane
@@ -58,7 +58,7 @@ RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, s
           tallies[k] = run_custom_lane(replication, *policy, T0);
           continue;
         }
-      } else if (const LaneSpec spec = variant.lane(replication, T0); possible(spec, replication)) {
+      } else if (const LaneSpec spec = variant.lane(replication, T0); can_run(spec, replication)) {
         lanes.specs.push_back(spec);
         lanes.at.push_back(k);
         continue;

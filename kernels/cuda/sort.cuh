@@ -1,4 +1,4 @@
-// The CUDA backend with a sort: what the preparation of a replication asks for beyond the lockstep engine.
+// The CUDA backend with a sort: what the preparation of a replication asks for beyond the engine.
 #pragma once
 
 #include <thrust/functional.h>

@@ -19,6 +19,7 @@
 
 #include <cmath>
 
+#include "kernels/base/assert.hpp"
 #include "kernels/products/products.hpp"
 #include "kernels/state/state.hpp"
 
@@ -68,6 +69,8 @@ template <class Real, class Team>
 PANDORA_HD Real update_gram(const Team& team, const Shape& shape, const GramView<Real>& g, int B, int j, Real h) {
   using V = typename Team::template Vectors<Real>;
   const int width = shape.width, updates = g.count->updates, columns = g.count->columns;
+  PANDORA_ASSERT(0 <= j && j < B && B <= shape.B && updates < B);
+  PANDORA_ASSERT(updates == 0 || g.log[updates - 1].period < j);
   const int first = (j / V::width + team.rank()) * V::width, step = team.size() * V::width;
   for (int i = first; i < B; i += step) {
     typename V::Vector row = V::load(g.gram + j * width + i);
@@ -99,6 +102,7 @@ template <class Real, class Team, class Step>
 PANDORA_HD void materialise_gram(const Team& team, const Shape& shape, const GramView<Real>& g, Step&& step) {
   using V = typename Team::template Vectors<Real>;
   const int updates = g.count->updates, first = g.count->materialised, width = shape.width, stride = shape.stride;
+  PANDORA_ASSERT(stride % V::width == 0 && 0 <= first && first <= updates);
   for_tiles<Real>(team, stride, [&](auto tile, int i) {
     constexpr int N = decltype(tile)::value;
     for (int k = first; k < updates; ++k) {

@@ -3,6 +3,7 @@
 // the block's end or before a solve (flush). docs/performance.md has the algebra.
 #pragma once
 
+#include "kernels/base/assert.hpp"
 #include "kernels/lane/gram.hpp"
 #include "kernels/rules/index_loss.hpp"
 #include "kernels/state/reward_state.hpp"
@@ -84,6 +85,7 @@ PANDORA_HD void take_step(const Team& team, const BoxView<Real>& box, const Gram
                           Real scale) {
   move_later(team, box.prediction, g.row, -scale, j, B);
   team.sync();
+  PANDORA_ASSERT(box.progress->pending < B);
   if (team.rank() == 0) box.pending_scale[box.progress->pending++] = scale;
   team.sync();
 }

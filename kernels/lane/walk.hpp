@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/base/assert.hpp"
 #include "kernels/lane/tracking.hpp"
 #include "kernels/rules/period.hpp"
 #include "kernels/solve/reward_solve.hpp"
@@ -81,6 +82,7 @@ class Walk {
     };
     const PeriodOutcome outcome =
         lane_.decisions != nullptr ? lane_.decisions[period] : walk_period(spec, A_, score, permutation, reward_of);
+    PANDORA_ASSERT(outcome.queried >= 1 && outcome.queried <= A_ && outcome.deployed >= 0 && outcome.deployed < A_);
     const double gained = lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0));
     if (!finite || !is_finite(gained)) return fail(Failure::not_finite, period + 1);
     if (team_.rank() == 0) {
@@ -190,6 +192,7 @@ class Walk {
   PANDORA_HD void add_sample(int a, int row) {
     const BoxView<Real>& box = lane_.box[a];
     team_.sync();
+    PANDORA_ASSERT(box.progress->samples < shape_.capacity);
     if (team_.rank() == 0) box.rows[box.progress->samples++] = row;
     team_.sync();
   }
@@ -198,6 +201,7 @@ class Walk {
     team_.sync();
     if (team_.rank() == 0) {
       const int sample = lane_.progress->reward_samples++;
+      PANDORA_ASSERT(sample < shape_.capacity);
       const std::uint8_t reward = lane_.tape.reward[at(row, a)];
       lane_.deployed[sample] = static_cast<int>(at(row, a));
       if constexpr (Team::kVectors)

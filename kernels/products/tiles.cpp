@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kernels/base/assert.hpp"
 #include "kernels/base/simd.hpp"
 
 namespace pandora {
@@ -182,6 +183,7 @@ void mirror(Real* P, int m, int stride) {
 template <class Real>
 void form_images(const Real* P, int m, int stride, const Real* const* psi, int B, Real* image) {
   constexpr int W = Simd<Real>::width;
+  PANDORA_ASSERT(m <= stride && stride % W == 0);
   // Four vectors of a row at a time: that strip of P stays in the first-level cache for all B contexts.
   int column = 0;
   for (; column + 4 * W <= stride; column += 4 * W)
@@ -215,6 +217,7 @@ void form_images(const Real* P, int m, int stride, const Real* psi, int psi_stri
 template <class Real>
 void form_gram(const Real* image, int m, int stride, const Real* transposed, int B, int width, Real* gram) {
   constexpr int W = Simd<Real>::width;
+  PANDORA_ASSERT(B <= width && width % W == 0);
   for (int first = 0; first < B; first += W) {  // rows first .. first + W - 1 need the columns from `first` on
     const int rows = B - first < W ? B - first : W;
     const Real* rows_image = image + static_cast<std::size_t>(first) * stride;
@@ -228,6 +231,7 @@ void form_gram(const Real* image, int m, int stride, const Real* transposed, int
 
 template <class Real>
 void rank_update(Real* P, int m, int stride, const Real* u, int q, UpdateSign sign) {
+  PANDORA_ASSERT(m <= stride && stride % Simd<Real>::width == 0 && q >= 0);
   if (q == 0) return;
   if (sign == UpdateSign::add)
     update_upper<Real, 1>(P, m, stride, u, q);

@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "kernels/base/assert.hpp"
 #include "kernels/solve/minimise.hpp"
 #include "kernels/solve/team_solver.hpp"
 
@@ -33,6 +34,7 @@ class BoxSolve {
   PANDORA_HD bool solve(bool current_inverse) {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
     if (samples.n == 0) return true;
+    PANDORA_ASSERT(!current_inverse || box_.curvature.count->materialised == box_.curvature.count->updates);
     IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
     sums.start(box_.rho);
     bool solved;
@@ -117,7 +119,7 @@ class BoxSolve {
     Real* const slope = scratch_.moment;  // G', or 0 where the sample is not active
     for (int s = team_.rank(); s < samples.n; s += team_.size())
       slope[s] = scratch_.weight[s] > Real(0) ? samples.mu[s] * (Real(1) - samples.mu[s]) : Real(0);
-    for (int part = team_.rank(); part < d * row; part += team_.size()) scratch_.coupling[part] = 0.0;
+    for (int part = team_.rank(); part < d * row; part += team_.size()) scratch_.cross[part] = 0.0;
     team_.sync();
     const int vectors = (m + V::width - 1) / V::width;
     for (int first = 0; first < samples.n; first += kStrip) {
@@ -132,7 +134,7 @@ class BoxSolve {
         Real element[V::width];
         V::store(element, sum);
         for (int n = 0; n < V::width && i + n < m; ++n)
-          scratch_.coupling[k * row + i + n] += static_cast<double>(element[n]);
+          scratch_.cross[k * row + i + n] += static_cast<double>(element[n]);
       }
     }
     team_.sync();
@@ -141,7 +143,7 @@ class BoxSolve {
       const int k = part / columns, i = part % columns * D::width;
       typename D::Vector sum = D::broadcast(0.0);
       for (int l = 0; l < m; ++l)
-        sum = D::fused(D::broadcast(scratch_.coupling[k * row + l]), D::load(scratch_.inverse + l * m + i), sum);
+        sum = D::fused(D::broadcast(scratch_.cross[k * row + l]), D::load(scratch_.inverse + l * m + i), sum);
       double element[D::width];
       D::store(element, sum);
       for (int n = 0; n < D::width && i + n < m; ++n) box_.response[k * stride + i + n] = static_cast<Real>(element[n]);

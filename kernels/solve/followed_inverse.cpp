@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/base/assert.hpp"
 #include "kernels/base/simd.hpp"
 #include "kernels/products/tiles.hpp"
 
@@ -22,6 +23,7 @@ void FollowedInverse<Real>::reset(double ridge) {
 
 template <class Real>
 void FollowedInverse<Real>::follow(const SampleView<Real>& samples, const Real* target, Real least) {
+  PANDORA_ASSERT(samples.n <= capacity && samples.m == m && samples.stride == stride);
   // Increases first: they make the matrix smaller, which leaves room for the decreases.
   for (const Real sign : {Real(1), Real(-1)}) {
     int changed[kBatch], count = 0;

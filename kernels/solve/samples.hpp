@@ -1,6 +1,7 @@
 // A box's samples as its solves see them, and what a solving team works in.
 #pragma once
 
+#include "kernels/base/assert.hpp"
 #include "kernels/rules/index_loss.hpp"
 #include "kernels/state/reward_state.hpp"
 #include "kernels/state/state.hpp"
@@ -27,7 +28,7 @@ struct SolveScratch {
   Real* point;                                  ///< stride
   double *rho, *gradient, *direction, *change;  ///< padded(m) each, zero beyond m
   double* inverse;                              ///< m x m
-  double* coupling;                             ///< d x padded(m)
+  double* cross;                                ///< d x padded(m)
   // Of teams without vectors:
   double* partial;      ///< m per group of members (see groups_of)
   double* factor;       ///< m (m + 1) / 2: lower triangle by rows
@@ -67,8 +68,8 @@ struct ScratchPool {
     out.gradient = out.rho + padded;
     out.direction = out.gradient + padded;
     out.change = out.direction + padded;
-    out.coupling = out.change + padded;
-    out.inverse = out.coupling + s.d * padded;
+    out.cross = out.change + padded;
+    out.inverse = out.cross + s.d * padded;
     out.partial = out.inverse + m * m;
     out.factor = out.partial + groups * m;
     out.active = ints + ints_per_slot(s) * slot;
@@ -90,6 +91,7 @@ PANDORA_HD SampleView<Real> gather_samples(const Team& team, const Shape& shape,
   constexpr int W = Team::template Vectors<Real>::width;
   const BoxView<Real>& box = lane.box[a];
   const int n = box.progress->samples, d = shape.d;
+  PANDORA_ASSERT(n <= shape.capacity);
   const bool learned = lane.spec.learns_reward();
   const double* theta = lane.reward_memory;
   for (int first = team.rank() * W; first < n; first += team.size() * W) {

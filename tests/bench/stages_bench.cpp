@@ -9,9 +9,10 @@
 #include "host/model/draw_instance.hpp"
 #include "kernels/base/simd.hpp"
 #include "kernels/products/tiles.hpp"
-#include "kernels/solve/index_gradient.hpp"
 #include "oracle/oracle.hpp"
 #include "tests/reference/gram_memory.hpp"
+#include "tests/reference/one_box.hpp"
+#include "tests/reference/small_problem.hpp"
 
 namespace pandora {
 namespace {
@@ -89,12 +90,14 @@ BENCHMARK(BlockProducts)
     ->Args({201, 32})
     ->Args({401, 32});
 
-// The whole design-matrix part of a lane's box: products and the updates between them.
+// The whole design-matrix part of a lane's box: products and the updates between them; on vectors, and in the form that
+// a device's teams run, an element at a time.
+template <class Team>
 void BlockedDesign(benchmark::State& state) {
   const int m = static_cast<int>(state.range(0)), B = 32;
   BlockProblem p(m, B);
   test::GramMemory<float> memory(m, B);
-  const VectorTeam team;
+  const Team team;
   const engine::BlockContexts<float> block = memory.contexts(B, [&](int j, int k) { return p.rows[j][k]; });
   float sum = 0.0f;
   for (auto _ : state) {
@@ -108,7 +111,8 @@ void BlockedDesign(benchmark::State& state) {
   benchmark::DoNotOptimize(sum);
   per_matrix_period(state, B, 2.0 * m * m + 1.0 * m * B + 1.0 * m * m);
 }
-BENCHMARK(BlockedDesign)->Arg(11)->Arg(101)->Arg(401);
+BENCHMARK_TEMPLATE(BlockedDesign, VectorTeam)->Arg(11)->Arg(101)->Arg(401);
+BENCHMARK_TEMPLATE(BlockedDesign, SerialTeam)->Arg(101);
 
 // What it replaces: width and, every other period, a rank-one update, one period after the other, in single precision
 // on the packed upper triangle. Row i holds the columns from the vector that i lies in on, so that all loads are whole;
@@ -209,29 +213,28 @@ void DoubleSequential(benchmark::State& state) {
 }
 BENCHMARK(DoubleSequential)->Arg(101);
 
-// One gradient of the index loss over n samples scattered over a tape of 31,001 contexts.
+// One gradient of the index loss over n samples scattered over a tape of 31,001 contexts, in both forms.
+template <class Team>
 void IndexGradient(benchmark::State& state) {
-  const int n = static_cast<int>(state.range(0)), m = 101, stride = 112, rows = 31001;
+  const int n = static_cast<int>(state.range(0)), m = 101, rows = 31001;
   std::mt19937 engine(1);
   std::uniform_real_distribution<float> uniform(-1, 1);
-  SimdVector<float> psi(static_cast<std::size_t>(rows) * stride, 0.0f), rho(stride, 0.02f);
-  for (int i = 0; i < rows; ++i)
-    for (int k = 0; k < m; ++k) psi[static_cast<std::size_t>(i) * stride + k] = uniform(engine);
-  std::vector<int> sample;
-  std::vector<float> cost(static_cast<std::size_t>(n), 0.1f), mu;
-  for (int s = 0; s < n; ++s) {
-    sample.push_back(static_cast<int>(static_cast<long>(s) * rows / n));
-    mu.push_back(0.5f + 0.4f * uniform(engine));
-  }
-  std::vector<double> gradient(m);
-  std::vector<float> weight(static_cast<std::size_t>(n));
-  for (auto _ : state)
-    engine::index_gradient(engine::SampleView<float>{psi.data(), m, stride, sample.data(), cost.data(), mu.data(), n},
-                           rho.data(), gradient.data(), weight.data());
+  std::vector<std::vector<float>> psi(rows, std::vector<float>(m));
+  for (std::vector<float>& row : psi)
+    for (float& x : row) x = uniform(engine);
+  IndexSamples samples;
+  for (int s = 0; s < n; ++s)
+    samples.add(static_cast<int>(static_cast<long>(s) * rows / n), 0.1, 0.5 + 0.4 * uniform(engine));
+  test::OneBox<float> box(test::contexts_of(psi), samples);
+  const Team team;
+  engine::IndexSums<float, Team> sums(team, box.samples(), 1.0, box.scratch());
+  sums.start(SimdVector<float>(112, 0.02f).data());
+  for (auto _ : state) sums.evaluate();
   state.counters["ns_per_sample"] = benchmark::Counter(static_cast<double>(state.iterations()) * n * 1e-9,
                                                        benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(IndexGradient)->Arg(200)->Arg(2000)->Arg(20000);
+BENCHMARK_TEMPLATE(IndexGradient, VectorTeam)->Arg(200)->Arg(2000)->Arg(20000);
+BENCHMARK_TEMPLATE(IndexGradient, SerialTeam)->Arg(2000);
 
 const Environment& environment_of(const benchmark::State& state) {
   return paper_environments()[state.range(0)];

@@ -7,6 +7,7 @@
 #include "host/devices/device.hpp"
 #include "host/engine/run_lanes.hpp"
 #include "host/study/refit_text.hpp"
+#include "pandora/error.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

@@ -10,7 +10,7 @@ JOBS ?= $(shell nproc)
 reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow bench coverage gpu-check dependencies test-dependencies format-dependencies format format-check clean help
+.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow bench coverage coverage-run gpu-check dependencies test-dependencies format-dependencies format format-check clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -97,6 +97,19 @@ coverage: dependencies
 	build-coverage/tests/pandora_tests --gtest_brief=1 --gtest_filter='-*Slow*:*Gpu*:Cli*:RunStudy*'
 	gcovr --gcov-ignore-parse-errors --root . --filter 'kernels/.*\.hpp' --exclude-throw-branches --fail-under-line 95 build-coverage
 
+# What of the lane bodies a run on the CPU enters: the program alone, every policy, both schedules.
+coverage-run: dependencies
+	@command -v gcovr >/dev/null || { echo 'make coverage-run needs gcovr (apt-get install gcovr)' >&2; exit 1; }
+	cmake --preset coverage
+	cmake --build build-coverage --target pandora --parallel $(JOBS)
+	find build-coverage -name '*.gcda' -delete
+	for refit in geometric:1.5 tracking; do \
+	  build-coverage/pandora reproduce --replications 1 --periods 4000 --environment gaussian --samples 20000 --refit $$refit \
+	    --quiet --force --out build-coverage/results || exit; \
+	done
+	gcovr --gcov-ignore-parse-errors --root . --filter 'kernels/(lane|solve|products|state)/.*' --filter kernels/rules/period.hpp \
+	  --exclude-throw-branches build-coverage
+
 gpu-check: dependencies
 	cmake --preset gpu
 	cmake --build build-gpu --parallel $(JOBS)
@@ -125,7 +138,7 @@ help:
 	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'
 	@echo 'make stand-in   the device path on a CPU, through a stand-in for CUDA; stand-in-slow: all of it'
 	@echo 'make bench      benchmarks, JSON in build-bench/bench.json'
-	@echo 'make coverage   line coverage of the functor headers, at least 95%'
+	@echo 'make coverage   line coverage of the functor headers, at least 95%; make coverage-run: that of a run alone'
 	@echo 'make gpu-check  on a machine with a GPU: device tests, sanitizers, benchmarks, the whole paper'
 	@echo 'make format     clang-format over the sources; format-check: whether it would change any'
 	@echo 'make clean      remove the builds; results/ stays'

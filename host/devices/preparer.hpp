@@ -236,8 +236,7 @@ class Preparer {
 
   void draw_contexts(const RowSegments& segments, int rows) {
     at_.contexts.rows = rows;
-    backend_.warps(rows, DrawContexts{segments, at_.contexts,
-                                      instance_->dimensions.index_features == IndexFeatures::affine_and_squares,
+    backend_.warps(rows, DrawContexts{segments, at_.contexts, instance_->dimensions.index_features,
                                       instance_->contextual(), at_.theta, at_.c0, at_.maps});
   }
 

@@ -83,7 +83,8 @@ struct DrawContexts {
 
   RowSegments segments;
   ContextArrays out;
-  bool squares, contextual;
+  IndexFeatures features;
+  bool contextual;
   const double *theta, *c0;  ///< d; A
   const float* maps;         ///< d_x x (d + 2 A), coordinate-major: Q, alpha, beta_0
 
@@ -93,15 +94,13 @@ struct DrawContexts {
     const int n = out.context, d = out.reward_features, A = out.boxes;
     const RowSegment& segment = segments.of(item);
     float* const psi = out.psi + row * out.index_stride;
-    float* const x = psi + 1;
+    const float* const x = psi + 1;
     if (team.rank() == 0) psi[0] = 1.0f;
     for (int block = team.rank(); 4 * block < n; block += team.size()) {
       std::uint32_t words[4][1];
       philox<1>(segment.context, {static_cast<std::uint32_t>(block)}, {segment.period(item)}, {0}, words);
-      for (int k = 0, j = 4 * block; k < 4 && j < n; ++k, ++j) {
-        x[j] = signed_uniform(words[k][0]);
-        if (squares) x[n + j] = x[j] * x[j];
-      }
+      for (int k = 0, j = 4 * block; k < 4 && j < n; ++k, ++j)
+        add_index_features(features, n, j, signed_uniform(words[k][0]), psi);
     }
     for (int j = out.index_size + team.rank(); j < out.index_stride; j += team.size()) psi[j] = 0.0f;
     team.sync();

@@ -5,8 +5,15 @@
 
 #include "kernels/base/elementary.hpp"
 #include "kernels/random/distributions.hpp"
+#include "kernels/tape/instance.hpp"
 
 namespace pandora {
+
+/// What coordinate j of n adds to psi(x) = (1, x) or (1, x, x^2), behind the leading 1. Every map keeps x itself at 1.
+PANDORA_HD inline void add_index_features(IndexFeatures kind, int n, int j, float x, float* psi) {
+  psi[1 + j] = x;
+  if (kind == IndexFeatures::affine_and_squares) psi[1 + n + j] = x * x;
+}
 
 /// s_a(x) = 0.5 + G(alpha_a' x), given alpha_a' x; 1 in regime A, without rounding.
 PANDORA_HD inline double shock_scale_of(float mapped, bool contextual) {

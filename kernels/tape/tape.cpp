@@ -92,8 +92,7 @@ Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegmen
       float* x = psi + 1;
       psi[0] = 1.0f;
       draw_context(stream, segment.first_period + i, n, x);
-      if (dim.index_features == IndexFeatures::affine_and_squares)
-        for (int j = 0; j < n; ++j) x[n + j] = x[j] * x[j];
+      for (int j = 0; j < n; ++j) add_index_features(dim.index_features, n, j, x[j], psi);
       if (!instance.contextual()) continue;
       float* reward_context = out.reward_context.data() + row * d;
       maps.apply(x, mapped.data());

@@ -26,15 +26,16 @@ std::uint64_t peak_bytes(const Study& study, const Plan& plan, int threads) {
   const std::uint64_t tape = rows * (4 * (stride + d) + 8 + A * (8 + 8 + 4 * d + 8 + 8 + 1 + 8 + 16));
   // projected shocks with their cost terms twice; points, cumulative, G and prefix sums of the exact solver
   const std::uint64_t preparation = M * (4 + 8 * A + 4 * 8);
-  // two inverses, a preconditioner and Q per box; samples of all boxes with headroom of a growing vector; phi of
-  // deployed
-  const std::uint64_t lane = A * real * stride * (3 * m + d + 1) + 2 * A * T * (4 + 2 * real) + (d + 1) * 4 * rows;
+  // As host/engine/layout.hpp takes it: per box V^-1, Hinv, what its solves keep, Q and the rows of its samples; the
+  // deployed samples with their features. Then what a solve works in.
+  const std::uint64_t lane = A * (real * stride * (4 * m + d + 1) + 4 * rows) + 4 * rows * (1 + d + 1);
+  const std::uint64_t scratch = rows * (4 * real + 4);
   const std::uint64_t units = study.regret ? static_cast<std::uint64_t>(threads) + 1 : 0;
   const std::uint64_t converted = single ? 0 : rows * stride * 8;
   const std::uint64_t fixed = 32u << 20;  // program, results
   return fixed + units * tape +
          static_cast<std::uint64_t>(threads) *
-             (preparation + converted + static_cast<std::uint64_t>(study.engine.chunk) * lane);
+             (preparation + converted + scratch + static_cast<std::uint64_t>(study.engine.chunk) * lane);
 }
 
 Forecast forecast(const Study& study, const Plan& plan, int threads) {

@@ -95,7 +95,7 @@ coverage: dependencies
 	cmake --build build-coverage --parallel $(JOBS)
 	find build-coverage -name '*.gcda' -delete
 	build-coverage/tests/pandora_tests --gtest_brief=1 --gtest_filter='-*Slow*:*Gpu*:Cli*:RunStudy*'
-	gcovr --gcov-ignore-parse-errors --root . --filter 'kernels/.*\.hpp' --exclude-throw-branches --fail-under-line 95 build-coverage
+	gcovr --gcov-ignore-parse-errors $$(gcovr --help | grep -q merge-lines && echo --merge-lines) --root . --filter 'kernels/.*\.hpp' --exclude-throw-branches --fail-under-line 95 build-coverage
 
 # What of the lane bodies a run on the CPU enters: the program alone, every policy, both schedules.
 coverage-run: dependencies
@@ -107,7 +107,7 @@ coverage-run: dependencies
 	  build-coverage/pandora reproduce --replications 1 --periods 4000 --environment gaussian --samples 20000 --refit $$refit \
 	    --quiet --force --out build-coverage/results || exit; \
 	done
-	gcovr --gcov-ignore-parse-errors --root . --filter 'kernels/(lane|solve|products|state)/.*' --filter kernels/rules/period.hpp \
+	gcovr --gcov-ignore-parse-errors $$(gcovr --help | grep -q merge-lines && echo --merge-lines) --root . --filter 'kernels/(lane|solve|products|state)/.*' --filter kernels/rules/period.hpp \
 	  --exclude-throw-branches build-coverage
 
 gpu-check: dependencies

@@ -327,11 +327,4 @@ class Preparer {
   double projection_norm_ = 0.0;  // ||D' theta_*||
 };
 
-/// One replication; see Preparer for many.
-template <class Backend>
-Replication prepare_replication_on(Backend& backend, const Study& study, const Plan& plan, const Unit& unit,
-                                   OrderFrequencies* order) {
-  return Preparer<Backend>(backend).prepare(study, plan, unit, order);
-}
-
 }  // namespace pandora::prepare

@@ -39,7 +39,7 @@ struct Study {
   OracleOptions oracle;
   EngineSettings engine;
   bool regret = true;     ///< simulate policies (Tables 1 and 2)
-  bool order = true;      ///< the oracle's order statistics (Table 3)
+  bool order = true;      ///< the frequencies of the oracle's orders (Table 3)
   bool hdf5 = true;       ///< write results.h5
   bool instances = true;  ///< keep every replication's parameters with its results
   int order_contexts = kPaperOrderContexts;

@@ -157,16 +157,16 @@ std::vector<Key> make_general_keys() {
   chunk.role = Key::Role::neither;
   add(std::move(chunk));
 
-  const auto flag = [&add](const char* name, const char* meaning, bool standard, bool Study::*member,
+  const auto flag = [&add](const char* name, const char* meaning, bool Study::*member,
                            Key::Role role = Key::Role::identity) {
-    add({name, Kind::boolean, "true or false", "", meaning, standard ? "true" : "false",
+    add({name, Kind::boolean, "true or false", "", meaning, Study{}.*member ? "true" : "false",
          [member](Study& s, const StudyValue& v) { s.*member = v.boolean; }, role});
   };
-  flag("output.regret", "Simulate the policies (Tables 1 and 2).", true, &Study::regret);
-  flag("output.order", "The oracle's order statistics (Table 3).", true, &Study::order);
-  flag("output.instances", "Keep every replication's parameters (theta, D, costs, ...) in results.h5.", true,
+  flag("output.regret", "Simulate the policies (Tables 1 and 2).", &Study::regret);
+  flag("output.order", "The frequencies of the oracle's orders (Table 3).", &Study::order);
+  flag("output.instances", "Keep every replication's parameters (theta, D, costs, ...) in results.h5.",
        &Study::instances);
-  flag("output.hdf5", "Write results.h5. It is put together in memory (`--plan` says how much).", true, &Study::hdf5,
+  flag("output.hdf5", "Write results.h5. It is put together in memory (`--plan` says how much).", &Study::hdf5,
        Key::Role::file);
   return keys;
 }

@@ -24,11 +24,11 @@ struct SampleView {
 /// One per team that solves at the same time.
 template <class Real>
 struct SolveScratch {
-  Real *mu, *cost, *moment, *weight;            ///< capacity each
-  Real* point;                                  ///< stride
-  double *rho, *gradient, *direction, *change;  ///< padded(m) each, zero beyond m
-  double* inverse;                              ///< m x m
-  double* cross;                                ///< d x padded(m)
+  Real *mu, *cost, *moment, *weight;   ///< capacity each
+  Real* point;                         ///< stride
+  double *rho, *gradient, *direction;  ///< padded(m) each, zero beyond m
+  double* inverse;                     ///< m x m
+  double* cross;                       ///< d x padded(m)
   // Of teams without vectors:
   double* partial;      ///< m per group of members (see groups_of)
   double* factor;       ///< m (m + 1) / 2: lower triangle by rows
@@ -50,7 +50,7 @@ struct ScratchPool {
   }
   PANDORA_HD std::size_t doubles_per_slot(const Shape& s) const {
     const std::size_t m = static_cast<std::size_t>(s.m), padded = SolveScratch<Real>::padded(s.m);
-    return (4 + static_cast<std::size_t>(s.d)) * padded + m * m + groups * m + m * (m + 1) / 2;
+    return (3 + static_cast<std::size_t>(s.d)) * padded + m * m + groups * m + m * (m + 1) / 2;
   }
   PANDORA_HD std::size_t ints_per_slot(const Shape& s) const {
     return static_cast<std::size_t>(s.capacity) + static_cast<std::size_t>(members) + 1;
@@ -67,8 +67,7 @@ struct ScratchPool {
     out.rho = doubles + doubles_per_slot(s) * slot;
     out.gradient = out.rho + padded;
     out.direction = out.gradient + padded;
-    out.change = out.direction + padded;
-    out.cross = out.change + padded;
+    out.cross = out.direction + padded;
     out.inverse = out.cross + s.d * padded;
     out.partial = out.inverse + m * m;
     out.factor = out.partial + groups * m;

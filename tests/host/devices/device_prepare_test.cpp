@@ -236,7 +236,7 @@ TEST(DevicePrepare, OrderFrequenciesAlone) {
   ScalarPrepareBackend backend;
   for (const Unit& unit : plan.units) {
     OrderFrequencies order, expected_order;
-    const Replication actual = prepare::prepare_replication_on(backend, study, plan, unit, &order);
+    const Replication actual = Preparer(backend).prepare(study, plan, unit, &order);
     prepare_replication(study, plan, unit, &expected_order);
     expect_same(order, expected_order);
     EXPECT_EQ(actual.tape.contexts.rows, 0);
@@ -275,7 +275,7 @@ TEST(DevicePrepare, ATooSmallRadiusIsTheSameError) {
   Study study = small_study();
   study.environments = {one.environment};
   const Plan plan = make_plan(study);
-  EXPECT_EQ(error_of([&] { prepare::prepare_replication_on(serial, study, plan, plan.units[0], nullptr); }), expected);
+  EXPECT_EQ(error_of([&] { Preparer(serial).prepare(study, plan, plan.units[0], nullptr); }), expected);
 }
 
 // Sums are cut alike for every team: the indices too have the same bytes.
@@ -316,7 +316,7 @@ TEST(DevicePrepare, SlowFullScale) {
       const Plan plan = make_plan(study);
       ScalarPrepareBackend backend;
       OrderFrequencies order, expected_order;
-      const Replication actual = prepare::prepare_replication_on(backend, study, plan, plan.units[0], &order);
+      const Replication actual = Preparer(backend).prepare(study, plan, plan.units[0], &order);
       const Replication expected = prepare_replication(study, plan, plan.units[0], &expected_order);
       expect_same(actual.tape, expected.tape);
       expect_near(actual.sigma, expected.sigma, 1e-10);

@@ -45,7 +45,7 @@ PreparerFactory host_preparer(const Study& study, const Plan& plan) {
   return [&study, &plan](int) -> UnitPreparer {
     return [&study, &plan](const Unit& unit, OrderFrequencies* order) {
       test::ScalarPrepareBackend backend;
-      return prepare::prepare_replication_on(backend, study, plan, unit, order);
+      return prepare::Preparer(backend).prepare(study, plan, unit, order);
     };
   };
 }

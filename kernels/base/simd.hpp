@@ -1,12 +1,12 @@
-// Vectors of 64 bytes for the CPU kernels: AVX-512 registers where the machine has them, pairs or fours of smaller
-// ones elsewhere (the compiler lowers them). Host code only.
+// Vectors for the CPU kernels, as wide as the machine's registers. Arrays are padded to the widest, 64 bytes
+// (kernels/base/aligned.hpp). Host code only.
 #pragma once
 
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(__FMA__)
 #include <immintrin.h>
 #endif
 
@@ -15,10 +15,18 @@
 
 namespace pandora {
 
+#if defined(__AVX512F__)
+inline constexpr std::size_t kRegisterBytes = 64;
+#elif defined(__AVX__)
+inline constexpr std::size_t kRegisterBytes = 32;
+#else
+inline constexpr std::size_t kRegisterBytes = 16;
+#endif
+
 template <class Real>
 struct Simd {
-  static constexpr int width = static_cast<int>(kSimdBytes / sizeof(Real));
-  using Vector __attribute__((vector_size(kSimdBytes))) = Real;
+  static constexpr int width = static_cast<int>(kRegisterBytes / sizeof(Real));
+  using Vector __attribute__((vector_size(kRegisterBytes))) = Real;
 
   static Vector load(const Real* p) {
     Vector v;
@@ -27,15 +35,20 @@ struct Simd {
   }
   static void store(Real* p, Vector v) { std::memcpy(p, &v, sizeof v); }
   static Vector broadcast(Real x) { return x - Vector{}; }
-  /// a b + c, in one rounding on a machine with AVX-512. On others the files that are products of vectors alone are
-  /// compiled with -ffp-contract=fast, which makes an fma of it where there is one. (An element-wise std::fma is not
-  /// always gathered into vector instructions.)
+  /// a b + c, in one rounding where x86 has fma. Elsewhere the files that are products of vectors alone are compiled
+  /// with -ffp-contract=fast, which makes an fma of it where there is one. (An element-wise std::fma is not always
+  /// gathered into vector instructions.)
   static Vector fused(Vector a, Vector b, Vector c) {
 #if defined(__AVX512F__)
     if constexpr (std::is_same_v<Real, float>)
       return (Vector)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
     else
       return (Vector)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+    if constexpr (std::is_same_v<Real, float>)
+      return (Vector)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+    else
+      return (Vector)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 #else
     return a * b + c;
 #endif
@@ -47,6 +60,11 @@ struct Simd {
       return (Vector)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
     else
       return (Vector)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+    if constexpr (std::is_same_v<Real, float>)
+      return (Vector)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+    else
+      return (Vector)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 #else
     return c - a * b;
 #endif

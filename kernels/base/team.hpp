@@ -10,7 +10,7 @@
 // Values that every member computes from the same memory are the same in every member. Loops over elements sum in the
 // order of the elements, so what a body computes does not depend on the team's size unless it asks for it.
 //
-// A member handles elements in vectors of the team's width: one element on the device, 64 bytes on a CPU
+// A member handles elements in vectors of the team's width: one element on the device, a register on a CPU
 // (kernels/base/vector_team.hpp), where a team is one thread. Where the width matters a body is written in them:
 //
 //   using V = typename Team::template Vectors<Real>;

@@ -1,4 +1,4 @@
-// How the bodies of the engine run on a CPU: a team is one thread whose vectors are 64 bytes wide. Host code only.
+// How the bodies of the engine run on a CPU: a team is one thread whose vectors fill a register. Host code only.
 #pragma once
 
 #include "kernels/base/simd.hpp"

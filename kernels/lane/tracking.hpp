@@ -85,8 +85,10 @@ PANDORA_HD void take_step(const Team& team, const BoxView<Real>& box, const Gram
                           Real scale) {
   move_later(team, box.prediction, g.row, -scale, j, B);
   team.sync();
-  PANDORA_ASSERT(box.progress->pending < B);
-  if (team.rank() == 0) box.pending_scale[box.progress->pending++] = scale;
+  if (team.rank() == 0) {
+    PANDORA_ASSERT(box.progress->pending < B);
+    box.pending_scale[box.progress->pending++] = scale;
+  }
   team.sync();
 }
 

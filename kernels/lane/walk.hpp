@@ -192,8 +192,10 @@ class Walk {
   PANDORA_HD void add_sample(int a, int row) {
     const BoxView<Real>& box = lane_.box[a];
     team_.sync();
-    PANDORA_ASSERT(box.progress->samples < shape_.capacity);
-    if (team_.rank() == 0) box.rows[box.progress->samples++] = row;
+    if (team_.rank() == 0) {
+      PANDORA_ASSERT(box.progress->samples < shape_.capacity);
+      box.rows[box.progress->samples++] = row;
+    }
     team_.sync();
   }
 

@@ -1,11 +1,11 @@
 // The engine: lanes of replications advance one block of B periods at a time on a backend. Driver and bodies
-// (kernels/lane/, kernels/solve/) are the same for every backend: CpuBackend (host/engine/run_on_cpu.cpp) runs them one
-// item after the other with vectors, CudaBackend (kernels/cuda/) launches them.
+// (kernels/lane/, kernels/solve/) are the same for every backend: CpuBackend (host/engine/cpu_backend.hpp) runs them
+// one item after the other with vectors, CudaBackend (kernels/cuda/) launches them.
 //
 // A backend has: allocate(bytes), which returns what owns the memory (get()) or throws OutOfMemory; upload, download,
 // zero, forget(p, bytes): what lies there is of no use any more, which checkers of memory are told; blocks(items,
-// body), warps(items, body), form(FormBlock, matrices); traits(); kVectors: whether its
-// teams have vectors.
+// body), warps(items, body), form(FormBlock, matrices); traits(); kVectors: whether its teams have vectors, as in its
+// traits.
 #pragma once
 
 // Device code includes this: neither fmt nor Eigen, which nvcc cannot compile with every host compiler.

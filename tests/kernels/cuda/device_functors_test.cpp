@@ -5,9 +5,9 @@
 namespace pandora {
 
 #ifdef PANDORA_HAVE_CUDA
-bool device_functors_linked();  // kernels/device_functors.cu
+bool device_functors_linked();  // tests/kernels/cuda/device_functors.cu
 bool cublas_loads();
-long device_functor_mismatches(int items);  // kernels/device_parity.cu
+long device_functor_mismatches(int items);  // tests/kernels/cuda/device_parity.cu
 
 // The proof is that this links: nvcc has compiled every functor as device code.
 TEST(DeviceFunctors, CompileAndLink) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/study/study_config.hpp"
+#include "host/tables/table.hpp"
 
 namespace pandora::cli {
 
@@ -15,7 +16,7 @@ using Command = std::function<void()>;
 
 /// What the process was started with, and whether SIGINT or SIGTERM arrived.
 struct Session {
-  std::string command_line, program = "pandora";  ///< program: its name without folders
+  std::string command_line, program = "pandora";  ///< program: its path, or its name if it was found on PATH
   std::atomic<bool> interrupted{false};
 
   /// From here on the first signal sets `interrupted`, which the command looks at; else it ends the program.
@@ -24,6 +25,7 @@ struct Session {
 
 void add_run(CLI::App& program, Session& session, Command& run);
 void add_merge(CLI::App& program, Session& session, Command& run);
+void add_show(CLI::App& program, Command& run);
 void add_replay(CLI::App& program, Command& run);
 void add_oracle(CLI::App& program, Session& session, Command& run);
 void add_oracle_grid(CLI::App& oracle, Session& session, Command& run);
@@ -37,6 +39,9 @@ std::vector<Setting> oracle_settings(const StudyConfig& config);
 
 /// One line on standard error, whatever the message holds; a closed standard error is no error.
 void print_error(const std::string& message);
+
+/// To standard output, in the width of the terminal.
+void print_table(const Table& table, TableFormat format = TableFormat::text);
 
 /// Parsers of option values; each throws Error (usage) naming the option, the value and what is possible.
 std::vector<Environment> parse_environments(const std::vector<std::string>& names);

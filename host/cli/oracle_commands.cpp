@@ -5,7 +5,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/model/draw_instance.hpp"
-#include "host/results/report.hpp"
+#include "host/results/regret_tables.hpp"
 #include "host/sweep/sweep.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
@@ -62,7 +62,7 @@ void print_order(const OrderOptions& o, Session& session) {
     const Plan plan = make_plan(study);
     const Summary summary = summarise(study, plan, run_sweep(study, plan, sweep));
     print_setting(setting);
-    fmt::print("{}", order_table_text(summary.order, study.replications, study.order_contexts));
+    print_table(order_table(summary.order, study.replications, study.order_contexts, TableLayout::compact));
   }
 }
 

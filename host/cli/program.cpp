@@ -45,7 +45,11 @@ void pandora::cli::Session::listen() {
 }
 
 int pandora::run_program(int argc, char** argv) {
-  if (argc > 0) session.program = std::filesystem::path(argv[0]).filename().string();
+  if (argc > 0) session.program = argv[0];
+  std::error_code error;  // a command that names the program must run in other folders, too
+  if (const auto path = std::filesystem::absolute(session.program, error);
+      !error && session.program.find('/') != std::string::npos)
+    session.program = path.string();
   for (int i = 0; i < argc; ++i) session.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
 
   CLI::App program("pandora: learning policies for the online contextual Pandora's box, at full scale");
@@ -59,6 +63,7 @@ int pandora::run_program(int argc, char** argv) {
   pandora::cli::Command run;
   pandora::cli::add_run(program, session, run);
   pandora::cli::add_merge(program, session, run);
+  pandora::cli::add_show(program, run);
   pandora::cli::add_replay(program, run);
   pandora::cli::add_oracle(program, session, run);
   pandora::cli::add_calibrate(program, session, run);

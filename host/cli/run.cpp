@@ -24,7 +24,7 @@ struct Options {
   std::string backend = "auto", devices = "all";
   std::optional<std::string> table, out, shard, oracle_cache;  // an empty word is an error, not an absent option
   int threads = 0;
-  bool plan = false, resume = false, force = false, quiet = false, print_defaults = false;
+  bool plan = false, resume = false, extend = false, force = false, quiet = false, print_defaults = false;
 };
 
 [[noreturn]] void refuse(const std::string& message) {
@@ -55,9 +55,14 @@ StudyConfig config_of(const Options& o, bool paper) {
 }
 
 ResultFolder::Mode mode_of(const Options& o) {
-  if (o.resume && o.force) refuse("--resume and --force: the one keeps results, the other replaces them; give one");
-  if (o.resume && !o.out) refuse("--resume: name the folder to go on with by --out");
-  return o.resume ? ResultFolder::Mode::resume : o.force ? ResultFolder::Mode::replace : ResultFolder::Mode::fresh;
+  if (o.resume + o.extend + o.force > 1)
+    refuse("--resume, --extend and --force: go on, grow, or replace what is there; give one");
+  if ((o.resume || o.extend) && !o.out)
+    refuse(fmt::format("--{}: name the folder to go on with by --out", o.resume ? "resume" : "extend"));
+  return o.resume   ? ResultFolder::Mode::resume
+         : o.extend ? ResultFolder::Mode::extend
+         : o.force  ? ResultFolder::Mode::replace
+                    : ResultFolder::Mode::fresh;
 }
 
 // The backend that serves all settings.
@@ -79,7 +84,7 @@ BackendChoice backend_of(const Options& o, const std::vector<PlannedSetting>& se
 
 void print_outcome(const RunOutcome& outcome, bool quiet, double seconds) {
   if (outcome.complete) {
-    fmt::print("{}", outcome.findings.tables);
+    for (const Table& table : study_tables(outcome.findings.settings, TableLayout::compact)) print_table(table);
     if (!quiet) fmt::print("\n{:.0f} s, results in {}\n", seconds, outcome.folder.string());
   } else {
     fmt::print("{} of {} parts are in {}; `pandora merge` puts the shards together\n", outcome.parts_there,
@@ -166,6 +171,8 @@ void add_run_options(CLI::App* command, Options& o) {
   command->add_flag("--plan", o.plan, "print lanes, memory, time and how the work is split, and exit");
   command->add_option("--out", o.out, "folder for the results (default: the next free results/NNN)");
   command->add_flag("--resume", o.resume, "go on with what --out holds of the same study");
+  command->add_flag("--extend", o.extend,
+                    "grow what --out holds: more replications, policies, hyperparameters, T0, environments or regimes");
   command->add_flag("--force", o.force, "accept a folder that is not empty and replace its results");
   command->add_flag("--quiet", o.quiet, "print the tables only");
 }

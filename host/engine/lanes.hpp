@@ -23,13 +23,16 @@ struct BlockOptions {
   int block = 32;  ///< B, at least 1
 };
 
-/// For comparisons of engines and backends: what happened in a lane's periods, and decisions to follow instead of the
-/// lane's own.
+/// What happened in a lane's periods, what it had learned in the end, and decisions to follow instead of its own.
 struct LaneRecord {
+  bool periods = true;  ///< false: only what is learned is kept, and the arrays of T stay empty
   const std::vector<PeriodOutcome>* decisions = nullptr;  ///< T outcomes, or none
   std::vector<PeriodOutcome> outcomes;                    ///< T; those of the periods before a failure count
   std::vector<double> scores;                             ///< T x A, before each period's walk
   std::vector<double> widths;                             ///< T x A: ||psi||_{V^-1}, zero where none is kept
+  std::vector<double> rewards;  ///< T x A: the lane's mu of an output that it saw (eq:mu:tilde), zero elsewhere
+  std::vector<double> rho;      ///< A x m: rho_hat, or LinUCB's eta_hat; empty if none is learned
+  std::vector<double> theta;    ///< d: theta_hat; empty if none is learned
 };
 
 /// Counts of events worth knowing after a run.

@@ -118,6 +118,7 @@ struct Layout {
     lane.outcomes = arena.take<PeriodOutcome>(T);
     lane.scores = arena.take<double>(cells);
     lane.widths = arena.take<double>(cells);
+    lane.rewards = arena.take<double>(cells);
   }
 
   void take_lane(Arena& arena, const LaneSpec& spec) {

@@ -69,16 +69,18 @@ std::vector<std::vector<LaneTally>> run_lanes(Backend& backend, std::span<const 
                                               const BlockOptions& options, EngineCounters* counters = nullptr,
                                               std::span<LaneRecord> records = {}) {
   const BackendTraits traits = backend.traits();
+  const bool record_periods =
+      std::any_of(records.begin(), records.end(), [](const LaneRecord& r) { return r.periods; });
   Arena measure;
-  Layout<Real>(measure, units, options, traits, !records.empty());
+  Layout<Real>(measure, units, options, traits, record_periods);
   const auto memory = backend.allocate(measure.used());
   backend.zero(memory.get(), measure.used());  // what the lanes' state starts from
   Arena arena(memory.get());
-  Layout<Real> layout(arena, units, options, traits, !records.empty());
+  Layout<Real> layout(arena, units, options, traits, record_periods);
   if (layout.lanes.empty()) return std::vector<std::vector<LaneTally>>(units.size());  // a launch of none is an error
 
   upload_tapes(backend, units, layout, traits.in_place);
-  for (std::size_t k = 0; k < records.size(); ++k)
+  for (std::size_t k = 0; k < records.size() && record_periods; ++k)
     if (const std::vector<PeriodOutcome>* decisions = records[k].decisions; decisions != nullptr)
       backend.upload(const_cast<PeriodOutcome*>(layout.lanes[k].decisions), decisions->data(),
                      decisions->size() * sizeof(PeriodOutcome));
@@ -115,10 +117,20 @@ std::vector<std::vector<LaneTally>> run_lanes(Backend& backend, std::span<const 
       backend.download(to.data(), from, n * sizeof(to[0]));
     };
     const LaneView<Real>& lane = layout.lanes[k];
-    const std::size_t cells = static_cast<std::size_t>(T) * layout.shape.A;
+    const std::size_t A = static_cast<std::size_t>(layout.shape.A), m = static_cast<std::size_t>(layout.shape.m),
+                      cells = static_cast<std::size_t>(T) * A;
+    std::vector<Real> rho;
+    for (std::size_t a = 0; a < A && lane.spec.learns_scores(); ++a) {
+      fetch(rho, lane.box[a].rho, m);
+      records[k].rho.insert(records[k].rho.end(), rho.begin(), rho.end());
+    }
+    if (lane.spec.learns_reward())
+      fetch(records[k].theta, lane.reward_memory, static_cast<std::size_t>(layout.shape.d));
+    if (!records[k].periods) continue;
     fetch(records[k].outcomes, lane.outcomes, static_cast<std::size_t>(T));
     fetch(records[k].scores, lane.scores, cells);
     fetch(records[k].widths, lane.widths, cells);
+    fetch(records[k].rewards, lane.rewards, cells);
   }
   std::vector<LaneTally> tallies(layout.lanes.size());
   std::vector<Progress> progress(layout.lanes.size());

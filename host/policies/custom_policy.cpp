@@ -1,5 +1,7 @@
 #include "pandora/custom_policy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <new>
 
@@ -34,30 +36,37 @@ bool is_open(const PeriodOutcome& outcome, int box) {
   return std::find(outcome.order, outcome.order + outcome.queried, box) != outcome.order + outcome.queried;
 }
 
-// Whether the policy kept to the rules.
-bool play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome, int row) {
+// What the policy did against the rules; empty if nothing.
+std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome, int row) {
   const int A = tape.boxes();
   while (outcome.queried < A) {
     const int box = policy.next();
     if (box == CustomPolicy::kStop && outcome.queried > 0) break;
-    if (box < 0 || box >= A || is_open(outcome, box)) return false;
+    if (box == CustomPolicy::kStop) return "next() stopped before any box was open";
+    if (box < 0 || box >= A) return fmt::format("next() named box {} of boxes 0 to {}", box, A - 1);
+    if (is_open(outcome, box)) return fmt::format("next() named box {}, which is open already", box);
     outcome.order[outcome.queried++] = box;
     const Output output = output_of(tape, row, box);
     if (!is_finite(output.mu) || !is_finite(output.cost)) throw LaneFailure(Failure::not_finite);
     policy.opened(output);
   }
   outcome.deployed = policy.deploy();
-  return is_open(outcome, outcome.deployed);
+  return is_open(outcome, outcome.deployed) ? ""
+                                            : fmt::format("deploy() named box {}, which is not open", outcome.deployed);
 }
 
 }  // namespace
 
-LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0) {
+LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0, std::string* why) {
   const Tape& tape = replication.tape;
   const std::size_t A = static_cast<std::size_t>(tape.boxes());
   LaneTally tally;
   tally.start(tape.online_rows);
   int period = 0;
+  const auto broken = [&](const std::string& what) {
+    tally.fail(Failure::policy, period);
+    if (why != nullptr) *why = what;
+  };
   try {
     calibrate(tape, policy, T0);
     for (period = 1; period <= tape.online_rows; ++period) {
@@ -67,8 +76,8 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
       request.sigma = {replication.sigma.data() + at, A};
       policy.begin(request);
       PeriodOutcome outcome;
-      if (!play(tape, policy, outcome, row)) {
-        tally.fail(Failure::policy, period);
+      if (const std::string problem = play(tape, policy, outcome, row); !problem.empty()) {
+        broken(problem);
         break;
       }
       tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
@@ -80,8 +89,10 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
     throw;
   } catch (const std::bad_alloc&) {  // not the policy's fault, and gone the next time
     throw;
-  } catch (...) {  // whatever code of its own throws
-    tally.fail(Failure::policy, period);
+  } catch (const std::exception& error) {  // whatever code of its own throws
+    broken(error.what());
+  } catch (...) {
+    broken("threw something that is no std::exception");
   }
   return tally;
 }

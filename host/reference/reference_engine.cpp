@@ -69,18 +69,29 @@ class ReferenceLane {
     } catch (const LaneFailure& failure) {
       tally_.fail(failure.failure(), period_);
     }
+    if (record != nullptr) record_estimates(*record);
     return tally_;
   }
 
  private:
+  void record_estimates(LaneRecord& record) const {
+    record.rho.clear();
+    record.theta.clear();
+    for (std::size_t a = 0; a < boxes_.size() && lane_.learns_scores(); ++a)
+      record.rho.insert(record.rho.end(), boxes_[a].rho.begin(), boxes_[a].rho.end());
+    if (lane_.learns_reward()) record.theta.assign(reward_.theta, reward_.theta + d_);
+  }
+
   void run_periods(LaneRecord* record) {
     if (record != nullptr) {
       record->outcomes.clear();
       record->scores.clear();
       record->widths.clear();
+      record->rewards.clear();
     }
     if (lane_.learning != Learning::none) calibrate();
-    std::vector<double> score(static_cast<std::size_t>(A_), 0.0), width(score);
+    const bool keeps = record != nullptr && record->periods;
+    std::vector<double> score(static_cast<std::size_t>(A_), 0.0), width(score), seen(score);
     int permutation[kMaxBoxes];
     const Stream random_order = replication_.instance.stream(Purpose::random_order);
     for (int period = 0; period < tape_.online_rows; ++period) {
@@ -91,9 +102,11 @@ class ReferenceLane {
       for (int a = 0; a < A_ && lane_.learns_index(); ++a) score[a] = index_link(score[a]);
       if (lane_.order == Order::random)
         random_permutation(random_order, static_cast<std::uint32_t>(period), A_, permutation);
+      std::fill(seen.begin(), seen.end(), 0.0);
       const auto reward_of = [&](int a) {
-        return lane_.learns_reward() ? logistic(finite_or_fail(reward_.optimistic(tape_.phi_of(row, a), lane_.c_theta)))
-                                     : finite_or_fail(tape_.mu[tape_.at(row, a)]);
+        return seen[a] = lane_.learns_reward()
+                             ? logistic(finite_or_fail(reward_.optimistic(tape_.phi_of(row, a), lane_.c_theta)))
+                             : finite_or_fail(tape_.mu[tape_.at(row, a)]);
       };
       const PeriodOutcome outcome = record != nullptr && record->decisions != nullptr
                                         ? (*record->decisions)[static_cast<std::size_t>(period)]
@@ -101,10 +114,11 @@ class ReferenceLane {
       const std::size_t at = tape_.at(row, 0);
       finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
       tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
-      if (record != nullptr) {
+      if (keeps) {
         record->outcomes.push_back(outcome);
         record->scores.insert(record->scores.end(), score.begin(), score.end());
         record->widths.insert(record->widths.end(), width.begin(), width.end());
+        record->rewards.insert(record->rewards.end(), seen.begin(), seen.end());
       }
       if (lane_.online()) learn(outcome, row, period + 1);
     }

@@ -118,6 +118,17 @@ Identity identity_of(const StudyConfig& config, const std::vector<Setting>& sett
   return identity;
 }
 
+Identity fixed_part(const Identity& identity) {
+  Identity out = identity;
+  std::erase_if(out, [](const auto& entry) {
+    const std::string& name = entry.first;
+    for (const char* growing : {"replications", "policies", "T0", "environments", "regimes"})
+      if (name == std::string("study.") + growing) return true;
+    return name.starts_with("study.hyperparameters.") || name.starts_with("study.environment.");
+  });
+  return out;
+}
+
 std::vector<std::string> differences(const Identity& there, const Identity& here) {
   std::vector<std::string> out;
   std::set<std::string> names;

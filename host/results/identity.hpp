@@ -21,6 +21,10 @@ Identity identity_of(const StudyConfig& config, const std::vector<Setting>& sett
 /// The build.* of this program.
 Identity build_parts_of_identity();
 
+/// What numbers depend on, without how many there are: replications, policies, hyperparameters, T_0, environments,
+/// regimes. Results may grow by those.
+Identity fixed_part(const Identity& identity);
+
 /// One line for each name on which they differ, such as "study.replications is 2 there and 3 here"; empty if they
 /// agree.
 std::vector<std::string> differences(const Identity& there, const Identity& here);

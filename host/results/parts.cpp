@@ -8,22 +8,29 @@
 
 #include "host/files/sealed_file.hpp"
 #include "kernels/rules/checkpoints.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kPartsPerGroup = 50;
+constexpr std::size_t kPartsOfALength = 50;
+
+// The numbers of a tally beside those of boxes and checkpoints.
+constexpr double LaneTally::*kSums[] = {
+    &LaneTally::utility, &LaneTally::utility_squares,  &LaneTally::realised_utility,
+    &LaneTally::quality, &LaneTally::realised_quality, &LaneTally::cost,
+};
 
 // A tally as doubles, boxes and checkpoints that do not exist left out.
 void append(const Study& study, const LaneTally& tally, std::vector<double>& out) {
   const int A = study.dimensions.boxes;
-  for (const double value :
-       {static_cast<double>(tally.periods), static_cast<double>(tally.failure),
-        static_cast<double>(tally.failed_period), tally.utility, tally.utility_squares, tally.realised_utility})
-    out.push_back(value);
+  for (const int value : {tally.periods, static_cast<int>(tally.failure), tally.failed_period})
+    out.push_back(static_cast<double>(value));
+  for (const auto sum : kSums) out.push_back(tally.*sum);
   out.insert(out.end(), tally.queries_of_box, tally.queries_of_box + A);
+  out.insert(out.end(), tally.deployments_of_box, tally.deployments_of_box + A);
   out.insert(out.end(), tally.depth, tally.depth + A + 1);
   out.insert(out.end(), tally.curve, tally.curve + checkpoints(study.periods).size());
 }
@@ -39,17 +46,57 @@ LaneTally tally_of(const Study& study, const double* at) {
   tally.periods = whole(*at++, study.periods);
   tally.failure = static_cast<Failure>(whole(*at++, static_cast<int>(Failure::policy)));
   tally.failed_period = whole(*at++, study.periods);
-  tally.utility = *at++;
-  tally.utility_squares = *at++;
-  tally.realised_utility = *at++;
-  std::copy_n(at, A, tally.queries_of_box);
-  std::copy_n(at += A, A + 1, tally.depth);
+  for (const auto sum : kSums) tally.*sum = *at++;
+  const auto take = [&at](double* to, int n) {
+    std::copy_n(at, n, to);
+    at += n;
+  };
+  take(tally.queries_of_box, A);
+  take(tally.deployments_of_box, A);
+  take(tally.depth, A + 1);
   const std::vector<int> periods = checkpoints(study.periods);
-  std::copy_n(at += A + 1, periods.size(), tally.curve);
+  take(tally.curve, static_cast<int>(periods.size()));
   tally.horizon = study.periods;
   tally.next = next_checkpoint(tally.periods, study.periods);
   tally.recorded = static_cast<int>(std::upper_bound(periods.begin(), periods.end(), tally.periods) - periods.begin());
   return tally;
+}
+
+json notes_json(const LaneNotes& notes) {
+  json out = json::object();
+  if (!notes.list.empty()) {
+    out["list"] = notes.list;
+    out["thresholds"] = pack(notes.thresholds);
+  }
+  if (!notes.rho.empty()) out["rho"] = pack(notes.rho);
+  if (!notes.theta.empty()) out["theta"] = pack(notes.theta);
+  if (!notes.message.empty()) out["message"] = notes.message;
+  return out;
+}
+
+LaneNotes notes_of(const Study& study, const json& in) {
+  const Dimensions& dim = study.dimensions;
+  LaneNotes notes;
+  if (!in.is_object()) throw Damaged("is not laid out as a part");
+  if (const auto list = in.find("list"); list != in.end()) {
+    if (!list->is_array() || list->empty() || list->size() > static_cast<std::size_t>(dim.boxes) ||
+        !in.contains("thresholds"))
+      throw Damaged("holds a list of boxes that cannot be");
+    for (const json& box : *list) {
+      if (!box.is_number_integer()) throw Damaged("holds a list of boxes that cannot be");
+      notes.list.push_back(whole(box.get<double>(), dim.boxes - 1));
+    }
+    notes.thresholds = unpack(in["thresholds"]);
+    if (!notes.thresholds.empty() && notes.thresholds.size() + 1 != notes.list.size())
+      throw Damaged("holds a list of boxes that cannot be");
+  }
+  if (in.contains("rho")) notes.rho = unpack(in["rho"], static_cast<std::size_t>(dim.boxes * dim.index_size()));
+  if (in.contains("theta")) notes.theta = unpack(in["theta"], static_cast<std::size_t>(dim.reward_features));
+  if (const auto message = in.find("message"); message != in.end()) {
+    if (!message->is_string()) throw Damaged("is not laid out as a part");
+    notes.message = message->get<std::string>();
+  }
+  return notes;
 }
 
 struct InstanceField {
@@ -68,14 +115,30 @@ const json& field(const json& object, const char* name) {
   return *at;
 }
 
-// What distinguishes the part from every other of the study.
+// What distinguishes the part from every other of the study, and what its numbers depend on of its environment.
 json place(const PlannedSetting& planned, const Part& part) {
   const Unit& unit = planned.plan.units[part.first];
+  const Environment& environment = unit.environment;
   return {{"setting", planned.setting.label()},
-          {"environment", unit.environment.name},
+          {"environment", environment.name},
+          {"law", static_cast<int>(environment.law)},
+          {"stream", static_cast<int>(environment.id)},
+          {"numbers",
+           pack(std::vector<double>{environment.shock_scale, environment.truncation_radius, environment.cost_level})},
           {"regime", regime_name(unit.regime)},
-          {"first_replication", unit.replication},
-          {"replications", part.last - part.first}};
+          {"first_replication", unit.replication}};
+}
+
+std::vector<std::string> names_of(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlannedLane& lane : plan.lanes) names.push_back(lane_name(lane));
+  return names;
+}
+
+[[noreturn]] void refuse_smaller(const std::string& what) {
+  throw Error(ExitCode::mismatch, fmt::format("holds {}, which the study has not: results grow, they do not shrink; "
+                                              "name it too, or another --out",
+                                              what));
 }
 
 }  // namespace
@@ -94,39 +157,51 @@ std::vector<Part> make_parts(const std::vector<PlannedSetting>& settings) {
   for (std::size_t s = 0; s < settings.size(); ++s) {
     const Plan& plan = settings[s].plan;
     const std::size_t R = static_cast<std::size_t>(settings[s].setting.study.replications);
-    const std::size_t length = (R + kPartsPerGroup - 1) / kPartsPerGroup;
     for (std::size_t group = 0; group < plan.units.size(); group += R)
-      for (std::size_t first = 0; first < R; first += length) {
-        const Unit& unit = plan.units[group + first];
-        parts.push_back({s, group + first, group + std::min(first + length, R),
-                         fmt::format("{:03}-{}-{}-{:05}.part", s, unit.environment.name, regime_name(unit.regime),
-                                     unit.replication)});
-      }
+      for (std::size_t first = 0, length = 1; first < R; length *= 2)
+        for (std::size_t k = 0; k < kPartsOfALength && first < R; ++k) {
+          const std::size_t last = std::min(first + length, R);
+          const Unit& unit = plan.units[group + first];
+          parts.push_back({s, group + first, group + last,
+                           fmt::format("{:03}-{}-{}-{:05}.part", s, unit.environment.name, regime_name(unit.regime),
+                                       unit.replication)});
+          first = last;
+        }
   }
   return parts;
 }
 
 std::size_t tally_size(const Study& study) {
-  return 6 + 2 * static_cast<std::size_t>(study.dimensions.boxes) + 1 + checkpoints(study.periods).size();
+  return 3 + std::size(kSums) + 3 * static_cast<std::size_t>(study.dimensions.boxes) + 1 +
+         checkpoints(study.periods).size();
 }
 
 json part_content(const PlannedSetting& planned, const Part& part, const Identity& identity,
                   const std::vector<UnitResult>& results) {
+  const Study& study = planned.setting.study;
+  const std::vector<std::string> names = names_of(planned.plan);
   json units = json::array();
   for (const UnitResult& result : results) {
     json unit;
     std::vector<double> tallies;
-    for (const LaneTally& tally : result.lanes) append(planned.setting.study, tally, tallies);
+    for (const LaneTally& tally : result.lanes) append(study, tally, tallies);
     unit["tallies"] = pack(tallies);
+    json notes = json::object();
+    for (std::size_t lane = 0; lane < result.lanes.size(); ++lane)
+      if (json note = notes_json(result.notes[lane]); !note.empty()) notes[names[lane]] = std::move(note);
+    unit["notes"] = std::move(notes);
     unit["order"] = pack(std::vector<double>{result.order.permutations, result.order.max_mass, result.order.min_mass});
     if (result.instance)
       for (const InstanceField& f : kInstanceFields) unit["instance"][f.name] = pack((*result.instance).*f.member);
     units.push_back(std::move(unit));
   }
-  return {{"identity", identity}, {"place", place(planned, part)}, {"units", std::move(units)}};
+  return {{"identity", identity},
+          {"place", place(planned, part)},
+          {"lanes", study.regret ? json(names) : json::array()},
+          {"units", std::move(units)}};
 }
 
-Identity part_identity(const json& content) {
+Identity identity_in(const json& content) {
   const json& identity = field(content, "identity");
   if (!identity.is_object()) throw Damaged("is not laid out as a part");
   Identity out;
@@ -137,18 +212,52 @@ Identity part_identity(const json& content) {
   return out;
 }
 
-std::vector<UnitResult> part_results(const PlannedSetting& planned, const Part& part, const json& content) {
+bool PartContents::whole() const {
+  return units.size() == wanted && std::find(lanes.begin(), lanes.end(), false) == lanes.end();
+}
+
+PartContents part_contents(const PlannedSetting& planned, const Part& part, const json& content) {
   const Study& study = planned.setting.study;
-  if (field(content, "place") != place(planned, part)) throw Damaged("holds another part of the study");
+  const json here = place(planned, part), &written = field(content, "place");
+  for (const char* name : {"setting", "environment", "regime", "first_replication"})
+    if (field(written, name) != here[name]) throw Damaged("holds another part of the study");
+  if (written != here)
+    throw Error(ExitCode::mismatch, fmt::format("was made with other values of [environment.{}]; give it another name "
+                                                "or another --out",
+                                                planned.plan.units[part.first].environment.name));
+  PartContents out;
+  out.wanted = part.last - part.first;
+  out.lanes.resize(study.regret ? planned.plan.lanes.size() : 0);
+  const std::vector<std::string> names = names_of(planned.plan);
+  std::vector<std::size_t> at;  // lanes of the plan, in the part's order
+  const json& there = field(content, "lanes");
+  if (!there.is_array()) throw Damaged("is not laid out as a part");
+  for (const json& name : there) {
+    if (!name.is_string()) throw Damaged("is not laid out as a part");
+    std::size_t lane = at.empty() ? 0 : at.back() + 1;  // where it stands if the study is the same
+    if (lane >= out.lanes.size() || names[lane] != name) {
+      const auto end = names.begin() + static_cast<std::ptrdiff_t>(out.lanes.size());
+      lane = static_cast<std::size_t>(std::find(names.begin(), end, name) - names.begin());
+    }
+    at.push_back(lane);
+    if (at.back() == out.lanes.size()) refuse_smaller("lane " + name.get<std::string>().substr(0, 200));
+    if (out.lanes[at.back()]) throw Damaged("names a lane twice");
+    out.lanes[at.back()] = true;
+  }
   const json& units = field(content, "units");
-  if (!units.is_array() || units.size() != part.last - part.first) throw Damaged("holds another number of units");
-  const std::size_t lanes = study.regret ? planned.plan.lanes.size() : 0, size = tally_size(study);
-  std::vector<UnitResult> results;
+  if (!units.is_array() || units.empty()) throw Damaged("holds no units");
+  if (units.size() > out.wanted)
+    refuse_smaller(fmt::format("replication {}", planned.plan.units[part.last - 1].replication + 1));
+  const std::size_t size = tally_size(study);
   for (std::size_t u = 0; u < units.size(); ++u) {
     UnitResult result;
-    const std::vector<double> tallies = unpack(field(units[u], "tallies"), lanes * size);
-    for (std::size_t lane = 0; lane < lanes; ++lane)
-      result.lanes.push_back(tally_of(study, tallies.data() + lane * size));
+    result.resize(out.lanes.size());
+    const std::vector<double> tallies = unpack(field(units[u], "tallies"), at.size() * size);
+    for (std::size_t k = 0; k < at.size(); ++k) result.lanes[at[k]] = tally_of(study, tallies.data() + k * size);
+    const json& notes = field(units[u], "notes");
+    if (!notes.is_object()) throw Damaged("is not laid out as a part");
+    for (const std::size_t lane : at)
+      if (const auto note = notes.find(names[lane]); note != notes.end()) result.notes[lane] = notes_of(study, *note);
     const std::vector<double> order = unpack(field(units[u], "order"), 3);
     result.order = {order[0], order[1], order[2]};
     if (study.instances) {
@@ -163,9 +272,21 @@ std::vector<UnitResult> part_results(const PlannedSetting& planned, const Part& 
         instance.*f.member = unpack(field(field(units[u], "instance"), f.name));
       result.instance = std::move(instance);
     }
-    results.push_back(std::move(result));
+    out.units.push_back(std::move(result));
   }
-  return results;
+  return out;
+}
+
+void add_lanes(const std::vector<UnitResult>& from, std::vector<UnitResult>& into) {
+  for (std::size_t u = 0; u < from.size(); ++u) {
+    for (std::size_t lane = 0; lane < from[u].lanes.size(); ++lane)
+      if (from[u].lanes[lane].ran()) {
+        into[u].lanes[lane] = from[u].lanes[lane];
+        into[u].notes[lane] = from[u].notes[lane];
+      }
+    into[u].order = from[u].order;
+    into[u].instance = from[u].instance;
+  }
 }
 
 }  // namespace pandora

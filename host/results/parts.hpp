@@ -26,21 +26,36 @@ struct Part {
   std::string name;  ///< of its file, such as "000-uniform-A-00010.part"
 };
 
-/// All parts in order. A part is one replication up to R = 50, and R / 50 beyond, so that an interruption costs little
-/// and folders stay small. How many machines run the study does not matter.
+/// All parts in order. The first 50 replications of a group are a part each, the next 50 parts have two each, the next
+/// 50 four, and so on: an interruption costs little, folders stay small, and a part's place does not depend on R, so
+/// that results can grow. How many machines run the study does not matter.
 std::vector<Part> make_parts(const std::vector<PlannedSetting>& settings);
 
 /// Numbers that a part keeps of a lane.
 std::size_t tally_size(const Study& study);
 
-/// The content of a part's file; `results` are its units'.
+/// The content of a part's file; `results` are its units', whole. It says nothing of the rest of the study but what
+/// numbers depend on, so that a part is the same however the study grew.
 nlohmann::json part_content(const PlannedSetting& planned, const Part& part, const Identity& identity,
                             const std::vector<UnitResult>& results);
 
-/// The identity that a part was written under. Throws Damaged if there is none.
-Identity part_identity(const nlohmann::json& content);
+/// The identity that a part or a manifest was written under. Throws Damaged if there is none.
+Identity identity_in(const nlohmann::json& content);
+
+/// What a part that was written for a smaller study may have of a part.
+struct PartContents {
+  std::vector<UnitResult> units;  ///< the first of the part's, perhaps not all; lanes that are not there have not ran()
+  std::vector<bool> lanes;        ///< of the plan: whether the part has them
+  std::size_t wanted = 0;         ///< units of the part
+
+  bool whole() const;
+};
 
 /// What part_content was given. Throws Damaged if the content is not that part of that study; any content is safe.
-std::vector<UnitResult> part_results(const PlannedSetting& planned, const Part& part, const nlohmann::json& content);
+/// Throws Error (mismatch) if the part has lanes or replications that the study has not.
+PartContents part_contents(const PlannedSetting& planned, const Part& part, const nlohmann::json& content);
+
+/// Sets in `into` what `from` has and it has not; both of the same units.
+void add_lanes(const std::vector<UnitResult>& from, std::vector<UnitResult>& into);
 
 }  // namespace pandora

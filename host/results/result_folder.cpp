@@ -24,12 +24,15 @@ namespace {
 constexpr const char* kKind = "part";
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kChecksums = "checksums.sha256";
+constexpr int kFormat = 2;  // of parts and manifest; 1 named lanes by their numbers
+
+// What is made of the parts when all are there.
+constexpr const char* kResults[] = {kChecksums,  "summary.csv", "oracle.csv",   "oracle_order.csv", "curves.csv",
+                                    "boxes.csv", "depth.csv",   "failures.csv", "results.h5"};
 
 bool is_own(const std::string& name) {
-  for (const char* own : {"parts", "study.toml", kManifest, kChecksums, "summary.csv", "oracle.csv", "oracle_order.csv",
-                          "curves.csv", "failures.csv", "results.h5"})
-    if (name == own || name.starts_with(std::string(own) + ".tmp.")) return true;
-  return false;
+  const auto is = [&name](const char* own) { return name == own || name.starts_with(std::string(own) + ".tmp."); };
+  return is("parts") || is("study.toml") || is(kManifest) || std::any_of(std::begin(kResults), std::end(kResults), is);
 }
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
@@ -120,7 +123,7 @@ json parse_manifest(const std::string& text) {
     throw Damaged("is not a manifest");
   if (manifest["sha256"] != manifest_digest(manifest) || text != dump(manifest) + "\n")
     throw Damaged("its checksum differs");
-  (void)part_identity(manifest);
+  (void)identity_in(manifest);
   if (!manifest.value("sessions", json::array()).is_array()) throw Damaged("is not a manifest");
   return manifest;
 }
@@ -133,6 +136,7 @@ ResultFolder::ResultFolder(ResultFolder&& other) noexcept
       identity_(std::move(other.identity_)),
       note_(std::move(other.note_)),
       lock_(std::exchange(other.lock_, -1)),
+      manifest_(std::move(other.manifest_)),
       sessions_(std::move(other.sessions_)),
       written_(std::move(other.written_)),
       reported_(std::move(other.reported_)) {}
@@ -144,7 +148,8 @@ ResultFolder::~ResultFolder() {
 ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identity& identity, DamageNote note) {
   std::error_code error;
   const bool found = mode != Mode::fresh && fs::is_directory(path, error) && holds_results(path);
-  if (mode == Mode::resume && !found && fs::is_directory(path, error) && !fs::is_empty(path, error))
+  const bool adds = mode == Mode::resume || mode == Mode::extend;
+  if (adds && !found && fs::is_directory(path, error) && !fs::is_empty(path, error))
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: is not empty and holds no results of this program; name another folder", path));
   if (fs::is_symlink(fs::path(path) / "parts", error))
@@ -153,7 +158,7 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   folder.take_lock();
   if (found) remove_temporaries(folder.path_);
   if (mode == Mode::replace) folder.remove_results();
-  if (mode == Mode::resume && found) folder.check_manifest();
+  if (adds && found) folder.check_manifest(mode);
   fs::create_directories(folder.path_ / "parts", error);
   if (error)
     throw Error(ExitCode::usage, fmt::format("{}: cannot be created ({}); name a writable folder with --out",
@@ -166,14 +171,23 @@ ResultFolder ResultFolder::join(const std::string& path, const Identity& identit
 }
 
 ResultFolder ResultFolder::read(const std::string& path, DamageNote note) {
+  const std::string file = (fs::path(path) / kManifest).string();
+  std::error_code ignored;
+  if (!fs::exists(file, ignored))
+    throw Error(ExitCode::bad_data,
+                fmt::format("{}: holds no results (it has no {}); name a folder that `run` wrote", path, kManifest));
   try {
     json manifest = read_manifest(path);
-    ResultFolder folder(path, part_identity(manifest), std::move(note));
+    if (manifest.value("format", json()) != kFormat)
+      throw Error(ExitCode::bad_data, fmt::format("{}: was written by another version of the program (format {}, this "
+                                                  "one reads {}); read it with that one, or run the study again",
+                                                  file, manifest.value("format", json(1)).dump(), kFormat));
+    ResultFolder folder(path, identity_in(manifest), std::move(note));
     folder.sessions_ = manifest.value("sessions", json::array());
+    folder.manifest_ = std::move(manifest);
     return folder;
   } catch (const Damaged& damage) {
-    throw Error(ExitCode::bad_data, fmt::format("{}: {}; run its shard again with --resume",
-                                                (fs::path(path) / kManifest).string(), damage.what()));
+    throw Error(ExitCode::bad_data, fmt::format("{}: {}; run it again with --resume", file, damage.what()));
   }
 }
 
@@ -193,7 +207,7 @@ void ResultFolder::remove_results() {
     if (const std::string name = entry.filename().string(); is_own(name) && name != "parts") fs::remove(entry, ignored);
 }
 
-void ResultFolder::check_manifest() {
+void ResultFolder::check_manifest(Mode mode) {
   std::error_code error;
   if (entries_of(path_ / "parts").empty() && !fs::exists(path_ / kManifest, error)) return;  // killed before it wrote
   json manifest;
@@ -204,20 +218,26 @@ void ResultFolder::check_manifest() {
     note_(fmt::format("{}: {}; written again", (path_ / kManifest).string(), damage.what()));
     return;
   }
-  const std::vector<std::string> found = differences(part_identity(manifest), identity_);
+  const Identity there = identity_in(manifest);
+  const std::vector<std::string> found =
+      mode == Mode::extend ? differences(fixed_part(there), fixed_part(identity_)) : differences(there, identity_);
   if (!found.empty()) refuse_mismatch(path_.string(), found);
+  if (there != identity_) forget_results();
   sessions_ = manifest.value("sessions", json::array());
 }
 
-std::optional<std::vector<UnitResult>> ResultFolder::load(const PlannedSetting& planned, const Part& part) {
+std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, const Part& part) {
   const fs::path file = path_ / "parts" / part.name;
-  std::error_code error;
-  if (!fs::exists(file, error)) return {};
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return {};
   try {
     const json content = read_sealed(kKind, file);
-    const std::vector<std::string> found = differences(part_identity(content), identity_);
+    const std::vector<std::string> found = differences(identity_in(content), fixed_part(identity_));
     if (!found.empty()) refuse_mismatch(file.string(), found);
-    return part_results(planned, part, content);
+    return part_contents(planned, part, content);
+  } catch (const Error& error) {
+    if (std::string(error.what()).starts_with(file.string())) throw;
+    throw Error(error.code(), fmt::format("{}: {}", file.string(), error.what()));
   } catch (const Damaged& damage) {
     if (reported_.insert(part.name).second) note_(fmt::format("{}: {}", file.string(), damage.what()));
     return {};
@@ -225,12 +245,29 @@ std::optional<std::vector<UnitResult>> ResultFolder::load(const PlannedSetting& 
 }
 
 void ResultFolder::store(const PlannedSetting& planned, const Part& part, const std::vector<UnitResult>& results) {
-  write_file(path_ / "parts" / part.name, seal(kKind, part_content(planned, part, identity_, results)));
+  write_file(path_ / "parts" / part.name, seal(kKind, part_content(planned, part, fixed_part(identity_), results)));
 }
 
 void ResultFolder::forget(std::initializer_list<const char*> names) {
   std::error_code ignored;  // what stays is found to differ
   for (const char* name : names) fs::remove(path_ / name, ignored);
+}
+
+void ResultFolder::forget_results() {
+  std::error_code ignored;
+  for (const char* name : kResults) fs::remove(path_ / name, ignored);
+  fs::remove(path_ / "study.toml", ignored);
+}
+
+void ResultFolder::require_among(const std::vector<Part>& parts) const {
+  std::set<std::string> names;
+  for (const Part& part : parts) names.insert(part.name);
+  for (const fs::path& entry : entries_of(path_ / "parts"))
+    if (const std::string name = entry.filename().string(); entry.extension() == ".part" && !names.count(name))
+      throw Error(ExitCode::mismatch,
+                  fmt::format("{}: is of an environment, regime or replication that the study has not: results grow, "
+                              "they do not shrink; name it too, or another --out",
+                              entry.string()));
 }
 
 void ResultFolder::write(const std::string& name, const std::string& contents) {
@@ -251,6 +288,7 @@ void ResultFolder::write_checksums() {
 }
 
 void ResultFolder::write_manifest(json manifest) {
+  manifest["format"] = kFormat;
   manifest["identity"] = identity_;
   manifest["sessions"] = sessions_;
   manifest["sessions"].push_back(manifest["session"]);

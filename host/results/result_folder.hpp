@@ -28,13 +28,13 @@ nlohmann::json parse_manifest(const std::string& text);
 
 class ResultFolder {
  public:
-  enum class Mode { fresh, resume, replace };
+  enum class Mode { fresh, resume, extend, replace };
 
   /// fresh: claims an empty or new folder (an empty path: the next free results/NNN). replace: removes the program's
   /// own files from an earlier run first. resume: takes what is there if its identity is the given one; on an empty or
-  /// missing folder it is `fresh`. A folder counts as the program's own by a sound manifest or a part in it. Throws
-  /// Error (usage) for a folder that cannot be used or is used by another process, Error (mismatch) naming every
-  /// difference.
+  /// missing folder it is `fresh`. extend: likewise, but the identities may differ in what results grow by
+  /// (fixed_part). A folder counts as the program's own by a sound manifest or a part in it. Throws Error (usage) for a
+  /// folder that cannot be used or is used by another process, Error (mismatch) naming every difference.
   static ResultFolder open(const std::string& path, Mode mode, const Identity& identity, DamageNote note);
 
   /// A folder that another rank of the same run has opened.
@@ -49,9 +49,12 @@ class ResultFolder {
   const std::filesystem::path& path() const { return path_; }
   const Identity& identity() const { return identity_; }
 
-  /// The part's results if it is there, whole and of this identity. One that is damaged is reported, once, and counts
-  /// as absent; Error (mismatch) if it is whole but of another identity.
-  std::optional<std::vector<UnitResult>> load(const PlannedSetting& planned, const Part& part);
+  /// What is there of the part, perhaps not all of it after the study grew. One that is damaged is reported, once, and
+  /// counts as absent; Error (mismatch) if it is sound but of another identity or has what the study has not.
+  std::optional<PartContents> load(const PlannedSetting& planned, const Part& part);
+
+  /// Refuses parts that none of `parts` is: Error (mismatch).
+  void require_among(const std::vector<Part>& parts) const;
 
   /// Thread-safe. Throws Error (output_lost).
   void store(const PlannedSetting& planned, const Part& part, const std::vector<UnitResult>& results);
@@ -62,8 +65,14 @@ class ResultFolder {
   /// Removes files that are to be written anew with other contents.
   void forget(std::initializer_list<const char*> names);
 
+  /// Removes everything that is made of the parts, after what is wanted has changed.
+  void forget_results();
+
   /// Writes checksums.sha256 over everything that write() wrote, in the format of sha256sum.
   void write_checksums();
+
+  /// The manifest as it was read.
+  const nlohmann::json& manifest() const { return manifest_; }
 
   /// What earlier processes recorded of themselves in the manifest.
   const nlohmann::json& sessions() const { return sessions_; }
@@ -78,12 +87,13 @@ class ResultFolder {
   ResultFolder(std::filesystem::path path, Identity identity, DamageNote note);
   void take_lock();
   void remove_results();
-  void check_manifest();
+  void check_manifest(Mode mode);
 
   std::filesystem::path path_;
   Identity identity_;
   DamageNote note_;
   int lock_ = -1;  // the folder, locked; -1 if it is not ours
+  nlohmann::json manifest_;
   nlohmann::json sessions_ = nlohmann::json::array();
   std::map<std::string, std::string> written_;  // name and sha256
   std::set<std::string> reported_;

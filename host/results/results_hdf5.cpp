@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <functional>
+#include <limits>
 
 #include "host/files/hdf5_file.hpp"
+#include "host/study/hyperparameter_values.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {
@@ -21,23 +24,88 @@ std::vector<double> of_lanes(const std::vector<UnitResult>& results, std::size_t
   return out;
 }
 
+double number_of(const std::string& text) {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? value : std::numeric_limits<double>::quiet_NaN();
+}
+
+// What policies chose beforehand.
+void add_choices(Hdf5File& file, const std::string& at, std::size_t L, std::size_t A,
+                 const std::vector<UnitResult>& results) {
+  std::vector<std::int32_t> length, boxes;
+  std::vector<double> thresholds;
+  for (std::size_t lane = 0; lane < L; ++lane)
+    for (const UnitResult& unit : results) {
+      const LaneNotes& notes = unit.notes[lane];
+      length.push_back(static_cast<std::int32_t>(notes.list.size()));
+      for (std::size_t k = 0; k < A; ++k) {
+        boxes.push_back(k < notes.list.size() ? notes.list[k] : 0);
+        thresholds.push_back(k < notes.thresholds.size() ? notes.thresholds[k]
+                                                         : std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+  const std::size_t R = results.size();
+  file.dataset(
+      at + "choices/length", length, {L, R},
+      {"boxes of the order that the policy fixed beforehand; 0: it fixed none", "boxes", "lane x replication"});
+  file.dataset(at + "choices/box", boxes, {L, R, A},
+               {"the boxes of that order, from 0; 0 beyond its length", "", "lane x replication x position"});
+  file.dataset(
+      at + "choices/threshold", thresholds, {L, R, A},
+      {"FrugalGPT: a response of at least so much is accepted; NaN: none", "reward", "lane x replication x position"});
+}
+
+// What lanes had learned in the end.
+void add_estimates(Hdf5File& file, const std::string& at, const Dimensions& dim, std::size_t L,
+                   const std::vector<UnitResult>& results) {
+  const std::size_t R = results.size(), A = static_cast<std::size_t>(dim.boxes),
+                    m = static_cast<std::size_t>(dim.index_size()), d = static_cast<std::size_t>(dim.reward_features);
+  const auto of = [&](std::vector<double> LaneNotes::*member, std::size_t size) {
+    std::vector<double> values;
+    for (std::size_t lane = 0; lane < L; ++lane)
+      for (const UnitResult& unit : results) {
+        const std::vector<double>& own = unit.notes[lane].*member;
+        if (own.size() == size)
+          values.insert(values.end(), own.begin(), own.end());
+        else
+          values.insert(values.end(), size, std::numeric_limits<double>::quiet_NaN());
+      }
+    return values;
+  };
+  file.dataset(at + "estimates/rho", of(&LaneNotes::rho, A * m), {L, R, A, m},
+               {"rho_hat after the last period, LinUCB's eta_hat; NaN: the lane learns none", "",
+                "lane x replication x box x feature"});
+  file.dataset(at + "estimates/theta", of(&LaneNotes::theta, d), {L, R, d},
+               {"theta_hat after the last period; NaN: the lane learns none", "", "lane x replication x feature"});
+}
+
 void add_lanes(Hdf5File& file, const std::string& at, const Study& study, const Plan& plan,
                const std::vector<UnitResult>& results) {
   const std::size_t L = plan.lanes.size(), R = results.size(), A = static_cast<std::size_t>(study.dimensions.boxes);
   std::vector<std::string> policies, rewards, hyperparameters;
-  std::vector<std::int32_t> T0;
+  std::vector<std::int32_t> T0, calibrates;
   for (const PlannedLane& lane : plan.lanes) {
     policies.push_back(lane.policy->name);
     rewards.push_back(lane.variant.reward);
     hyperparameters.push_back(lane.variant.hyperparameter);
-    T0.push_back(lane.policy->uses_calibration ? lane.T0 : -1);
+    T0.push_back(lane.T0);
+    calibrates.push_back(lane.policy->uses_calibration ? 1 : 0);
   }
   file.dataset(at + "lanes/policy", policies, {L}, {"policy; lane 0 is the oracle", "", "lane"});
   file.dataset(at + "lanes/reward", rewards, {L},
                {"known, unknown or none: how the policy evaluates outputs", "", "lane"});
   file.dataset(at + "lanes/hyperparameter", hyperparameters, {L}, {"values of the hyperparameters", "", "lane"});
-  file.dataset(at + "lanes/T0", T0, {L},
-               {"T_0; -1: the policy does not calibrate, the lane serves every T_0", "periods", "lane"});
+  file.dataset(at + "lanes/T0", T0, {L}, {"T_0; 0 also where the policy ignores the calibration", "periods", "lane"});
+  file.dataset(at + "lanes/calibrates", calibrates, {L},
+               {"1; 0: the policy ignores the calibration, the lane serves every T_0", "", "lane"});
+  for (const std::string& name : hyperparameter_columns(plan)) {
+    std::vector<double> values;
+    for (const PlannedLane& lane : plan.lanes)
+      values.push_back(number_of(hyperparameter_of(lane.variant.hyperparameter, name)));
+    file.dataset(at + "lanes/hyperparameters/" + name, values, {L},
+                 {"value of the hyperparameter; NaN: the lane has none of that name", "", "lane"});
+  }
 
   const auto numbers = [&](const char* name, const char* what, const char* units, double LaneTally::*member) {
     file.dataset(at + name,
@@ -49,6 +117,16 @@ void add_lanes(Hdf5File& file, const std::string& at, const Study& study, const 
   numbers("utility_squares", "sum of the squares of the same per period", "reward^2", &LaneTally::utility_squares);
   numbers("realised_utility", "the sum with the Bernoulli reward in place of mu*", "reward",
           &LaneTally::realised_utility);
+  numbers("quality", "sum over the periods of mu* of the deployed output", "reward", &LaneTally::quality);
+  numbers("realised_quality", "sum of the Bernoulli rewards of the deployed outputs", "reward",
+          &LaneTally::realised_quality);
+  numbers("cost", "sum of the costs of the queried boxes; utility = quality - cost", "reward", &LaneTally::cost);
+  file.dataset(at + "deployments_of_box",
+               of_lanes(results, L,
+                        [&](const LaneTally& t, std::vector<double>& out) {
+                          out.insert(out.end(), t.deployments_of_box, t.deployments_of_box + A);
+                        }),
+               {L, R, A}, {"periods in which the box was deployed", "periods", "lane x replication x box"});
   file.dataset(at + "queries_of_box",
                of_lanes(results, L,
                         [&](const LaneTally& t, std::vector<double>& out) {
@@ -86,6 +164,8 @@ void add_lanes(Hdf5File& file, const std::string& at, const Study& study, const 
          "", [](const LaneTally& t) { return static_cast<std::int32_t>(t.failure); });
   counts("failed_period", "period of the failure; 0: while calibrating, or none", "periods",
          [](const LaneTally& t) { return t.failed_period; });
+  add_choices(file, at, L, A, results);
+  if (study.estimates) add_estimates(file, at, study.dimensions, L, results);
 }
 
 void add_instances(Hdf5File& file, const std::string& at, const Dimensions& dim,

@@ -18,25 +18,17 @@ double per_period(double sum, const LaneTally& tally) {
   return sum / tally.periods;
 }
 
-bool counts(const UnitResult& unit, std::size_t lane) {
-  return unit.lanes[0].failure == Failure::none && unit.lanes[lane].failure == Failure::none;
-}
-
-// The value of `pick` over the replications of one cell group.
+// The value of `pick` over the replications of one cell group that are there.
 template <class Pick>
-Estimate over(std::span<const UnitResult> units, Pick&& pick) {
-  std::vector<double> values;
-  for (const UnitResult& unit : units) values.push_back(pick(unit));
-  return estimate(values);
-}
-
-// Likewise, where the lane counts.
-template <class Pick>
-Estimate over(std::span<const UnitResult> units, std::size_t lane, Pick&& pick) {
+Estimate over_orders(std::span<const UnitResult> units, Pick&& pick) {
   std::vector<double> values;
   for (const UnitResult& unit : units)
-    if (counts(unit, lane)) values.push_back(pick(unit.lanes[0], unit.lanes[lane]));
+    if (unit.order.permutations > 0.0) values.push_back(pick(unit.order));
   return estimate(values);
+}
+
+bool fails(const UnitResult& unit, std::size_t lane) {
+  return lane < unit.lanes.size() && unit.lanes[0].ran() && unit.lanes[lane].ran() && !counts(unit, lane);
 }
 
 void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<const UnitResult> units,
@@ -53,23 +45,28 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
       row.reward = planned.variant.reward;
       row.hyperparameter = planned.variant.hyperparameter;
       row.lane = lane;
-      row.replications = static_cast<int>(
-          std::count_if(units.begin(), units.end(), [&](const UnitResult& u) { return counts(u, lane); }));
-      row.failed = static_cast<int>(units.size()) - row.replications;
+      for (const UnitResult& u : units) {
+        row.replications += counts(u, lane) ? 1 : 0;
+        row.failed += fails(u, lane) ? 1 : 0;
+      }
       row.periods = study.periods;
-      row.regret = scaled(over(units, lane,
-                               [](const LaneTally& oracle, const LaneTally& own) {
-                                 return per_period(oracle.utility, oracle) - per_period(own.utility, own);
-                               }),
-                          1000.0);
-      row.realised_regret =
-          scaled(over(units, lane,
-                      [](const LaneTally& oracle, const LaneTally& own) {
-                        return per_period(oracle.realised_utility, oracle) - per_period(own.realised_utility, own);
-                      }),
-                 1000.0);
-      row.queries_per_period =
-          over(units, lane, [](const LaneTally&, const LaneTally& own) { return per_period(own.queries(), own); }).mean;
+      const auto mean = [&](double factor, auto&& pick) {
+        return scaled(over_replications(units, lane, pick), factor);
+      };
+      const auto difference = [&](double LaneTally::*sum) {
+        return mean(1000.0, [sum](const LaneTally& oracle, const LaneTally& own) {
+          return per_period(oracle.*sum, oracle) - per_period(own.*sum, own);
+        });
+      };
+      const auto own = [&](double LaneTally::*sum) {
+        return mean(1000.0, [sum](const LaneTally&, const LaneTally& t) { return per_period(t.*sum, t); });
+      };
+      row.regret = difference(&LaneTally::utility);
+      row.realised_regret = difference(&LaneTally::realised_utility);
+      row.quality = own(&LaneTally::quality);
+      row.realised_quality = own(&LaneTally::realised_quality);
+      row.cost = own(&LaneTally::cost);
+      row.queries = mean(1.0, [](const LaneTally&, const LaneTally& t) { return per_period(t.queries(), t); });
       summary.rows.push_back(std::move(row));
     }
 }
@@ -77,9 +74,10 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
 void mark_best(const Study& study, std::vector<SummaryRow>& rows) {
   std::map<std::tuple<std::string, std::string, int, std::string, std::string>, SummaryRow*> best;
   for (SummaryRow& row : rows) {
+    if (row.replications == 0) continue;
     SummaryRow*& found =
         best.try_emplace({row.regime, row.environment, row.T0, row.policy, row.reward}, &row).first->second;
-    if (row.regret.mean < found->regret.mean || std::isnan(found->regret.mean)) found = &row;
+    if (row.regret.mean < found->regret.mean) found = &row;
   }
   for (const auto& [key, row] : best) {
     row->best = true;
@@ -94,14 +92,20 @@ void mark_best(const Study& study, std::vector<SummaryRow>& rows) {
 
 }  // namespace
 
+bool counts(const UnitResult& unit, std::size_t lane) {
+  return lane < unit.lanes.size() && unit.lanes[0].ran() && unit.lanes[lane].ran() &&
+         unit.lanes[0].failure == Failure::none && unit.lanes[lane].failure == Failure::none;
+}
+
 Estimate estimate(const std::vector<double>& values) {
-  if (values.empty()) return {std::numeric_limits<double>::quiet_NaN(), 0.0};
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  if (values.empty()) return {kUnknown, kUnknown};
   const double n = static_cast<double>(values.size());
   double sum = 0.0, squares = 0.0;
   for (double v : values) sum += v;
   const double mean = sum / n;
   for (double v : values) squares += (v - mean) * (v - mean);
-  return {mean, values.size() > 1 ? 1.96 * std::sqrt(squares / (n - 1.0) / n) : 0.0};
+  return {mean, values.size() > 1 ? 1.96 * std::sqrt(squares / (n - 1.0) / n) : kUnknown};
 }
 
 bool outside(const Estimate& ours, const PublishedValue& published, int replications) {
@@ -126,22 +130,24 @@ Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitRe
       add_rows(study, plan, unit, units, summary);
       OracleRow row{regime, environment, unit.environment.cost_level, {}, {}, {}};
       row.utility_x1000 = scaled(
-          over(units, 0, [](const LaneTally& oracle, const LaneTally&) { return per_period(oracle.utility, oracle); }),
+          over_replications(
+              units, 0, [](const LaneTally& oracle, const LaneTally&) { return per_period(oracle.utility, oracle); }),
           1000.0);
-      row.boxes_queried = over(
+      row.boxes_queried = over_replications(
           units, 0, [](const LaneTally& oracle, const LaneTally&) { return per_period(oracle.queries(), oracle); });
       if (known) row.published = published_oracle(regime, environment);
       summary.oracle.push_back(std::move(row));
     }
     if (study.order) {
       OrderRow row{environment, regime, {}, {}, {}, {}};
-      row.permutations = over(units, [](const UnitResult& u) { return u.order.permutations; });
-      row.max_mass = over(units, [](const UnitResult& u) { return u.order.max_mass; });
-      row.min_mass = over(units, [](const UnitResult& u) { return u.order.min_mass; });
+      row.permutations = over_orders(units, [](const OrderFrequencies& f) { return f.permutations; });
+      row.max_mass = over_orders(units, [](const OrderFrequencies& f) { return f.max_mass; });
+      row.min_mass = over_orders(units, [](const OrderFrequencies& f) { return f.min_mass; });
       // The horizon does not enter Table 3.
       Study of_paper = study;
       of_paper.periods = kPaperPeriods;
-      if (comparable(of_paper, unit.environment)) row.published = published_order(regime, environment);
+      if (comparable(of_paper, unit.environment) && study.order_contexts == kPaperOrderContexts)
+        row.published = published_order(regime, environment);
       summary.order.push_back(std::move(row));
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,25 @@
 
 namespace pandora {
 
-/// Mean over replications and 1.96 standard errors (0 for a single replication: unknown; NaN mean of none).
+/// Mean over replications and 1.96 standard errors: NaN where nothing is known, the half-width of a single replication
+/// too.
 struct Estimate {
   double mean = 0.0;
   double half_width_95 = 0.0;
 };
 Estimate estimate(const std::vector<double>& values);
+
+/// Whether the replication says something about the lane: it and the oracle's were run to their end.
+bool counts(const UnitResult& unit, std::size_t lane);
+
+/// The mean over the replications that count of pick(the oracle's tally, the lane's).
+template <class Pick>
+Estimate over_replications(std::span<const UnitResult> units, std::size_t lane, Pick&& pick) {
+  std::vector<double> values;
+  for (const UnitResult& unit : units)
+    if (counts(unit, lane)) values.push_back(pick(unit.lanes[0], unit.lanes[lane]));
+  return estimate(values);
+}
 
 /// One policy variant in one cell; regrets x 1000.
 struct SummaryRow {
@@ -24,12 +38,16 @@ struct SummaryRow {
   std::string policy, reward, hyperparameter;
   std::size_t lane = 0;  ///< of the plan
   int replications = 0;  ///< those that count: neither this lane nor the oracle's failed
-  int failed = 0;        ///< the others
+  int failed = 0;        ///< those in which one did; in an unfinished run others are missing
   int periods = 0;
   Estimate regret;           ///< (1/T) sum_t (U*_t - U_t) with mu*
   Estimate realised_regret;  ///< the same with Bernoulli rewards
-  double queries_per_period = 0.0;
-  bool best = false;  ///< least expected regret among the hyperparameters of its policy and reward setting
+  // Per period: utility = quality - cost.
+  Estimate quality;           ///< mu* of the deployed output, x 1000
+  Estimate realised_quality;  ///< its Bernoulli reward, x 1000
+  Estimate cost;              ///< of the queried boxes, x 1000
+  Estimate queries;           ///< boxes
+  bool best = false;          ///< least expected regret among the hyperparameters of its policy and reward setting
   std::optional<PublishedValue> published;  ///< on the best row
   std::optional<bool> inside_joint_95;      ///< from kLeastForComparison replications on
 };
@@ -55,7 +73,7 @@ struct Summary {
   std::vector<OracleRow> oracle;
   std::vector<OrderRow> order;
 };
-/// `results` are those of the plan's units.
+/// `results` are those of the plan's units; what has not been run yet is empty.
 Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitResult>& results);
 
 /// Whether the study's numbers for the environment are comparable with the published ones: the paper's dimensions,

@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "host/results/regret_tables.hpp"
 #include "host/results/result_folder.hpp"
 
 namespace pandora {
 
 struct Findings {
   std::size_t failed_lanes = 0;
-  std::string tables;  ///< for a terminal
+  std::vector<SettingSummary> settings;  ///< what the tables are made of
 };
 
 /// How many lanes of the results are failures.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "host/results/parts.hpp"
-#include "host/results/report.hpp"
+#include "host/results/regret_tables.hpp"
 #include "host/sweep/prepare_replication.hpp"
 #include "host/sweep/runnable_lanes.hpp"
 #include "pandora/error.hpp"
@@ -22,9 +22,10 @@ std::string replay_lane(const StudyConfig& config, const std::string& setting, c
       for (std::size_t l = 0; l < planned.plan.lanes.size(); ++l) {
         if (unit_name(unit) + "/" + lane_name(planned.plan.lanes[l]) != lane) continue;
         const Replication replication = prepare_replication(study, planned.plan, unit, nullptr);
-        std::vector<LaneTally> tallies(planned.plan.lanes.size());
-        run_planned_lanes(study, planned.plan, replication, l, l + 1, tallies);
-        return tally_text(tallies[l]);
+        UnitResult result;
+        result.resize(planned.plan.lanes.size());
+        run_planned_lanes(study, planned.plan, replication, l, l + 1, result);
+        return "";
       }
   }
   throw Error(ExitCode::usage,

@@ -3,12 +3,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <list>
+#include <memory>
+#include <optional>
 #include <utility>
+
+#include "host/results/result_rows.hpp"
 
 namespace pandora {
 namespace {
 
-// Collects the units of parts as they come and stores each part when its last unit is there.
+// Units of parts, not yet there, that lack the same lanes.
+struct Lack {
+  std::vector<bool> there;                                 // lanes of the plan
+  std::vector<std::pair<std::size_t, std::size_t>> where;  // of each unit: its part and its place there
+
+  bool everything() const { return std::find(there.begin(), there.end(), true) == there.end(); }
+};
+
+std::vector<std::size_t> lanes_to_run(const Lack& lack) {
+  std::vector<std::size_t> lanes;
+  for (std::size_t lane = 0; lane < lack.there.size(); ++lane)
+    if (!lack.there[lane]) lanes.push_back(lane);
+  return lanes;
+}
+
+// Collects the units of a setting's parts as they come and stores each part when its last unit is there.
 class PartCollector {
  public:
   PartCollector(ResultFolder& folder, const PlannedSetting& planned, const std::vector<Part>& parts,
@@ -19,35 +39,67 @@ class PartCollector {
         options_(options),
         results_(parts.size()),
         missing_(parts.size()) {
+    const std::size_t lanes = planned.setting.study.regret ? planned.plan.lanes.size() : 0;
+    lacks_.push_back({std::vector<bool>(lanes, false), {}});  // first, and perhaps of no unit
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      results_[p].resize(parts[p].last - parts[p].first);
-      missing_[p] = results_[p].size();
-      for (std::size_t u = parts[p].first; u < parts[p].last; ++u) where_.emplace_back(p, u - parts[p].first);
+      const std::optional<PartContents> there = folder.load(planned, parts[p]);
+      const std::size_t units = there ? there->units.size() : 0;
+      for (std::size_t u = 0; u < parts[p].last - parts[p].first; ++u) {
+        if (u >= units)
+          lacks_[0].where.emplace_back(p, u);
+        else if (!std::all_of(there->lanes.begin(), there->lanes.end(), [](bool is) { return is; }))
+          lack_of(there->lanes).where.emplace_back(p, u);
+        else
+          continue;
+        ++missing_[p];
+      }
     }
   }
 
-  /// `index` counts the units of all parts, one part after the other.
-  void add(std::size_t index, UnitResult&& result) {
-    const auto [part, place] = where_[index];
-    tell_failures(planned_.plan.units[parts_[part].first + place], result);
-    results_[part][place] = std::move(result);
+  const std::vector<Lack>& lacks() const { return lacks_; }
+
+  /// `unit` counts the units of the lack.
+  void add(const Lack& lack, std::size_t unit, UnitResult&& result) {
+    const auto [part, place] = lack.where[unit];
+    const std::vector<std::size_t> lanes = lanes_to_run(lack);
+    tell_failures(planned_.plan.units[parts_[part].first + place], lanes, result);
+    std::vector<UnitResult>& units = results_[part];
+    units.resize(parts_[part].last - parts_[part].first);
+    UnitResult& whole = units[place];
+    whole.resize(lack.there.size());
+    for (std::size_t k = 0; k < lanes.size(); ++k) {
+      whole.lanes[lanes[k]] = result.lanes[k];
+      whole.notes[lanes[k]] = std::move(result.notes[k]);
+    }
+    whole.order = result.order;
+    whole.instance = std::move(result.instance);
     if (--missing_[part] > 0) return;
-    folder_.store(planned_, parts_[part], results_[part]);
-    results_[part] = {};
+    if (const std::optional<PartContents> there = folder_.load(planned_, parts_[part])) {
+      for (UnitResult& u : units) u.resize(lack.there.size());
+      add_lanes(there->units, units);
+    }
+    folder_.store(planned_, parts_[part], units);
+    units = {};
     ++stored_;
   }
 
   std::size_t stored() const { return stored_; }
 
  private:
-  void tell_failures(const Unit& unit, const UnitResult& result) {
+  Lack& lack_of(const std::vector<bool>& there) {
+    const auto found =
+        std::find_if(lacks_.begin(), lacks_.end(), [&](const Lack& lack) { return lack.there == there; });
+    return found != lacks_.end() ? *found : lacks_.emplace_back(Lack{there, {}});
+  }
+
+  void tell_failures(const Unit& unit, const std::vector<std::size_t>& lanes, const UnitResult& result) {
     constexpr int kMostTold = 5;
-    for (std::size_t lane = 0; options_.failed && lane < result.lanes.size() && told_ < kMostTold; ++lane) {
-      const LaneTally& tally = result.lanes[lane];
+    for (std::size_t k = 0; options_.failed && k < result.lanes.size() && told_ < kMostTold; ++k) {
+      const LaneTally& tally = result.lanes[k];
       if (tally.failure == Failure::none) continue;
       options_.failed(fmt::format("lane {}/{} failed in period {}: {}{}", unit_name(unit),
-                                  lane_name(planned_.plan.lanes[lane]), tally.failed_period,
-                                  failure_text(tally.failure),
+                                  lane_name(planned_.plan.lanes[lanes[k]]), tally.failed_period,
+                                  failure_message(tally, result.notes[k]),
                                   ++told_ == kMostTold ? "; further failures are listed in failures.csv alone" : ""));
     }
   }
@@ -59,48 +111,64 @@ class PartCollector {
   int told_ = 0;
   std::vector<std::vector<UnitResult>> results_;
   std::vector<std::size_t> missing_;
-  std::vector<std::pair<std::size_t, std::size_t>> where_;
+  std::vector<Lack> lacks_;
   std::size_t stored_ = 0;
 };
 
-std::size_t lanes_of(const PlannedSetting& planned, std::size_t units) {
-  return units * (planned.setting.study.regret ? planned.plan.lanes.size() : 1);
+std::size_t work_of(const Lack& lack) {
+  return lack.where.size() * std::max<std::size_t>(lanes_to_run(lack).size(), 1);
 }
 
 }  // namespace
 
 void run_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
                const RunOptions& options, OracleCache* cache, std::size_t& stored) {
+  struct OfSetting {
+    const PlannedSetting* planned;
+    std::vector<Part> parts;
+    std::unique_ptr<PartCollector> collector;
+  };
+  std::list<OfSetting> all;
   std::size_t total = 0, done = 0;
-  for (const Part& part : parts) total += lanes_of(settings[part.setting], part.last - part.first);
   for (auto first = parts.begin(); first != parts.end();) {
     const auto last = std::find_if(first, parts.end(), [&](const Part& p) { return p.setting != first->setting; });
-    const std::vector<Part> some(first, last);
-    const PlannedSetting& planned = settings[first->setting];
-    Plan plan = planned.plan;
-    plan.units.clear();
-    for (const Part& part : some)
-      plan.units.insert(plan.units.end(), planned.plan.units.begin() + static_cast<std::ptrdiff_t>(part.first),
-                        planned.plan.units.begin() + static_cast<std::ptrdiff_t>(part.last));
-    PartCollector collector(folder, planned, some, options);
-    const auto count = [&] { stored += collector.stored(); };
-    SweepOptions sweep;
-    sweep.threads = options.threads;
-    sweep.devices = options.backend.devices;
-    sweep.interrupted = options.interrupted;
-    sweep.oracle_cache = cache;
-    if (options.progress) sweep.progress = [&](std::size_t n, std::size_t) { options.progress(done + n, total); };
-    try {
-      run_sweep(planned.setting.study, plan, sweep,
-                [&](std::size_t unit, UnitResult&& result) { collector.add(unit, std::move(result)); });
-    } catch (...) {
-      count();
-      throw;
-    }
-    count();
-    done += lanes_of(planned, plan.units.size());
+    OfSetting& of = all.emplace_back(OfSetting{&settings[first->setting], {first, last}, nullptr});
+    of.collector = std::make_unique<PartCollector>(folder, *of.planned, of.parts, options);
+    for (const Lack& lack : of.collector->lacks()) total += work_of(lack);
     first = last;
   }
+  for (OfSetting& of : all)
+    for (const Lack& lack : of.collector->lacks()) {
+      if (lack.where.empty()) continue;
+      // Lanes do not depend on each other: a plan of those that are wanted gives what the whole one would.
+      const Plan& whole = of.planned->plan;
+      Plan plan = whole;
+      plan.units.clear();
+      for (const auto& [part, place] : lack.where) plan.units.push_back(whole.units[of.parts[part].first + place]);
+      Study study = of.planned->setting.study;
+      if (!lack.everything()) {
+        plan.lanes.clear();
+        for (const std::size_t lane : lanes_to_run(lack)) plan.lanes.push_back(whole.lanes[lane]);
+        study.order = study.instances = false;  // they are there
+      }
+      SweepOptions sweep;
+      sweep.threads = options.threads;
+      sweep.devices = options.backend.devices;
+      sweep.interrupted = options.interrupted;
+      sweep.oracle_cache = cache;
+      if (options.progress) sweep.progress = [&](std::size_t n, std::size_t) { options.progress(done + n, total); };
+      const std::size_t before = of.collector->stored();
+      const auto count = [&] { stored += of.collector->stored() - before; };
+      try {
+        run_sweep(study, plan, sweep,
+                  [&](std::size_t unit, UnitResult&& result) { of.collector->add(lack, unit, std::move(result)); });
+      } catch (...) {
+        count();
+        throw;
+      }
+      count();
+      done += work_of(lack);
+    }
 }
 
 }  // namespace pandora

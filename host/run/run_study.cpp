@@ -12,7 +12,6 @@
 
 #include "host/machine/build.hpp"
 #include "host/results/manifest.hpp"
-#include "host/results/report.hpp"
 #include "host/results/write_results.hpp"
 #include "host/run/run_parts.hpp"
 #include "host/run/session_record.hpp"
@@ -33,7 +32,8 @@ std::vector<Part> missing_of(ResultFolder& folder, const std::vector<PlannedSett
                              const std::vector<Part>& parts) {
   std::vector<Part> missing;
   for (const Part& part : parts)
-    if (!folder.load(settings[part.setting], part)) missing.push_back(part);
+    if (const auto there = folder.load(settings[part.setting], part); !there || !there->whole())
+      missing.push_back(part);
   return missing;
 }
 
@@ -43,7 +43,8 @@ void protect_study(const RunOptions& options, const StudyConfig& config) {
   std::error_code error;
   if (options.study_file.empty() || options.out.empty() || !fs::equivalent(options.study_file, target, error)) return;
   const StudyConfig there = read_study_file(options.study_file);
-  if (there.identity() != config.identity() || contents_of(target) != there.toml())
+  const bool grows = options.mode == ResultFolder::Mode::extend;
+  if ((!grows && there.identity() != config.identity()) || contents_of(target) != there.toml())
     throw Error(ExitCode::usage, fmt::format("--out {}: the resolved study would replace {}; name another folder",
                                              options.out, options.study_file));
 }
@@ -119,7 +120,9 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
   }));
   std::optional<ResultFolder> folder;
   ranks.agree(caught([&] {
-    if (ranks.rank() == 0) folder.emplace(ResultFolder::open(options.out, options.mode, identity, note));
+    if (ranks.rank() != 0) return;
+    folder.emplace(ResultFolder::open(options.out, options.mode, identity, note));
+    if (options.mode == ResultFolder::Mode::extend) folder->require_among(parts);
   }));
   const std::string path = ranks.broadcast(folder ? folder->path().string() : "");
   if (!folder) folder.emplace(ResultFolder::join(path, identity, note));
@@ -172,7 +175,7 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
     } else {
       for (const Part& part : mine)
         if (const auto results = folder->load(settings[part.setting], part))
-          outcome.findings.failed_lanes += failed_lanes(*results);
+          outcome.findings.failed_lanes += failed_lanes(results->units);
     }
     const std::exception_ptr untold = caught([&] { write_manifest(state, session.ended(processes, damaged)); });
     for (const std::exception_ptr& problem : {unwritten, untold})
@@ -240,7 +243,8 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
   std::vector<std::string> missing;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const auto at = std::find_if(sources.begin(), sources.end(), [&](ResultFolder& source) {
-      return source.load(settings[parts[p].setting], parts[p]).has_value();
+      const auto there = source.load(settings[parts[p].setting], parts[p]);
+      return there && there->whole();
     });
     source_of[p] = static_cast<std::size_t>(at - sources.begin());
     if (at == sources.end()) missing.push_back(parts[p].name);
@@ -262,7 +266,7 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
     if (!results)
       throw Error(ExitCode::bad_data, fmt::format("{}: vanished while it was merged; merge again",
                                                   (sources[source_of[p]].path() / "parts" / parts[p].name).string()));
-    folder.store(planned, parts[p], *results);
+    folder.store(planned, parts[p], results->units);
   }
   for (const ResultFolder& source : sources)
     for (const json& earlier : source.sessions()) folder.add_session(earlier);

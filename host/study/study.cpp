@@ -19,8 +19,9 @@ std::string unit_name(const Unit& unit) {
 }
 
 std::string lane_name(const PlannedLane& lane) {
-  return fmt::format("{}/{}/{}{}{}", lane.T0, lane.policy->name, lane.variant.reward,
-                     lane.variant.hyperparameter.empty() ? "" : "/", lane.variant.hyperparameter);
+  return fmt::format("{}/{}/{}{}{}", lane.policy->uses_calibration ? fmt::format("{}", lane.T0) : "-",
+                     lane.policy->name, lane.variant.reward, lane.variant.hyperparameter.empty() ? "" : "/",
+                     lane.variant.hyperparameter);
 }
 
 Plan make_plan(const Study& study) {
@@ -34,7 +35,7 @@ Plan make_plan(const Study& study) {
     for (const PolicyVariant& variant : policy.variants(study.hyperparameters))
       for (int T0 : study.T0) {
         if (policy.needs_calibration && T0 == 0) continue;
-        plan.lanes.push_back({&policy, variant, T0});
+        plan.lanes.push_back({&policy, variant, policy.uses_calibration ? T0 : 0});
         if (const std::string name = lane_name(plan.lanes.back()); !names.insert(name).second)
           throw Error(ExitCode::usage, fmt::format("policy {}: two of its variants are named {}; give each a reward or "
                                                    "hyperparameter text of its own",

@@ -38,10 +38,11 @@ struct Study {
   EstimationOptions estimation;
   OracleOptions oracle;
   EngineSettings engine;
-  bool regret = true;     ///< simulate policies (Tables 1 and 2)
-  bool order = true;      ///< the frequencies of the oracle's orders (Table 3)
-  bool hdf5 = true;       ///< write results.h5
-  bool instances = true;  ///< keep every replication's parameters with its results
+  bool regret = true;      ///< simulate policies (Tables 1 and 2)
+  bool order = true;       ///< the frequencies of the oracle's orders (Table 3)
+  bool hdf5 = true;        ///< write results.h5
+  bool estimates = false;  ///< keep what lanes had learned in the end
+  bool instances = true;   ///< keep every replication's parameters with its results
   int order_contexts = kPaperOrderContexts;
 };
 
@@ -62,10 +63,11 @@ struct Unit {
 /// How a replication is named in files and on the command line, such as uniform/A/3.
 std::string unit_name(const Unit& unit);
 
-/// How T_0, policy and variant are named in files and on the command line, such as 50/dow/known/c_rho=0.1.
+/// How T_0, policy and variant are named in files and on the command line, such as 50/dow/known/c_rho=0.1; a policy
+/// that ignores the calibration has - in place of T_0. A lane's name does not depend on what else the study has.
 std::string lane_name(const PlannedLane& lane);
 
-/// The lanes that are simulated (policies that ignore the calibration stand in once, with the first T_0) and the
+/// The lanes that are simulated (policies that ignore the calibration stand in once, for all T_0) and the
 /// units, in order: environments, regimes, replications. The oracle is always lane 0.
 struct Plan {
   std::vector<PlannedLane> lanes;

@@ -166,6 +166,8 @@ std::vector<Key> make_general_keys() {
   flag("output.order", "The frequencies of the oracle's orders (Table 3).", &Study::order);
   flag("output.instances", "Keep every replication's parameters (theta, D, costs, ...) in results.h5.",
        &Study::instances);
+  flag("output.estimates", "Keep rho_hat and theta_hat of every lane at the end of its horizon in results.h5.",
+       &Study::estimates);
   flag("output.hdf5", "Write results.h5. It is put together in memory (`--plan` says how much).", &Study::hdf5,
        Key::Role::file);
   return keys;

@@ -90,18 +90,24 @@ class DeviceSweep {
       lock.unlock();
       std::vector<UnitOfLanes> chunk;
       std::vector<RunnableLanes> runnable;
+      std::size_t specs = 0;
       for (std::size_t unit = first; unit < last; ++unit) {
         const Replication& replication = *replications[unit - first];
-        std::vector<LaneTally>& lanes = results_[unit].lanes;
-        lanes.resize(plan_.lanes.size());
-        runnable.push_back(runnable_lanes(plan_, replication, 0, lanes.size(), lanes));
+        results_[unit].resize(plan_.lanes.size());
+        runnable.push_back(runnable_lanes(plan_, replication, 0, plan_.lanes.size(), results_[unit]));
         chunk.push_back({&replication, runnable.back().specs});
+        specs += runnable.back().specs.size();
       }
-      const std::vector<std::vector<LaneTally>> tallies = run_(device, chunk);
+      std::vector<LaneRecord> records = estimates_wanted(study_, specs);
+      const std::vector<std::vector<LaneTally>> tallies = run_(device, chunk, records);
       {
         const std::lock_guard one_at_a_time(sink_mutex_);
+        std::size_t recorded = 0;
         for (std::size_t unit = first; unit < last; ++unit) {
-          runnable[unit - first].place(tallies[unit - first], results_[unit].lanes);
+          const RunnableLanes& lanes = runnable[unit - first];
+          const std::size_t own = records.empty() ? 0 : lanes.specs.size();
+          lanes.place(tallies[unit - first], std::span(records).subspan(recorded, own), results_[unit]);
+          recorded += own;
           sink_(unit, std::move(results_[unit]));
         }
       }

@@ -14,8 +14,9 @@ namespace pandora {
 /// 20 MB on the host meanwhile.
 inline constexpr std::size_t kUnitsAtOnce = 320;
 
-/// Runs units on `device`; run_on_device in the program, the host backend in tests.
-using UnitRunner = std::function<std::vector<std::vector<LaneTally>>(int device, std::span<const UnitOfLanes> units)>;
+/// Runs units on `device`; run_on_device in the program, the host backend in tests. `records` as there.
+using UnitRunner = std::function<std::vector<std::vector<LaneTally>>(int device, std::span<const UnitOfLanes> units,
+                                                                     std::span<LaneRecord> records)>;
 
 /// A preparer for the calling thread on `device`.
 using PreparerFactory = std::function<UnitPreparer(int device)>;

@@ -89,7 +89,7 @@ class SweepRunner {
     UnitResult& result = active->result;
     std::unique_ptr<Replication> replication;
     guarded([&] {
-      result.lanes.resize(lanes_);
+      result.resize(lanes_);
       replication = std::make_unique<Replication>(prepare_replication(
           study_, plan_, plan_.units[active->unit], study_.order ? &result.order : nullptr, options_.oracle_cache));
       if (study_.instances) result.instance = replication->instance;
@@ -105,7 +105,7 @@ class SweepRunner {
     const std::size_t last = std::min(lanes_, first + static_cast<std::size_t>(study_.engine.chunk));
     active->next_lane = last;
     lock.unlock();
-    guarded([&] { run_planned_lanes(study_, plan_, *active->replication, first, last, active->result.lanes); });
+    guarded([&] { run_planned_lanes(study_, plan_, *active->replication, first, last, active->result); });
     lock.lock();
     active->done_lanes += last - first;
     if (active->done_lanes == lanes_)
@@ -175,8 +175,9 @@ void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options
   const BlockOptions block{study.estimation, study.engine.block};
   run_device_sweep(
       study, plan, resolved, [&](int device) { return prepare_on_device(device, study, plan); },
-      [&](int device, std::span<const UnitOfLanes> units) {
-        return run_on_device(device, units, block);  // a signal lets it finish: all of it would be lost
+      [&](int device, std::span<const UnitOfLanes> units, std::span<LaneRecord> records) {
+        // a signal lets it finish: all of it would be lost
+        return run_on_device(device, units, block, nullptr, records);
       },
       sink);
 }

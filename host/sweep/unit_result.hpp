@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "host/model/order_frequencies.hpp"
@@ -13,11 +14,40 @@ namespace pandora {
 
 class OracleCache;
 
+/// What is worth knowing of a lane beside its sums. Most lanes have nothing to say.
+struct LaneNotes {
+  // What the policy chose beforehand, Order::listed: FrugalGPT's cascade and thresholds, the best single box.
+  std::vector<int> list;           ///< boxes in order, from 0
+  std::vector<double> thresholds;  ///< one less than there are boxes; empty if it stops after the first
+  // What it had learned in the end, if the study keeps estimates.
+  std::vector<double> rho;    ///< A x m
+  std::vector<double> theta;  ///< d
+  std::string message;        ///< what a policy of one's own did wrong, or threw
+
+  friend bool operator==(const LaneNotes&, const LaneNotes&) = default;
+};
+
+/// Why the lane was stopped, with what its policy said, in one line of a sensible length.
+inline std::string failure_message(const LaneTally& tally, const LaneNotes& notes) {
+  constexpr std::size_t kMost = 300;
+  std::string text = failure_text(tally.failure);
+  if (!notes.message.empty()) text += ": " + notes.message.substr(0, kMost);
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+  return text;
+}
+
 /// Results of one unit, in the plan's lane order.
 struct UnitResult {
   std::vector<LaneTally> lanes;      ///< empty if the study simulates no policies
+  std::vector<LaneNotes> notes;      ///< one per lane
   OrderFrequencies order;            ///< if the study asks for it
   std::optional<Instance> instance;  ///< likewise
+
+  void resize(std::size_t count) {
+    lanes.resize(count);
+    notes.resize(count);
+  }
 
   friend bool operator==(const UnitResult&, const UnitResult&) = default;
 };

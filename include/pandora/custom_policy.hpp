@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include "pandora/lane.hpp"
 #include "pandora/replication.hpp"
@@ -54,7 +55,8 @@ class CustomPolicy {
 };
 
 /// Runs the policy over the replication's tape. If it breaks the rules above or throws, the lane ends there and its
-/// tally says so (Failure::policy). Error and std::bad_alloc pass through.
-LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0);
+/// tally says so (Failure::policy) and `why`, which may be null, what it did or threw. Error and std::bad_alloc pass
+/// through.
+LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0, std::string* why = nullptr);
 
 }  // namespace pandora

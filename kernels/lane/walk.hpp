@@ -78,7 +78,9 @@ class Walk {
                                ? lane_.tape.mu[at(row, a)]
                                : team_.broadcast(team_.rank() == 0 ? state.optimistic(phi(row, a), spec.c_theta) : 0.0);
       finite = finite && is_finite(value);
-      return spec.learns_reward() ? logistic(value) : value;
+      const double mu = spec.learns_reward() ? logistic(value) : value;
+      if (lane_.outcomes != nullptr && team_.rank() == 0) lane_.rewards[static_cast<std::size_t>(period) * A_ + a] = mu;
+      return mu;
     };
     const PeriodOutcome outcome =
         lane_.decisions != nullptr ? lane_.decisions[period] : walk_period(spec, A_, score, permutation, reward_of);

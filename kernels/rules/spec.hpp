@@ -59,6 +59,7 @@ struct LaneSpec {
 
   PANDORA_HD bool learns_index() const { return score == Score::learned_index; }
   PANDORA_HD bool learns_payoff() const { return score == Score::learned_payoff; }
+  PANDORA_HD bool learns_scores() const { return learns_index() || learns_payoff(); }
   PANDORA_HD bool learns_reward() const { return reward == RewardModel::learned; }
   PANDORA_HD bool online() const { return learning == Learning::online; }
   /// the bonus that multiplies ||psi||_{V^-1}; 0 means that no design matrix is kept

@@ -15,13 +15,18 @@ PANDORA_HD inline double spent_on(const PeriodOutcome& outcome, const double* co
   return spent;
 }
 
-/// All zeros before start(), which is how a device hands it out.
+/// All zeros before start(), which is how a device hands it out, and where no lane was run.
 struct LaneTally {
   int periods = 0;       ///< completed; the learning after the last of them may be what failed
   double utility = 0.0;  ///< sum of mu*(deployed) - costs of the queried boxes
   double utility_squares = 0.0;
   double realised_utility = 0.0;  ///< the same with the Bernoulli reward of the deployed box
+  // The two sides of utility = quality - cost, apart.
+  double quality = 0.0;           ///< sum of mu*(deployed)
+  double realised_quality = 0.0;  ///< sum of the Bernoulli rewards of the deployed boxes
+  double cost = 0.0;              ///< sum of the costs of the queried boxes
   double queries_of_box[kMaxBoxes] = {};
+  double deployments_of_box[kMaxBoxes] = {};
   double depth[kMaxBoxes + 1] = {};  ///< depth[k]: periods that opened k boxes
   int horizon = 0;                   ///< T
   int next = 0;                      ///< the next checkpoint, 0 after the last
@@ -31,6 +36,9 @@ struct LaneTally {
   int failed_period = 0;  ///< online period (1..T) in which it failed, 0: while calibrating
 
   friend bool operator==(const LaneTally&, const LaneTally&) = default;
+
+  /// Whether the lane was run at all.
+  bool ran() const { return horizon > 0; }
 
   double queries() const {
     double sum = 0.0;
@@ -44,14 +52,19 @@ struct LaneTally {
     next = next_checkpoint(0, T);
   }
 
-  PANDORA_HD void add(const PeriodOutcome& outcome, const double* mu, const double* cost, const std::uint8_t* reward) {
-    const double spent = spent_on(outcome, cost);
+  /// The period's mu*, costs and rewards of all boxes.
+  PANDORA_HD void add(const PeriodOutcome& outcome, const double* mu, const double* costs, const std::uint8_t* reward) {
+    const double spent = spent_on(outcome, costs);
     for (int k = 0; k < outcome.queried; ++k) queries_of_box[outcome.order[k]] += 1.0;
     const double gained = mu[outcome.deployed] - spent;
     ++periods;
     utility += gained;
     utility_squares += gained * gained;
     realised_utility += reward[outcome.deployed] - spent;
+    quality += mu[outcome.deployed];
+    realised_quality += reward[outcome.deployed];
+    cost += spent;
+    deployments_of_box[outcome.deployed] += 1.0;
     depth[outcome.queried] += 1.0;
     if (periods != next) return;
     curve[recorded++] = utility;

@@ -151,10 +151,10 @@ struct LaneView {
   int* deployed = nullptr;          ///< row * A + box of the deployed samples
   float* reward_table = nullptr;    ///< for teams with vectors: the deployed samples feature by feature
   Progress* progress = nullptr;
-  LaneTally* tally = nullptr;                   ///< with a failure in it, the lane stands still
-  const PeriodOutcome* decisions = nullptr;     ///< T outcomes to follow instead of the lane's own, or null
-  PeriodOutcome* outcomes = nullptr;            ///< T, to be recorded with what they came from, or null:
-  double *scores = nullptr, *widths = nullptr;  ///< T x A
+  LaneTally* tally = nullptr;                ///< with a failure in it, the lane stands still
+  const PeriodOutcome* decisions = nullptr;  ///< T outcomes to follow instead of the lane's own, or null
+  PeriodOutcome* outcomes = nullptr;         ///< T, to be recorded with what they came from, or null:
+  double *scores = nullptr, *widths = nullptr, *rewards = nullptr;  ///< T x A
   BoxView<Real> box[kMaxBoxes];
 };
 

@@ -48,7 +48,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-const std::vector<std::string> kFiles = {"checksums.sha256", "curves.csv",       "failures.csv", "manifest.json",
+const std::vector<std::string> kFiles = {"boxes.csv", "checksums.sha256", "curves.csv", "depth.csv", "failures.csv", "manifest.json",
                                          "oracle.csv",       "oracle_order.csv", "parts",        "results.h5",
                                          "study.toml",       "summary.csv"};
 
@@ -73,13 +73,13 @@ TEST_F(CliReproduce, WritesEveryFileAndNothingElse) {
   const test::ProgramResult result = run(tiny({"--out", "results_here"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
-  EXPECT_THAT(result.out, HasSubstr("Online Plug-in Weitzman, known"));
+  EXPECT_THAT(result.out, HasSubstr("Online plug-in, known"));
   EXPECT_EQ(names_in(work()), std::vector<std::string>{"results_here"});
   EXPECT_EQ(names_in(work() / "results_here"), kFiles);
   const std::string summary = test::read_file(work() / "results_here" / "summary.csv");
   // oracle 2, plug-in 2 x 2, FrugalGPT 1 (not at T_0 = 0)
   EXPECT_EQ(std::count(summary.begin(), summary.end(), '\n'), 1 + 2 + 4 + 1);
-  EXPECT_THAT(summary, testing::StartsWith("regime,environment,T0,policy,reward,hyperparameter,"));
+  EXPECT_THAT(summary, testing::StartsWith("regime,environment,T0,policy,reward,c_rho,c_theta,c_b,"));
 
   const auto manifest = nlohmann::json::parse(test::read_file(work() / "results_here" / "manifest.json"));
   EXPECT_EQ(manifest["study"]["periods"], 50);

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "host/files/sealed_file.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -41,7 +44,7 @@ TEST(MakeParts, CoverEveryUnitOnceInOrderWhateverTheirNumber) {
       next[part.setting] = part.last;
     }
     for (std::size_t s = 0; s < settings.size(); ++s) EXPECT_EQ(next[s], settings[s].plan.units.size());
-    EXPECT_LE(names.size(), 2u * 4u * 50u);
+    EXPECT_LE(names.size(), 2u * 4u * 50u * static_cast<std::size_t>(std::ceil(std::log2(R / 50.0 + 1.0))));
     if (R <= 50) {
       EXPECT_EQ(names.size(), 2u * 4u * static_cast<std::size_t>(R));
     }
@@ -68,8 +71,10 @@ TEST_F(PartFile, GivesBackEveryBit) {
   results[0].lanes[1].fail(Failure::index_fit, 17);
   results[0].lanes[2].utility = -0.0;
   const json content = unseal("part", seal("part", part_content(settings_[0], part, identity_, results)));
-  EXPECT_EQ(part_identity(content), identity_);
-  const std::vector<UnitResult> again = part_results(settings_[0], part, content);
+  EXPECT_EQ(identity_in(content), identity_);
+  const PartContents found = part_contents(settings_[0], part, content);
+  EXPECT_TRUE(found.whole());
+  const std::vector<UnitResult>& again = found.units;
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again, results);
   EXPECT_TRUE(std::signbit(again[0].lanes[2].utility));
@@ -80,28 +85,31 @@ TEST_F(PartFile, OfAnotherPlaceOrShapeIsDamage) {
   const Part& part = parts_[4];
   const json good = part_content(settings_[0], part, identity_, results_of(part));
   const auto expect_damage = [&](const json& content, const Part& as) {
-    EXPECT_THROW(part_results(settings_[0], as, content), Damaged) << content.dump().substr(0, 200);
+    EXPECT_THROW(part_contents(settings_[0], as, content), Damaged) << content.dump().substr(0, 200);
   };
-  EXPECT_NO_THROW(part_results(settings_[0], part, good));
+  EXPECT_NO_THROW(part_contents(settings_[0], part, good));
   for (const Part& other : parts_)
     if (other.name != part.name) expect_damage(good, other);
-  for (const char* field : {"place", "units"}) {
+  for (const char* field : {"place", "lanes", "units"}) {
     json bad = good;
     bad.erase(field);
     expect_damage(bad, part);
     bad[field] = 7;
     expect_damage(bad, part);
   }
-  for (const char* field : {"tallies", "order", "instance"}) {
+  for (const char* field : {"tallies", "notes", "order", "instance"}) {
     json bad = good;
     bad["units"][0].erase(field);
     expect_damage(bad, part);
     bad["units"][0][field] = json::array({1, 2});
     expect_damage(bad, part);
   }
-  json more = good;
-  more["units"].push_back(more["units"][0]);
-  expect_damage(more, part);
+  json none = good;
+  none["units"] = json::array();
+  expect_damage(none, part);
+  json twice = good;
+  twice["lanes"][1] = twice["lanes"][0];
+  expect_damage(twice, part);
   std::vector<double> tallies = unpack(good["units"][0]["tallies"]);
   for (const double value : {-1.0, 0.5, 1e9, std::nan("")}) {  // periods, a count
     json bad = good;
@@ -115,11 +123,108 @@ TEST_F(PartFile, OfAnotherPlaceOrShapeIsDamage) {
   expect_damage(shorter, part);
   for (const json& content : {json(), json(3), json::array(), json::object()}) {
     expect_damage(content, part);
-    EXPECT_THROW(part_identity(content), Damaged);
+    EXPECT_THROW(identity_in(content), Damaged);
   }
   json identity = good;
   identity["identity"]["study.seed"] = 5;
-  EXPECT_THROW(part_identity(identity), Damaged);
+  EXPECT_THROW(identity_in(identity), Damaged);
+}
+
+// Whatever a policy noted comes back, and notes that no policy can have written are damage.
+TEST_F(PartFile, KeepsNotesOfLanes) {
+  const Part& part = parts_[4];
+  std::vector<UnitResult> results = results_of(part);
+  results[0].notes[1].list = {2, 0};
+  results[0].notes[1].thresholds = {0.25};
+  results[0].notes[2].rho.assign(3 * 4, -0.0);
+  results[0].notes[2].theta = {1.5, 2.5};
+  results[0].notes[2].message = "said \"no\"";
+  const json good = part_content(settings_[0], part, identity_, results);
+  EXPECT_EQ(part_contents(settings_[0], part, good).units, results);
+  const std::string name = good["lanes"][1];
+  const auto expect_damage = [&](const char* field, const json& value) {
+    json bad = good;
+    bad["units"][0]["notes"][name][field] = value;
+    EXPECT_THROW(part_contents(settings_[0], part, bad), Damaged) << bad["units"][0]["notes"].dump();
+  };
+  for (const json& list :
+       {json::array(), json({3}), json({-1}), json({0, 1, 2, 0}), json({0.5}), json("0"), json({"a"})})
+    expect_damage("list", list);
+  expect_damage("thresholds", pack(std::vector<double>{1.0, 2.0}));
+  expect_damage("rho", pack(std::vector<double>{1.0}));
+  expect_damage("theta", pack(std::vector<double>{1.0}));
+  expect_damage("message", 5);
+}
+
+// The same part of a larger study: what is there is taken, what is not is missing.
+TEST_F(PartFile, OfASmallerStudyGivesWhatItHas) {
+  const Part& part = parts_[4];
+  const std::vector<UnitResult> results = results_of(part);
+  const json content = part_content(settings_[0], part, identity_, results);
+  StudyConfig larger = small_config();
+  larger.set("T0", "[5, 0, 7]", "");
+  larger.set("policies", "random_order,dow,query_all", "");
+  const std::vector<PlannedSetting> settings = make_plans(larger);
+  const Plan &small = settings_[0].plan, &large = settings[0].plan;
+  const PartContents found = part_contents(settings[0], part, content);
+  EXPECT_FALSE(found.whole());
+  ASSERT_EQ(found.units.size(), 1u);
+  std::size_t there = 0;
+  for (std::size_t lane = 0; lane < large.lanes.size(); ++lane) {
+    const std::string name = lane_name(large.lanes[lane]);
+    const auto same = std::find_if(small.lanes.begin(), small.lanes.end(),
+                                   [&](const PlannedLane& l) { return lane_name(l) == name; });
+    EXPECT_EQ(found.lanes[lane], same != small.lanes.end()) << name;
+    EXPECT_EQ(found.units[0].lanes[lane].ran(), found.lanes[lane]) << name;
+    if (!found.lanes[lane]) continue;
+    ++there;
+    EXPECT_EQ(found.units[0].lanes[lane], results[0].lanes[static_cast<std::size_t>(same - small.lanes.begin())]);
+  }
+  EXPECT_EQ(there, small.lanes.size());
+  try {  // and the other way round it is refused
+    const json whole = part_content(settings[0], part, identity_,
+                                    run_sweep(settings[0].setting.study,
+                                              [&] {
+                                                Plan plan = large;
+                                                plan.units = {large.units[part.first]};
+                                                return plan;
+                                              }(),
+                                              {}));
+    part_contents(settings_[0], part, whole);
+    FAIL() << "dropped lanes";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::mismatch);
+    EXPECT_THAT(error.what(), testing::HasSubstr("holds lane 7/dow/known/c_rho=0.001, which the study has not"));
+  }
+}
+
+TEST_F(PartFile, OfAnEnvironmentWithOtherNumbersIsAMismatch) {
+  const Part& part = parts_[0];
+  const json content = part_content(settings_[0], part, identity_, results_of(part));
+  StudyConfig other = small_config();
+  other.set("environment.uniform.u", "0.5", "");
+  try {
+    part_contents(make_plans(other)[0], part, content);
+    FAIL() << "took it";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::mismatch);
+    EXPECT_THAT(error.what(), testing::HasSubstr("[environment.uniform]"));
+  }
+}
+
+TEST(Identity, FixedPartIsWhatResultsCannotGrowBy) {
+  const Identity fixed = fixed_part({{"study.replications", "3"},
+                                     {"study.T0", "[0]"},
+                                     {"study.policies", "[]"},
+                                     {"study.regimes", "x"},
+                                     {"study.environments", "x"},
+                                     {"study.environment.a.u", "1"},
+                                     {"study.hyperparameters.c_rho", "[1]"},
+                                     {"study.seed", "1"},
+                                     {"build.x", "y"},
+                                     {"study.vary.replications", "[1, 2]"}});
+  EXPECT_THAT(fixed, testing::ElementsAre(testing::Pair("build.x", "y"), testing::Pair("study.seed", "1"),
+                                          testing::Pair("study.vary.replications", "[1, 2]")));
 }
 
 TEST(Identity, DifferencesNameBothSides) {

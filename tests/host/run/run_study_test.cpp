@@ -100,7 +100,7 @@ TEST_F(RunStudy, WritesEverythingItPromises) {
   std::vector<std::string> names;
   for (const auto& [name, bytes] : files(work() / "reference"))
     if (!name.starts_with("parts/")) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"checksums.sha256", "curves.csv", "failures.csv", "oracle.csv",
+  EXPECT_EQ(names, (std::vector<std::string>{"boxes.csv", "checksums.sha256", "curves.csv", "depth.csv", "failures.csv", "oracle.csv",
                                              "oracle_order.csv", "results.h5", "study.toml", "summary.csv"}));
   EXPECT_TRUE(fs::exists(work() / "reference" / "parts" / "000-student_t5-B-00003.part"));
   EXPECT_EQ(std::distance(fs::directory_iterator(work() / "reference" / "parts"), fs::directory_iterator{}), 16);
@@ -123,7 +123,7 @@ TEST_F(RunStudy, WritesEverythingItPromises) {
   int count = 0;
   for (std::string digest, name; lines >> digest >> name; ++count)
     EXPECT_EQ(digest, sha256(test::read_file(work() / "reference" / name))) << name;
-  EXPECT_EQ(count, 7);
+  EXPECT_EQ(count, 9);
 }
 
 // The resolved study is a study: run again it gives the same.
@@ -164,10 +164,10 @@ TEST_F(RunStudy, ResultsOfEveryReplicationGiveTheTables) {
   std::istringstream lines(test::read_file(work() / "reference" / "summary.csv"));
   std::string line;
   for (int i = 0; i < 3; ++i) std::getline(lines, line);
-  ASSERT_THAT(line, testing::StartsWith("A,uniform,0,online_plugin,known,,4,0,150,"));
+  ASSERT_THAT(line, testing::StartsWith("A,uniform,0,online_plugin,known,,,,4,0,150,"));
   double regret = 0.0;
   for (std::size_t r = 0; r < R; ++r) regret += (utility[r] - utility[R + r]) / 150.0 / static_cast<double>(R);
-  EXPECT_NEAR(1000.0 * regret, std::stod(line.substr(std::string("A,uniform,0,online_plugin,known,,4,0,150,").size())),
+  EXPECT_NEAR(1000.0 * regret, std::stod(line.substr(std::string("A,uniform,0,online_plugin,known,,,,4,0,150,").size())),
               1e-6);
   const std::vector<double> curve = dataset(file, "/uniform_A/curve", shape);
   ASSERT_EQ(shape.size(), 3u);
@@ -189,7 +189,7 @@ TEST_F(RunStudy, SettingsVaryInOneFolder) {
         std::string(kStudy) + "[vary]\nperiods = [40, 80]\nestimation.refit = [\"tracking\", \"every:9\"]\n");
   const test::ProgramResult result = run(words("out", {"--environment", "uniform"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("==== periods=80 estimation.refit=every:9 ===="));
+  EXPECT_THAT(result.out, HasSubstr("\n80       every:9           7 "));
   const std::string summary = test::read_file(work() / "out" / "summary.csv");
   EXPECT_THAT(summary, testing::StartsWith("periods,estimation.refit,regime,"));
   for (const char* row : {"\n40,tracking,A,", "\n40,every:9,B,", "\n80,tracking,A,", "\n80,every:9,B,"})
@@ -225,7 +225,7 @@ TEST_F(RunStudy, RefusesBadStudiesAndOptions) {
   expect_refusal({"run", "bad.toml"}, 2, {"bad.toml:2", "replicatoins", "nearest is replications"});
   expect_refusal(words("x", {"--set", "periods"}), 2, {"--set periods", "key=value"});
   expect_refusal(words("x", {"--set", "period=3"}), 2, {"--set period=3", "nearest is periods"});
-  expect_refusal(words("x", {"--resume", "--force"}), 2, {"--resume and --force"});
+  expect_refusal(words("x", {"--resume", "--force"}), 2, {"--resume, --extend and --force"});
   expect_refusal({"run", "study.toml", "--resume"}, 2, {"--resume", "--out"});
   for (const char* shard : {"2/2", "-1/2", "0/0", "1", "a/b", "0/2x", "0/"})
     expect_refusal(words("x", {"--shard", shard}), 2, {std::string("--shard ") + shard, "i/n"});
@@ -516,6 +516,8 @@ TEST_F(RunStudyDamage, IsFoundNamedAndMendedInEveryKindOfFile) {
                                           "oracle.csv",
                                           "oracle_order.csv",
                                           "curves.csv",
+                                          "boxes.csv",
+                                          "depth.csv",
                                           "failures.csv",
                                           "results.h5",
                                           "checksums.sha256"};
@@ -591,12 +593,12 @@ TEST_F(RunStudy, ALaneThatFailsIsAResult) {
   std::istringstream lines(test::read_file(work() / "out" / "failures.csv"));
   std::string header, line;
   std::getline(lines, header);
-  EXPECT_EQ(header, "regime,environment,replication,T0,policy,reward,hyperparameter,seed,period,failure,command");
+  EXPECT_EQ(header, "regime,environment,replication,T0,policy,reward,c_rho,c_theta,c_b,seed,period,failure,command");
   int count = 0;
   while (std::getline(lines, line)) {
     ++count;
-    EXPECT_THAT(line, HasSubstr("c_rho=1e+300"));
-    EXPECT_THAT(line, HasSubstr(",5,1,a number is not finite,pandora replay study.toml --lane '"));
+    EXPECT_THAT(line, HasSubstr("known,1e+300,"));
+    EXPECT_THAT(line, HasSubstr(",5,1,a number is not finite," PANDORA_PROGRAM " replay study.toml --lane '"));
   }
   EXPECT_EQ(count, 4 * 4 * 2 * 2);  // groups, replications, T_0, reward known and unknown
   // The others are what they are without it.
@@ -604,7 +606,7 @@ TEST_F(RunStudy, ALaneThatFailsIsAResult) {
   const std::string summary = test::read_file(work() / "out" / "summary.csv");
   std::istringstream rows(test::read_file(work() / "sound" / "summary.csv"));
   while (std::getline(rows, line)) EXPECT_THAT(summary, HasSubstr(line + "\n"));
-  EXPECT_THAT(summary, HasSubstr("c_rho=1e+300,0,4,150,nan"));
+  EXPECT_THAT(summary, HasSubstr("known,1e+300,,,0,4,150,,,,"));
   // The command replays just that lane.
   const test::ProgramResult replay =
       run({"replay", "out/study.toml", "--lane", "uniform/A/2/7/dow/known/c_rho=1e+300"});
@@ -647,7 +649,7 @@ TEST_F(RunStudy, ALaneThatFailsIsAResult) {
 TEST_F(RunStudy, TheCommandOfAFailureReplaysIt) {
   write("study.toml", std::string(kStudy) + "[vary]\nperiods = [40, 80]\nestimation.refit = [\"tracking\"]\n");
   ASSERT_EQ(run(words("out", {"--set", "hyperparameters.c_rho=[1e300]", "--environment", "uniform"})).exit_code, 1);
-  const std::string failures = test::read_file(work() / "out" / "failures.csv"), program = "pandora replay";
+  const std::string failures = test::read_file(work() / "out" / "failures.csv"), program = PANDORA_PROGRAM " replay";
   std::vector<std::string> commands;
   for (std::size_t at = 0; (at = failures.find(program, at)) != std::string::npos; ++at)
     commands.push_back(failures.substr(at, failures.find('\n', at) - at));
@@ -657,7 +659,6 @@ TEST_F(RunStudy, TheCommandOfAFailureReplaysIt) {
   for (const std::string& command : {commands.front(), commands.back()}) {
     std::string words = command;
     if (words.back() == '"') words.pop_back();  // the field's own quotes
-    words.replace(0, std::string("pandora").size(), PANDORA_PROGRAM);
     EXPECT_THAT(words, HasSubstr("--setting"));
     EXPECT_EQ(std::system(("cd '" + (work() / "out").string() + "' && " + words + " >../replay.out 2>&1").c_str()), 0);
     EXPECT_THAT(test::read_file(work() / "replay.out"), HasSubstr("in period 1, a number is not finite")) << words;
@@ -717,7 +718,7 @@ TEST_F(RunStudyShards, MergeRefusesWhatDoesNotBelongTogether) {
   ASSERT_EQ(run(words("b", {"--shard", "1/2", "--seed", "6"})).exit_code, 0);
   expect_refusal({"merge", "a", "b", "--out", "all"}, 5,
                  {"do not belong together", "study.seed is 6 there and 5 here"});
-  expect_refusal({"merge", "a", "nowhere", "--out", "all"}, 3, {"nowhere/manifest.json", "is missing"});
+  expect_refusal({"merge", "a", "nowhere", "--out", "all"}, 3, {"nowhere: holds no results", "manifest.json"});
   const auto before = files(work() / "a");
   expect_refusal({"merge", "a", "--out", "a", "--force"}, 2, {"--out a", "folders to merge"});
   EXPECT_EQ(files(work() / "a"), before);

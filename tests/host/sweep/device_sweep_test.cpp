@@ -35,9 +35,9 @@ Study small_study() {
 }
 
 UnitRunner host_runner(const Study& study) {
-  return [&study](int, std::span<const UnitOfLanes> units) {
+  return [&study](int, std::span<const UnitOfLanes> units, std::span<LaneRecord> records) {
     test::ScalarBackend backend;
-    return engine::run_lanes<float>(backend, units, {study.estimation, study.engine.block});
+    return engine::run_lanes<float>(backend, units, {study.estimation, study.engine.block}, nullptr, records);
   };
 }
 
@@ -195,7 +195,8 @@ TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
   };
   collected(study, plan, options, host_runner(study), 3);
   EXPECT_EQ(last, plan.units.size() * plan.lanes.size());
-  const UnitRunner failing = [](int device, std::span<const UnitOfLanes>) -> std::vector<std::vector<LaneTally>> {
+  const UnitRunner failing = [](int device, std::span<const UnitOfLanes>,
+                                std::span<LaneRecord>) -> std::vector<std::vector<LaneTally>> {
     throw Error(ExitCode::device, "device " + std::to_string(device) + " fell off the bus");
   };
   try {
@@ -226,11 +227,12 @@ TEST(DeviceSweep, AnInterruptLetsTheRunningChunkFinish) {
       return replication;
     };
   };
-  const UnitRunner run = [&, on_host = host_runner(study)](int device, std::span<const UnitOfLanes> units) {
+  const UnitRunner run = [&, on_host = host_runner(study)](int device, std::span<const UnitOfLanes> units,
+                                                           std::span<LaneRecord> records) {
     while (prepared < 8) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     interrupted = true;
-    return on_host(device, units);
+    return on_host(device, units, records);
   };
   std::set<std::size_t> finished;
   try {

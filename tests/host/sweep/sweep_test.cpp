@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "host/results/report.hpp"
+#include "host/results/result_rows.hpp"
 #include "host/sweep/prepare_replication.hpp"
 #include "pandora/error.hpp"
 #include "tests/reference/small_problem.hpp"
@@ -34,7 +34,9 @@ std::string csv_of(const Study& study, int threads) {
   SweepOptions options;
   options.threads = threads;
   const Summary summary = summarise(study, plan, run_sweep(study, plan, options));
-  return summary_rows(summary) + oracle_rows(summary) + order_rows(summary);
+  ResultRows rows({}, plan, "pandora");
+  rows.add_summary(summary, {});
+  return rows.summary + rows.oracle + rows.order;
 }
 
 // Rows of all three files; rows of cells are unique, so sets compare files whatever their order.

@@ -1,0 +1,55 @@
+#include "host/cli/result_filter.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "host/base/nearest.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::cli {
+namespace {
+
+bool among(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+void require_known(const char* option, const std::vector<std::string>& wanted, const std::vector<std::string>& known) {
+  for (const std::string& name : wanted)
+    if (!among(known, name))
+      throw Error(ExitCode::usage, fmt::format("{} {}: the results have none of that name{}; they have {}", option,
+                                               name, nearest_text(nearest(name, known)), fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+void ResultFilter::add_to(CLI::App& command) {
+  command.add_option("--environment", environments_, "only these environments, such as uniform,gaussian")
+      ->delimiter(',');
+  command.add_option("--policy", policies_, "only these policies, such as dow,online_plugin")->delimiter(',');
+}
+
+void ResultFilter::apply(std::vector<SettingSummary>& settings) const {
+  std::vector<std::string> environments, policies;
+  const Study& study = settings[0].setting.study;
+  for (const Environment& e : study.environments) environments.push_back(e.name);
+  for (const SummaryRow& row : settings[0].summary.rows)
+    if (!among(policies, row.policy)) policies.push_back(row.policy);
+  require_known("--environment", environments_, environments);
+  require_known("--policy", policies_, policies);
+  for (SettingSummary& s : settings) {
+    if (!environments_.empty()) {
+      const auto other = [&](const auto& row) { return !among(environments_, row.environment); };
+      std::erase_if(s.summary.rows, other);
+      std::erase_if(s.summary.oracle, other);
+      std::erase_if(s.summary.order, other);
+    }
+    if (policies_.empty()) continue;
+    std::erase_if(s.summary.rows, [&](const SummaryRow& row) { return !among(policies_, row.policy); });
+    s.summary.order.clear();
+    s.setting.study.policies = policies_;
+  }
+}
+
+}  // namespace pandora::cli

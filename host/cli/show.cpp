@@ -1,0 +1,56 @@
+// `show`: the tables of a folder of results, at any time.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "host/cli/commands.hpp"
+#include "host/cli/result_filter.hpp"
+#include "host/cli/terminal.hpp"
+#include "host/results/result_rows.hpp"
+#include "host/results/stored_results.hpp"
+
+namespace pandora::cli {
+
+void print_table(const Table& table, TableFormat format) {
+  fmt::print("\n{}", render(table, format, terminal_width(STDOUT_FILENO), is_terminal(STDOUT_FILENO)));
+}
+
+namespace {
+
+struct ShowOptions {
+  std::string folder, format = "text";
+  ResultFilter filter;
+};
+
+void show(const ShowOptions& o) {
+  const TableFormat format = parse_table_format(o.format);
+  StoredResults results(o.folder, print_error);
+  const std::string unfinished = results.unfinished();
+  std::vector<SettingSummary> settings = results.summaries();
+  o.filter.apply(settings);
+  if (format == TableFormat::csv) {
+    ResultRows rows(settings[0].setting.varied, results.settings()[0].plan, "pandora");
+    for (const SettingSummary& s : settings) rows.add_summary(s.summary, s.setting.varied);
+    fmt::print("{}", settings[0].setting.study.regret ? rows.summary : rows.order);
+    return;
+  }
+  if (!unfinished.empty()) fmt::print("{}{}\n", format == TableFormat::latex ? "% " : "", unfinished);
+  const TableLayout layout = format == TableFormat::latex ? TableLayout::paper : TableLayout::compact;
+  for (const Table& table : study_tables(settings, layout)) print_table(table, format);
+}
+
+}  // namespace
+
+void add_show(CLI::App& program, Command& run) {
+  const auto o = std::make_shared<ShowOptions>();
+  CLI::App* command = program.add_subcommand("show", "the tables of a folder of results, finished or not");
+  command->add_option("folder", o->folder, "folder that `run` wrote")->required();
+  command->add_option("--format", o->format, "text, markdown, latex (the paper's layout) or csv (rows of summary.csv)")
+      ->capture_default_str();
+  o->filter.add_to(*command);
+  command->callback([o, &run] { run = [o] { show(*o); }; });
+}
+
+}  // namespace pandora::cli

@@ -1,0 +1,171 @@
+#include "host/results/result_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstring>
+
+#include "host/study/hyperparameter_values.hpp"
+#include "kernels/rules/checkpoints.hpp"
+
+namespace pandora {
+namespace {
+
+std::string columns(const Varied& keys) {
+  std::string out;
+  for (const auto& [key, value] : keys) out += key + ",";
+  return out;
+}
+
+// What stands in a cell may hold anything.
+std::string quoted_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+std::string cells(const Varied& varied) {
+  std::string out;
+  for (const auto& [key, value] : varied) out += quoted_cell(value) + ",";
+  return out;
+}
+
+std::string number(double x) {
+  return std::isfinite(x) ? fmt::format("{:.6f}", x) : "";
+}
+
+std::string both(const Estimate& e) {
+  return number(e.mean) + "," + number(e.half_width_95);
+}
+
+}  // namespace
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_-./:", c); };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program)
+    : hyperparameters_(hyperparameter_columns(plan)), program_(std::move(program)) {
+  const std::string varied = columns(keys);
+  std::string values;
+  for (const std::string& name : hyperparameters_) values += "," + quoted_cell(name);
+  const std::string lead = varied + "regime,environment,T0,policy,reward" + values;
+  summary = lead +
+            ",replications,failed,periods,regret_x1000,half_width_95_x1000,realised_regret_x1000,"
+            "realised_half_width_95_x1000,quality_x1000,quality_half_width_95_x1000,realised_quality_x1000,"
+            "realised_quality_half_width_95_x1000,cost_x1000,cost_half_width_95_x1000,queries_per_period,"
+            "queries_per_period_half_width_95,best,published_x1000,published_half_width_95_x1000,inside_joint_95\n";
+  oracle = varied +
+           "regime,environment,u,oracle_utility_x1000,half_width_95_x1000,boxes_queried,boxes_queried_half_width_95,"
+           "published_u,published_oracle_utility_x1000,published_half_width_95_x1000,published_boxes_queried\n";
+  order = varied +
+          "environment,regime,permutations,permutations_half_width_95,max_mass,max_mass_half_width_95,min_mass,"
+          "min_mass_half_width_95,published_permutations,published_permutations_half_width_95,published_max_mass,"
+          "published_max_mass_half_width_95,published_min_mass,published_min_mass_half_width_95\n";
+  curves = lead + ",period,cumulative_regret,half_width_95\n";
+  boxes = lead + ",box,queries_per_period,queries_half_width_95,deployments_per_period,deployments_half_width_95\n";
+  depth = lead + ",boxes_opened,share_of_periods,half_width_95\n";
+  failures = varied + "regime,environment,replication,T0,policy,reward" + values + ",seed,period,failure,command\n";
+}
+
+std::string ResultRows::values_of(const std::string& hyperparameter) const {
+  std::string out;
+  for (const std::string& name : hyperparameters_) out += "," + quoted_cell(hyperparameter_of(hyperparameter, name));
+  return out;
+}
+
+std::string ResultRows::lead_of(const SummaryRow& row, const Varied& varied) const {
+  return cells(varied) + fmt::format("{},{},{},{},{}", row.regime, row.environment, row.T0, row.policy, row.reward) +
+         values_of(row.hyperparameter);
+}
+
+void ResultRows::add_summary(const Summary& found, const Varied& varied) {
+  for (const SummaryRow& r : found.rows)
+    summary += lead_of(r, varied) + fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{}\n", r.replications, r.failed,
+                                                r.periods, both(r.regret), both(r.realised_regret), both(r.quality),
+                                                both(r.realised_quality), both(r.cost), both(r.queries), r.best ? 1 : 0,
+                                                r.published ? fmt::format("{:.2f}", r.published->value) : "",
+                                                r.published ? fmt::format("{:.2f}", r.published->half_width_95) : "",
+                                                r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "");
+  for (const OracleRow& r : found.oracle) {
+    oracle += cells(varied) + fmt::format("{},{},{:g},{},{},", r.regime, r.environment, r.u, both(r.utility_x1000),
+                                          both(r.boxes_queried));
+    oracle += r.published ? fmt::format("{:g},{:.2f},{:.2f},{:.2f}\n", r.published->u, r.published->utility_x1000.value,
+                                        r.published->utility_x1000.half_width_95, r.published->boxes_queried.value)
+                          : ",,,\n";
+  }
+  for (const OrderRow& r : found.order) {
+    order += cells(varied) + fmt::format("{},{}", r.environment, r.regime);
+    for (const Estimate& e : {r.permutations, r.max_mass, r.min_mass}) order += "," + both(e);
+    if (r.published)
+      for (const PublishedValue& p : {r.published->permutations, r.published->max_mass, r.published->min_mass})
+        order += fmt::format(",{:.2f},{:.2f}", p.value, p.half_width_95);
+    else
+      order += ",,,,,,";
+    order += "\n";
+  }
+}
+
+void ResultRows::add(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results,
+                     const Summary& found) {
+  add_summary(found, setting.varied);
+  for (const SummaryRow& row : found.rows) {
+    if (!row.best) continue;
+    const std::string lead = lead_of(row, setting.varied);
+    if (row.policy != "oracle") add_curves(setting.study, results, row, lead);
+    add_boxes(setting.study, results, row, lead);
+  }
+  if (setting.study.regret) add_failures(setting, plan, results);
+}
+
+void ResultRows::add_curves(const Study& study, const std::vector<UnitResult>& results, const SummaryRow& row,
+                            const std::string& lead) {
+  const std::vector<int> periods = checkpoints(study.periods);
+  for (std::size_t k = 0; k < periods.size(); ++k)
+    curves +=
+        lead + fmt::format(",{},{}\n", periods[k],
+                           both(over_replications(results, row.lane, [k](const LaneTally& best, const LaneTally& own) {
+                             return best.curve[k] - own.curve[k];
+                           })));
+}
+
+void ResultRows::add_boxes(const Study& study, const std::vector<UnitResult>& results, const SummaryRow& row,
+                           const std::string& lead) {
+  const auto share = [&](auto&& count) {
+    return both(over_replications(results, row.lane,
+                                  [&](const LaneTally&, const LaneTally& own) { return count(own) / own.periods; }));
+  };
+  for (int a = 0; a < study.dimensions.boxes; ++a)
+    boxes += lead + fmt::format(",{},{},{}\n", a + 1, share([a](const LaneTally& t) { return t.queries_of_box[a]; }),
+                                share([a](const LaneTally& t) { return t.deployments_of_box[a]; }));
+  for (int k = 1; k <= study.dimensions.boxes; ++k)  // one is always opened
+    depth += lead + fmt::format(",{},{}\n", k, share([k](const LaneTally& t) { return t.depth[k]; }));
+}
+
+void ResultRows::add_failures(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results) {
+  for (std::size_t u = 0; u < plan.units.size(); ++u)
+    for (std::size_t lane = 0; lane < results[u].lanes.size(); ++lane) {
+      const LaneTally& tally = results[u].lanes[lane];
+      if (tally.failure == Failure::none) continue;
+      const Unit& unit = plan.units[u];
+      const PlannedLane& planned = plan.lanes[lane];
+      std::string command = fmt::format("{} replay study.toml --lane {}", shell_word(program_),
+                                        shell_word(unit_name(unit) + "/" + lane_name(planned)));
+      if (!setting.varied.empty()) command += " --setting " + shell_word(setting.label());
+      failures += cells(setting.varied) +
+                  fmt::format("{},{},{},{},{},{}{},{},{},{},{}\n", regime_name(unit.regime), unit.environment.name,
+                              unit.replication, planned.policy->uses_calibration ? fmt::format("{}", planned.T0) : "",
+                              planned.policy->name, planned.variant.reward, values_of(planned.variant.hyperparameter),
+                              setting.study.seed, tally.failed_period,
+                              quoted_cell(failure_message(tally, results[u].notes[lane])), quoted_cell(command));
+    }
+}
+
+}  // namespace pandora

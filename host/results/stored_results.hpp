@@ -1,0 +1,55 @@
+// A folder of results as it is read: by merge, show, compare, report and explain. It may still be in the making.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/results/regret_tables.hpp"
+#include "host/results/result_folder.hpp"
+
+namespace pandora {
+
+/// What for_each_group does about parts, or lanes of parts, that are not there.
+enum class Missing {
+  refuse,      ///< Error (output_lost): they were there a moment ago
+  leave_empty  ///< their results are empty: see counts()
+};
+
+/// Called with the results of one (setting, environment, regime) and a plan of its units.
+using GroupBody = std::function<void(std::size_t setting, const Plan& group, const std::vector<UnitResult>& results)>;
+void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
+                    Missing missing, const GroupBody& body);
+
+class StoredResults {
+ public:
+  /// Throws Error (bad_data) if the folder holds no results, is damaged or of another version of the program, with what
+  /// to do. A part that is damaged is told to `note` and counts as missing.
+  StoredResults(const std::string& path, DamageNote note);
+
+  const std::string& path() const { return path_; }
+  const StudyConfig& config() const { return config_; }
+  const std::vector<PlannedSetting>& settings() const { return settings_; }
+  const Identity& identity() const { return folder_.identity(); }
+  const nlohmann::json& manifest() const { return folder_.manifest(); }
+
+  void for_each_group(const GroupBody& body);
+
+  /// Summaries of all settings.
+  std::vector<SettingSummary> summaries();
+
+  /// Empty if all is there, else such as "unfinished: 120 of 300 parts are there".
+  std::string unfinished();
+
+ private:
+  std::string path_;
+  ResultFolder folder_;
+  StudyConfig config_;
+  std::vector<PlannedSetting> settings_;
+  std::vector<Part> parts_;
+};
+
+/// Adds what one group says to a setting's summary.
+void append(Summary&& group, Summary& whole);
+
+}  // namespace pandora

@@ -1,0 +1,39 @@
+#include "host/study/hyperparameter_values.hpp"
+
+#include <algorithm>
+
+namespace pandora {
+
+std::vector<std::pair<std::string, std::string>> hyperparameter_values(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(';', begin), text.size());
+    const std::string item = text.substr(begin, end - begin);
+    const std::size_t sign = item.find('=');
+    if (sign == std::string::npos || sign == 0)
+      out.emplace_back("variant", item);
+    else
+      out.emplace_back(item.substr(0, sign), item.substr(sign + 1));
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::vector<std::string> hyperparameter_columns(const Plan& plan) {
+  std::vector<std::string> names;
+  const auto add = [&names](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const Hyperparameter& h : all_hyperparameters()) add(h.name);
+  for (const PlannedLane& lane : plan.lanes)
+    for (const auto& [name, value] : hyperparameter_values(lane.variant.hyperparameter)) add(name);
+  return names;
+}
+
+std::string hyperparameter_of(const std::string& text, const std::string& name) {
+  for (const auto& [own, value] : hyperparameter_values(text))
+    if (own == name) return value;
+  return "";
+}
+
+}  // namespace pandora

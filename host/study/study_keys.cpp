@@ -8,7 +8,6 @@
 #include <limits>
 #include <set>
 
-#include "host/policies/cascade_search.hpp"
 #include "host/study/refit_text.hpp"
 #include "host/study/value_checks.hpp"
 #include "pandora/environment.hpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/policies/cascade_search.hpp"
 #include "host/study/value_checks.hpp"
 #include "pandora/environment.hpp"
 
@@ -89,13 +88,6 @@ Study study_of(const StudyValues& values) {
           fmt::format("Table 3 is about the paper's oracle, and environment {} has code of its own; set output.order "
                       "to false",
                       environment.name));
-  const bool searches = std::any_of(study.T0.begin(), study.T0.end(), [](int T0) { return T0 > 0; }) && study.regret &&
-                        (study.policies.empty() ||
-                         std::find(study.policies.begin(), study.policies.end(), "frugalgpt") != study.policies.end());
-  if (searches && cascade_candidates(study.dimensions.boxes) > kMostCascades)
-    refuse(values.at("policies").where,
-           fmt::format("frugalgpt searches all cascades, too many for {} boxes; name policies without it",
-                       study.dimensions.boxes));
   return study;
 }
 

@@ -48,7 +48,7 @@ class StudyConfig {
   StudyConfig();
 
   /// Reads a file's text; `name` stands in error messages. Throws Error (usage) naming file, line, key, value and, for
-  /// an unknown key, the nearest valid one.
+  /// an unknown key, the nearest valid ones.
   static StudyConfig parse(const std::string& text, const std::string& name);
 
   /// Replaces a key's value by one written as TOML; lists may be written a,b,c and words without quotes. `where` names

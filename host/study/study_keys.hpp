@@ -42,7 +42,7 @@ std::vector<std::string> names_of_environments();
 /// that are known.
 std::vector<StudyKey> all_keys(const StudyValues& values);
 
-/// The key of that name. Throws Error (usage) with the nearest valid one.
+/// The key of that name. Throws Error (usage) with the valid ones near to it, or where all are listed.
 StudyKey key_named(const std::string& name, const std::string& where);
 
 // In study_of.cpp:

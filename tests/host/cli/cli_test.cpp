@@ -140,6 +140,8 @@ TEST_F(CliReproduce, ForceReplacesResultsAndKeepsWhatIsNotItsOwn) {
 
 TEST_F(CliRefusal, UnknownNames) {
   expect_refusal(tiny_with("--policy", "greedy"), 2, {"--policy greedy", "pandora policies"});
+  expect_refusal(tiny_with("--policy", "DOW"), 2, {"--policy DOW", "nearest is dow"});
+  expect_refusal(tiny({"--set", "foo=1"}), 2, {"--set foo=1", "pandora run --print-defaults"});
   expect_refusal(split("reproduce --environment cauchy"), 2, {"--environment cauchy", "uniform, gaussian, student_t5"});
   expect_refusal(split("reproduce --regime C"), 2, {"--regime C", "A, B"});
   expect_refusal(tiny_with("--table", "4"), 2, {"--table 4", "1, 2, 3 or all"});
@@ -189,10 +191,13 @@ TEST_F(CliRefusal, WordsThatAreNotNumbers) {
 
 TEST_F(CliRefusal, UnknownCommand) {
   expect_refusal(split("paint"), 2, {"paint", "--help"});
+  expect_refusal(split("reprodcue --periods 5"), 2, {"reprodcue", "nearest is reproduce", "`pandora --help`"});
+  expect_refusal(split("oracle chek"), 2, {"oracle chek", "nearest is check", "`pandora oracle --help`"});
 }
 
 TEST_F(CliRefusal, UnknownWords) {
-  expect_refusal(split("reproduce --polcy dow"), 2, {"--polcy", "--help"});
+  expect_refusal(split("reproduce --polcy dow"), 2, {"--polcy", "nearest is --policy", "--help"});
+  expect_refusal(split("oracle check --solve=5"), 2, {"--solve=5", "nearest is --solves", "--help"});
   expect_refusal(split("reproduce table1"), 2, {"table1", "--help"});
   expect_refusal({}, 2, {"subcommand", "--help"});
   expect_refusal(split("reproduce --periods"), 2, {"--periods", "--help"});

@@ -148,6 +148,24 @@ TEST(StudyConfig, NamesTheNearestKey) {
   expect_refusal("[environment.uniform]\nradius = 3", {"nearest is environment.uniform.truncation_radius"});
   expect_refusal("[policy.dow]\nc_rho = [1]", {"nearest is hyperparameters.c_rho"});
   expect_refusal("[vary]\nperiod = [1]", {"study.toml:2", "nearest is periods"});
+  expect_refusal("t0 = [1]", {"study.toml:1", "nearest is T0"});
+}
+
+// What is near to no key gets no suggestion, which would only mislead.
+TEST(StudyConfig, SaysWhereTheKeysAreListedIfNoneIsNear) {
+  for (const char* text : {"foo = 1", "[oracle]\nfoo = 1", "[environment.uniform]\nfoo = 1"}) {
+    expect_refusal(text, {"unknown key", "foo", "--print-defaults"});
+    EXPECT_THAT(refusal([&] { parsed(text); }), Not(HasSubstr("nearest"))) << text;
+  }
+}
+
+TEST(StudyConfig, NamesTheNearestWord) {
+  expect_refusal("policies = [\"DOW\"]", {"\"DOW\"", "nearest is dow", "pandora policies"});
+  expect_refusal("policies = [\"dwo\"]", {"nearest is dow;"});
+  expect_refusal("policies = [\"plugin\"]", {"nearest are online_plugin, static_plugin"});
+  expect_refusal("regimes = [\"a\"]", {"nearest is A; use A, B"});
+  expect_refusal("[engine]\nkind = \"refrence\"", {"nearest is reference"});
+  EXPECT_THAT(refusal([] { parsed("policies = [\"greedy\"]"); }), Not(HasSubstr("nearest")));
 }
 
 TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {

@@ -143,6 +143,7 @@ TEST_F(CliRefusal, UnknownNames) {
   expect_refusal(tiny_with("--policy", "DOW"), 2, {"--policy DOW", "nearest is dow"});
   expect_refusal(tiny({"--set", "foo=1"}), 2, {"--set foo=1", "pandora run --print-defaults"});
   expect_refusal(split("reproduce --environment cauchy"), 2, {"--environment cauchy", "uniform, gaussian, student_t5"});
+  expect_refusal(split("reproduce --environment unifrom"), 2, {"--environment unifrom", "the nearest is uniform"});
   expect_refusal(split("reproduce --regime C"), 2, {"--regime C", "A, B"});
   expect_refusal(tiny_with("--table", "4"), 2, {"--table 4", "1, 2, 3 or all"});
   expect_refusal(tiny_with("--refit", "sometimes"), 2,

@@ -199,6 +199,40 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("[environment.gaussian]\nscale = 1e-60", {"single precision"});
 }
 
+// 1e4 is an integer to everybody but TOML; what is written beside the results is one to TOML too.
+TEST(StudyConfig, TakesNumbersWithAnIntegralValueForIntegers) {
+  const StudyConfig file = parsed(
+      "seed = 1e3\nperiods = 1e4\nreplications = 3.0\nT0 = [0, 1e3]\n[oracle]\ngrid = [5e0, 6, "
+      "7.0]\n[estimation]\nrefit = "
+      "\"every:1e2\"\n[environment.uniform]\nstream = 2e1\n[vary]\nengine.block = [1e1, 20]");
+  const Study study = file.settings().at(0).study;
+  EXPECT_EQ(study.seed, 1000u);
+  EXPECT_EQ(study.periods, 10000);
+  EXPECT_EQ(study.replications, 3);
+  EXPECT_EQ(study.T0, (std::vector<int>{0, 1000}));
+  EXPECT_EQ(study.oracle.grid.cost, 7);
+  EXPECT_EQ(study.estimation.refit.every, 100);
+  EXPECT_EQ(study.environments[0].id, 20);
+  EXPECT_EQ(study.engine.block, 10);
+  EXPECT_THAT(file.toml(), AllOf(HasSubstr("\nperiods = 10000\n"), HasSubstr("seed = 1000\n"),
+                                 HasSubstr("T0 = [0, 1000]\n"), HasSubstr("engine.block = [10, 20]")));
+  StudyConfig options;
+  options.set("replications", "1e4", "--set replications=1e4");
+  options.set("T0", "0,1e3", "--t0 0,1e3");
+  options.set("seed", "1e3", "--seed 1e3");
+  EXPECT_EQ(options.settings()[0].study.replications, 10000);
+  EXPECT_EQ(options.settings()[0].study.T0, (std::vector<int>{0, 1000}));
+  EXPECT_EQ(options.settings()[0].study.seed, 1000u);
+  for (const char* value : {"1.5", "1e-1", "1e19", "1e300", "inf", "nan"}) {
+    expect_refusal(std::string("periods = ") + value,
+                   {std::string("periods = ") + value, "right type", "integer from 1"});
+    expect_refusal(std::string("seed = ") + value, {"right type", "0 to 2^64"});
+    expect_refusal(std::string("T0 = [0, ") + value + "]", {"right type", "integers"});
+  }
+  expect_refusal("[estimation]\nrefit = \"every:1.5\"", {"integer k"});
+  expect_refusal("[estimation]\nrefit = \"every:1e10\"", {"integer k"});
+}
+
 TEST(StudyConfig, NamesWrongTypes) {
   expect_refusal("periods = \"many\"", {"periods = \"many\"", "right type", "integer"});
   expect_refusal("periods = 1.5", {"right type", "integer"});

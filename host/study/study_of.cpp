@@ -89,7 +89,7 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known)
   for (const Environment& environment : study.environments)
     if (study.order && find_drawer(environment.name))
       refuse(
-          values.at("output.order").where,
+          environments.where,
           fmt::format("Table 3 is about the paper's oracle, and environment {} has code of its own; set output.order "
                       "to false",
                       environment.name));

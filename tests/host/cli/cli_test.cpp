@@ -93,6 +93,17 @@ TEST_F(CliReproduce, WritesEveryFileAndNothingElse) {
   EXPECT_THAT(manifest["sessions"][0]["command"].get<std::string>(), HasSubstr("reproduce --environment uniform"));
 }
 
+// All policies at seven boxes; nobody names FrugalGPT, and nobody is told of it.
+TEST_F(CliReproduce, MoreBoxesThanFrugalGptSearchesWhole) {
+  const test::ProgramResult result = run(split("reproduce --plan --set dimensions.boxes=7"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(run(split("policies")).out, HasSubstr("at most 5 boxes for A = 6"));
+  const test::ProgramResult named = run(tiny({"--set", "dimensions.boxes=7", "--out", "seven"}));
+  ASSERT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_THAT(test::read_file(work() / "seven" / "summary.csv"), HasSubstr("frugalgpt"));
+}
+
 TEST_F(CliReproduce, SameSeedGivesTheSameBytesForAnyThreads) {
   ASSERT_EQ(run(tiny({"--out", "one", "--threads", "1"})).exit_code, 0);
   ASSERT_EQ(run(tiny({"--out", "two", "--threads", "2"})).exit_code, 0);

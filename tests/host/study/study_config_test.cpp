@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -327,6 +329,26 @@ TEST(StudyConfig, NamesTheNearestEnvironment) {
 TEST(StudyConfig, IdentityLeavesOutEnvironmentsThatAreNotSimulated) {
   EXPECT_EQ(parsed("environments = [\"uniform\"]\n[environment.gaussian]\nu = 0.4").identity(),
             parsed("environments = [\"uniform\"]").identity());
+}
+
+// What a user never wrote cannot be what is wrong. A registration lasts, so it happens in a process of its own.
+TEST(StudyConfigDeathTest, BlamesWhatWasGivenNotADefault) {
+  const auto refused = [] {
+    Environment environment = paper_environments()[0];
+    environment.name = "mine";
+    environment.id = 77;
+    register_environment(environment, [](const ReplicationRequest&) { return Replication{}; });
+    StudyConfig config;
+    config.set("environments", "mine", "--environment mine");
+    try {
+      (void)config.settings();
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      std::exit(static_cast<int>(error.code()));
+    }
+    std::exit(0);
+  };
+  EXPECT_EXIT(refused(), testing::ExitedWithCode(2), "^--environment mine: .*output.order");
 }
 
 TEST(StudyConfig, SeedsReachTheirWholeRange) {

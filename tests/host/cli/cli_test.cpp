@@ -352,6 +352,37 @@ TEST_F(CliOracle, IndexRefusesBadNumbers) {
   expect_refusal(split("oracle"), 2, {"subcommand"});
 }
 
+// An environment of a study's own, in less than a hundred coordinates.
+constexpr const char* kOwnStudy =
+    "environments = [\"own\"]\nreplications = 2\n[dimensions]\ncontext = 5\noutput = 10\n[oracle]\norder_contexts = "
+    "20\n"
+    "samples = 1000\n[environment.own]\nlaw = \"gaussian\"\nscale = 2\ntruncation_radius = inf\nu = 0.2\nstream = 9\n";
+
+TEST_F(CliOracle, IndexTakesAStudyWithEnvironmentsOfItsOwn) {
+  std::ofstream(work() / "own.toml") << kOwnStudy;
+  const Words index = split("oracle index own.toml --ell 0.3 --scale 1.5 --cost 0.05");
+  const auto with = [&](const std::string& more) {
+    Words words = index;
+    for (const std::string& word : split(more)) words.push_back(word);
+    const test::ProgramResult result = run(words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  const std::string out = with("");  // its one environment need not be named
+  EXPECT_THAT(out, testing::StartsWith("sigma "));
+  EXPECT_EQ(with("--environment own"), out);
+  EXPECT_NE(with("--set environment.own.scale=1"), out);
+  EXPECT_NE(with("--seed 2"), out);
+  EXPECT_NE(with("--set oracle.samples=2e3"), out);
+  std::ofstream(work() / "varied.toml") << kOwnStudy << "[vary]\nenvironment.own.scale = [1, 2]\n";
+  const test::ProgramResult varied = run(split("oracle index varied.toml --ell 0.3 --scale 1.5 --cost 0.05"));
+  EXPECT_THAT(varied.out, AllOf(HasSubstr("==== environment.own.scale=1 ===="), HasSubstr("scale=2 ====\n" + out)));
+  expect_refusal(split("oracle index --ell 0.3 --scale 1.5 --cost 0.05"), 2,
+                 {"--environment", "one of uniform, gaussian, student_t5"});
+  expect_refusal(split("oracle index own.toml --environment onw --ell 0.3 --scale 1.5 --cost 0.05"), 2,
+                 {"--environment onw", "nearest is own"});
+}
+
 TEST_F(CliOracle, OrderAndCheckPrintTheirTables) {
   const test::ProgramResult order =
       run(split("oracle order --environment uniform --replications 2 --contexts 50 --samples 1000 --grid 5x5x5"));
@@ -379,6 +410,22 @@ TEST_F(Cli, CalibratePrintsOneLinePerEnvironment) {
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2) << result.out;
   EXPECT_THAT(result.out, HasSubstr("uniform"));
   EXPECT_THAT(result.out, HasSubstr("0.23"));
+}
+
+TEST_F(Cli, CalibrateTakesAStudyWithEnvironmentsOfItsOwn) {
+  std::ofstream(work() / "own.toml") << kOwnStudy;
+  const auto with = [&](const std::string& more) {
+    const test::ProgramResult result = run(split("calibrate own.toml --contexts 20 " + more));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  const std::string two = with("--replications 2");
+  EXPECT_THAT(two, AllOf(HasSubstr("\nown "), HasSubstr("study's u"), HasSubstr("0.20\n")));
+  EXPECT_EQ(with("--set replications=2"), two);
+  EXPECT_NE(with("--replications 2 --set dimensions.boxes=2"), two);
+  EXPECT_NE(with(""), two);  // a study's replications are meant for its sweep
+  EXPECT_EQ(with("--replications 2 --environment own,uniform --set environment.uniform.u=0.5").find(two.substr(0, 40)),
+            0u);
 }
 
 TEST_F(Cli, CalibrateRefusesWhatCannotBeReached) {

@@ -33,9 +33,11 @@ void add_calibrate(CLI::App& program, Session& session, Command& run);
 void add_policies(CLI::App& program, Command& run);
 void add_devices(CLI::App& program, Command& run);
 
-/// The studies of an `oracle` command, one for each setting. Throws Error (usage) for an environment whose oracle is
-/// code of its own.
+/// The studies of a command that is about the oracle, one for each setting. Throws Error (usage) for an environment
+/// whose oracle is code of its own.
 std::vector<Setting> oracle_settings(const StudyConfig& config);
+/// A heading, where keys vary.
+void print_setting(const Setting& setting);
 
 /// One line on standard error, whatever the message holds; a closed standard error is no error.
 void print_error(const std::string& message);
@@ -44,10 +46,7 @@ void print_error(const std::string& message);
 void print_table(const Table& table, TableFormat format = TableFormat::text);
 
 /// Parsers of option values; each throws Error (usage) naming the option, the value and what is possible.
-std::vector<Environment> parse_environments(const std::vector<std::string>& names);
-std::vector<Regime> parse_regimes(const std::vector<std::string>& names);
 GridShape parse_grid(const std::string& text);
-std::uint64_t parse_seed(const std::string& text);
 void require_count(const char* option, int value, int least);
 void require_positive(const char* option, double value);
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
@@ -14,34 +15,37 @@ namespace pandora::cli {
 namespace {
 
 struct IndexOptions {
-  std::string environment;
+  StudyOptions study;
   double shift = 0.0, scale = 1.0, cost = 0.0;
-  int samples = kPaperShockSample;
-  std::string seed = "1";
 };
 
 // sigma with E[(G(l + s w) - sigma)^+] = cost for the shock projected on a unit vector drawn from the seed.
 void print_index(const IndexOptions& o) {
-  const Environment environment = parse_environments({o.environment})[0];
   require_positive("--cost", o.cost);
   require_positive("--scale", o.scale);
-  require_count("--samples", o.samples, 2);
   if (!std::isfinite(o.shift)) throw Error(ExitCode::usage, fmt::format("--ell {}: give a finite number", o.shift));
-  Instance instance;  // D = one unit row and theta_* = 1 make the projection the drawn vector
-  instance.environment = environment;
-  instance.seed = parse_seed(o.seed);
-  instance.dimensions.reward_features = 1;
-  instance.theta = {1.0};
-  instance.D = unit_sphere(instance.stream(Purpose::projection_vector), instance.dimensions.output);
-  const ProjectedLaw law = empirical_law(draw_shock_sample(instance, o.samples).projected);
-  ReservationSolver solver(law);
-  solver.evaluate(o.shift, o.scale);
-  const double sigma = solver.index(o.cost);
-  fmt::print("sigma {:.6f}\nmonte_carlo_se {:.6f}\n", sigma, solver.standard_error(sigma));
-}
-
-void print_setting(const Setting& setting) {
-  if (!setting.varied.empty()) fmt::print("\n==== {} ====\n", setting.label());
+  const std::vector<Setting> settings = oracle_settings(o.study.config());
+  if (const std::vector<Environment>& environments = settings[0].study.environments; environments.size() > 1) {
+    std::vector<std::string> names;
+    for (const Environment& environment : environments) names.push_back(environment.name);
+    throw Error(ExitCode::usage,
+                fmt::format("--environment: an index is of one environment; name one of {}", fmt::join(names, ", ")));
+  }
+  for (const Setting& setting : settings) {
+    Instance instance;  // D = one unit row and theta_* = 1 make the projection the drawn vector
+    instance.environment = setting.study.environments[0];
+    instance.seed = setting.study.seed;
+    instance.dimensions = setting.study.dimensions;
+    instance.dimensions.reward_features = 1;
+    instance.theta = {1.0};
+    instance.D = unit_sphere(instance.stream(Purpose::projection_vector), instance.dimensions.output);
+    const ProjectedLaw law = empirical_law(draw_shock_sample(instance, setting.study.oracle.samples).projected);
+    ReservationSolver solver(law);
+    solver.evaluate(o.shift, o.scale);
+    const double sigma = solver.index(o.cost);
+    print_setting(setting);
+    fmt::print("sigma {:.6f}\nmonte_carlo_se {:.6f}\n", sigma, solver.standard_error(sigma));
+  }
 }
 
 struct OrderOptions {
@@ -117,6 +121,10 @@ void print_check(const CheckOptions& o, Session& session) {
 
 }  // namespace
 
+void print_setting(const Setting& setting) {
+  if (!setting.varied.empty()) fmt::print("\n==== {} ====\n", setting.label());
+}
+
 std::vector<Setting> oracle_settings(const StudyConfig& config) {
   std::vector<Setting> settings = config.settings();
   for (const Setting& setting : settings)
@@ -135,12 +143,11 @@ void add_oracle(CLI::App& program, Session& session, Command& run) {
 
   CLI::App* index = oracle->add_subcommand("index", "sigma with E[(G(ell + scale w) - sigma)^+] = cost");
   const auto i = std::make_shared<IndexOptions>();
-  index->add_option("--environment", i->environment, "uniform, gaussian or student_t5")->required();
+  i->study.add_file_to(*index);
+  i->study.add_to(*index, {"--environment", "--samples", "--seed"});
   index->add_option("--ell", i->shift, "shift l")->required();
   index->add_option("--scale", i->scale, "scale s > 0 of the projected shock")->required();
   index->add_option("--cost", i->cost, "expected cost > 0")->required();
-  index->add_option("--samples", i->samples, "Monte Carlo shocks")->capture_default_str();
-  index->add_option("--seed", i->seed, "seed of the shocks and of the projection vector")->capture_default_str();
   index->callback([i, &run] { run = [i] { print_index(*i); }; });
 
   const std::vector<std::string> sampled = {"--environment", "--regime",  "--replications", "--seed",

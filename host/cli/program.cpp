@@ -9,6 +9,7 @@
 #include <new>
 #include <system_error>
 
+#include "host/base/nearest.hpp"
 #include "host/cli/commands.hpp"
 #include "host/machine/build.hpp"
 #include "pandora/error.hpp"
@@ -24,6 +25,39 @@ void on_signal(int) {
 int fail(pandora::ExitCode code, const std::string& message) {
   if (!message.empty()) pandora::cli::print_error(message);  // empty: another rank says it
   return static_cast<int>(code);
+}
+
+// The words before the first option name commands, as deep as commands have commands.
+void refuse_unknown_command(const CLI::App& program, int argc, char** argv) {
+  const CLI::App* command = &program;
+  std::string called = "pandora", words;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const std::vector<const CLI::App*> inside = command->get_subcommands({});
+    if (inside.empty()) return;
+    words += (i > 1 ? " " : "") + std::string(argv[i]);
+    const auto at = std::find_if(inside.begin(), inside.end(), [&](auto* c) { return c->get_name() == argv[i]; });
+    if (at == inside.end()) {
+      std::vector<std::string> names;
+      for (const CLI::App* c : inside) names.push_back(c->get_name());
+      throw pandora::Error(pandora::ExitCode::usage,
+                           fmt::format("{}: unknown command{}; `{} --help` lists the commands", words,
+                                       pandora::nearest_text(pandora::nearest(argv[i], names)), called));
+    }
+    command = *at;
+    called += " " + command->get_name();
+  }
+}
+
+// The options near to one that the command does not have.
+std::string nearest_options(const CLI::App& program) {
+  const CLI::App* command = &program;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
+  const std::vector<std::string> unknown = program.remaining(true);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command->get_options())
+    if (!option->get_lnames().empty()) names.push_back("--" + option->get_lnames()[0]);
+  if (unknown.empty() || !unknown[0].starts_with("--")) return "";
+  return pandora::nearest_text(pandora::nearest(unknown[0].substr(0, unknown[0].find('=')), names));
 }
 
 }  // namespace
@@ -70,10 +104,7 @@ int pandora::run_program(int argc, char** argv) {
   pandora::cli::add_policies(program, run);
   pandora::cli::add_devices(program, run);
   try {
-    const std::vector<CLI::App*> commands = program.get_subcommands({});
-    if (argc > 1 && argv[1][0] != '-' &&
-        std::none_of(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->get_name() == argv[1]; }))
-      return fail(ExitCode::usage, fmt::format("{}: unknown command; `pandora --help` lists the commands", argv[1]));
+    refuse_unknown_command(program, argc, argv);
     program.parse(argc, argv);
     pandora::for_the_user(run);
     if (std::fflush(stdout) != 0)
@@ -81,7 +112,9 @@ int pandora::run_program(int argc, char** argv) {
     return static_cast<int>(ExitCode::done);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
-    return fail(ExitCode::usage, fmt::format("{}; see `pandora --help`", error.what()));
+    const bool unknown = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    return fail(ExitCode::usage,
+                fmt::format("{}{}; see `pandora --help`", error.what(), unknown ? nearest_options(program) : ""));
   } catch (const pandora::Error& error) {
     return fail(error.code(), error.what());
   } catch (const std::bad_alloc&) {

@@ -3,12 +3,45 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <string>
+
+#include "host/cli/terminal.hpp"
 
 namespace pandora::cli {
+namespace {
 
-ProgressBar::ProgressBar(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
+std::string clock_text(double seconds) {
+  const auto s = static_cast<long>(seconds + 0.5);
+  return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60)
+                  : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+}
+
+// The numbers, all of them or the first few.
+std::string numbers(std::size_t done, std::size_t total, double seconds, std::size_t most) {
+  const double share = static_cast<double>(done) / static_cast<double>(total);
+  const std::string left = clock_text(seconds * (1.0 - share) / share);
+  std::string out;
+  for (const std::string& text :
+       {fmt::format("{:3.0f}%", 100.0 * share), fmt::format("{:3.0f}%  {} left", 100.0 * share, left),
+        fmt::format("{:3.0f}%  {} of {} lanes, {} left", 100.0 * share, done, total, left),
+        fmt::format("{:3.0f}%  {} of {} lanes, {} elapsed, {} left", 100.0 * share, done, total, clock_text(seconds),
+                    left)})
+    if (text.size() <= most) out = text;
+  return out;
+}
+
+}  // namespace
+
+std::string progress_line(std::size_t done, std::size_t total, double seconds, std::size_t width) {
+  const std::string text = numbers(done, total, seconds, width);
+  constexpr std::size_t kFrame = 3, kLeast = 10, kMost = 30;  // "[] ", and hashes
+  if (width < text.size() + kFrame + kLeast) return text;
+  const std::size_t length = std::min(kMost, width - text.size() - kFrame), filled = length * done / total;
+  return fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(length - filled, ' '), text);
+}
+
+ProgressBar::ProgressBar(bool quiet) : quiet_(quiet), terminal_(is_terminal(STDERR_FILENO)) {}
 
 ProgressBar::~ProgressBar() {
   if (drawn_ && terminal_) std::fputs("\n", stderr);
@@ -19,22 +52,19 @@ void ProgressBar::update(std::size_t done, std::size_t total) {
   const Clock::time_point now = Clock::now();
   const double share = static_cast<double>(done) / static_cast<double>(total);
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  const auto clock = [](double seconds) {
-    const int s = static_cast<int>(seconds + 0.5);
-    return fmt::format("{}:{:02}", s / 60, s % 60);
-  };
-  const std::string text = fmt::format("{:3.0f}%  {} of {} lanes, {} elapsed, {} left", 100.0 * share, done, total,
-                                       clock(elapsed), clock(elapsed * (1.0 - share) / share));
   if (terminal_) {
     if (done < total && now - last_ < std::chrono::milliseconds(200)) return;
     last_ = now;
-    const int filled = static_cast<int>(30.0 * share);
-    std::fputs(fmt::format("\r[{}{}] {} ", std::string(filled, '#'), std::string(30 - filled, ' '), text).c_str(),
-               stderr);
+    // Asked anew, for windows change; the last column stays free, for some terminals go on below after it.
+    const std::size_t width = terminal_width(STDERR_FILENO) - 1;
+    const std::string line = progress_line(done, total, elapsed, width);
+    const std::size_t rest = std::max(line.size(), std::min(columns_, width)) - line.size();  // of a longer line
+    columns_ = line.size();
+    std::fputs(("\r" + line + std::string(rest, ' ')).c_str(), stderr);
     std::fflush(stderr);
   } else if (static_cast<int>(10.0 * share) > tenths_) {
     tenths_ = static_cast<int>(10.0 * share);
-    std::fputs((text + "\n").c_str(), stderr);
+    std::fputs((numbers(done, total, elapsed, std::string::npos) + "\n").c_str(), stderr);
   }
   drawn_ = true;
 }

@@ -3,8 +3,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 
 namespace pandora::cli {
+
+/// How far `done` of `total` lanes are after some seconds, in at most `width` columns: the numbers before the bar,
+/// fewer of them where even they do not fit. total >= done >= 1.
+std::string progress_line(std::size_t done, std::size_t total, double seconds, std::size_t width);
 
 /// A bar that is redrawn in place on a terminal, a line at each tenth otherwise.
 class ProgressBar {
@@ -21,6 +26,7 @@ class ProgressBar {
   bool quiet_, terminal_;
   bool drawn_ = false;
   int tenths_ = 0;
+  std::size_t columns_ = 0;  // of the line that stands there
   Clock::time_point start_ = Clock::now(), last_ = start_;
 };
 

@@ -13,16 +13,21 @@ struct Cascade {
   std::vector<double> thresholds;  ///< L - 1 acceptance thresholds tau_j
 };
 
-/// Number of candidates for A boxes: sum over L of A!/(A-L)! 11^(L-1); 795 for A = 3. Numbers beyond 2^50 are cut off.
-std::uint64_t cascade_candidates(int boxes);
+/// Number of cascades of at most `longest` of A boxes: sum over L of A!/(A-L)! 11^(L-1); 795 for A = 3, L <= 3. Numbers
+/// beyond 2^50 are cut off.
+std::uint64_t cascade_candidates(int boxes, int longest);
 
-/// More are not searched: from A = 6 on.
-inline constexpr std::uint64_t kMostCascades = 20000000;
+/// The budget of a search: about a second at T_0 = 1000.
+inline constexpr std::uint64_t kMostCascades = 12000000;
 
-/// The candidate with the greatest mean realised utility over the calibration periods 1..T0, all of whose outputs,
-/// costs and Bernoulli rewards are seen. A response is accepted, and the best one deployed, by mu*; the utility counts
-/// its realised reward. Candidates come by length, then boxes, then thresholds ascending; utilities within 1e-9 tie
-/// and the first maximum wins. Throws Error (usage) for more than 20 million candidates (A >= 6).
+/// The greatest length for which all cascades of A boxes up to it are within the budget: A up to A = 5, then 5 for
+/// A = 6, 4 up to A = 11 and 3 up to A = 16. At least 1.
+int longest_cascade(int boxes);
+
+/// Among the cascades of at most longest_cascade(A) boxes the one with the greatest mean realised utility over the
+/// calibration periods 1..T0, all of whose outputs, costs and Bernoulli rewards are seen. A response is accepted, and
+/// the best one deployed, by mu*; the utility counts its realised reward. Candidates come by length, then boxes, then
+/// thresholds ascending; utilities within 1e-9 tie and the first maximum wins.
 Cascade search_cascade(const Tape& tape, int T0);
 
 }  // namespace pandora

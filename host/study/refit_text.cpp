@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 
 #include "pandora/error.hpp"
 
@@ -13,6 +15,15 @@ template <class T>
 bool parse_number(const std::string& text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
+}
+
+// As the integers of a study, 1e3 is one.
+bool parse_integer(const std::string& text, int& value) {
+  double number = 0.0;
+  if (!parse_number(text, number) || number != std::floor(number) || std::abs(number) > std::numeric_limits<int>::max())
+    return false;
+  value = static_cast<int>(number);
+  return true;
 }
 
 }  // namespace
@@ -31,7 +42,7 @@ RefitSchedule parse_refit(const std::string& text) {
     schedule.kind = Kind::every;
     return schedule;
   }
-  if (kind == "every" && parse_number(argument, schedule.every) && schedule.every >= 1) {
+  if (kind == "every" && parse_integer(argument, schedule.every) && schedule.every >= 1) {
     schedule.kind = Kind::every;
     return schedule;
   }

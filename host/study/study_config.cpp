@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -39,29 +40,61 @@ StudyConfig::StudyConfig() {
 void StudyConfig::assign(const std::string& key, StudyValue value) {
   std::erase_if(varying_, [&key](const auto& entry) { return entry.first == key; });
   values_[key] = std::move(value);
+  replaced_.insert(key);
+}
+
+bool StudyConfig::simulates_environment_of(const std::string& key) const {
+  const std::vector<std::string>& names = values_.at("environments").texts;
+  const std::string name = environment_in(key);
+  return name.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// A study's tables are still there for a list that is replaced once more; what an option says itself is not passed
+// over.
+bool StudyConfig::counts(const std::string& key) const {
+  return replaced_.count("environments") == 0 || replaced_.count(key) > 0 || simulates_environment_of(key);
+}
+
+std::map<std::string, StudyValue> StudyConfig::values() const {
+  auto out = values_;
+  std::erase_if(out, [this](const auto& entry) { return !counts(entry.first); });
+  return out;
+}
+
+std::vector<std::pair<std::string, std::vector<StudyValue>>> StudyConfig::varying() const {
+  auto out = varying_;
+  std::erase_if(out, [this](const auto& entry) { return !counts(entry.first); });
+  return out;
 }
 
 std::vector<Setting> StudyConfig::settings() const {
   std::vector<Setting> out;
+  const auto given = values();
+  const auto varied = varying();
+  std::vector<std::string> environments = names_of_environments();
+  for (const auto& [key, value] : values_)
+    if (const std::string name = environment_in(key);
+        !name.empty() && std::find(environments.begin(), environments.end(), name) == environments.end())
+      environments.push_back(name);
   constexpr std::size_t kMostSettings = 10000;
   std::size_t total = 1;
-  for (const auto& [key, values] : varying_) {
+  for (const auto& [key, values] : varied) {
     total *= values.size();
     if (total > kMostSettings)
       refuse(values[0].where, fmt::format("[vary] gives more than {} settings; split the study", kMostSettings));
   }
   for (std::size_t index = 0; index < total; ++index) {
-    StudyValues values = values_;
+    StudyValues values = given;
     Setting setting;
     std::size_t rest = index, block = total;
-    for (const auto& [key, choices] : varying_) {
+    for (const auto& [key, choices] : varied) {
       block /= choices.size();
       const StudyValue& value = choices[rest / block];
       rest %= block;
       values[key] = value;
       setting.varied.emplace_back(key, value.kind == StudyValue::Kind::text ? value.texts[0] : value.toml());
     }
-    setting.study = study_of(values);
+    setting.study = study_of(values, environments);
     out.push_back(std::move(setting));
   }
   return out;
@@ -69,16 +102,18 @@ std::vector<Setting> StudyConfig::settings() const {
 
 std::string StudyConfig::toml() const {
   std::string out, table;
-  for (const StudyKey& key : all_keys(values_)) {
-    const auto value = values_.find(key.name);
-    if (value == values_.end() || key.role == StudyKey::Role::neither) continue;  // an environment's: as it is known
+  const auto given = values();
+  const auto varied = varying();
+  for (const StudyKey& key : all_keys(given)) {
+    const auto value = given.find(key.name);
+    if (value == given.end() || key.role == StudyKey::Role::neither) continue;  // an environment's: as it is known
     const std::size_t dot = key.name.rfind('.');
     const std::string inside = dot == std::string::npos ? "" : key.name.substr(0, dot);
     if (inside != table) out += fmt::format("\n[{}]\n", table = inside);
     out += fmt::format("{} = {}\n", key.name.substr(dot == std::string::npos ? 0 : dot + 1), value->second.toml());
   }
-  if (!varying_.empty()) out += "\n[vary]\n";
-  for (const auto& [key, values] : varying_) {
+  if (!varied.empty()) out += "\n[vary]\n";
+  for (const auto& [key, values] : varied) {
     out += fmt::format("{} = {}\n", key, list_text(values));
   }
   return out;
@@ -87,9 +122,10 @@ std::string StudyConfig::toml() const {
 std::map<std::string, std::string> StudyConfig::identity() const {
   std::map<std::string, std::string> out;
   for (const StudyKey& key : all_keys(values_))
-    if (const auto value = values_.find(key.name); key.role == StudyKey::Role::identity && value != values_.end())
+    if (const auto value = values_.find(key.name);
+        key.role == StudyKey::Role::identity && value != values_.end() && simulates_environment_of(key.name))
       out[key.name] = value->second.toml();
-  for (const auto& [key, values] : varying_) {
+  for (const auto& [key, values] : varying()) {
     out["vary." + key] = list_text(values);
   }
   return out;

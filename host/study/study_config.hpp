@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,11 +49,12 @@ class StudyConfig {
   StudyConfig();
 
   /// Reads a file's text; `name` stands in error messages. Throws Error (usage) naming file, line, key, value and, for
-  /// an unknown key, the nearest valid one.
+  /// an unknown key, the nearest valid ones.
   static StudyConfig parse(const std::string& text, const std::string& name);
 
   /// Replaces a key's value by one written as TOML; lists may be written a,b,c and words without quotes. `where` names
-  /// the option in error messages, such as "--set periods=50".
+  /// the option in error messages, such as "--set periods=50". Where `environments` is replaced, the file's tables of
+  /// environments that the new list leaves out count for nothing.
   void set(const std::string& key, const std::string& value, const std::string& where);
 
   /// All studies, one for each combination of the values that vary (the last key fastest). Throws Error (usage) where
@@ -63,17 +65,21 @@ class StudyConfig {
   std::string toml() const;
 
   /// The keys that numbers depend on, and those that the parts do, with their values: what must agree for results to
-  /// belong together.
+  /// belong together. Tables of environments that are not simulated are not among them.
   std::map<std::string, std::string> identity() const;
 
-  const std::map<std::string, StudyValue>& values() const { return values_; }
-  const std::vector<std::pair<std::string, std::vector<StudyValue>>>& varying() const { return varying_; }
+  /// Without what counts for nothing, as the studies, toml() and identity() are.
+  std::map<std::string, StudyValue> values() const;
+  std::vector<std::pair<std::string, std::vector<StudyValue>>> varying() const;
 
  private:
   void assign(const std::string& key, StudyValue value);
+  bool counts(const std::string& key) const;
+  bool simulates_environment_of(const std::string& key) const;
 
   std::map<std::string, StudyValue> values_;  // every key of the list and of [environment.*]
   std::vector<std::pair<std::string, std::vector<StudyValue>>> varying_;  // [vary]
+  std::set<std::string> replaced_;                                        // keys that set() has replaced
 };
 
 /// A study's file. Throws Error (usage) if it cannot be read.

@@ -8,7 +8,7 @@
 #include <limits>
 #include <set>
 
-#include "host/policies/cascade_search.hpp"
+#include "host/base/nearest.hpp"
 #include "host/study/refit_text.hpp"
 #include "host/study/value_checks.hpp"
 #include "pandora/environment.hpp"
@@ -80,9 +80,12 @@ std::vector<Key> make_general_keys() {
        "Policies, see `pandora policies`; the empty list means all. The oracle always runs, it is the benchmark.", "[]",
        [](Study& s, const StudyValue& v) {
          if (!v.texts.empty()) require_distinct(v, v.texts);
+         std::vector<std::string> names;
+         for (const Policy& policy : all_policies()) names.push_back(policy.name);
          for (const std::string& name : v.texts)
            if (find_policy(name) == nullptr)
-             refuse(v.where, fmt::format("\"{}\" is unknown; `pandora policies` lists the policies", name));
+             refuse(v.where, fmt::format("\"{}\" is unknown{}; `pandora policies` lists the policies", name,
+                                         nearest_text(nearest(name, names))));
          s.policies = v.texts;
        }});
 
@@ -195,36 +198,19 @@ std::vector<Key> environment_keys(const std::string& name) {
   };
 }
 
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 [[noreturn]] void refuse_key(const std::vector<Key>& keys, const std::string& name, const std::string& where) {
-  const Key* nearest = nullptr;
-  std::size_t least = 0;
-  const std::string given = name.substr(0, 200);  // a longer name is near to none
+  const auto word_of = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
+  std::vector<std::string> names, words, found;
   for (const Key& key : keys) {
-    // A right word in the wrong table is nearer than its letters tell.
-    const std::string word = key.name.substr(key.name.rfind('.') + 1), its_word = name.substr(name.rfind('.') + 1);
-    const bool inside = its_word.size() > 2 && word.find(its_word) != std::string::npos;
-    const std::size_t distance = word == its_word ? 0 : inside ? 1 : edit_distance(key.name, given);
-    if (nearest == nullptr || distance < least) {
-      nearest = &key;
-      least = distance;
-    }
+    names.push_back(key.name);
+    words.push_back(word_of(key.name));
   }
-  refuse(where, fmt::format("unknown key {}; the nearest is {}", name, nearest->name));
+  // Tables are left aside: a right word may stand in the wrong one, and a right one makes no word near.
+  for (const std::string& word : nearest(word_of(name), words))
+    for (const std::string& key : names)
+      if (word_of(key) == word) found.push_back(key);
+  refuse(where, fmt::format("unknown key {}{}", name,
+                            found.empty() ? "; `pandora run --print-defaults` lists the keys" : nearest_text(found)));
 }
 
 }  // namespace

@@ -42,14 +42,14 @@ std::vector<std::string> names_of_environments();
 /// that are known.
 std::vector<StudyKey> all_keys(const StudyValues& values);
 
-/// The key of that name. Throws Error (usage) with the nearest valid one.
+/// The key of that name. Throws Error (usage) with the valid ones near to it, or where all are listed.
 StudyKey key_named(const std::string& name, const std::string& where);
 
 // In study_of.cpp:
 
 /// The study that the values make; they hold every general key. Throws Error (usage) where a value is out of range or
-/// contradicts another.
-Study study_of(const StudyValues& values);
+/// contradicts another. `environments`: the names that are known or that the study defines, for error messages.
+Study study_of(const StudyValues& values, const std::vector<std::string>& environments);
 
 // In study_toml.cpp, the one place that knows the TOML library:
 

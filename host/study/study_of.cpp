@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/policies/cascade_search.hpp"
 #include "host/study/value_checks.hpp"
 #include "pandora/environment.hpp"
 
@@ -24,10 +23,6 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
   const StudyValue *law = find("law"), *scale = find("scale"), *radius = find("truncation_radius"), *u = find("u"),
                    *stream = find("stream");
   if (known == nullptr) {
-    if (law == nullptr && u == nullptr && stream == nullptr)
-      refuse(environments.where,
-             fmt::format("\"{}\" is unknown; use {}, or define it under [environment.{}]", name,
-                         fmt::join(names_of_environments(), ", "), is_plain_name(name) ? name : "NAME"));
     for (const auto& [key, value] : {std::pair{"law", law}, std::pair{"u", u}, std::pair{"stream", stream}})
       if (value == nullptr)
         refuse(environments.where,
@@ -67,16 +62,25 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
 
 }  // namespace
 
-Study study_of(const StudyValues& values) {
+Study study_of(const StudyValues& values, const std::vector<std::string>& known) {
   Study study;
   for (const StudyKey& key : general_keys()) key.apply(study, values.at(key.name));
   const StudyValue& environments = values.at("environments");
+  const auto defines = [&values](const std::string& name) {
+    return std::any_of(values.begin(), values.end(), [&](const auto& v) { return environment_in(v.first) == name; });
+  };
+  for (const std::string& name : environments.texts)  // first: a table that nothing names is often its right spelling
+    if (find_environment(name) == nullptr && !defines(name))
+      refuse(environments.where, fmt::format("\"{}\" is unknown{}; use {}, or define it under [environment.{}]", name,
+                                             nearest_text(nearest(name, known)), fmt::join(known, ", "),
+                                             is_plain_name(name) ? name : "NAME"));
   for (const auto& [key, value] : values) {
     const std::string name = environment_in(key);
     if (!name.empty() && find_environment(name) == nullptr &&
         std::find(environments.texts.begin(), environments.texts.end(), name) == environments.texts.end())
-      refuse(value.where, fmt::format("environment {} is none of {} and not named by environments; mend the name", name,
-                                      fmt::join(names_of_environments(), ", ")));
+      refuse(value.where,
+             fmt::format("environment {} is none of {} and not named by environments{}; mend the name", name,
+                         fmt::join(names_of_environments(), ", "), nearest_text(nearest(name, environments.texts))));
   }
   for (const std::string& name : environments.texts)
     study.environments.push_back(environment_of(name, values, study, environments));
@@ -85,17 +89,10 @@ Study study_of(const StudyValues& values) {
   for (const Environment& environment : study.environments)
     if (study.order && find_drawer(environment.name))
       refuse(
-          values.at("output.order").where,
+          environments.where,
           fmt::format("Table 3 is about the paper's oracle, and environment {} has code of its own; set output.order "
                       "to false",
                       environment.name));
-  const bool searches = std::any_of(study.T0.begin(), study.T0.end(), [](int T0) { return T0 > 0; }) && study.regret &&
-                        (study.policies.empty() ||
-                         std::find(study.policies.begin(), study.policies.end(), "frugalgpt") != study.policies.end());
-  if (searches && cascade_candidates(study.dimensions.boxes) > kMostCascades)
-    refuse(values.at("policies").where,
-           fmt::format("frugalgpt searches all cascades, too many for {} boxes; name policies without it",
-                       study.dimensions.boxes));
   return study;
 }
 

@@ -26,7 +26,9 @@ constexpr void assert_of_toml(bool holds) {
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -52,6 +54,16 @@ std::string source_text(const std::vector<std::string>& lines, const toml::node&
   return out;
 }
 
+// An integer, however it is written: 10000 or 1e4.
+std::optional<std::int64_t> integer_of(const toml::node& node) {
+  if (const auto integer = node.value_exact<std::int64_t>()) return *integer;
+  constexpr double kBeyond = 0x1p63;
+  if (const auto number = node.value_exact<double>();
+      number && *number >= -kBeyond && *number < kBeyond && *number == std::floor(*number))
+    return static_cast<std::int64_t>(*number);
+  return std::nullopt;
+}
+
 void append(const StudyKey& key, const toml::node& node, StudyValue& value) {
   switch (key.kind) {
     case Kind::text:
@@ -60,7 +72,7 @@ void append(const StudyKey& key, const toml::node& node, StudyValue& value) {
       break;
     case Kind::integer:
     case Kind::integers:
-      if (const auto integer = node.value_exact<std::int64_t>()) return value.integers.push_back(*integer);
+      if (const auto integer = integer_of(node)) return value.integers.push_back(*integer);
       break;
     case Kind::number:
     case Kind::numbers:
@@ -75,7 +87,7 @@ void append(const StudyKey& key, const toml::node& node, StudyValue& value) {
       }
       break;
     case Kind::seed:
-      if (const auto integer = node.value_exact<std::int64_t>(); integer && *integer >= 0) {
+      if (const auto integer = integer_of(node); integer && *integer >= 0) {
         value.seed = static_cast<std::uint64_t>(*integer);
         return;
       }
@@ -285,7 +297,7 @@ void StudyConfig::set(const std::string& name, const std::string& word, const st
   const toml::table table = parsed_word(word);
   const toml::node& node = *table.get("v");
   if (!key.is_list()) {
-    const bool wants_text = key.kind == Kind::text || key.kind == Kind::seed;
+    const bool wants_text = key.kind == Kind::text || (key.kind == Kind::seed && !integer_of(node));
     if (wants_text && !node.is_string())  // such as a seed beyond int64, or a title that is a number
       return assign(name, value_of(key, toml::value<std::string>{word}, where));
     return assign(name, value_of(key, node, where));

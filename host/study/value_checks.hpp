@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "host/base/nearest.hpp"
 #include "host/study/study_keys.hpp"
 
 namespace pandora {
@@ -32,7 +33,9 @@ inline double positive(const StudyValue& value) {
 
 inline std::size_t choice(const StudyValue& value, const std::string& found, const std::vector<std::string>& names) {
   const auto at = std::find(names.begin(), names.end(), found);
-  if (at == names.end()) refuse(value.where, fmt::format("\"{}\" is unknown; use {}", found, fmt::join(names, ", ")));
+  if (at == names.end())
+    refuse(value.where, fmt::format("\"{}\" is unknown{}; use {}", found, nearest_text(nearest(found, names)),
+                                    fmt::join(names, ", ")));
   return static_cast<std::size_t>(at - names.begin());
 }
 

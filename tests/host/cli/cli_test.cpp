@@ -93,6 +93,17 @@ TEST_F(CliReproduce, WritesEveryFileAndNothingElse) {
   EXPECT_THAT(manifest["sessions"][0]["command"].get<std::string>(), HasSubstr("reproduce --environment uniform"));
 }
 
+// All policies at seven boxes; nobody names FrugalGPT, and nobody is told of it.
+TEST_F(CliReproduce, MoreBoxesThanFrugalGptSearchesWhole) {
+  const test::ProgramResult result = run(split("reproduce --plan --set dimensions.boxes=7"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(run(split("policies")).out, HasSubstr("at most 5 boxes for A = 6"));
+  const test::ProgramResult named = run(tiny({"--set", "dimensions.boxes=7", "--out", "seven"}));
+  ASSERT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_THAT(test::read_file(work() / "seven" / "summary.csv"), HasSubstr("frugalgpt"));
+}
+
 TEST_F(CliReproduce, SameSeedGivesTheSameBytesForAnyThreads) {
   ASSERT_EQ(run(tiny({"--out", "one", "--threads", "1"})).exit_code, 0);
   ASSERT_EQ(run(tiny({"--out", "two", "--threads", "2"})).exit_code, 0);
@@ -140,7 +151,10 @@ TEST_F(CliReproduce, ForceReplacesResultsAndKeepsWhatIsNotItsOwn) {
 
 TEST_F(CliRefusal, UnknownNames) {
   expect_refusal(tiny_with("--policy", "greedy"), 2, {"--policy greedy", "pandora policies"});
+  expect_refusal(tiny_with("--policy", "DOW"), 2, {"--policy DOW", "nearest is dow"});
+  expect_refusal(tiny({"--set", "foo=1"}), 2, {"--set foo=1", "pandora run --print-defaults"});
   expect_refusal(split("reproduce --environment cauchy"), 2, {"--environment cauchy", "uniform, gaussian, student_t5"});
+  expect_refusal(split("reproduce --environment unifrom"), 2, {"--environment unifrom", "the nearest is uniform"});
   expect_refusal(split("reproduce --regime C"), 2, {"--regime C", "A, B"});
   expect_refusal(tiny_with("--table", "4"), 2, {"--table 4", "1, 2, 3 or all"});
   expect_refusal(tiny_with("--refit", "sometimes"), 2,
@@ -180,8 +194,8 @@ TEST_F(CliRefusal, InfiniteRidge) {
 
 TEST_F(CliRefusal, WordsThatAreNotNumbers) {
   for (const char* option : {"--replications", "--periods", "--samples", "--threads", "--t0", "--eta-index"})
-    for (const char* value : {"many", "5x", "99999999999999999999999"})
-      if (std::string(option) != "--eta-index" || value[0] != '9')
+    for (const char* value : {"many", "5x", "1.5", "99999999999999999999999"})
+      if (std::string(option) != "--eta-index" || (value[0] != '9' && value[0] != '1'))
         expect_refusal(tiny_with(option, value), 2, {option, value});
   for (const char* value : {"-1", "many", "5x", "99999999999999999999999"})
     expect_refusal(tiny_with("--seed", value), 2, {std::string("--seed ") + value, "integer"});
@@ -189,10 +203,13 @@ TEST_F(CliRefusal, WordsThatAreNotNumbers) {
 
 TEST_F(CliRefusal, UnknownCommand) {
   expect_refusal(split("paint"), 2, {"paint", "--help"});
+  expect_refusal(split("reprodcue --periods 5"), 2, {"reprodcue", "nearest is reproduce", "`pandora --help`"});
+  expect_refusal(split("oracle chek"), 2, {"oracle chek", "nearest is check", "`pandora oracle --help`"});
 }
 
 TEST_F(CliRefusal, UnknownWords) {
-  expect_refusal(split("reproduce --polcy dow"), 2, {"--polcy", "--help"});
+  expect_refusal(split("reproduce --polcy dow"), 2, {"--polcy", "nearest is --policy", "--help"});
+  expect_refusal(split("oracle check --solve=5"), 2, {"--solve=5", "nearest is --solves", "--help"});
   expect_refusal(split("reproduce table1"), 2, {"table1", "--help"});
   expect_refusal({}, 2, {"subcommand", "--help"});
   expect_refusal(split("reproduce --periods"), 2, {"--periods", "--help"});
@@ -335,6 +352,37 @@ TEST_F(CliOracle, IndexRefusesBadNumbers) {
   expect_refusal(split("oracle"), 2, {"subcommand"});
 }
 
+// An environment of a study's own, in less than a hundred coordinates.
+constexpr const char* kOwnStudy =
+    "environments = [\"own\"]\nreplications = 2\n[dimensions]\ncontext = 5\noutput = 10\n[oracle]\norder_contexts = "
+    "20\n"
+    "samples = 1000\n[environment.own]\nlaw = \"gaussian\"\nscale = 2\ntruncation_radius = inf\nu = 0.2\nstream = 9\n";
+
+TEST_F(CliOracle, IndexTakesAStudyWithEnvironmentsOfItsOwn) {
+  std::ofstream(work() / "own.toml") << kOwnStudy;
+  const Words index = split("oracle index own.toml --ell 0.3 --scale 1.5 --cost 0.05");
+  const auto with = [&](const std::string& more) {
+    Words words = index;
+    for (const std::string& word : split(more)) words.push_back(word);
+    const test::ProgramResult result = run(words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  const std::string out = with("");  // its one environment need not be named
+  EXPECT_THAT(out, testing::StartsWith("sigma "));
+  EXPECT_EQ(with("--environment own"), out);
+  EXPECT_NE(with("--set environment.own.scale=1"), out);
+  EXPECT_NE(with("--seed 2"), out);
+  EXPECT_NE(with("--set oracle.samples=2e3"), out);
+  std::ofstream(work() / "varied.toml") << kOwnStudy << "[vary]\nenvironment.own.scale = [1, 2]\n";
+  const test::ProgramResult varied = run(split("oracle index varied.toml --ell 0.3 --scale 1.5 --cost 0.05"));
+  EXPECT_THAT(varied.out, AllOf(HasSubstr("==== environment.own.scale=1 ===="), HasSubstr("scale=2 ====\n" + out)));
+  expect_refusal(split("oracle index --ell 0.3 --scale 1.5 --cost 0.05"), 2,
+                 {"--environment", "one of uniform, gaussian, student_t5"});
+  expect_refusal(split("oracle index own.toml --environment onw --ell 0.3 --scale 1.5 --cost 0.05"), 2,
+                 {"--environment onw", "nearest is own"});
+}
+
 TEST_F(CliOracle, OrderAndCheckPrintTheirTables) {
   const test::ProgramResult order =
       run(split("oracle order --environment uniform --replications 2 --contexts 50 --samples 1000 --grid 5x5x5"));
@@ -362,6 +410,22 @@ TEST_F(Cli, CalibratePrintsOneLinePerEnvironment) {
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2) << result.out;
   EXPECT_THAT(result.out, HasSubstr("uniform"));
   EXPECT_THAT(result.out, HasSubstr("0.23"));
+}
+
+TEST_F(Cli, CalibrateTakesAStudyWithEnvironmentsOfItsOwn) {
+  std::ofstream(work() / "own.toml") << kOwnStudy;
+  const auto with = [&](const std::string& more) {
+    const test::ProgramResult result = run(split("calibrate own.toml --contexts 20 " + more));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  const std::string two = with("--replications 2");
+  EXPECT_THAT(two, AllOf(HasSubstr("\nown "), HasSubstr("study's u"), HasSubstr("0.20\n")));
+  EXPECT_EQ(with("--set replications=2"), two);
+  EXPECT_NE(with("--replications 2 --set dimensions.boxes=2"), two);
+  EXPECT_NE(with(""), two);  // a study's replications are meant for its sweep
+  EXPECT_EQ(with("--replications 2 --environment own,uniform --set environment.uniform.u=0.5").find(two.substr(0, 40)),
+            0u);
 }
 
 TEST_F(Cli, CalibrateRefusesWhatCannotBeReached) {

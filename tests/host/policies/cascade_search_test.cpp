@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "pandora/error.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -27,17 +26,17 @@ Tape random_tape(int boxes, int T0, std::uint64_t seed) {
   return tape;
 }
 
-// All candidates in their order: by length, then boxes, then thresholds ascending. Digits of a counter in
-// base A (and base 11) run through the box lists (and the thresholds); lists that name a box twice are
+// All candidates of at most so many boxes, in their order: by length, then boxes, then thresholds ascending. Digits of
+// a counter in base A (and base 11) run through the box lists (and the thresholds); lists that name a box twice are
 // skipped.
-std::vector<Cascade> all_cascades(int A) {
+std::vector<Cascade> all_cascades(int A, int longest) {
   const auto digits = [](int number, int base, int n) {
     std::vector<int> out(static_cast<std::size_t>(n));
     for (int i = n - 1; i >= 0; --i, number /= base) out[i] = number % base;
     return out;
   };
   std::vector<Cascade> out;
-  for (int length = 1; length <= A; ++length)
+  for (int length = 1; length <= longest; ++length)
     for (int list = 0; list < std::pow(A, length); ++list) {
       Cascade cascade;
       cascade.boxes = digits(list, A, length);
@@ -73,10 +72,10 @@ double mean_utility(const Tape& tape, int T0, const Cascade& cascade) {
   return sum / T0;
 }
 
-Cascade enumerate(const Tape& tape, int T0) {
+Cascade enumerate(const Tape& tape, int T0, int longest) {
   Cascade best;
   double most = -std::numeric_limits<double>::infinity();
-  for (const Cascade& cascade : all_cascades(tape.boxes()))
+  for (const Cascade& cascade : all_cascades(tape.boxes(), longest))
     if (const double utility = mean_utility(tape, T0, cascade); utility > most + 1e-9) {
       most = utility;
       best = cascade;
@@ -85,10 +84,13 @@ Cascade enumerate(const Tape& tape, int T0) {
 }
 
 TEST(CascadeSearch, CountsItsCandidates) {
-  EXPECT_EQ(cascade_candidates(1), 1u);
-  EXPECT_EQ(cascade_candidates(2), 2u + 2u * 11u);
-  EXPECT_EQ(cascade_candidates(3), 795u);
-  for (int A = 1; A <= 4; ++A) EXPECT_EQ(cascade_candidates(A), all_cascades(A).size()) << A;
+  EXPECT_EQ(cascade_candidates(1, 1), 1u);
+  EXPECT_EQ(cascade_candidates(2, 2), 2u + 2u * 11u);
+  EXPECT_EQ(cascade_candidates(3, 3), 795u);
+  for (int A = 1; A <= 4; ++A)
+    for (int longest = 1; longest <= A; ++longest)
+      EXPECT_EQ(cascade_candidates(A, longest), all_cascades(A, longest).size()) << A << ", " << longest;
+  EXPECT_GT(cascade_candidates(16, 16), kMostCascades);
 }
 
 TEST(CascadeSearch, FindsWhatAnEnumerationFinds) {
@@ -97,7 +99,7 @@ TEST(CascadeSearch, FindsWhatAnEnumerationFinds) {
     for (const int T0 : {1, 5, 50})
       for (std::uint64_t seed = 0; seed < (A == 4 ? 2u : 10u); ++seed) {
         const Tape tape = random_tape(A, T0, 50 + 100 * seed + static_cast<std::uint64_t>(A));
-        const Cascade found = search_cascade(tape, T0), wanted = enumerate(tape, T0);
+        const Cascade found = search_cascade(tape, T0), wanted = enumerate(tape, T0, A);
         EXPECT_EQ(found.boxes, wanted.boxes) << "A = " << A << ", T0 = " << T0 << ", seed " << seed;
         EXPECT_EQ(found.thresholds, wanted.thresholds) << "A = " << A << ", T0 = " << T0 << ", seed " << seed;
         longest = std::max(longest, found.boxes.size());
@@ -164,15 +166,32 @@ TEST(CascadeSearch, TinyDifferencesAreTies) {
   EXPECT_EQ(search_cascade(tape, 1).boxes, std::vector<int>{1});
 }
 
-TEST(CascadeSearch, RefusesTooManyBoxes) {
-  for (const int A : {6, 8, 16}) {
-    try {
-      search_cascade(random_tape(A, 3, 5), 3);
-      ADD_FAILURE() << "accepted " << A << " boxes";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      EXPECT_NE(std::string(error.what()).find("frugalgpt: " + std::to_string(A) + " boxes"), std::string::npos);
-    }
+// All cascades of five boxes are searched; of more, those that the budget has room for.
+TEST(CascadeSearch, SearchesShorterCascadesOfManyBoxes) {
+  for (int A = 1; A <= kMaxBoxes; ++A) {
+    EXPECT_EQ(longest_cascade(A), A <= 5 ? A : A == 6 ? 5 : A <= 11 ? 4 : 3) << A;
+    EXPECT_LE(cascade_candidates(A, longest_cascade(A)), kMostCascades) << A;
+  }
+  std::size_t longest = 0;
+  for (const int A : {12, 13, 14}) {
+    const Tape tape = random_tape(A, 12, static_cast<std::uint64_t>(A));
+    const Cascade found = search_cascade(tape, 12), wanted = enumerate(tape, 12, 3);
+    EXPECT_EQ(found.boxes, wanted.boxes) << "A = " << A;
+    EXPECT_EQ(found.thresholds, wanted.thresholds) << "A = " << A;
+    longest = std::max(longest, found.boxes.size());
+  }
+  EXPECT_GE(longest, 2u);
+}
+
+// Values on the thresholds themselves, and many candidates with the same utility.
+TEST(CascadeSearch, FindsWhatAnEnumerationFindsAmongManyTies) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Tape tape = random_tape(3, 30, seed);
+    for (double& mu : tape.mu) mu = std::round(10.0 * mu) / 10.0;
+    for (double& cost : tape.cost) cost = 0.05;
+    const Cascade found = search_cascade(tape, 30), wanted = enumerate(tape, 30, 3);
+    EXPECT_EQ(found.boxes, wanted.boxes) << "seed " << seed;
+    EXPECT_EQ(found.thresholds, wanted.thresholds) << "seed " << seed;
   }
 }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -148,6 +150,24 @@ TEST(StudyConfig, NamesTheNearestKey) {
   expect_refusal("[environment.uniform]\nradius = 3", {"nearest is environment.uniform.truncation_radius"});
   expect_refusal("[policy.dow]\nc_rho = [1]", {"nearest is hyperparameters.c_rho"});
   expect_refusal("[vary]\nperiod = [1]", {"study.toml:2", "nearest is periods"});
+  expect_refusal("t0 = [1]", {"study.toml:1", "nearest is T0"});
+}
+
+// What is near to no key gets no suggestion, which would only mislead.
+TEST(StudyConfig, SaysWhereTheKeysAreListedIfNoneIsNear) {
+  for (const char* text : {"foo = 1", "[oracle]\nfoo = 1", "[environment.uniform]\nfoo = 1"}) {
+    expect_refusal(text, {"unknown key", "foo", "--print-defaults"});
+    EXPECT_THAT(refusal([&] { parsed(text); }), Not(HasSubstr("nearest"))) << text;
+  }
+}
+
+TEST(StudyConfig, NamesTheNearestWord) {
+  expect_refusal("policies = [\"DOW\"]", {"\"DOW\"", "nearest is dow", "pandora policies"});
+  expect_refusal("policies = [\"dwo\"]", {"nearest is dow;"});
+  expect_refusal("policies = [\"plugin\"]", {"nearest are online_plugin, static_plugin"});
+  expect_refusal("regimes = [\"a\"]", {"nearest is A; use A, B"});
+  expect_refusal("[engine]\nkind = \"refrence\"", {"nearest is reference"});
+  EXPECT_THAT(refusal([] { parsed("policies = [\"greedy\"]"); }), Not(HasSubstr("nearest")));
 }
 
 TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
@@ -179,6 +199,40 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("[environment.gaussian]\nstream = 256", {"at most 255"});
   expect_refusal("[environment.gaussian]\nlaw = \"custom\"", {"program that registers it"});
   expect_refusal("[environment.gaussian]\nscale = 1e-60", {"single precision"});
+}
+
+// 1e4 is an integer to everybody but TOML; what is written beside the results is one to TOML too.
+TEST(StudyConfig, TakesNumbersWithAnIntegralValueForIntegers) {
+  const StudyConfig file = parsed(
+      "seed = 1e3\nperiods = 1e4\nreplications = 3.0\nT0 = [0, 1e3]\n[oracle]\ngrid = [5e0, 6, "
+      "7.0]\n[estimation]\nrefit = "
+      "\"every:1e2\"\n[environment.uniform]\nstream = 2e1\n[vary]\nengine.block = [1e1, 20]");
+  const Study study = file.settings().at(0).study;
+  EXPECT_EQ(study.seed, 1000u);
+  EXPECT_EQ(study.periods, 10000);
+  EXPECT_EQ(study.replications, 3);
+  EXPECT_EQ(study.T0, (std::vector<int>{0, 1000}));
+  EXPECT_EQ(study.oracle.grid.cost, 7);
+  EXPECT_EQ(study.estimation.refit.every, 100);
+  EXPECT_EQ(study.environments[0].id, 20);
+  EXPECT_EQ(study.engine.block, 10);
+  EXPECT_THAT(file.toml(), AllOf(HasSubstr("\nperiods = 10000\n"), HasSubstr("seed = 1000\n"),
+                                 HasSubstr("T0 = [0, 1000]\n"), HasSubstr("engine.block = [10, 20]")));
+  StudyConfig options;
+  options.set("replications", "1e4", "--set replications=1e4");
+  options.set("T0", "0,1e3", "--t0 0,1e3");
+  options.set("seed", "1e3", "--seed 1e3");
+  EXPECT_EQ(options.settings()[0].study.replications, 10000);
+  EXPECT_EQ(options.settings()[0].study.T0, (std::vector<int>{0, 1000}));
+  EXPECT_EQ(options.settings()[0].study.seed, 1000u);
+  for (const char* value : {"1.5", "1e-1", "1e19", "1e300", "inf", "nan"}) {
+    expect_refusal(std::string("periods = ") + value,
+                   {std::string("periods = ") + value, "right type", "integer from 1"});
+    expect_refusal(std::string("seed = ") + value, {"right type", "0 to 2^64"});
+    expect_refusal(std::string("T0 = [0, ") + value + "]", {"right type", "integers"});
+  }
+  expect_refusal("[estimation]\nrefit = \"every:1.5\"", {"integer k"});
+  expect_refusal("[estimation]\nrefit = \"every:1e10\"", {"integer k"});
 }
 
 TEST(StudyConfig, NamesWrongTypes) {
@@ -213,12 +267,88 @@ TEST(StudyConfig, RefusesWhatContradictsItself) {
   EXPECT_NO_THROW(
       parsed("environments = [\"gaussian\"]\n[dimensions]\noutput = 50\n[environment.gaussian]\n"
              "truncation_radius = 9"));
-  expect_refusal("[dimensions]\nboxes = 6", {"frugalgpt", "6 boxes"});
-  EXPECT_NO_THROW(parsed("policies = [\"dow\"]\n[dimensions]\nboxes = 16"));
-  EXPECT_NO_THROW(parsed("T0 = [0]\n[dimensions]\nboxes = 6"));
+  EXPECT_NO_THROW(parsed("[dimensions]\nboxes = 16"));  // all policies, FrugalGPT among them
   expect_refusal("[environment.unifrom]\nu = 0.5", {"environment.unifrom.u = 0.5", "uniform, gaussian"});
   expect_refusal("environments = [\"mine\"]\n[environment.mine]\nlaw = \"uniform\"\nu = 0.2",
                  {"mine has no stream", "environment.mine.stream"});
+}
+
+constexpr const char* kTwoEnvironments =
+    "environments = [\"uniform\", \"t3\"]\n[environment.t3]\nlaw = \"student_t5\"\nu = 0.2\nstream = 17\n"
+    "[environment.gaussian]\nu = 0.4\n";
+
+// A list of environments that an option replaces leaves the file's other tables without meaning, not wrong.
+TEST(StudyConfig, OptionsMayLeaveEnvironmentsOfTheFileOut) {
+  StudyConfig config = parsed(kTwoEnvironments), plain = parsed("environments = [\"uniform\"]");
+  config.set("environments", "uniform", "--environment uniform");
+  ASSERT_EQ(config.settings().size(), 1u);
+  ASSERT_EQ(config.settings()[0].study.environments.size(), 1u);
+  EXPECT_EQ(config.settings()[0].study.environments[0].name, "uniform");
+  EXPECT_EQ(config.identity(), plain.identity());
+  EXPECT_EQ(config.toml(), plain.toml());  // and so it reads back
+  EXPECT_EQ(config.values().count("environment.t3.u"), 0u);
+  config.set("environments", "[\"t3\"]", "--set environments");  // the last list decides, and finds the table
+  EXPECT_EQ(config.settings()[0].study.environments[0].cost_level, 0.2);
+}
+
+TEST(StudyConfig, WhatVariesInAnEnvironmentThatIsLeftOutDoesNotVary) {
+  StudyConfig config =
+      parsed(std::string(kTwoEnvironments) + "[vary]\nenvironment.t3.scale = [1, 2]\nperiods = [5, 6]");
+  EXPECT_EQ(config.settings().size(), 4u);
+  config.set("environments", "uniform", "--environment uniform");
+  EXPECT_EQ(config.settings().size(), 2u);
+  EXPECT_EQ(config.varying().size(), 1u);
+  EXPECT_EQ(StudyConfig::parse(config.toml(), "again").identity(), config.identity());
+}
+
+TEST(StudyConfig, TablesOfNoEnvironmentOfTheStudyAreRefusedElsewhere) {
+  expect_refusal("environments = [\"uniform\"]\n[environment.t3]\nlaw = \"uniform\"\nu = 0.2\nstream = 17",
+                 {"study.toml:3", "environment t3", "not named by environments"});
+  StudyConfig config = parsed(kTwoEnvironments);
+  config.set("environments", "uniform", "--environment uniform");
+  config.set("environment.t3.u", "0.3", "--set environment.t3.u=0.3");  // was meant to do something
+  EXPECT_THAT(refusal([&] { config.settings(); }), HasSubstr("--set environment.t3.u=0.3: environment t3"));
+}
+
+TEST(StudyConfig, NamesTheNearestEnvironment) {
+  const auto with = [](const std::string& names) {
+    StudyConfig config = parsed(kTwoEnvironments);
+    config.set("environments", names, "--environment " + names);
+    return refusal([&] { config.settings(); });
+  };
+  EXPECT_THAT(with("unifrom"),
+              AllOf(HasSubstr("--environment unifrom: \"unifrom\" is unknown; the nearest is uniform;"),
+                    HasSubstr("uniform, gaussian, student_t5, t3")));
+  EXPECT_THAT(with("uniform,T3"), HasSubstr("\"T3\" is unknown; the nearest is t3;"));
+  EXPECT_THAT(with("cauchy"), Not(HasSubstr("nearest")));
+  expect_refusal("environments = [\"wied\"]\n[environment.wide]\nlaw = \"uniform\"\nu = 0.2\nstream = 17",
+                 {"study.toml:1", "\"wied\" is unknown; the nearest is wide"});
+}
+
+// Numbers do not depend on an environment that is not simulated.
+TEST(StudyConfig, IdentityLeavesOutEnvironmentsThatAreNotSimulated) {
+  EXPECT_EQ(parsed("environments = [\"uniform\"]\n[environment.gaussian]\nu = 0.4").identity(),
+            parsed("environments = [\"uniform\"]").identity());
+}
+
+// What a user never wrote cannot be what is wrong. A registration lasts, so it happens in a process of its own.
+TEST(StudyConfigDeathTest, BlamesWhatWasGivenNotADefault) {
+  const auto refused = [] {
+    Environment environment = paper_environments()[0];
+    environment.name = "mine";
+    environment.id = 77;
+    register_environment(environment, [](const ReplicationRequest&) { return Replication{}; });
+    StudyConfig config;
+    config.set("environments", "mine", "--environment mine");
+    try {
+      (void)config.settings();
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      std::exit(static_cast<int>(error.code()));
+    }
+    std::exit(0);
+  };
+  EXPECT_EXIT(refused(), testing::ExitedWithCode(2), "^--environment mine: .*output.order");
 }
 
 TEST(StudyConfig, SeedsReachTheirWholeRange) {

@@ -26,7 +26,9 @@ struct Session {
 void add_run(CLI::App& program, Session& session, Command& run);
 void add_merge(CLI::App& program, Session& session, Command& run);
 void add_show(CLI::App& program, Command& run);
+void add_lanes(CLI::App& program, Command& run);
 void add_replay(CLI::App& program, Command& run);
+void add_explain(CLI::App& program, Command& run);
 void add_oracle(CLI::App& program, Session& session, Command& run);
 void add_oracle_grid(CLI::App& oracle, Session& session, Command& run);
 void add_calibrate(CLI::App& program, Session& session, Command& run);

@@ -80,9 +80,9 @@ void pandora::cli::Session::listen() {
 
 int pandora::run_program(int argc, char** argv) {
   if (argc > 0) session.program = argv[0];
-  std::error_code error;  // a command that names the program must run in other folders, too
-  if (const auto path = std::filesystem::absolute(session.program, error);
-      !error && session.program.find('/') != std::string::npos)
+  std::error_code pathless;  // a command that names the program must run in other folders, too
+  if (const auto path = std::filesystem::absolute(session.program, pathless);
+      !pathless && session.program.find('/') != std::string::npos)
     session.program = path.string();
   for (int i = 0; i < argc; ++i) session.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
 
@@ -98,7 +98,9 @@ int pandora::run_program(int argc, char** argv) {
   pandora::cli::add_run(program, session, run);
   pandora::cli::add_merge(program, session, run);
   pandora::cli::add_show(program, run);
+  pandora::cli::add_lanes(program, run);
   pandora::cli::add_replay(program, run);
+  pandora::cli::add_explain(program, run);
   pandora::cli::add_oracle(program, session, run);
   pandora::cli::add_calibrate(program, session, run);
   pandora::cli::add_policies(program, run);

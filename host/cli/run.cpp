@@ -1,4 +1,4 @@
-// `run` and `reproduce`, which is `run` with the paper's study; `merge`; `replay`.
+// `run` and `reproduce`, which is `run` with the paper's study; `merge`.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -10,7 +10,6 @@
 #include "host/cli/study_options.hpp"
 #include "host/devices/device.hpp"
 #include "host/results/forecast.hpp"
-#include "host/run/replay.hpp"
 #include "host/run/run_study.hpp"
 #include "host/study/refit_text.hpp"
 #include "host/sweep/runnable_lanes.hpp"
@@ -222,20 +221,6 @@ void add_merge(CLI::App& program, Session& session, Command& run) {
       print_outcome(outcome, o->quiet, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     };
   });
-}
-
-void add_replay(CLI::App& program, Command& run) {
-  struct ReplayOptions {
-    std::string study, lane, setting;
-  };
-  const auto o = std::make_shared<ReplayOptions>();
-  CLI::App* command = program.add_subcommand("replay", "one lane of a study alone, as failures.csv names it");
-  command->add_option("study", o->study, "the study's TOML file")->required();
-  command->add_option("--lane", o->lane, "ENVIRONMENT/REGIME/REPLICATION/T0/POLICY/REWARD[/HYPERPARAMETER]")
-      ->required();
-  command->add_option("--setting", o->setting, "values of the keys that vary, such as \"periods=1000\"");
-  command->callback(
-      [o, &run] { run = [o] { fmt::print("{}", replay_lane(read_study_file(o->study), o->setting, o->lane)); }; });
 }
 
 }  // namespace pandora::cli

@@ -100,8 +100,9 @@ TEST_F(RunStudy, WritesEverythingItPromises) {
   std::vector<std::string> names;
   for (const auto& [name, bytes] : files(work() / "reference"))
     if (!name.starts_with("parts/")) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"boxes.csv", "checksums.sha256", "curves.csv", "depth.csv", "failures.csv", "oracle.csv",
-                                             "oracle_order.csv", "results.h5", "study.toml", "summary.csv"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"boxes.csv", "checksums.sha256", "curves.csv", "depth.csv", "failures.csv",
+                                      "oracle.csv", "oracle_order.csv", "results.h5", "study.toml", "summary.csv"}));
   EXPECT_TRUE(fs::exists(work() / "reference" / "parts" / "000-student_t5-B-00003.part"));
   EXPECT_EQ(std::distance(fs::directory_iterator(work() / "reference" / "parts"), fs::directory_iterator{}), 16);
   const nlohmann::json m = manifest("reference");
@@ -167,8 +168,8 @@ TEST_F(RunStudy, ResultsOfEveryReplicationGiveTheTables) {
   ASSERT_THAT(line, testing::StartsWith("A,uniform,0,online_plugin,known,,,,4,0,150,"));
   double regret = 0.0;
   for (std::size_t r = 0; r < R; ++r) regret += (utility[r] - utility[R + r]) / 150.0 / static_cast<double>(R);
-  EXPECT_NEAR(1000.0 * regret, std::stod(line.substr(std::string("A,uniform,0,online_plugin,known,,,,4,0,150,").size())),
-              1e-6);
+  EXPECT_NEAR(1000.0 * regret,
+              std::stod(line.substr(std::string("A,uniform,0,online_plugin,known,,,,4,0,150,").size())), 1e-6);
   const std::vector<double> curve = dataset(file, "/uniform_A/curve", shape);
   ASSERT_EQ(shape.size(), 3u);
   for (std::size_t k = 0; k < lanes * R; ++k) EXPECT_EQ(curve[(k + 1) * shape[2] - 1], utility[k]);

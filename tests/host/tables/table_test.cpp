@@ -51,8 +51,7 @@ TEST(Table, ColumnsThatDoNotFitFollowBelowWithTheRowHeaders) {
 }
 
 TEST(Table, BoldOnATerminalChangesNoColumn) {
-  EXPECT_THAT(table_text(small_table(), 80, true),
-              HasSubstr("DOW_2              \033[1m1.25±0.50\033[0m    ---\n"));
+  EXPECT_THAT(table_text(small_table(), 80, true), HasSubstr("DOW_2              \033[1m1.25±0.50\033[0m    ---\n"));
 }
 
 TEST(Table, WidthCountsCodePointsWithoutCombiningMarks) {

@@ -1,0 +1,96 @@
+// Single lanes: `lanes` lists them, `replay` runs one alone, `explain` takes its periods apart.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "host/cli/commands.hpp"
+#include "host/run/explain.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::cli {
+namespace {
+
+struct LaneOptions {
+  std::string study, lane, setting, period, format = "text";
+
+  void add_to(CLI::App& command, bool needs_lane) {
+    command.add_option("study", study, "a study's TOML file, or a folder of results")->required();
+    CLI::Option* option =
+        command.add_option("--lane", lane, "ENVIRONMENT/REGIME/REPLICATION/T0/POLICY/REWARD[/HYPERPARAMETERS]");
+    if (needs_lane) option->required();
+    command.add_option("--setting", setting, "values of the keys that vary, such as \"periods=1000\"");
+  }
+};
+
+// t or t:u
+std::pair<int, int> parse_period(const std::string& text) {
+  const char *begin = text.data(), *end = begin + text.size();
+  int first = 0, last = 0;
+  auto [at, error] = std::from_chars(begin, end, first);
+  last = first;
+  if (error == std::errc() && at != end && *at == ':')
+    std::tie(at, error) = [&] {
+      const auto found = std::from_chars(at + 1, end, last);
+      return std::pair(found.ptr, found.ec);
+    }();
+  if (error != std::errc() || at != end)
+    throw Error(ExitCode::usage, fmt::format("--period {}: give t or t:u, such as 12 or 1:5", text));
+  return {first, last};
+}
+
+}  // namespace
+
+void add_lanes(CLI::App& program, Command& run) {
+  const auto o = std::make_shared<LaneOptions>();
+  CLI::App* command = program.add_subcommand("lanes", "the names of a study's lanes, one line each");
+  command->add_option("study", o->study, "a study's TOML file, or a folder of results")->required();
+  command->add_option("--setting", o->setting, "only this setting of the keys that vary");
+  command->callback([o, &run] {
+    run = [o] {
+      const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
+      if (!o->setting.empty()) (void)find_setting(settings, o->setting);
+      for (const PlannedSetting& planned : settings) {
+        const std::string label = planned.setting.label();
+        if (!o->setting.empty() && label != o->setting) continue;
+        for (const std::string& name : lane_names(planned))
+          fmt::print("{}{}\n", name, label.empty() ? "" : "  --setting '" + label + "'");
+      }
+    };
+  });
+}
+
+void add_replay(CLI::App& program, Command& run) {
+  const auto o = std::make_shared<LaneOptions>();
+  CLI::App* command = program.add_subcommand("replay", "one lane of a study alone: its sums, regret and curve");
+  o->add_to(*command, true);
+  command->callback([o, &run] {
+    run = [o] {
+      const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
+      const FoundLane found(find_setting(settings, o->setting), o->lane);
+      fmt::print("{}", replay_text(found, found.run(found.prepare())));
+    };
+  });
+}
+
+void add_explain(CLI::App& program, Command& run) {
+  const auto o = std::make_shared<LaneOptions>();
+  CLI::App* command =
+      program.add_subcommand("explain", "periods of one lane: what it saw, did and why, and the oracle");
+  o->add_to(*command, true);
+  command->add_option("--period", o->period, "t, or t:u for a range; from 1")->required();
+  command->add_option("--format", o->format, "text or json")->capture_default_str();
+  command->callback([o, &run] {
+    run = [o] {
+      if (o->format != "text" && o->format != "json")
+        throw Error(ExitCode::usage, fmt::format("--format {}: unknown; use text or json", o->format));
+      const auto [first, last] = parse_period(o->period);
+      const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
+      const Explanation found = explain(FoundLane(find_setting(settings, o->setting), o->lane), first, last);
+      fmt::print("{}", o->format == "json" ? explanation_json(found).dump(2) + "\n" : explanation_text(found));
+    };
+  });
+}
+
+}  // namespace pandora::cli

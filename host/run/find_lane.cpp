@@ -1,0 +1,103 @@
+#include "host/run/find_lane.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "host/base/nearest.hpp"
+#include "host/results/stored_results.hpp"
+#include "host/sweep/prepare_replication.hpp"
+#include "host/sweep/runnable_lanes.hpp"
+#include "kernels/rules/checkpoints.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+
+StudyConfig read_study_or_results(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return read_study_file(path);
+  return StoredResults(path, [](const std::string&) {}).config();
+}
+
+std::vector<std::string> lane_names(const PlannedSetting& planned) {
+  std::vector<std::string> names;
+  for (const Unit& unit : planned.plan.units)
+    for (const PlannedLane& lane : planned.plan.lanes) names.push_back(unit_name(unit) + "/" + lane_name(lane));
+  return names;
+}
+
+const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, const std::string& label) {
+  if (label.empty() && settings.size() > 1)
+    throw Error(ExitCode::usage,
+                fmt::format("--setting: keys of the study vary; give one such as '{}'", settings[0].setting.label()));
+  std::vector<std::string> labels;
+  for (const PlannedSetting& planned : settings) {
+    if (planned.setting.label() == label) return planned;
+    labels.push_back(planned.setting.label());
+  }
+  throw Error(ExitCode::usage, settings.size() == 1 && labels[0].empty()
+                                   ? fmt::format("--setting {}: nothing varies in this study; leave it out", label)
+                                   : fmt::format("--setting {}: the study has no such setting{}", label,
+                                                 nearest_text(nearest(label, labels))));
+}
+
+FoundLane::FoundLane(const PlannedSetting& planned, const std::string& name) : planned_(&planned), name_(name) {
+  for (; unit_ < planned.plan.units.size(); ++unit_)
+    for (lane_ = 0; lane_ < planned.plan.lanes.size(); ++lane_)
+      if (unit_name(unit()) + "/" + lane_name(lane()) == name) return;
+  // A name without a place among the replications is near to all of them: the first stands for them.
+  throw Error(ExitCode::usage, fmt::format("--lane {}: the study has no such lane{}; `pandora lanes` lists them", name,
+                                           nearest_text(nearest(name, lane_names(planned)))));
+}
+
+Replication FoundLane::prepare() const {
+  return prepare_replication(study(), planned_->plan, unit(), nullptr);
+}
+
+UnitResult FoundLane::run(const Replication& replication) const {
+  Plan plan = planned_->plan;
+  plan.lanes = {planned_->plan.lanes[0], lane()};
+  UnitResult result;
+  result.resize(2);
+  run_planned_lanes(study(), plan, replication, 0, 2, result);
+  return result;
+}
+
+std::string replay_text(const FoundLane& found, const UnitResult& result) {
+  const LaneTally &oracle = result.lanes[0], &tally = result.lanes[1];
+  const LaneNotes& notes = result.notes[1];
+  std::string out =
+      fmt::format("lane               {}\nperiods            {} of {}\n", found.name(), tally.periods, tally.horizon);
+  if (tally.periods > 0) {
+    const double T = tally.periods;
+    out += fmt::format(
+        "utility            {:.9f} per period, {:.9f} with realised rewards\n"
+        "quality            {:.9f} per period (mu* of the deployed output)\n"
+        "cost               {:.9f} per period\nboxes queried      {:.6f} per period\n",
+        tally.utility / T, tally.realised_utility / T, tally.quality / T, tally.cost / T, tally.queries() / T);
+  }
+  if (!notes.list.empty()) {
+    std::vector<int> boxes;
+    for (const int box : notes.list) boxes.push_back(box + 1);
+    out += fmt::format("chosen beforehand  boxes {}", fmt::join(boxes, ", "));
+    out += notes.thresholds.empty() ? "\n" : fmt::format(", thresholds {:g}\n", fmt::join(notes.thresholds, ", "));
+  }
+  if (tally.failure != Failure::none)
+    out +=
+        fmt::format("failed             {}, {}\n",
+                    tally.failed_period == 0 ? "while calibrating" : fmt::format("in period {}", tally.failed_period),
+                    failure_message(tally, notes));
+  else if (oracle.failure == Failure::none)
+    out += fmt::format("regret x 1000      {:.6f} per period against the oracle\n",
+                       1000.0 * (oracle.utility - tally.utility) / tally.periods);
+  out += "\n    period   utility so far   the oracle's   regret so far\n";
+  const std::vector<int> periods = checkpoints(tally.horizon);
+  for (int k = 0; k < tally.recorded; ++k)
+    out += fmt::format("{:>10}{:>17.6f}{:>15.6f}{:>16.6f}\n", periods[static_cast<std::size_t>(k)], tally.curve[k],
+                       oracle.curve[k], oracle.curve[k] - tally.curve[k]);
+  return out;
+}
+
+}  // namespace pandora

@@ -1,0 +1,48 @@
+// One lane of a study by its name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/results/parts.hpp"
+#include "host/sweep/unit_result.hpp"
+
+namespace pandora {
+
+/// A study's file, or the study in a folder of results. Throws Error (usage, bad_data).
+StudyConfig read_study_or_results(const std::string& path);
+
+/// Names of all lanes of one setting, as --lane takes them: ENVIRONMENT/REGIME/REPLICATION/T0/POLICY/REWARD and, where
+/// there are any, /HYPERPARAMETERS.
+std::vector<std::string> lane_names(const PlannedSetting& planned);
+
+/// The setting with that label; an empty label where nothing varies. Throws Error (usage) naming what there is.
+const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, const std::string& label);
+
+/// A lane with its replication, and what a run of it alone and of the oracle gives.
+class FoundLane {
+ public:
+  /// Throws Error (usage), with the nearest names, if the setting has no such lane.
+  FoundLane(const PlannedSetting& planned, const std::string& name);
+
+  const Study& study() const { return planned_->setting.study; }
+  const Unit& unit() const { return planned_->plan.units[unit_]; }
+  const PlannedLane& lane() const { return planned_->plan.lanes[lane_]; }
+  const std::string& name() const { return name_; }
+
+  /// Everything that is drawn.
+  Replication prepare() const;
+
+  /// The oracle's tally and the lane's, at lanes 0 and 1.
+  UnitResult run(const Replication& replication) const;
+
+ private:
+  const PlannedSetting* planned_;
+  std::string name_;
+  std::size_t unit_ = 0, lane_ = 0;
+};
+
+/// What became of a lane, as text: its tally, regret and curve. Both lanes are FoundLane::run's.
+std::string replay_text(const FoundLane& found, const UnitResult& result);
+
+}  // namespace pandora

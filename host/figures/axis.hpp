@@ -25,9 +25,8 @@ struct Axis {
 /// What an axis must show. Values that are not finite, and on a logarithmic axis those that are not positive, say
 /// nothing.
 struct AxisContent {
-  std::vector<double> values;
-  std::vector<double>
-      ends;  ///< of intervals: on a logarithmic axis they do not stretch it by more than a factor of ten
+  std::vector<double> values = {};
+  std::vector<double> ends = {};  ///< of intervals: they stretch a logarithmic axis by a factor of ten at most
   bool log = false;
   bool tight = false;       ///< the axis ends with the values
   bool place_zero = false;  ///< a logarithmic axis gets a place for values of 0

@@ -9,13 +9,13 @@ namespace pandora {
 /// One curve, one set of markers, or one part of the bars. Vectors that are not empty have the length of y; a NaN is a
 /// value that is missing.
 struct Series {
-  std::string label;        ///< in the legend; UTF-8
-  std::vector<double> x;    ///< empty in bars, where the categories take its place
-  std::vector<double> y;    ///< in bars: one per category
-  std::vector<double> low;  ///< ends of the interval of y, such as 95%; empty: none
-  std::vector<double> high;
-  std::vector<double> x_low;  ///< ends of the interval of x; scatter alone
-  std::vector<double> x_high;
+  std::string label = {};        ///< in the legend; UTF-8
+  std::vector<double> x = {};    ///< empty in bars, where the categories take its place
+  std::vector<double> y = {};    ///< in bars: one per category
+  std::vector<double> low = {};  ///< ends of the interval of y, such as 95%; empty: none
+  std::vector<double> high = {};
+  std::vector<double> x_low = {};  ///< ends of the interval of x; scatter alone
+  std::vector<double> x_high = {};
 };
 
 /// A line through the whole figure that no data stand behind, such as a target.

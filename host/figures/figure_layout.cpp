@@ -129,8 +129,8 @@ double lay_out_categories(const Figure& figure, FigureLayout& layout, double axe
   };
   const auto fitting = static_cast<std::size_t>(per_category / kCharacterCm);
   if (fitting >= 3) {
-    wrap(fitting - 1);
-    if (widest(layout.categories) < fitting && most_lines(layout.categories) <= 3) return axes_cm;
+    wrap(fitting);
+    if (widest(layout.categories) <= fitting && most_lines(layout.categories) <= 3) return axes_cm;
   }
   layout.horizontal = true;
   wrap(characters(0.45 * figure.width_cm));
@@ -167,8 +167,8 @@ FigureLayout figure_layout(const Figure& figure) {
   lay_out_legend(figure, layout);
   const double numbers =
       layout.horizontal || figure.kind != Kind::bars ? 1 : static_cast<double>(most_lines(layout.categories));
-  layout.below_cm = kLineCm * (numbers + static_cast<double>(layout.x_label.size()) + 1.1) + layout.legend_cm + 0.1;
-  layout.x_label_cm = layout.below_cm - kLineCm * (numbers + 1.25);
+  layout.below_cm = kLineCm * (numbers + static_cast<double>(layout.x_label.size()) + 1.2) + layout.legend_cm + 0.1;
+  layout.x_label_cm = layout.below_cm - kLineCm * (numbers + 1.35);
   layout.above_cm = kLineCm * static_cast<double>(layout.title.size()) + 0.25;
   layout.height_cm = layout.below_cm + axes_cm + layout.above_cm;
   return layout;

@@ -74,6 +74,12 @@ std::string text_html(const std::string& text) {
   return out;
 }
 
+std::string without_marks(const std::string& text) {
+  std::string out;
+  for (const auto& [piece, code] : pieces_of(text)) out += piece;
+  return html_escaped(out);
+}
+
 class Page {
  public:
   Page(const SvgOf& svg_of, std::string folder) : svg_of_(svg_of), folder_(std::move(folder)) {
@@ -145,7 +151,10 @@ std::string contents(const ReportDocument& document) {
 
 ReportFigure report_figure(const Figure& figure) {
   std::string caption = figure.caption.empty() ? figure.title : figure.caption;
-  for (const std::string& note : figure_notes(figure)) caption += (caption.empty() ? "" : " ") + note;
+  for (const std::string& note : figure_notes(figure)) {
+    if (!caption.empty()) caption += caption.back() == '.' ? " " : ". ";
+    caption += note;
+  }
   std::string spoken = figure.title.empty() ? figure.name : figure.title;
   if (!figure.x_label.empty() && !figure.y_label.empty())
     spoken += ": " + figure.y_label + " against " + figure.x_label;
@@ -168,7 +177,7 @@ std::string report_html(const ReportDocument& document, const SvgOf& svg_of, con
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
   out += fmt::format("<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<header>\n<h1>{}</h1>\n",
-                     html_escaped(document.title), kStyle, text_html(document.title));
+                     without_marks(document.title), kStyle, text_html(document.title));
   if (!document.subtitle.empty()) out += "<p class=\"subtitle\">" + text_html(document.subtitle) + "</p>\n";
   out += "</header>\n" + (document.sections.empty() ? "" : contents(document)) + "<main>\n";
   Page page(svg_of, figures_folder);

@@ -200,10 +200,10 @@ std::string text_tex(const std::string& text) {
 }
 
 std::string commands_tex(const std::vector<std::string>& commands) {
-  std::string out = "\\begin{quote}\\small\\raggedright\n";
+  std::string out = "{\\small\\raggedright\n";
   for (const std::string& command : commands)
     out += "\\hangindent=2em " + (command.empty() ? "~" : code_tex(command, false)) + "\\par\n";
-  return out + "\\end{quote}\n";
+  return out + "}\n";
 }
 
 std::string preformatted_tex(const std::string& text) {

@@ -80,7 +80,7 @@ dependencies:
 
 # What draws figures; without it their data and scripts are written all the same.
 figure-dependencies:
-	@scripts/install-dependencies.sh gnuplot-nox gnuplot
+	@scripts/install-dependencies.sh gnuplot-nox gnuplot || echo 'Figures will not be drawn.' >&2
 
 # What tests use beside: ranks of mpirun, other programs that read HDF5, gnuplot.
 test-dependencies: dependencies

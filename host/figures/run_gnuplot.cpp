@@ -46,7 +46,7 @@ bool read_until(int descriptor, std::chrono::steady_clock::time_point end, std::
   }
 }
 
-// The settings of a process that must outlive none of the descriptors and signals of this one.
+// What the process gets: its folder, nothing to read, one descriptor for all that it says, signals as by default.
 class Settings {
  public:
   Settings(const std::string& folder, int output) {

@@ -10,14 +10,14 @@ JOBS ?= $(shell nproc)
 reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow bench coverage coverage-run gpu-check dependencies test-dependencies format-dependencies format format-check clean help
+.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow bench coverage coverage-run gpu-check dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
 	cmake --preset release
 	cmake --build build --target pandora --parallel $(JOBS)
 
-reproduce: dependencies build
+reproduce: dependencies figure-dependencies build
 ifneq ($(reduced),)
 	@echo 'Reduced run ($(reduced)): all 24 cells at T = 30,000, but the paper averages 50 replications of each; the'
 	@echo 'others are left out here, and below 10 nothing is marked against the paper. The full run: $(full_run)'
@@ -78,10 +78,14 @@ sanitize: test-dependencies
 dependencies:
 	@scripts/install-dependencies.sh
 
-# What tests use beside: ranks of mpirun, other programs that read HDF5.
+# What draws figures; without it their data and scripts are written all the same.
+figure-dependencies:
+	@scripts/install-dependencies.sh gnuplot-nox gnuplot || echo 'Figures will not be drawn.' >&2
+
+# What tests use beside: ranks of mpirun, other programs that read HDF5, gnuplot.
 test-dependencies: dependencies
 	@scripts/install-dependencies.sh libopenmpi-dev mpicc openmpi-bin mpirun hdf5-tools h5dump \
-	  python3-h5py /usr/lib/python3/dist-packages/h5py
+	  python3-h5py /usr/lib/python3/dist-packages/h5py gnuplot-nox gnuplot
 
 bench: dependencies
 	cmake --preset bench

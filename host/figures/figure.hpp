@@ -1,0 +1,62 @@
+// Figures as data: what is plotted, apart from how a plotting program is told.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pandora {
+
+/// One curve, one set of markers, or one part of the bars. Vectors that are not empty have the length of y; a NaN is a
+/// value that is missing.
+struct Series {
+  std::string label = {};        ///< in the legend; UTF-8
+  std::vector<double> x = {};    ///< empty in bars, where the categories take its place
+  std::vector<double> y = {};    ///< in bars: one per category
+  std::vector<double> low = {};  ///< ends of the interval of y, such as 95%; empty: none
+  std::vector<double> high = {};
+  std::vector<double> x_low = {};  ///< ends of the interval of x; scatter alone
+  std::vector<double> x_high = {};
+};
+
+/// A line through the whole figure that no data stand behind, such as a target.
+struct ReferenceLine {
+  double at = 0;  ///< in the unit of the axis that it crosses
+  bool vertical = false;
+  std::string label = {};  ///< in the legend; empty: none
+};
+
+struct Figure {
+  enum class Kind {
+    lines,        ///< curves, their intervals as shaded bands
+    line_points,  ///< few x: markers with error bars, joined by lines
+    scatter,      ///< markers with error bars both ways, not joined
+    bars          ///< a group of bars, or a stack of parts, per category
+  };
+  Kind kind = Kind::lines;
+  std::string name;              ///< stem of its files: letters, digits, _ and -
+  std::string title;             ///< above the axes; empty: none
+  std::string x_label, y_label;  ///< quantity and unit; in bars, of the categories and of the values
+  bool log_x = false, log_y = false;
+  bool stacked = false;                      ///< bars: the series are parts of a whole
+  bool diagonal = false;                     ///< scatter: the line y = x, and equal axes
+  std::vector<std::string> categories = {};  ///< bars alone
+  std::vector<Series> series;
+  std::vector<ReferenceLine> references = {};
+  std::string caption = {};  ///< below the figure in documents
+  double width_cm = 8.5;     ///< 8.5: a column of a journal; 17: both
+};
+
+/// As many as can be told apart in grey.
+constexpr std::size_t kMostCurves = 7, kMostMarkers = 15, kMostParts = 12;
+
+/// Throws std::logic_error where a figure contradicts itself or has more series than can be told apart.
+void check(const Figure& figure);
+
+/// What a reader must know beside the caption, in whole sentences: what the axes cannot show, where x = 0 stands on a
+/// logarithmic axis, that markers are set apart. Empty where there is nothing.
+std::vector<std::string> figure_notes(const Figure& figure);
+
+/// Whether the markers of different series are set slightly apart, so that their error bars can be told apart.
+bool sets_apart(const Figure& figure);
+
+}  // namespace pandora

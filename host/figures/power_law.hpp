@@ -1,0 +1,27 @@
+// The exponent of a power law, for figures with two logarithmic axes.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace pandora {
+
+/// y = factor * x^exponent.
+struct PowerLaw {
+  double exponent = 0;
+  double factor = 1;
+  double standard_error = 0;  ///< of the exponent, as if the residuals of log y were independent
+  std::size_t points = 0;     ///< that it was fitted to
+};
+
+/// Least squares of log y on log x over the points with from <= x <= to and y > 0; none where fewer than three are left
+/// or all of one x. Throws std::logic_error where x and y differ in length.
+std::optional<PowerLaw> fit_power_law(std::span<const double> x, std::span<const double> y, double from = 0,
+                                      double to = std::numeric_limits<double>::infinity());
+
+/// "LABEL, slope 0.52", with a space that does not break before the number; the label alone where there is no fit.
+std::string with_slope(const std::string& label, const std::optional<PowerLaw>& fit);
+
+}  // namespace pandora

@@ -87,6 +87,8 @@ std::vector<Table> tables_of(const std::vector<Pair>& pairs) {
         fmt::format("a is better in {} and worse in {} of {} cells (bold: Holm-adjusted p < 0.05 over all rows asked "
                     "for).",
                     ahead, behind, pair.rows.size()),
+        "a better, p and efficiency are about the least mean regret, which the paper reports, not the cross-fitted "
+        "one.",
         "efficiency: an unpaired comparison would need so many times the replications.",
         fmt::format(
             "cross-fitted: hyperparameters chosen on one half of the replications and judged on the other, over "

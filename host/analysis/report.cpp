@@ -97,7 +97,7 @@ ReportDocument document_of(StoredResults& results, const std::vector<SettingSumm
   ReportSection again{"How to make this again"};
   again.paragraphs = {
       "With the study below as `study.toml`, the same build and the same arithmetic, these commands give "
-      "the same bytes. Figures are drawn from `figures/*.dat` by `gnuplot figures/NAME.gp`."};
+      "the same bytes. Figures are drawn from `figures/*.dat` by `gnuplot NAME.gp` in that folder."};
   again.commands = {"pandora run study.toml --out results", "pandora report results"};
   again.preformatted = results.config().toml();
   document.sections.push_back(std::move(again));

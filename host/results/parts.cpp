@@ -129,11 +129,29 @@ json place(const PlannedSetting& planned, const Part& part) {
           {"first_replication", unit.replication}};
 }
 
-std::vector<std::string> names_of(const Plan& plan) {
-  std::vector<std::string> names;
-  for (const PlannedLane& lane : plan.lanes) names.push_back(lane_name(lane));
-  return names;
-}
+// The lanes of a plan by their names, in the order of the names: that in which a part has them, so that the order of a
+// study's lists leaves no trace in it.
+class NamedLanes {
+ public:
+  explicit NamedLanes(const Study& study, const Plan& plan) {
+    if (study.regret)
+      for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane)
+        lanes_.emplace_back(lane_name(plan.lanes[lane]), lane);
+    std::sort(lanes_.begin(), lanes_.end());
+  }
+  auto begin() const { return lanes_.begin(); }
+  auto end() const { return lanes_.end(); }
+  std::size_t size() const { return lanes_.size(); }
+
+  /// The lane of that name, or null.
+  const std::pair<std::string, std::size_t>* find(const std::string& name) const {
+    const auto at = std::lower_bound(lanes_.begin(), lanes_.end(), std::pair(name, std::size_t{0}));
+    return at != lanes_.end() && at->first == name ? &*at : nullptr;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::size_t>> lanes_;
+};
 
 [[noreturn]] void refuse_smaller(const std::string& what) {
   throw Error(ExitCode::mismatch, fmt::format("holds {}, which the study has not: results grow, they do not shrink; "
@@ -179,16 +197,17 @@ std::size_t tally_size(const Study& study) {
 json part_content(const PlannedSetting& planned, const Part& part, const Identity& identity,
                   const std::vector<UnitResult>& results) {
   const Study& study = planned.setting.study;
-  const std::vector<std::string> names = names_of(planned.plan);
-  json units = json::array();
+  const NamedLanes lanes(study, planned.plan);
+  json units = json::array(), names = json::array();
+  for (const auto& [name, lane] : lanes) names.push_back(name);
   for (const UnitResult& result : results) {
     json unit;
     std::vector<double> tallies;
-    for (const LaneTally& tally : result.lanes) append(study, tally, tallies);
+    for (const auto& [name, lane] : lanes) append(study, result.lanes[lane], tallies);
     unit["tallies"] = pack(tallies);
     json notes = json::object();
-    for (std::size_t lane = 0; lane < result.lanes.size(); ++lane)
-      if (json note = notes_json(result.notes[lane]); !note.empty()) notes[names[lane]] = std::move(note);
+    for (const auto& [name, lane] : lanes)
+      if (json note = notes_json(result.notes[lane]); !note.empty()) notes[name] = std::move(note);
     unit["notes"] = std::move(notes);
     unit["order"] = pack(std::vector<double>{result.order.permutations, result.order.max_mass, result.order.min_mass});
     if (result.instance)
@@ -197,7 +216,7 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
   }
   return {{"identity", identity},
           {"place", place(planned, part)},
-          {"lanes", study.regret ? json(names) : json::array()},
+          {"lanes", std::move(names)},
           {"units", std::move(units)}};
 }
 
@@ -227,22 +246,17 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
                                                 planned.plan.units[part.first].environment.name));
   PartContents out;
   out.wanted = part.last - part.first;
-  out.lanes.resize(study.regret ? planned.plan.lanes.size() : 0);
-  const std::vector<std::string> names = names_of(planned.plan);
-  std::vector<std::size_t> at;  // lanes of the plan, in the part's order
-  const json& there = field(content, "lanes");
-  if (!there.is_array()) throw Damaged("is not laid out as a part");
-  for (const json& name : there) {
+  const NamedLanes lanes(study, planned.plan);
+  out.lanes.resize(lanes.size());
+  std::vector<const std::pair<std::string, std::size_t>*> there;  // in the part's order
+  const json& names = field(content, "lanes");
+  if (!names.is_array()) throw Damaged("is not laid out as a part");
+  for (const json& name : names) {
     if (!name.is_string()) throw Damaged("is not laid out as a part");
-    std::size_t lane = at.empty() ? 0 : at.back() + 1;  // where it stands if the study is the same
-    if (lane >= out.lanes.size() || names[lane] != name) {
-      const auto end = names.begin() + static_cast<std::ptrdiff_t>(out.lanes.size());
-      lane = static_cast<std::size_t>(std::find(names.begin(), end, name) - names.begin());
-    }
-    at.push_back(lane);
-    if (at.back() == out.lanes.size()) refuse_smaller("lane " + name.get<std::string>().substr(0, 200));
-    if (out.lanes[at.back()]) throw Damaged("names a lane twice");
-    out.lanes[at.back()] = true;
+    there.push_back(lanes.find(name.get<std::string>()));
+    if (there.back() == nullptr) refuse_smaller("lane " + name.get<std::string>().substr(0, 200));
+    if (out.lanes[there.back()->second]) throw Damaged("names a lane twice");
+    out.lanes[there.back()->second] = true;
   }
   const json& units = field(content, "units");
   if (!units.is_array() || units.empty()) throw Damaged("holds no units");
@@ -252,12 +266,14 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
   for (std::size_t u = 0; u < units.size(); ++u) {
     UnitResult result;
     result.resize(out.lanes.size());
-    const std::vector<double> tallies = unpack(field(units[u], "tallies"), at.size() * size);
-    for (std::size_t k = 0; k < at.size(); ++k) result.lanes[at[k]] = tally_of(study, tallies.data() + k * size);
+    const std::vector<double> tallies = unpack(field(units[u], "tallies"), there.size() * size);
+    for (std::size_t k = 0; k < there.size(); ++k)
+      result.lanes[there[k]->second] = tally_of(study, tallies.data() + k * size);
     const json& notes = field(units[u], "notes");
     if (!notes.is_object()) throw Damaged("is not laid out as a part");
-    for (const std::size_t lane : at)
-      if (const auto note = notes.find(names[lane]); note != notes.end()) result.notes[lane] = notes_of(study, *note);
+    for (const auto* lane : there)
+      if (const auto note = notes.find(lane->first); note != notes.end())
+        result.notes[lane->second] = notes_of(study, *note);
     const std::vector<double> order = unpack(field(units[u], "order"), 3);
     result.order = {order[0], order[1], order[2]};
     if (study.instances) {

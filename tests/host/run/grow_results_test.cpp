@@ -45,7 +45,7 @@ Size whole() {
           5};
 }
 
-// A random way from something small to the whole; the lists keep the whole's order.
+// A random way from something small to the whole; on the way lists have any order.
 std::vector<Size> way(std::mt19937_64& random) {
   Size now = whole();
   std::vector<Size> back = {now};
@@ -57,6 +57,7 @@ std::vector<Size> way(std::mt19937_64& random) {
     }
     now.replications = 1 + static_cast<int>(pick(static_cast<std::size_t>(now.replications)));
     back.push_back(now);
+    for (std::vector<std::string>* list : back.back().lists()) std::shuffle(list->begin(), list->end(), random);
   }
   std::reverse(back.begin(), back.end());
   return back;
@@ -146,7 +147,7 @@ TEST_F(GrowResults, WhatCannotGrowIsRefusedAndNothingIsTouched) {
   expect_mismatch(whole(), {"--set", "environment.uniform.u=0.5"}, {"[environment.uniform]"});
   Size fewer = whole();
   fewer.T0 = {"0", "7"};
-  expect_mismatch(fewer, {"--quiet"}, {"3/online_plugin/known", "results grow, they do not shrink"});
+  expect_mismatch(fewer, {"--quiet"}, {"lane 3/dow/known/c_rho=0.1, which the study has not", "results grow, they do not shrink"});
   fewer = whole();
   fewer.environments = {"uniform"};
   expect_mismatch(fewer, {"--quiet"}, {"000-student_t5-A-00000.part", "results grow, they do not shrink"});

@@ -46,11 +46,12 @@ arguments=()
 while [ $# -gt 0 ]; do
   name=$1
   [ "$name" != --set ] || [[ "${2-}" != periods=* && "${2-}" != replications=* ]] || name=--${2%%=*}
-  case " $scaled " in
-    *" $name "*)  # the document's own size gives way
-      if [ "$1" = --set ] || [ $# -ge 2 ]; then shift 2; else shift; fi ;;
-    *) arguments+=("$1"); shift ;;
-  esac
+  if [[ $name == --* && " $scaled " == *" $name "* ]]; then
+    shift 2  # the document's own size gives way
+  else
+    arguments+=("$1")
+    shift
+  fi
 done
 exec "$program" "${arguments[@]}" $scaled
 SHIM

@@ -18,6 +18,7 @@ nlohmann-json3-dev  nlohmann/json.hpp
 libtomlplusplus-dev toml++/toml.h
 libssl-dev          openssl/evp.h
 libhdf5-dev         hdf5/serial/hdf5.h
+libboost-math-dev   boost/math/distributions/students_t.hpp
 libgtest-dev        gtest/gtest.h
 libgmock-dev        gmock/gmock.h
 librandom123-dev    Random123/philox.h

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct Session {
 void add_run(CLI::App& program, Session& session, Command& run);
 void add_merge(CLI::App& program, Session& session, Command& run);
 void add_show(CLI::App& program, Command& run);
+void add_compare(CLI::App& program, Command& run);
+void add_report(CLI::App& program, Command& run);
 void add_lanes(CLI::App& program, Command& run);
 void add_replay(CLI::App& program, Command& run);
 void add_explain(CLI::App& program, Command& run);
@@ -43,6 +46,9 @@ void print_setting(const Setting& setting);
 
 /// One line on standard error, whatever the message holds; a closed standard error is no error.
 void print_error(const std::string& message);
+
+/// Writes the report of a folder of results and says where it is.
+void make_report(const std::string& folder, const std::optional<std::string>& out, std::optional<int> T0);
 
 /// To standard output, in the width of the terminal.
 void print_table(const Table& table, TableFormat format = TableFormat::text);

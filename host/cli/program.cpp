@@ -98,6 +98,8 @@ int pandora::run_program(int argc, char** argv) {
   pandora::cli::add_run(program, session, run);
   pandora::cli::add_merge(program, session, run);
   pandora::cli::add_show(program, run);
+  pandora::cli::add_compare(program, run);
+  pandora::cli::add_report(program, run);
   pandora::cli::add_lanes(program, run);
   pandora::cli::add_replay(program, run);
   pandora::cli::add_explain(program, run);

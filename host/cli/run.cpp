@@ -23,7 +23,8 @@ struct Options {
   std::string backend = "auto", devices = "all";
   std::optional<std::string> table, out, shard, oracle_cache;  // an empty word is an error, not an absent option
   int threads = 0;
-  bool plan = false, resume = false, extend = false, force = false, quiet = false, print_defaults = false;
+  bool plan = false, resume = false, extend = false, report = false, force = false, quiet = false,
+       print_defaults = false;
 };
 
 [[noreturn]] void refuse(const std::string& message) {
@@ -81,7 +82,7 @@ BackendChoice backend_of(const Options& o, const std::vector<PlannedSetting>& se
   return backend;
 }
 
-void print_outcome(const RunOutcome& outcome, bool quiet, double seconds) {
+void print_outcome(const RunOutcome& outcome, bool quiet, double seconds, bool report = false) {
   if (outcome.complete) {
     for (const Table& table : study_tables(outcome.findings.settings, TableLayout::compact)) print_table(table);
     if (!quiet) fmt::print("\n{:.0f} s, results in {}\n", seconds, outcome.folder.string());
@@ -89,6 +90,7 @@ void print_outcome(const RunOutcome& outcome, bool quiet, double seconds) {
     fmt::print("{} of {} parts are in {}; `pandora merge` puts the shards together\n", outcome.parts_there,
                outcome.parts, outcome.folder.string());
   }
+  if (outcome.complete && report) make_report(outcome.folder.string(), {}, {});
   std::fflush(stdout);
   if (outcome.findings.failed_lanes > 0)
     throw Error(
@@ -157,7 +159,8 @@ void run_command(const Options& o, bool paper, Session& session) {
   const RunOutcome outcome = run_study(config, run, ranks);
   bar.reset();
   if (ranks.rank() == 0)
-    print_outcome(outcome, o.quiet, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    print_outcome(outcome, o.quiet, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+                  o.report);
 }
 
 void add_run_options(CLI::App* command, Options& o) {
@@ -173,6 +176,7 @@ void add_run_options(CLI::App* command, Options& o) {
   command->add_flag("--extend", o.extend,
                     "grow what --out holds: more replications, policies, hyperparameters, T0, environments or regimes");
   command->add_flag("--force", o.force, "accept a folder that is not empty and replace its results");
+  command->add_flag("--report", o.report, "make the report too (`pandora report`)");
   command->add_flag("--quiet", o.quiet, "print the tables only");
 }
 

@@ -1,0 +1,130 @@
+#include "host/analysis/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "host/analysis/compare.hpp"
+#include "host/analysis/study_figures.hpp"
+#include "host/figures/document.hpp"
+#include "host/figures/write_figures.hpp"
+#include "host/files/output_folder.hpp"
+#include "host/results/result_rows.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+fs::path claim(const fs::path& out) {
+  std::error_code error;
+  if (fs::exists(out, error) &&
+      !(fs::is_directory(out, error) && (fs::is_empty(out, error) || fs::is_regular_file(out / "report.html", error))))
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: is not empty and holds no report; name another folder", out.string()));
+  fs::create_directories(out / "figures", error);
+  if (error)
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: cannot be created ({}); name a writable folder", out.string(), error.message()));
+  return out;
+}
+
+bool has_policy(const StoredResults& results, const std::string& name) {
+  const Plan& plan = results.settings()[0].plan;
+  return std::any_of(plan.lanes.begin(), plan.lanes.end(),
+                     [&](const PlannedLane& lane) { return lane.policy->name == name; });
+}
+
+bool is_published(const std::vector<SettingSummary>& settings) {
+  return std::any_of(settings.begin(), settings.end(), [](const SettingSummary& s) {
+    return std::any_of(s.summary.rows.begin(), s.summary.rows.end(),
+                       [](const SummaryRow& row) { return row.published.has_value(); });
+  });
+}
+
+ReportSection comparisons(StoredResults& results, const std::vector<SettingSummary>& settings) {
+  ReportSection section{"Comparisons"};
+  if (has_policy(results, "dow") && has_policy(results, "online_plugin")) {
+    CompareOptions options;
+    options.policies = {"dow", "online_plugin"};
+    section.tables = compare_policies(results, options);
+  }
+  if (is_published(settings)) section.tables.push_back(compare_published(results, {}));
+  section.paragraphs = {
+      "All policies of a replication face the same draws: differences are paired over replications, which makes their "
+      "intervals narrower than those of the tables suggest. `pandora compare` compares other policies."};
+  return section;
+}
+
+std::string of_manifest(const json& manifest, const char* name) {
+  const auto program = manifest.find("program");
+  if (program == manifest.end() || !program->is_object()) return "unknown";
+  const auto value = program->find(name);
+  return value == program->end() ? "unknown" : value->is_string() ? value->get<std::string>() : value->dump();
+}
+
+ReportDocument document_of(StoredResults& results, const std::vector<SettingSummary>& settings,
+                           const std::vector<FigureGroup>& groups, const std::string& unfinished, TableLayout layout) {
+  const Study& study = results.settings()[0].setting.study;
+  const std::string title = results.config().values().at("title").texts[0];
+  ReportDocument document;
+  document.title = title.empty() ? "Online Pandora's box: results" : title;
+  document.subtitle = fmt::format(
+      "{} replications of {} periods, seed {}, {}; pandora {}{}{}", study.replications, study.periods, study.seed,
+      study.engine.text(), of_manifest(results.manifest(), "version"), unfinished.empty() ? "" : "; ", unfinished);
+  ReportSection tables{"Tables"};
+  tables.paragraphs = {
+      "Regret is the oracle's utility minus the policy's, per period and times 1000; utility is the deployed output's "
+      "μ* minus the costs of the queried boxes. The T₀ calibration periods come before the horizon and are not charged "
+      "to it. Hyperparameters are the ones with the least mean regret on the same replications, as in the paper; the "
+      "section Comparisons says how much that flatters."};
+  tables.tables = study_tables(settings, layout);
+  document.sections.push_back(std::move(tables));
+  if (study.regret) document.sections.push_back(comparisons(results, settings));
+  ReportSection figures{"Figures"};
+  for (const FigureGroup& group : groups) {
+    ReportSection part{group.heading};
+    for (const Figure& figure : group.figures) part.figures.push_back(report_figure(figure));
+    figures.sections.push_back(std::move(part));
+  }
+  if (!groups.empty()) document.sections.push_back(std::move(figures));
+  ReportSection again{"How to make this again"};
+  again.paragraphs = {
+      "With the study below as `study.toml`, the same build and the same arithmetic, these commands give "
+      "the same bytes. Figures are drawn from `figures/*.dat` by `gnuplot figures/NAME.gp`."};
+  again.commands = {"pandora run study.toml --out results", "pandora report results"};
+  again.preformatted = results.config().toml();
+  document.sections.push_back(std::move(again));
+  ReportSection manifest{"Manifest"};
+  manifest.preformatted = results.manifest().dump(2, ' ', false, json::error_handler_t::replace);
+  manifest.folded = true;
+  document.sections.push_back(std::move(manifest));
+  return document;
+}
+
+}  // namespace
+
+ReportOutcome write_report(StoredResults& results, const ReportOptions& options) {
+  const std::vector<FigureGroup> groups = study_figures(results, options.T0);
+  const std::vector<SettingSummary> settings = results.summaries();
+  const std::string unfinished = results.unfinished();
+  const fs::path out = claim(options.out.empty() ? fs::path(results.path()) / "report" : options.out);
+  ReportOutcome outcome{out / "report.html", 0, ""};
+  std::vector<Figure> figures;
+  for (const FigureGroup& group : groups) figures.insert(figures.end(), group.figures.begin(), group.figures.end());
+  outcome.figures = figures.size();
+  FigureOptions how;
+  how.threads = options.threads;
+  const FigureResult drawn = write_figures(out / "figures", figures, how);
+  outcome.message = drawn.message;
+  write_file(out / "report.tex",
+             report_tex(document_of(results, settings, groups, unfinished, TableLayout::paper), "figures"));
+  write_file(outcome.html, report_html(document_of(results, settings, groups, unfinished, TableLayout::compact),
+                                       svg_in((out / "figures").string()), "figures"));
+  return outcome;
+}
+
+}  // namespace pandora

@@ -1,0 +1,28 @@
+// A study's results as a report: tables, comparisons, figures, and how to make it all again.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "host/results/stored_results.hpp"
+
+namespace pandora {
+
+struct ReportOptions {
+  std::filesystem::path out;  ///< empty: the folder "report" in that of the results
+  std::optional<int> T0;      ///< of figures that show one; see usual_T0
+  int threads = 1;            ///< processes of gnuplot at once
+};
+
+struct ReportOutcome {
+  std::filesystem::path html;
+  std::size_t figures = 0;
+  std::string message;  ///< why figures were not drawn; empty if they were
+};
+
+/// Writes report.html, report.tex and figures/*. A report that stood there is replaced. Throws Error (usage) if the
+/// folder holds something else, Error (output_lost).
+ReportOutcome write_report(StoredResults& results, const ReportOptions& options);
+
+}  // namespace pandora

@@ -1,0 +1,60 @@
+// `compare`: paired comparisons of policies and of folders of results.
+#include "host/analysis/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "host/cli/commands.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::cli {
+namespace {
+
+struct Options {
+  std::string folder, other, format = "text";
+  CompareOptions compare;
+};
+
+void compare(const Options& o) {
+  const TableFormat format = parse_table_format(o.format);
+  const bool prose = format == TableFormat::text || format == TableFormat::markdown;
+  StoredResults results(o.folder, print_error);
+  if (const std::string unfinished = results.unfinished(); !unfinished.empty() && prose)
+    fmt::print("{}: {}\n", o.folder, unfinished);
+  if (o.other.empty()) {
+    for (const Table& table : compare_policies(results, o.compare)) print_table(table, format);
+  } else if (o.other == "published") {
+    print_table(compare_published(results, o.compare), format);
+  } else {
+    StoredResults second(o.other, print_error);
+    if (const std::string unfinished = second.unfinished(); !unfinished.empty() && prose)
+      fmt::print("{}: {}\n", o.other, unfinished);
+    const std::vector<Table> tables = compare_folders(results, second, o.compare);
+    if (prose) {
+      fmt::print("The manifests differ in ({} is there, {} here):\n", o.folder, o.other);
+      for (const std::string& line : manifest_differences(results, second)) fmt::print("  {}\n", line);
+    }
+    for (const Table& table : tables) print_table(table, format);
+  }
+}
+
+}  // namespace
+
+void add_compare(CLI::App& program, Command& run) {
+  const auto o = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("compare", "paired comparisons of policies, or of two folders of results");
+  command->add_option("folder", o->folder, "folder that `run` wrote")->required();
+  command->add_option("other", o->other, "another folder on the same tapes, or `published`: the paper's numbers");
+  command
+      ->add_option("--policies", o->compare.policies,
+                   "NAME or NAME/REWARD, such as dow,online_plugin: the first against each of the others")
+      ->delimiter(',');
+  command->add_option("--t0", o->compare.T0, "only these T0")->delimiter(',');
+  command->add_option("--environment", o->compare.environments, "only these environments")->delimiter(',');
+  command->add_option("--regime", o->compare.regimes, "only A or B")->delimiter(',');
+  command->add_option("--format", o->format, "text, markdown, latex or csv")->capture_default_str();
+  command->callback([o, &run] { run = [o] { compare(*o); }; });
+}
+
+}  // namespace pandora::cli

@@ -1,0 +1,41 @@
+// `report`: figures and tables of a folder of results as a page and as LaTeX.
+#include "host/analysis/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "host/cli/commands.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::cli {
+
+void make_report(const std::string& folder, const std::optional<std::string>& out, std::optional<int> T0) {
+  if (out && out->empty()) throw Error(ExitCode::usage, "--out: names no folder; give one or leave it out");
+  StoredResults results(folder, print_error);
+  ReportOptions options;
+  options.out = out.value_or("");
+  options.T0 = T0;
+  options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const ReportOutcome outcome = write_report(results, options);
+  if (!outcome.message.empty()) print_error(outcome.message);
+  fmt::print("{} figures, report in {}\n", outcome.figures, outcome.html.string());
+}
+
+void add_report(CLI::App& program, Command& run) {
+  struct Options {
+    std::string folder;
+    std::optional<std::string> out;
+    std::optional<int> T0;
+  };
+  const auto o = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("report", "figures, tables and comparisons as report.html and report.tex");
+  command->add_option("folder", o->folder, "folder that `run` wrote")->required();
+  command->add_option("--out", o->out, "folder for the report (default: report in the folder of the results)");
+  command->add_option("--t0", o->T0, "T0 of figures that show one (default: the largest up to a hundredth of T)");
+  command->callback([o, &run] { run = [o] { make_report(o->folder, o->out, o->T0); }; });
+}
+
+}  // namespace pandora::cli

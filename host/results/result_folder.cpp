@@ -138,6 +138,7 @@ ResultFolder::ResultFolder(ResultFolder&& other) noexcept
       lock_(std::exchange(other.lock_, -1)),
       manifest_(std::move(other.manifest_)),
       sessions_(std::move(other.sessions_)),
+      grows_(other.grows_),
       written_(std::move(other.written_)),
       reported_(std::move(other.reported_)) {}
 
@@ -222,7 +223,7 @@ void ResultFolder::check_manifest(Mode mode) {
   const std::vector<std::string> found =
       mode == Mode::extend ? differences(fixed_part(there), fixed_part(identity_)) : differences(there, identity_);
   if (!found.empty()) refuse_mismatch(path_.string(), found);
-  if (there != identity_) forget_results();
+  grows_ = there != identity_;
   sessions_ = manifest.value("sessions", json::array());
 }
 

@@ -65,6 +65,9 @@ class ResultFolder {
   /// Removes files that are to be written anew with other contents.
   void forget(std::initializer_list<const char*> names);
 
+  /// Whether what is there was made for a smaller study.
+  bool grows() const { return grows_; }
+
   /// Removes everything that is made of the parts, after what is wanted has changed.
   void forget_results();
 
@@ -95,6 +98,7 @@ class ResultFolder {
   int lock_ = -1;  // the folder, locked; -1 if it is not ours
   nlohmann::json manifest_;
   nlohmann::json sessions_ = nlohmann::json::array();
+  bool grows_ = false;
   std::map<std::string, std::string> written_;  // name and sha256
   std::set<std::string> reported_;
 };

@@ -142,6 +142,10 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
   std::string names;  // of the missing parts, found by rank 0 for all: they must agree
   ranks.agree(caught([&] {
     if (ranks.rank() != 0) return;
+    if (folder->grows()) {
+      (void)missing_of(*folder, settings, parts);  // refuses what the study has not before anything is touched
+      folder->forget_results();
+    }
     const std::vector<Part> missing = missing_of(*folder, settings, mine);
     for (const Part& part : missing) names += part.name + "\n";
     write_manifest("running", session.begun());

@@ -1,0 +1,225 @@
+// show, compare, report, lanes, replay and explain on folders of results.
+#include <algorithm>
+
+#include "host/tables/table.hpp"
+#include "tests/host/run/run_study_fixture.hpp"
+
+namespace pandora {
+namespace {
+namespace fs = std::filesystem;
+using test::Words;
+using testing::HasSubstr;
+using testing::Not;
+
+class ResultsCommands : public test::RunStudyTest {
+ protected:
+  // A run with more than the three replications below which nothing can be cross-fitted.
+  void make(const std::string& folder, const Words& more = {}) {
+    Words options = {"--environment", "uniform"};
+    options.insert(options.end(), more.begin(), more.end());
+    ASSERT_EQ(run(words(folder, options)).exit_code, 0) << test::read_file(base_ / "err");
+  }
+  std::string output(const Words& arguments) {
+    const test::ProgramResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  }
+  static std::size_t widest(const std::string& text) {
+    std::size_t width = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) width = std::max(width, display_width(line));
+    return width;
+  }
+};
+
+TEST_F(ResultsCommands, ShowFitsIntoSixtyEightyAndHundredAndTwentyColumns) {
+  make("out");
+  std::string texts[3];
+  const char* widths[] = {"60", "80", "120"};
+  for (int k = 0; k < 3; ++k) {
+    ::setenv("COLUMNS", widths[k], 1);
+    texts[k] = output({"show", "out"});
+    EXPECT_LE(widest(texts[k]), std::stoul(widths[k]));
+    for (const char* part : {"DOW, unknown", "FrugalGPT, known", "T0=7", "(c_rho, c_theta)", "permutations"})
+      EXPECT_THAT(texts[k], HasSubstr(part)) << widths[k];
+    EXPECT_THAT(texts[k], Not(HasSubstr("\033")));  // no terminal
+    EXPECT_THAT(texts[k], Not(HasSubstr("published")));
+  }
+  ::unsetenv("COLUMNS");
+  EXPECT_EQ(output({"show", "out"}), texts[1]);  // 80 where nothing says otherwise
+}
+
+TEST_F(ResultsCommands, ShowHasFormatsAndFilters) {
+  make("out");
+  EXPECT_EQ(output({"show", "out", "--format", "csv"}), test::read_file(work() / "out" / "summary.csv"));
+  EXPECT_THAT(output({"show", "out", "--format", "latex"}), HasSubstr("\\begin{tabular}{llcc}"));
+  EXPECT_THAT(output({"show", "out", "--format", "markdown"}), HasSubstr("| T0=0 | T0=7 |"));
+  const std::string filtered = output({"show", "out", "--policy", "dow"});
+  EXPECT_THAT(filtered, HasSubstr("DOW, known"));
+  EXPECT_THAT(filtered, Not(HasSubstr("FrugalGPT")));
+  expect_refusal({"show", "out", "--policy", "dwo"}, 2, {"--policy dwo", "the nearest is dow"});
+  expect_refusal({"show", "out", "--environment", "gaussian"}, 2, {"--environment gaussian", "uniform"});
+  expect_refusal({"show", "out", "--format", "pdf"}, 2, {"--format pdf", "text, markdown, latex or csv"});
+}
+
+TEST_F(ResultsCommands, AnUnfinishedRunIsShownAndSaysSo) {
+  make("out");
+  fs::remove(work() / "out" / "parts" / "000-uniform-A-00001.part");
+  fs::remove(work() / "out" / "summary.csv");
+  ::setenv("COLUMNS", "200", 1);
+  const std::string shown = output({"show", "out"});
+  ::unsetenv("COLUMNS");
+  EXPECT_THAT(shown, HasSubstr("unfinished: 7 of 8 parts are there"));
+  EXPECT_THAT(shown, HasSubstr("the 3 of 4 replications that are there"));
+  EXPECT_THAT(output({"compare", "out", "--policies", "dow,online_plugin", "--regime", "A"}),
+              HasSubstr("unfinished: 7 of 8"));
+}
+
+TEST_F(ResultsCommands, FoldersThatAreNoneOrDamagedOrOfAnotherVersionAreNamed) {
+  make("out");
+  for (const Words& command : {Words{"show"}, Words{"report"}, Words{"compare"}, Words{"lanes"}}) {
+    Words nowhere = command, study = command;
+    nowhere.push_back("nowhere");
+    expect_refusal(nowhere, command[0] == "lanes" ? 2 : 3, {"nowhere"});
+  }
+  expect_refusal({"show", "study.toml"}, 3, {"study.toml", "holds no results"});
+  fs::copy(work() / "out", work() / "other", fs::copy_options::recursive);
+  std::string text = test::read_file(work() / "other" / "manifest.json");
+  text[text.size() / 2] ^= 1;
+  write("other/manifest.json", text);
+  expect_refusal({"show", "other"}, 3, {"other/manifest.json", "--resume"});
+  fs::copy_file(work() / "out" / "manifest.json", work() / "other" / "manifest.json",
+                fs::copy_options::overwrite_existing);
+  write("other/study.toml", std::string(test::kStudy) + "# another\n");
+  expect_refusal({"show", "other"}, 3, {"other/study.toml", "is not the study of the results"});
+  fs::copy_file(work() / "out" / "study.toml", work() / "other" / "study.toml", fs::copy_options::overwrite_existing);
+  const fs::path part = work() / "other" / "parts" / "000-uniform-A-00000.part";
+  fs::resize_file(part, 1000);
+  const test::ProgramResult damaged = run({"show", "other"});  // counts as missing, and is named
+  EXPECT_EQ(damaged.exit_code, 0);
+  EXPECT_THAT(damaged.err, HasSubstr("000-uniform-A-00000.part: is truncated"));
+  EXPECT_THAT(damaged.out, HasSubstr("unfinished: 7 of 8"));
+}
+
+TEST_F(ResultsCommands, CompareIsPairedOverReplications) {
+  make("out");
+  const std::string csv = output({"compare", "out", "--policies", "dow/known,online_plugin/known", "--format", "csv"});
+  // By hand from the files: the regrets of T0 = 7 in regime A.
+  std::istringstream lines(csv);
+  std::string header, line;
+  std::getline(lines, header);  // a table begins with an empty line
+  std::getline(lines, header);
+  EXPECT_EQ(header,
+            "cell,n,regret of a,regret of b,a - b,± (95%),a better,p (Holm),efficiency,cross-fitted a - b,± (95%) ,"
+            "optimism of a,optimism of b");
+  int rows = 0;
+  while (std::getline(lines, line)) {
+    ++rows;
+    EXPECT_THAT(line, HasSubstr("uniform, "));
+  }
+  EXPECT_EQ(rows, 4);  // regimes, T_0
+  const std::string text = output({"compare", "out", "--policies", "dow,online_plugin,frugalgpt", "--t0", "7"});
+  EXPECT_THAT(text, HasSubstr("dow/unknown (a) against online_plugin/unknown (b)"));
+  EXPECT_THAT(text, HasSubstr("dow/known (a) against frugalgpt/known (b)"));
+  EXPECT_THAT(text, Not(HasSubstr("dow/unknown (a) against frugalgpt")));  // like with like where there is
+  expect_refusal({"compare", "out", "--policies", "dow"}, 2, {"two or more"});
+  expect_refusal({"compare", "out", "--policies", "dow,plugin"}, 2, {"--policies plugin", "the nearest"});
+  expect_refusal({"compare", "out", "--policies", "dow,frugalgpt", "--t0", "8"}, 2, {"--t0 8", "0, 7"});
+  expect_refusal({"compare", "out", "published"}, 2, {"nothing that the paper publishes"});
+}
+
+TEST_F(ResultsCommands, CompareTwoFoldersOnCommonTapesAlone) {
+  make("out");
+  make("other", {"--refit", "tracking", "--replications", "3", "--t0", "7"});
+  const std::string text = output({"compare", "out", "other", "--policies", "dow"});
+  EXPECT_THAT(text, HasSubstr("study.estimation.refit is \"geometric:1.5\" there and \"tracking\" here"));
+  EXPECT_THAT(text, HasSubstr("dow/known of out (a) against dow/known of other (b)"));
+  EXPECT_THAT(text, testing::ContainsRegex("uniform, A, T0=7 +3 "));  // the replications that both have
+  EXPECT_THAT(text, Not(HasSubstr("T0=0")));
+  // Against itself nothing differs.
+  EXPECT_THAT(output({"compare", "out", "out", "--policies", "dow/known"}), HasSubstr(" 1.0000 "));
+  make("seed", {"--seed", "6"});
+  expect_refusal({"compare", "out", "seed"}, 5, {"do not share tapes", "seed is 5 there and 6 here"});
+  make("short", {"--periods", "100"});
+  expect_refusal({"compare", "out", "short"}, 5, {"do not share tapes", "periods"});
+  make("dear", {"--set", "environment.uniform.u=0.4"});
+  expect_refusal({"compare", "out", "dear"}, 5, {"do not share tapes", "[environment.uniform]"});
+}
+
+TEST_F(ResultsCommands, ReportIsAPageWithFigures) {
+  make("out");
+  const std::string told = output({"report", "out"});
+  EXPECT_THAT(told, HasSubstr("report in out/report/report.html"));
+  const std::string html = test::read_file(work() / "out" / "report" / "report.html");
+  const std::string tex = test::read_file(work() / "out" / "report" / "report.tex");
+  for (const char* part : {"<svg", "DOW, unknown", "cross-fitted", "pandora run study.toml", "periods = 150"})
+    EXPECT_THAT(html, HasSubstr(part));
+  EXPECT_THAT(html, Not(HasSubstr("http://www.example")));
+  EXPECT_THAT(tex, HasSubstr("\\multirow"));
+  for (const char* figure :
+       {"curves-known-uniform-A", "curves-loglog-unknown-uniform-B", "t0-known-uniform-A", "hyperparameters-uniform-B",
+        "quality-cost-uniform-A", "queries-uniform-A", "deployments-uniform-B", "depth-uniform-A"})
+    for (const char* ending : {".pdf", ".svg", ".png", ".gp", ".dat"})
+      EXPECT_TRUE(fs::exists(work() / "out" / "report" / "figures" / (std::string(figure) + ending)))
+          << figure << ending;
+  EXPECT_EQ(output({"report", "out"}), told);  // replaces its own
+  fs::create_directory(work() / "mine");
+  write("mine/thesis.txt", "precious");
+  expect_refusal({"report", "out", "--out", "mine"}, 2, {"mine", "holds no report"});
+  EXPECT_EQ(output({"show", "out"}).empty(), false);  // the folder is a folder of results still
+  ASSERT_EQ(run(words("out", {"--environment", "uniform", "--resume"})).exit_code, 0);
+  expect_refusal({"report", "out", "--t0", "8"}, 2, {"--t0 8"});
+}
+
+TEST_F(ResultsCommands, WithoutGnuplotDataAndScriptsAreThere) {
+  make("out", {"--regime", "A"});
+  ::setenv("PANDORA_GNUPLOT", "/nowhere/gnuplot", 1);
+  const test::ProgramResult result = run({"report", "out", "--out", "bare"});
+  ::unsetenv("PANDORA_GNUPLOT");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("figures were not drawn"));
+  EXPECT_EQ(result.error_lines(), 1);
+  EXPECT_TRUE(fs::exists(work() / "bare" / "figures" / "depth-uniform-A.gp"));
+  EXPECT_TRUE(fs::exists(work() / "bare" / "figures" / "depth-uniform-A.dat"));
+  EXPECT_FALSE(fs::exists(work() / "bare" / "figures" / "depth-uniform-A.svg"));
+  EXPECT_TRUE(fs::exists(work() / "bare" / "report.html"));
+}
+
+TEST_F(ResultsCommands, SettingsThatVaryHaveOneTableAndFiguresAgainstTheirKeys) {
+  write("study.toml", std::string(test::kStudy) +
+                          "[vary]\nperiods = [40, 80, 120]\nestimation.refit = [\"tracking\", \"every:9\"]\n");
+  make("out", {"--t0", "7", "--set", "output.order=false"});
+  const std::string shown = output({"show", "out"});
+  EXPECT_THAT(shown, testing::ContainsRegex("80 +every:9 "));
+  EXPECT_EQ(shown.find("Uniform, regime A"), shown.rfind("Uniform, regime A"));
+  output({"report", "out"});
+  EXPECT_TRUE(fs::exists(work() / "out" / "report" / "figures" / "vary-1-known-uniform-A.png"));
+  EXPECT_TRUE(fs::exists(work() / "out" / "report" / "figures" / "vary-2-unknown-uniform-B.png"));
+}
+
+TEST_F(ResultsCommands, LanesAreListedReplayedAndExplained) {
+  make("out");
+  const std::string names = output({"lanes", "out"});
+  EXPECT_EQ(names, output({"lanes", "out/study.toml"}));
+  EXPECT_THAT(names, HasSubstr("uniform/A/0/-/oracle/known\n"));
+  EXPECT_THAT(names, HasSubstr("uniform/B/3/7/dow/unknown/c_rho=1;c_theta=0.1\n"));
+  const std::string lane = "uniform/B/3/7/dow/unknown/c_rho=1;c_theta=0.1";
+  EXPECT_THAT(output({"replay", "out", "--lane", lane}), HasSubstr("regret x 1000"));
+  EXPECT_THAT(output({"explain", "out", "--lane", lane, "--period", "3:4"}), HasSubstr("period 4: request"));
+  EXPECT_THAT(output({"explain", "study.toml", "--lane", lane, "--period", "3", "--format", "json"}),
+              HasSubstr("\"regret_so_far\""));
+  for (const char* period : {"x", "3:", "3-4", "", "0", "151"})
+    expect_refusal({"explain", "out", "--lane", lane, "--period", period}, 2, {"--period"});
+  expect_refusal({"replay", "out", "--lane", "uniform/B/3/7/dov/unknown/c_rho=1;c_theta=0.1"}, 2,
+                 {"no such lane", "the nearest are " + lane});
+  expect_refusal({"lanes", "out", "--setting", "periods=3"}, 2, {"--setting periods=3", "nothing varies"});
+}
+
+TEST_F(ResultsCommands, RunMakesTheReportToo) {
+  const test::ProgramResult result = run(words("out", {"--environment", "uniform", "--report"}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("report in out/report/report.html"));
+}
+
+}  // namespace
+}  // namespace pandora

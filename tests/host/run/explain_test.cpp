@@ -1,0 +1,157 @@
+#include "host/run/explain.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kStudy = R"(replications = 2
+periods = 120
+T0 = [0, 9]
+environments = ["uniform"]
+regimes = ["B"]
+[dimensions]
+context = 6
+reward_features = 3
+output = 10
+[hyperparameters]
+c_rho = [0.1]
+c_theta = [0.1]
+c_b = [0.1]
+[oracle]
+samples = 2000
+grid = [9, 5, 9]
+)";
+
+class Explain : public testing::Test {
+ protected:
+  std::vector<PlannedSetting> settings_ = make_plans(StudyConfig::parse(kStudy, "test"));
+
+  FoundLane lane(const std::string& name) const { return FoundLane(settings_[0], name); }
+};
+
+// The periods of every policy add up to what its tally says, however they are told.
+TEST_F(Explain, PeriodsAddUpToTheRegretOfTheLane) {
+  for (const PlannedLane& planned : settings_[0].plan.lanes) {
+    const FoundLane found = lane("uniform/B/1/" + lane_name(planned));
+    const UnitResult result = found.run(found.prepare());
+    const Explanation all = explain(found, 1, 120);
+    ASSERT_EQ(all.periods.size(), 120u);
+    double regret = 0.0, cost = 0.0, quality = 0.0, queries = 0.0;
+    for (const ExplainedPeriod& p : all.periods) {
+      regret += p.regret;
+      queries += static_cast<double>(p.own.queries.size());
+      for (const ExplainedQuery& q : p.own.queries) {
+        cost += q.cost;
+        if (q.box == p.own.deployed) quality += q.mu;
+      }
+    }
+    EXPECT_NEAR(regret, result.lanes[0].utility - result.lanes[1].utility, 1e-9) << found.name();
+    EXPECT_NEAR(all.periods.back().regret_so_far, regret, 1e-9);
+    EXPECT_NEAR(cost, result.lanes[1].cost, 1e-9) << found.name();
+    EXPECT_NEAR(quality, result.lanes[1].quality, 1e-9) << found.name();
+    EXPECT_EQ(queries, result.lanes[1].queries()) << found.name();
+  }
+}
+
+// Each stop is the one of the policy's rule, seen from the numbers beside it.
+TEST_F(Explain, SaysWhyALaneStopped) {
+  for (const ExplainedPeriod& p : explain(lane("uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1"), 1, 120).periods) {
+    double best = 0.0, left = -1e300;
+    for (const ExplainedQuery& q : p.own.queries) best = std::max(best, q.estimate);
+    for (const ExplainedBox& b : p.boxes) {
+      const bool open = std::any_of(p.own.queries.begin(), p.own.queries.end(),
+                                    [&](const ExplainedQuery& q) { return q.box == b.box; });
+      EXPECT_GT(b.width, 0.0);
+      if (!open) left = std::max(left, b.score);
+    }
+    if (p.own.queries.size() == 3) {
+      EXPECT_THAT(p.own.stopped, HasSubstr("every box is open"));
+    } else {
+      EXPECT_GE(best, left);
+      EXPECT_THAT(p.own.stopped, HasSubstr("reaches the largest index left"));
+    }
+  }
+  const Explanation single = explain(lane("uniform/B/0/-/best_single/none"), 5, 5);
+  EXPECT_EQ(single.periods[0].own.stopped, "it queries one box alone");
+  EXPECT_EQ(explain(lane("uniform/B/0/-/query_all/known"), 5, 5).periods[0].own.stopped, "every box is open");
+}
+
+TEST_F(Explain, AsTextAndJson) {
+  const Explanation found = explain(lane("uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1"), 7, 8);
+  const std::string text = explanation_text(found);
+  for (const char* part : {"period 7: request with 7 index features", "period 8:", "index", "width", "oracle's sigma*",
+                           "the policy queries box", "estimated at", "the oracle stops", "regret of the period"})
+    EXPECT_THAT(text, HasSubstr(part));
+  const nlohmann::json json = explanation_json(found);
+  EXPECT_EQ(json["lane"], "uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1");
+  EXPECT_EQ(json["periods"].size(), 2u);
+  const nlohmann::json& p = json["periods"][0];
+  EXPECT_EQ(p["period"], 7);
+  EXPECT_EQ(p["psi"].size(), 7u);
+  EXPECT_EQ(p["boxes"].size(), 3u);
+  EXPECT_EQ(p["regret"], found.periods[0].regret);
+  EXPECT_EQ(p["policy"]["queries"][0]["estimate"], found.periods[0].own.queries[0].estimate);
+}
+
+TEST_F(Explain, RefusesPeriodsAndLanesThatAreNotThere) {
+  const FoundLane found = lane("uniform/B/0/-/query_all/known");
+  for (const auto& [first, last] : {std::pair(0, 1), std::pair(3, 2), std::pair(1, 121)})
+    EXPECT_THROW(explain(found, first, last), Error);
+  try {
+    lane("uniform/B/0/9/dow/unknwon/c_rho=0.1;c_theta=0.1");
+    FAIL() << "found it";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_THAT(error.what(), HasSubstr("the nearest is uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1"));
+  }
+}
+
+TEST_F(Explain, ReplayTellsRegretAndCurve) {
+  const FoundLane found = lane("uniform/B/0/9/frugalgpt/known");
+  const UnitResult result = found.run(found.prepare());
+  const std::string text = replay_text(found, result);
+  EXPECT_THAT(text, HasSubstr("periods            120 of 120"));
+  EXPECT_THAT(text, HasSubstr("chosen beforehand  boxes "));
+  EXPECT_THAT(text, HasSubstr("regret x 1000"));
+  EXPECT_THAT(text, testing::ContainsRegex("\n +120 .*\n$"));
+}
+
+// The n-th box that opens is what its code said, and there are no indices to show.
+class Sweeper : public CustomPolicy {
+ public:
+  void begin(const Request&) override { next_ = 0; }
+  int next() override { return next_ < 2 ? next_ : kStop; }
+  void opened(const Output&) override { ++next_; }
+  int deploy() override { return 1; }
+
+ private:
+  int next_ = 0;
+};
+
+TEST_F(Explain, PoliciesThatAreCode) {
+  static const Policy sweeper = {
+      "sweeper", "", false, false, [](const Grids&) -> std::vector<PolicyVariant> {
+        return {{"known", "", {}, [](const Replication&, int) { return std::make_unique<Sweeper>(); }}};
+      }};
+  PlannedSetting planned = settings_[0];
+  planned.plan.lanes.push_back({&sweeper, sweeper.variants({})[0], 0});
+  const Explanation found = explain(FoundLane(planned, "uniform/B/1/-/sweeper/known"), 3, 3);
+  const ExplainedWalk& own = found.periods[0].own;
+  ASSERT_EQ(own.queries.size(), 2u);
+  EXPECT_EQ(own.queries[0].box, 1);
+  EXPECT_EQ(own.queries[1].box, 2);
+  EXPECT_EQ(own.deployed, 2);
+  EXPECT_FALSE(own.queries[0].known);
+  EXPECT_EQ(own.stopped, "its code said so");
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,87 @@
+// A small study and its folders of results.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/host/run_program.hpp"
+
+namespace pandora::test {
+
+using Words = std::vector<std::string>;
+
+inline constexpr const char* kStudy = R"(title = "small"
+seed = 5
+replications = 4
+periods = 150
+T0 = [0, 7]
+environments = ["uniform", "student_t5"]
+policies = ["online_plugin", "dow", "frugalgpt"]
+[dimensions]
+context = 12
+reward_features = 3
+output = 10
+[environment.student_t5]
+truncation_radius = 6
+[hyperparameters]
+c_rho = [0.1, 1]
+c_theta = [0.1]
+[oracle]
+samples = 1000
+grid = [5, 4, 5]
+bins = 50
+order_contexts = 20
+)";
+
+/// Runs of a small study, compared file by file.
+class RunStudyTest : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write("study.toml", kStudy);
+  }
+
+  void write(const std::string& name, const std::string& text) { std::ofstream(work() / name) << text; }
+
+  Words words(const std::string& folder, const Words& more = {}) const {
+    Words all = {"run", "study.toml", "--quiet", "--threads", "2", "--out", folder};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  // Every file but the manifest, which has times, by its path in the folder.
+  std::map<std::string, std::string> files(const std::filesystem::path& folder) const {
+    std::map<std::string, std::string> out;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+      if (entry.is_regular_file() && entry.path().filename() != "manifest.json")
+        out[std::filesystem::relative(entry.path(), folder).string()] = read_file(entry.path());
+    return out;
+  }
+
+  void expect_same(const std::filesystem::path& folder, const std::filesystem::path& reference) {
+    const auto found = files(folder), wanted = files(reference);
+    for (const auto& [name, bytes] : wanted) {
+      ASSERT_TRUE(found.count(name)) << folder << " lacks " << name;
+      EXPECT_TRUE(found.at(name) == bytes) << name << " differs in " << folder;
+    }
+    for (const auto& [name, bytes] : found) EXPECT_TRUE(wanted.count(name)) << folder << " has " << name;
+  }
+
+  nlohmann::json manifest(const std::string& folder) const {
+    return nlohmann::json::parse(read_file(work() / folder / "manifest.json"));
+  }
+
+  // The undisturbed run that others are compared with.
+  void run_reference() { ASSERT_EQ(run(words("reference")).exit_code, 0) << read_file(base_ / "err"); }
+
+  void expect_refusal(const Words& arguments, int exit_code, const std::vector<std::string>& parts) {
+    const ProgramResult result = run(arguments);
+    SCOPED_TRACE(testing::PrintToString(arguments));
+    EXPECT_EQ(result.exit_code, exit_code) << result.err;
+    EXPECT_EQ(result.error_lines(), 1) << result.err;
+    for (const std::string& part : parts) EXPECT_THAT(result.err, testing::HasSubstr(part));
+  }
+};
+}  // namespace pandora::test

@@ -23,10 +23,7 @@ ifneq ($(reduced),)
 	@echo 'Reduced run ($(reduced)): all 24 cells at T = 30,000, but the paper averages 50 replications of each; the'
 	@echo 'others are left out here, and below 10 nothing is marked against the paper. The full run: $(full_run)'
 endif
-	build/pandora reproduce $(strip $(reduced) $(ARGS))
-ifneq ($(reduced),)
-	@echo 'This was a reduced run ($(reduced)), the paper has 50. The full run: $(full_run)'
-endif
+	build/pandora reproduce --report $(strip $(reduced) $(ARGS))
 
 test: test-dependencies tests
 	ctest --test-dir build-test -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)

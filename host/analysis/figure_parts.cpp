@@ -1,5 +1,7 @@
 #include "host/analysis/figure_parts.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 
@@ -16,7 +18,10 @@ void add_point(Series& series, double x, const Estimate& y) {
 void add_if_any(std::vector<Figure>& figures, Figure figure) {
   std::erase_if(figure.series, [](const Series& s) { return s.y.empty(); });
   if (figure.kind == Figure::Kind::lines || figure.kind == Figure::Kind::line_points)
-    if (figure.series.size() > kMostCurves) figure.series.resize(kMostCurves);
+    if (figure.series.size() > kMostCurves) {
+      figure.caption += fmt::format(" The first {} of {} policies.", kMostCurves, figure.series.size());
+      figure.series.resize(kMostCurves);
+    }
   if (!figure.series.empty()) figures.push_back(std::move(figure));
 }
 

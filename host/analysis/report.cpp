@@ -45,12 +45,15 @@ bool is_published(const std::vector<SettingSummary>& settings) {
   });
 }
 
-ReportSection comparisons(StoredResults& results, const std::vector<SettingSummary>& settings) {
+ReportSection comparisons(StoredResults& results, const std::vector<SettingSummary>& settings, TableLayout layout) {
   ReportSection section{"Comparisons"};
   if (has_policy(results, "dow") && has_policy(results, "online_plugin")) {
     CompareOptions options;
     options.policies = {"dow", "online_plugin"};
-    section.tables = compare_policies(results, options);
+    for (const Table& table : compare_policies(results, options)) {
+      const auto pieces = in_pieces(table, layout == TableLayout::paper ? kMostLatexColumns : table.columns.size());
+      section.tables.insert(section.tables.end(), pieces.begin(), pieces.end());
+    }
   }
   if (is_published(settings)) section.tables.push_back(compare_published(results, {}));
   section.paragraphs = {
@@ -83,7 +86,7 @@ ReportDocument document_of(StoredResults& results, const std::vector<SettingSumm
       "section Comparisons says how much that flatters."};
   tables.tables = study_tables(settings, layout);
   document.sections.push_back(std::move(tables));
-  if (study.regret) document.sections.push_back(comparisons(results, settings));
+  if (study.regret) document.sections.push_back(comparisons(results, settings, layout));
   ReportSection figures{"Figures"};
   for (const FigureGroup& group : groups) {
     ReportSection part{group.heading};

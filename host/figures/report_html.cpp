@@ -41,7 +41,7 @@ th, td { padding: 0.22rem 0.6rem; white-space: nowrap; }
 td { text-align: right; }
 thead th { border-bottom: 1px solid #222; text-align: right; vertical-align: bottom; font-weight: 600; }
 tbody th { text-align: left; font-weight: 400; }
-thead th:first-child { text-align: left; }
+thead th.names { text-align: left; }
 tr.rule > * { border-top: 1px solid #bbb; }
 tr.heading th { padding-top: 0.7rem; font-style: italic; border-bottom: 1px solid #bbb; }
 .note { margin: 0.3rem 0; font-size: 0.84rem; color: #444; }

@@ -27,8 +27,8 @@ constexpr const char* kChecksums = "checksums.sha256";
 constexpr int kFormat = 2;  // of parts and manifest; 1 named lanes by their numbers
 
 // What is made of the parts when all are there.
-constexpr const char* kResults[] = {kChecksums,  "summary.csv", "oracle.csv",   "oracle_order.csv", "curves.csv",
-                                    "boxes.csv", "depth.csv",   "failures.csv", "results.h5"};
+constexpr const char* kResults[] = {kChecksums,  "summary.csv", "oracle.csv", "oracle_order.csv", "curves.csv",
+                                    "boxes.csv", "choices.csv", "depth.csv",  "failures.csv",     "results.h5"};
 
 bool is_own(const std::string& name) {
   const auto is = [&name](const char* own) { return name == own || name.starts_with(std::string(own) + ".tmp."); };

@@ -72,7 +72,9 @@ ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program
   curves = lead + ",period,cumulative_regret,half_width_95\n";
   boxes = lead + ",box,queries_per_period,queries_half_width_95,deployments_per_period,deployments_half_width_95\n";
   depth = lead + ",boxes_opened,share_of_periods,half_width_95\n";
-  failures = varied + "regime,environment,replication,T0,policy,reward" + values + ",seed,period,failure,command\n";
+  const std::string single = varied + "regime,environment,replication,T0,policy,reward" + values;
+  choices = single + ",position,box,threshold\n";
+  failures = single + ",seed,period,failure,command\n";
 }
 
 std::string ResultRows::values_of(const std::string& hyperparameter) const {
@@ -122,7 +124,9 @@ void ResultRows::add(const Setting& setting, const Plan& plan, const std::vector
     if (row.policy != "oracle") add_curves(setting.study, results, row, lead);
     add_boxes(setting.study, results, row, lead);
   }
-  if (setting.study.regret) add_failures(setting, plan, results);
+  if (!setting.study.regret) return;
+  add_choices(setting, plan, results);
+  add_failures(setting, plan, results);
 }
 
 void ResultRows::add_curves(const Study& study, const std::vector<UnitResult>& results, const SummaryRow& row,
@@ -149,6 +153,25 @@ void ResultRows::add_boxes(const Study& study, const std::vector<UnitResult>& re
     depth += lead + fmt::format(",{},{}\n", k, share([k](const LaneTally& t) { return t.depth[k]; }));
 }
 
+std::string ResultRows::lead_of(const Setting& setting, const Unit& unit, const PlannedLane& lane) const {
+  return cells(setting.varied) +
+         fmt::format("{},{},{},{},{},{}", regime_name(unit.regime), unit.environment.name, unit.replication,
+                     lane.policy->uses_calibration ? fmt::format("{}", lane.T0) : "", lane.policy->name,
+                     lane.variant.reward) +
+         values_of(lane.variant.hyperparameter);
+}
+
+void ResultRows::add_choices(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results) {
+  for (std::size_t u = 0; u < plan.units.size(); ++u)
+    for (std::size_t lane = 0; lane < results[u].notes.size(); ++lane) {
+      const LaneNotes& notes = results[u].notes[lane];
+      for (std::size_t k = 0; k < notes.list.size(); ++k)
+        choices += lead_of(setting, plan.units[u], plan.lanes[lane]) +
+                   fmt::format(",{},{},{}\n", k + 1, notes.list[k] + 1,
+                               k < notes.thresholds.size() ? fmt::format("{}", notes.thresholds[k]) : "");
+    }
+}
+
 void ResultRows::add_failures(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results) {
   for (std::size_t u = 0; u < plan.units.size(); ++u)
     for (std::size_t lane = 0; lane < results[u].lanes.size(); ++lane) {
@@ -159,11 +182,8 @@ void ResultRows::add_failures(const Setting& setting, const Plan& plan, const st
       std::string command = fmt::format("{} replay study.toml --lane {}", shell_word(program_),
                                         shell_word(unit_name(unit) + "/" + lane_name(planned)));
       if (!setting.varied.empty()) command += " --setting " + shell_word(setting.label());
-      failures += cells(setting.varied) +
-                  fmt::format("{},{},{},{},{},{}{},{},{},{},{}\n", regime_name(unit.regime), unit.environment.name,
-                              unit.replication, planned.policy->uses_calibration ? fmt::format("{}", planned.T0) : "",
-                              planned.policy->name, planned.variant.reward, values_of(planned.variant.hyperparameter),
-                              setting.study.seed, tally.failed_period,
+      failures += lead_of(setting, unit, planned) +
+                  fmt::format(",{},{},{},{}\n", setting.study.seed, tally.failed_period,
                               quoted_cell(failure_message(tally, results[u].notes[lane])), quoted_cell(command));
     }
 }

@@ -29,6 +29,7 @@ class ResultRows {
   std::string curves;    ///< curves.csv: cumulative regret at the checkpoints, of the best hyperparameter
   std::string boxes;     ///< boxes.csv: queries and deployments of each box, of the best hyperparameter
   std::string depth;     ///< depth.csv: share of periods in which k boxes were opened, likewise
+  std::string choices;   ///< choices.csv: what policies chose beforehand, a row per replication and position
   std::string failures;  ///< failures.csv: lanes that were stopped, each with the command that runs it alone
 
  private:
@@ -36,8 +37,10 @@ class ResultRows {
                   const std::string& lead);
   void add_boxes(const Study& study, const std::vector<UnitResult>& results, const SummaryRow& row,
                  const std::string& lead);
+  void add_choices(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results);
   void add_failures(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results);
   std::string lead_of(const SummaryRow& row, const Varied& varied) const;
+  std::string lead_of(const Setting& setting, const Unit& unit, const PlannedLane& lane) const;
   std::string values_of(const std::string& hyperparameter) const;
 
   std::vector<std::string> hyperparameters_;

@@ -55,6 +55,7 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
     folder.write("curves.csv", rows.curves);
     folder.write("boxes.csv", rows.boxes);
     folder.write("depth.csv", rows.depth);
+    folder.write("choices.csv", rows.choices);
     folder.write("failures.csv", rows.failures);
   }
   if (first.order) folder.write("oracle_order.csv", rows.order);

@@ -113,6 +113,11 @@ std::string latex_escaped(const std::string& text) {
 }
 
 std::string table_latex(const Table& table) {
+  if (table.columns.size() > table.row_headers + kMostLatexColumns) {
+    std::string all;
+    for (const Table& piece : in_pieces(table, kMostLatexColumns)) all += table_latex(piece);
+    return all;
+  }
   const std::size_t n = table.columns.size(), headers = std::min(table.row_headers, n);
   std::string out =
       fmt::format("\\begin{{table}}[htp!]\n\\centering\n\\scriptsize\n\\caption{{{}}}\n", latex_escaped(table.title));
@@ -179,7 +184,9 @@ std::string table_html(const Table& table) {
   std::string out = "<table>\n";
   if (!table.title.empty()) out += "<caption>" + html_escaped(table.title) + "</caption>\n";
   out += "<thead><tr>";
-  for (const std::string& column : table.columns) out += "<th scope=\"col\">" + html_escaped(column) + "</th>";
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", c < table.row_headers ? " class=\"names\"" : "",
+                       html_escaped(table.columns[c]));
   out += "</tr></thead>\n<tbody>\n";
   for (const Row& row : table.rows) {
     if (!row.heading.empty()) {

@@ -45,7 +45,14 @@ std::size_t display_width(const std::string& text);
 /// repeated, and nothing is cut. `bold`: escape sequences of a terminal around what is bold, else nothing.
 std::string table_text(const Table& table, std::size_t width, bool bold);
 
-/// A table environment of LaTeX (packages booktabs and multirow); ± becomes $\pm$, --- stays.
+/// The table in pieces of at most `most` columns beside the row headers, which each piece has; notes go to the last.
+std::vector<Table> in_pieces(const Table& table, std::size_t most);
+
+/// A page of LaTeX has room for so many columns beside the row headers.
+inline constexpr std::size_t kMostLatexColumns = 8;
+
+/// A table environment of LaTeX (packages booktabs and multirow), several where there are more than kMostLatexColumns;
+/// ± becomes $\pm$, --- stays.
 std::string table_latex(const Table& table);
 std::string table_markdown(const Table& table);
 std::string table_html(const Table& table);

@@ -48,9 +48,9 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-const std::vector<std::string> kFiles = {"boxes.csv",    "checksums.sha256", "curves.csv", "depth.csv",
-                                         "failures.csv", "manifest.json",    "oracle.csv", "oracle_order.csv",
-                                         "parts",        "results.h5",       "study.toml", "summary.csv"};
+const std::vector<std::string> kFiles = {
+    "boxes.csv",  "checksums.sha256", "choices.csv", "curves.csv", "depth.csv",  "failures.csv", "manifest.json",
+    "oracle.csv", "oracle_order.csv", "parts",       "results.h5", "study.toml", "summary.csv"};
 
 class Cli : public test::ProgramTest {
  protected:

@@ -1,6 +1,7 @@
 // Policies written as code: what they see, the rules they must keep, and that rules written both ways agree.
 #include "pandora/custom_policy.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -163,9 +164,16 @@ class Cheat : public Recorder {
 
 TEST(CustomPolicy, ALaneThatBreaksTheRulesFailsThere) {
   using How = Cheat::How;
-  for (const How how : {How::stops_first, How::opens_twice, How::no_such_box, How::deploys_closed, How::throws}) {
+  const std::pair<How, const char*> cases[] = {{How::stops_first, "next() stopped before any box was open"},
+                                               {How::opens_twice, "which is open already"},
+                                               {How::no_such_box, "next() named box 3 of boxes 0 to 2"},
+                                               {How::deploys_closed, "deploy() named box 0, which is not open"},
+                                               {How::throws, "cheat"}};
+  for (const auto& [how, what] : cases) {
     Cheat policy(how);
-    const LaneTally tally = run_custom_lane(replication(), policy, 2);
+    std::string why;
+    const LaneTally tally = run_custom_lane(replication(), policy, 2, &why);
+    EXPECT_THAT(why, testing::HasSubstr(what));
     EXPECT_EQ(tally.failure, Failure::policy) << static_cast<int>(how);
     EXPECT_EQ(tally.failed_period, 4);
     EXPECT_EQ(tally.periods, 3);

@@ -122,13 +122,17 @@ TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
   EXPECT_THAT(depth[4], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.500000,"));
   EXPECT_THAT(lines_of(rows.curves)[1], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.000000,0.000000"));
 
+  results[1].notes[1].list = {2, 0};
+  results[1].notes[1].thresholds = {0.25};
   results[1].lanes[1].fail(Failure::policy, 7);
   results[1].notes[1].message = "next() named box 9, \"out\nof\" range";
   ResultRows failing({}, plan, "./bin/pan'dora");
   failing.add({{}, study}, plan, results, summarise(study, plan, results));
+  EXPECT_EQ(failing.choices.substr(failing.choices.find('\n') + 1),
+            "A,uniform,1,50,frugalgpt,known,,,,1,3,0.25\nA,uniform,1,50,frugalgpt,known,,,,2,1,\n");
   EXPECT_EQ(lines_of(failing.failures)[1],
             "A,uniform,1,50,frugalgpt,known,,,,1,7,\"the policy broke the protocol: next() named box 9, \"\"out of\"\" "
-            "range\",'./bin/pan'\\''dora' replay study.toml --lane 'uniform/A/1/50/frugalgpt/known'");
+            "range\",'./bin/pan'\\''dora' replay study.toml --lane uniform/A/1/50/frugalgpt/known");
 }
 
 }  // namespace

@@ -208,6 +208,36 @@ TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
   }
 }
 
+// Estimates and choices come to the lanes that they are of, also where a chunk holds several replications.
+TEST(DeviceSweep, KeepsWhatLanesHadLearned) {
+  Study study = small_study();
+  study.policies = {"online_plugin", "linucb_online", "frugalgpt"};
+  study.estimates = true;
+  const Plan plan = make_plan(study);
+  SweepOptions options;
+  options.threads = 2;
+  options.devices = {0, 1};
+  const std::vector<UnitResult> results = collected(study, plan, options, host_runner(study), 3);
+  for (std::size_t u = 0; u < results.size(); ++u) {
+    test::ScalarPrepareBackend backend;
+    const Replication replication = prepare::Preparer(backend).prepare(study, plan, plan.units[u], nullptr);
+    for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane) {
+      const LaneSpec spec = plan.lanes[lane].variant.lane(replication, plan.lanes[lane].T0);
+      LaneRecord record;
+      record.periods = false;
+      test::ScalarBackend alone;
+      const UnitOfLanes unit{&replication, {spec}};
+      engine::run_lanes<float>(alone, std::span(&unit, 1), {study.estimation, study.engine.block}, nullptr,
+                               std::span(&record, 1));
+      const LaneNotes& notes = results[u].notes[lane];
+      EXPECT_EQ(notes.rho, record.rho) << u << " " << lane_name(plan.lanes[lane]);
+      EXPECT_EQ(notes.theta, record.theta);
+      EXPECT_EQ(notes.rho.empty(), !spec.learns_scores());
+      EXPECT_EQ(notes.list.size(), spec.order == Order::listed ? static_cast<std::size_t>(spec.length) : 0u);
+    }
+  }
+}
+
 // What runs when the signal comes is finished and handed on; nothing else begins.
 TEST(DeviceSweep, AnInterruptLetsTheRunningChunkFinish) {
   const Study study = small_study();

@@ -51,7 +51,7 @@ TEST(Table, ColumnsThatDoNotFitFollowBelowWithTheRowHeaders) {
 }
 
 TEST(Table, BoldOnATerminalChangesNoColumn) {
-  EXPECT_THAT(table_text(small_table(), 80, true), HasSubstr("DOW_2              \033[1m1.25±0.50\033[0m    ---\n"));
+  EXPECT_THAT(table_text(small_table(), 80, true), HasSubstr("DOW_2             \033[1m 1.25±0.50\033[0m    ---\n"));
 }
 
 TEST(Table, WidthCountsCodePointsWithoutCombiningMarks) {
@@ -84,6 +84,27 @@ TEST(Table, AsLatexWithGroupsOfRows) {
               HasSubstr("\\multirow{2}{*}{\\emph{Reward known}} & DOW\\_2 & \\textbf{1.25$\\pm$0.50} & ---\\\\\n"));
   EXPECT_THAT(latex, HasSubstr("\\cmidrule(lr){2-4}\n & Plug-in, \"known\""));
   EXPECT_THAT(latex, HasSubstr("\\bottomrule\n\\end{tabular}\n"));
+}
+
+TEST(Table, LatexOfManyColumnsIsSeveralTables) {
+  Table table;
+  table.title = "Wide";
+  table.label = "wide";
+  table.columns = {"policy"};
+  table.rows = {{{"DOW"}}, {{}, "a panel"}};
+  table.notes = {"at the end"};
+  for (std::size_t c = 0; c < kMostLatexColumns + 2; ++c) {
+    table.columns.push_back("c" + std::to_string(c));
+    table.rows[0].cells.emplace_back("x" + std::to_string(c));
+  }
+  const std::vector<Table> pieces = in_pieces(table, kMostLatexColumns);
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[1].columns, (std::vector<std::string>{"policy", "c8", "c9"}));
+  EXPECT_EQ(pieces[1].rows[0].cells[1].text, "x8");
+  EXPECT_EQ(pieces[1].title, "Wide (continued)");
+  EXPECT_TRUE(pieces[0].notes.empty());
+  EXPECT_EQ(pieces[1].notes.size(), 1u);
+  EXPECT_EQ(table_latex(table), table_latex(pieces[0]) + table_latex(pieces[1]));
 }
 
 TEST(Table, AsCsvWithAllDigits) {

@@ -14,26 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The study as it lies beside the results; it must be the one that they were made of.
-StudyConfig study_of_results(const ResultFolder& folder) {
-  const std::string file = (folder.path() / "study.toml").string();
-  StudyConfig config;
-  try {
-    config = read_study_file(file);
-  } catch (const Error& error) {
-    throw Error(ExitCode::bad_data, fmt::format("{}; run it again with --resume", error.what()));
-  }
-  Identity there, read;
-  for (const auto& [name, value] : folder.identity())
-    if (name.starts_with("study.")) there[name] = value;
-  for (const auto& [key, value] : config.identity()) read["study." + key] = value;
-  if (const std::vector<std::string> found = differences(there, read); !found.empty())
-    throw Error(ExitCode::bad_data,
-                fmt::format("{}: is not the study of the results: {} (here is the file); run it again with --resume",
-                            file, fmt::join(found, "; ")));
-  return config;
-}
-
 // The parts of one (setting, environment, regime).
 std::vector<std::vector<Part>> groups_of(const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts) {
   std::vector<std::vector<Part>> groups;
@@ -67,6 +47,25 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
     }
     body(group[0].setting, plan, results);
   }
+}
+
+StudyConfig study_of_results(const ResultFolder& folder) {
+  const std::string file = (folder.path() / "study.toml").string();
+  StudyConfig config;
+  try {
+    config = read_study_file(file);
+  } catch (const Error& error) {
+    throw Error(ExitCode::bad_data, fmt::format("{}; run it again with --resume", error.what()));
+  }
+  Identity there, read;
+  for (const auto& [name, value] : folder.identity())
+    if (name.starts_with("study.")) there[name] = value;
+  for (const auto& [key, value] : config.identity()) read["study." + key] = value;
+  if (const std::vector<std::string> found = differences(there, read); !found.empty())
+    throw Error(ExitCode::bad_data,
+                fmt::format("{}: is not the study of the results: {} (here is the file); run it again with --resume",
+                            file, fmt::join(found, "; ")));
+  return config;
 }
 
 StoredResults::StoredResults(const std::string& path, DamageNote note)

@@ -21,6 +21,9 @@ using GroupBody = std::function<void(std::size_t setting, const Plan& group, con
 void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
                     Missing missing, const GroupBody& body);
 
+/// The study as it lies beside the results. Throws Error (bad_data) if it is not the one that they were made of.
+StudyConfig study_of_results(const ResultFolder& folder);
+
 class StoredResults {
  public:
   /// Throws Error (bad_data) if the folder holds no results, is damaged or of another version of the program, with what

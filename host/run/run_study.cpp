@@ -12,6 +12,7 @@
 
 #include "host/machine/build.hpp"
 #include "host/results/manifest.hpp"
+#include "host/results/stored_results.hpp"
 #include "host/results/write_results.hpp"
 #include "host/run/run_parts.hpp"
 #include "host/run/session_record.hpp"
@@ -47,14 +48,6 @@ void protect_study(const RunOptions& options, const StudyConfig& config) {
   if ((!grows && there.identity() != config.identity()) || contents_of(target) != there.toml())
     throw Error(ExitCode::usage, fmt::format("--out {}: the resolved study would replace {}; name another folder",
                                              options.out, options.study_file));
-}
-
-StudyConfig study_of_results(const fs::path& file) {
-  try {
-    return read_study_file(file.string());
-  } catch (const Error& error) {
-    throw Error(ExitCode::bad_data, fmt::format("{}; run its shard again with --resume", error.what()));
-  }
 }
 
 // Another title, or results.h5 left out, is no damage: the files that say so are made anew.
@@ -217,20 +210,11 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
   for (const ResultFolder& source : sources)
     if (std::error_code error; !options.out.empty() && fs::equivalent(options.out, source.path(), error))
       throw Error(ExitCode::usage, fmt::format("--out {}: is one of the folders to merge; name another", options.out));
-  const fs::path study_file = sources[0].path() / "study.toml";
-  const StudyConfig config = study_of_results(study_file);
-  // The study and the program must be what the results were made with: parts name lanes by their numbers.
-  Identity of_study, of_build, here = build_parts_of_identity();
-  for (const auto& [name, value] : sources[0].identity())
-    (name.starts_with("study.") ? of_study : of_build)[name] = value;
+  const StudyConfig config = study_of_results(sources[0]);
+  // The program must be the one that the results were made with, as for resuming.
+  Identity of_build = sources[0].identity();
+  const Identity here = build_parts_of_identity();
   std::erase_if(of_build, [](const auto& entry) { return !entry.first.starts_with("build."); });
-  Identity read;
-  for (const auto& [key, value] : config.identity()) read["study." + key] = value;
-  if (const std::vector<std::string> found = differences(of_study, read); !found.empty())
-    throw Error(ExitCode::bad_data,
-                fmt::format("{}: is not the study of the results: {} (here is the file); run its shard again with "
-                            "--resume",
-                            study_file.string(), fmt::join(found, "; ")));
   if (const std::vector<std::string> found = differences(of_build, here); !found.empty())
     throw Error(ExitCode::mismatch, fmt::format("{}: was made by another build: {}; merge with that one",
                                                 sources[0].path().string(), fmt::join(found, "; ")));

@@ -115,7 +115,7 @@ run_document() {
 unset BASH_ENV
 set -eEuo pipefail
 export PATH=$work/bin:\$PATH COLUMNS=80
-failed() { echo "$file:\${BASH_LINENO[0]}: failed: \$BASH_COMMAND" >&2; exit 1; }
+failed() { echo "$file:\${BASH_LINENO[-2]}: failed: \$BASH_COMMAND" >&2; exit 1; }
 wanted() { [ "\$1" = "\$2" ] || { echo "$file: the block that ends in line \$3 ended with exit code \$2, not \$1" >&2; exit 1; }; }
 . $work/recipes
 trap failed ERR

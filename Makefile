@@ -1,6 +1,7 @@
 # The everyday commands; `make help` lists them. What each build is stands in CMakePresets.json.
 
-# Passed on: to `pandora reproduce` by `make reproduce`, to ctest by `make test` and `make test-slow`.
+# Passed on: to `pandora reproduce` by `make reproduce`, to ctest by `make test` and `make test-slow`, to run-docs.sh by
+# `make docs`.
 ARGS =
 # The scale of `make reproduce`, one to two minutes on two cores. The program refuses an option that is given twice,
 # so this stands back where ARGS names --replications.
@@ -10,7 +11,7 @@ JOBS ?= $(shell nproc)
 reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow bench coverage coverage-run gpu-check dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
+.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow docs docs-dependencies bench coverage coverage-run gpu-check dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -116,6 +117,16 @@ gpu-check: dependencies
 	cmake --build build-gpu --parallel $(JOBS)
 	scripts/gpu-check.sh build-gpu $(ARGS)
 
+# Every command of README.md and docs/, and recipes where their interpreters can be installed.
+docs: test-dependencies docs-dependencies
+	cmake --preset test
+	cmake --build build-test --target pandora --parallel $(JOBS)
+	PANDORA=build-test/pandora scripts/run-docs.sh $(ARGS)
+
+docs-dependencies:
+	@scripts/install-dependencies.sh r-base-core Rscript r-bioc-rhdf5 /usr/lib/R/site-library/rhdf5 octave octave-cli \
+	  || echo 'Recipes for R and Octave will not be run.' >&2
+
 sources = git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.h'
 format: format-dependencies
 	$(sources) | xargs clang-format -i
@@ -138,10 +149,11 @@ help:
 	@echo 'make fuzz       fuzzers of everything that reads files; RUNS=1000000 for a long run'
 	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'
 	@echo 'make stand-in   the device path on a CPU, through a stand-in for CUDA; stand-in-slow: all of it'
+	@echo 'make docs       every command of README.md and docs/ at a small scale, recipes for Python, R and Octave, links'
 	@echo 'make bench      benchmarks, JSON in build-bench/bench.json'
 	@echo 'make coverage   line coverage of the functor headers, at least 95%; make coverage-run: that of a run alone'
 	@echo 'make gpu-check  on a machine with a GPU: device tests, sanitizers, benchmarks, the whole paper'
 	@echo 'make format     clang-format over the sources; format-check: whether it would change any'
 	@echo 'make clean      remove the builds; results/ stays'
-	@echo 'ARGS="..." goes to pandora reproduce or ctest; make reproduce and make test first install what is missing.'
+	@echo 'ARGS="..." goes to pandora reproduce, ctest or run-docs.sh; make reproduce and make test first install what is missing.'
 	@echo 'The full run: $(full_run)'

@@ -60,6 +60,11 @@ Table compare_published(StoredResults& results, const CompareOptions& options) {
       fmt::format("|z| > 1.96 in {} of {} cells; root mean square of z {:.2f} (1 if both are right and the "
                   "cells were independent, which they are not: they share tapes).",
                   outside, found.size(), std::sqrt(squares / static_cast<double>(found.size())))};
+  constexpr int kFew = 20;
+  if (study.replications < kFew)
+    table.notes.push_back(fmt::format(
+        "z takes the intervals at their word: of {} replications they are too narrow, and |z| is too large.",
+        study.replications));
   return table;
 }
 

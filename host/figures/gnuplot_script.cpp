@@ -156,7 +156,7 @@ do for [format in formats] {{
     set terminal pdfcairo size width / 2.54, height / 2.54 font sprintf('%s,%g', font, points) fontscale 0.75 linewidth 1
   }}
   if (format eq 'svg') {{
-    set terminal svg size width / 2.54 * 96, height / 2.54 * 96 font sprintf('%s,%g', font, points * 96 / 72) linewidth 1
+    set terminal svg size width / 2.54 * 96, height / 2.54 * 96 font sprintf('%s,%g', font, points * 96 / 72) linewidth 1 background 'white'
   }}
   if (format eq 'png') {{
     set terminal pngcairo size width / 2.54 * 300, height / 2.54 * 300 font sprintf('%s,%g', font, points) fontscale 300. / 96 linewidth 3 pointscale 3

@@ -13,17 +13,25 @@
 namespace pandora {
 namespace {
 
-// Regrets of the k hyperparameters, chosen as the paper does and cross-fitted.
-struct Judged {
-  std::vector<double> best;  // per replication, of the least mean
-  double mean = 0.0;
-  CrossFit fit;
-};
+// The lanes of a contender that were run in the most replications: means over fewer do not compare with theirs.
+std::vector<std::size_t> complete_lanes(const CellSeries& cell, const Contender& who) {
+  std::vector<std::size_t> out;
+  std::size_t most = 0;
+  for (const std::size_t lane : who.lanes) {
+    const std::size_t n = common_replications(cell, {lane}).size();
+    if (n > most) out.clear();
+    most = std::max(most, n);
+    if (n == most) out.push_back(lane);
+  }
+  return out;
+}
 
-Judged judge(const CellSeries& cell, const Contender& who, const std::vector<std::size_t>& which) {
+ComparedSide judge(const CellSeries& cell, const std::vector<std::size_t>& lanes,
+                   const std::vector<std::size_t>& which) {
   std::vector<std::vector<double>> regrets;
-  for (const std::size_t lane : who.lanes) regrets.push_back(cell.regrets(lane, which));
-  Judged out;
+  for (const std::size_t lane : lanes) regrets.push_back(cell.regrets(lane, which));
+  ComparedSide out;
+  out.choices = lanes.size();
   for (const std::vector<double>& own : regrets) {
     const double mean = estimate(own).mean;
     if (out.best.empty() || mean < out.mean) {
@@ -35,78 +43,21 @@ Judged judge(const CellSeries& cell, const Contender& who, const std::vector<std
   return out;
 }
 
-struct Comparison {
-  std::string cell;  // such as "uniform, A, T0=50"
-  Judged a, b;
-  PairedDifference paired;
-};
-
-struct Pair {
-  std::string a, b;
-  std::vector<Comparison> rows;
-};
-
-// Means and half-widths stand in columns of their own, as CSV wants them.
-std::vector<Table> tables_of(const std::vector<Pair>& pairs) {
-  std::vector<double> p;
-  for (const Pair& pair : pairs)
-    for (const Comparison& row : pair.rows) p.push_back(row.paired.p);
-  const std::vector<double> adjusted = holm_adjusted(p);
-  std::vector<Table> tables;
-  std::size_t next = 0;
-  for (const Pair& pair : pairs) {
-    Table table;
-    table.label = "compare";
-    table.title =
-        fmt::format("{} (a) against {} (b): time-averaged regret x 1000, paired over replications", pair.a, pair.b);
-    table.columns = {"cell",         "n",        "regret of a", "regret of b",        "a - b",    "± (95%)",
-                     "a better",     "p (Holm)", "efficiency",  "cross-fitted a - b", "± (95%) ", "optimism of a",
-                     "optimism of b"};
-    int ahead = 0, behind = 0;
-    for (const Comparison& row : pair.rows) {
-      const double holm = adjusted[next++];
-      const bool told = holm < 0.05;
-      const PairedDifference& d = row.paired;
-      const Estimate fitted = jackknife_estimate(difference(row.a.fit, row.b.fit));
-      ahead += told && d.difference.mean < 0.0 ? 1 : 0;
-      behind += told && d.difference.mean > 0.0 ? 1 : 0;
-      table.rows.push_back(
-          {{row.cell, exact_cell(fmt::format("{}", d.n), static_cast<double>(d.n)),
-            exact_cell(number_text(row.a.mean, 2), row.a.mean), exact_cell(number_text(row.b.mean, 2), row.b.mean),
-            exact_cell(number_text(d.difference.mean, 3), d.difference.mean, told),
-            exact_cell(number_text(d.difference.half_width_95, 3), d.difference.half_width_95),
-            exact_cell(d.n > 0 ? fmt::format("{:.0f}%", 100.0 * d.share_below) : "---", d.share_below),
-            exact_cell(p_value_text(holm), holm),
-            exact_cell(number_text(d.relative_efficiency, 1), d.relative_efficiency),
-            exact_cell(number_text(fitted.mean, 3), fitted.mean),
-            exact_cell(number_text(fitted.half_width_95, 3), fitted.half_width_95),
-            exact_cell(number_text(row.a.fit.mean - row.a.mean, 3), row.a.fit.mean - row.a.mean),
-            exact_cell(number_text(row.b.fit.mean - row.b.mean, 3), row.b.fit.mean - row.b.mean)}});
-    }
-    table.notes = {
-        fmt::format("a is better in {} and worse in {} of {} cells (bold: Holm-adjusted p < 0.05 over all rows asked "
-                    "for).",
-                    ahead, behind, pair.rows.size()),
-        "a better, p and efficiency are about the least mean regret, which the paper reports, not the cross-fitted "
-        "one.",
-        "efficiency: an unpaired comparison would need so many times the replications.",
-        fmt::format(
-            "cross-fitted: hyperparameters chosen on one half of the replications and judged on the other, over "
-            "{} splits, jackknife interval; optimism: by how much the least mean regret of all, as the paper "
-            "reports it, is below that.",
-            kSplits)};
-    tables.push_back(std::move(table));
-  }
-  return tables;
+ComparedRow compared(const Setting& setting, const CellSeries& cell, std::optional<int> T0, ComparedSide a,
+                     ComparedSide b) {
+  ComparedRow row{setting.label(), cell.environment.name, cell.regime, T0, setting.study.replications,
+                  std::move(a),    std::move(b),          {}};
+  row.paired = paired_difference(row.a.best, row.b.best);
+  return row;
 }
 
-std::string cell_text(const Setting& setting, const CellSeries& cell, int T0) {
-  return fmt::format("{}{}{}, {}, T0={}", setting.label(), setting.varied.empty() ? "" : ", ", cell.environment.name,
-                     cell.regime, T0);
+// Whether the lanes are the same whatever T_0.
+bool ignores_calibration(const Plan& plan, const Contender& who) {
+  return !plan.lanes[who.lanes[0]].policy->uses_calibration;
 }
 
-void add_row(std::vector<Pair>& pairs, const std::string& a, const std::string& b, Comparison row) {
-  auto pair = std::find_if(pairs.begin(), pairs.end(), [&](const Pair& p) { return p.a == a && p.b == b; });
+void add_row(std::vector<ComparedPair>& pairs, const std::string& a, const std::string& b, ComparedRow row) {
+  auto pair = std::find_if(pairs.begin(), pairs.end(), [&](const ComparedPair& p) { return p.a == a && p.b == b; });
   if (pair == pairs.end()) pair = pairs.insert(pairs.end(), {a, b, {}});
   pair->rows.push_back(std::move(row));
 }
@@ -116,8 +67,20 @@ bool asked(const CompareOptions& options, const CellSeries& cell, int T0) {
          wanted(options.regimes, cell.regime);
 }
 
-[[noreturn]] void refuse_empty() {
-  throw Error(ExitCode::usage, "compare: nothing is left to compare; ask for fewer restrictions");
+void require_rows(const std::vector<ComparedPair>& pairs) {
+  if (pairs.empty()) throw Error(ExitCode::usage, "compare: nothing is left to compare; ask for fewer restrictions");
+  for (const ComparedPair& pair : pairs)
+    for (const ComparedRow& row : pair.rows)
+      if (row.paired.n > 0) return;
+  throw Error(
+      ExitCode::bad_data,
+      "compare: there is no replication in which both policies and the oracle were run to their end; failures.csv "
+      "says which lanes failed");
+}
+
+void require_policies(const StoredResults& results) {
+  if (!results.settings()[0].setting.study.regret)
+    throw Error(ExitCode::usage, results.path() + ": its study simulates no policies (output.regret = false)");
 }
 
 // What a tape is drawn from.
@@ -158,18 +121,21 @@ void require_common_oracle(const StoredResults& first, const StoredResults& seco
 
 }  // namespace
 
-std::vector<Table> compare_policies(StoredResults& results, const CompareOptions& options) {
+std::vector<ComparedPair> compare_policies(StoredResults& results, const CompareOptions& options) {
   if (options.policies.size() < 2)
     throw Error(ExitCode::usage, "--policies: name two or more to compare, such as dow,online_plugin");
+  require_policies(results);
   const Study& study = results.settings()[0].setting.study;
   require_names(options, study);
   std::vector<PolicyName> names;
   for (const std::string& text : options.policies) names.push_back(parse_policy_name(text, results.settings()[0].plan));
-  std::vector<Pair> pairs;
+  std::vector<ComparedPair> pairs;
   for (const CellSeries& cell : cell_series(results)) {
     const PlannedSetting& planned = results.settings()[cell.setting];
+    std::optional<int> first_asked;
     for (const int T0 : planned.setting.study.T0) {
       if (!asked(options, cell, T0)) continue;
+      if (!first_asked) first_asked = T0;
       for (std::size_t other = 1; other < names.size(); ++other) {
         const auto as = contenders(planned.plan, T0, names[0].policy, names[0].reward),
                    bs = contenders(planned.plan, T0, names[other].policy, names[other].reward);
@@ -180,22 +146,27 @@ std::vector<Table> compare_policies(StoredResults& results, const CompareOptions
         for (const Contender& a : as)
           for (const Contender& b : bs) {
             if (common && a.reward != b.reward) continue;  // like with like where there is
-            std::vector<std::size_t> lanes = a.lanes;
-            lanes.insert(lanes.end(), b.lanes.begin(), b.lanes.end());
+            const bool any_T0 = ignores_calibration(planned.plan, a) && ignores_calibration(planned.plan, b);
+            if (any_T0 && T0 != first_asked) continue;  // the same lanes again
+            const std::vector<std::size_t> own = complete_lanes(cell, a), others = complete_lanes(cell, b);
+            std::vector<std::size_t> lanes = own;
+            lanes.insert(lanes.end(), others.begin(), others.end());
             const std::vector<std::size_t> which = common_replications(cell, lanes);
-            Comparison row{cell_text(planned.setting, cell, T0), judge(cell, a, which), judge(cell, b, which), {}};
-            row.paired = paired_difference(row.a.best, row.b.best);
-            add_row(pairs, a.name(), b.name(), std::move(row));
+            add_row(pairs, a.name(), b.name(),
+                    compared(planned.setting, cell, any_T0 ? std::nullopt : std::optional(T0), judge(cell, own, which),
+                             judge(cell, others, which)));
           }
       }
     }
   }
-  if (pairs.empty()) refuse_empty();
-  return tables_of(pairs);
+  require_rows(pairs);
+  return pairs;
 }
 
-std::vector<Table> compare_folders(StoredResults& first, StoredResults& second, const CompareOptions& options) {
+std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& second, const CompareOptions& options) {
   const auto &here = first.settings(), &there = second.settings();
+  require_policies(first);
+  require_policies(second);
   require_names(options, here[0].setting.study);
   std::vector<PolicyName> names;
   for (const std::string& text : options.policies) {
@@ -208,7 +179,7 @@ std::vector<Table> compare_folders(StoredResults& first, StoredResults& second, 
                         [&](const PlannedSetting& p) { return p.setting.label() == planned.setting.label(); });
   };
   const std::vector<CellSeries> ours = cell_series(first), theirs = cell_series(second);
-  std::vector<Pair> pairs;
+  std::vector<ComparedPair> pairs;
   for (const CellSeries& a : ours) {
     const PlannedSetting& planned = here[a.setting];
     const auto other = matching(planned);
@@ -220,8 +191,10 @@ std::vector<Table> compare_folders(StoredResults& first, StoredResults& second, 
     });
     if (b == theirs.end()) continue;
     require_common_oracle(first, second, a, *b);
+    std::optional<int> first_asked;
     for (const int T0 : planned.setting.study.T0) {
       if (!asked(options, a, T0) || !wanted(other->setting.study.T0, T0)) continue;
+      if (!first_asked) first_asked = T0;
       std::vector<PolicyName> of = names;
       if (of.empty()) {
         std::set<std::string> seen;
@@ -232,18 +205,21 @@ std::vector<Table> compare_folders(StoredResults& first, StoredResults& second, 
       for (const PolicyName& name : of)
         for (const Contender& x : contenders(planned.plan, T0, name.policy, name.reward))
           for (const Contender& y : contenders(other->plan, T0, x.policy, x.reward)) {
-            std::vector<std::size_t> which = common_replications(a, x.lanes), kept;
-            const std::vector<std::size_t> also = common_replications(*b, y.lanes);
+            const bool any_T0 = ignores_calibration(planned.plan, x);
+            if (any_T0 && T0 != first_asked) continue;
+            const std::vector<std::size_t> own = complete_lanes(a, x), others = complete_lanes(*b, y);
+            const std::vector<std::size_t> which = common_replications(a, own), also = common_replications(*b, others);
+            std::vector<std::size_t> kept;
             std::set_intersection(which.begin(), which.end(), also.begin(), also.end(), std::back_inserter(kept));
-            Comparison row{cell_text(planned.setting, a, T0), judge(a, x, kept), judge(*b, y, kept), {}};
-            row.paired = paired_difference(row.a.best, row.b.best);
             add_row(pairs, fmt::format("{} of {}", x.name(), first.path()),
-                    fmt::format("{} of {}", y.name(), second.path()), std::move(row));
+                    fmt::format("{} of {}", y.name(), second.path()),
+                    compared(planned.setting, a, any_T0 ? std::nullopt : std::optional(T0), judge(a, own, kept),
+                             judge(*b, others, kept)));
           }
     }
   }
-  if (pairs.empty()) refuse_empty();
-  return tables_of(pairs);
+  require_rows(pairs);
+  return pairs;
 }
 
 std::vector<std::string> manifest_differences(const StoredResults& first, const StoredResults& second) {

@@ -17,13 +17,40 @@ struct CompareOptions {
   std::vector<std::string> environments, regimes;  ///< empty: all
 };
 
-/// Policies of one folder, paired over the replications of each cell: a table for each pair, Holm's adjustment over all
-/// rows. Throws Error (usage) for names that the results have not.
-std::vector<Table> compare_policies(StoredResults& results, const CompareOptions& options);
+/// One policy in one cell: regrets x 1000 in the replications that count for both sides.
+struct ComparedSide {
+  std::size_t choices = 0;   ///< hyperparameters to choose from
+  std::vector<double> best;  ///< of the one with the least mean
+  double mean = 0.0;         ///< that mean
+  CrossFit fit;
+};
+
+struct ComparedRow {
+  std::string setting, environment, regime;
+  std::optional<int> T0;  ///< none: both policies ignore the calibration
+  int replications = 0;   ///< R; paired.n of them count
+  ComparedSide a, b;
+  PairedDifference paired;  ///< of the best ones
+};
+
+struct ComparedPair {
+  std::string a, b;
+  std::vector<ComparedRow> rows;
+};
+
+/// A table for each pair, p values adjusted by Holm's method over all rows of all pairs.
+std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs);
+
+/// All rows in one table for CSV, every quantity in a column of its own.
+Table comparison_csv(const std::vector<ComparedPair>& pairs);
+
+/// Policies of one folder, paired over the replications of each cell. Throws Error (usage) for names that the results
+/// have not, Error (bad_data) if no replication counts anywhere.
+std::vector<ComparedPair> compare_policies(StoredResults& results, const CompareOptions& options);
 
 /// The same policies of two folders on the same tapes, such as two schedules or two engines. Without policies: all that
 /// both have. Throws Error (mismatch) if they do not share tapes.
-std::vector<Table> compare_folders(StoredResults& first, StoredResults& second, const CompareOptions& options);
+std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& second, const CompareOptions& options);
 
 /// Against the paper's Tables 1 and 2: not paired, differences in standard errors. Throws Error (usage) if the study
 /// has no published values.

@@ -29,7 +29,8 @@ Table compare_published(StoredResults& results, const CompareOptions& options) {
           !wanted(options.regimes, row.regime))
         continue;
       const double error = std::hypot(row.regret.half_width_95, row.published->half_width_95) / 1.96;
-      found.push_back({&row, (row.regret.mean - row.published->value) / error});
+      const bool few = row.replications < kLeastForComparison;  // the half-width is a guess
+      found.push_back({&row, few ? std::nan("") : (row.regret.mean - row.published->value) / error});
       p.push_back(normal_p_value(found.back().z));
     }
   if (found.empty())
@@ -43,11 +44,14 @@ Table compare_published(StoredResults& results, const CompareOptions& options) {
   table.title = "Time-averaged regret x 1000, reproduced against published, ± 1.96 standard errors; not paired";
   table.columns = {"cell", "reproduced", "published", "difference", "z", "p (Holm)"};
   double squares = 0.0;
-  int outside = 0;
+  int outside = 0, told = 0;
   for (std::size_t k = 0; k < found.size(); ++k) {
     const SummaryRow& row = *found[k].row;
-    squares += found[k].z * found[k].z;
-    outside += std::abs(found[k].z) > 1.96 ? 1 : 0;
+    if (!std::isnan(found[k].z)) {
+      ++told;
+      squares += found[k].z * found[k].z;
+      outside += std::abs(found[k].z) > 1.96 ? 1 : 0;
+    }
     const double difference = row.regret.mean - row.published->value;
     table.rows.push_back(
         {{fmt::format("{}, {}, T0={}, {}/{}", row.environment, row.regime, row.T0, row.policy, row.reward),
@@ -56,12 +60,15 @@ Table compare_published(StoredResults& results, const CompareOptions& options) {
           exact_cell(number_text(difference, 2), difference, adjusted[k] < 0.05),
           exact_cell(number_text(found[k].z, 2), found[k].z), exact_cell(p_value_text(adjusted[k]), adjusted[k])}});
   }
-  table.notes = {
-      fmt::format("|z| > 1.96 in {} of {} cells; root mean square of z {:.2f} (1 if both are right and the "
-                  "cells were independent, which they are not: they share tapes).",
-                  outside, found.size(), std::sqrt(squares / static_cast<double>(found.size())))};
+  if (told > 0)
+    table.notes.push_back(fmt::format(
+        "|z| > 1.96 in {} of {} cells; root mean square of z {:.2f} (1 if both are right and the cells were "
+        "independent, which they are not: they share tapes).",
+        outside, told, std::sqrt(squares / told)));
+  else
+    table.notes.push_back(fmt::format("z is told from {} replications on.", kLeastForComparison));
   constexpr int kFew = 20;
-  if (study.replications < kFew)
+  if (told > 0 && study.replications < kFew)
     table.notes.push_back(fmt::format(
         "z takes the intervals at their word: of {} replications they are too narrow, and |z| is too large.",
         study.replications));

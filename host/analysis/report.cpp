@@ -21,8 +21,7 @@ using nlohmann::json;
 
 fs::path claim(const fs::path& out) {
   std::error_code error;
-  if (fs::exists(out, error) &&
-      !(fs::is_directory(out, error) && (fs::is_empty(out, error) || fs::is_regular_file(out / "report.html", error))))
+  if (fs::exists(out, error) && !(fs::is_directory(out, error) && (fs::is_empty(out, error) || holds_report(out))))
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: is not empty and holds no report; name another folder", out.string()));
   fs::create_directories(out / "figures", error);
@@ -50,7 +49,7 @@ ReportSection comparisons(StoredResults& results, const std::vector<SettingSumma
   if (has_policy(results, "dow") && has_policy(results, "online_plugin")) {
     CompareOptions options;
     options.policies = {"dow", "online_plugin"};
-    for (const Table& table : compare_policies(results, options)) {
+    for (const Table& table : comparison_tables(compare_policies(results, options))) {
       const auto pieces = in_pieces(table, layout == TableLayout::paper ? kMostLatexColumns : table.columns.size());
       section.tables.insert(section.tables.end(), pieces.begin(), pieces.end());
     }

@@ -16,6 +16,11 @@ struct Options {
   CompareOptions compare;
 };
 
+void print_pairs(const std::vector<ComparedPair>& pairs, TableFormat format) {
+  if (format == TableFormat::csv) return print_table(comparison_csv(pairs), format);
+  for (const Table& table : comparison_tables(pairs)) print_table(table, format);
+}
+
 void compare(const Options& o) {
   const TableFormat format = parse_table_format(o.format);
   const bool prose = format == TableFormat::text || format == TableFormat::markdown;
@@ -23,19 +28,22 @@ void compare(const Options& o) {
   if (const std::string unfinished = results.unfinished(); !unfinished.empty() && prose)
     fmt::print("{}: {}\n", o.folder, unfinished);
   if (o.other.empty()) {
-    for (const Table& table : compare_policies(results, o.compare)) print_table(table, format);
+    print_pairs(compare_policies(results, o.compare), format);
   } else if (o.other == "published") {
     print_table(compare_published(results, o.compare), format);
   } else {
     StoredResults second(o.other, print_error);
     if (const std::string unfinished = second.unfinished(); !unfinished.empty() && prose)
       fmt::print("{}: {}\n", o.other, unfinished);
-    const std::vector<Table> tables = compare_folders(results, second, o.compare);
+    const std::vector<ComparedPair> pairs = compare_folders(results, second, o.compare);
     if (prose) {
-      fmt::print("The manifests differ in ({} is there, {} here):\n", o.folder, o.other);
-      for (const std::string& line : manifest_differences(results, second)) fmt::print("  {}\n", line);
+      const std::vector<std::string> found = manifest_differences(results, second);
+      fmt::print("{}", found.empty()
+                           ? "The manifests do not differ.\n"
+                           : fmt::format("The manifests differ in ({} is there, {} here):\n", o.folder, o.other));
+      for (const std::string& line : found) fmt::print("  {}\n", line);
     }
-    for (const Table& table : tables) print_table(table, format);
+    print_pairs(pairs, format);
   }
 }
 

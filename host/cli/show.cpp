@@ -14,7 +14,8 @@
 namespace pandora::cli {
 
 void print_table(const Table& table, TableFormat format) {
-  fmt::print("\n{}", render(table, format, terminal_width(STDOUT_FILENO), is_terminal(STDOUT_FILENO)));
+  fmt::print("{}{}", format == TableFormat::csv ? "" : "\n",
+             render(table, format, terminal_width(STDOUT_FILENO), is_terminal(STDOUT_FILENO)));
 }
 
 namespace {

@@ -174,7 +174,8 @@ SvgOf svg_in(const std::string& folder) {
 
 std::string report_html(const ReportDocument& document, const SvgOf& svg_of, const std::string& figures_folder) {
   std::string out =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"generator\" "
+      "content=\"pandora\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
   out += fmt::format("<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<header>\n<h1>{}</h1>\n",
                      without_marks(document.title), kStyle, text_html(document.title));

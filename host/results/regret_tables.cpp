@@ -242,6 +242,7 @@ Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow&
 Table order_table_over(const std::vector<SettingSummary>& settings, TableLayout layout) {
   const Study& study = settings[0].setting.study;
   Table all = order_table(settings[0].summary.order, study.replications, study.order_contexts, layout);
+  if (settings.size() > 1) all.title = "Order of the oracle over the contexts of each replication";
   all.rows.clear();
   all.row_headers += settings[0].setting.varied.size();
   for (auto key = settings[0].setting.varied.rbegin(); key != settings[0].setting.varied.rend(); ++key)

@@ -109,6 +109,12 @@ std::string contents_of(const fs::path& path) {
   return text.str();
 }
 
+bool holds_report(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_regular_file(folder / "report.html", error) &&
+         contents_of(folder / "report.html").find("<meta name=\"generator\" content=\"pandora\">") < 1000;
+}
+
 json parse_manifest(const std::string& text) {
   constexpr int kDeepest = 16;  // the parser itself knows no bound
   json manifest = json::parse(
@@ -139,6 +145,7 @@ ResultFolder::ResultFolder(ResultFolder&& other) noexcept
       manifest_(std::move(other.manifest_)),
       sessions_(std::move(other.sessions_)),
       grows_(other.grows_),
+      unknown_(other.unknown_),
       written_(std::move(other.written_)),
       reported_(std::move(other.reported_)) {}
 
@@ -217,6 +224,7 @@ void ResultFolder::check_manifest(Mode mode) {
   } catch (const Damaged& damage) {
     // Then the parts alone say what they belong to, each for itself.
     note_(fmt::format("{}: {}; written again", (path_ / kManifest).string(), damage.what()));
+    unknown_ = true;
     return;
   }
   const Identity there = identity_in(manifest);
@@ -258,6 +266,8 @@ void ResultFolder::forget_results() {
   std::error_code ignored;
   for (const char* name : kResults) fs::remove(path_ / name, ignored);
   fs::remove(path_ / "study.toml", ignored);
+  if (holds_report(path_ / "report"))  // of what was there before
+    for (const char* name : {"report.html", "report.tex"}) fs::remove(path_ / "report" / name, ignored);
 }
 
 void ResultFolder::require_among(const std::vector<Part>& parts) const {

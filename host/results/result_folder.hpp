@@ -26,6 +26,9 @@ std::string contents_of(const std::filesystem::path& path);
 /// The content of a manifest.json. Throws Damaged if it is not exactly what write_manifest wrote; any text is safe.
 nlohmann::json parse_manifest(const std::string& text);
 
+/// Whether the folder holds a report.html that this program wrote.
+bool holds_report(const std::filesystem::path& folder);
+
 class ResultFolder {
  public:
   enum class Mode { fresh, resume, extend, replace };
@@ -68,6 +71,9 @@ class ResultFolder {
   /// Whether what is there was made for a smaller study.
   bool grows() const { return grows_; }
 
+  /// Whether the manifest that says what the parts belong to was damaged.
+  bool unknown() const { return unknown_; }
+
   /// Removes everything that is made of the parts, after what is wanted has changed.
   void forget_results();
 
@@ -98,7 +104,7 @@ class ResultFolder {
   int lock_ = -1;  // the folder, locked; -1 if it is not ours
   nlohmann::json manifest_;
   nlohmann::json sessions_ = nlohmann::json::array();
-  bool grows_ = false;
+  bool grows_ = false, unknown_ = false;
   std::map<std::string, std::string> written_;  // name and sha256
   std::set<std::string> reported_;
 };

@@ -100,7 +100,7 @@ std::string StoredResults::unfinished() {
   });
   return there == static_cast<std::ptrdiff_t>(parts_.size())
              ? ""
-             : fmt::format("unfinished: {} of {} parts are there", there, parts_.size());
+             : fmt::format("unfinished: {} of {} parts are complete", there, parts_.size());
 }
 
 }  // namespace pandora

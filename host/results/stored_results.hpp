@@ -41,7 +41,7 @@ class StoredResults {
   /// Summaries of all settings.
   std::vector<SettingSummary> summaries();
 
-  /// Empty if all is there, else such as "unfinished: 120 of 300 parts are there".
+  /// Empty if all is there, else such as "unfinished: 120 of 300 parts are complete".
   std::string unfinished();
 
  private:

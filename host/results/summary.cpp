@@ -77,7 +77,11 @@ void mark_best(const Study& study, std::vector<SummaryRow>& rows) {
     if (row.replications == 0) continue;
     SummaryRow*& found =
         best.try_emplace({row.regime, row.environment, row.T0, row.policy, row.reward}, &row).first->second;
-    if (row.regret.mean < found->regret.mean) found = &row;
+    // Means over different replications do not compare: where lanes failed or are not there yet, the most complete
+    // count.
+    if (row.replications > found->replications ||
+        (row.replications == found->replications && row.regret.mean < found->regret.mean))
+      found = &row;
   }
   for (const auto& [key, row] : best) {
     row->best = true;

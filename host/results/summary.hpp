@@ -48,6 +48,7 @@ struct SummaryRow {
   Estimate cost;              ///< of the queried boxes, x 1000
   Estimate queries;           ///< boxes
   bool best = false;          ///< least expected regret among the hyperparameters of its policy and reward setting
+                              ///< that have the most replications
   std::optional<PublishedValue> published;  ///< on the best row
   std::optional<bool> inside_joint_95;      ///< from kLeastForComparison replications on
 };

@@ -115,7 +115,7 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
   ranks.agree(caught([&] {
     if (ranks.rank() != 0) return;
     folder.emplace(ResultFolder::open(options.out, options.mode, identity, note));
-    if (options.mode == ResultFolder::Mode::extend) folder->require_among(parts);
+    if (options.mode == ResultFolder::Mode::extend || folder->unknown()) folder->require_among(parts);
   }));
   const std::string path = ranks.broadcast(folder ? folder->path().string() : "");
   if (!folder) folder.emplace(ResultFolder::join(path, identity, note));

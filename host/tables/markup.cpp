@@ -214,7 +214,9 @@ std::string table_csv(const Table& table) {
   for (const Row& row : table.rows) {
     if (!row.heading.empty()) continue;
     for (std::size_t c = 0; c < row.cells.size(); ++c)
-      out += (c > 0 ? "," : "") + csv_cell(row.cells[c].exact.empty() ? row.cells[c].text : row.cells[c].exact);
+      out += (c > 0 ? "," : "") + csv_cell(!row.cells[c].exact.empty()  ? row.cells[c].exact
+                                           : row.cells[c].text == "---" ? ""
+                                                                        : row.cells[c].text);
     out += "\n";
   }
   return out;

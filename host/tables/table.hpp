@@ -57,7 +57,7 @@ std::string table_latex(const Table& table);
 std::string table_markdown(const Table& table);
 std::string table_html(const Table& table);
 
-/// Header and rows with `exact` where it is given; headings of rows and notes are left out.
+/// Header and rows with `exact` where it is given, nothing in place of `---`; headings of rows and notes are left out.
 std::string table_csv(const Table& table);
 
 /// In the given format; width and bold are for text alone.

@@ -69,7 +69,7 @@ TEST_F(ResultsCommands, AnUnfinishedRunIsShownAndSaysSo) {
   ::setenv("COLUMNS", "200", 1);
   const std::string shown = output({"show", "out"});
   ::unsetenv("COLUMNS");
-  EXPECT_THAT(shown, HasSubstr("unfinished: 7 of 8 parts are there"));
+  EXPECT_THAT(shown, HasSubstr("unfinished: 7 of 8 parts are complete"));
   EXPECT_THAT(shown, HasSubstr("the 3 of 4 replications that are there"));
   EXPECT_THAT(output({"compare", "out", "--policies", "dow,online_plugin", "--regime", "A"}),
               HasSubstr("unfinished: 7 of 8"));
@@ -104,20 +104,28 @@ TEST_F(ResultsCommands, FoldersThatAreNoneOrDamagedOrOfAnotherVersionAreNamed) {
 TEST_F(ResultsCommands, CompareIsPairedOverReplications) {
   make("out");
   const std::string csv = output({"compare", "out", "--policies", "dow/known,online_plugin/known", "--format", "csv"});
-  // By hand from the files: the regrets of T0 = 7 in regime A.
   std::istringstream lines(csv);
   std::string header, line;
-  std::getline(lines, header);  // a table begins with an empty line
   std::getline(lines, header);
   EXPECT_EQ(header,
-            "cell,n,regret of a,regret of b,a - b,± (95%),a better,p (Holm),efficiency,cross-fitted a - b,± (95%) ,"
-            "optimism of a,optimism of b");
+            "a,b,setting,environment,regime,T0,replications,regret_a_x1000,regret_b_x1000,difference_x1000,"
+            "half_width_95_x1000,share_a_better,relative_efficiency,cross_fitted_difference_x1000,"
+            "cross_fitted_half_width_95_x1000,p_holm,optimism_a_x1000,optimism_b_x1000");
   int rows = 0;
   while (std::getline(lines, line)) {
     ++rows;
-    EXPECT_THAT(line, HasSubstr("uniform, "));
+    EXPECT_THAT(line, testing::StartsWith("dow/known,online_plugin/known,,uniform,"));
   }
   EXPECT_EQ(rows, 4);  // regimes, T_0
+  // The regrets are those of the tables.
+  const std::string summary = test::read_file(work() / "out" / "summary.csv");
+  std::istringstream again(csv);
+  std::getline(again, header);
+  std::getline(again, line);  // regime A, T_0 = 0
+  std::vector<std::string> cells;
+  std::istringstream row(line);
+  for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+  EXPECT_THAT(summary, HasSubstr("A,uniform,0,online_plugin,known,,,,4,0,150," + cells[8].substr(0, 8)));
   const std::string text = output({"compare", "out", "--policies", "dow,online_plugin,frugalgpt", "--t0", "7"});
   EXPECT_THAT(text, HasSubstr("dow/unknown (a) against online_plugin/unknown (b)"));
   EXPECT_THAT(text, HasSubstr("dow/known (a) against frugalgpt/known (b)"));
@@ -126,6 +134,29 @@ TEST_F(ResultsCommands, CompareIsPairedOverReplications) {
   expect_refusal({"compare", "out", "--policies", "dow,plugin"}, 2, {"--policies plugin", "the nearest"});
   expect_refusal({"compare", "out", "--policies", "dow,frugalgpt", "--t0", "8"}, 2, {"--t0 8", "0, 7"});
   expect_refusal({"compare", "out", "published"}, 2, {"nothing that the paper publishes"});
+}
+
+// A hyperparameter that fails takes nothing from the others, neither in the tables nor in comparisons.
+TEST_F(ResultsCommands, AFailingHyperparameterIsLeftOut) {
+  const Words broken = {"--environment", "uniform", "--set", "hyperparameters.c_rho=[0.1, 1e300]"};
+  ASSERT_EQ(run(words("out", broken)).exit_code, 1);
+  make("sound", {"--set", "hyperparameters.c_rho=[0.1]"});
+  const Words what = {"--policies", "dow/known,online_plugin/known", "--format", "csv"};
+  Words failing = {"compare", "out"}, sound = {"compare", "sound"};
+  failing.insert(failing.end(), what.begin(), what.end());
+  sound.insert(sound.end(), what.begin(), what.end());
+  EXPECT_EQ(output(failing), output(sound));
+  ASSERT_EQ(run(words("none", {"--environment", "uniform", "--set", "hyperparameters.c_rho=[1e300]"})).exit_code, 1);
+  expect_refusal({"compare", "none", "--policies", "dow,online_plugin"}, 3, {"no replication"});
+}
+
+TEST_F(ResultsCommands, PoliciesThatIgnoreTheCalibrationAreComparedOnce) {
+  make("out", {"--policy", "query_all,random_order"});
+  const std::string csv = output({"compare", "out", "--policies", "query_all,random_order", "--format", "csv"});
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2);  // regimes
+  EXPECT_THAT(csv, HasSubstr("query_all/known,random_order/known,,uniform,A,,4,"));
+  make("bare", {"--set", "output.regret=false"});
+  expect_refusal({"compare", "bare", "--policies", "dow,online_plugin"}, 2, {"simulates no policies"});
 }
 
 TEST_F(ResultsCommands, CompareTwoFoldersOnCommonTapesAlone) {
@@ -137,7 +168,9 @@ TEST_F(ResultsCommands, CompareTwoFoldersOnCommonTapesAlone) {
   EXPECT_THAT(text, testing::ContainsRegex("uniform, A, T0=7 +3 "));  // the replications that both have
   EXPECT_THAT(text, Not(HasSubstr("T0=0")));
   // Against itself nothing differs.
-  EXPECT_THAT(output({"compare", "out", "out", "--policies", "dow/known"}), HasSubstr(" 1.0000 "));
+  const std::string same = output({"compare", "out", "out", "--policies", "dow/known"});
+  EXPECT_THAT(same, HasSubstr("The manifests do not differ."));
+  EXPECT_THAT(same, HasSubstr("1.0000"));
   make("seed", {"--seed", "6"});
   expect_refusal({"compare", "out", "seed"}, 5, {"do not share tapes", "seed is 5 there and 6 here"});
   make("short", {"--periods", "100"});
@@ -165,6 +198,8 @@ TEST_F(ResultsCommands, ReportIsAPageWithFigures) {
   EXPECT_EQ(output({"report", "out"}), told);  // replaces its own
   fs::create_directory(work() / "mine");
   write("mine/thesis.txt", "precious");
+  expect_refusal({"report", "out", "--out", "mine"}, 2, {"mine", "holds no report"});
+  write("mine/report.html", "<p>a page of somebody's</p>");
   expect_refusal({"report", "out", "--out", "mine"}, 2, {"mine", "holds no report"});
   EXPECT_EQ(output({"show", "out"}).empty(), false);  // the folder is a folder of results still
   ASSERT_EQ(run(words("out", {"--environment", "uniform", "--resume"})).exit_code, 0);

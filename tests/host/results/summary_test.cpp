@@ -230,6 +230,23 @@ TEST(Summarise, LeavesOutLanesThatFailed) {
   EXPECT_FALSE(row_of(none, "dow", hyperparameter, 50, "known").best);
 }
 
+// A mean over fewer replications may be small because the dear ones are missing.
+TEST(Summarise, TheBestIsOneOfThoseWithTheMostReplications) {
+  const Study study = study_of(3);
+  const Plan plan = make_plan(study);
+  std::vector<UnitResult> results = made_up(plan);
+  const SummaryRow* best = nullptr;
+  const Summary whole = summarise(study, plan, results);
+  for (const SummaryRow& row : whole.rows)
+    if (row.policy == "dow" && row.reward == "known" && row.T0 == 50 && row.best) best = &row;
+  ASSERT_NE(best, nullptr);
+  results[2].lanes[best->lane].fail(Failure::not_finite, 3);
+  for (const SummaryRow& row : summarise(study, plan, results).rows)
+    if (row.policy == "dow" && row.reward == "known" && row.T0 == 50) {
+      EXPECT_EQ(row.best, row.lane != best->lane);
+    }
+}
+
 TEST(Summarise, LeavesOutWhatWasNotAskedFor) {
   Study study = study_of(2);
   study.order = false;

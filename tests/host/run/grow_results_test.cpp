@@ -147,7 +147,8 @@ TEST_F(GrowResults, WhatCannotGrowIsRefusedAndNothingIsTouched) {
   expect_mismatch(whole(), {"--set", "environment.uniform.u=0.5"}, {"[environment.uniform]"});
   Size fewer = whole();
   fewer.T0 = {"0", "7"};
-  expect_mismatch(fewer, {"--quiet"}, {"lane 3/dow/known/c_rho=0.1, which the study has not", "results grow, they do not shrink"});
+  expect_mismatch(fewer, {"--quiet"},
+                  {"lane 3/dow/known/c_rho=0.1, which the study has not", "results grow, they do not shrink"});
   fewer = whole();
   fewer.environments = {"uniform"};
   expect_mismatch(fewer, {"--quiet"}, {"000-student_t5-A-00000.part", "results grow, they do not shrink"});
@@ -156,6 +157,20 @@ TEST_F(GrowResults, WhatCannotGrowIsRefusedAndNothingIsTouched) {
   expect_mismatch(fewer, {"--quiet"}, {"00004.part", "results grow, they do not shrink"});
   expect_refusal({"run", "study.toml", "--extend"}, 2, {"--extend", "--out"});
   expect_refusal({"run", "study.toml", "--extend", "--resume", "--out", "out"}, 2, {"--resume, --extend and --force"});
+}
+
+// Without its manifest a folder does not shrink either; a report of what was there does not outlive it.
+TEST_F(GrowResults, ADamagedManifestDoesNotLetResultsShrink) {
+  ASSERT_EQ(run(words("out", {"--replications", "3", "--environment", "uniform", "--report"})).exit_code, 0);
+  EXPECT_TRUE(fs::exists(work() / "out" / "report" / "report.html"));
+  ASSERT_EQ(run(words("out", {"--replications", "4", "--environment", "uniform", "--extend"})).exit_code, 0);
+  EXPECT_FALSE(fs::exists(work() / "out" / "report" / "report.html"));
+  std::ofstream(work() / "out" / "manifest.json", std::ios::app) << "x";
+  const auto before = files(work() / "out");
+  const test::ProgramResult result = run(words("out", {"--replications", "3", "--environment", "uniform", "--resume"}));
+  EXPECT_EQ(result.exit_code, 5);
+  EXPECT_THAT(result.err, HasSubstr("00003.part: is of an environment, regime or replication that the study has not"));
+  EXPECT_TRUE(files(work() / "out") == before);
 }
 
 // The resolved study in the folder may be the one that is extended.

@@ -108,8 +108,7 @@ TEST(Table, LatexOfManyColumnsIsSeveralTables) {
 }
 
 TEST(Table, AsCsvWithAllDigits) {
-  EXPECT_EQ(table_csv(small_table()),
-            "policy,T0=0,T0=50\nDOW_2,1.2512,---\n\"Plug-in, \"\"known\"\"\",10.00±0.50,x|y\n");
+  EXPECT_EQ(table_csv(small_table()), "policy,T0=0,T0=50\nDOW_2,1.2512,\n\"Plug-in, \"\"known\"\"\",10.00±0.50,x|y\n");
 }
 
 TEST(Table, AsHtmlEscaped) {

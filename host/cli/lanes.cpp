@@ -28,14 +28,10 @@ struct LaneOptions {
 std::pair<int, int> parse_period(const std::string& text) {
   const char *begin = text.data(), *end = begin + text.size();
   int first = 0, last = 0;
-  auto [at, error] = std::from_chars(begin, end, first);
+  std::from_chars_result read = std::from_chars(begin, end, first);
   last = first;
-  if (error == std::errc() && at != end && *at == ':')
-    std::tie(at, error) = [&] {
-      const auto found = std::from_chars(at + 1, end, last);
-      return std::pair(found.ptr, found.ec);
-    }();
-  if (error != std::errc() || at != end)
+  if (read.ec == std::errc() && read.ptr != end && *read.ptr == ':') read = std::from_chars(read.ptr + 1, end, last);
+  if (read.ec != std::errc() || read.ptr != end)
     throw Error(ExitCode::usage, fmt::format("--period {}: give t or t:u, such as 12 or 1:5", text));
   return {first, last};
 }

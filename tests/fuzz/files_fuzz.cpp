@@ -74,9 +74,12 @@ json content_of(const Fixture& f, const std::string& bytes) {
   const auto binary = [](const std::string& some) {
     return json::binary(std::vector<std::uint8_t>(some.begin(), some.end()));
   };
-  json content = part_content(f.settings[0], f.parts[0], {}, {UnitResult{std::vector<LaneTally>(2), {}, f.instance}});
+  json content = part_content(f.settings[0], f.parts[0], {},
+                              {UnitResult{std::vector<LaneTally>(2), std::vector<LaneNotes>(2), {}, f.instance}});
   content["units"][0]["tallies"] = binary(bytes.substr(0, half));
   content["units"][0]["order"] = binary(bytes.substr(half));
+  content["units"][0]["notes"][content["lanes"][1].get<std::string>()] = {
+      {"rho", binary(bytes.substr(0, half))}, {"theta", binary(bytes.substr(half))}, {"message", 1}};
   for (const char* name : {"projection_norm", "output_cost_range", "output_cost", "sigma", "grid_axes", "grid"})
     content[name] = binary(bytes.substr(half));
   content["key"] = f.key;

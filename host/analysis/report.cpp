@@ -54,7 +54,19 @@ ReportSection comparisons(StoredResults& results, const std::vector<SettingSumma
       section.tables.insert(section.tables.end(), pieces.begin(), pieces.end());
     }
   }
-  if (is_published(settings)) section.tables.push_back(compare_published(results, {}));
+  if (is_published(settings)) {
+    const Table whole = compare_published(results, {});
+    const std::size_t most = layout == TableLayout::paper ? 50 : whole.rows.size();  // rows of a page of LaTeX
+    for (std::size_t first = 0; first < whole.rows.size(); first += most) {
+      const std::size_t last = std::min(first + most, whole.rows.size());
+      Table& page = section.tables.emplace_back(whole);
+      page.rows.assign(whole.rows.begin() + static_cast<std::ptrdiff_t>(first),
+                       whole.rows.begin() + static_cast<std::ptrdiff_t>(last));
+      if (first > 0) page.title += " (continued)";
+      if (first > 0) page.label.clear();
+      if (last < whole.rows.size()) page.notes.clear();
+    }
+  }
   section.paragraphs = {
       "All policies of a replication face the same draws: differences are paired over replications, which makes their "
       "intervals narrower than those of the tables suggest. `pandora compare` compares other policies."};

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "host/study/hyperparameter_values.hpp"
+#include "host/tables/table.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {
@@ -19,17 +20,9 @@ std::string columns(const Varied& keys) {
   return out;
 }
 
-// What stands in a cell may hold anything.
-std::string quoted_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
 std::string cells(const Varied& varied) {
   std::string out;
-  for (const auto& [key, value] : varied) out += quoted_cell(value) + ",";
+  for (const auto& [key, value] : varied) out += csv_cell(value) + ",";
   return out;
 }
 
@@ -55,7 +48,7 @@ ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program
     : hyperparameters_(hyperparameter_columns(plan)), program_(std::move(program)) {
   const std::string varied = columns(keys);
   std::string values;
-  for (const std::string& name : hyperparameters_) values += "," + quoted_cell(name);
+  for (const std::string& name : hyperparameters_) values += "," + csv_cell(name);
   const std::string lead = varied + "regime,environment,T0,policy,reward" + values;
   summary = lead +
             ",replications,failed,periods,regret_x1000,half_width_95_x1000,realised_regret_x1000,"
@@ -79,7 +72,7 @@ ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program
 
 std::string ResultRows::values_of(const std::string& hyperparameter) const {
   std::string out;
-  for (const std::string& name : hyperparameters_) out += "," + quoted_cell(hyperparameter_of(hyperparameter, name));
+  for (const std::string& name : hyperparameters_) out += "," + csv_cell(hyperparameter_of(hyperparameter, name));
   return out;
 }
 
@@ -184,7 +177,7 @@ void ResultRows::add_failures(const Setting& setting, const Plan& plan, const st
       if (!setting.varied.empty()) command += " --setting " + shell_word(setting.label());
       failures += lead_of(setting, unit, planned) +
                   fmt::format(",{},{},{},{}\n", setting.study.seed, tally.failed_period,
-                              quoted_cell(failure_message(tally, results[u].notes[lane])), quoted_cell(command));
+                              csv_cell(failure_message(tally, results[u].notes[lane])), csv_cell(command));
     }
 }
 

@@ -8,8 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "host/results/result_rows.hpp"
-
 namespace pandora {
 namespace {
 

@@ -86,13 +86,6 @@ std::size_t run_length(const std::vector<Row>& rows, std::size_t at) {
   return end - at;
 }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
 std::string markdown_cell(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -103,6 +96,13 @@ std::string markdown_cell(const std::string& text) {
 }
 
 }  // namespace
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
 
 std::string html_escaped(const std::string& text) {
   return replaced(text, kHtml);

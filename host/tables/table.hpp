@@ -60,6 +60,9 @@ std::string table_html(const Table& table);
 /// Header and rows with `exact` where it is given, nothing in place of `---`; headings of rows and notes are left out.
 std::string table_csv(const Table& table);
 
+/// Text as one cell of CSV, in quotes where it needs them.
+std::string csv_cell(const std::string& text);
+
 /// In the given format; width and bold are for text alone.
 std::string render(const Table& table, TableFormat format, std::size_t width = 80, bool bold = false);
 

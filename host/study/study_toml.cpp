@@ -198,6 +198,11 @@ void flatten(const toml::table& table, const std::string& prefix, std::vector<En
   }
 }
 
+// Shortest digits that are read back as the same number. What looks like an integer is read as one, which has no -0.
+std::string number_text(double x) {
+  return x == 0.0 && std::signbit(x) ? "-0.0" : std::isnan(x) ? "nan" : fmt::format("{}", x);
+}
+
 bool is_table_of_keys(const std::string& name) {
   if (name == "vary" || name == "environment" || find_environment(environment_in(name + ".")) != nullptr) return true;
   return std::any_of(general_keys().begin(), general_keys().end(),
@@ -219,7 +224,7 @@ std::string StudyValue::toml() const {
     case Kind::integer:
       return plain(integers[0]);
     case Kind::number:
-      return plain(numbers[0]);
+      return number_text(numbers[0]);
     case Kind::boolean:
       return boolean ? "true" : "false";
     case Kind::seed:
@@ -229,7 +234,7 @@ std::string StudyValue::toml() const {
     case Kind::integers:
       return list(integers, plain);
     default:
-      return list(numbers, plain);
+      return list(numbers, number_text);
   }
 }
 

@@ -194,6 +194,17 @@ std::size_t tally_size(const Study& study) {
          checkpoints(study.periods).size();
 }
 
+std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
+  constexpr std::uint64_t kFixed = std::uint64_t{64} << 20, kTimes = 16, kNotes = 1024;
+  const Study& study = planned.setting.study;
+  const Dimensions& dim = study.dimensions;
+  const auto doubles = [](auto... of) { return (static_cast<std::uint64_t>(of) * ...) * sizeof(double); };
+  const std::uint64_t lane =
+      doubles(tally_size(study)) + doubles(dim.boxes, dim.index_size() + 2) + doubles(dim.reward_features) + kNotes;
+  const std::uint64_t instance = doubles(dim.boxes + 1, dim.context + dim.output + 2, dim.reward_features + 2);
+  return kFixed + kTimes * (part.last - part.first) * (planned.plan.lanes.size() * lane + instance);
+}
+
 json part_content(const PlannedSetting& planned, const Part& part, const Identity& identity,
                   const std::vector<UnitResult>& results) {
   const Study& study = planned.setting.study;

@@ -213,7 +213,9 @@ void add_merge(CLI::App& program, Session& session, Command& run) {
   command->add_flag("--quiet", o->quiet, "print the tables only");
   command->callback([o, &session, &run] {
     run = [o, &session] {
+      session.listen();
       RunOptions options;
+      options.interrupted = &session.interrupted;
       options.out = named("--out", o->out);
       options.mode = o->force ? ResultFolder::Mode::replace : ResultFolder::Mode::fresh;
       options.backend.name = "none";

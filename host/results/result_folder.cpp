@@ -183,12 +183,11 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
     throw Error(ExitCode::usage, fmt::format("--out {}: its folder parts is a link; name another folder", path));
   ResultFolder folder(claim_output_folder(path, mode == Mode::replace || found), identity, std::move(note));
   folder.take_lock();
-  if (found || mode == Mode::replace) {  // nobody else is writing here now
-    remove_leftovers(folder.path_, Others::none,
-                     [](const std::string& target) { return target.empty() || is_own(target); });
-    remove_leftovers(folder.path_ / "parts", Others::none,
-                     [](const std::string& target) { return target.ends_with(".part"); });
-  }
+  // Nobody else is writing here now. A new folder may hold what tried whether it can be written.
+  remove_leftovers(folder.path_, Others::none,
+                   [](const std::string& target) { return target.empty() || is_own(target); });
+  remove_leftovers(folder.path_ / "parts", Others::none,
+                   [](const std::string& target) { return target.ends_with(".part"); });
   if (mode == Mode::replace) folder.remove_results();
   if (adds && found) folder.check_manifest(mode);
   fs::create_directories(folder.path_ / "parts", error);
@@ -246,11 +245,18 @@ void ResultFolder::take_lock() {
 }
 
 void ResultFolder::remove_results() {
-  std::error_code ignored;
+  const auto remove = [](const fs::path& file) {
+    std::error_code error;
+    if (fs::is_directory(fs::symlink_status(file, error))) return;  // no file of ours; who writes there refuses it
+    fs::remove(file, error);
+    if (error)
+      throw Error(ExitCode::output_lost, fmt::format("{}: could not be removed ({}); remove it, or name another --out",
+                                                     file.string(), error.message()));
+  };
   for (const fs::path& entry : entries_of(path_ / "parts"))
-    if (entry.extension() == ".part") fs::remove(entry, ignored);
+    if (entry.extension() == ".part") remove(entry);
   for (const fs::path& entry : entries_of(path_))
-    if (const std::string name = entry.filename().string(); is_own(name) && name != "parts") fs::remove(entry, ignored);
+    if (const std::string name = entry.filename().string(); is_own(name) && name != "parts") remove(entry);
 }
 
 void ResultFolder::check_manifest(Mode mode) {

@@ -1,6 +1,7 @@
 // Pipes, devices, sparse files, unreadable ones and leftovers where the program's files belong; streams that are closed
 // or full; signals and limits.
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "host/files/temporary_file.hpp"
 #include "tests/host/run/run_study_fixture.hpp"
@@ -38,8 +39,7 @@ class HostileFiles : public test::RunStudyTest {
   }
 
   int shell(const std::string& command) {
-    const int status =
-        std::system(("cd '" + work().string() + "' && ulimit -v 20000000; exec timeout 60 " + command).c_str());
+    const int status = std::system(("cd '" + work().string() + "' && exec timeout 60 " + command).c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
   std::string program() const { return std::string("'") + PANDORA_PROGRAM + "'"; }
@@ -96,8 +96,11 @@ TEST_F(HostileFiles, AWriterReplacesRegularFilesOnlyAndNoInput) {
   ASSERT_EQ(::mkfifo((work() / "pipe").c_str(), 0600), 0);
   refused("pipe");
   EXPECT_TRUE(fs::is_fifo(work() / "pipe"));
-  refused("/dev/null");
-  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  // A device of the test's own: a program that failed here would replace the machine's.
+  if (::mknod((work() / "device").c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0) {
+    refused("device");
+    EXPECT_TRUE(fs::is_character_file(work() / "device"));
+  }
   refused("study.toml");
   fs::create_hard_link(work() / "study.toml", work() / "same.h5");
   refused("same.h5");

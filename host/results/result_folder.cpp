@@ -125,15 +125,6 @@ bool holds_results(const fs::path& folder) {
 
 }  // namespace
 
-bool holds_report(const fs::path& folder) {
-  try {
-    return InputFile(folder / "report.html").read(1000).find("<meta name=\"generator\" content=\"pandora\">") !=
-           std::string::npos;
-  } catch (const Unreadable&) {
-    return false;  // then it is not replaced
-  }
-}
-
 json parse_manifest(const std::string& text) {
   constexpr int kDeepest = 16;  // the parser itself knows no bound
   json manifest = json::parse(

@@ -34,6 +34,7 @@ constexpr void assert_of_toml(bool holds) {
 #include <utility>
 
 #include "host/study/study_keys.hpp"
+#include "host/study/toml_scan.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {
@@ -114,38 +115,6 @@ StudyValue value_of(const StudyKey& key, const toml::node& node, std::string whe
   return value;
 }
 
-// The line of the first character that TOML does not have: beyond ASCII outside strings and comments, or a control
-// character; 0 if there is none. toml++ 3.3 does not survive all of them.
-std::size_t misplaced_character(const std::string& text) {
-  std::size_t line = 1;
-  std::string quote;  // what ends the string or, "\n", the comment that we are in
-  for (std::size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; at < text.size(); ++at) {
-    const char c = text[at];
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f) return line;
-    if (quote.empty()) {
-      if (byte >= 0x80) return line;
-      if (c == '#') quote = "\n";
-      if (c == '"' || c == '\'') {
-        const std::string triple(3, c);
-        quote = text.compare(at, 3, triple) == 0 ? triple : std::string(1, c);
-        at += quote.size() - 1;
-      }
-    } else if (c == '\\' && quote[0] == '"') {
-      ++at;
-      if (at < text.size() && text[at] == '\n') ++line;
-      continue;
-    } else if (text.compare(at, quote.size(), quote) == 0) {
-      at += quote.size() - 1;
-      quote.clear();
-    } else if (c == '\n' && quote.size() == 1) {
-      quote.clear();  // an unfinished string
-    }
-    if (c == '\n') ++line;
-  }
-  return 0;
-}
-
 bool is_utf8(const std::string& text) {
   try {
     (void)nlohmann::json(text).dump();  // which is strict
@@ -157,7 +126,7 @@ bool is_utf8(const std::string& text) {
 
 // A word of the command line as TOML; what is no TOML is a text.
 toml::table parsed_word(const std::string& word) {
-  if (word.find_first_of("\n\r") == std::string::npos && misplaced_character(word) == 0) {
+  if (word.find_first_of("\n\r") == std::string::npos && scan_toml("v = " + word).misplaced == 0) {
     try {
       toml::table table = toml::parse("v = " + word);
       if (table.size() == 1) return table;
@@ -188,11 +157,14 @@ struct Entry {
 };
 
 // Every value of the file with its dotted key, and every table that holds nothing.
-void flatten(const toml::table& table, const std::string& prefix, std::vector<Entry>& out) {
+void flatten(const toml::table& table, const std::string& prefix, const std::string& file, std::vector<Entry>& out) {
   for (const auto& [name, node] : table) {
     const std::string key = prefix + std::string(name.str());
+    if (key.size() > kLongestKey)
+      refuse(fmt::format("{}:{}", file, node.source().begin.line),
+             fmt::format("a key of {} characters; none of a study has more than {}", key.size(), kLongestKey));
     if (const toml::table* inner = node.as_table(); inner != nullptr && !inner->empty())
-      flatten(*inner, key + ".", out);
+      flatten(*inner, key + ".", file, out);
     else
       out.push_back({key, &node});
   }
@@ -243,8 +215,11 @@ StudyValue value_from_word(const StudyKey& key, const std::string& word, const s
 }
 
 StudyConfig StudyConfig::parse(const std::string& text, const std::string& name) {
-  if (const std::size_t line = misplaced_character(text); line > 0)
-    refuse(fmt::format("{}:{}", name, line),
+  require_size(text, name);
+  const TomlScan scan = scan_toml(text);
+  if (scan.too_deep > 0) refuse_depth(fmt::format("{}:{}", name, scan.too_deep));
+  if (scan.misplaced > 0)
+    refuse(fmt::format("{}:{}", name, scan.misplaced),
            "not TOML: a control character, or one beyond ASCII outside quotes; mend the line");
   toml::table table;
   try {
@@ -256,7 +231,7 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name)
     refuse(name, fmt::format("not TOML: {}; mend the file", error.what()));
   }
   std::vector<Entry> entries;
-  flatten(table, "", entries);
+  flatten(table, "", name, entries);
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     const toml::source_position &x = a.node->source().begin, &y = b.node->source().begin;
     return std::pair(x.line, x.column) < std::pair(y.line, y.column);
@@ -297,7 +272,11 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name)
 void StudyConfig::set(const std::string& name, const std::string& word, const std::string& given) {
   constexpr std::size_t kMost = 120;
   const std::string where = given.size() > kMost ? given.substr(0, kMost - 3) + "..." : given;
+  require_size(word, where);
   if (!is_utf8(word)) refuse(where, "is not text in UTF-8");
+  if (name.size() > kLongestKey)
+    refuse(where, fmt::format("a key of {} characters; none of a study has more than {}", name.size(), kLongestKey));
+  if (scan_toml("v = " + word).too_deep > 0) refuse_depth(where);
   const StudyKey key = key_named(name, where);
   const toml::table table = parsed_word(word);
   const toml::node& node = *table.get("v");

@@ -25,6 +25,26 @@ fs::path next_numbered_folder() {
                                            error ? error.message() : "all numbers are taken"));
 }
 
+// What helps against the system's reason.
+const char* remedy(int reason) {
+  switch (reason) {
+    case EISDIR:
+      return "it is a folder; remove it or choose another --out";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "make its folder writable or choose another --out and run again";
+    case ENOENT:
+    case ENOTDIR:
+      return "its folder is gone; choose another --out and run again";
+    case EMFILE:
+    case ENFILE:
+      return "too many files are open; raise `ulimit -n` and run again";
+    default:
+      return "free some space or choose another --out and run again";
+  }
+}
+
 }  // namespace
 
 fs::path claim_output_folder(const std::string& path, bool force) {
@@ -70,9 +90,8 @@ void write_file(const fs::path& path, const std::string& contents) {
   require_replaceable(path);
   TemporaryFile file(path.parent_path(), path.filename().string());
   if (file.write(contents) && file.become_target()) return;
-  throw Error(ExitCode::output_lost, fmt::format("{}: could not be written ({}); free some space or choose another "
-                                                 "--out and run again",
-                                                 path.string(), std::strerror(file.error())));
+  throw Error(ExitCode::output_lost, fmt::format("{}: could not be written ({}); {}", path.string(),
+                                                 std::strerror(file.error()), remedy(file.error())));
 }
 
 }  // namespace pandora

@@ -12,6 +12,7 @@
 
 #include "host/machine/build.hpp"
 #include "host/results/manifest.hpp"
+#include "host/results/result_rows.hpp"
 #include "host/results/stored_results.hpp"
 #include "host/results/write_results.hpp"
 #include "host/run/run_parts.hpp"
@@ -196,7 +197,7 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
         if (error.code() != ExitCode::interrupted) throw;
         throw Error(ExitCode::interrupted,
                     fmt::format("interrupted; {} of {} parts are in {}; go on with --resume --out {}",
-                                outcome.parts_there, outcome.parts, path, path));
+                                outcome.parts_there, outcome.parts, path, shell_word(path)));
       }
     });
   ranks.agree(failure);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/files/sealed_file.hpp"
+#include "host/sweep/finite.hpp"
 #include "kernels/rules/checkpoints.hpp"
 #include "pandora/error.hpp"
 
@@ -56,6 +57,7 @@ LaneTally tally_of(const Study& study, const double* at) {
   take(tally.depth, A + 1);
   const std::vector<int> periods = checkpoints(study.periods);
   take(tally.curve, static_cast<int>(periods.size()));
+  if (tally.failure == Failure::none && !sums_are_finite(tally)) throw Damaged("holds a sum that is not finite");
   tally.horizon = study.periods;
   tally.next = next_checkpoint(tally.periods, study.periods);
   tally.recorded = static_cast<int>(std::upper_bound(periods.begin(), periods.end(), tally.periods) - periods.begin());

@@ -236,8 +236,7 @@ void ResultFolder::take_lock() {
 }
 
 void ResultFolder::remove_results() {
-  const auto remove = [](const fs::path& file) {
-    std::error_code error;
+  auto remove = [error = std::error_code()](const fs::path& file) mutable {
     if (fs::is_directory(fs::symlink_status(file, error))) return;  // no file of ours; who writes there refuses it
     fs::remove(file, error);
     if (error)

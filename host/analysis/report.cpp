@@ -10,6 +10,7 @@
 #include "host/figures/document.hpp"
 #include "host/figures/write_figures.hpp"
 #include "host/files/output_folder.hpp"
+#include "host/files/temporary_file.hpp"
 #include "host/results/result_rows.hpp"
 #include "pandora/error.hpp"
 
@@ -19,12 +20,35 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+bool is_own(const fs::path& name, std::initializer_list<const char*> extensions) {
+  const fs::path target = target_of_temporary(name.string()).value_or(name.string());
+  return target.empty() || std::find(extensions.begin(), extensions.end(), target.extension()) != extensions.end();
+}
+
+// Whether there is nothing but what a report begins with, such as one that was killed.
+bool holds_unfinished(const fs::path& out) {
+  std::error_code error;
+  for (fs::directory_iterator at(out, error), end; !error && at != end; at.increment(error)) {
+    const fs::path name = at->path().filename();
+    if (name != "figures" && name != "report.tex" &&
+        !(target_of_temporary(name.string()) && is_own(name, {".tex", ".html"})))
+      return false;
+  }
+  for (fs::directory_iterator at(out / "figures", error), end; !error && at != end; at.increment(error))
+    if (!is_own(at->path().filename(), {".dat", ".gp", ".pdf", ".svg", ".png"})) return false;
+  return !error || error == std::errc::no_such_file_or_directory;
+}
+
 fs::path claim(const fs::path& out) {
   std::error_code error;
-  if (fs::exists(out, error) && !(fs::is_directory(out, error) && (fs::is_empty(out, error) || holds_report(out))))
+  if (fs::exists(out, error) && !(fs::is_directory(out, error) && (holds_report(out) || holds_unfinished(out))))
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: is not empty and holds no report; name another folder", out.string()));
   fs::create_directories(out / "figures", error);
+  for (const fs::path& folder : {out, out / "figures"})
+    remove_leftovers(folder, Others::may_write, [](const std::string& target) {
+      return is_own(target, {".html", ".tex", ".dat", ".gp"});
+    });
   if (error)
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: cannot be created ({}); name a writable folder", out.string(), error.message()));

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,12 +51,15 @@ void print_error(const std::string& message);
 /// Writes the report of a folder of results and says where it is.
 void make_report(const std::string& folder, const std::optional<std::string>& out, std::optional<int> T0);
 
+/// To standard output, whatever the text holds.
+void print_text(const std::string& text);
+
 /// To standard output, in the width of the terminal.
 void print_table(const Table& table, TableFormat format = TableFormat::text);
 
 /// Parsers of option values; each throws Error (usage) naming the option, the value and what is possible.
 GridShape parse_grid(const std::string& text);
-void require_count(const char* option, int value, int least);
+void require_count(const char* option, int value, int least, int most = std::numeric_limits<int>::max());
 void require_positive(const char* option, double value);
 
 }  // namespace pandora::cli

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "host/base/printable.hpp"
 #include "host/cli/commands.hpp"
 #include "pandora/error.hpp"
 
@@ -26,7 +27,7 @@ void compare(const Options& o) {
   const bool prose = format == TableFormat::text || format == TableFormat::markdown;
   StoredResults results(o.folder, print_error);
   if (const std::string unfinished = results.unfinished(); !unfinished.empty() && prose)
-    fmt::print("{}: {}\n", o.folder, unfinished);
+    print_text(fmt::format("{}: {}\n", o.folder, unfinished));
   if (o.other.empty()) {
     print_pairs(compare_policies(results, o.compare), format);
   } else if (o.other == "published") {
@@ -34,14 +35,13 @@ void compare(const Options& o) {
   } else {
     StoredResults second(o.other, print_error);
     if (const std::string unfinished = second.unfinished(); !unfinished.empty() && prose)
-      fmt::print("{}: {}\n", o.other, unfinished);
+      print_text(fmt::format("{}: {}\n", o.other, unfinished));
     const std::vector<ComparedPair> pairs = compare_folders(results, second, o.compare);
     if (prose) {
       const std::vector<std::string> found = manifest_differences(results, second);
-      fmt::print("{}", found.empty()
-                           ? "The manifests do not differ.\n"
-                           : fmt::format("The manifests differ in ({} is there, {} here):\n", o.folder, o.other));
-      for (const std::string& line : found) fmt::print("  {}\n", line);
+      print_text(found.empty() ? "The manifests do not differ.\n"
+                               : fmt::format("The manifests differ in ({} is there, {} here):\n", o.folder, o.other));
+      for (const std::string& line : found) print_text("  " + printable(line) + "\n");
     }
     print_pairs(pairs, format);
   }

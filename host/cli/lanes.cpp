@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
+#include "host/results/result_rows.hpp"
 #include "host/run/explain.hpp"
 #include "pandora/error.hpp"
 
@@ -51,7 +52,7 @@ void add_lanes(CLI::App& program, Command& run) {
         const std::string label = planned.setting.label();
         if (!o->setting.empty() && label != o->setting) continue;
         for (const std::string& name : lane_names(planned))
-          fmt::print("{}{}\n", name, label.empty() ? "" : "  --setting '" + label + "'");
+          print_text(name + (label.empty() ? "" : "  --setting " + shell_word(label)) + "\n");
       }
     };
   });
@@ -65,7 +66,7 @@ void add_replay(CLI::App& program, Command& run) {
     run = [o] {
       const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
       const FoundLane found(find_setting(settings, o->setting), o->lane);
-      fmt::print("{}", replay_text(found, found.run(found.prepare())));
+      print_text(replay_text(found, found.run(found.prepare())));
     };
   });
 }
@@ -84,7 +85,10 @@ void add_explain(CLI::App& program, Command& run) {
       const auto [first, last] = parse_period(o->period);
       const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
       const Explanation found = explain(FoundLane(find_setting(settings, o->setting), o->lane), first, last);
-      fmt::print("{}", o->format == "json" ? explanation_json(found).dump(2) + "\n" : explanation_text(found));
+      using nlohmann::json;
+      print_text(o->format == "json"
+                     ? explanation_json(found).dump(2, ' ', false, json::error_handler_t::replace) + "\n"
+                     : explanation_text(found));
     };
   });
 }

@@ -18,7 +18,10 @@ GridShape parse_grid(const std::string& text) {
   return shape;
 }
 
-void require_count(const char* option, int value, int least) {
+void require_count(const char* option, int value, int least, int most) {
+  if (value > most)
+    throw Error(ExitCode::usage,
+                fmt::format("{} {}: out of range; give an integer from {} to {}", option, value, least, most));
   if (value < least)
     throw Error(ExitCode::usage,
                 fmt::format("{} {}: out of range; give an integer of at least {}", option, value, least));

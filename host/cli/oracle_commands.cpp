@@ -77,10 +77,11 @@ struct CheckOptions {
 
 // A few replications tell the errors; a study's own number would take hours.
 constexpr const char* kCheckedReplications = "3";
+constexpr int kMostSolves = 10000;  // a replication's take a minute; errors are known long before
 
 void print_check(const CheckOptions& o, Session& session) {
   session.listen();
-  require_count("--solves", o.solves, 1);
+  require_count("--solves", o.solves, 1, kMostSolves);
   std::vector<StudyOptions::Implied> implied;
   if (!o.study.given("--replications")) implied.push_back({"replications", kCheckedReplications, "--replications"});
   for (const Setting& setting : oracle_settings(o.study.config(implied))) {
@@ -122,7 +123,7 @@ void print_check(const CheckOptions& o, Session& session) {
 }  // namespace
 
 void print_setting(const Setting& setting) {
-  if (!setting.varied.empty()) fmt::print("\n==== {} ====\n", setting.label());
+  if (!setting.varied.empty()) print_text(fmt::format("\n==== {} ====\n", setting.label()));
 }
 
 std::vector<Setting> oracle_settings(const StudyConfig& config) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -144,6 +145,9 @@ void make_tables(const GridOptions& o, Session& session) {
       throw Error(ExitCode::usage, fmt::format("--cache {}: no key can hold the code of environment {}'s law; leave it "
                                                "out by --environment",
                                                o.cache, environment.name));
+  if (std::error_code none;
+      !o.out.empty() && !o.study.file().empty() && std::filesystem::equivalent(o.study.file(), o.out, none))
+    throw Error(ExitCode::usage, fmt::format("--out {}: is the study itself; name another file", o.out));
   std::optional<Hdf5File> file;
   if (!o.out.empty()) {
     file.emplace(o.out);

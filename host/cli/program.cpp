@@ -1,20 +1,27 @@
 #include "pandora/program.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <new>
 #include <system_error>
 
 #include "host/base/nearest.hpp"
+#include "host/base/printable.hpp"
 #include "host/cli/commands.hpp"
 #include "host/machine/build.hpp"
 #include "pandora/error.hpp"
 
 namespace {
+
+using pandora::ExitCode;
 
 pandora::cli::Session session;
 
@@ -62,11 +69,11 @@ std::string nearest_options(const CLI::App& program) {
 
 }  // namespace
 
+// Names of up to three paths of the length that a system allows would be more; nobody reads them.
+constexpr std::size_t kLongestMessage = 2000;
+
 void pandora::cli::print_error(const std::string& message) {
-  std::string line = "pandora: " + message;
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  line += '\n';
+  const std::string line = "pandora: " + printable(message, kLongestMessage) + "\n";
   std::fputs(line.c_str(), stderr);
 }
 
@@ -78,7 +85,27 @@ void pandora::cli::Session::listen() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-int pandora::run_program(int argc, char** argv) {
+namespace {
+
+// A file that is opened while one of these is closed would become it: progress and errors would end up in results.
+void open_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+    // Output that nobody can take is an error (flushed), messages that nobody wants are none.
+    (void)::open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+// The one place that looks whether standard output got everything; the stream remembers earlier failures.
+int flushed(int code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  const std::string reason = errno != 0 ? fmt::format(" ({})", std::strerror(errno)) : "";
+  pandora::cli::print_error(fmt::format("standard output could not be written{}; is its disk full?", reason));
+  return code == static_cast<int>(ExitCode::done) ? static_cast<int>(ExitCode::output_lost) : code;
+}
+
+int run_command_line(int argc, char** argv) {
   if (argc > 0) session.program = argv[0];
   std::error_code pathless;  // a command that names the program must run in other folders, too
   if (const auto path = std::filesystem::absolute(session.program, pathless);
@@ -111,8 +138,6 @@ int pandora::run_program(int argc, char** argv) {
     refuse_unknown_command(program, argc, argv);
     program.parse(argc, argv);
     pandora::for_the_user(run);
-    if (std::fflush(stdout) != 0)
-      return fail(ExitCode::output_lost, "standard output could not be written; is its disk full?");
     return static_cast<int>(ExitCode::done);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
@@ -124,10 +149,20 @@ int pandora::run_program(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail(ExitCode::device, "out of memory; use fewer --threads or a smaller --periods or --samples");
   } catch (const std::system_error& error) {  // what fmt throws where a stream takes no more
-    return fail(ExitCode::output_lost, fmt::format("standard output could not be written ({})", error.what()));
+    if (std::ferror(stdout) != 0) return static_cast<int>(ExitCode::done);  // flushed() tells it
+    return fail(ExitCode::device,
+                fmt::format("the system refuses what is needed ({}); use fewer --threads", error.what()));
   } catch (const std::exception& error) {
     return fail(ExitCode::internal, fmt::format("defect: {}; please report it with the command line", error.what()));
   } catch (...) {
     return fail(ExitCode::internal, "defect: an exception that says nothing; please report it with the command line");
   }
+}
+
+}  // namespace
+
+int pandora::run_program(int argc, char** argv) {
+  open_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit on files is then an error like any other
+  return flushed(run_command_line(argc, argv));
 }

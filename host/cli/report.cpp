@@ -21,7 +21,7 @@ void make_report(const std::string& folder, const std::optional<std::string>& ou
   options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const ReportOutcome outcome = write_report(results, options);
   if (!outcome.message.empty()) print_error(outcome.message);
-  fmt::print("{} figures, report in {}\n", outcome.figures, outcome.html.string());
+  print_text(fmt::format("{} figures, report in {}\n", outcome.figures, outcome.html.string()));
 }
 
 void add_report(CLI::App& program, Command& run) {

@@ -85,10 +85,10 @@ BackendChoice backend_of(const Options& o, const std::vector<PlannedSetting>& se
 void print_outcome(const RunOutcome& outcome, bool quiet, double seconds, bool report = false) {
   if (outcome.complete) {
     for (const Table& table : study_tables(outcome.findings.settings, TableLayout::compact)) print_table(table);
-    if (!quiet) fmt::print("\n{:.0f} s, results in {}\n", seconds, outcome.folder.string());
+    if (!quiet) print_text(fmt::format("\n{:.0f} s, results in {}\n", seconds, outcome.folder.string()));
   } else {
-    fmt::print("{} of {} parts are in {}; `pandora merge` puts the shards together\n", outcome.parts_there,
-               outcome.parts, outcome.folder.string());
+    print_text(fmt::format("{} of {} parts are in {}; `pandora merge` puts the shards together\n", outcome.parts_there,
+                           outcome.parts, outcome.folder.string()));
   }
   if (outcome.complete && report) make_report(outcome.folder.string(), {}, {});
   std::fflush(stdout);
@@ -143,10 +143,10 @@ void run_command(const Options& o, bool paper, Session& session) {
     std::size_t units = 0;
     for (const PlannedSetting& planned : settings) units += planned.plan.units.size();
     const Study& study = settings[0].setting.study;
-    fmt::print("backend {} ({}), {}, {} threads, refit {}, {} replications x {} lanes, results in {}\n",
-               run.backend.name, run.backend.reason, study.engine.text(), run.threads,
-               refit_text(study.estimation.refit), units, study.regret ? settings[0].plan.lanes.size() : 0,
-               folder.string());
+    print_text(fmt::format("backend {} ({}), {}, {} threads, refit {}, {} replications x {} lanes, results in {}\n",
+                           run.backend.name, run.backend.reason, study.engine.text(), run.threads,
+                           refit_text(study.estimation.refit), units, study.regret ? settings[0].plan.lanes.size() : 0,
+                           folder.string()));
     if (there > 0) fmt::print("{} of {} parts are there already\n", there, parts);
     std::fflush(stdout);
     bar = std::make_unique<ProgressBar>(false);
@@ -213,7 +213,9 @@ void add_merge(CLI::App& program, Session& session, Command& run) {
   command->add_flag("--quiet", o->quiet, "print the tables only");
   command->callback([o, &session, &run] {
     run = [o, &session] {
+      session.listen();
       RunOptions options;
+      options.interrupted = &session.interrupted;
       options.out = named("--out", o->out);
       options.mode = o->force ? ResultFolder::Mode::replace : ResultFolder::Mode::fresh;
       options.backend.name = "none";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "host/base/printable.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/result_filter.hpp"
 #include "host/cli/terminal.hpp"
@@ -12,10 +13,34 @@
 #include "host/results/stored_results.hpp"
 
 namespace pandora::cli {
+namespace {
+
+// Titles, headings and cells hold names from studies and files.
+Table printable(Table table) {
+  constexpr std::size_t kMost = 1000;
+  const auto mend = [](std::string& text) { text = pandora::printable(text, kMost); };
+  mend(table.title);
+  for (std::string& column : table.columns) mend(column);
+  for (std::string& note : table.notes) mend(note);
+  for (Row& row : table.rows) {
+    mend(row.heading);
+    for (Cell& cell : row.cells) {
+      mend(cell.text);
+      mend(cell.exact);
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+void print_text(const std::string& text) {
+  fmt::print("{}", printable_lines(text));
+}
 
 void print_table(const Table& table, TableFormat format) {
   fmt::print("{}{}", format == TableFormat::csv ? "" : "\n",
-             render(table, format, terminal_width(STDOUT_FILENO), is_terminal(STDOUT_FILENO)));
+             render(printable(table), format, terminal_width(STDOUT_FILENO), is_terminal(STDOUT_FILENO)));
 }
 
 namespace {
@@ -34,7 +59,7 @@ void show(const ShowOptions& o) {
   if (format == TableFormat::csv) {
     ResultRows rows(settings[0].setting.varied, results.settings()[0].plan, "pandora");
     for (const SettingSummary& s : settings) rows.add_summary(s.summary, s.setting.varied);
-    fmt::print("{}", settings[0].setting.study.regret ? rows.summary : rows.order);
+    print_text(settings[0].setting.study.regret ? rows.summary : rows.order);
     return;
   }
   if (!unfinished.empty()) fmt::print("{}{}\n", format == TableFormat::latex ? "% " : "", unfinished);

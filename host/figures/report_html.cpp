@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "host/figures/document.hpp"
 #include "host/figures/document_text.hpp"
 #include "host/figures/inline_svg.hpp"
+#include "host/files/input_file.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -166,9 +166,15 @@ ReportFigure report_figure(const Figure& figure) {
 
 SvgOf svg_in(const std::string& folder) {
   return [folder](const std::string& name) {
-    std::ostringstream text;
-    text << std::ifstream(std::filesystem::path(folder) / (name + ".svg"), std::ios::binary).rdbuf();
-    return text.str();
+    constexpr std::uint64_t kMost = std::uint64_t{64} << 20;
+    try {
+      return read_file(std::filesystem::path(folder) / (name + ".svg"), kMost);
+    } catch (const Unreadable& problem) {
+      if (problem.why == Unreadable::Why::failed)
+        throw Error(ExitCode::bad_data,
+                    fmt::format("{}/{}.svg: {}; make the report again", folder, name, problem.what()));
+      return std::string();  // it was not drawn
+    }
   };
 }
 

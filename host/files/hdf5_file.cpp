@@ -1,17 +1,16 @@
 #include "host/files/hdf5_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <hdf5.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
 #include "host/files/output_folder.hpp"
+#include "host/files/temporary_file.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -108,17 +107,12 @@ void write_dataset(hid_t file, const std::string& path, hid_t file_type, hid_t m
 }
 
 void require_writable(const std::filesystem::path& path) {
-  const auto refuse = [&](const std::string& reason) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: cannot be written ({}); name a file in a writable folder", path.string(), reason));
-  };
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) refuse("it is a folder");
-  const std::string probe = fmt::format("{}.probe.{}", path.string(), ::getpid());
-  const int descriptor = ::open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-  if (descriptor < 0) refuse(std::strerror(errno));
-  ::close(descriptor);
-  ::unlink(probe.c_str());
+  require_replaceable(path);
+  if (const int reason = try_writing(path.parent_path()); reason != 0)
+    throw Error(ExitCode::usage, fmt::format("{}: cannot be written ({}); name a file in a writable folder",
+                                             path.string(), std::strerror(reason)));
+  remove_leftovers(path.parent_path().empty() ? "." : path.parent_path(), Others::may_write,
+                   [name = path.filename().string()](const std::string& target) { return target == name; });
 }
 
 Handle file_in_memory() {

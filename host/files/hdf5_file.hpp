@@ -27,7 +27,7 @@ class Hdf5File {
   /// For bytes() alone.
   Hdf5File();
 
-  /// Throws Error (usage) if the path is a folder or cannot be written, before any work is done.
+  /// Throws Error (usage) if the path is no regular file or cannot be written, before any work is done.
   explicit Hdf5File(const std::filesystem::path& path);
   ~Hdf5File();  ///< without close() nothing is left behind
   Hdf5File(const Hdf5File&) = delete;

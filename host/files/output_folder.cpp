@@ -1,12 +1,11 @@
 #include "host/files/output_folder.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
-#include <cerrno>
 #include <cstring>
 
+#include "host/files/temporary_file.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -24,6 +23,26 @@ fs::path next_numbered_folder() {
   throw Error(ExitCode::usage, fmt::format("results: cannot create a folder for the results here ({}); name a writable "
                                            "one with --out",
                                            error ? error.message() : "all numbers are taken"));
+}
+
+// What helps against the system's reason.
+const char* remedy(int reason) {
+  switch (reason) {
+    case EISDIR:
+      return "it is a folder; remove it or choose another --out";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "make its folder writable or choose another --out and run again";
+    case ENOENT:
+    case ENOTDIR:
+      return "its folder is gone; choose another --out and run again";
+    case EMFILE:
+    case ENFILE:
+      return "too many files are open; raise `ulimit -n` and run again";
+    default:
+      return "free some space or choose another --out and run again";
+  }
 }
 
 }  // namespace
@@ -49,50 +68,30 @@ fs::path claim_output_folder(const std::string& path, bool force) {
             "--out {}: is not empty; name a fresh folder, add --resume to go on with its results, or --force to "
             "replace them",
             path));
-  const std::string probe = (folder / fmt::format(".probe.{}", ::getpid())).string();
-  const int descriptor = ::open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0644);
-  if (descriptor < 0)
+  if (const int reason = try_writing(folder); reason != 0)
     throw Error(ExitCode::usage,
-                fmt::format("--out {}: cannot be written ({}); name a writable folder", path, std::strerror(errno)));
-  ::close(descriptor);
-  ::unlink(probe.c_str());
+                fmt::format("--out {}: cannot be written ({}); name a writable folder", path, std::strerror(reason)));
   return folder;
 }
 
+void require_replaceable(const fs::path& path) {
+  struct stat about {};
+  if (::lstat(path.c_str(), &about) != 0 || S_ISREG(about.st_mode)) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{}: cannot be written (there is a {}, and only regular files are replaced); remove it or "
+                          "choose another --out",
+                          path.string(),
+                          S_ISDIR(about.st_mode)   ? "folder"
+                          : S_ISLNK(about.st_mode) ? "link"
+                                                   : "pipe, socket or device"));
+}
+
 void write_file(const fs::path& path, const std::string& contents) {
-  const std::string temporary = fmt::format("{}.tmp.{}", path.string(), ::getpid());
-  const int descriptor = ::open(temporary.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0644);
-  bool good = descriptor >= 0;
-  for (std::size_t done = 0; good && done < contents.size();) {
-    const ssize_t n = ::write(descriptor, contents.data() + done, contents.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    good = n > 0;
-    done += good ? static_cast<std::size_t>(n) : 0;
-  }
-  good = good && ::fsync(descriptor) == 0;
-  int reason = errno;
-  if (descriptor >= 0 && ::close(descriptor) != 0 && good) {
-    good = false;
-    reason = errno;
-  }
-  if (good && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    good = false;
-    reason = errno;
-  }
-  if (good) {
-    // The name is on the disk when the folder is.
-    const int folder =
-        ::open(path.has_parent_path() ? path.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0) {
-      ::fsync(folder);
-      ::close(folder);
-    }
-    return;
-  }
-  ::unlink(temporary.c_str());
-  throw Error(ExitCode::output_lost, fmt::format("{}: could not be written ({}); free some space or choose another "
-                                                 "--out and run again",
-                                                 path.string(), std::strerror(reason)));
+  require_replaceable(path);
+  TemporaryFile file(path.parent_path(), path.filename().string());
+  if (file.write(contents) && file.become_target()) return;
+  throw Error(ExitCode::output_lost, fmt::format("{}: could not be written ({}); {}", path.string(),
+                                                 std::strerror(file.error()), remedy(file.error())));
 }
 
 }  // namespace pandora

@@ -10,8 +10,12 @@ namespace pandora {
 /// next free results/NNN. Throws Error (usage) if it is a file, cannot be written, or is not empty without `force`.
 std::filesystem::path claim_output_folder(const std::string& path, bool force);
 
-/// Writes under a temporary name, flushes to disk and renames. Throws Error (output_lost) on any failure, after
-/// removing the temporary file; an older file of that name stays as it was.
+/// Error (usage) if something is there that is no regular file: a folder, a link, a pipe, a device.
+void require_replaceable(const std::filesystem::path& path);
+
+/// Writes under a temporary name (temporary_file.hpp), flushes to disk and renames. Throws Error (usage) as above,
+/// Error (output_lost) on any other failure, after removing the temporary file; an older file of that name stays as it
+/// was.
 void write_file(const std::filesystem::path& path, const std::string& contents);
 
 }  // namespace pandora

@@ -1,23 +1,23 @@
 #include "host/files/sealed_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/evp.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
+
+#include "host/files/input_file.hpp"
 
 namespace pandora {
 namespace {
 
 constexpr int kFormat = 1;
 constexpr int kMaxDepth = 32;
+constexpr std::size_t kMostHeader = 128;  // after its beginning
 
 static_assert(std::endian::native == std::endian::little, "packed doubles are stored as they lie in memory");
 
@@ -62,7 +62,17 @@ bool is_shallow_cbor(std::string_view bytes) {
   }
 }
 
-[[noreturn]] void refuse_header(std::string_view kind, std::string_view bytes) {
+// The last number of a header; none if there is no such.
+std::optional<std::uint64_t> payload_size(std::string_view line) {
+  const std::string_view digits = line.substr(line.rfind(' ') + 1);
+  std::uint64_t size = 0;
+  const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
+  if (error != std::errc() || last != digits.data() + digits.size()) return std::nullopt;
+  return size;
+}
+
+// `bytes` are the file's beginning, or all of it.
+[[noreturn]] void refuse_header(std::string_view kind, std::string_view bytes, std::uint64_t file_size) {
   const std::string start = beginning(kind);
   if (bytes.size() < start.size() && start.starts_with(bytes)) throw Damaged("is truncated");
   if (!bytes.starts_with(start)) throw Damaged(fmt::format("is not a pandora {}", kind));
@@ -72,13 +82,10 @@ bool is_shallow_cbor(std::string_view bytes) {
   if (version.size() < rest.size() && version != std::to_string(kFormat))
     throw Damaged("was written by another version of the format");
   if (end == std::string_view::npos) throw Damaged("is truncated");
-  const std::size_t payload = bytes.size() - end - 1;
-  const std::string_view digits = rest.substr(rest.rfind(' ') + 1);
-  std::size_t size = 0;
-  const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
-  if (error == std::errc() && last == digits.data() + digits.size()) {
-    if (size > payload) throw Damaged("is truncated");
-    if (size < payload) throw Damaged("goes on after its end");
+  const std::uint64_t payload = file_size - (end + 1);
+  if (const auto size = payload_size(rest)) {
+    if (*size > payload) throw Damaged("is truncated");
+    if (*size < payload) throw Damaged("goes on after its end");
   }
   throw Damaged("its checksum differs");
 }
@@ -105,9 +112,10 @@ std::string seal(std::string_view kind, const nlohmann::json& content) {
 nlohmann::json unseal(std::string_view kind, std::string_view bytes) {
   // The header must be, byte for byte, the one that seal() gives this payload.
   const std::size_t end = bytes.find('\n');
-  if (end == std::string_view::npos || end > beginning(kind).size() + 128) refuse_header(kind, bytes);
+  if (end == std::string_view::npos || end > beginning(kind).size() + kMostHeader)
+    refuse_header(kind, bytes, bytes.size());
   const std::string_view payload = bytes.substr(end + 1);
-  if (bytes.substr(0, end) != header(kind, payload)) refuse_header(kind, bytes);
+  if (bytes.substr(0, end) != header(kind, payload)) refuse_header(kind, bytes, bytes.size());
   // From here on only a forger's file fails.
   if (!is_shallow_cbor(payload)) throw Damaged("its content is malformed");
   nlohmann::json content = nlohmann::json::from_cbor(payload, true, false);
@@ -117,31 +125,17 @@ nlohmann::json unseal(std::string_view kind, std::string_view bytes) {
   return content;
 }
 
-nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& path) {
-  const auto refuse = [](int reason) { throw Damaged(fmt::format("cannot be read ({})", std::strerror(reason))); };
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not block
-  if (descriptor < 0) refuse(errno);
-  struct stat about {};
-  std::string bytes;
-  bool good = ::fstat(descriptor, &about) == 0;
-  int reason = errno;
-  const bool regular = good && S_ISREG(about.st_mode);
-  if (regular) bytes.resize(static_cast<std::size_t>(about.st_size));
-  std::size_t done = 0;
-  while (regular && done < bytes.size()) {
-    const ssize_t n = ::read(descriptor, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      reason = errno;
-      good = false;
-    }
-    if (n <= 0) break;
-    done += static_cast<std::size_t>(n);
-  }
-  ::close(descriptor);
-  if (!good) refuse(reason);
-  if (!regular) throw Damaged("is not a file");
-  bytes.resize(done);
+nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& path, std::uint64_t most) {
+  InputFile file(path);
+  std::string bytes = file.read(beginning(kind).size() + kMostHeader);
+  // A file of another size than its header says is told apart by its beginning, however large it is.
+  const std::size_t end = bytes.find('\n');
+  if (end == std::string::npos || file.size() < end + 1 ||
+      payload_size(bytes.substr(0, end)) != file.size() - (end + 1))
+    refuse_header(kind, bytes, file.size());
+  if (file.size() > most)
+    throw Damaged(fmt::format("has {} bytes, more than a pandora {} has here", file.size(), kind));
+  bytes += file.read(file.size() - bytes.size());
   return unseal(kind, bytes);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -29,8 +30,9 @@ std::string seal(std::string_view kind, const nlohmann::json& content);
 /// Takes any bytes, hostile ones too; throws Damaged if they are not exactly what seal() wrote.
 nlohmann::json unseal(std::string_view kind, std::string_view bytes);
 
-/// The same for a file, which must also be readable.
-nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& path);
+/// The same for a file of at most so many bytes; nothing large is read of one that is larger, or of another size than
+/// its header says. Throws Unreadable, too.
+nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& path, std::uint64_t most);
 
 /// Doubles with all their bits (-0, NaN) as one binary string, little-endian; a JSON array would take a value each.
 nlohmann::json pack(std::span<const double> values);

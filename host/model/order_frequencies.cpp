@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "kernels/rules/period.hpp"
@@ -13,6 +14,10 @@ OrderFrequencies count_orders(const std::vector<double>& sigma, int A) {
   std::map<std::vector<int>, int> counts;
   std::vector<int> order(boxes);
   for (std::size_t row = 0; row < contexts; ++row) {
+    for (std::size_t a = 0; a < boxes; ++a)
+      if (!is_finite(sigma[row * boxes + a]))
+        throw IndexNotFinite("the oracle's index of box " + std::to_string(a + 1) + " in context " +
+                             std::to_string(row + 1) + " of Table 3 is not finite");
     sort_boxes(A, sigma.data() + row * boxes, order.data());
     ++counts[order];
   }

@@ -1,6 +1,8 @@
 // Table 3 (tab:oracle-order-stats): how much the oracle's order of the boxes varies with the context.
 #pragma once
 
+#include <stdexcept>
+
 #include "oracle/oracle.hpp"
 
 namespace pandora {
@@ -13,7 +15,12 @@ struct OrderFrequencies {
   friend bool operator==(const OrderFrequencies&, const OrderFrequencies&) = default;
 };
 
-/// Of the indices of some contexts, rows x A.
+/// Boxes have no order by an index that is NaN or infinite.
+struct IndexNotFinite : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Of the indices of some contexts, rows x A. Throws IndexNotFinite.
 OrderFrequencies count_orders(const std::vector<double>& sigma, int A);
 
 /// Over `contexts` fresh iid contexts of the instance.

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fstream>
 #include <set>
 #include <span>
-#include <sstream>
 
 #include "host/devices/device.hpp"
 #include "host/engine/run_on_cpu.hpp"
+#include "host/files/input_file.hpp"
 #include "host/files/sealed_file.hpp"
 #include "host/machine/build.hpp"
 #include "host/model/draw_instance.hpp"
@@ -17,6 +16,7 @@
 #include "host/sweep/prepare_replication.hpp"
 #include "host/sweep/sweep.hpp"
 #include "pandora/environment.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -88,9 +88,13 @@ std::string fingerprint(const EngineSettings& engine, const EstimationOptions& e
 }
 
 std::string program_digest() {
-  std::ostringstream bytes;
-  bytes << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
-  return sha256(bytes.str()).substr(0, 16);
+  constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
+  try {
+    return sha256(read_file("/proc/self/exe", kMost)).substr(0, 16);
+  } catch (const Unreadable& problem) {
+    throw Error(ExitCode::bad_data,
+                fmt::format("the program itself {}; start it from a disk that can be read", problem.what()));
+  }
 }
 
 }  // namespace

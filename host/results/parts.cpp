@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/files/sealed_file.hpp"
+#include "host/sweep/finite.hpp"
 #include "kernels/rules/checkpoints.hpp"
 #include "pandora/error.hpp"
 
@@ -56,6 +57,7 @@ LaneTally tally_of(const Study& study, const double* at) {
   take(tally.depth, A + 1);
   const std::vector<int> periods = checkpoints(study.periods);
   take(tally.curve, static_cast<int>(periods.size()));
+  if (tally.failure == Failure::none && !sums_are_finite(tally)) throw Damaged("holds a sum that is not finite");
   tally.horizon = study.periods;
   tally.next = next_checkpoint(tally.periods, study.periods);
   tally.recorded = static_cast<int>(std::upper_bound(periods.begin(), periods.end(), tally.periods) - periods.begin());
@@ -192,6 +194,17 @@ std::vector<Part> make_parts(const std::vector<PlannedSetting>& settings) {
 std::size_t tally_size(const Study& study) {
   return 3 + std::size(kSums) + 3 * static_cast<std::size_t>(study.dimensions.boxes) + 1 +
          checkpoints(study.periods).size();
+}
+
+std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
+  constexpr std::uint64_t kFixed = std::uint64_t{64} << 20, kTimes = 16, kNotes = 1024;
+  const Study& study = planned.setting.study;
+  const Dimensions& dim = study.dimensions;
+  const auto doubles = [](auto... of) { return (static_cast<std::uint64_t>(of) * ...) * sizeof(double); };
+  const std::uint64_t lane =
+      doubles(tally_size(study)) + doubles(dim.boxes, dim.index_size() + 2) + doubles(dim.reward_features) + kNotes;
+  const std::uint64_t instance = doubles(dim.boxes + 1, dim.context + dim.output + 2, dim.reward_features + 2);
+  return kFixed + kTimes * (part.last - part.first) * (planned.plan.lanes.size() * lane + instance);
 }
 
 json part_content(const PlannedSetting& planned, const Part& part, const Identity& identity,

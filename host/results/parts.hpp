@@ -2,6 +2,7 @@
 // part as a file.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ std::vector<Part> make_parts(const std::vector<PlannedSetting>& settings);
 
 /// Numbers that a part keeps of a lane.
 std::size_t tally_size(const Study& study);
+
+/// More bytes than any file of the part has, also one of a larger study that is refused with a better reason.
+std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part);
 
 /// The content of a part's file; `results` are its units', whole. It says nothing of the rest of the study but what
 /// numbers depend on, so that a part is the same however the study grew.

@@ -8,12 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <string_view>
 
+#include "host/files/input_file.hpp"
 #include "host/files/output_folder.hpp"
 #include "host/files/sealed_file.hpp"
+#include "host/files/temporary_file.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -30,9 +31,22 @@ constexpr int kFormat = 2;  // of parts and manifest; 1 named lanes by their num
 constexpr const char* kResults[] = {kChecksums,  "summary.csv", "oracle.csv", "oracle_order.csv", "curves.csv",
                                     "boxes.csv", "choices.csv", "depth.csv",  "failures.csv",     "results.h5"};
 
+constexpr std::uint64_t kMostManifest = std::uint64_t{64} << 20;
+
 bool is_own(const std::string& name) {
-  const auto is = [&name](const char* own) { return name == own || name.starts_with(std::string(own) + ".tmp."); };
-  return is("parts") || is("study.toml") || is(kManifest) || std::any_of(std::begin(kResults), std::end(kResults), is);
+  return name == "parts" || name == "study.toml" || name == kManifest ||
+         std::find(std::begin(kResults), std::end(kResults), name) != std::end(kResults);
+}
+
+// Whether it is a name under which the program writes in the folder, or looks whether it can.
+bool is_own_temporary(const std::string& name) {
+  const std::optional<std::string> target = target_of_temporary(name);
+  return target && (target->empty() || is_own(*target));
+}
+
+[[noreturn]] void refuse_unreadable(const fs::path& path, const std::string& reason) {
+  throw Error(ExitCode::bad_data,
+              fmt::format("{}: {}; see to it that it can be read, or remove it", path.string(), reason));
 }
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
@@ -40,18 +54,10 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     entries.push_back(at->path());
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+    refuse_unreadable(folder, fmt::format("cannot be read ({})", error.message()));
   std::sort(entries.begin(), entries.end());
   return entries;
-}
-
-// What a process that was killed left half written; nobody else is writing when this is called.
-void remove_temporaries(const fs::path& folder) {
-  std::error_code ignored;
-  for (const fs::path& inside : {folder, folder / "parts"})
-    for (const fs::path& entry : entries_of(inside))
-      if (const std::string name = entry.filename().string();
-          name.find(".tmp.") != std::string::npos && (inside != folder || is_own(name)))
-        fs::remove(entry, ignored);
 }
 
 std::string dump(const json& value) {
@@ -64,11 +70,38 @@ std::string manifest_digest(json manifest) {
   return sha256(dump(manifest));
 }
 
-// Throws Damaged.
+// Throws Damaged, and Error (bad_data) for one that cannot be read: it is not to be replaced then.
 json read_manifest(const fs::path& folder) {
-  std::error_code error;
-  if (!fs::is_regular_file(folder / kManifest, error)) throw Damaged("is missing");
-  return parse_manifest(contents_of(folder / kManifest));
+  std::string text;
+  try {
+    text = read_file(folder / kManifest, kMostManifest);
+  } catch (const Unreadable& problem) {
+    if (problem.why == Unreadable::Why::absent) throw Damaged("is missing");
+    if (problem.why == Unreadable::Why::large) throw Damaged("is too large for a manifest");
+    refuse_unreadable(folder / kManifest, problem.what());
+  }
+  return parse_manifest(text);
+}
+
+bool begins_as_part(const fs::path& path) {
+  constexpr std::string_view kBeginning = "pandora part";
+  try {
+    return path.extension() == ".part" && InputFile(path).read(kBeginning.size()) == kBeginning;
+  } catch (const Unreadable& problem) {
+    if (problem.why == Unreadable::Why::failed) refuse_unreadable(path, problem.what());
+    return false;
+  }
+}
+
+// What is left of a run that was killed before its first file was whole, or nothing.
+bool holds_leftovers_alone(const fs::path& folder) {
+  const std::vector<fs::path> parts = entries_of(folder / "parts"), entries = entries_of(folder);
+  const auto name_of = [](const fs::path& entry) { return entry.filename().string(); };
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const fs::path& entry) { return target_of_temporary(name_of(entry)).has_value(); }) &&
+         std::all_of(entries.begin(), entries.end(), [&](const fs::path& entry) {
+           return name_of(entry) == "parts" || is_own_temporary(name_of(entry));
+         });
 }
 
 // Whether an earlier run of the program left this: names alone prove nothing.
@@ -79,18 +112,7 @@ bool holds_results(const fs::path& folder) {
   } catch (const Damaged&) {
   }
   const std::vector<fs::path> parts = entries_of(folder / "parts");
-  if (std::any_of(parts.begin(), parts.end(), [](const fs::path& part) {
-        char start[13] = {};
-        std::ifstream(part, std::ios::binary).read(start, 12);
-        return part.extension() == ".part" && start == std::string("pandora part");
-      }))
-    return true;
-  // Killed before its first file was whole.
-  const std::vector<fs::path> entries = entries_of(folder);
-  return std::all_of(entries.begin(), entries.end(), [&](const fs::path& entry) {
-    const std::string name = entry.filename().string();
-    return (name == "parts" && parts.empty()) || (is_own(name) && name.find(".tmp.") != std::string::npos);
-  });
+  return std::any_of(parts.begin(), parts.end(), begins_as_part) || holds_leftovers_alone(folder);
 }
 
 [[noreturn]] void refuse_mismatch(const std::string& where, const std::vector<std::string>& found) {
@@ -102,18 +124,6 @@ bool holds_results(const fs::path& folder) {
 }
 
 }  // namespace
-
-std::string contents_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-bool holds_report(const fs::path& folder) {
-  std::error_code error;
-  return fs::is_regular_file(folder / "report.html", error) &&
-         contents_of(folder / "report.html").find("<meta name=\"generator\" content=\"pandora\">") < 1000;
-}
 
 json parse_manifest(const std::string& text) {
   constexpr int kDeepest = 16;  // the parser itself knows no bound
@@ -164,7 +174,11 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
     throw Error(ExitCode::usage, fmt::format("--out {}: its folder parts is a link; name another folder", path));
   ResultFolder folder(claim_output_folder(path, mode == Mode::replace || found), identity, std::move(note));
   folder.take_lock();
-  if (found) remove_temporaries(folder.path_);
+  // Nobody else is writing here now. A new folder may hold what tried whether it can be written.
+  remove_leftovers(folder.path_, Others::none,
+                   [](const std::string& target) { return target.empty() || is_own(target); });
+  remove_leftovers(folder.path_ / "parts", Others::none,
+                   [](const std::string& target) { return target.ends_with(".part"); });
   if (mode == Mode::replace) folder.remove_results();
   if (adds && found) folder.check_manifest(mode);
   fs::create_directories(folder.path_ / "parts", error);
@@ -199,6 +213,20 @@ ResultFolder ResultFolder::read(const std::string& path, DamageNote note) {
   }
 }
 
+bool ResultFolder::writes(const std::string& name) {
+  return is_own(name);
+}
+
+bool ResultFolder::is_unfinished(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return false;
+  try {
+    return read_manifest(path).value("state", json()) != "complete";
+  } catch (const Damaged&) {
+    return holds_leftovers_alone(path);
+  }
+}
+
 void ResultFolder::take_lock() {
   lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)  // some file systems know no locks
@@ -208,11 +236,17 @@ void ResultFolder::take_lock() {
 }
 
 void ResultFolder::remove_results() {
-  std::error_code ignored;
+  auto remove = [error = std::error_code()](const fs::path& file) mutable {
+    if (fs::is_directory(fs::symlink_status(file, error))) return;  // no file of ours; who writes there refuses it
+    fs::remove(file, error);
+    if (error)
+      throw Error(ExitCode::output_lost, fmt::format("{}: could not be removed ({}); remove it, or name another --out",
+                                                     file.string(), error.message()));
+  };
   for (const fs::path& entry : entries_of(path_ / "parts"))
-    if (entry.extension() == ".part") fs::remove(entry, ignored);
+    if (entry.extension() == ".part") remove(entry);
   for (const fs::path& entry : entries_of(path_))
-    if (const std::string name = entry.filename().string(); is_own(name) && name != "parts") fs::remove(entry, ignored);
+    if (const std::string name = entry.filename().string(); is_own(name) && name != "parts") remove(entry);
 }
 
 void ResultFolder::check_manifest(Mode mode) {
@@ -237,13 +271,14 @@ void ResultFolder::check_manifest(Mode mode) {
 
 std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, const Part& part) {
   const fs::path file = path_ / "parts" / part.name;
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) return {};
   try {
-    const json content = read_sealed(kKind, file);
+    const json content = read_sealed(kKind, file, most_part_bytes(planned, part));
     const std::vector<std::string> found = differences(identity_in(content), fixed_part(identity_));
     if (!found.empty()) refuse_mismatch(file.string(), found);
     return part_contents(planned, part, content);
+  } catch (const Unreadable& problem) {
+    if (problem.why == Unreadable::Why::absent) return {};
+    refuse_unreadable(file, problem.what());
   } catch (const Error& error) {
     if (std::string(error.what()).starts_with(file.string())) throw;
     throw Error(error.code(), fmt::format("{}: {}", file.string(), error.what()));
@@ -283,12 +318,16 @@ void ResultFolder::require_among(const std::vector<Part>& parts) const {
 
 void ResultFolder::write(const std::string& name, const std::string& contents) {
   const fs::path file = path_ / name;
-  std::error_code error;
   written_[name] = sha256(contents);
-  if (fs::exists(file, error)) {
-    if (fs::is_regular_file(file, error) && contents_of(file) == contents) return;
-    note_(fmt::format("{}: differs from what belongs there; written again", file.string()));
+  require_replaceable(file);
+  bool there = true;
+  try {
+    if (read_file(file, contents.size()) == contents) return;
+  } catch (const Unreadable& problem) {
+    if (problem.why == Unreadable::Why::failed) refuse_unreadable(file, problem.what());
+    there = problem.why != Unreadable::Why::absent;
   }
+  if (there) note_(fmt::format("{}: differs from what belongs there; written again", file.string()));
   write_file(file, contents);
 }
 

@@ -21,8 +21,6 @@ namespace pandora {
 /// Told of everything in the folder that was found damaged and is made anew.
 using DamageNote = std::function<void(const std::string& message)>;
 
-std::string contents_of(const std::filesystem::path& path);
-
 /// The content of a manifest.json. Throws Damaged if it is not exactly what write_manifest wrote; any text is safe.
 nlohmann::json parse_manifest(const std::string& text);
 
@@ -40,6 +38,13 @@ class ResultFolder {
   /// folder that cannot be used or is used by another process, Error (mismatch) naming every difference.
   static ResultFolder open(const std::string& path, Mode mode, const Identity& identity, DamageNote note);
 
+  /// Whether the folder holds results of this program that are not complete, or what a process left that was killed
+  /// before it wrote any.
+  static bool is_unfinished(const std::string& path);
+
+  /// Whether a file of results has this name.
+  static bool writes(const std::string& name);
+
   /// A folder that another rank of the same run has opened.
   static ResultFolder join(const std::string& path, const Identity& identity, DamageNote note);
 
@@ -53,7 +58,8 @@ class ResultFolder {
   const Identity& identity() const { return identity_; }
 
   /// What is there of the part, perhaps not all of it after the study grew. One that is damaged is reported, once, and
-  /// counts as absent; Error (mismatch) if it is sound but of another identity or has what the study has not.
+  /// counts as absent; Error (bad_data) if it cannot be read; Error (mismatch) if it is sound but of another identity
+  /// or has what the study has not.
   std::optional<PartContents> load(const PlannedSetting& planned, const Part& part);
 
   /// Refuses parts that none of `parts` is: Error (mismatch).

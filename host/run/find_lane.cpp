@@ -8,6 +8,7 @@
 
 #include "host/base/nearest.hpp"
 #include "host/results/stored_results.hpp"
+#include "host/sweep/finite.hpp"
 #include "host/sweep/prepare_replication.hpp"
 #include "host/sweep/runnable_lanes.hpp"
 #include "kernels/rules/checkpoints.hpp"
@@ -44,9 +45,12 @@ const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, 
 }
 
 FoundLane::FoundLane(const PlannedSetting& planned, const std::string& name) : planned_(&planned), name_(name) {
-  for (; unit_ < planned.plan.units.size(); ++unit_)
+  for (; unit_ < planned.plan.units.size(); ++unit_) {
+    const std::string lead = unit_name(unit()) + "/";
+    if (!name.starts_with(lead)) continue;
     for (lane_ = 0; lane_ < planned.plan.lanes.size(); ++lane_)
-      if (unit_name(unit()) + "/" + lane_name(lane()) == name) return;
+      if (lead + lane_name(lane()) == name) return;
+  }
   // A name without a place among the replications is near to all of them: the first stands for them.
   throw Error(ExitCode::usage, fmt::format("--lane {}: the study has no such lane{}; `pandora lanes` lists them", name,
                                            nearest_text(nearest(name, lane_names(planned)))));
@@ -61,6 +65,7 @@ UnitResult FoundLane::run(const Replication& replication) const {
   plan.lanes = {planned_->plan.lanes[0], lane()};
   UnitResult result;
   result.resize(2);
+  if (fail_all_if_not_finite(replication, 2, result)) return result;
   run_planned_lanes(study(), plan, replication, 0, 2, result);
   return result;
 }

@@ -26,7 +26,7 @@ class FoundLane {
   FoundLane(const PlannedSetting& planned, const std::string& name);
 
   const Study& study() const { return planned_->setting.study; }
-  const Unit& unit() const { return planned_->plan.units[unit_]; }
+  Unit unit() const { return planned_->plan.units[unit_]; }
   const PlannedLane& lane() const { return planned_->plan.lanes[lane_]; }
   const std::string& name() const { return name_; }
 

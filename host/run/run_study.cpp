@@ -12,6 +12,7 @@
 
 #include "host/machine/build.hpp"
 #include "host/results/manifest.hpp"
+#include "host/results/result_rows.hpp"
 #include "host/results/stored_results.hpp"
 #include "host/results/write_results.hpp"
 #include "host/run/run_parts.hpp"
@@ -40,12 +41,16 @@ std::vector<Part> missing_of(ResultFolder& folder, const std::vector<PlannedSett
 
 // A study read from the place where its resolved form will stand must not be lost.
 void protect_study(const RunOptions& options, const StudyConfig& config) {
-  const fs::path target = fs::path(options.out) / "study.toml";
+  const fs::path target = fs::path(options.out) / "study.toml", file(options.study_file);
   std::error_code error;
+  if (!options.out.empty() && ResultFolder::writes(file.filename().string()) &&
+      fs::equivalent(file, fs::path(options.out) / file.filename(), error) && file.filename() != target.filename())
+    throw Error(ExitCode::usage, fmt::format("--out {}: the results would replace the study, {}; name another folder",
+                                             options.out, options.study_file));
   if (options.study_file.empty() || options.out.empty() || !fs::equivalent(options.study_file, target, error)) return;
   const StudyConfig there = read_study_file(options.study_file);
   const bool grows = options.mode == ResultFolder::Mode::extend;
-  if ((!grows && there.identity() != config.identity()) || contents_of(target) != there.toml())
+  if ((!grows && there.identity() != config.identity()) || read_study_text(target.string()) != there.toml())
     throw Error(ExitCode::usage, fmt::format("--out {}: the resolved study would replace {}; name another folder",
                                              options.out, options.study_file));
 }
@@ -55,7 +60,7 @@ void forget_other_title(ResultFolder& folder, const StudyConfig& config) {
   const fs::path file = folder.path() / "study.toml";
   try {
     const StudyConfig there = read_study_file(file.string());
-    const bool whole = there.identity() == config.identity() && there.toml() == contents_of(file);
+    const bool whole = there.identity() == config.identity() && there.toml() == read_study_text(file.string());
     if (whole && there.toml() != config.toml()) folder.forget({"results.h5", "checksums.sha256", "study.toml"});
   } catch (const Error&) {  // it is not there, or damaged
   }
@@ -192,12 +197,21 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
         if (error.code() != ExitCode::interrupted) throw;
         throw Error(ExitCode::interrupted,
                     fmt::format("interrupted; {} of {} parts are in {}; go on with --resume --out {}",
-                                outcome.parts_there, outcome.parts, path, path));
+                                outcome.parts_there, outcome.parts, path, shell_word(path)));
       }
     });
   ranks.agree(failure);
   return outcome;
 }
+
+namespace {
+
+void end_if_interrupted(const RunOptions& options) {
+  if (options.interrupted != nullptr && options.interrupted->load())
+    throw Error(ExitCode::interrupted, "interrupted; merge again, it goes on with what it wrote");
+}
+
+}  // namespace
 
 RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptions& options) {
   std::vector<std::string> damaged;
@@ -230,6 +244,7 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
   std::vector<std::size_t> source_of(parts.size());
   std::vector<std::string> missing;
   for (std::size_t p = 0; p < parts.size(); ++p) {
+    end_if_interrupted(options);
     const auto at = std::find_if(sources.begin(), sources.end(), [&](ResultFolder& source) {
       const auto there = source.load(settings[parts[p].setting], parts[p]);
       return there && there->whole();
@@ -243,28 +258,45 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
         fmt::format("{} of {} parts are in none of the folders, the first is {}; finish the shards with --resume",
                     missing.size(), parts.size(), missing[0]));
   const SessionRecord session(options, settings, 1);
-  ResultFolder folder = ResultFolder::open(options.out, options.mode, sources[0].identity(), note);
+  // A merge that did not come to its end is repeated into the same folder.
+  const bool again = options.mode == ResultFolder::Mode::fresh && ResultFolder::is_unfinished(options.out);
+  ResultFolder folder =
+      ResultFolder::open(options.out, again ? ResultFolder::Mode::resume : options.mode, sources[0].identity(), note);
+  for (const ResultFolder& source : sources)
+    for (const json& earlier : source.sessions())
+      if (const json& there = folder.sessions(); std::find(there.begin(), there.end(), earlier) == there.end())
+        folder.add_session(earlier);
+  const auto write_manifest = [&](const char* state, const json& record, std::size_t there) {
+    folder.write_manifest(manifest_of(config, state, parts.size(), there, record));
+  };
+  write_manifest("running", session.begun(), 0);  // first: it tells whose the folder is
+  forget_other_title(folder, config);
   folder.write("study.toml", config.toml());
   RunOutcome outcome;
   outcome.folder = folder.path();
   outcome.parts = outcome.parts_there = parts.size();
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    const PlannedSetting& planned = settings[parts[p].setting];
-    const auto results = sources[source_of[p]].load(planned, parts[p]);
-    if (!results)
-      throw Error(ExitCode::bad_data, fmt::format("{}: vanished while it was merged; merge again",
-                                                  (sources[source_of[p]].path() / "parts" / parts[p].name).string()));
-    folder.store(planned, parts[p], results->units);
-  }
-  for (const ResultFolder& source : sources)
-    for (const json& earlier : source.sessions()) folder.add_session(earlier);
-  const auto write_manifest = [&](const char* state, const json& record) {
-    folder.write_manifest(manifest_of(config, state, parts.size(), parts.size(), record));
-  };
-  write_manifest("running", session.begun());
-  outcome.findings = write_results(folder, config, settings, parts, options.program);
-  outcome.complete = true;
-  write_manifest("complete", session.ended({process_json(options, 0)}, damaged));
+  std::size_t done = 0;
+  const std::exception_ptr failure = caught([&] {
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      end_if_interrupted(options);
+      const PlannedSetting& planned = settings[parts[p].setting];
+      const auto results = sources[source_of[p]].load(planned, parts[p]);
+      if (!results)
+        throw Error(ExitCode::bad_data, fmt::format("{}: vanished while it was merged; merge again",
+                                                    (sources[source_of[p]].path() / "parts" / parts[p].name).string()));
+      folder.store(planned, parts[p], results->units);
+      ++done;
+    }
+    end_if_interrupted(options);
+    outcome.findings = write_results(folder, config, settings, parts, options.program);
+    outcome.complete = true;
+  });
+  const std::exception_ptr untold = caught([&] {
+    write_manifest(outcome.complete ? "complete" : "interrupted", session.ended({process_json(options, 0)}, damaged),
+                   done);
+  });
+  for (const std::exception_ptr& problem : {failure, untold})
+    if (problem) std::rethrow_exception(problem);
   return outcome;
 }
 

@@ -4,10 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "host/files/input_file.hpp"
 #include "host/study/study_keys.hpp"
 
 namespace pandora {
@@ -131,14 +129,17 @@ std::map<std::string, std::string> StudyConfig::identity() const {
   return out;
 }
 
+std::string read_study_text(const std::string& path) {
+  constexpr std::uint64_t kMost = 1u << 20;
+  try {
+    return read_file(path, kMost);
+  } catch (const Unreadable& problem) {
+    refuse(path, fmt::format("{}; name a study's TOML file, such as those in experiments/", problem.what()));
+  }
+}
+
 StudyConfig read_study_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  std::error_code error;
-  if (!file || std::filesystem::is_directory(path, error))
-    refuse(path, "cannot be read; name a study's TOML file, such as those in experiments/");
-  return StudyConfig::parse(text.str(), path);
+  return StudyConfig::parse(read_study_text(path), path);
 }
 
 std::vector<StudyKeyInfo> study_keys() {

@@ -85,6 +85,9 @@ class StudyConfig {
 /// A study's file. Throws Error (usage) if it cannot be read.
 StudyConfig read_study_file(const std::string& path);
 
+/// What it says. Throws Error (usage).
+std::string read_study_text(const std::string& path);
+
 /// All keys in the order of the file, the tables of the paper's environments among them.
 std::vector<StudyKeyInfo> study_keys();
 

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <thread>
 
+#include "host/sweep/finite.hpp"
+#include "host/sweep/prepare_replication.hpp"
 #include "host/sweep/runnable_lanes.hpp"
 #include "pandora/error.hpp"
 
@@ -24,8 +26,7 @@ class DeviceSweep {
         prepare_(prepare),
         run_(run),
         sink_(sink),
-        at_once_(std::min(units_at_once, (plan.units.size() + options.devices.size() - 1) / options.devices.size())),
-        results_(plan.units.size()) {}
+        at_once_(std::min(units_at_once, (plan.units.size() + options.devices.size() - 1) / options.devices.size())) {}
 
   void run() {
     {
@@ -40,6 +41,8 @@ class DeviceSweep {
           threads.emplace_back([this, device] { guarded([this, device] { serve(device); }); });
       } catch (const std::system_error&) {
         guarded([] { throw Error(ExitCode::device, "the system refuses more threads; give fewer --threads"); });
+      } catch (...) {  // those that were started wait for the rest
+        guarded([] { throw; });
       }
     }
     if (failure_) std::rethrow_exception(failure_);
@@ -61,9 +64,11 @@ class DeviceSweep {
       const std::size_t unit = next_++;
       lock.unlock();
       UnitResult result;
-      auto replication =
-          std::make_unique<Replication>(prepare_unit(plan_.units[unit], study_.order ? &result.order : nullptr));
+      const Unit asked = plan_.units[unit];
+      auto replication = std::make_unique<Replication>(
+          named(asked, [&] { return prepare_unit(asked, study_.order ? &result.order : nullptr); }));
       if (study_.instances) result.instance = replication->instance;
+      fail_all_if_not_finite(*replication, plan_.lanes.size(), result);
       lock.lock();
       results_[unit] = std::move(result);
       ready_.emplace(unit, std::move(replication));
@@ -85,6 +90,8 @@ class DeviceSweep {
       std::vector<std::unique_ptr<Replication>> replications;
       for (std::size_t unit = first; unit < last; ++unit)
         replications.push_back(std::move(ready_.extract(unit).mapped()));
+      std::vector<UnitResult> results;
+      for (std::size_t unit = first; unit < last; ++unit) results.push_back(std::move(results_.extract(unit).mapped()));
       ++taken_;
       changed_.notify_all();
       lock.unlock();
@@ -93,22 +100,28 @@ class DeviceSweep {
       std::size_t specs = 0;
       for (std::size_t unit = first; unit < last; ++unit) {
         const Replication& replication = *replications[unit - first];
-        results_[unit].resize(plan_.lanes.size());
-        runnable.push_back(runnable_lanes(plan_, replication, 0, plan_.lanes.size(), results_[unit]));
-        chunk.push_back({&replication, runnable.back().specs});
+        UnitResult& result = results[unit - first];
+        const bool failed = !result.lanes.empty();  // all of them, with the replication
+        result.resize(plan_.lanes.size());
+        runnable.push_back(failed ? RunnableLanes{}
+                                  : runnable_lanes(plan_, replication, 0, plan_.lanes.size(), result));
+        if (!runnable.back().specs.empty()) chunk.push_back({&replication, runnable.back().specs});
         specs += runnable.back().specs.size();
       }
       std::vector<LaneRecord> records = estimates_wanted(study_, specs);
-      const std::vector<std::vector<LaneTally>> tallies = run_(device, chunk, records);
+      std::vector<std::vector<LaneTally>> tallies;
+      if (!chunk.empty()) tallies = run_(device, chunk, records);
       {
         const std::lock_guard one_at_a_time(sink_mutex_);
-        std::size_t recorded = 0;
+        std::size_t recorded = 0, ran = 0;
         for (std::size_t unit = first; unit < last; ++unit) {
           const RunnableLanes& lanes = runnable[unit - first];
           const std::size_t own = records.empty() ? 0 : lanes.specs.size();
-          lanes.place(tallies[unit - first], std::span(records).subspan(recorded, own), results_[unit]);
+          UnitResult& result = results[unit - first];
+          if (!lanes.specs.empty()) lanes.place(tallies[ran++], std::span(records).subspan(recorded, own), result);
+          fail_sums_not_finite(result.lanes);
           recorded += own;
-          sink_(unit, std::move(results_[unit]));
+          sink_(unit, std::move(result));
         }
       }
       lock.lock();
@@ -135,7 +148,7 @@ class DeviceSweep {
   const UnitRunner& run_;
   const UnitSink& sink_;
   const std::size_t at_once_;
-  std::vector<UnitResult> results_;
+  std::map<std::size_t, UnitResult> results_;  // of units that are prepared
   std::size_t next_ = 0, next_chunk_ = 0, taken_ = 0, done_ = 0;
   std::mutex mutex_, sink_mutex_;
   std::condition_variable changed_;

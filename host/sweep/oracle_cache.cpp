@@ -1,10 +1,7 @@
 #include "host/sweep/oracle_cache.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -13,8 +10,10 @@
 #include <utility>
 
 #include "host/base/paper_setting.hpp"
+#include "host/files/input_file.hpp"
 #include "host/files/output_folder.hpp"
 #include "host/files/sealed_file.hpp"
+#include "host/files/temporary_file.hpp"
 #include "host/machine/build.hpp"
 #include "host/model/draw_instance.hpp"
 #include "pandora/error.hpp"
@@ -24,7 +23,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 namespace {
 
-constexpr char kKind[] = "oracle";
+constexpr char kKind[] = "oracle", kSuffix[] = ".oracle";
 constexpr int kTableFormat = 1;  // raise it when what is stored, or how it is computed, changes
 
 std::string digest(std::span<const double> values) {
@@ -51,6 +50,15 @@ json stored(const OracleTable& table, const std::string& key_text) {
     content["grid"] = pack(table.grid->values());
   }
   return content;
+}
+
+// More than the file of the table has.
+std::uint64_t most_bytes(const Instance& instance, const OracleOptions& options, const std::string& key_text) {
+  constexpr std::uint64_t kRest = 1u << 20;
+  const GridShape& shape = options.grid;
+  const std::uint64_t grid = static_cast<std::uint64_t>(shape.shift) * shape.scale * shape.cost,
+                      boxes = static_cast<std::uint64_t>(instance.dimensions.boxes);
+  return kRest + key_text.size() + sizeof(double) * (grid + boxes * (OutputCostTable::kNodes + 1));
 }
 
 // The table in a file's content; throws Damaged unless it is one of the wanted key and sizes.
@@ -102,11 +110,10 @@ OracleCache::OracleCache(fs::path folder, std::string numerics, Note note)
   if (fs::exists(folder_, error) && !fs::is_directory(folder_, error)) refuse("is a file");
   fs::create_directories(folder_, error);
   if (error) refuse(fmt::format("cannot be created ({})", error.message()));
-  const std::string probe = (folder_ / fmt::format(".probe.{}", ::getpid())).string();
-  const int descriptor = ::open(probe.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
-  if (descriptor < 0) refuse(fmt::format("cannot be written ({})", std::strerror(errno)));
-  ::close(descriptor);
-  ::unlink(probe.c_str());
+  if (const int reason = try_writing(folder_); reason != 0)
+    refuse(fmt::format("cannot be written ({})", std::strerror(reason)));
+  remove_leftovers(folder_, Others::may_write,
+                   [](const std::string& target) { return target.empty() || fs::path(target).extension() == kSuffix; });
 }
 
 std::string OracleCache::key_text(const Instance& instance, const Contexts& contexts, const OracleOptions& options,
@@ -149,21 +156,24 @@ std::string OracleCache::key_text(const Instance& instance, const Contexts& cont
 }
 
 fs::path OracleCache::path_of(const std::string& key_text) const {
-  return folder_ / (sha256(key_text) + ".oracle");
+  return folder_ / (sha256(key_text) + kSuffix);
 }
 
 OracleTable OracleCache::get(const Instance& instance, const Contexts& contexts, const OracleOptions& options,
                              int first_row, const std::function<OracleTable()>& build) {
   const std::string text = key_text(instance, contexts, options, first_row);
   const fs::path path = path_of(text);
-  std::error_code error;
-  if (fs::exists(path, error) || error) {
-    try {
-      OracleTable table = table_in(read_sealed(kKind, path), text, instance, options);
-      ++hits_;
-      return table;
-    } catch (const Damaged& damaged) {
-      tell(path, damaged.what());
+  try {
+    OracleTable table =
+        table_in(read_sealed(kKind, path, most_bytes(instance, options, text)), text, instance, options);
+    ++hits_;
+    return table;
+  } catch (const Damaged& damaged) {
+    tell(path, damaged.what());
+  } catch (const Unreadable& problem) {
+    if (problem.why != Unreadable::Why::absent) {
+      tell(path, problem.what());
+      storing_ = false;  // what cannot be read is not replaced, and the disk is no good
     }
   }
   ++misses_;

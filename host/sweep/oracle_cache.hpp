@@ -29,8 +29,8 @@ class OracleCache {
   OracleCache(std::filesystem::path folder, std::string numerics, Note note = {});
 
   /// The table of these contexts from `first_row` on: the stored one, else what `build` returns, which is then stored.
-  /// A damaged entry is never used: it is noted, computed again and replaced. After an entry could not be written no
-  /// other is tried.
+  /// A damaged entry is never used: it is noted, computed again and replaced; one that cannot be read at all stays.
+  /// After an entry could not be read or written none is stored any more.
   OracleTable get(const Instance& instance, const Contexts& contexts, const OracleOptions& options, int first_row,
                   const std::function<OracleTable()>& build);
 

@@ -66,7 +66,8 @@ Replication prepare_replication(const Study& study, const Plan& plan, const Unit
     if (!drawn) drawn = draw_shock_sample(instance, study.oracle.samples);
     return *drawn;
   };
-  if (order != nullptr) *order = order_frequencies(instance, sample(), study.order_contexts, study.oracle);
+  if (order != nullptr)
+    *order = named(unit, [&] { return order_frequencies(instance, sample(), study.order_contexts, study.oracle); });
   if (study.regret) {
     replication.tape = draw_tape(instance, plan.calibration_periods, study.periods);
     const Contexts& contexts = replication.tape.contexts;

@@ -3,11 +3,23 @@
 
 #include "host/model/order_frequencies.hpp"
 #include "host/study/study.hpp"
+#include "pandora/error.hpp"
 #include "pandora/replication.hpp"
 
 namespace pandora {
 
 class OracleCache;
+
+/// What `body` returns; where an oracle's order cannot be told, the unit is named.
+template <class Body>
+auto named(const Unit& unit, Body&& body) {
+  try {
+    return body();
+  } catch (const IndexNotFinite& error) {
+    throw Error(ExitCode::usage, unit_name(unit) + ": " + error.what() + "; mend the values of environment." +
+                                     unit.environment.name + ", or set output.order to false");
+  }
+}
 
 /// Draws the instance, tape and oracle indices of a unit; and, into `order` if it is not null, the frequencies of the
 /// oracle's orders. Throws Error if the environment is code that fails or returns another shape than was asked for.

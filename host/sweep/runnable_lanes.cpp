@@ -8,6 +8,7 @@
 
 #include "host/engine/run_on_cpu.hpp"
 #include "host/reference/reference_engine.hpp"
+#include "host/sweep/finite.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
 
@@ -94,10 +95,12 @@ RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, s
 void run_planned_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
                        std::size_t last, UnitResult& result) {
   const RunnableLanes lanes = runnable_lanes(plan, replication, first, last, result);
-  if (lanes.specs.empty()) return;
-  std::vector<LaneRecord> records = estimates_wanted(study, lanes.specs.size());
-  const std::vector<LaneTally> tallies = run_lanes(study, replication, lanes.specs, records);
-  lanes.place(tallies, records, result);
+  if (!lanes.specs.empty()) {
+    std::vector<LaneRecord> records = estimates_wanted(study, lanes.specs.size());
+    const std::vector<LaneTally> tallies = run_lanes(study, replication, lanes.specs, records);
+    lanes.place(tallies, records, result);
+  }
+  fail_sums_not_finite(std::span(result.lanes).subspan(first, last - first));
 }
 
 LaneTally run_one_lane(const Study& study, const Replication& replication, const LaneSpec& spec, LaneRecord* record) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "host/sweep/device_sweep.hpp"
+#include "host/sweep/finite.hpp"
 #include "host/sweep/prepare_replication.hpp"
 #include "host/sweep/runnable_lanes.hpp"
 #include "pandora/error.hpp"
@@ -38,6 +39,9 @@ class SweepRunner {
       const std::lock_guard guard(mutex_);
       fail(std::make_exception_ptr(
           Error(ExitCode::device, fmt::format("--threads {}: the system refuses so many; give fewer", threads_))));
+    } catch (...) {  // those that were started must be waited for
+      const std::lock_guard guard(mutex_);
+      fail(std::current_exception());
     }
     for (std::thread& worker : workers) worker.join();
     if (failure_) std::rethrow_exception(failure_);
@@ -88,15 +92,21 @@ class SweepRunner {
     lock.unlock();
     UnitResult& result = active->result;
     std::unique_ptr<Replication> replication;
+    bool done = false;  // nothing is left to run
     guarded([&] {
       result.resize(lanes_);
       replication = std::make_unique<Replication>(prepare_replication(
           study_, plan_, plan_.units[active->unit], study_.order ? &result.order : nullptr, options_.oracle_cache));
       if (study_.instances) result.instance = replication->instance;
+      done = lanes_ == 0 || fail_all_if_not_finite(*replication, lanes_, result);
     });
     lock.lock();
-    active->replication = std::move(replication);
-    if (lanes_ == 0 && active->replication != nullptr) complete(lock, active, 1);
+    if (done) {
+      active->next_lane = lanes_;
+      complete(lock, active, std::max<std::size_t>(lanes_, 1));
+    } else {
+      active->replication = std::move(replication);
+    }
     changed_.notify_all();
   }
 

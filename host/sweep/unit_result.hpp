@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "host/base/printable.hpp"
 #include "host/model/order_frequencies.hpp"
 #include "kernels/rules/tally.hpp"
 
@@ -31,9 +32,7 @@ struct LaneNotes {
 inline std::string failure_message(const LaneTally& tally, const LaneNotes& notes) {
   constexpr std::size_t kMost = 300;
   std::string text = failure_text(tally.failure);
-  if (!notes.message.empty()) text += ": " + notes.message.substr(0, kMost);
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+  if (!notes.message.empty()) text += ": " + printable(notes.message, kMost);
   return text;
 }
 

@@ -132,7 +132,7 @@ TEST_F(WriteFile, FailsInAFolderThatIsMissing) {
 
 TEST_F(WriteFile, LeavesAFolderOfThatNameAlone) {
   fs::create_directories("table.csv/inside");
-  expect_error(ExitCode::output_lost, "table.csv", [] { write_file("table.csv", "1"); });
+  expect_error(ExitCode::usage, "table.csv", [] { write_file("table.csv", "1"); });
   EXPECT_TRUE(fs::is_directory("table.csv/inside"));
   EXPECT_EQ(entries("."), 1);
 }

@@ -1,0 +1,211 @@
+// Faults of the file system, for a program that is started with this library preloaded. It counts the calls that
+// concern paths below a folder and, at the one that is asked for, ends the process before it or makes it fail.
+//
+//   FAULTS_FOLDER   the folder        FAULTS_AT     the number of the call, from 1; 0: none
+//   FAULTS_COUNT    a file: a line is appended to it for each call
+//   FAULTS_KIND     kill, ENOSPC, EIO; for calls that write, half-kill and half-ENOSPC: half of it is written, then the
+//                   process ends or the next call fails; short: half of it is written
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace {
+
+constexpr int kMostDescriptors = 4096;
+std::atomic<bool> below[kMostDescriptors];  // whether a descriptor is of a file below the folder
+std::atomic<long> calls{0};
+std::atomic<bool> full{false};  // the next write fails
+
+struct Wish {
+  char folder[PATH_MAX] = "";
+  const char* count = nullptr;
+  long at = 0;
+  bool kill = false, half = false, fails = true;
+  int error = EIO;
+  Wish() {
+    if (const char* given = ::getenv("FAULTS_FOLDER")) (void)::strncpy(folder, given, sizeof folder - 1);
+    count = ::getenv("FAULTS_COUNT");
+    if (const char* given = ::getenv("FAULTS_AT")) at = ::atol(given);
+    const char* kind = ::getenv("FAULTS_KIND");
+    if (kind == nullptr) kind = "kill";
+    half = ::strncmp(kind, "half-", 5) == 0;
+    if (half) kind += 5;
+    if (::strcmp(kind, "short") == 0) half = true, fails = false;
+    kill = ::strcmp(kind, "kill") == 0;
+    if (::strcmp(kind, "ENOSPC") == 0) error = ENOSPC;
+  }
+};
+
+const Wish& wish() {
+  static const Wish once;
+  return once;
+}
+
+bool concerns(const char* path) {
+  const char* folder = wish().folder;
+  if (path == nullptr || folder[0] == '\0') return false;
+  char whole[2 * PATH_MAX];
+  if (path[0] == '/') {
+    whole[0] = '\0';
+  } else {
+    if (::getcwd(whole, PATH_MAX) == nullptr) return false;
+    ::strcat(whole, "/");
+  }
+  ::strncat(whole, path, PATH_MAX - 1);
+  const size_t length = ::strlen(folder);
+  return ::strncmp(whole, folder, length) == 0 && (whole[length] == '/' || whole[length] == '\0');
+}
+
+bool concerns(int descriptor) {
+  return descriptor >= 0 && descriptor < kMostDescriptors && below[descriptor];
+}
+
+[[noreturn]] void end() {
+  ::kill(::getpid(), SIGKILL);
+  for (;;) ::pause();
+}
+
+// Counts a call; true if it is the one that fails. `half` are calls of which half may happen.
+bool strikes(const char* name, bool half = false) {
+  const long n = ++calls;
+  if (wish().count != nullptr) {  // system calls, which this library does not count
+    const int file = static_cast<int>(
+        ::syscall(SYS_openat, AT_FDCWD, wish().count, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    char line[64] = "";
+    ::strncat(line, name, 60);
+    ::strcat(line, "\n");
+    (void)!::syscall(SYS_write, file, line, ::strlen(line));
+    ::syscall(SYS_close, file);
+  }
+  if (n != wish().at) return false;
+  if (wish().half && half) return true;
+  if (wish().kill) end();
+  errno = wish().error;
+  return true;
+}
+
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+int opened(int descriptor, bool is) {
+  if (descriptor >= 0 && descriptor < kMostDescriptors) below[descriptor] = is;
+  return descriptor;
+}
+
+mode_t mode_of(int flags, va_list arguments) {
+  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+}
+
+}  // namespace
+
+// What glibc declares of these differs by its version: nonnull, noexcept, aliases.
+#pragma GCC diagnostic ignored "-Wnonnull-compare"
+#pragma GCC diagnostic ignored "-Wshadow"
+extern "C" {
+
+#define PANDORA_OPEN(name)                                                         \
+  int name(const char* path, int flags, ...) {                                     \
+    va_list arguments;                                                             \
+    va_start(arguments, flags);                                                    \
+    const mode_t mode = mode_of(flags, arguments);                                 \
+    va_end(arguments);                                                             \
+    const bool is = concerns(path);                                                \
+    if (is && strikes("open")) return -1;                                          \
+    return opened(next<int(const char*, int, ...)>(#name)(path, flags, mode), is); \
+  }
+PANDORA_OPEN(open)
+PANDORA_OPEN(open64)
+
+#define PANDORA_OPENAT(name)                                                                \
+  int name(int at, const char* path, int flags, ...) {                                      \
+    va_list arguments;                                                                      \
+    va_start(arguments, flags);                                                             \
+    const mode_t mode = mode_of(flags, arguments);                                          \
+    va_end(arguments);                                                                      \
+    const bool is = at == AT_FDCWD || path[0] == '/' ? concerns(path) : concerns(at);       \
+    if (is && strikes("openat")) return -1;                                                 \
+    return opened(next<int(int, const char*, int, ...)>(#name)(at, path, flags, mode), is); \
+  }
+PANDORA_OPENAT(openat)
+PANDORA_OPENAT(openat64)
+
+ssize_t write(int descriptor, const void* bytes, size_t size) {
+  const auto real = next<ssize_t(int, const void*, size_t)>("write");
+  if (concerns(descriptor) && full.exchange(false)) {
+    errno = wish().error;
+    return -1;
+  }
+  if (concerns(descriptor) && strikes("write", true)) {
+    if (!wish().half) return -1;
+    const ssize_t n = real(descriptor, bytes, size / 2);
+    if (wish().kill) end();
+    full = wish().fails;
+    return n;
+  }
+  return real(descriptor, bytes, size);
+}
+
+ssize_t read(int descriptor, void* bytes, size_t size) {
+  if (concerns(descriptor) && strikes("read")) return -1;
+  return next<ssize_t(int, void*, size_t)>("read")(descriptor, bytes, size);
+}
+
+int fsync(int descriptor) {
+  if (concerns(descriptor) && strikes("fsync")) return -1;
+  return next<int(int)>("fsync")(descriptor);
+}
+
+int flock(int descriptor, int operation) noexcept {
+  if (concerns(descriptor) && strikes("flock")) return -1;
+  return next<int(int, int)>("flock")(descriptor, operation);
+}
+
+int close(int descriptor) {
+  const bool is = concerns(descriptor);
+  const bool failed = is && strikes("close");
+  const int error = errno;
+  if (is) below[descriptor] = false;
+  const int result = next<int(int)>("close")(descriptor);
+  if (failed) errno = error;
+  return failed ? -1 : result;
+}
+
+int rename(const char* from, const char* to) noexcept {
+  if ((concerns(from) || concerns(to)) && strikes("rename")) return -1;
+  return next<int(const char*, const char*)>("rename")(from, to);
+}
+
+#define PANDORA_OF_PATH(name)                        \
+  int name(const char* path) noexcept {              \
+    if (concerns(path) && strikes(#name)) return -1; \
+    return next<int(const char*)>(#name)(path);      \
+  }
+PANDORA_OF_PATH(unlink)
+PANDORA_OF_PATH(remove)
+PANDORA_OF_PATH(rmdir)
+
+int mkdir(const char* path, mode_t mode) noexcept {
+  if (concerns(path) && strikes("mkdir")) return -1;
+  return next<int(const char*, mode_t)>("mkdir")(path, mode);
+}
+
+DIR* opendir(const char* path) {
+  if (concerns(path) && strikes("opendir")) return nullptr;
+  return next<DIR*(const char*)>("opendir")(path);
+}
+
+}  // extern "C"

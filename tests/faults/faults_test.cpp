@@ -1,0 +1,256 @@
+// Whatever the file system does, at whatever call: nothing is lost in silence, and the next run ends with the bytes of
+// one that nothing happened to. tests/faults/faults.cpp makes the faults.
+#include <stdlib.h>
+
+#include <functional>
+
+#include "host/files/temporary_file.hpp"
+#include "tests/host/run/run_study_fixture.hpp"
+
+namespace pandora {
+namespace {
+
+namespace fs = std::filesystem;
+using test::ProgramResult;
+using test::Words;
+using Files = std::map<std::string, std::string>;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kPreloads = false;  // their runtime wants to be the first library
+#else
+constexpr bool kPreloads = true;
+#endif
+
+constexpr const char* kTinyStudy = R"(seed = 5
+replications = 2
+periods = 8
+T0 = [0]
+environments = ["uniform"]
+regimes = ["B"]
+policies = ["query_all"]
+[dimensions]
+context = 2
+reward_features = 2
+output = 2
+[oracle]
+samples = 1000
+grid = [3, 3, 3]
+bins = 10
+[output]
+order = false
+)";
+
+// What a command has to stand, and how it is repeated.
+struct Scenario {
+  Words command, again;
+  std::function<void()> before = [] {};  // makes the folder "v" as the command finds it
+  bool shared = false;                   // with other processes: temporaries stay for a while
+  bool repeats_complete = true;          // whether it may be repeated when all is there
+  std::string spares = {};               // a folder whose files a run can do without, once told
+};
+
+class Faults : public test::RunStudyTest {
+ protected:
+  void SetUp() override {
+    if (!kPreloads) GTEST_SKIP() << "nothing can be preloaded under a sanitiser";
+    RunStudyTest::SetUp();
+    write("study.toml", kTinyStudy);
+    ::setenv("PANDORA_GNUPLOT", "/nowhere", 1);  // pictures are another program's
+  }
+  void TearDown() override {
+    if (!kPreloads) return;
+    ::unsetenv("PANDORA_GNUPLOT");
+    RunStudyTest::TearDown();
+  }
+
+  Words run_words(const std::string& out, const Words& more = {}) const {
+    Words all = {"run", "study.toml", "--quiet", "--backend", "cpu", "--threads", "1", "--out", out};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  void must(const Words& command) {
+    const ProgramResult result = run(command);
+    ASSERT_EQ(result.exit_code, 0) << testing::PrintToString(command) << result.err;
+  }
+
+  void copy(const char* from) {
+    fs::remove_all(work() / "v");
+    fs::copy(work() / from, work() / "v", fs::copy_options::recursive);
+  }
+
+  ProgramResult run_with_fault(const Words& command, const std::string& kind, long at) {
+    const std::map<std::string, std::string> names = {{"LD_PRELOAD", PANDORA_FAULTS},
+                                                      {"FAULTS_FOLDER", work().string()},
+                                                      {"FAULTS_KIND", kind},
+                                                      {"FAULTS_AT", std::to_string(at)}};
+    for (const auto& [name, value] : names) ::setenv(name.c_str(), value.c_str(), 1);
+    if (at == 0) ::setenv("FAULTS_COUNT", (base_ / "count").c_str(), 1);
+    const ProgramResult result = run(command);
+    for (const auto& [name, value] : names) ::unsetenv(name.c_str());
+    ::unsetenv("FAULTS_COUNT");
+    return result;
+  }
+
+  // Without what the scenario may lack and temporaries that a later process removes, where others may be writing.
+  Files found(const Scenario& scenario) const {
+    if (!fs::exists(work() / "v")) return {};
+    Files out = files(work() / "v");
+    if (scenario.shared)
+      std::erase_if(out, [](const auto& f) { return target_of_temporary(fs::path(f.first).filename().string()); });
+    std::erase_if(out, [&](const auto& f) { return !scenario.spares.empty() && f.first.starts_with(scenario.spares); });
+    return out;
+  }
+
+  void begin(const Scenario& scenario) {
+    fs::remove_all(work() / "v");
+    scenario.before();
+  }
+
+  // Every `stride`-th call, with every fault that it can have.
+  void stand(const Scenario& scenario, int stride) {
+    begin(scenario);
+    fs::remove(base_ / "count");
+    ASSERT_EQ(run_with_fault(scenario.command, "kill", 0).exit_code, 0) << test::read_file(base_ / "err");
+    const Files wanted = found(scenario);
+    std::istringstream lines(test::read_file(base_ / "count"));
+    std::vector<std::string> calls;
+    for (std::string line; std::getline(lines, line);) calls.push_back(line);
+    ASSERT_GT(calls.size(), 20u);
+    int tried = 0;
+    for (std::size_t n = 0; n < calls.size(); ++n) {
+      std::vector<std::string> kinds = {"kill", "EIO"};
+      if (calls[n] == "write") kinds = {"kill", "EIO", "ENOSPC", "half-kill", "half-ENOSPC", "short"};
+      for (const std::string& kind : kinds)
+        if (tried++ % stride == 0) {
+          SCOPED_TRACE(kind + " at call " + std::to_string(n + 1) + ", " + calls[n]);
+          stand(scenario, wanted, kind, static_cast<long>(n) + 1);
+          if (HasFailure()) return;
+        }
+    }
+    RecordProperty("calls", static_cast<int>(calls.size()));
+  }
+
+  void stand(const Scenario& scenario, const Files& wanted, const std::string& kind, long at) {
+    begin(scenario);
+    const ProgramResult first = run_with_fault(scenario.command, kind, at);
+    if (kind.ends_with("kill"))
+      EXPECT_EQ(first.exit_code, -1) << first.err;
+    else
+      EXPECT_THAT(first.exit_code, testing::AnyOf(0, 2, 3, 6)) << first.err;
+    if (first.exit_code == 0) {
+      EXPECT_EQ(found(scenario) == wanted, true) << "it ended with 0 all the same: " << first.err;
+    }
+    if (!scenario.repeats_complete && found(scenario) == wanted && manifest("v")["state"] == "complete") return;
+    const ProgramResult second = run(scenario.again);
+    EXPECT_EQ(second.exit_code, 0) << second.err << "after: " << first.err;
+    const Files there = found(scenario);
+    for (const auto& [name, bytes] : wanted) {
+      ASSERT_TRUE(there.count(name)) << name << " is missing";
+      EXPECT_TRUE(there.at(name) == bytes) << name << " differs";
+    }
+    for (const auto& [name, bytes] : there) EXPECT_TRUE(wanted.count(name)) << name << " is too much";
+  }
+
+  Scenario fresh() const { return {run_words("v"), run_words("v", {"--resume"})}; }
+
+  Scenario resumed() {
+    must(run_words("half"));
+    fs::remove(work() / "half" / "parts" / "000-uniform-B-00001.part");
+    for (const char* name : {"summary.csv", "results.h5", "checksums.sha256"}) fs::remove(work() / "half" / name);
+    std::ofstream(work() / "half" / "curves.csv", std::ios::app) << "damaged";
+    return {run_words("v", {"--resume"}), run_words("v", {"--resume"}), [this] { copy("half"); }};
+  }
+
+  Scenario replaced() {
+    must(run_words("old", {"--seed", "6"}));
+    return {run_words("v", {"--force"}), run_words("v", {"--force"}), [this] { copy("old"); }};
+  }
+
+  Scenario extended() {
+    must(run_words("one", {"--replications", "1"}));
+    return {run_words("v", {"--extend"}), run_words("v", {"--extend"}), [this] { copy("one"); }};
+  }
+
+  Scenario merged() {
+    must(run_words("a", {"--shard", "0/2"}));
+    must(run_words("b", {"--shard", "1/2"}));
+    const Words merge = {"merge", "a", "b", "--quiet", "--out", "v"};
+    Scenario out{merge, merge};
+    out.repeats_complete = false;
+    return out;
+  }
+
+  Scenario grid() {
+    const Words command = {"oracle", "grid", "study.toml", "--threads", "1", "--cache", "v/cache", "--out", "v/g.h5"};
+    return {command, command, [this] { fs::create_directory(work() / "v"); }, true};
+  }
+
+  Scenario cached() {
+    return {run_words("v/r", {"--oracle-cache", "v/cache"}),
+            run_words("v/r", {"--resume", "--oracle-cache", "v/cache"}),
+            [this] { fs::create_directory(work() / "v"); },
+            true,
+            true,
+            "cache/"};
+  }
+
+  Scenario reported() {
+    must(run_words("done"));
+    return {{"report", "v"}, {"report", "v"}, [this] { copy("done"); }, true};
+  }
+};
+
+// A few of each by default, all under the label slow; strides are coprime to the faults of a call.
+TEST_F(Faults, OfARun) {
+  stand(fresh(), 5);
+}
+TEST_F(Faults, OfResuming) {
+  stand(resumed(), 7);
+}
+TEST_F(Faults, OfReplacing) {
+  stand(replaced(), 13);
+}
+TEST_F(Faults, OfExtending) {
+  stand(extended(), 11);
+}
+TEST_F(Faults, OfMerging) {
+  stand(merged(), 7);
+}
+TEST_F(Faults, OfOracleGrid) {
+  stand(grid(), 5);
+}
+TEST_F(Faults, OfARunWithACache) {
+  stand(cached(), 11);
+}
+TEST_F(Faults, OfReporting) {
+  stand(reported(), 7);
+}
+
+TEST_F(Faults, SlowOfARun) {
+  stand(fresh(), 1);
+}
+TEST_F(Faults, SlowOfResuming) {
+  stand(resumed(), 1);
+}
+TEST_F(Faults, SlowOfReplacing) {
+  stand(replaced(), 1);
+}
+TEST_F(Faults, SlowOfExtending) {
+  stand(extended(), 1);
+}
+TEST_F(Faults, SlowOfMerging) {
+  stand(merged(), 1);
+}
+TEST_F(Faults, SlowOfOracleGrid) {
+  stand(grid(), 1);
+}
+TEST_F(Faults, SlowOfARunWithACache) {
+  stand(cached(), 1);
+}
+TEST_F(Faults, SlowOfReporting) {
+  stand(reported(), 1);
+}
+
+}  // namespace
+}  // namespace pandora

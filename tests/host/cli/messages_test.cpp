@@ -1,0 +1,48 @@
+// Messages name what is wrong, and commands that can be copied as they stand.
+#include <gmock/gmock.h>
+
+#include "tests/host/run_program.hpp"
+
+namespace pandora {
+namespace {
+using testing::HasSubstr;
+using testing::Not;
+using Messages = test::ProgramTest;
+
+std::vector<std::string> tiny(const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"reproduce", "--environment", "uniform", "--regime",       "A", "--periods",
+                                    "20",        "--samples",     "1000",    "--t0",           "0", "--policy",
+                                    "query_all", "--table",       "1",       "--replications", "2", "--quiet"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST_F(Messages, AFolderWhereAFileBelongsIsNoFullDisk) {
+  std::filesystem::create_directories(work() / "v" / "summary.csv" / "inside");
+  const test::ProgramResult result = run(tiny({"--out", "v", "--force"}));
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_THAT(result.err, Not(HasSubstr("free some space")));
+}
+
+TEST_F(Messages, CommandsQuoteTheirPaths) {
+  const test::ProgramResult result = run(tiny({"--out", "a b's", "--set", "environment.uniform.u=1e308"}));
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(test::read_file(work() / "a b's" / "failures.csv"), HasSubstr("replay study.toml --lane uniform/A/"));
+  EXPECT_THAT(result.out, Not(HasSubstr("nan")));
+  EXPECT_THAT(test::read_file(work() / "a b's" / "summary.csv"), Not(HasSubstr("nan")));
+  EXPECT_THAT(test::read_file(work() / "a b's" / "oracle.csv"), Not(HasSubstr("nan")));
+}
+
+TEST_F(Messages, SolvesHaveALimit) {
+  const test::ProgramResult result = run({"oracle", "check", "--solves", "2147483647"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--solves 2147483647: out of range; give an integer from 1 to 10000"));
+}
+
+TEST_F(Messages, NoKeyOfDimensionsIsBlamedOnADefault) {
+  for (const std::string value : {"1", "2", "6", "7", "16"})
+    EXPECT_THAT(run(tiny({"--set", "dimensions.boxes=" + value, "--plan"})).err, Not(HasSubstr("default of")));
+}
+
+}  // namespace
+}  // namespace pandora

@@ -64,6 +64,8 @@ void in_parallel(int threads, std::size_t n, Body&& body) {
   } catch (const std::system_error&) {
     fail(std::make_exception_ptr(
         Error(ExitCode::device, fmt::format("--threads {}: the system refuses so many; give fewer", threads))));
+  } catch (...) {  // those that were started must be waited for
+    fail(std::current_exception());
   }
   for (std::thread& worker : workers) worker.join();
   if (failure) std::rethrow_exception(failure);
@@ -166,7 +168,7 @@ void make_tables(const GridOptions& o, Session& session) {
   std::size_t tables_made = 0;
   for (std::size_t s = 0; s < settings.size(); ++s) {
     const Study& study = settings[s].study;
-    const std::vector<Unit> units = make_plan(study).units;
+    const Units units = make_plan(study).units;
     tables_made += units.size();
     std::vector<std::optional<OracleTable>> made(file ? units.size() : 0);
     in_parallel(o.threads, units.size(), [&](std::size_t i) {
@@ -196,8 +198,10 @@ void make_tables(const GridOptions& o, Session& session) {
   }
   if (file) file->close();
   end_if_full();
-  if (cache) fmt::print("{} tables: {} were in {}, {} are new\n", tables_made, cache->hits(), o.cache, cache->misses());
-  if (file) fmt::print("{} tables in {}\n", tables_made, o.out);
+  if (cache)
+    print_text(
+        fmt::format("{} tables: {} were in {}, {} are new\n", tables_made, cache->hits(), o.cache, cache->misses()));
+  if (file) print_text(fmt::format("{} tables in {}\n", tables_made, o.out));
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
   for (const std::vector<Part>& group : groups_of(settings, parts)) {
     const PlannedSetting& planned = settings[group[0].setting];
     Plan plan = planned.plan;
-    plan.units.assign(planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.front().first),
-                      planned.plan.units.begin() + static_cast<std::ptrdiff_t>(group.back().last));
+    plan.units = {};
+    plan.units.append(planned.plan.units, group.front().first, group.back().last);
     std::vector<UnitResult> results;
     for (const Part& part : group) {
       std::optional<PartContents> found = folder.load(planned, part);

@@ -13,9 +13,21 @@ namespace {
 
 // Units of parts, not yet there, that lack the same lanes.
 struct Lack {
-  std::vector<bool> there;                                 // lanes of the plan
-  std::vector<std::pair<std::size_t, std::size_t>> where;  // of each unit: its part and its place there
+  // Some units of a part that follow each other, beginning with the part's unit `place` and this lack's unit `first`.
+  struct Run {
+    std::size_t part, place, first, count;
+  };
+  std::vector<bool> there;  // lanes of the plan
+  std::vector<Run> where;   // parts are few however many units they have
 
+  std::size_t units() const { return where.empty() ? 0 : where.back().first + where.back().count; }
+  void add(std::size_t part, std::size_t place, std::size_t count) {
+    if (count > 0) where.push_back({part, place, units(), count});
+  }
+  const Run& run_of(std::size_t unit) const {
+    return *std::prev(std::upper_bound(where.begin(), where.end(), unit,
+                                       [](std::size_t u, const Run& run) { return u < run.first; }));
+  }
   bool everything() const { return std::find(there.begin(), there.end(), true) == there.end(); }
 };
 
@@ -42,15 +54,11 @@ class PartCollector {
     for (std::size_t p = 0; p < parts.size(); ++p) {
       const std::optional<PartContents> there = folder.load(planned, parts[p]);
       const std::size_t units = there ? there->units.size() : 0;
-      for (std::size_t u = 0; u < parts[p].last - parts[p].first; ++u) {
-        if (u >= units)
-          lacks_[0].where.emplace_back(p, u);
-        else if (!std::all_of(there->lanes.begin(), there->lanes.end(), [](bool is) { return is; }))
-          lack_of(there->lanes).where.emplace_back(p, u);
-        else
-          continue;
-        ++missing_[p];
-      }
+      const std::size_t wanted = parts[p].last - parts[p].first;
+      const bool all = !there || std::find(there->lanes.begin(), there->lanes.end(), false) == there->lanes.end();
+      lacks_[0].add(p, units, wanted - units);
+      if (!all) lack_of(there->lanes).add(p, 0, units);
+      missing_[p] = all ? wanted - units : wanted;
     }
   }
 
@@ -58,7 +66,8 @@ class PartCollector {
 
   /// `unit` counts the units of the lack.
   void add(const Lack& lack, std::size_t unit, UnitResult&& result) {
-    const auto [part, place] = lack.where[unit];
+    const Lack::Run& run = lack.run_of(unit);
+    const std::size_t part = run.part, place = run.place + (unit - run.first);
     const std::vector<std::size_t> lanes = lanes_to_run(lack);
     tell_failures(planned_.plan.units[parts_[part].first + place], lanes, result);
     std::vector<UnitResult>& units = results_[part];
@@ -114,7 +123,7 @@ class PartCollector {
 };
 
 std::size_t work_of(const Lack& lack) {
-  return lack.where.size() * std::max<std::size_t>(lanes_to_run(lack).size(), 1);
+  return lack.units() * std::max<std::size_t>(lanes_to_run(lack).size(), 1);
 }
 
 }  // namespace
@@ -141,8 +150,11 @@ void run_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings
       // Lanes do not depend on each other: a plan of those that are wanted gives what the whole one would.
       const Plan& whole = of.planned->plan;
       Plan plan = whole;
-      plan.units.clear();
-      for (const auto& [part, place] : lack.where) plan.units.push_back(whole.units[of.parts[part].first + place]);
+      plan.units = {};
+      for (const Lack::Run& run : lack.where) {
+        const std::size_t first = of.parts[run.part].first + run.place;
+        plan.units.append(whole.units, first, first + run.count);
+      }
       Study study = of.planned->setting.study;
       if (!lack.everything()) {
         plan.lanes.clear();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/base/assert.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -12,6 +13,42 @@ namespace pandora {
 std::string EngineSettings::text() const {
   if (kind == Kind::reference) return "reference, double precision";
   return fmt::format("blocked, {} precision, blocks of {}", precision == Precision::fp32 ? "single" : "double", block);
+}
+
+std::size_t Units::run_of(std::size_t index) const {
+  PANDORA_ASSERT(index < size());
+  const auto after =
+      std::upper_bound(runs_.begin(), runs_.end(), index, [](std::size_t i, const Run& run) { return i < run.first; });
+  return static_cast<std::size_t>(after - runs_.begin()) - 1;
+}
+
+Unit Units::operator[](std::size_t index) const {
+  const Run& run = runs_[run_of(index)];
+  Unit unit = run.unit;
+  unit.replication += static_cast<std::uint32_t>(index - run.first);
+  return unit;
+}
+
+void Units::append(const Unit& first, std::size_t count) {
+  if (count == 0) return;
+  if (!runs_.empty()) {
+    Run& last = runs_.back();
+    if (last.unit.environment == first.environment && last.unit.regime == first.regime &&
+        last.unit.replication + last.count == first.replication) {
+      last.count += count;
+      return;
+    }
+  }
+  runs_.push_back({first, size(), count});
+}
+
+void Units::append(const Units& others, std::size_t first, std::size_t last) {
+  while (first < last) {
+    const Run& run = others.runs_[others.run_of(first)];
+    const std::size_t end = std::min(last, run.first + run.count);
+    append(others[first], end - first);
+    first = end;
+  }
 }
 
 std::string unit_name(const Unit& unit) {
@@ -45,8 +82,7 @@ Plan make_plan(const Study& study) {
   }
   for (const Environment& environment : study.environments)
     for (const Regime regime : study.regimes)
-      for (int r = 0; r < study.replications; ++r)
-        plan.units.push_back({environment, regime, static_cast<std::uint32_t>(r)});
+      plan.units.append({environment, regime, 0}, static_cast<std::size_t>(study.replications));
   return plan;
 }
 

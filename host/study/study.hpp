@@ -1,6 +1,7 @@
 // What to run: everything that a sweep's numbers depend on.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,43 @@ struct Unit {
   std::uint32_t replication;
 };
 
+/// Units in order, as runs of replications of one (environment, regime): a study's size does not show in memory.
+class Units {
+ public:
+  Units() = default;
+  Units(std::initializer_list<Unit> units) {
+    for (const Unit& unit : units) push_back(unit);
+  }
+
+  std::size_t size() const { return runs_.empty() ? 0 : runs_.back().first + runs_.back().count; }
+  Unit operator[](std::size_t index) const;
+
+  struct Iterator {
+    const Units* units;
+    std::size_t index;
+    Unit operator*() const { return (*units)[index]; }
+    Iterator& operator++() { return ++index, *this; }
+    bool operator!=(const Iterator& other) const { return index != other.index; }
+  };
+  Iterator begin() const { return {this, 0}; }
+  Iterator end() const { return {this, size()}; }
+
+  void push_back(const Unit& unit) { append(unit, 1); }
+  /// `count` replications from the unit's own on.
+  void append(const Unit& first, std::size_t count);
+  /// Units [first, last) of others.
+  void append(const Units& others, std::size_t first, std::size_t last);
+
+ private:
+  struct Run {
+    Unit unit;                 // the first
+    std::size_t first, count;  // its index; units
+  };
+  std::size_t run_of(std::size_t index) const;
+
+  std::vector<Run> runs_;
+};
+
 /// How a replication is named in files and on the command line, such as uniform/A/3.
 std::string unit_name(const Unit& unit);
 
@@ -71,7 +109,7 @@ std::string lane_name(const PlannedLane& lane);
 /// units, in order: environments, regimes, replications. The oracle is always lane 0.
 struct Plan {
   std::vector<PlannedLane> lanes;
-  std::vector<Unit> units;
+  Units units;
   int calibration_periods = 0;  ///< the largest T_0
 };
 /// Throws Error (usage) if two variants of a policy have one name, which rows and `pandora replay` could not tell

@@ -35,7 +35,7 @@ TEST(MakeParts, CoverEveryUnitOnceInOrderWhateverTheirNumber) {
     for (const Part& part : make_parts(settings)) {
       EXPECT_EQ(part.first, next[part.setting]);
       EXPECT_GT(part.last, part.first);
-      const std::vector<Unit>& units = settings[part.setting].plan.units;
+      const Units& units = settings[part.setting].plan.units;
       for (std::size_t u = part.first; u < part.last; ++u) {  // never two groups in one part
         EXPECT_EQ(units[u].environment, units[part.first].environment);
         EXPECT_EQ(units[u].regime, units[part.first].regime);

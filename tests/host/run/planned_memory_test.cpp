@@ -1,0 +1,92 @@
+// What `--plan` says of memory against what a process takes.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "tests/host/run_program.hpp"
+
+namespace pandora {
+namespace {
+
+using test::ProgramResult;
+using test::read_file;
+
+class PlannedMemory : public test::ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "sanitisers take memory of their own";
+#endif
+    std::ofstream(work() / "s.toml")
+        << "replications = 1\nperiods = 100\nT0 = [0]\nenvironments = [\"uniform\"]\nregimes = [\"B\"]\n"
+           "policies = [\"query_all\"]\n[oracle]\nsamples = 20000\norder_contexts = 1000\n[output]\norder = false\n";
+  }
+
+  void compare(const std::vector<std::string>& settings) {
+    SCOPED_TRACE(testing::PrintToString(settings));
+    std::vector<std::string> words = {"run", "s.toml", "--threads", "2", "--backend", "cpu"};
+    for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
+    std::vector<std::string> plan = words;
+    plan.push_back("--plan");
+    const ProgramResult planned = run(plan);
+    ASSERT_EQ(planned.exit_code, 0) << planned.err;
+    const std::size_t at = planned.out.find("memory");
+    ASSERT_NE(at, std::string::npos) << planned.out;
+    const double expected = std::stod(planned.out.substr(at + 6)) * 1024.0;
+    words.insert(words.end(), {"--out", "v", "--force", "--quiet"});
+    const pid_t child = start(words);
+    int status = 0;
+    rusage used{};
+    ASSERT_EQ(::wait4(child, &status, 0, &used), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << read_file(base_ / "err");
+    const double peak = static_cast<double>(used.ru_maxrss) / 1024.0;
+    EXPECT_LE(peak, 1.5 * expected + 64.0) << "MiB planned " << expected;
+    EXPECT_LE(expected, 1.5 * peak + 64.0) << "MiB taken " << peak;
+  }
+
+  const std::vector<std::string> many_ = {"periods=10",          "dimensions.context=2", "dimensions.reward_features=2",
+                                          "oracle.samples=1000", "oracle.grid=[3,3,3]",  "regimes=[\"A\"]"};
+  std::vector<std::string> many(std::vector<std::string> more) const {
+    more.insert(more.begin(), many_.begin(), many_.end());
+    return more;
+  }
+};
+
+TEST_F(PlannedMemory, OfContextsAndGridIsWhatTheyTake) {
+  compare({"output.order=true", "output.regret=false", "oracle.order_contexts=400000"});
+  compare({"oracle.grid=[201,201,201]", "oracle.bins=100"});
+}
+
+TEST_F(PlannedMemory, SlowOfTenShapesIsWhatTheyTake) {
+  compare({});
+  compare({"output.order=true", "output.regret=false", "oracle.order_contexts=1000000"});
+  compare({"oracle.grid=[301,301,301]", "oracle.bins=100"});
+  compare({"oracle.samples=4000000"});
+  compare({"periods=200000", "replications=2"});
+  compare({"T0=[0,100000]", "policies=[\"static_plugin\"]"});
+  compare({"dimensions.context=600", "policies=[\"online_plugin\"]", "replications=2"});
+  compare({"output.estimates=true", "policies=[\"dow\",\"online_plugin\"]", "replications=60"});
+  compare(many({"replications=20000"}));
+  compare(many({"replications=20000", "output.hdf5=false", "output.instances=false"}));
+  compare({"replications=1000", "periods=5", "dimensions.context=300", "oracle.samples=1000", "oracle.grid=[3,3,3]"});
+}
+
+// Planning itself takes neither time nor memory that grows with the study.
+TEST_F(PlannedMemory, ThePlanOfAHugeStudyIsSmall) {
+  for (const std::string setting :
+       {"replications=100000000", "oracle.order_contexts=1000000000", "T0=[1000000000]", "dimensions.context=10000",
+        "oracle.samples=2000000000", "periods=1000000000", "oracle.grid=[2001,2001,2001]"}) {
+    const pid_t child = start({"run", "s.toml", "--threads", "2", "--backend", "cpu", "--set", setting, "--set",
+                               "oracle.bins=100", "--set", "output.order=true", "--plan"});
+    int status = 0;
+    rusage used{};
+    ASSERT_EQ(::wait4(child, &status, 0, &used), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << setting << read_file(base_ / "err");
+    EXPECT_LT(used.ru_maxrss / 1024, 600) << setting;
+    EXPECT_LT(used.ru_utime.tv_sec, 30) << setting;
+  }
+}
+
+}  // namespace
+}  // namespace pandora

@@ -11,10 +11,12 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 
 #include "host/base/nearest.hpp"
 #include "host/base/printable.hpp"
+#include "host/base/want_of_memory.hpp"
 #include "host/cli/commands.hpp"
 #include "host/machine/build.hpp"
 #include "pandora/error.hpp"
@@ -32,6 +34,11 @@ void on_signal(int) {
 int fail(pandora::ExitCode code, const std::string& message) {
   if (!message.empty()) pandora::cli::print_error(message);  // empty: another rank says it
   return static_cast<int>(code);
+}
+
+int fail_for_memory() {
+  pandora::say_out_of_memory();
+  return static_cast<int>(pandora::ExitCode::device);
 }
 
 // The words before the first option name commands, as deep as commands have commands.
@@ -147,9 +154,12 @@ int run_command_line(int argc, char** argv) {
   } catch (const pandora::Error& error) {
     return fail(error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    return fail(ExitCode::device, "out of memory; use fewer --threads or a smaller --periods or --samples");
+    return fail_for_memory();
+  } catch (const std::length_error&) {  // of a container: more than any machine has
+    return fail_for_memory();
   } catch (const std::system_error& error) {  // what fmt throws where a stream takes no more
     if (std::ferror(stdout) != 0) return static_cast<int>(ExitCode::done);  // flushed() tells it
+    if (error.code() == std::errc::not_enough_memory) return fail_for_memory();
     return fail(ExitCode::device,
                 fmt::format("the system refuses what is needed ({}); use fewer --threads", error.what()));
   } catch (const std::exception& error) {
@@ -164,5 +174,11 @@ int run_command_line(int argc, char** argv) {
 int pandora::run_program(int argc, char** argv) {
   open_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit on files is then an error like any other
-  return flushed(run_command_line(argc, argv));
+  prepare_for_want_of_memory();
+  try {
+    return flushed(run_command_line(argc, argv));
+  } catch (...) {  // while an error was put into words
+    say_out_of_memory();
+    return static_cast<int>(ExitCode::device);
+  }
 }

@@ -34,24 +34,46 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
+// Whether what failed last did so for want of memory.
+bool wants_memory() {
+  bool found = false;
+  const auto look = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
+    for (const hid_t reason : {H5E_NOSPACE, H5E_CANTALLOC, H5E_CANTINIT, H5E_CANTCOPY})
+      if (error->min_num == reason || error->maj_num == H5E_RESOURCE) *static_cast<bool*>(to) = true;
+    return 0;
+  };
+  return H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &found) < 0 || found;
+}
+
+void require(bool good, const char* what, const std::string& object) {
+  if (!good && wants_memory())
+    throw Error(ExitCode::device, fmt::format("HDF5: no memory for {} {}; write less into one file", what, object));
+  if (!good) throw std::invalid_argument(fmt::format("HDF5: {} {} cannot be made", what, object));
+}
+
+// Sound arguments: what fails does so for want of memory, and would leave times or another type in the file.
+void set(herr_t status) {
+  require(status >= 0, "property", "of a file");
+}
+
 // No times in object headers: they would make two equal runs differ.
 Handle timeless(hid_t kind) {
   Handle list(H5Pcreate(kind), H5Pclose);
-  H5Pset_obj_track_times(list.id(), false);
+  set(H5Pset_obj_track_times(list.id(), false));
   return list;
 }
 
 Handle with_parents() {
   Handle list(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
-  H5Pset_create_intermediate_group(list.id(), 1);
+  set(H5Pset_create_intermediate_group(list.id(), 1));
   return list;
 }
 
 Handle string_type(std::size_t length) {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(type.id(), std::max<std::size_t>(length, 1));
-  H5Tset_strpad(type.id(), H5T_STR_NULLPAD);
-  H5Tset_cset(type.id(), H5T_CSET_UTF8);
+  set(H5Tset_size(type.id(), std::max<std::size_t>(length, 1)));
+  set(H5Tset_strpad(type.id(), H5T_STR_NULLPAD));
+  set(H5Tset_cset(type.id(), H5T_CSET_UTF8));
   return type;
 }
 
@@ -60,10 +82,6 @@ Handle space_of(const Hdf5File::Shape& shape) {
   return {
       shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr),
       H5Sclose};
-}
-
-void require(bool good, const char* what, const std::string& object) {
-  if (!good) throw std::invalid_argument(fmt::format("HDF5: {} {} cannot be made", what, object));
 }
 
 // Files are put together in memory: what the library cannot do with sound arguments is for want of it.
@@ -87,8 +105,8 @@ void write_attribute(hid_t object, const std::string& name, hid_t file_type, hid
 // Of variable length: h5py reads these as text, strings of one length as bytes.
 void write_attribute(hid_t object, const std::string& name, const std::string& value) {
   const Handle type = string_type(1);
-  H5Tset_size(type.id(), H5T_VARIABLE);
-  H5Tset_strpad(type.id(), H5T_STR_NULLTERM);
+  set(H5Tset_size(type.id(), H5T_VARIABLE));
+  set(H5Tset_strpad(type.id(), H5T_STR_NULLTERM));
   const char* text = value.c_str();
   write_attribute(object, name, type.id(), type.id(), &text);
 }
@@ -118,7 +136,7 @@ void require_writable(const std::filesystem::path& path) {
 Handle file_in_memory() {
   constexpr std::size_t kIncrement = std::size_t{8} << 20;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose), creation = timeless(H5P_FILE_CREATE);
-  H5Pset_fapl_core(access.id(), kIncrement, false);
+  set(H5Pset_fapl_core(access.id(), kIncrement, false));
   // The name is never opened; HDF5 only wants no two open files to share one.
   static int count = 0;
   const std::string name = fmt::format("pandora_{}_{}.h5", ::getpid(), count++);

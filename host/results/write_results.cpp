@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 
+#include "host/files/apart.hpp"
 #include "host/results/result_rows.hpp"
 #include "host/results/results_hdf5.hpp"
 #include "host/results/stored_results.hpp"
@@ -18,10 +19,11 @@ namespace {
 
 Error no_memory(const ResultFolder& folder, const std::string& program) {
   const std::string path = folder.path().string();
-  return {ExitCode::device,
-          fmt::format("{0}/results.h5: does not fit in memory; everything else is there, and `{1} run {0}/study.toml "
-                      "--out {0} --resume --set output.hdf5=false` ends without it",
-                      path, program)};
+  return {
+      ExitCode::device,
+      fmt::format("{}/results.h5: does not fit in memory; everything else is there, and `{} run {} --out {} --resume "
+                  "--set output.hdf5=false` ends without it",
+                  path, shell_word(program), shell_word(path + "/study.toml"), shell_word(path))};
 }
 
 }  // namespace
@@ -60,19 +62,21 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
   }
   if (first.order) folder.write("oracle_order.csv", rows.order);
   if (first.hdf5) {  // last, and in a pass of its own: it alone may ask for more memory than there is
+    // In a process of its own: without memory HDF5 1.10 crashes, ends the program or damages what it has.
+    std::optional<std::string> bytes;
     try {
-      ResultsHdf5 hdf5(config, folder.identity());
-      for_each_group(folder, settings, parts, Missing::refuse,
-                     [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
-                       hdf5.add(settings[s].setting, s, plan, results);
-                     });
-      folder.write("results.h5", hdf5.bytes());
+      bytes = run_apart([&] {
+        ResultsHdf5 hdf5(config, folder.identity());
+        for_each_group(folder, settings, parts, Missing::refuse,
+                       [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
+                         hdf5.add(settings[s].setting, s, plan, results);
+                       });
+        return hdf5.bytes();
+      });
     } catch (const std::bad_alloc&) {
-      throw no_memory(folder, program);
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::device) throw no_memory(folder, program);
-      throw;
     }
+    if (!bytes) throw no_memory(folder, program);
+    folder.write("results.h5", *bytes);
   }
   folder.write_checksums();
   return out;

@@ -38,8 +38,8 @@ class ProgramTest : public FolderTest {
   std::filesystem::path work() const { return base_ / "work"; }
 
   /// Starts it; `file_limit` bounds the size of the files it can write, 0 means no bound.
-  pid_t start(const std::vector<std::string>& arguments, rlim_t file_limit = 0) {
-    std::vector<std::string> words = {PANDORA_PROGRAM};
+  pid_t start(const std::vector<std::string>& arguments, rlim_t file_limit = 0, const char* program = PANDORA_PROGRAM) {
+    std::vector<std::string> words = {program};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());

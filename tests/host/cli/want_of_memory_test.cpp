@@ -1,0 +1,107 @@
+// The n-th allocation of a run fails (tests/starved): exit code 4 and one line, or nobody notices; nothing is lost.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "tests/host/run_program.hpp"
+
+namespace pandora {
+namespace {
+namespace fs = std::filesystem;
+
+using test::ProgramResult;
+using test::read_file;
+
+class WantOfMemory : public test::ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "sanitisers bring allocators of their own";
+#endif
+    std::ofstream(work() / "s.toml") << "periods = 12\nreplications = 2\nregimes = [\"B\"]\nT0 = [0, 4]\n"
+                                        "environments = [\"uniform\"]\npolicies = [\"dow\", \"frugalgpt\"]\n"
+                                        "[hyperparameters]\nc_rho = [0.1]\n"
+                                        "[dimensions]\ncontext = 3\nreward_features = 2\n[oracle]\nsamples = 1000\n"
+                                        "grid = [3, 3, 3]\nbins = 20\norder_contexts = 10\n";
+    ASSERT_EQ(run(words("whole", 1, false)).exit_code, 0) << read_file(base_ / "err");
+    expected_ = files_of("whole");
+    ASSERT_GT(expected_.size(), 8u);
+  }
+
+  static std::vector<std::string> words(const std::string& folder, int threads, bool resume) {
+    std::vector<std::string> out = {
+        "run", "s.toml", "--quiet", "--backend", "cpu", "--threads", std::to_string(threads), "--out", folder};
+    if (resume) out.push_back("--resume");
+    return out;
+  }
+
+  // Everything but what is of a run, not of its results.
+  std::map<std::string, std::string> files_of(const std::string& folder) const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(work() / folder))
+      if (entry.is_regular_file() && entry.path().filename() != "manifest.json")
+        files[entry.path().lexically_relative(work() / folder).string()] = read_file(entry.path());
+    return files;
+  }
+
+  ProgramResult run_starved(const std::string& folder, int threads, std::uint64_t at, std::uint64_t in_a_row) {
+    ::setenv("PANDORA_FAIL_AT", std::to_string(at).c_str(), 1);
+    ::setenv("PANDORA_FAIL_FOR", std::to_string(in_a_row).c_str(), 1);
+    const std::string program = (fs::path(PANDORA_PROGRAM).parent_path() / "tests" / "pandora_starved").string();
+    const ProgramResult result = wait_for(start(words(folder, threads, false), 0, program.c_str()));
+    for (const char* name : {"PANDORA_FAIL_AT", "PANDORA_FAIL_FOR"}) ::unsetenv(name);
+    return result;
+  }
+
+  std::uint64_t allocations() {
+    const std::string file = (base_ / "count").string();
+    ::setenv("PANDORA_COUNT_TO", file.c_str(), 1);
+    const ProgramResult result = run_starved("counted", 1, 0, 1);
+    ::unsetenv("PANDORA_COUNT_TO");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return std::stoull(read_file(file));
+  }
+
+  void expect_nothing_lost(int threads, std::uint64_t at, std::uint64_t in_a_row) {
+    SCOPED_TRACE("allocation " + std::to_string(at) + ", " + std::to_string(in_a_row) + " in a row, " +
+                 std::to_string(threads) + " threads");
+    const ProgramResult starved = run_starved("starved", threads, at, in_a_row);
+    EXPECT_TRUE(starved.exit_code == 0 || starved.exit_code == 4) << starved.exit_code << " " << starved.err;
+    if (starved.exit_code == 0) {
+      EXPECT_EQ(files_of("starved"), expected_);
+    } else {
+      EXPECT_EQ(starved.error_lines(), 1) << starved.err;
+      EXPECT_THAT(starved.err, testing::HasSubstr("memory"));
+      const ProgramResult again = run(words("starved", 1, true));
+      EXPECT_EQ(again.exit_code, 0) << again.err;
+      EXPECT_EQ(again.err, "");
+      EXPECT_EQ(files_of("starved"), expected_);
+    }
+    fs::remove_all(work() / "starved");
+  }
+
+  void spread(int count, int threads, std::uint64_t in_a_row) {
+    const std::uint64_t all = allocations();
+    ASSERT_GT(all, 1000u);
+    for (int k = 0; k < count && !HasFailure(); ++k)
+      expect_nothing_lost(threads, 1 + all * static_cast<std::uint64_t>(k) / static_cast<std::uint64_t>(count),
+                          in_a_row);
+  }
+
+  std::map<std::string, std::string> expected_;
+};
+
+TEST_F(WantOfMemory, AnywhereInARunLosesNothing) {
+  spread(16, 1, 1);
+  spread(6, 2, 3);
+}
+
+TEST_F(WantOfMemory, SlowAnywhereInARunLosesNothing) {
+  spread(1500, 1, 1);
+  spread(300, 3, 1);
+  spread(300, 1, 20);
+}
+
+}  // namespace
+}  // namespace pandora

@@ -38,7 +38,7 @@ class Handle {
 bool wants_memory() {
   bool found = false;
   const auto look = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
-    for (const hid_t reason : {H5E_NOSPACE, H5E_CANTALLOC, H5E_CANTINIT, H5E_CANTCOPY})
+    for (const hid_t reason : {H5E_NOSPACE, H5E_CANTALLOC})
       if (error->min_num == reason || error->maj_num == H5E_RESOURCE) *static_cast<bool*>(to) = true;
     return 0;
   };
@@ -53,7 +53,7 @@ void require(bool good, const char* what, const std::string& object) {
 
 // Sound arguments: what fails does so for want of memory, and would leave times or another type in the file.
 void set(herr_t status) {
-  require(status >= 0, "property", "of a file");
+  if (status < 0) throw Error(ExitCode::device, "HDF5: no memory for a property; write less into one file");
 }
 
 // No times in object headers: they would make two equal runs differ.

@@ -59,6 +59,7 @@ class WantOfMemory : public test::ProgramTest {
     ::setenv("PANDORA_COUNT_TO", file.c_str(), 1);
     const ProgramResult result = run_starved("counted", 1, 0, 1);
     ::unsetenv("PANDORA_COUNT_TO");
+    fs::remove_all(work() / "counted");
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return std::stoull(read_file(file));
   }

@@ -10,15 +10,26 @@
 #include <new>
 #include <vector>
 
+#include "pandora/error.hpp"
+
 namespace pandora {
 namespace {
+
+// The first byte of what comes back: ExitCode::done before what body returned, another before the message of its Error.
+std::string answer(const std::function<std::string()>& body) {
+  try {
+    return static_cast<char>(ExitCode::done) + body();
+  } catch (const Error& error) {
+    return static_cast<char>(error.code()) + std::string(error.what());
+  }
+}
 
 [[noreturn]] void serve(const std::function<std::string()>& body, int to) {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
   if (const int silent = ::open("/dev/null", O_WRONLY); silent >= 0) ::dup2(silent, STDERR_FILENO);
   try {
-    const std::string bytes = body();
+    const std::string bytes = answer(body);
     for (std::size_t done = 0; done < bytes.size();) {
       const ssize_t n = ::write(to, bytes.data() + done, bytes.size() - done);
       if (n < 0 && errno == EINTR) continue;
@@ -75,7 +86,10 @@ std::optional<std::string> run_apart(const std::function<std::string()>& body) {
     if (n <= 0) break;
     bytes.append(piece.data(), static_cast<std::size_t>(n));
   }
-  if (!child.end()) return {};
+  if (!child.end() || bytes.empty()) return {};
+  const auto code = static_cast<ExitCode>(static_cast<unsigned char>(bytes[0]));
+  bytes.erase(0, 1);
+  if (code != ExitCode::done) throw Error(code, bytes);
   return bytes;
 }
 

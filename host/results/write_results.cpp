@@ -74,6 +74,8 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
         return hdf5.bytes();
       });
     } catch (const std::bad_alloc&) {
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::device) throw;
     }
     if (!bytes) throw no_memory(folder, program);
     folder.write("results.h5", *bytes);

@@ -15,18 +15,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <new>
 
 namespace {
 
 constexpr int kMostDescriptors = 4096;
 std::atomic<bool> below[kMostDescriptors];  // whether a descriptor is of a file below the folder
-std::atomic<long> calls{0};
-std::atomic<bool> full{false};  // the next write fails
+std::atomic<bool> full{false};              // the next write fails
+
+// Common to the program and to processes that it forks.
+struct Shared {
+  std::atomic<long> calls{0};
+  pid_t program = ::getpid();
+};
+Shared& shared() {
+  static Shared& once =
+      *new (::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared;
+  return once;
+}
 
 struct Wish {
   char folder[PATH_MAX] = "";
@@ -73,13 +85,14 @@ bool concerns(int descriptor) {
 }
 
 [[noreturn]] void end() {
+  ::kill(shared().program, SIGKILL);
   ::kill(::getpid(), SIGKILL);
   for (;;) ::pause();
 }
 
 // Counts a call; true if it is the one that fails. `half` are calls of which half may happen.
 bool strikes(const char* name, bool half = false) {
-  const long n = ++calls;
+  const long n = ++shared().calls;
   if (wish().count != nullptr) {  // system calls, which this library does not count
     const int file = static_cast<int>(
         ::syscall(SYS_openat, AT_FDCWD, wish().count, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "pandora/error.hpp"
+
 namespace pandora {
 namespace {
 
@@ -23,6 +25,16 @@ TEST(RunApart, WhateverEndsItEndsItAlone) {
     std::raise(SIGKILL);
     return "never";
   }));
+}
+
+TEST(RunApart, ErrorsComeBackAsTheyWereThrown) {
+  try {
+    run_apart([]() -> std::string { throw Error(ExitCode::bad_data, "parts/3.part: no such thing"); });
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_data);
+    EXPECT_STREQ(error.what(), "parts/3.part: no such thing");
+  }
 }
 
 TEST(RunApart, ChangesNothingHere) {

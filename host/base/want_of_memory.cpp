@@ -14,8 +14,11 @@ namespace {
 constexpr std::size_t kReserve = std::size_t{4} << 20;  // more than what a message, files and threads take to end
 std::atomic<void*> reserve{nullptr};
 
+std::atomic<bool> wanted{false};
+
 // The allocation fails all the same: who asked for memory cannot know that little is left.
 void give_up_reserve() {
+  wanted = true;
   std::free(reserve.exchange(nullptr));
   throw std::bad_alloc();
 }
@@ -52,6 +55,14 @@ void prepare_for_want_of_memory() {
   reserve = std::malloc(kReserve);
   if (void* const memory = reserve) std::memset(memory, 1, kReserve);  // taken, not only promised
   std::set_new_handler(give_up_reserve);
+}
+
+bool memory_was_wanted() {
+  return wanted;
+}
+
+void require_memory(const std::error_code& error) {
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();
 }
 
 void say_out_of_memory() {

@@ -1,12 +1,20 @@
 // The way out when memory ends or an exception escapes: one line and an exit code, whatever still works.
 #pragma once
 
+#include <system_error>
+
 namespace pandora {
 
 /// Keeps a reserve that the first allocation to fail sets free, so that its exception finds memory for a message and
 /// for what has to be closed; and a handler for exceptions that nothing catches (in a thread, while another is thrown,
 /// in a destructor): one line on standard error and exit code 4 if memory ran out, else 1. To be called once, first.
 void prepare_for_want_of_memory();
+
+/// Whether an allocation has failed since.
+bool memory_was_wanted();
+
+/// Throws std::bad_alloc if that is what the system's error says.
+void require_memory(const std::error_code& error);
 
 /// "pandora: out of memory; ..." on standard error, which takes no memory.
 void say_out_of_memory();

@@ -63,7 +63,8 @@ void in_parallel(int threads, std::size_t n, Body&& body) {
       });
   } catch (const std::system_error&) {
     fail(std::make_exception_ptr(
-        Error(ExitCode::device, fmt::format("--threads {}: the system refuses so many; give fewer", threads))));
+        Error(ExitCode::device,
+              fmt::format("--threads {}: the system refuses so many, or memory for them; give fewer", threads))));
   } catch (...) {  // those that were started must be waited for
     fail(std::current_exception());
   }

@@ -31,14 +31,17 @@ void on_signal(int) {
   session.interrupted.store(true);
 }
 
-int fail(pandora::ExitCode code, const std::string& message) {
-  if (!message.empty()) pandora::cli::print_error(message);  // empty: another rank says it
-  return static_cast<int>(code);
-}
-
 int fail_for_memory() {
   pandora::say_out_of_memory();
-  return static_cast<int>(pandora::ExitCode::device);
+  return static_cast<int>(ExitCode::device);
+}
+
+int fail(ExitCode code, const std::string& message) {
+  // What libraries and streams make of want of memory is anything: a study that is not TOML, a value of another type.
+  if (pandora::memory_was_wanted() && code != ExitCode::device && code != ExitCode::interrupted)
+    return fail_for_memory();
+  if (!message.empty()) pandora::cli::print_error(message);  // empty: another rank says it
+  return static_cast<int>(code);
 }
 
 // The words before the first option name commands, as deep as commands have commands.

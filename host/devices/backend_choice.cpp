@@ -7,8 +7,8 @@
 #include <cctype>
 #include <charconv>
 #include <set>
-#include <sstream>
 
+#include "host/base/split.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -81,8 +81,7 @@ BackendChoice choose_backend(const std::string& backend, const std::string& devi
 
 bool has_code_for(const std::string& architectures, int major, int minor) {
   const int version = 10 * major + minor;
-  std::istringstream list(architectures);
-  for (std::string entry; std::getline(list, entry, ',');) {
+  for (const std::string& entry : split(architectures, ',')) {
     if (entry.empty() || !std::isdigit(static_cast<unsigned char>(entry[0]))) return true;  // native, all, all-major
     const int code = std::stoi(entry);
     if (!entry.ends_with("-virtual") && code / 10 == major && code <= version) return true;

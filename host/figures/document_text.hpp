@@ -1,7 +1,6 @@
 // What both writers of documents share.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,16 +20,6 @@ inline std::vector<std::pair<std::string, bool>> pieces_of(const std::string& te
   }
   if (at < text.size()) pieces.emplace_back(text.substr(at), false);
   return pieces;
-}
-
-inline std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
 }
 
 }  // namespace pandora

@@ -5,8 +5,8 @@
 
 #include <array>
 #include <cmath>
-#include <sstream>
 
+#include "host/base/split.hpp"
 #include "host/figures/figure_layout.hpp"
 #include "host/figures/plot_commands.hpp"
 #include "host/tables/table.hpp"
@@ -172,9 +172,8 @@ do for [format in formats] {{
 }  // namespace
 
 std::vector<std::string> wrapped_lines(const std::string& text, std::size_t columns) {
-  std::istringstream words(text);
   std::vector<std::string> lines;
-  for (std::string word; words >> word;) {
+  for (const std::string& word : words_of(text)) {
     if (lines.empty() || display_width(lines.back()) + 1 + display_width(word) > columns)
       lines.push_back(word);
     else

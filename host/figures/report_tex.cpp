@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "host/base/split.hpp"
 #include "host/figures/document.hpp"
 #include "host/figures/document_text.hpp"
 
@@ -207,7 +208,7 @@ std::string commands_tex(const std::vector<std::string>& commands) {
 }
 
 std::string preformatted_tex(const std::string& text) {
-  const std::vector<std::string> lines = lines_of(text);
+  const std::vector<std::string> lines = split(text, '\n');
   std::size_t width = 0;
   for (const std::string& line : lines) width = std::max(width, display_width(line));
   // Columns of the typewriter font in a line of the page.

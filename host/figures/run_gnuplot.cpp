@@ -14,7 +14,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
+
+#include "host/base/split.hpp"
 
 extern char** environ;
 
@@ -86,8 +87,7 @@ std::string find_gnuplot() {
     return can_run(named) ? fs::absolute(named, error).string() : "";
   }
   const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
+  for (const std::string& folder : split(path == nullptr ? "" : path, ':')) {
     // Relative folders mean another one in each working directory.
     const fs::path program = fs::path(folder) / "gnuplot";
     if (program.is_absolute() && can_run(program)) return program.string();

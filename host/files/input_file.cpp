@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "host/base/want_of_memory.hpp"
+
 namespace pandora {
 namespace {
 
@@ -69,6 +71,18 @@ std::string InputFile::read(std::uint64_t most) {
   }
   bytes.resize(n);
   return bytes;
+}
+
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> entries;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    entries.push_back(at->path());
+  require_memory(error);
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+    refuse(error.value());
+  std::sort(entries.begin(), entries.end());
+  return entries;
 }
 
 std::string read_file(const std::filesystem::path& path, std::uint64_t most) {

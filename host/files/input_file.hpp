@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace pandora {
 
@@ -35,6 +36,9 @@ class InputFile {
   int descriptor_;
   std::uint64_t size_ = 0, done_ = 0;
 };
+
+/// What stands in a folder, in the order of names; nothing where there is no such folder. Throws Unreadable.
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
 /// The whole of it. Throws Unreadable, before anything is read where the size alone is more than `most`.
 std::string read_file(const std::filesystem::path& path, std::uint64_t most);

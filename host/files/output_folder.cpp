@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "host/base/want_of_memory.hpp"
 #include "host/files/temporary_file.hpp"
 #include "pandora/error.hpp"
 
@@ -58,6 +59,7 @@ fs::path claim_output_folder(const std::string& path, bool force) {
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: cannot be created ({}); name a writable folder", path, error.message()));
   const bool empty = fs::is_empty(folder, error);
+  require_memory(error);
   if (error)
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: cannot be read ({}); name a folder of your own", path, error.message()));

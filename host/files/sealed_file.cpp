@@ -1,7 +1,11 @@
 #include "host/files/sealed_file.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
+
+// OpenSSL calls the functions that follow obsolete. They take no memory and cannot fail; its newer ones crash (3.0)
+// where there is none.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
 
 #include <bit>
 #include <charconv>
@@ -93,12 +97,13 @@ std::optional<std::uint64_t> payload_size(std::string_view line) {
 }  // namespace
 
 std::string sha256(std::string_view bytes) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr) != 1)
-    throw std::runtime_error("sha256 is not available in this OpenSSL");
+  SHA256_CTX state;
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256_Init(&state);
+  SHA256_Update(&state, bytes.data(), bytes.size());
+  SHA256_Final(digest, &state);
   std::string text;
-  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
+  for (const unsigned byte : digest) text += fmt::format("{:02x}", byte);
   return text;
 }
 
@@ -142,7 +147,7 @@ nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& p
 nlohmann::json pack(std::span<const double> values) {
   std::vector<std::uint8_t> bytes(values.size_bytes());
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return nlohmann::json::binary(std::move(bytes));
+  return nlohmann::json::binary_t(std::move(bytes));  // json::binary() crashes where there is no memory for it
 }
 
 std::vector<double> unpack(const nlohmann::json& packed) {

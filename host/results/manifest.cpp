@@ -39,14 +39,16 @@ json study_json(const StudyConfig& config) {
     json* at = &out;
     std::size_t begin = 0;
     for (std::size_t dot; (dot = key.find('.', begin)) != std::string::npos; begin = dot + 1)
-      at = &(*at)[key.substr(begin, dot - begin)];
+      at = &*at->emplace(key.substr(begin, dot - begin), json::object()).first;
     (*at)[key.substr(begin)] = value_json(value);
   }
+  json vary = json::object();
   for (const auto& [key, values] : config.varying()) {
     json list = json::array();
     for (const StudyValue& value : values) list.push_back(value_json(value));
-    out["vary"][key] = std::move(list);
+    vary[key] = std::move(list);
   }
+  if (!vary.empty()) out["vary"] = std::move(vary);
   return out;
 }
 

@@ -214,7 +214,8 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
   json units = json::array(), names = json::array();
   for (const auto& [name, lane] : lanes) names.push_back(name);
   for (const UnitResult& result : results) {
-    json unit;
+    // Objects from the beginning: json that turns from null into one crashes where there is no memory for it.
+    json unit = json::object();
     std::vector<double> tallies;
     for (const auto& [name, lane] : lanes) append(study, result.lanes[lane], tallies);
     unit["tallies"] = pack(tallies);
@@ -223,8 +224,11 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
       if (json note = notes_json(result.notes[lane]); !note.empty()) notes[name] = std::move(note);
     unit["notes"] = std::move(notes);
     unit["order"] = pack(std::vector<double>{result.order.permutations, result.order.max_mass, result.order.min_mass});
-    if (result.instance)
-      for (const InstanceField& f : kInstanceFields) unit["instance"][f.name] = pack((*result.instance).*f.member);
+    if (result.instance) {
+      json instance = json::object();
+      for (const InstanceField& f : kInstanceFields) instance[f.name] = pack((*result.instance).*f.member);
+      unit["instance"] = std::move(instance);
+    }
     units.push_back(std::move(unit));
   }
   return {{"identity", identity},

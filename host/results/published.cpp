@@ -1,8 +1,8 @@
 #include "host/results/published.hpp"
 
 #include <cmath>
-#include <sstream>
 
+#include "host/base/split.hpp"
 #include "published_data.hpp"
 
 namespace pandora {
@@ -18,20 +18,9 @@ PublishedValue value(const std::string& number, const std::string& half_width) {
 
 std::vector<std::vector<std::string>> csv_rows(const std::string& text) {
   std::vector<std::vector<std::string>> rows;
-  std::istringstream lines(text);
-  std::string line, cell;
-  bool header = true;
-  while (std::getline(lines, line)) {
-    if (line.empty()) continue;
-    if (header) {
-      header = false;
-      continue;
-    }
-    std::vector<std::string> row;
-    std::istringstream cells(line);
-    while (std::getline(cells, cell, ',')) row.push_back(cell);
-    rows.push_back(std::move(row));
-  }
+  for (const std::string& line : split(text, '\n'))
+    if (!line.empty()) rows.push_back(split(line, ','));
+  if (!rows.empty()) rows.erase(rows.begin());  // the names of the columns
   return rows;
 }
 

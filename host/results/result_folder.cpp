@@ -49,15 +49,12 @@ bool is_own_temporary(const std::string& name) {
               fmt::format("{}: {}; see to it that it can be read, or remove it", path.string(), reason));
 }
 
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    entries.push_back(at->path());
-  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
-    refuse_unreadable(folder, fmt::format("cannot be read ({})", error.message()));
-  std::sort(entries.begin(), entries.end());
-  return entries;
+std::vector<fs::path> found_in(const fs::path& folder) {
+  try {
+    return entries_of(folder);
+  } catch (const Unreadable& problem) {
+    refuse_unreadable(folder, problem.what());
+  }
 }
 
 std::string dump(const json& value) {
@@ -95,7 +92,7 @@ bool begins_as_part(const fs::path& path) {
 
 // What is left of a run that was killed before its first file was whole, or nothing.
 bool holds_leftovers_alone(const fs::path& folder) {
-  const std::vector<fs::path> parts = entries_of(folder / "parts"), entries = entries_of(folder);
+  const std::vector<fs::path> parts = found_in(folder / "parts"), entries = found_in(folder);
   const auto name_of = [](const fs::path& entry) { return entry.filename().string(); };
   return std::all_of(parts.begin(), parts.end(),
                      [&](const fs::path& entry) { return target_of_temporary(name_of(entry)).has_value(); }) &&
@@ -111,7 +108,7 @@ bool holds_results(const fs::path& folder) {
     return true;
   } catch (const Damaged&) {
   }
-  const std::vector<fs::path> parts = entries_of(folder / "parts");
+  const std::vector<fs::path> parts = found_in(folder / "parts");
   return std::any_of(parts.begin(), parts.end(), begins_as_part) || holds_leftovers_alone(folder);
 }
 
@@ -243,15 +240,15 @@ void ResultFolder::remove_results() {
       throw Error(ExitCode::output_lost, fmt::format("{}: could not be removed ({}); remove it, or name another --out",
                                                      file.string(), error.message()));
   };
-  for (const fs::path& entry : entries_of(path_ / "parts"))
+  for (const fs::path& entry : found_in(path_ / "parts"))
     if (entry.extension() == ".part") remove(entry);
-  for (const fs::path& entry : entries_of(path_))
+  for (const fs::path& entry : found_in(path_))
     if (const std::string name = entry.filename().string(); is_own(name) && name != "parts") remove(entry);
 }
 
 void ResultFolder::check_manifest(Mode mode) {
   std::error_code error;
-  if (entries_of(path_ / "parts").empty() && !fs::exists(path_ / kManifest, error)) return;  // killed before it wrote
+  if (found_in(path_ / "parts").empty() && !fs::exists(path_ / kManifest, error)) return;  // killed before it wrote
   json manifest;
   try {
     manifest = read_manifest(path_);
@@ -308,7 +305,7 @@ void ResultFolder::forget_results() {
 void ResultFolder::require_among(const std::vector<Part>& parts) const {
   std::set<std::string> names;
   for (const Part& part : parts) names.insert(part.name);
-  for (const fs::path& entry : entries_of(path_ / "parts"))
+  for (const fs::path& entry : found_in(path_ / "parts"))
     if (const std::string name = entry.filename().string(); entry.extension() == ".part" && !names.count(name))
       throw Error(ExitCode::mismatch,
                   fmt::format("{}: is of an environment, regime or replication that the study has not: results grow, "

@@ -8,8 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 
+#include "host/base/split.hpp"
 #include "host/machine/build.hpp"
 #include "host/results/manifest.hpp"
 #include "host/results/result_rows.hpp"
@@ -151,11 +151,11 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
     folder->write("study.toml", config.toml());
     if (options.started) options.started(folder->path(), mine.size() - missing.size(), mine.size());
   }));
-  std::istringstream lines(ranks.broadcast(names));
   std::set<std::string> wanted;  // by this rank
   std::size_t number = 0;
-  for (std::string name; std::getline(lines, name); ++number)
-    if (number % static_cast<std::size_t>(ranks.size()) == static_cast<std::size_t>(ranks.rank())) wanted.insert(name);
+  for (const std::string& name : split(ranks.broadcast(names), '\n'))
+    if (number++ % static_cast<std::size_t>(ranks.size()) == static_cast<std::size_t>(ranks.rank()))
+      wanted.insert(name);
   std::vector<Part> share;
   std::copy_if(mine.begin(), mine.end(), std::back_inserter(share),
                [&wanted](const Part& part) { return wanted.count(part.name) > 0; });

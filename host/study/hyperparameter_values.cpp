@@ -2,19 +2,18 @@
 
 #include <algorithm>
 
+#include "host/base/split.hpp"
+
 namespace pandora {
 
 std::vector<std::pair<std::string, std::string>> hyperparameter_values(const std::string& text) {
   std::vector<std::pair<std::string, std::string>> out;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(';', begin), text.size());
-    const std::string item = text.substr(begin, end - begin);
+  for (const std::string& item : split(text, ';')) {
     const std::size_t sign = item.find('=');
     if (sign == std::string::npos || sign == 0)
       out.emplace_back("variant", item);
     else
       out.emplace_back(item.substr(0, sign), item.substr(sign + 1));
-    begin = end + 1;
   }
   return out;
 }

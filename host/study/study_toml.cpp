@@ -30,9 +30,9 @@ constexpr void assert_of_toml(bool holds) {
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <utility>
 
+#include "host/base/split.hpp"
 #include "host/study/study_keys.hpp"
 #include "host/study/toml_scan.hpp"
 #include "pandora/environment.hpp"
@@ -236,9 +236,7 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name)
     const toml::source_position &x = a.node->source().begin, &y = b.node->source().begin;
     return std::pair(x.line, x.column) < std::pair(y.line, y.column);
   });
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  const std::vector<std::string> lines = split(text, '\n');
   StudyConfig config;
   std::set<std::string> given;
   for (const auto& [full, node] : entries) {

@@ -38,7 +38,8 @@ class SweepRunner {
     } catch (const std::system_error&) {
       const std::lock_guard guard(mutex_);
       fail(std::make_exception_ptr(
-          Error(ExitCode::device, fmt::format("--threads {}: the system refuses so many; give fewer", threads_))));
+          Error(ExitCode::device,
+                fmt::format("--threads {}: the system refuses so many, or memory for them; give fewer", threads_))));
     } catch (...) {  // those that were started must be waited for
       const std::lock_guard guard(mutex_);
       fail(std::current_exception());

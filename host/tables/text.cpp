@@ -1,7 +1,7 @@
 // Tables for a terminal.
 #include <algorithm>
-#include <sstream>
 
+#include "host/base/split.hpp"
 #include "host/tables/table.hpp"
 
 namespace pandora {
@@ -26,9 +26,8 @@ std::string trimmed(std::string line) {
 
 // Words in lines of at most `width`; a word that is longer keeps a line of its own.
 std::string wrapped(const std::string& text, std::size_t width) {
-  std::istringstream words(text);
   std::string out, line;
-  for (std::string word; words >> word;) {
+  for (const std::string& word : words_of(text)) {
     if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
       out += line + "\n";
       line.clear();

@@ -1,0 +1,28 @@
+#include "host/base/split.hpp"
+
+#include <algorithm>
+
+namespace pandora {
+
+std::vector<std::string> split(std::string_view text, char mark) {
+  std::vector<std::string> pieces;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(mark), text.size());
+    pieces.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return pieces;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\n\v\f\r";
+  std::vector<std::string> words;
+  for (std::size_t begin = text.find_first_not_of(kBlanks); begin < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(kBlanks, end);
+  }
+  return words;
+}
+
+}  // namespace pandora

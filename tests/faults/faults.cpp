@@ -3,6 +3,7 @@
 //
 //   FAULTS_FOLDER   the folder        FAULTS_AT     the number of the call, from 1; 0: none
 //   FAULTS_COUNT    a file: a line is appended to it for each call
+//   FAULTS_RANK     under mpirun: the rank that it is about, whose calls alone are counted
 //   FAULTS_KIND     kill, ENOSPC, EIO; for calls that write, half-kill and half-ENOSPC: half of it is written, then the
 //                   process ends or the next call fails; short: half of it is written
 #include <dirent.h>
@@ -57,6 +58,10 @@ struct Wish {
     if (::strcmp(kind, "short") == 0) half = true, fails = false;
     kill = ::strcmp(kind, "kill") == 0;
     if (::strcmp(kind, "ENOSPC") == 0) error = ENOSPC;
+    if (const char* wanted = ::getenv("FAULTS_RANK")) {
+      const char* rank = ::getenv("OMPI_COMM_WORLD_RANK");
+      if (rank == nullptr || ::strcmp(rank, wanted) != 0) folder[0] = '\0';
+    }
   }
 };
 

@@ -15,6 +15,7 @@
 #include "host/results/parts.hpp"
 #include "host/results/published.hpp"
 #include "host/results/result_folder.hpp"
+#include "host/results/stored_results.hpp"
 #include "host/run/run_study.hpp"
 #include "host/sweep/oracle_cache.hpp"
 #include "pandora/error.hpp"
@@ -86,6 +87,36 @@ json content_of(const Fixture& f, const std::string& bytes) {
   return content;
 }
 
+// The fuzzer's bytes as pieces of a manifest whose checksum is right, beside the study that it claims to be of.
+void as_manifest(const Fixture& f, const std::string& bytes) {
+  json any = json::parse(bytes, nullptr, false);
+  if (any.is_discarded()) any = bytes;
+  const std::size_t which = bytes.size() / 4 % 5;
+  json manifest = {{"format", 2}, {"identity", json::object()}, {"state", "complete"}, {"sessions", json::array()}};
+  for (const auto& [name, value] : f.config.identity()) manifest["identity"]["study." + name] = value;
+  if (which == 0) manifest["identity"]["build.version"] = any;
+  if (which == 1) manifest["state"] = any;
+  if (which == 2) manifest["sessions"] = any;
+  if (which == 3) manifest["sessions"].push_back(any);
+  if (which == 4) manifest["format"] = any;
+  const auto text = [&manifest] { return manifest.dump(2, ' ', false, json::error_handler_t::replace); };
+  manifest["sha256"] = sha256(text());
+  const std::string path = f.folder / "results";
+  std::filesystem::create_directories(path);
+  std::ofstream(path + "/study.toml") << f.config.toml();
+  std::ofstream(path + "/manifest.json", std::ios::binary) << text() << "\n";
+  (void)ResultFolder::is_unfinished(path);
+  try {
+    StoredResults results(path, [](const std::string&) {});
+    (void)results.unfinished();
+  } catch (const Error&) {
+  }
+  try {
+    (void)ResultFolder::open(path, ResultFolder::Mode::extend, {{"study.seed", "1"}}, [](const std::string&) {});
+  } catch (const Error&) {
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -106,6 +137,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)parse_manifest(bytes);
   } catch (const Damaged&) {
   }
+  if (size % 4 == 0) as_manifest(f, bytes);  // writes files
   (void)csv_rows(bytes);
   try {
     (void)Shard::parse(bytes);

@@ -59,7 +59,7 @@ class ProgramTest : public FolderTest {
       const rlimit limit{file_limit, file_limit};
       ::setrlimit(RLIMIT_FSIZE, &limit);
     }
-    if (::chdir(folder.c_str()) == 0) ::execv(argv[0], argv.data());
+    if (::chdir(folder.c_str()) == 0) ::execvp(argv[0], argv.data());
     ::_exit(127);
   }
 

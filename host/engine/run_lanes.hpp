@@ -39,6 +39,8 @@ void upload_tapes(Backend& backend, std::span<const UnitOfLanes> units, const La
   }
 }
 
+inline constexpr int kFewBoxes = 4;
+
 /// A group of lanes through a block.
 template <class Real, class Backend>
 void advance(Backend& backend, const Problem<Real>& problem, const Layout<Real>& layout, BlockRange range, int lanes,
@@ -51,8 +53,12 @@ void advance(Backend& backend, const Problem<Real>& problem, const Layout<Real>&
     int found[2] = {};
     backend.zero(layout.counters, sizeof found);
     int* const next = layout.suspended[round % 2];
-    backend.warps(count, WalkBlock<Real>{problem, range,
-                                         Worklist{walking, layout.counters, next, layout.counters + 1, layout.jobs}});
+    const Worklist list{walking, layout.counters, next, layout.counters + 1, layout.jobs};
+    // A device keeps what every box has in local memory: with room for all that a study may have, much of it.
+    if (layout.shape.A <= kFewBoxes)
+      backend.warps(count, WalkBlock<Real, kFewBoxes>{problem, range, list});
+    else
+      backend.warps(count, WalkBlock<Real, kMaxBoxes>{problem, range, list});
     backend.download(found, layout.counters, sizeof found);
     if (found[1] > 0) backend.blocks(found[1], SolveBoxes<Real>{problem, range, layout.scratch, layout.jobs});
     count = found[0];

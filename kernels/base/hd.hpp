@@ -14,6 +14,13 @@
 #define PANDORA_INLINE inline __attribute__((always_inline))
 #endif
 
+// Keeps a large function apart: inlined at each of its calls it would take registers from all that surrounds them.
+#if defined(__CUDA_ARCH__) && !defined(PANDORA_STAND_IN)
+#define PANDORA_APART __noinline__
+#else
+#define PANDORA_APART
+#endif
+
 // Marks a loop over the width of a functor. Without it GCC unrolls the short loop completely before it
 // looks for vectors and the draws run ten times slower (-fopenmp-simd; no OpenMP runtime is involved).
 #if defined(__CUDACC__) || !defined(PANDORA_SIMD_LOOPS)
@@ -22,8 +29,10 @@
 #define PANDORA_SIMD _Pragma("omp simd")
 #endif
 
-// Unrolls the short loop that follows. Without it GCC keeps small arrays of accumulators in memory.
-#if defined(__CUDACC__)
+// Unrolls the short loop that follows. Without it compilers keep small arrays of accumulators in memory.
+#if defined(__CUDA_ARCH__) && !defined(PANDORA_STAND_IN)
+#define PANDORA_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__)
 #define PANDORA_UNROLL
 #else
 #define PANDORA_UNROLL _Pragma("GCC unroll 16")

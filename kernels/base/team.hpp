@@ -39,6 +39,9 @@ struct Scalar {
 
 /// What teams have in common whose members take an element each.
 struct ScalarTeam {
+  /// Fast memory of the team, as much as its body's shared_bytes() asked for, aligned to 16; null where a team has
+  /// none.
+  PANDORA_HD void* shared() const { return nullptr; }
   template <class Real>
   using Vectors = Scalar<Real>;
   static constexpr bool kVectors = false;
@@ -65,11 +68,6 @@ struct SerialTeam : ScalarTeam {
   PANDORA_HD int rank() const { return 0; }
   PANDORA_HD int size() const { return 1; }
   PANDORA_HD void sync() const {}
-  /// member 0's value
-  template <class T>
-  PANDORA_HD T broadcast(T value) const {
-    return value;
-  }
 };
 
 #if defined(__CUDACC__)
@@ -91,14 +89,6 @@ struct WarpTeam : ScalarTeam {
     __syncwarp();
 #endif
   }
-  template <class T>
-  __host__ __device__ T broadcast(T value) const {
-#if defined(__CUDA_ARCH__)
-    return __shfl_sync(0xffffffffu, value, 0);
-#else
-    return value;
-#endif
-  }
 };
 
 #if defined(__CUDA_ARCH__)
@@ -115,7 +105,13 @@ __device__ inline void* shared_memory() {
 
 /// A whole block of at most 1,024 threads, a multiple of 32.
 struct BlockTeam : ScalarTeam {
-  static constexpr int kSharedBytes = 16;  ///< what a launch must give a block for it
+  __host__ __device__ void* shared() const {
+#if defined(__CUDA_ARCH__)
+    return shared_memory();
+#else
+    return nullptr;
+#endif
+  }
 
   __host__ __device__ int rank() const {
 #if defined(__CUDA_ARCH__)
@@ -134,19 +130,6 @@ struct BlockTeam : ScalarTeam {
   __host__ __device__ void sync() const {
 #if defined(__CUDA_ARCH__)
     __syncthreads();
-#endif
-  }
-  template <class T>
-  __host__ __device__ T broadcast(T value) const {
-#if defined(__CUDA_ARCH__)
-    static_assert(sizeof(T) <= kSharedBytes);
-    T* const shared = static_cast<T*>(shared_memory());
-    __syncthreads();
-    if (threadIdx.x == 0) *shared = value;
-    __syncthreads();
-    return *shared;
-#else
-    return value;
 #endif
   }
 };

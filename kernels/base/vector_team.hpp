@@ -15,10 +15,6 @@ struct VectorTeam {
   int rank() const { return 0; }
   int size() const { return 1; }
   void sync() const {}
-  template <class T>
-  T broadcast(T value) const {
-    return value;
-  }
 };
 
 }  // namespace pandora

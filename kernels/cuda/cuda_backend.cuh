@@ -15,12 +15,21 @@
 
 namespace pandora::cuda {
 
-inline constexpr int kBlockThreads = 256;  // at most, of a block that works on one item
+// Of a block that works on one item, at most: a body may want fewer.
+template <class Body>
+constexpr int threads_of() {
+  if constexpr (requires { Body::kThreads; })
+    return Body::kThreads;
+  else
+    return 256;
+}
+inline constexpr int kBlockThreads = 256;  // at most
 inline constexpr int kWarpThreads = 128;   // at most, of a block whose warps have an item each
 inline constexpr int kBatch = 4096;        // matrices of a batched product
 
 template <class Body>
-__global__ void __launch_bounds__(kBlockThreads) run_blocks(Body body, int items) {
+__global__ void __launch_bounds__(threads_of<Body>(), threads_of<Body>() == 128 ? 3 : 1)
+    run_blocks(Body body, int items) {
   for (int item = blockIdx.x; item < items; item += gridDim.x) {
     body(BlockTeam{}, item, static_cast<int>(blockIdx.x));
     __syncthreads();
@@ -28,7 +37,7 @@ __global__ void __launch_bounds__(kBlockThreads) run_blocks(Body body, int items
 }
 
 template <class Body>
-__global__ void __launch_bounds__(kWarpThreads) run_warps(Body body, int items) {
+__global__ void __launch_bounds__(kWarpThreads, 4) run_warps(Body body, int items) {
   const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
   for (int item = warp; item < items; item += gridDim.x * blockDim.x / 32) {
     body(WarpTeam{}, item, -1);  // more warps than slots: their bodies have no scratch
@@ -90,9 +99,11 @@ class CudaBackend {
   template <class Body>
   void blocks(int items, const Body& body) {
     if (items == 0) return;
+    std::size_t shared = 0;
+    if constexpr (requires { body.shared_bytes(); }) shared = body.shared_bytes();
     timed(Body::kName, [&] {
-      stream_.launch(Body::kName, run_blocks<Body>, std::min(items, slots()), block_threads_, BlockTeam::kSharedBytes,
-                     body, items);
+      stream_.launch(Body::kName, run_blocks<Body>, std::min(items, slots()),
+                     std::min(block_threads_, threads_of<Body>()), shared, body, items);
     });
   }
   template <class Body>

@@ -45,7 +45,7 @@ struct Calibrate {
     if (lane.spec.learns_reward() && team.rank() == 0)
       RewardState::over(lane.reward_memory, problem.shape.d).reset(problem.ridge_reward);
     team.sync();
-    Walk<Real, Team>(team, problem, lane, {0, 0}).calibrate();
+    Walk<Real, Team, kMaxBoxes>(team, problem, lane, {0, 0}).calibrate();
   }
 };
 
@@ -55,6 +55,8 @@ struct StartBox {
   static constexpr const char* kName = "start";
   Problem<Real> problem;
   ScratchPool<Real> scratch;
+
+  PANDORA_HD std::size_t shared_bytes() const { return TileMemory<Real>::shared_bytes(problem.shape.m); }
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
@@ -152,8 +154,8 @@ struct Worklist {
   int* jobs;  ///< lane * A + box
 };
 
-/// Item: position in the list of lanes; a warp each.
-template <class Real>
+/// Item: position in the list of lanes; a warp each. kMost: see Walk.
+template <class Real, int kMost>
 struct WalkBlock {
   static constexpr const char* kName = "walk";
   Problem<Real> problem;
@@ -165,7 +167,7 @@ struct WalkBlock {
     const int index = list.lanes != nullptr ? list.lanes[item] : item;
     const LaneView<Real>& lane = problem.lanes[index];
     if (lane.tally->failure != Failure::none) return;
-    Walk<Real, Team> walk(team, problem, lane, range);
+    Walk<Real, Team, kMost> walk(team, problem, lane, range);
     if (!walk.boxes_stand() || !walk.run() || team.rank() != 0) return;
     append(list.suspended_count, list.suspended, index);
     for (int a = 0; a < problem.shape.A; ++a)
@@ -178,10 +180,13 @@ struct WalkBlock {
 template <class Real>
 struct SolveBoxes {
   static constexpr const char* kName = "solve";
+  static constexpr int kThreads = 128;  // of a block: a tile of 8 x 8 or a feature each, up to m = 120
   Problem<Real> problem;
   BlockRange range;
   ScratchPool<Real> scratch;
   const int* jobs;
+
+  PANDORA_HD std::size_t shared_bytes() const { return TileMemory<Real>::shared_bytes(problem.shape.m); }
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {

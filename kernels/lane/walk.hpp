@@ -11,8 +11,8 @@
 
 namespace pandora::engine {
 
-/// One per lane and call; a warp on the device.
-template <class Real, class Team>
+/// One per lane and call; a warp on the device. kMost: boxes at the most, for which it has room.
+template <class Real, class Team, int kMost>
 class Walk {
  public:
   PANDORA_HD Walk(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, BlockRange range)
@@ -66,24 +66,24 @@ class Walk {
   PANDORA_HD int step(int j) {
     const LaneSpec& spec = lane_.spec;
     const int period = range_.first_period + j, row = lane_.tape.online_row(period);
-    double score[kMaxBoxes], width[kMaxBoxes];
+    double score[kMost], width[kMost];
     bool finite = score_boxes(j, row, score, width);  // the same in every member
     if (!finite) return fail(Failure::not_finite, period + 1);
-    int permutation[kMaxBoxes];
+    int permutation[kMost];
     if (spec.order == Order::random)
-      random_permutation(lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
+      random_permutation<kMost>(lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
     const RewardState state = RewardState::over(lane_.reward_memory, shape_.d);
     const auto reward_of = [&](int a) {
-      const double value = !spec.learns_reward()
-                               ? lane_.tape.mu[at(row, a)]
-                               : team_.broadcast(team_.rank() == 0 ? state.optimistic(phi(row, a), spec.c_theta) : 0.0);
+      const double value = !spec.learns_reward() ? lane_.tape.mu[at(row, a)]
+                                                 : state.optimistic(team_, phi(row, a), spec.c_theta, image());
       finite = finite && is_finite(value);
       const double mu = spec.learns_reward() ? logistic(value) : value;
       if (lane_.outcomes != nullptr && team_.rank() == 0) lane_.rewards[static_cast<std::size_t>(period) * A_ + a] = mu;
       return mu;
     };
-    const PeriodOutcome outcome =
-        lane_.decisions != nullptr ? lane_.decisions[period] : walk_period(spec, A_, score, permutation, reward_of);
+    const PeriodOutcome outcome = lane_.decisions != nullptr
+                                      ? lane_.decisions[period]
+                                      : walk_period<kMost>(spec, A_, score, permutation, reward_of);
     PANDORA_ASSERT(outcome.queried >= 1 && outcome.queried <= A_ && outcome.deployed >= 0 && outcome.deployed < A_);
     const double gained = lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0));
     if (!finite || !is_finite(gained)) return fail(Failure::not_finite, period + 1);
@@ -167,16 +167,18 @@ class Walk {
   }
 
   PANDORA_HD bool learn_reward(int deployed, int period, int row) {
-    const double* theta = lane_.reward_memory;
-    double before[kMaxRewardFeatures];
-    for (int i = 0; i < shape_.d; ++i) before[i] = theta[i];
+    const double* const theta = lane_.reward_memory;
+    double* const before = image() + shape_.d;
+    team_.sync();
+    for (int i = team_.rank(); i < shape_.d; i += team_.size()) before[i] = theta[i];
     observe(deployed, row);
     if (reward_refit_due(lane_.progress->reward_samples, lane_.progress->reward_samples_at_solve) &&
         !solve_reward(period + 1))
       return false;
     if (!lane_.needs.curvature) return true;
-    Real move[kMaxRewardFeatures];
-    for (int i = 0; i < shape_.d; ++i) move[i] = static_cast<Real>(theta[i] - before[i]);
+    Real* const move = reinterpret_cast<Real*>(before + shape_.d);
+    for (int i = team_.rank(); i < shape_.d; i += team_.size()) move[i] = static_cast<Real>(theta[i] - before[i]);
+    team_.sync();
     for (int a = 0; a < A_; ++a) track_theta(team_, shape_, lane_.box[a], range_.B, move);
     team_.sync();
     return true;
@@ -206,16 +208,17 @@ class Walk {
     if (team_.rank() == 0) {
       const int sample = lane_.progress->reward_samples++;
       PANDORA_ASSERT(sample < shape_.capacity);
-      const std::uint8_t reward = lane_.tape.reward[at(row, a)];
       lane_.deployed[sample] = static_cast<int>(at(row, a));
       if constexpr (Team::kVectors)
-        RewardTable::over(lane_.reward_table, shape_.d, shape_.capacity).add(sample, phi(row, a), reward);
-      RewardState::over(lane_.reward_memory, shape_.d).observe(phi(row, a), static_cast<double>(reward));
+        RewardTable::over(lane_.reward_table, shape_.d, shape_.capacity)
+            .add(sample, phi(row, a), lane_.tape.reward[at(row, a)]);
     }
+    RewardState::over(lane_.reward_memory, shape_.d)
+        .observe(team_, phi(row, a), static_cast<double>(lane_.tape.reward[at(row, a)]), image());
     team_.sync();
   }
 
-  PANDORA_HD bool solve_reward(int period) {
+  PANDORA_APART PANDORA_HD bool solve_reward(int period) {
     if (RewardSolve<Real, Team>(team_, problem_, lane_).solve()) return true;
     fail(Failure::reward_fit, period);
     return false;
@@ -228,6 +231,8 @@ class Walk {
     return kFailed;
   }
 
+  // What a step of theta_hat works in; a lane that learns rewards has it.
+  PANDORA_HD double* image() const { return step_scratch(lane_.reward_memory, shape_.d); }
   PANDORA_HD std::size_t at(int row, int a) const { return static_cast<std::size_t>(row) * A_ + a; }
   PANDORA_HD const float* phi(int row, int a) const { return lane_.tape.phi + at(row, a) * shape_.d; }
 

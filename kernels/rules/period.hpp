@@ -22,9 +22,11 @@ PANDORA_HD inline void sort_boxes(int n, const Key* key, int* order) {
   }
 }
 
-/// The permutation of Order::random in `period`: boxes sorted by one Philox word each.
+/// The permutation of Order::random in `period`: boxes sorted by one Philox word each. kMost: boxes at the most, here
+/// and below.
+template <int kMost = kMaxBoxes>
 PANDORA_HD inline void random_permutation(const Stream& stream, std::uint32_t period, int boxes, int* order) {
-  std::uint32_t key[kMaxBoxes + 3];
+  std::uint32_t key[kMost + 3];
   for (int first = 0; first < boxes; first += 4) {
     std::uint32_t words[4][1];
     const std::uint32_t block[1] = {static_cast<std::uint32_t>(first / 4)}, periods[1] = {period}, box[1] = {0};
@@ -37,11 +39,11 @@ PANDORA_HD inline void random_permutation(const Stream& stream, std::uint32_t pe
 /// Walks one period. `score[a]` is the box's number under spec.score, `permutation` the order of Order::random
 /// (else unused), `reward_of(a)` the lane's estimate of mu for the output of box a, called once per queried box.
 /// The first box is always opened, also with a negative index.
-template <class Real, class RewardOf>
+template <int kMost = kMaxBoxes, class Real, class RewardOf>
 PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, int boxes, const Real* score, const int* permutation,
                                             RewardOf&& reward_of) {
   PeriodOutcome outcome;
-  int order[kMaxBoxes];
+  int order[kMost];
   int length = boxes;
   if (spec.order == Order::by_score) {
     sort_boxes(boxes, score, order);

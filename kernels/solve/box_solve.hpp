@@ -6,6 +6,7 @@
 #include "kernels/base/assert.hpp"
 #include "kernels/solve/minimise.hpp"
 #include "kernels/solve/team_solver.hpp"
+#include "kernels/solve/tiled_newton.hpp"
 
 namespace pandora::engine {
 
@@ -35,29 +36,24 @@ class BoxSolve {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
     if (samples.n == 0) return true;
     PANDORA_ASSERT(!current_inverse || box_.curvature.count->materialised == box_.curvature.count->updates);
-    IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
-    sums.start(box_.rho);
-    bool solved;
     if constexpr (Team::kVectors) {
-      solved = minimise_with_vectors(sums, box_, shape_, current_inverse);
+      IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
+      sums.start(box_.rho);
+      return minimise_with_vectors(sums, box_, shape_, current_inverse) &&
+             take(scratch_.rho, samples.n, sums.gradients());
     } else {
-      TeamFactor<Real, Team> factor(team_, samples, scratch_);
-      solved = minimise(sums, FactorisedNewton<Real, Team>(sums, factor));
+      const bool shares = TileMemory<Real>::shared_bytes(shape_.m) > 0 && team_.shared() != nullptr;
+      const TileMemory<Real> memory(shares ? team_.shared() : scratch_.tiled, shape_.m);
+      TiledNewton<Real, Team> newton(team_, samples, problem_.ridge_index, memory);
+      newton.start(box_.rho);
+      if (minimise(newton, newton)) return take(memory.rho(), samples.n, newton.gradients());
+      return solve_in_double(samples, newton.gradients());
     }
-    if (!solved) return false;
-    for (int k = team_.rank(); k < shape_.m; k += team_.size()) box_.rho[k] = static_cast<Real>(scratch_.rho[k]);
-    if (team_.rank() == 0) {
-      box_.progress->samples_at_solve = samples.n;
-      add_to(&lane_.progress->index_solves, 1);
-      add_to(&lane_.progress->index_gradients, sums.gradients());
-    }
-    team_.sync();
-    return true;
   }
 
   /// Hinv and Q = Hinv M afresh at the current rho and theta_hat (`tracking`). False if the Hessian is not positive
   /// definite.
-  PANDORA_HD bool rebuild_curvature() {
+  PANDORA_APART PANDORA_HD bool rebuild_curvature() {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
     IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
     sums.start(box_.rho);
@@ -73,7 +69,7 @@ class BoxSolve {
   }
 
   /// V^-1 afresh from all samples; for LinUCB also its ridge regression. False if V is not positive definite.
-  PANDORA_HD bool rebuild_design() {
+  PANDORA_APART PANDORA_HD bool rebuild_design() {
     const bool payoff = lane_.spec.learns_payoff();
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
     Factor factor(team_, samples, scratch_);
@@ -95,6 +91,27 @@ class BoxSolve {
   }
 
  private:
+  // With next to no ridge the Hessian may not be positive definite in working precision.
+  PANDORA_APART PANDORA_HD bool solve_in_double(const SampleView<Real>& samples, int gradients) {
+    IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
+    sums.start(box_.rho);
+    TeamFactor<Real, Team> factor(team_, samples, scratch_);
+    return minimise(sums, FactorisedNewton<Real, Team>(sums, factor)) &&
+           take(scratch_.rho, samples.n, gradients + sums.gradients());
+  }
+
+  // The minimiser becomes the box's.
+  PANDORA_HD bool take(const double* rho, int samples, int gradients) {
+    for (int k = team_.rank(); k < shape_.m; k += team_.size()) box_.rho[k] = static_cast<Real>(rho[k]);
+    if (team_.rank() == 0) {
+      box_.progress->samples_at_solve = samples;
+      add_to(&lane_.progress->index_solves, 1);
+      add_to(&lane_.progress->index_gradients, gradients);
+    }
+    team_.sync();
+    return true;
+  }
+
   using Factor = std::conditional_t<Team::kVectors, VectorFactor<Real>, TeamFactor<Real, Team>>;
 
   PANDORA_HD std::size_t at(int row) const { return static_cast<std::size_t>(row) * shape_.A + a_; }

@@ -2,6 +2,8 @@
 // direction. The loss is convex and piecewise smooth, so along a direction only its derivative matters.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/rules/index_loss.hpp"
 #include "kernels/solve/rounding_floor.hpp"
 
@@ -29,6 +31,7 @@ PANDORA_HD inline double secant_part(double slope, double ahead) {
 ///                                       twice over, the step is taken without another gradient
 template <class Sums, class Method>
 PANDORA_HD bool minimise(Sums& sums, Method&& method) {
+  using Kind = std::remove_reference_t<Method>;
   constexpr int kMostGradients = 500;
   const double tolerance = index_tolerance(sums.samples().n);
   RoundingFloor floor;
@@ -43,9 +46,8 @@ PANDORA_HD bool minimise(Sums& sums, Method&& method) {
     }
     if (!is_finite(slope)) return false;
     const bool solved = decrement <= tolerance || floor.reached(decrement);
-    const bool trusted =
-        Method::kTrustsRate && decrement < 0.1 * last && 2.0 * decrement * decrement <= tolerance * last;
-    if (!solved || Method::kLastStep) sums.move(1.0);
+    const bool trusted = Kind::kTrustsRate && decrement < 0.1 * last && 2.0 * decrement * decrement <= tolerance * last;
+    if (!solved || Kind::kLastStep) sums.move(1.0);
     if (solved || trusted) return true;
     last = decrement;
     sums.evaluate();

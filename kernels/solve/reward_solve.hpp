@@ -12,9 +12,14 @@ namespace pandora::engine {
 
 inline constexpr int kRewardTile = 64;
 
-/// Doubles that a reward solve works in: per lane.
+/// Doubles that theta_hat's solves and steps work in: per lane.
 PANDORA_HD inline int reward_scratch(int d) {
-  return 2 * kRewardTile + 3 * d + 2 * d * d;
+  return 2 * kRewardTile + 6 * d + 2 * d * d;
+}
+
+/// Of these what the steps between solves work in: 3 d.
+PANDORA_HD inline double* step_scratch(double* reward_memory, int d) {
+  return reward_memory + RewardState::size(d) + reward_scratch(d) - 3 * d;
 }
 
 // kernels/solve/reward_gradient.cpp

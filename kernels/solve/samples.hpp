@@ -3,6 +3,7 @@
 
 #include "kernels/base/assert.hpp"
 #include "kernels/rules/index_loss.hpp"
+#include "kernels/solve/tile_memory.hpp"
 #include "kernels/state/reward_state.hpp"
 #include "kernels/state/state.hpp"
 
@@ -30,6 +31,7 @@ struct SolveScratch {
   double* inverse;                     ///< m x m
   double* cross;                       ///< d x padded(m)
   // Of teams without vectors:
+  void* tiled;          ///< TileMemory, where the team has no memory of its own for it
   double* partial;      ///< m per group of members (see groups_of)
   double* factor;       ///< m (m + 1) / 2: lower triangle by rows
   int *active, *slice;  ///< capacity: samples with weight; one per member: where its slice starts
@@ -46,7 +48,9 @@ struct ScratchPool {
   int groups, members;
 
   PANDORA_HD std::size_t reals_per_slot(const Shape& s) const {
-    return 4 * static_cast<std::size_t>(s.capacity) + s.stride;
+    const std::size_t wanted = TileMemory<Real>::bytes(s.m) / sizeof(Real) + 4 * static_cast<std::size_t>(s.capacity) +
+                               static_cast<std::size_t>(s.stride);
+    return (wanted + 3) / 4 * 4;
   }
   PANDORA_HD std::size_t doubles_per_slot(const Shape& s) const {
     const std::size_t m = static_cast<std::size_t>(s.m), padded = SolveScratch<Real>::padded(s.m);
@@ -59,7 +63,8 @@ struct ScratchPool {
   PANDORA_HD SolveScratch<Real> of(const Shape& s, int slot) const {
     const std::size_t m = static_cast<std::size_t>(s.m), padded = SolveScratch<Real>::padded(s.m);
     SolveScratch<Real> out;
-    out.mu = reals + reals_per_slot(s) * slot;
+    out.tiled = reals + reals_per_slot(s) * slot;
+    out.mu = static_cast<Real*>(out.tiled) + TileMemory<Real>::bytes(s.m) / sizeof(Real);
     out.cost = out.mu + s.capacity;
     out.moment = out.cost + s.capacity;
     out.weight = out.moment + s.capacity;

@@ -153,7 +153,7 @@ class FactorisedNewton {
       : sums_(sums), factor_(factor) {}
 
   PANDORA_HD bool direct() {
-    if (!fresh_ && !factor_.template factorise<Real>(sums_.ridge(), true)) return false;
+    if (!fresh_ && !factor_.template factorise<double>(sums_.ridge(), true)) return false;
     const Team& team = sums_.team();
     const SolveScratch<Real>& scratch = sums_.scratch();
     team.sync();  // the last direction is still being read

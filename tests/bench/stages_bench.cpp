@@ -236,6 +236,46 @@ void IndexGradient(benchmark::State& state) {
 BENCHMARK_TEMPLATE(IndexGradient, VectorTeam)->Arg(200)->Arg(2000)->Arg(20000);
 BENCHMARK_TEMPLATE(IndexGradient, SerialTeam)->Arg(2000);
 
+// A device's solve of a box whose samples have grown by half, by a team of one: how many passes it takes, and at how
+// many barriers a block of threads would wait. The last solve stood at the minimum of two thirds of them.
+struct CountingTeam : ScalarTeam {
+  long* barriers;
+  int rank() const { return 0; }
+  int size() const { return 1; }
+  void sync() const { ++*barriers; }
+};
+
+void DeviceSolve(benchmark::State& state) {
+  const int n = static_cast<int>(state.range(0)), m = 101;
+  std::mt19937 engine(1);
+  std::normal_distribution<float> normal;
+  std::uniform_real_distribution<double> uniform;
+  std::vector<std::vector<float>> psi(static_cast<std::size_t>(n), std::vector<float>(m, 1.0f));
+  IndexSamples samples;
+  for (int s = 0; s < n; ++s) {
+    for (int k = 1; k < m; ++k) psi[s][k] = normal(engine) * 0.1f;
+    samples.add(s, 0.23 * uniform(engine), 0.02 + 0.96 * uniform(engine));
+  }
+  test::OneBox<float> box(test::contexts_of(psi), samples);
+  long barriers = 0;
+  CountingTeam team;
+  team.barriers = &barriers;
+  box.use((2 * n + 2) / 3);
+  box.solve(team);
+  const SimdVector<float> start = box.rho();
+  const int before = box.gradients();
+  box.use(n);
+  barriers = 0;
+  for (auto _ : state) {
+    box.rho() = start;
+    if (!box.solve(team)) state.SkipWithError("no solution");
+  }
+  const double solves = static_cast<double>(state.iterations());
+  state.counters["passes"] = (box.gradients() - before) / solves;
+  state.counters["barriers"] = static_cast<double>(barriers) / solves;
+}
+BENCHMARK(DeviceSolve)->Arg(5)->Arg(50)->Arg(200)->Arg(1000)->Arg(5000)->Arg(20000);
+
 const Environment& environment_of(const benchmark::State& state) {
   return paper_environments()[state.range(0)];
 }

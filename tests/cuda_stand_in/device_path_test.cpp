@@ -11,17 +11,7 @@
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
-namespace test {
-std::vector<int> broadcast_in_blocks(int blocks);  // shared_memory.cu
-}
 namespace {
-
-TEST(StandInDevice, SharedMemoryBelongsToABlock) {
-  const int blocks = 7;
-  const std::vector<int> values = test::broadcast_in_blocks(blocks);
-  for (std::size_t k = 0; k < values.size(); ++k)
-    ASSERT_EQ(values[k], 100 * static_cast<int>(k / (64 * blocks)) + static_cast<int>(k / 64 % blocks)) << k;
-}
 
 // Work for a device selects no other: it runs where only that one can be selected, and nowhere else.
 TEST(StandInDevice, AFixedDeviceIsTheOnlyOneThatIsUsed) {

@@ -17,9 +17,10 @@ faults() {
   fault never-written host/engine/run_lanes.hpp 's/  backend\.zero\(memory\.get\(\), measure\.used\(\)\);[^\n]*\n//' 'uninitialised: '
   fault barrier-for-one kernels/lane/stages.hpp 's/(count_repair|if \(a == 0 && team\.rank\(\) == 0\)) lane\.progress->next = 0;/if (team.rank() == 0) { lane.progress->next = 0; team.sync(); }/' '__syncthreads: '
   fault barriers-apart kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n.*?\n)    team_\.sync\(\);/$1    if (team_.rank() < 7)\n      team_.sync();\n    else\n      team_.sync();/s' 'threads wait at different places'
-  fault shuffle-of-some kernels/lane/walk.hpp 's/team_\.broadcast\(team_\.rank\(\) == 0 \?(.*?) : 0\.0\)/(team_.rank() < 5 ? team_.broadcast($1) : 0.0)/' 'warp barrier: ' '*ALaneAlone*'
-  fault shared-memory-unset kernels/base/team.hpp 's/    if \(threadIdx\.x == 0\) \*shared = value;\n//' 'uninitialised: ' '*SharedMemory*'
-  fault shared-memory-race kernels/base/team.hpp 's/    __syncthreads\(\);\n(    if \(threadIdx)/$1/' 'race: ' '*SharedMemory*'
+  fault shuffle-of-some kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n)/$1#if defined(__CUDA_ARCH__)\n    if (team_.rank() < 5) (void)__shfl_sync(0xffffffffu, 1, 0);\n#endif\n/' 'warp barrier: ' '*ALaneAlone*'
+  fault shared-memory-unset kernels/solve/tiled_newton.hpp 's/      memory_\.moment\(\)\[s\] = value\.moment;\n//' 'uninitialised: '
+  fault shared-memory-race kernels/solve/tiled_newton.hpp 's/(memory_\.part\(0\)\[at\] = z;\n    \}\n)    team_\.sync\(\);/$1/' 'race: '
+  fault shared-memory-beyond kernels/solve/tile_memory.hpp 's/\(tiles\(panels\) \+ panels\) \* kTile/tiles(panels) * kTile/' 'bounds: |memory of no array|fault: '
   fault host-reads-device host/engine/run_lanes.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*'
   fault host-reads-device-without-keys host/engine/run_lanes.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*' STAND_IN_KEYS=0
   fault device-reads-host host/engine/run_lanes.hpp 's/layout\.device_lanes\};/const_cast<LaneView<Real>*>(layout.lanes.data())};/' 'owner: |fault: '
@@ -27,9 +28,9 @@ faults() {
   fault freed-too-early host/engine/run_lanes.hpp 's/(const auto memory = backend)(.*?  Arena arena)(.*?)(  for \(int first_period = 0)/auto memory = backend$2$3  memory = {};\n$4/s' 'freed|fault: '
   fault leak kernels/cuda/runtime.cu 's/  cudaFree\(p_\);\n//' 'leak: '
   fault results-overlap kernels/cuda/cuda_backend.cuh 's/item < matrices \? 0 : item - matrices\)/0)/' 'two results of a batch overlap'
-  fault launch-of-none kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\), block_threads_/min(items, slots()) - 1, block_threads_/' 'invalid configuration'
-  fault too-many-threads kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\), block_threads_/min(items, slots()), 1024/' 'invalid configuration'
-  fault too-many-registers kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\), block_threads_/min(items, slots()), 1024/' 'too many resources|FAILED' '*ReplaysEvery*' STAND_IN_BLOCK=1024
+  fault launch-of-none kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\),\n/min(items, slots()) - 1,\n/' 'invalid configuration'
+  fault too-many-threads kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'invalid configuration'
+  fault too-many-registers kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'too many resources|FAILED' '*ReplaysEvery*' STAND_IN_BLOCK=1024
   fault undefined-shift kernels/lane/stages.hpp 's/lane\.progress->queried_due >> a & 1/lane.progress->queried_due >> (a + 32) \& 1/' 'runtime error: shift exponent'
   fault misaligned host/engine/layout.hpp 's/(block\.pending_scale = )(arena\.take<Real>\()B\);/$1reinterpret_cast<Real*>(reinterpret_cast<std::size_t>($2B + 1)) + 2);/' 'alignment: |runtime error: .*misaligned'
 }

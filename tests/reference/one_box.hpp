@@ -15,8 +15,9 @@ class OneBox {
  public:
   static constexpr double kRidge = 1.0;
 
-  OneBox(const Contexts& contexts, const IndexSamples& samples)
-      : psi_(contexts.psi.begin(), contexts.psi.end()),
+  OneBox(const Contexts& contexts, const IndexSamples& samples, double ridge = kRidge)
+      : ridge_(ridge),
+        psi_(contexts.psi.begin(), contexts.psi.end()),
         mu_(static_cast<std::size_t>(contexts.rows)),
         cost_(mu_),
         rows_(samples.rows.begin(), samples.rows.end()) {
@@ -63,7 +64,7 @@ class OneBox {
   /// From the rho that stands; false if it did not converge.
   template <class Team>
   bool solve(const Team& team) {
-    const engine::Problem<Real> problem{shape_, kRidge, 1.0, {}, &lane_};
+    const engine::Problem<Real> problem{shape_, ridge_, 1.0, {}, &lane_};
     return engine::BoxSolve<Real, Team>(team, problem, lane_, 0, scratch_).solve(false);
   }
   /// The first n samples only.
@@ -74,6 +75,7 @@ class OneBox {
   const engine::SolveScratch<Real>& scratch() const { return scratch_; }
 
  private:
+  double ridge_;
   SimdVector<Real> psi_;
   std::vector<double> mu_, cost_;
   std::vector<int> rows_;

@@ -16,22 +16,17 @@ class ThreadTeam : public ScalarTeam {
   struct Shared {
     explicit Shared(int members) : barrier(members), size(members) {}
     std::barrier<> barrier;
-    int size;
-    alignas(16) unsigned char slot[64] = {};
+    int size, barriers = 0;  ///< barriers: at which the team has waited
+    alignas(16) unsigned char memory[48 << 10] = {};
   };
   ThreadTeam(Shared& shared, int rank) : shared_(&shared), rank_(rank) {}
 
   int rank() const { return rank_; }
   int size() const { return shared_->size; }
-  void sync() const { shared_->barrier.arrive_and_wait(); }
-  template <class T>
-  T broadcast(T value) const {
-    static_assert(sizeof(T) <= sizeof Shared::slot);
-    sync();
-    if (rank_ == 0) std::memcpy(shared_->slot, &value, sizeof value);
-    sync();
-    std::memcpy(&value, shared_->slot, sizeof value);
-    return value;
+  void* shared() const { return shared_->memory; }
+  void sync() const {
+    shared_->barriers += rank_ == 0 ? 1 : 0;
+    shared_->barrier.arrive_and_wait();
   }
 
  private:

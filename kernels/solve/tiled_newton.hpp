@@ -1,0 +1,273 @@
+// Newton's method for teams without vectors, in memory that a block of threads shares: one sweep over a box's samples
+// gives the gradient and the Hessian, whose Cholesky factor has the right-hand side along. What counts there are
+// barriers, the steps at which all members wait: four for 32 samples and three for eight features.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/solve/samples.hpp"
+
+namespace pandora::engine {
+
+/// sum_s l_s(psi_s' rho) + ridge/2 ||rho||^2 (eq:known-theta-rho-estimator) with gradient and Hessian, and Newton's
+/// direction: both what minimise() moves and its method. Every member finds the same. Sums go over strips in the order
+/// of the samples whatever the team's size.
+template <class Real, class Team>
+class TiledNewton {
+ public:
+  static constexpr bool kLastStep = true, kTrustsRate = true;
+
+  PANDORA_HD TiledNewton(const Team& team, const SampleView<Real>& samples, double ridge,
+                         const TileMemory<Real>& memory)
+      : team_(team), samples_(samples), ridge_(ridge), memory_(memory), m_(samples.m), width_(memory.width()) {}
+
+  PANDORA_HD const SampleView<Real>& samples() const { return samples_; }
+  PANDORA_HD int gradients() const { return gradients_; }
+  PANDORA_HD void charge() { ++gradients_; }
+
+  PANDORA_HD void start(const Real* rho) {
+    team_.sync();  // what lay there before may still be in use
+    for (int k = team_.rank(); k < width_; k += team_.size()) {
+      memory_.rho()[k] = k < m_ ? static_cast<double>(rho[k]) : 0.0;
+      memory_.direction()[k] = 0.0;
+    }
+    team_.sync();
+  }
+
+  /// Gradient and Hessian at rho.
+  PANDORA_APART PANDORA_HD void evaluate() {
+    ++gradients_;
+    team_.sync();
+    for (int k = team_.rank(); k < width_; k += team_.size()) {
+      memory_.point()[k] = static_cast<Real>(memory_.rho()[k]);
+      memory_.gradient()[k] = ridge_ * memory_.rho()[k];
+    }
+    for (int tile = team_.rank(); tile < memory_.tiles(); tile += team_.size()) {
+      const Place at = place_of(tile);
+      Real* const values = memory_.tile(tile);
+      for (int e = 0; e < kSide * kSide; ++e) values[e] = Real(0);
+      // Beyond m stand ones, which the factor leaves alone.
+      for (int r = 0; r < kSide && at.i == at.j; ++r)
+        values[r * kSide + r] = at.i * kSide + r < m_ ? static_cast<Real>(ridge_) : Real(1);
+    }
+    for (int first = 0; first < samples_.n; first += kStrip)
+      add_strip(first, samples_.n - first < kStrip ? samples_.n - first : kStrip);
+    team_.sync();
+  }
+
+  /// direction = -Hessian^-1 gradient; the Hessian becomes its factor. False if it is not positive definite.
+  PANDORA_APART PANDORA_HD bool direct() {
+    for (int k = team_.rank(); k < width_; k += team_.size())
+      memory_.right(0)[k] = k < m_ ? -static_cast<Real>(memory_.gradient()[k]) : Real(0);
+    team_.sync();
+    for (int k = 0; k < memory_.panels(); ++k)
+      if (!factorise_panel(k)) return false;
+    for (int k = memory_.panels() - 1; k >= 0; --k) substitute_back(k);
+    return true;
+  }
+  PANDORA_HD bool recover() { return false; }
+  PANDORA_HD void stepped(double, double, double) {}
+
+  /// gradient' direction
+  PANDORA_HD double slope() const {
+    double sum = 0.0;
+    for (int k = 0; k < m_; ++k) sum = fused(memory_.gradient()[k], memory_.direction()[k], sum);
+    return sum;
+  }
+
+  /// rho += step * direction
+  PANDORA_HD void move(double step) {
+    for (int k = team_.rank(); k < width_; k += team_.size()) memory_.rho()[k] += step * memory_.direction()[k];
+    team_.sync();
+  }
+
+ private:
+  using Memory = TileMemory<Real>;
+  static constexpr int kSide = Memory::kSide, kStrip = Memory::kStrip, kParts = Memory::kParts;
+  struct alignas(16) Four {
+    Real of[4];
+  };
+  struct Place {
+    int i, j;
+  };
+
+  static PANDORA_HD Place place_of(int tile) {
+    int i = 0;
+    while ((i + 1) * (i + 2) / 2 <= tile) ++i;
+    return {i, tile - i * (i + 1) / 2};
+  }
+  static PANDORA_HD const Four* fours(const Real* p) { return reinterpret_cast<const Four*>(p); }
+
+  // The strip of `count` samples from `first` on joins gradient and Hessian.
+  PANDORA_HD void add_strip(int first, int count) {
+    team_.sync();  // the strip before is done with, and so are point, gradient and tiles set
+    const int pieces = width_ / 4;
+    for (int at = team_.rank(); at < count * pieces; at += team_.size()) {
+      const int s = at / pieces, piece = at % pieces;
+      reinterpret_cast<Four*>(memory_.row(s))[piece] = fours(samples_.psi_of(first + s))[piece];
+    }
+    team_.sync();
+    for (int at = team_.rank(); at < count * kParts; at += team_.size()) {
+      const Real* const x = memory_.row(at / kParts);
+      Real z = 0;
+      for (int k = at % kParts; k < width_; k += kParts) z = fused(x[k], memory_.point()[k], z);
+      memory_.part(0)[at] = z;
+    }
+    team_.sync();
+    for (int s = team_.rank(); s < count; s += team_.size()) {
+      const Real* const z = memory_.part(s);
+      const IndexMoment<Real> value =
+          index_moment((z[0] + z[1]) + (z[2] + z[3]), samples_.cost[first + s], samples_.mu[first + s]);
+      memory_.moment()[s] = value.moment;
+      memory_.weight()[s] = value.curvature;
+    }
+    team_.sync();
+    for (int k = team_.rank(); k < m_; k += team_.size()) {
+      Real sum = 0;
+      for (int s = 0; s < count; ++s) sum = fused(memory_.moment()[s], memory_.row(s)[k], sum);
+      memory_.gradient()[k] += static_cast<double>(sum);
+    }
+    for (int tile = team_.rank(); tile < memory_.tiles(); tile += team_.size()) add_to_tile(tile, count);
+  }
+
+  PANDORA_HD void add_to_tile(int tile, int count) {
+    const Place at = place_of(tile);
+    Four* const out = reinterpret_cast<Four*>(memory_.tile(tile));
+    Four sum[kSide][2];
+    PANDORA_UNROLL
+    for (int r = 0; r < kSide; ++r)
+      for (int half = 0; half < 2; ++half) sum[r][half] = out[2 * r + half];
+    for (int s = 0; s < count; ++s) {
+      const Real weight = memory_.weight()[s];
+      if (weight == Real(0)) continue;  // the same in every member
+      const Four* const left = fours(memory_.row(s) + at.i * kSide);
+      const Four* const right = fours(memory_.row(s) + at.j * kSide);
+      const Four a[2] = {left[0], left[1]}, b[2] = {right[0], right[1]};
+      PANDORA_UNROLL
+      for (int r = 0; r < kSide; ++r) {
+        const Real scaled = weight * a[r / 4].of[r % 4];
+        PANDORA_UNROLL
+        for (int c = 0; c < kSide; ++c)
+          sum[r][c / 4].of[c % 4] = fused(scaled, b[c / 4].of[c % 4], sum[r][c / 4].of[c % 4]);
+      }
+    }
+    PANDORA_UNROLL
+    for (int r = 0; r < kSide; ++r)
+      for (int half = 0; half < 2; ++half) out[2 * r + half] = sum[r][half];
+  }
+
+  // Columns 8 k to 8 k + 7 of the factor, the right-hand side along, and what they change in the columns after them.
+  // Every member factorises the tile on the diagonal for itself, which spares waiting for the one that would.
+  PANDORA_HD bool factorise_panel(int k) {
+    Real L[kSide][kSide], inverse[kSide], y[kSide];
+    const Real* const diagonal = memory_.tile(k, k);
+    bool positive = true;
+    PANDORA_UNROLL
+    for (int i = 0; i < kSide; ++i) {
+      y[i] = memory_.right(k)[i];
+      PANDORA_UNROLL
+      for (int j = 0; j <= i; ++j) L[i][j] = diagonal[i * kSide + j];
+    }
+    PANDORA_UNROLL
+    for (int c = 0; c < kSide; ++c) {
+      positive = positive && L[c][c] > Real(0) && is_finite(L[c][c]);
+      inverse[c] = Real(1) / static_cast<Real>(::sqrt(L[c][c]));
+      y[c] *= inverse[c];
+      PANDORA_UNROLL
+      for (int i = c; i < kSide; ++i) L[i][c] *= inverse[c];
+      PANDORA_UNROLL
+      for (int i = c + 1; i < kSide; ++i) {
+        y[i] = fused(-L[i][c], y[c], y[i]);
+        PANDORA_UNROLL
+        for (int j = c + 1; j <= i; ++j) L[i][j] = fused(-L[i][c], L[j][c], L[i][j]);
+      }
+    }
+    if (!positive) return false;
+    for (int i = (k + 1) * kSide + team_.rank(); i < width_; i += team_.size()) {
+      Real* const at = memory_.tile(i / kSide, k) + i % kSide * kSide;
+      Real x[kSide], side = memory_.right(0)[i];
+      PANDORA_UNROLL
+      for (int c = 0; c < kSide; ++c) x[c] = at[c];
+      PANDORA_UNROLL
+      for (int c = 0; c < kSide; ++c) {
+        PANDORA_UNROLL
+        for (int e = 0; e < c; ++e) x[c] = fused(-x[e], L[c][e], x[c]);
+        x[c] *= inverse[c];
+        side = fused(-x[c], y[c], side);
+      }
+      PANDORA_UNROLL
+      for (int c = 0; c < kSide; ++c) at[c] = x[c];
+      memory_.right(0)[i] = side;
+    }
+    if (team_.rank() == team_.size() - 1) {  // the one with the least to do
+      Real* const out = memory_.factor(k);
+      PANDORA_UNROLL
+      for (int i = 0; i < kSide; ++i) {
+        memory_.solved(k)[i] = y[i];
+        PANDORA_UNROLL
+        for (int j = 0; j < i; ++j) out[i * kSide + j] = L[i][j];
+        out[i * kSide + i] = inverse[i];
+      }
+    }
+    team_.sync();
+    const int first = (k + 1) * (k + 2) / 2;  // tiles from row k + 1 on
+    for (int tile = first + team_.rank(); tile < memory_.tiles(); tile += team_.size()) {
+      const Place at = place_of(tile);
+      if (at.j > k) subtract_product(memory_.tile(tile), memory_.tile(at.i, k), memory_.tile(at.j, k));
+    }
+    team_.sync();
+    return true;
+  }
+
+  // out -= a b'
+  static PANDORA_HD void subtract_product(Real* out, const Real* a, const Real* b) {
+    for (int r = 0; r < kSide; ++r) {
+      const Four x[2] = {fours(a)[2 * r], fours(a)[2 * r + 1]};
+      Four sums[2] = {fours(out)[2 * r], fours(out)[2 * r + 1]};
+      PANDORA_UNROLL
+      for (int e = 0; e < kSide; ++e) {
+        const Four y[2] = {fours(b)[2 * e], fours(b)[2 * e + 1]};
+        Real sum = sums[e / 4].of[e % 4];
+        PANDORA_UNROLL
+        for (int c = 0; c < kSide; ++c) sum = fused(-x[c / 4].of[c % 4], y[c / 4].of[c % 4], sum);
+        sums[e / 4].of[e % 4] = sum;
+      }
+      reinterpret_cast<Four*>(out)[2 * r] = sums[0];
+      reinterpret_cast<Four*>(out)[2 * r + 1] = sums[1];
+    }
+  }
+
+  // Elements 8 k to 8 k + 7 of the direction, and what they change in those before them.
+  PANDORA_HD void substitute_back(int k) {
+    const Real* const L = memory_.factor(k);
+    Real x[kSide];
+    PANDORA_UNROLL
+    for (int c = kSide - 1; c >= 0; --c) {
+      x[c] = memory_.solved(k)[c];
+      PANDORA_UNROLL
+      for (int i = c + 1; i < kSide; ++i) x[c] = fused(-L[i * kSide + c], x[i], x[c]);
+      x[c] *= L[c * kSide + c];
+    }
+    for (int i = team_.rank(); i < k * kSide; i += team_.size()) {
+      const Real* const column = memory_.tile(k, i / kSide) + i % kSide;
+      Real value = memory_.solved(0)[i];
+      PANDORA_UNROLL
+      for (int c = 0; c < kSide; ++c) value = fused(-column[c * kSide], x[c], value);
+      memory_.solved(0)[i] = value;
+    }
+    PANDORA_UNROLL
+    for (int c = 0; c < kSide; ++c)
+      if (c % team_.size() == team_.rank() && k * kSide + c < m_)
+        memory_.direction()[k * kSide + c] = static_cast<double>(x[c]);
+    team_.sync();
+  }
+
+  const Team& team_;
+  const SampleView<Real> samples_;
+  const double ridge_;
+  const TileMemory<Real> memory_;
+  const int m_, width_;
+  int gradients_ = 0;
+};
+
+}  // namespace pandora::engine

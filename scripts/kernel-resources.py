@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""What the compiler gives every kernel of the project: registers, local memory (stack), spilled registers.
+
+usage: kernel-resources.py ARCHITECTURE...     such as 80 90 120
+
+Prints a table in Markdown for each architecture. Ends with 1 if a kernel spills registers or has more local memory than
+it may: no time can be measured without a device, but what both cost is known.
+"""
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+
+MOST_STACK = 256
+# More than that, with the reason.
+STACK = {
+    "DrawSample": 520,  # a shock in as many directions as there may be reward features (64)
+    "DrawOutputs": 520,
+    "WalkBlock<float, 16>": 720,  # what every one of 16 boxes has; the paper's three take WalkBlock<float, 4>
+    "WalkBlock<float, 4>": 432,  # of it 160 around the call of theta_hat's solve, which few periods make
+    "SolveBoxes": 448,  # its parts are functions of their own, and pass what they share by reference
+    "StartBox": 432,
+    "BeginBlock": 296,
+}
+
+root = pathlib.Path(__file__).resolve().parent.parent
+sources = sorted([*root.glob("kernels/cuda/*.cu"), *root.glob("host/devices/*.cu")])
+
+
+def eigen():
+    found = subprocess.run(["pkg-config", "--cflags-only-I", "eigen3"], capture_output=True, text=True)
+    return found.stdout.split() or ["-I/usr/include/eigen3"]
+
+
+def compile_for(architecture, source):
+    command = ["nvcc", "-std=c++20", f"-arch=sm_{architecture}", "--expt-relaxed-constexpr", "--fmad=false", "-Xptxas",
+               "-v", "-Werror", "all-warnings", "-cubin", f"-I{root}", f"-I{root}/include", *eigen(),
+               "-DPANDORA_HAVE_CUDA", f'-DPANDORA_CUDA_ARCHITECTURES="{architecture}"', '-DPANDORA_CUBLAS=""',
+               '-DPANDORA_CUBLAS_FOLDER=""', str(source), "-o", "/dev/null"]
+    made = subprocess.run(command, capture_output=True, text=True)
+    if made.returncode != 0:
+        sys.exit(f"{source} for sm_{architecture}:\n{made.stdout}{made.stderr}")
+    text = subprocess.run(["c++filt"], input=made.stdout + made.stderr, capture_output=True, text=True).stdout
+    # Functions that are called and not inlined report their spills before their kernel's, which reports its own last.
+    kernels, spills = {}, 0
+    for line in text.splitlines():
+        if match := re.search(r"Compiling entry function '(.*)' for", line):
+            name, spills = match[1], 0
+        elif match := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
+            stack = int(match[1])
+            spills += int(match[2]) + int(match[3])
+        elif match := re.search(r"Used (\d+) registers", line):
+            kernels[name] = (int(match[1]), stack, spills)
+    return kernels
+
+
+def body_of(name):
+    """The body that one of our kernels runs; None for a library's."""
+    match = re.search(r"run_\w+<((?:[\w:]+)(?:<[^<>]*>)?)\s*>", name)
+    return re.sub(r"(\w+::)+", "", match[1]) if match else None
+
+
+def main():
+    if len(sys.argv) < 2 or not all(re.fullmatch(r"\d+", a) for a in sys.argv[1:]):
+        sys.exit(__doc__)
+    complaints = []
+    jobs = [(a, s) for a in sys.argv[1:] for s in sources]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda job: compile_for(*job), jobs))
+    for architecture in sys.argv[1:]:
+        print(f"\n| body, sm_{architecture} | registers | stack, bytes | spilled, bytes |\n|---|---|---|---|")
+        for (of, _), kernels in zip(jobs, found):
+            for name, (registers, stack, spills) in kernels.items():
+                body = body_of(name) if of == architecture else None
+                if body is None:
+                    continue
+                print(f"| `{body}` | {registers} | {stack} | {spills} |")
+                most = STACK.get(body, STACK.get(re.sub("<.*", "", body), MOST_STACK))
+                if stack > most:
+                    complaints.append(f"sm_{architecture}: {body}: {stack} bytes of local memory, more than {most}")
+                if spills > 0:
+                    complaints.append(f"sm_{architecture}: {body}: {spills} bytes of spilled registers")
+    sys.exit("\n".join(complaints) or 0)
+
+
+main()

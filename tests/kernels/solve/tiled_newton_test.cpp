@@ -1,0 +1,135 @@
+// The solve of teams without vectors: what it computes, that teams of any size compute the same bytes, and how often
+// their members wait for each other, which is what a solve of few samples costs on a device.
+#include "kernels/solve/tiled_newton.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <functional>
+
+#include "tests/reference/one_box.hpp"
+#include "tests/reference/small_problem.hpp"
+#include "tests/reference/thread_backend.hpp"
+
+namespace pandora {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using test::ThreadTeam;
+
+struct Data {
+  Contexts contexts;
+  IndexSamples samples;
+};
+
+Data random_data(int n, int m) {
+  test::Random random(23);
+  std::vector<std::vector<float>> psi;
+  IndexSamples samples;
+  for (int s = 0; s < n; ++s) {
+    psi.push_back({1.0f});
+    for (int j = 1; j < m; ++j) psi.back().push_back(static_cast<float>(random.uniform(-1.0, 1.0)));
+    samples.add(s, random.uniform(0.0, 0.3), random.uniform(0.02, 0.98));
+  }
+  return {test::contexts_of(psi), samples};
+}
+
+// body(team) by every member; returns at how many barriers they met.
+int by_threads(int members, const std::function<void(const ThreadTeam&)>& body) {
+  ThreadTeam::Shared shared(members);
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < members; ++rank)
+      threads.emplace_back([&shared, &body, rank] { body(ThreadTeam(shared, rank)); });
+  }
+  return shared.barriers;
+}
+
+template <class Real>
+class TiledNewtonOf : public ::testing::Test {};
+using Precisions = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(TiledNewtonOf, Precisions);
+
+TYPED_TEST(TiledNewtonOf, StepsAsDenseAlgebraDoes) {
+  using Real = TypeParam;
+  const double tolerance = std::is_same_v<Real, float> ? 3e-5 : 1e-12;
+  for (const int m : {1, 7, 8, 9, 16, 101})
+    for (const int n : {1, 31, 32, 33, 150}) {
+      SCOPED_TRACE(testing::Message() << n << " samples, " << m << " features");
+      const Data data = random_data(n, m);
+      test::OneBox<Real> box(data.contexts, data.samples);
+      VectorXd rho(m), gradient;
+      for (int k = 0; k < m; ++k)
+        rho[k] = static_cast<Real>(box.rho()[static_cast<std::size_t>(k)] = Real(0.1) / (k + 1));
+      MatrixXd hessian;
+      index_derivatives(data.contexts, data.samples, 0.5, rho, gradient, &hessian);
+      const MatrixXd full = hessian.selfadjointView<Eigen::Lower>();
+      const VectorXd step = full.llt().solve(-gradient);
+
+      const SerialTeam team;
+      const engine::TileMemory<Real> memory(box.scratch().tiled, m);
+      engine::TiledNewton<Real, SerialTeam> newton(team, box.samples(), 0.5, memory);
+      newton.start(box.rho().data());
+      newton.evaluate();
+      ASSERT_TRUE(newton.direct());
+      for (int k = 0; k < m; ++k) {
+        EXPECT_NEAR(memory.gradient()[k], gradient[k], tolerance * (1 + gradient.cwiseAbs().maxCoeff()));
+        EXPECT_NEAR(memory.direction()[k], step[k], 10 * tolerance * (1 + step.cwiseAbs().maxCoeff()));
+      }
+      EXPECT_NEAR(newton.slope(), gradient.dot(step), 10 * tolerance * (1 - gradient.dot(step)));
+      newton.move(0.25);
+      for (int k = 0; k < m; ++k) EXPECT_NEAR(memory.rho()[k], rho[k] + 0.25 * memory.direction()[k], 1e-14);
+    }
+}
+
+TYPED_TEST(TiledNewtonOf, TeamsOfAnySizeGiveTheSameBytes) {
+  using Real = TypeParam;
+  for (const int m : {5, 33}) {
+    const Data data = random_data(150, m);
+    test::OneBox<Real> one(data.contexts, data.samples);
+    ASSERT_TRUE(one.solve(SerialTeam{}));  // without memory of its own
+    for (const int members : {1, 3, 32, 128}) {
+      test::OneBox<Real> box(data.contexts, data.samples);
+      by_threads(members, [&box](const ThreadTeam& team) { EXPECT_TRUE(box.solve(team)); });
+      EXPECT_EQ(box.rho(), one.rho()) << members << " members, " << m << " features";
+      EXPECT_EQ(box.gradients(), one.gradients());
+    }
+  }
+}
+
+TEST(TiledNewton, FewBarriers) {
+  for (const int m : {33, 101})
+    for (const int n : {5, 40, 700}) {
+      const Data data = random_data(n, m);
+      test::OneBox<float> box(data.contexts, data.samples);
+      const int barriers = by_threads(2, [&box](const ThreadTeam& team) { EXPECT_TRUE(box.solve(team)); });
+      const int passes = box.gradients(), strips = (n + 31) / 32, panels = (m + 7) / 8;
+      EXPECT_LE(passes, 12);
+      EXPECT_LE(barriers, passes * (4 * strips + 3 * panels + 6) + 8) << n << " samples, " << m << " features";
+    }
+}
+
+// A Hessian of fewer samples than features and next to no ridge has no factor in single precision.
+TEST(TiledNewton, WithoutARidgeTheSolveGoesOnInDouble) {
+  constexpr double kNone = 1e-7;
+  const Data data = random_data(20, 60);
+  test::OneBox<float> box(data.contexts, data.samples, kNone);
+  for (float& x : box.rho()) x = 0.0f;
+  ASSERT_TRUE(box.solve(SerialTeam{}));
+  VectorXd rho(60), gradient;
+  for (int k = 0; k < 60; ++k) rho[k] = static_cast<double>(box.rho()[static_cast<std::size_t>(k)]);
+  index_derivatives(data.contexts, data.samples, kNone, rho, gradient, nullptr);
+  EXPECT_LT(gradient.norm(), 1e-3);
+}
+
+// Where it is more than every device gives a block unasked, it is not asked for.
+TEST(TileMemory, FitsIntoABlocksSharedMemoryAtThePapersShape) {
+  using Memory = engine::TileMemory<float>;
+  EXPECT_EQ(Memory::shared_bytes(101), Memory::bytes(101));
+  EXPECT_LE(Memory::bytes(101), 75u << 10);  // three blocks share a multiprocessor's 227 KiB
+  EXPECT_EQ(Memory::shared_bytes(401), 0u);
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,6 +1,6 @@
-// Dense algebra and the descent of teams without vectors: a Hessian summed in tiles and factorised by the team. A
-// factor serves as long as it contracts well: arithmetic is cheap on a device, and iterations, each with barriers, are
-// dear. kernels/solve/vector_solver.hpp has the CPU's.
+// Dense algebra in double of teams without vectors: sums of outer products in tiles, their factors and inverses, for
+// matrices afresh, and a descent for what single precision cannot factorise (kernels/solve/tiled_newton.hpp has the one
+// that is used else, kernels/solve/vector_solver.hpp the CPU's).
 #pragma once
 
 #include <cmath>
@@ -143,7 +143,8 @@ class TeamFactor {
   const int m_;
 };
 
-/// Damped Newton steps in the manner of the reference (host/reference/index_fit.cpp).
+/// Damped Newton steps in the manner of the reference (host/reference/index_fit.cpp). A factor serves as long as it
+/// contracts well.
 template <class Real, class Team>
 class FactorisedNewton {
  public:

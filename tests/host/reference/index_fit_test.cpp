@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "tests/reference/small_problem.hpp"
+#include "tests/reference/index_data.hpp"
 
 namespace pandora {
 namespace {
@@ -14,10 +14,7 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-struct Data {
-  Contexts contexts;
-  IndexSamples samples;
-
+struct Data : test::IndexData {
   double z(int s, const VectorXd& rho) const {
     double sum = 0.0;
     for (int j = 0; j < contexts.index_size; ++j) sum += contexts.psi_row(samples.rows[s])[j] * rho[j];
@@ -32,15 +29,7 @@ struct Data {
 };
 
 Data random_data(int n, int m, std::uint64_t seed) {
-  test::Random random(seed);
-  std::vector<std::vector<float>> psi;
-  IndexSamples samples;
-  for (int s = 0; s < n; ++s) {
-    psi.push_back({1.0f});
-    for (int j = 1; j < m; ++j) psi.back().push_back(static_cast<float>(random.uniform(-1.0, 1.0)));
-    samples.add(s, random.uniform(0.0, 0.3), random.uniform(0.02, 0.98));
-  }
-  return {test::contexts_of(psi), samples};
+  return {test::random_index_data(n, m, seed)};
 }
 
 VectorXd random_vector(int m, double size, test::Random& random) {

@@ -6,8 +6,8 @@
 #include <Eigen/Cholesky>
 
 #include "kernels/rules/index_loss.hpp"
+#include "tests/reference/index_data.hpp"
 #include "tests/reference/one_box.hpp"
-#include "tests/reference/small_problem.hpp"
 
 namespace pandora {
 namespace {
@@ -16,21 +16,8 @@ using Eigen::VectorXd;
 
 constexpr double kRidge = test::OneBox<double>::kRidge;
 
-struct Data {
-  Contexts contexts;
-  IndexSamples samples;
-};
-
-Data random_data(int n, int m) {
-  test::Random random(17);
-  std::vector<std::vector<float>> psi;
-  IndexSamples samples;
-  for (int s = 0; s < n; ++s) {
-    psi.push_back({1.0f});
-    for (int j = 1; j < m; ++j) psi.back().push_back(static_cast<float>(random.uniform(-1.0, 1.0)));
-    samples.add(s, random.uniform(0.0, 0.3), random.uniform(0.02, 0.98));
-  }
-  return {test::contexts_of(psi), samples};
+test::IndexData random_data(int n, int m) {
+  return test::random_index_data(n, m, 17);
 }
 
 IndexSamples first(const IndexSamples& samples, int n) {
@@ -60,7 +47,7 @@ class IndexSolves : public ::testing::Test {
   // Far from the solution, then from a neighbouring one with what the first solve has left.
   template <class Team>
   void solve(const Team& team, int n, int m) {
-    const Data data = random_data(n, m);
+    const test::IndexData data = random_data(n, m);
     test::OneBox<Real> box(data.contexts, data.samples);
     for (int k = 0; k < m; ++k) box.rho()[k] = Real(0.7);
     for (const int count : {(2 * n + 2) / 3, n}) {
@@ -95,7 +82,7 @@ TYPED_TEST(IndexSolves, OtherTeamsReachTheMinimum) {
 // A preconditioner that says nothing costs gradients, not the solution.
 TYPED_TEST(IndexSolves, QuasiNewtonWithoutAPreconditioner) {
   using Real = TypeParam;
-  const Data data = random_data(600, 9);
+  const test::IndexData data = random_data(600, 9);
   test::OneBox<Real> box(data.contexts, data.samples);
   const VectorTeam team;
   engine::IndexSums<Real, VectorTeam> sums(team, box.samples(), kRidge, box.scratch());

@@ -7,8 +7,8 @@
 #include <Eigen/Cholesky>
 #include <functional>
 
+#include "tests/reference/index_data.hpp"
 #include "tests/reference/one_box.hpp"
-#include "tests/reference/small_problem.hpp"
 #include "tests/reference/thread_backend.hpp"
 
 namespace pandora {
@@ -18,21 +18,8 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using test::ThreadTeam;
 
-struct Data {
-  Contexts contexts;
-  IndexSamples samples;
-};
-
-Data random_data(int n, int m) {
-  test::Random random(23);
-  std::vector<std::vector<float>> psi;
-  IndexSamples samples;
-  for (int s = 0; s < n; ++s) {
-    psi.push_back({1.0f});
-    for (int j = 1; j < m; ++j) psi.back().push_back(static_cast<float>(random.uniform(-1.0, 1.0)));
-    samples.add(s, random.uniform(0.0, 0.3), random.uniform(0.02, 0.98));
-  }
-  return {test::contexts_of(psi), samples};
+test::IndexData random_data(int n, int m) {
+  return test::random_index_data(n, m, 23);
 }
 
 // body(team) by every member; returns at how many barriers they met.
@@ -57,7 +44,7 @@ TYPED_TEST(TiledNewtonOf, StepsAsDenseAlgebraDoes) {
   for (const int m : {1, 7, 8, 9, 16, 101})
     for (const int n : {1, 31, 32, 33, 150}) {
       SCOPED_TRACE(testing::Message() << n << " samples, " << m << " features");
-      const Data data = random_data(n, m);
+      const test::IndexData data = random_data(n, m);
       test::OneBox<Real> box(data.contexts, data.samples);
       VectorXd rho(m), gradient;
       for (int k = 0; k < m; ++k)
@@ -86,7 +73,7 @@ TYPED_TEST(TiledNewtonOf, StepsAsDenseAlgebraDoes) {
 TYPED_TEST(TiledNewtonOf, TeamsOfAnySizeGiveTheSameBytes) {
   using Real = TypeParam;
   for (const int m : {5, 33}) {
-    const Data data = random_data(150, m);
+    const test::IndexData data = random_data(150, m);
     test::OneBox<Real> one(data.contexts, data.samples);
     ASSERT_TRUE(one.solve(SerialTeam{}));  // without memory of its own
     for (const int members : {1, 3, 32, 128}) {
@@ -101,7 +88,7 @@ TYPED_TEST(TiledNewtonOf, TeamsOfAnySizeGiveTheSameBytes) {
 TEST(TiledNewton, FewBarriers) {
   for (const int m : {33, 101})
     for (const int n : {5, 40, 700}) {
-      const Data data = random_data(n, m);
+      const test::IndexData data = random_data(n, m);
       test::OneBox<float> box(data.contexts, data.samples);
       const int barriers = by_threads(2, [&box](const ThreadTeam& team) { EXPECT_TRUE(box.solve(team)); });
       const int passes = box.gradients(), strips = (n + 31) / 32, panels = (m + 7) / 8;
@@ -113,7 +100,7 @@ TEST(TiledNewton, FewBarriers) {
 // A Hessian of fewer samples than features and next to no ridge has no factor in single precision.
 TEST(TiledNewton, WithoutARidgeTheSolveGoesOnInDouble) {
   constexpr double kNone = 1e-7;
-  const Data data = random_data(20, 60);
+  const test::IndexData data = random_data(20, 60);
   test::OneBox<float> box(data.contexts, data.samples, kNone);
   for (float& x : box.rho()) x = 0.0f;
   ASSERT_TRUE(box.solve(SerialTeam{}));

@@ -1,0 +1,30 @@
+// Samples of one box with random contexts: what solves of rho_hat are tested on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "host/reference/index_fit.hpp"
+#include "tests/reference/small_problem.hpp"
+
+namespace pandora::test {
+
+struct IndexData {
+  Contexts contexts;
+  IndexSamples samples;
+};
+
+/// n samples of m features, an intercept and uniform ones.
+inline IndexData random_index_data(int n, int m, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::vector<float>> psi;
+  IndexSamples samples;
+  for (int s = 0; s < n; ++s) {
+    psi.push_back({1.0f});
+    for (int j = 1; j < m; ++j) psi.back().push_back(static_cast<float>(random.uniform(-1.0, 1.0)));
+    samples.add(s, random.uniform(0.0, 0.3), random.uniform(0.02, 0.98));
+  }
+  return {contexts_of(psi), samples};
+}
+
+}  // namespace pandora::test

@@ -49,6 +49,12 @@ class DeviceSweep {
   }
 
  private:
+  struct Prepared {
+    std::unique_ptr<Replication> replication;
+    UnitResult result;  // of all lanes where the replication has failed
+    RunnableLanes lanes;
+  };
+
   std::size_t units() const { return plan_.units.size(); }
 
   void prepare(int device) {
@@ -63,15 +69,19 @@ class DeviceSweep {
       if (failure_ || next_ == units()) return;
       const std::size_t unit = next_++;
       lock.unlock();
-      UnitResult result;
+      Prepared made;
+      UnitResult& result = made.result;
       const Unit asked = plan_.units[unit];
-      auto replication = std::make_unique<Replication>(
+      made.replication = std::make_unique<Replication>(
           named(asked, [&] { return prepare_unit(asked, study_.order ? &result.order : nullptr); }));
-      if (study_.instances) result.instance = replication->instance;
-      fail_all_if_not_finite(*replication, plan_.lanes.size(), result);
+      if (study_.instances) result.instance = made.replication->instance;
+      // Here, where several threads are: FrugalGPT searches its cascades.
+      if (!fail_all_if_not_finite(*made.replication, plan_.lanes.size(), result)) {
+        result.resize(plan_.lanes.size());
+        made.lanes = runnable_lanes(plan_, *made.replication, 0, plan_.lanes.size(), result);
+      }
       lock.lock();
-      results_[unit] = std::move(result);
-      ready_.emplace(unit, std::move(replication));
+      ready_.emplace(unit, std::move(made));
       changed_.notify_all();
     }
   }
@@ -87,26 +97,16 @@ class DeviceSweep {
                                std::distance(ready_.lower_bound(first), ready_.lower_bound(last))) == last - first;
       });
       if (failure_) return;
-      std::vector<std::unique_ptr<Replication>> replications;
-      for (std::size_t unit = first; unit < last; ++unit)
-        replications.push_back(std::move(ready_.extract(unit).mapped()));
-      std::vector<UnitResult> results;
-      for (std::size_t unit = first; unit < last; ++unit) results.push_back(std::move(results_.extract(unit).mapped()));
+      std::vector<Prepared> prepared;
+      for (std::size_t unit = first; unit < last; ++unit) prepared.push_back(std::move(ready_.extract(unit).mapped()));
       ++taken_;
       changed_.notify_all();
       lock.unlock();
       std::vector<UnitOfLanes> chunk;
-      std::vector<RunnableLanes> runnable;
       std::size_t specs = 0;
-      for (std::size_t unit = first; unit < last; ++unit) {
-        const Replication& replication = *replications[unit - first];
-        UnitResult& result = results[unit - first];
-        const bool failed = !result.lanes.empty();  // all of them, with the replication
-        result.resize(plan_.lanes.size());
-        runnable.push_back(failed ? RunnableLanes{}
-                                  : runnable_lanes(plan_, replication, 0, plan_.lanes.size(), result));
-        if (!runnable.back().specs.empty()) chunk.push_back({&replication, runnable.back().specs});
-        specs += runnable.back().specs.size();
+      for (const Prepared& unit : prepared) {
+        if (!unit.lanes.specs.empty()) chunk.push_back({unit.replication.get(), unit.lanes.specs});
+        specs += unit.lanes.specs.size();
       }
       std::vector<LaneRecord> records = estimates_wanted(study_, specs);
       std::vector<std::vector<LaneTally>> tallies;
@@ -115,9 +115,9 @@ class DeviceSweep {
         const std::lock_guard one_at_a_time(sink_mutex_);
         std::size_t recorded = 0, ran = 0;
         for (std::size_t unit = first; unit < last; ++unit) {
-          const RunnableLanes& lanes = runnable[unit - first];
+          const RunnableLanes& lanes = prepared[unit - first].lanes;
           const std::size_t own = records.empty() ? 0 : lanes.specs.size();
-          UnitResult& result = results[unit - first];
+          UnitResult& result = prepared[unit - first].result;
           if (!lanes.specs.empty()) lanes.place(tallies[ran++], std::span(records).subspan(recorded, own), result);
           fail_sums_not_finite(result.lanes);
           recorded += own;
@@ -148,11 +148,10 @@ class DeviceSweep {
   const UnitRunner& run_;
   const UnitSink& sink_;
   const std::size_t at_once_;
-  std::map<std::size_t, UnitResult> results_;  // of units that are prepared
   std::size_t next_ = 0, next_chunk_ = 0, taken_ = 0, done_ = 0;
   std::mutex mutex_, sink_mutex_;
   std::condition_variable changed_;
-  std::map<std::size_t, std::unique_ptr<Replication>> ready_;  // by unit
+  std::map<std::size_t, Prepared> ready_;  // by unit
   std::exception_ptr failure_;
 };
 

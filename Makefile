@@ -50,7 +50,7 @@ fuzz: dependencies
 	cmake --build build-fuzz --target study_fuzz files_fuzz --parallel $(JOBS)
 	mkdir -p build-fuzz/corpus/study build-fuzz/corpus/files && cp experiments/*.toml build-fuzz/corpus/study
 	build-fuzz/tests/fuzz/study_fuzz -runs=$(RUNS) -max_len=400 -seed=1 -print_final_stats=1 build-fuzz/corpus/study
-	build-fuzz/tests/fuzz/files_fuzz -runs=$(RUNS) -max_len=1024 -seed=1 -print_final_stats=1 build-fuzz/corpus/files
+	build-fuzz/tests/fuzz/files_fuzz -runs=$(RUNS) -max_len=1024 -len_control=0 -seed=1 -print_final_stats=1 build-fuzz/corpus/files
 
 # The device path on a CPU (tests/cuda_stand_in): a line per step; the program is build-stand-in/pandora.
 stand-in: test-dependencies

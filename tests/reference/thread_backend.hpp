@@ -25,7 +25,7 @@ class ThreadTeam : public ScalarTeam {
   int size() const { return shared_->size; }
   void* shared() const { return shared_->memory; }
   void sync() const {
-    shared_->barriers += rank_ == 0 ? 1 : 0;
+    if (rank_ == 0) ++shared_->barriers;
     shared_->barrier.arrive_and_wait();
   }
 

@@ -15,20 +15,21 @@
 
 namespace pandora::cuda {
 
-// Of a block that works on one item, at most: a body may want fewer.
+inline constexpr int kBlockThreads = 256;  // at most, of a block that works on one item; a body may want fewer
+inline constexpr int kWarpThreads = 128;   // at most, of a block whose warps have an item each
+inline constexpr int kBatch = 4096;        // matrices of a batched product
+
 template <class Body>
 constexpr int threads_of() {
   if constexpr (requires { Body::kThreads; })
     return Body::kThreads;
   else
-    return 256;
+    return kBlockThreads;
 }
-inline constexpr int kBlockThreads = 256;  // at most
-inline constexpr int kWarpThreads = 128;   // at most, of a block whose warps have an item each
-inline constexpr int kBatch = 4096;        // matrices of a batched product
 
+// Blocks of fewer threads are for solves, three of them on a multiprocessor: what their shared memory allows.
 template <class Body>
-__global__ void __launch_bounds__(threads_of<Body>(), threads_of<Body>() == 128 ? 3 : 1)
+__global__ void __launch_bounds__(threads_of<Body>(), threads_of<Body>() < kBlockThreads ? 3 : 1)
     run_blocks(Body body, int items) {
   for (int item = blockIdx.x; item < items; item += gridDim.x) {
     body(BlockTeam{}, item, static_cast<int>(blockIdx.x));

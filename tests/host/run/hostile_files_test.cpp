@@ -234,7 +234,9 @@ TEST_F(EndedMerge, IsRepeated) {
       ++interrupted;
       EXPECT_EQ(first.error_lines(), 1) << first.err;
     }
-    if (first.exit_code != 0) {
+    // The signal may come between the last file and the program's end: then everything is there already.
+    const bool whole = fs::exists(work() / "m" / "manifest.json") && manifest("m")["state"] == "complete";
+    if (first.exit_code != 0 && !whole) {
       const ProgramResult again = run(merge);
       ASSERT_EQ(again.exit_code, 0) << again.err;
     }

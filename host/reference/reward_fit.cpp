@@ -38,7 +38,8 @@ void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, Re
     const double slope = gradient.dot(direction);
     if (!sound(factor) || !is_finite(slope)) break;
     if (-slope <= 1e-18) {
-      Eigen::Map<Eigen::MatrixXd>(state.curvature_inverse, d, d) = factor.solve(Eigen::MatrixXd::Identity(d, d));
+      Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(state.curvature_inverse, d, d, {RewardState::stride(d)}) =
+          factor.solve(Eigen::MatrixXd::Identity(d, d));
       return;
     }
     double length = 1.0;

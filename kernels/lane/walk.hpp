@@ -162,13 +162,13 @@ class Walk {
   // mu*, or its plug-in under the current theta_hat (eq:plugin:loss).
   PANDORA_HD Real estimated_reward(int a, int row) const {
     return static_cast<Real>(lane_.spec.learns_reward()
-                                 ? logistic(RewardState::over(lane_.reward_memory, shape_.d).linear(phi(row, a)))
+                                 ? logistic(RewardState::over(lane_.reward_memory, shape_.d).linear(team_, phi(row, a)))
                                  : lane_.tape.mu[at(row, a)]);
   }
 
   PANDORA_HD bool learn_reward(int deployed, int period, int row) {
     const double* const theta = lane_.reward_memory;
-    double* const before = image() + shape_.d;
+    double* const before = image() + RewardState::stride(shape_.d);
     team_.sync();
     for (int i = team_.rank(); i < shape_.d; i += team_.size()) before[i] = theta[i];
     observe(deployed, row);
@@ -176,7 +176,7 @@ class Walk {
         !solve_reward(period + 1))
       return false;
     if (!lane_.needs.curvature) return true;
-    Real* const move = reinterpret_cast<Real*>(before + shape_.d);
+    Real* const move = reinterpret_cast<Real*>(before + RewardState::stride(shape_.d));
     for (int i = team_.rank(); i < shape_.d; i += team_.size()) move[i] = static_cast<Real>(theta[i] - before[i]);
     team_.sync();
     for (int a = 0; a < A_; ++a) track_theta(team_, shape_, lane_.box[a], range_.B, move);

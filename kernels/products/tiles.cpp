@@ -99,44 +99,6 @@ inline void update_tile(Real* P, int row, int column, int stride, const Real* u,
   for (int v = 0; v < NV; ++v) S::store(tile + static_cast<std::size_t>(r) * stride + v * S::width, sum[r][v]);
 }
 
-// `rows` rows of NV vectors; R rows at a time stay in registers, 24 of 32 for NV = 3.
-template <class Real, int Sign, int NV>
-inline void update_rows(Real* P, int row, int rows, int column, int stride, const Real* u, int q) {
-  constexpr int R = NV == 4 ? 6 : 8;
-  const int end = row + rows;
-  for (; row + R <= end; row += R) update_tile<Real, Sign, R, NV>(P, row, column, stride, u, q);
-  for (; row + 4 <= end; row += 4) update_tile<Real, Sign, 4, NV>(P, row, column, stride, u, q);
-  for (; row < end; ++row) update_tile<Real, Sign, 1, NV>(P, row, column, stride, u, q);
-}
-
-// The upper triangle in whole vectors: rows first .. first + W - 1 from column `first` on.
-template <class Real, int Sign>
-void update_upper(Real* P, int m, int stride, const Real* u, int q) {
-  constexpr int W = Simd<Real>::width;
-  for (int first = 0; first < m; first += W) {
-    const int rows = m - first < W ? m - first : W;
-    int column = first;
-    for (int left = (stride - first) / W; left > 0;) {
-      const int take = left == 4 || left == 7 ? 4 : left == 2 || left == 5 ? 2 : left == 1 ? 1 : 3;
-      switch (take) {
-        case 4:
-          update_rows<Real, Sign, 4>(P, first, rows, column, stride, u, q);
-          break;
-        case 3:
-          update_rows<Real, Sign, 3>(P, first, rows, column, stride, u, q);
-          break;
-        case 2:
-          update_rows<Real, Sign, 2>(P, first, rows, column, stride, u, q);
-          break;
-        default:
-          update_rows<Real, Sign, 1>(P, first, rows, column, stride, u, q);
-      }
-      column += take * W;
-      left -= take;
-    }
-  }
-}
-
 // One stage of a transposition in registers: blocks of By change places across the diagonal.
 template <class Real, int By, int... I>
 inline void exchange(typename Simd<Real>::Vector& a, typename Simd<Real>::Vector& b, std::integer_sequence<int, I...>) {
@@ -155,40 +117,107 @@ inline void transpose(typename Simd<Real>::Vector* rows) {
   if constexpr (By > 1) transpose<Real, By / 2>(rows);
 }
 
-// Copies the upper triangle onto the lower one; the squares on the diagonal are symmetric already.
+// Writes what lies in the registers, `rows` rows of P from (row, column) on, to the other side of the diagonal.
 template <class Real>
-void mirror(Real* P, int m, int stride) {
-  using S = Simd<Real>;
-  constexpr int W = S::width;
-  for (int row = 0; row + W < m; row += W)
-    for (int column = row + W; column < m; column += W) {
-      typename S::Vector square[W];
-      PANDORA_UNROLL
-      for (int r = 0; r < W; ++r) square[r] = S::load(P + static_cast<std::size_t>(row + r) * stride + column);
-      transpose<Real, W / 2>(square);
-      Real* const out = P + static_cast<std::size_t>(column) * stride + row;
-      if (column + W <= m) {
-        PANDORA_UNROLL
-        for (int r = 0; r < W; ++r) S::store(out + static_cast<std::size_t>(r) * stride, square[r]);
-      } else {
-        PANDORA_UNROLL
-        for (int r = 0; r < W; ++r)
-          if (column + r < m) S::store(out + static_cast<std::size_t>(r) * stride, square[r]);
-      }
-    }
+inline void store_mirrored(Real* P, int m, int row, int column, int stride, typename Simd<Real>::Vector* rows) {
+  constexpr int W = Simd<Real>::width;
+  transpose<Real, W / 2>(rows);
+  Real* const out = P + static_cast<std::size_t>(column) * stride + row;
+  const int there = m - column;
+  if (there >= W) {
+    PANDORA_UNROLL
+    for (int r = 0; r < W; ++r) Simd<Real>::store(out + static_cast<std::size_t>(r) * stride, rows[r]);
+  } else {
+    PANDORA_UNROLL
+    for (int r = 0; r < W; ++r)
+      if (r < there) Simd<Real>::store(out + static_cast<std::size_t>(r) * stride, rows[r]);
+  }
 }
 
-}  // namespace
+// A square of the upper triangle, and its image in the lower one.
+template <class Real, int Sign>
+inline void update_square(Real* P, int m, int row, int column, int stride, const Real* u, int q) {
+  using S = Simd<Real>;
+  constexpr int W = S::width;
+  typename S::Vector sum[W];
+  Real* const tile = P + static_cast<std::size_t>(row) * stride + column;
+  const int rows = m - row;  // P has no more
+  if (rows >= W) {
+    PANDORA_UNROLL
+    for (int r = 0; r < W; ++r) sum[r] = S::load(tile + static_cast<std::size_t>(r) * stride);
+  } else {
+    PANDORA_UNROLL
+    for (int r = 0; r < W; ++r)
+      sum[r] = r < rows ? S::load(tile + static_cast<std::size_t>(r) * stride) : typename S::Vector{};
+  }
+  for (int k = 0; k < q; ++k) {
+    const Real* uk = u + static_cast<std::size_t>(k) * stride;
+    const typename S::Vector part = S::load(uk + column);
+    PANDORA_UNROLL
+    for (int r = 0; r < W; ++r) {
+      const typename S::Vector weight = S::broadcast(uk[row + r]);
+      sum[r] = Sign > 0 ? S::fused(weight, part, sum[r]) : S::fused_negative(weight, part, sum[r]);
+    }
+  }
+  if (rows >= W) {
+    PANDORA_UNROLL
+    for (int r = 0; r < W; ++r) S::store(tile + static_cast<std::size_t>(r) * stride, sum[r]);
+  } else {
+    PANDORA_UNROLL
+    for (int r = 0; r < W; ++r)
+      if (r < rows) S::store(tile + static_cast<std::size_t>(r) * stride, sum[r]);
+  }
+  if (row != column) store_mirrored<Real>(P, m, row, column, stride, sum);
+}
 
-template <class Real>
-void form_images(const Real* P, int m, int stride, const Real* const* psi, int B, Real* image) {
-  constexpr int W = Simd<Real>::width;
-  PANDORA_ASSERT(m <= stride && stride % W == 0);
-  // Four vectors of a row at a time: that strip of P stays in the first-level cache for all B contexts.
+// The last R rows, from `row` on, and the columns that mirror them.
+template <class Real, int Sign, int R>
+void update_last_rows(Real* P, int m, int row, int stride, const Real* u, int q) {
+  using S = Simd<Real>;
+  constexpr int W = S::width;
   int column = 0;
-  for (; column + 4 * W <= stride; column += 4 * W)
+  for (; column + 3 * W <= stride; column += 3 * W) update_tile<Real, Sign, R, 3>(P, row, column, stride, u, q);
+  for (; column < stride; column += W) update_tile<Real, Sign, R, 1>(P, row, column, stride, u, q);
+  for (column = 0; column < row; column += W) {
+    typename S::Vector square[W] = {};
+    PANDORA_UNROLL
+    for (int r = 0; r < R; ++r) square[r] = S::load(P + static_cast<std::size_t>(row + r) * stride + column);
+    store_mirrored<Real>(P, m, row, column, stride, square);
+  }
+}
+
+// Images' elements from `row` on, the last R: sums over the contexts' features, a context per element of a vector.
+template <class Real, int R>
+void image_last_rows(const Real* P, int m, int row, int stride, const Real* transposed, int width, int B, Real* image) {
+  using S = Simd<Real>;
+  constexpr int W = S::width, N = 2;  // so many vectors of contexts at a time: two sums of a row overlap
+  for (int first = 0; first < B; first += N * W) {
+    const int second = first + W < width ? W : 0;
+    typename S::Vector square[N][W] = {};
+    for (int l = 0; l < m; ++l) {
+      const Real* columns = transposed + static_cast<std::size_t>(l) * width + first;
+      const typename S::Vector column[N] = {S::load(columns), S::load(columns + second)};
+      PANDORA_UNROLL
+      for (int r = 0; r < R; ++r) {
+        const typename S::Vector weight = S::broadcast(P[static_cast<std::size_t>(row + r) * stride + l]);
+        PANDORA_UNROLL
+        for (int n = 0; n < N; ++n) square[n][r] = S::fused(weight, column[n], square[n][r]);
+      }
+    }
+    store_mirrored<Real>(image, B, row, first, stride, square[0]);
+    if (first + W < B) store_mirrored<Real>(image, B, row, first + W, stride, square[1]);
+  }
+}
+
+// The first `columns` elements of the images. Four vectors of a row at a time: that strip of P stays in the first-level
+// cache for all B contexts.
+template <class Real>
+void form_columns(const Real* P, int m, int stride, const Real* const* psi, int B, Real* image, int columns) {
+  constexpr int W = Simd<Real>::width;
+  int column = 0;
+  for (; column + 4 * W <= columns; column += 4 * W)
     image_columns<Real, 4>(P + column, m, stride, psi, B, image + column);
-  switch ((stride - column) / W) {
+  switch ((columns - column) / W) {
     case 3:
       image_columns<Real, 3>(P + column, m, stride, psi, B, image + column);
       break;
@@ -203,14 +232,49 @@ void form_images(const Real* P, int m, int stride, const Real* const* psi, int B
   }
 }
 
+// f(R) for R = rows from 1 to W / 2, a constant: as many rows as pay on their own.
+template <class Real, class F>
+bool with_few_rows(int rows, F&& f) {
+  constexpr int kMost = Simd<Real>::width / 2;
+  return [&]<int... R>(std::integer_sequence<int, R...>) {
+    return ((rows == R + 1 && (f(std::integral_constant<int, R + 1>{}), true)) || ...);
+  }
+  (std::make_integer_sequence<int, kMost>{});
+}
+
+template <class Real, int Sign>
+void update_symmetric(Real* P, int m, int stride, const Real* u, int q) {
+  constexpr int W = Simd<Real>::width;
+  const int last = m / W * W;
+  const bool few = with_few_rows<Real>(
+      m - last, [&](auto rows) { update_last_rows<Real, Sign, decltype(rows)::value>(P, m, last, stride, u, q); });
+  for (int row = 0; row < (few ? last : m); row += W)
+    for (int column = row; column < (few ? last : m); column += W)
+      update_square<Real, Sign>(P, m, row, column, stride, u, q);
+}
+
+}  // namespace
+
 template <class Real>
-void form_images(const Real* P, int m, int stride, const Real* psi, int psi_stride, int B, Real* image) {
-  constexpr int kAtOnce = 64;
+void form_images(const Real* P, int m, int stride, const Real* const* psi, int B, Real* image) {
+  PANDORA_ASSERT(m <= stride && stride % Simd<Real>::width == 0);
+  form_columns(P, m, stride, psi, B, image, stride);
+}
+
+template <class Real>
+void form_images(const Real* P, int m, int stride, const Real* psi, const Real* transposed, int B, int width,
+                 Real* image) {
+  constexpr int W = Simd<Real>::width, kAtOnce = 64;
+  PANDORA_ASSERT(m <= stride && stride % W == 0 && B <= width && width % W == 0);
+  const int last = m / W * W;
+  const bool few = with_few_rows<Real>(m - last, [&](auto rows) {
+    image_last_rows<Real, decltype(rows)::value>(P, m, last, stride, transposed, width, B, image);
+  });
   for (int first = 0; first < B; first += kAtOnce) {
     const int count = B - first < kAtOnce ? B - first : kAtOnce;
     const Real* rows[kAtOnce];
-    for (int j = 0; j < count; ++j) rows[j] = psi + static_cast<std::size_t>(first + j) * psi_stride;
-    form_images(P, m, stride, rows, count, image + static_cast<std::size_t>(first) * stride);
+    for (int j = 0; j < count; ++j) rows[j] = psi + static_cast<std::size_t>(first + j) * stride;
+    form_columns(P, m, stride, rows, count, image + static_cast<std::size_t>(first) * stride, few ? last : stride);
   }
 }
 
@@ -234,10 +298,9 @@ void rank_update(Real* P, int m, int stride, const Real* u, int q, UpdateSign si
   PANDORA_ASSERT(m <= stride && stride % Simd<Real>::width == 0 && q >= 0);
   if (q == 0) return;
   if (sign == UpdateSign::add)
-    update_upper<Real, 1>(P, m, stride, u, q);
+    update_symmetric<Real, 1>(P, m, stride, u, q);
   else
-    update_upper<Real, -1>(P, m, stride, u, q);
-  mirror(P, m, stride);
+    update_symmetric<Real, -1>(P, m, stride, u, q);
 }
 
 template <class Real>
@@ -257,11 +320,11 @@ void project_block(const Real* transposed, int m, int width, const Real* v, Real
   }
 }
 
-#define PANDORA_INSTANTIATE(Real)                                                         \
-  template void form_images<Real>(const Real*, int, int, const Real* const*, int, Real*); \
-  template void form_images<Real>(const Real*, int, int, const Real*, int, int, Real*);   \
-  template void form_gram<Real>(const Real*, int, int, const Real*, int, int, Real*);     \
-  template void rank_update<Real>(Real*, int, int, const Real*, int, UpdateSign);         \
+#define PANDORA_INSTANTIATE(Real)                                                                    \
+  template void form_images<Real>(const Real*, int, int, const Real* const*, int, Real*);            \
+  template void form_images<Real>(const Real*, int, int, const Real*, const Real*, int, int, Real*); \
+  template void form_gram<Real>(const Real*, int, int, const Real*, int, int, Real*);                \
+  template void rank_update<Real>(Real*, int, int, const Real*, int, UpdateSign);                    \
   template void project_block<Real>(const Real*, int, int, const Real*, Real*);
 PANDORA_INSTANTIATE(float)
 PANDORA_INSTANTIATE(double)

@@ -11,9 +11,10 @@ namespace pandora {
 template <class Real>
 void form_images(const Real* P, int m, int stride, const Real* const* psi, int B, Real* image);
 
-/// The same for contexts in consecutive rows of `psi_stride` elements.
+/// The same for contexts in consecutive rows of `stride` elements that are there feature by feature too.
 template <class Real>
-void form_images(const Real* P, int m, int stride, const Real* psi, int psi_stride, int B, Real* image);
+void form_images(const Real* P, int m, int stride, const Real* psi, const Real* transposed, int B, int width,
+                 Real* image);
 
 /// gram(j, i) = psi_i' image_j for i >= j (entries left of j's vector are not written), rows of `width`.
 template <class Real>

@@ -9,7 +9,7 @@ namespace pandora::engine {
 
 template <class Real>
 void form_products(const VectorTeam&, const Shape& shape, const GramView<Real>& g, const BlockContexts<Real>& block) {
-  form_images(g.P, shape.m, shape.stride, block.psi, shape.stride, block.B, g.image);
+  form_images(g.P, shape.m, shape.stride, block.psi, block.transposed, block.B, shape.width, g.image);
   pandora::form_gram(g.image, shape.m, shape.stride, block.transposed, block.B, shape.width, g.gram);
 }
 

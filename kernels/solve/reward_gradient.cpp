@@ -11,10 +11,10 @@ namespace pandora::engine {
 
 void reward_derivatives(const RewardTable& samples, int n, const double* theta, double* gradient, double* hessian) {
   using S = Simd<float>;
-  constexpr int W = S::width;
-  constexpr int kFlush = 64;  // strips summed in float before they join the double totals
+  constexpr int W = S::width, N = RewardTable::kStrip / W;
+  constexpr int kFlush = 16;  // strips summed in float before they join the double totals
   const int d = samples.d;
-  S::Vector g[kMaxRewardFeatures] = {}, phi[kMaxRewardFeatures], weight[kMaxRewardFeatures];
+  S::Vector g[kMaxRewardFeatures] = {}, weight[kMaxRewardFeatures];
   std::vector<S::Vector, SimdAllocator<S::Vector>> h(static_cast<std::size_t>(d) * (d + 1) / 2, S::Vector{});
   for (int i = 0; i < d; ++i) weight[i] = S::broadcast(static_cast<float>(theta[i]));
   std::fill(gradient, gradient + d, 0.0);
@@ -30,27 +30,41 @@ void reward_derivatives(const RewardTable& samples, int n, const double* theta, 
     }
   };
   int strips = 0;
-  for (int first = 0; first < n; first += W) {
-    S::Vector z{};
-    for (int i = 0; i < d; ++i) {
-      phi[i] = S::load(samples.phi + static_cast<std::size_t>(i) * samples.capacity + first);
-      z = S::fused(weight[i], phi[i], z);
-    }
-    alignas(kSimdBytes) float linear[W], slope[W], excess[W];
-    S::store(linear, z);
+  for (int first = 0; first < n; first += RewardTable::kStrip) {
+    const auto phi = [&](int i, int v) {
+      return S::load(samples.phi + static_cast<std::size_t>(i) * samples.capacity + first + v * W);
+    };
+    alignas(kSimdBytes) float linear[N * W], slope[N * W], excess[N * W];
+    S::Vector z[N] = {}, e[N], w[N];
+    for (int i = 0; i < d; ++i) PANDORA_UNROLL
+    for (int v = 0; v < N; ++v) z[v] = S::fused(weight[i], phi(i, v), z[v]);
+    for (int v = 0; v < N; ++v) S::store(linear + v * W, z[v]);
     const float* reward = samples.reward + first;
     PANDORA_SIMD
-    for (int k = 0; k < W; ++k) {
+    for (int k = 0; k < N * W; ++k) {
       const float mean = logistic(linear[k]);
       slope[k] = mean * (1.0f - mean);
       excess[k] = mean - reward[k];
     }
+    for (int v = 0; v < N; ++v) {
+      e[v] = S::load(excess + v * W);
+      w[v] = S::load(slope + v * W);
+    }
     // Samples beyond n have phi = 0 and add nothing.
-    const S::Vector e = S::load(excess), w = S::load(slope);
     for (int i = 0, pair = 0; i < d; ++i) {
-      g[i] = S::fused(e, phi[i], g[i]);
-      const S::Vector scaled = w * phi[i];
-      for (int j = 0; j <= i; ++j, ++pair) h[pair] = S::fused(scaled, phi[j], h[pair]);
+      S::Vector scaled[N], sum = g[i];
+      PANDORA_UNROLL
+      for (int v = 0; v < N; ++v) {
+        sum = S::fused(e[v], phi(i, v), sum);
+        scaled[v] = w[v] * phi(i, v);
+      }
+      g[i] = sum;
+      for (int j = 0; j <= i; ++j, ++pair) {
+        sum = h[pair];
+        PANDORA_UNROLL
+        for (int v = 0; v < N; ++v) sum = S::fused(scaled[v], phi(j, v), sum);
+        h[pair] = sum;
+      }
     }
     if (++strips % kFlush == 0) flush();
   }

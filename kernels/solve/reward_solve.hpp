@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/solve/minimise.hpp"
-#include "kernels/solve/reward_table.hpp"
+#include "kernels/solve/reward_gradient.hpp"
 #include "kernels/state/reward_state.hpp"
 #include "kernels/state/state.hpp"
 
@@ -12,18 +12,15 @@ namespace pandora::engine {
 
 inline constexpr int kRewardTile = 64;
 
-/// Doubles that theta_hat's solves and steps work in: per lane.
+/// Doubles that theta_hat's steps and solves work in, per lane: behind its RewardState.
 PANDORA_HD inline int reward_scratch(int d) {
-  return 2 * kRewardTile + 6 * d + 2 * d * d;
+  return 6 * RewardState::stride(d) + 2 * kRewardTile + 2 * d * d;
 }
 
-/// Of these what the steps between solves work in: 3 d.
+/// Of these what the steps between solves work in: three rows.
 PANDORA_HD inline double* step_scratch(double* reward_memory, int d) {
-  return reward_memory + RewardState::size(d) + reward_scratch(d) - 3 * d;
+  return reward_memory + RewardState::size(d);
 }
-
-// kernels/solve/reward_gradient.cpp
-void reward_derivatives(const RewardTable& samples, int n, const double* theta, double* gradient, double* hessian);
 
 template <class Real, class Team>
 class RewardSolve {
@@ -36,18 +33,19 @@ class RewardSolve {
         d_(problem.shape.d),
         n_(lane.progress->reward_samples),
         ridge_(problem.ridge_reward),
-        excess_(lane.reward_memory + RewardState::size(d_)),
+        gradient_(step_scratch(lane.reward_memory, d_) + 3 * RewardState::stride(d_)),
+        direction_(gradient_ + RewardState::stride(d_)),
+        column_(direction_ + RewardState::stride(d_)),
+        excess_(column_ + RewardState::stride(d_)),
         slope_(excess_ + kRewardTile),
-        gradient_(slope_ + kRewardTile),
-        direction_(gradient_ + d_),
-        column_(direction_ + d_),
-        hessian_(column_ + d_),
+        hessian_(slope_ + kRewardTile),
         factor_(hessian_ + d_ * d_) {}
 
-  /// Newton's method on (eq:hat:theta:def) from theta_hat; rebuilds the inverse curvature. False if it does not
-  /// converge or a number is not finite.
+  /// Newton's method on (eq:hat:theta:def) from theta_hat; rebuilds C. False if it does not converge or a number is not
+  /// finite.
   PANDORA_HD bool solve() {
-    constexpr double kQuadratic = 1e-5;  // squared decrement from which one full step lands within 1e-9
+    // A full step from a squared decrement below this leaves at most about its square: less than is asked of rho_hat.
+    const double quadratic = ::sqrt(index_tolerance(n_));
     constexpr int kMostSteps = 100;
     evaluate();
     for (int step = 0; step < kMostSteps; ++step) {
@@ -61,12 +59,14 @@ class RewardSolve {
       const double slope = dot();
       if (!is_finite(slope)) return false;
       move(1.0);
-      if (-slope <= kQuadratic) {
+      if (-slope <= quadratic) {
         if (team_.rank() == 0) {
+          const int row = RewardState::stride(d_);
           for (int c = 0; c < d_; ++c) {
             for (int i = 0; i < d_; ++i) column_[i] = i == c ? 1.0 : 0.0;
             solve_factorised(column_);
-            for (int i = 0; i < d_; ++i) state_.curvature_inverse[i * d_ + c] = column_[i];
+            for (int i = 0; i <= c; ++i)
+              state_.curvature_inverse[i * row + c] = state_.curvature_inverse[c * row + i] = column_[i];
           }
           lane_.progress->reward_samples_at_solve = n_;
           ++lane_.progress->reward_solves;
@@ -83,7 +83,6 @@ class RewardSolve {
     return false;
   }
 
- private:
   PANDORA_HD double dot() const {
     double sum = 0.0;
     for (int i = 0; i < d_; ++i) sum += gradient_[i] * direction_[i];
@@ -165,7 +164,7 @@ class RewardSolve {
   const RewardState state_;
   const int d_, n_;
   const double ridge_;
-  double *const excess_, *const slope_, *const gradient_, *const direction_, *const column_, *const hessian_,
+  double *const gradient_, *const direction_, *const column_, *const excess_, *const slope_, *const hessian_,
                                                                                                  *const factor_;
 };
 

@@ -82,7 +82,7 @@ class FollowingNewton {
     const int m = sums_.samples().m;
     inverse_.follow(sums_.samples(), scratch.weight, kChange);
     for (int k = 0; k < m; ++k) scratch.point[k] = static_cast<Real>(scratch.gradient[k]);
-    form_images(inverse_.matrix, m, sums_.samples().stride, scratch.point, sums_.samples().stride, 1, image_.data());
+    form_images(inverse_.matrix, m, sums_.samples().stride, &scratch.point, 1, image_.data());
     for (int k = 0; k < m; ++k) scratch.direction[k] = -static_cast<double>(image_[k]);
     return true;
   }
@@ -159,7 +159,7 @@ void multiply_current(const GramView<Real>& g, const Shape& shape, const SolveSc
   Real* const in = scratch.point;
   SimdVector<Real> out(static_cast<std::size_t>(stride), Real(0));
   for (int k = 0; k < m; ++k) in[k] = static_cast<Real>(x[k]);
-  form_images(g.P, m, stride, in, stride, 1, out.data());
+  form_images(g.P, m, stride, &in, 1, out.data());
   for (int q = 0; q < g.count->columns; ++q) {
     const Real* u = g.u + static_cast<std::size_t>(q) * stride;
     add_multiple(out.data(), u, -padded_dot(u, in, stride), stride);

@@ -8,55 +8,63 @@
 
 namespace pandora {
 
-/// A view of d + 2 d^2 numbers laid out as theta_hat, Phi^-1, C with C = (eta_0 I + sum G'(z_k) phi_k phi_k')^-1.
+/// A view of theta_hat, Phi^-1 and C = (eta_0 I + sum G'(z_k) phi_k phi_k')^-1, each row padded with zeros to whole
+/// vectors of any machine. Both matrices stay exactly symmetric.
 struct RewardState {
   int d = 0;
   double* theta = nullptr;
-  double* design_inverse = nullptr;
-  double* curvature_inverse = nullptr;
+  double* design_inverse = nullptr;     ///< d rows of stride(d)
+  double* curvature_inverse = nullptr;  ///< d rows of stride(d)
 
-  static PANDORA_HD constexpr int size(int d) { return d + 2 * d * d; }
-  static PANDORA_HD RewardState over(double* memory, int d) { return {d, memory, memory + d, memory + d + d * d}; }
+  static PANDORA_HD constexpr int stride(int d) { return (d + kPad - 1) / kPad * kPad; }
+  static PANDORA_HD constexpr int size(int d) { return (1 + 2 * d) * stride(d); }
+  static PANDORA_HD RewardState over(double* memory, int d) {
+    return {d, memory, memory + stride(d), memory + (1 + d) * stride(d)};
+  }
 
   PANDORA_HD void reset(double ridge) {
-    for (int i = 0; i < d; ++i) theta[i] = 0.0;
-    for (int i = 0; i < d * d; ++i) design_inverse[i] = curvature_inverse[i] = i % (d + 1) == 0 ? 1.0 / ridge : 0.0;
+    const int row = stride(d);
+    for (int i = 0; i < row; ++i) theta[i] = 0.0;
+    for (int i = 0; i < d * row; ++i) design_inverse[i] = curvature_inverse[i] = i % (row + 1) == 0 ? 1.0 / ridge : 0.0;
   }
 
-  PANDORA_HD double linear(const float* phi) const {
-    double z = 0.0;
-    for (int i = 0; i < d; ++i) z += theta[i] * static_cast<double>(phi[i]);
-    return z;
-  }
+  // What follows is the work of a team, with the same result in every member. `image`: stride(d) numbers that all of
+  // them see and nobody else uses meanwhile.
 
-  // What follows is the work of a team, with the same result in every member. `image`: d numbers that all of them see
-  // and nobody else uses meanwhile.
+  /// theta_hat' phi
+  template <class Team>
+  PANDORA_HD double linear(const Team&, const float* phi) const {
+    return dot<Team>(theta, phi);
+  }
 
   /// ||phi||_{Phi^-1}
   template <class Team>
   PANDORA_HD double width(const Team& team, const float* phi, double* image) const {
-    const double square = d == kPaperFeatures ? multiply<kPaperFeatures>(team, design_inverse, phi, image)
-                                              : multiply<0>(team, design_inverse, phi, image);
+    const double square = multiply(team, design_inverse, phi, image);
     return ::sqrt(square < 0.0 ? 0.0 : square);
   }
 
   /// theta_hat' phi + c_theta ||phi||_{Phi^-1}: what G is taken of in (eq:mu:tilde). G hides what is infinite.
   template <class Team>
   PANDORA_HD double optimistic(const Team& team, const float* phi, double c_theta, double* image) const {
-    return linear(phi) + (c_theta <= 0.0 ? 0.0 : c_theta * width(team, phi, image));
+    return linear(team, phi) + (c_theta <= 0.0 ? 0.0 : c_theta * width(team, phi, image));
   }
 
   /// The deployed sample (phi, r): Phi gains phi phi'; theta_hat takes the Newton step of this sample alone, with
   /// gradient and weight at the value before it. To be waited for.
   template <class Team>
   PANDORA_HD void observe(const Team& team, const float* phi, double reward, double* image) {
-    if (d == kPaperFeatures)
-      observe_sized<kPaperFeatures>(team, phi, reward, image);
-    else
-      observe_sized<0>(team, phi, reward, image);
+    using V = typename Team::template Vectors<double>;
+    rank_one(team, design_inverse, phi, 1.0, image);
+    const double g = logistic(linear(team, phi));
+    const double s = rank_one(team, curvature_inverse, phi, g * (1.0 - g), image);
+    const typename V::Vector step = V::broadcast((g - reward) / s);
+    for (int i = team.rank() * V::width; i < stride(d); i += team.size() * V::width)
+      V::store(theta + i, V::fused_negative(step, V::load(image + i), V::load(theta + i)));
   }
 
   // One thread's.
+  PANDORA_HD double linear(const float* phi) const { return linear(SerialTeam{}, phi); }
   PANDORA_HD double width(const float* phi) const {
     double image[kMaxRewardFeatures];
     return width(SerialTeam{}, phi, image);
@@ -73,52 +81,63 @@ struct RewardState {
   }
 
  private:
-  // Loops of this constant length unroll into vectors; other d take the general path.
-  static constexpr int kPaperFeatures = 10;
+  static constexpr int kPad = 8;
+  static_assert(kMaxRewardFeatures % kPad == 0);
 
-  // image = inverse phi; returns phi' image. `inverse` is symmetric: row j is column j.
-  template <int D, class Team>
-  PANDORA_HD double multiply(const Team& team, const double* inverse, const float* phi, double* image) const {
-    const int n = D > 0 ? D : d;
-    if constexpr (Team::kVectors) {
-      for (int i = 0; i < n; ++i) image[i] = 0.0;
-      for (int j = 0; j < n; ++j) {
-        const double weight = static_cast<double>(phi[j]);
-        for (int i = 0; i < n; ++i) image[i] += inverse[j * n + i] * weight;
-      }
-    } else {        // the same sums, an element per member
-      team.sync();  // the last image is still being read, the inverse being written
-      for (int i = team.rank(); i < n; i += team.size()) {
-        double sum = 0.0;
-        for (int j = 0; j < n; ++j) sum += inverse[j * n + i] * static_cast<double>(phi[j]);
-        image[i] = sum;
-      }
-      team.sync();
+  // v' x. A CPU sums it in two strands, which overlap.
+  template <class Team>
+  PANDORA_HD double dot(const double* v, const float* x) const {
+    double even = 0.0, odd = 0.0;
+    int i = 0;
+    for (; Team::kVectors && i + 2 <= d; i += 2) {
+      even = fused(v[i], static_cast<double>(x[i]), even);
+      odd = fused(v[i + 1], static_cast<double>(x[i + 1]), odd);
     }
-    double quadratic = 0.0;
-    for (int i = 0; i < n; ++i) quadratic += image[i] * static_cast<double>(phi[i]);
-    return quadratic;
+    for (; i < d; ++i) even = fused(v[i], static_cast<double>(x[i]), even);
+    return even + odd;
+  }
+
+  // image = inverse x; returns x' image. `inverse` is symmetric: row j is column j.
+  template <class Team>
+  PANDORA_HD double multiply(const Team& team, const double* inverse, const float* x, double* image) const {
+    using V = typename Team::template Vectors<double>;
+    const int row = stride(d);
+    team.sync();  // the last image is still being read, the inverse being written
+    for_tiles<double>(team, row, [&](auto tile, int i) {
+      constexpr int N = decltype(tile)::value;
+      typename V::Vector sum[N] = {};
+      for (int j = 0; j < d; ++j) {
+        const typename V::Vector weight = V::broadcast(static_cast<double>(x[j]));
+        PANDORA_UNROLL
+        for (int n = 0; n < N; ++n) sum[n] = V::fused(weight, V::load(inverse + j * row + i + n * V::width), sum[n]);
+      }
+      PANDORA_UNROLL
+      for (int n = 0; n < N; ++n) V::store(image + i + n * V::width, sum[n]);
+    });
+    team.sync();
+    return dot<Team>(image, x);
   }
 
   // inverse <- (inverse^-1 + h phi phi')^-1 by Sherman-Morrison; image = old inverse * phi; returns 1 + h phi' image.
-  template <int D, class Team>
+  template <class Team>
   PANDORA_HD double rank_one(const Team& team, double* inverse, const float* phi, double h, double* image) const {
-    const int n = D > 0 ? D : d;
-    const double s = 1.0 + h * multiply<D>(team, inverse, phi, image);
-    for (int i = team.rank(); i < n; i += team.size()) {
-      const double weight = image[i] * (h / s);
-      for (int j = 0; j < n; ++j) inverse[i * n + j] -= weight * image[j];
-    }
+    using V = typename Team::template Vectors<double>;
+    const int row = stride(d);
+    const double s = 1.0 + h * multiply(team, inverse, phi, image), f = ::sqrt(h / s);
+    for_tiles<double>(team, row, [&](auto tile, int i) {
+      constexpr int N = decltype(tile)::value;
+      typename V::Vector part[N];
+      PANDORA_UNROLL
+      for (int n = 0; n < N; ++n) part[n] = V::broadcast(f) * V::load(image + i + n * V::width);
+      for (int j = 0; j < d; ++j) {
+        const typename V::Vector weight = V::broadcast(f * image[j]);
+        double* const out = inverse + j * row + i;
+        PANDORA_UNROLL
+        for (int n = 0; n < N; ++n)
+          V::store(out + n * V::width, V::fused_negative(weight, part[n], V::load(out + n * V::width)));
+      }
+    });
     return s;
-  }
-
-  template <int D, class Team>
-  PANDORA_HD void observe_sized(const Team& team, const float* phi, double reward, double* image) {
-    const int n = D > 0 ? D : d;
-    rank_one<D>(team, design_inverse, phi, 1.0, image);
-    const double g = logistic(linear(phi));
-    const double s = rank_one<D>(team, curvature_inverse, phi, g * (1.0 - g), image);
-    for (int i = team.rank(); i < n; i += team.size()) theta[i] -= image[i] * (g - reward) / s;
   }
 };
 

@@ -75,7 +75,7 @@ void BlockProducts(benchmark::State& state) {
   SimdVector<float> image(p.psi.size()), gram(static_cast<std::size_t>(B) * p.width), u(p.psi);
   for (float& x : u) x *= 1e-4f;
   for (auto _ : state) {
-    form_images(p.P.data(), m, p.stride, p.rows.data(), B, image.data());
+    form_images(p.P.data(), m, p.stride, p.psi.data(), p.transposed.data(), B, p.width, image.data());
     form_gram(image.data(), m, p.stride, p.transposed.data(), B, p.width, gram.data());
     rank_update(p.P.data(), m, p.stride, u.data(), B / 2, UpdateSign::subtract);
     benchmark::DoNotOptimize(gram.data());

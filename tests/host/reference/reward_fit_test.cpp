@@ -28,8 +28,13 @@ struct Estimate {
     state.reset(ridge);
   }
   VectorXd theta() const { return Eigen::Map<const VectorXd>(state.theta, state.d); }
-  MatrixXd design_inverse() const { return Eigen::Map<const RowMajor>(state.design_inverse, state.d, state.d); }
-  MatrixXd curvature_inverse() const { return Eigen::Map<const RowMajor>(state.curvature_inverse, state.d, state.d); }
+  MatrixXd design_inverse() const { return matrix(state.design_inverse); }
+  MatrixXd curvature_inverse() const { return matrix(state.curvature_inverse); }
+
+ private:
+  MatrixXd matrix(const double* rows) const {
+    return Eigen::Map<const RowMajor, 0, Eigen::OuterStride<>>(rows, state.d, state.d, {RewardState::stride(state.d)});
+  }
 };
 
 struct Data {

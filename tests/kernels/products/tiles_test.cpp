@@ -52,7 +52,10 @@ TYPED_TEST(BlockProducts, ImagesAndGramMatchTripleLoops) {
     for (int B : {1, 2, 7, 16, 17, 32, 64}) {
       const auto p = this->problem(m, B, 100 * m + B);
       SimdVector<TypeParam> image(p.psi.size()), gram(static_cast<std::size_t>(B) * p.width);
-      form_images(p.P.data(), m, p.stride, p.rows.data(), B, image.data());
+      SimdVector<TypeParam> of_rows(image);
+      form_images(p.P.data(), m, p.stride, p.rows.data(), B, of_rows.data());
+      form_images(p.P.data(), m, p.stride, p.psi.data(), p.transposed.data(), B, p.width, image.data());
+      EXPECT_EQ(image, of_rows) << "m " << m << " B " << B;
       form_gram(image.data(), m, p.stride, p.transposed.data(), B, p.width, gram.data());
       for (int j = 0; j < B; ++j) {
         for (int k = 0; k < m; ++k) {

@@ -17,11 +17,11 @@ MOST_STACK = 256
 STACK = {
     "DrawSample": 520,  # a shock in as many directions as there may be reward features (64)
     "DrawOutputs": 520,
-    "WalkBlock<float, 16>": 720,  # what every one of 16 boxes has; the paper's three take WalkBlock<float, 4>
-    "WalkBlock<float, 4>": 432,  # of it 160 around the call of theta_hat's solve, which few periods make
+    "WalkBlock<float, 16>": 624,  # what every one of 16 boxes has; the paper's three take WalkBlock<float, 4>
+    "WalkBlock<float, 4>": 288,
     "SolveBoxes": 448,  # its parts are functions of their own, and pass what they share by reference
     "StartBox": 432,
-    "BeginBlock": 296,
+    "AdvanceBlock": 304,
 }
 
 root = pathlib.Path(__file__).resolve().parent.parent

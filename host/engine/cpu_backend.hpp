@@ -24,10 +24,6 @@ class CpuBackend : public HostMemory {
   void warps(int items, const Body& body) {
     blocks(items, body);
   }
-  template <class Real>
-  void form(const FormBlock<Real>& body, int matrices) {
-    blocks(matrices, body);
-  }
 };
 
 }  // namespace pandora::engine

@@ -30,7 +30,7 @@ struct Layout {
   int* device_matrices = nullptr;
   LaneTally* tallies = nullptr;
   Progress* progress = nullptr;
-  int *counters = nullptr, *suspended[2] = {}, *jobs = nullptr;
+  int *counters = nullptr, *suspended[2] = {}, *jobs = nullptr, *thetas = nullptr;
   ScratchPool<Real> scratch{};
 
   Layout(Arena& arena, std::span<const UnitOfLanes> units, const BlockOptions& options, const BackendTraits& traits,
@@ -65,9 +65,10 @@ struct Layout {
     list_matrices();
     device_lanes = arena.take<LaneView<Real>>(count);
     device_matrices = arena.take<int>(matrices.size());
-    counters = arena.take<int>(2);
+    counters = arena.take<int>(3);
     for (int*& list : suspended) list = arena.take<int>(static_cast<std::size_t>(group));
     jobs = arena.take<int>(static_cast<std::size_t>(group) * shape.A);
+    thetas = arena.take<int>(static_cast<std::size_t>(group));
     scratch.groups = groups_of(traits.block_size, shape.m);
     scratch.members = traits.block_size;
     const std::size_t slots = static_cast<std::size_t>(traits.slots);

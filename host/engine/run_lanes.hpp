@@ -4,8 +4,8 @@
 //
 // A backend has: allocate(bytes), which returns what owns the memory (get()) or throws OutOfMemory; upload, download,
 // zero, forget(p, bytes): what lies there is of no use any more, which checkers of memory are told; blocks(items,
-// body), warps(items, body), form(FormBlock, matrices); traits(); kVectors: whether its teams have vectors, as in its
-// traits.
+// body), warps(items, body); without vectors form(FormBlock, matrices); traits(); kVectors: whether its teams have
+// vectors, as in its traits.
 #pragma once
 
 // Device code includes this: neither fmt nor Eigen, which nvcc cannot compile with every host compiler.
@@ -41,30 +41,27 @@ void upload_tapes(Backend& backend, std::span<const UnitOfLanes> units, const La
 
 inline constexpr int kFewBoxes = 4;
 
-/// A group of lanes through a block.
+/// A group of lanes through a block's periods.
 template <class Real, class Backend>
-void advance(Backend& backend, const Problem<Real>& problem, const Layout<Real>& layout, BlockRange range, int lanes,
-             const int* matrices, int matrix_count) {
-  const int boxes = lanes * layout.shape.A;
-  backend.form(FormBlock<Real>{problem, range, matrices}, matrix_count);
-  backend.blocks(boxes, BeginBlock<Real>{problem, range, layout.scratch});
+void walk(Backend& backend, const Problem<Real>& problem, const Layout<Real>& layout, BlockRange range, int lanes) {
   const int* walking = nullptr;
   for (int count = lanes, round = 0; count > 0; ++round) {
-    int found[2] = {};
+    int found[3] = {};
     backend.zero(layout.counters, sizeof found);
     int* const next = layout.suspended[round % 2];
-    const Worklist list{walking, layout.counters, next, layout.counters + 1, layout.jobs};
+    const Worklist list{walking,     layout.counters,     next,         layout.counters + 1,
+                        layout.jobs, layout.counters + 2, layout.thetas};
     // A device keeps what every box has in local memory: with room for all that a study may have, much of it.
     if (layout.shape.A <= kFewBoxes)
       backend.warps(count, WalkBlock<Real, kFewBoxes>{problem, range, list});
     else
       backend.warps(count, WalkBlock<Real, kMaxBoxes>{problem, range, list});
     backend.download(found, layout.counters, sizeof found);
+    if (found[2] > 0) backend.blocks(found[2], SolveTheta<Real>{problem, range, layout.thetas});
     if (found[1] > 0) backend.blocks(found[1], SolveBoxes<Real>{problem, range, layout.scratch, layout.jobs});
     count = found[0];
     walking = next;
   }
-  backend.blocks(boxes, FinishBlock<Real>{problem});
 }
 
 /// Runs the lanes of all units; tallies per unit. The units share dimensions and T. A lane's tally does not depend on
@@ -105,15 +102,26 @@ std::vector<std::vector<LaneTally>> run_lanes(Backend& backend, std::span<const 
   };
   backend.warps(lanes, Calibrate<Real>{all});
   backend.blocks(lanes * layout.shape.A, StartBox<Real>{all, layout.scratch});
+  // Where all lanes go together, a block's end is left to the start of the next, so that P is moved once for both; not
+  // where a library forms the images in between.
+  const bool library = !Backend::kVectors && ProductMemory<Real>::shared_bytes(layout.shape) == 0;
+  const bool joined = layout.group >= lanes && !library;
   for (int first_period = 0; first_period < T; first_period += options.block) {
     const BlockRange range{first_period, std::min(options.block, T - first_period)};
     if constexpr (Backend::kVectors)  // for lanes that learn nothing none is gathered
       backend.blocks(layout.shape.capacity == 0 ? 0 : static_cast<int>(units.size()),
                      GatherBlock<Real>{layout.shape, range, layout.tapes.data()});
     for (int first = 0, group = 0; first < lanes; first += layout.group, ++group) {
-      const int begin = layout.group_matrices[group], end = layout.group_matrices[group + 1];
-      advance(backend, group_at(first), layout, range, std::min(layout.group, lanes - first),
-              layout.device_matrices + begin, end - begin);
+      const Problem<Real> problem = group_at(first);
+      const int count = std::min(layout.group, lanes - first), boxes = count * layout.shape.A;
+      if constexpr (!Backend::kVectors)
+        if (const int begin = layout.group_matrices[group]; library)
+          backend.form(FormBlock<Real>{problem, range, layout.device_matrices + begin},
+                       layout.group_matrices[group + 1] - begin);
+      backend.blocks(boxes, AdvanceBlock<Real>{problem, layout.scratch, range, joined && first_period > 0, library});
+      walk(backend, problem, layout, range, count);
+      if (!joined || first_period + range.B == T)
+        backend.blocks(boxes, AdvanceBlock<Real>{problem, layout.scratch, {}, true, false});
     }
   }
 

@@ -17,6 +17,7 @@
 //   for (int i = team.rank() * V::width; i < n; i += team.size() * V::width) V::store(out + i, f(V::load(in + i)));
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 
 #include "kernels/base/elementary.hpp"
@@ -36,6 +37,9 @@ struct Scalar {
   static PANDORA_HD Vector fused_negative(Vector a, Vector b, Vector c) { return pandora::fused(-a, b, c); }
   static PANDORA_HD Real sum(Vector v) { return v; }
 };
+
+/// Bytes of shared memory that every device of compute capability 8.0 or more can give a block.
+inline constexpr std::size_t kMostShared = std::size_t{99} << 10;
 
 /// What teams have in common whose members take an element each.
 struct ScalarTeam {

@@ -68,6 +68,10 @@ class Stream {
   void launch(const char* name, void (*kernel)(Parameters...), int grid, int threads, std::size_t shared_bytes,
               std::type_identity_t<Parameters>... arguments) const {
     static_assert((std::is_trivially_copyable_v<Parameters> && ...), "parameters are copied byte by byte");
+    constexpr std::size_t kUnasked = std::size_t{48} << 10;
+    if (shared_bytes > kUnasked)
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+            name);
     void* addresses[] = {&arguments...};
     check(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(grid)), dim3(static_cast<unsigned>(threads)), addresses,
                            shared_bytes, stream_),

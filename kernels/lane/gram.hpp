@@ -53,7 +53,7 @@ PANDORA_HD bool sound_gram(const Team& team, const Shape& shape, const GramView<
       norm = block.squared_norm[j];
     else
       for (int k = 0; k < shape.m; ++k)
-        norm = fused(block.psi[j * shape.stride + k], block.psi[j * shape.stride + k], norm);
+        norm = fused(block.psi[j * block.stride + k], block.psi[j * block.stride + k], norm);
     g.row[j] = g.diagonal[j] > Real(0) && g.diagonal[j] <= factor * norm ? Real(1) : Real(0);
   }
   team.sync();

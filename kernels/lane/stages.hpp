@@ -2,6 +2,7 @@
 // apart the teams that run at the same time; kName is the stage in profiles.
 #pragma once
 
+#include "kernels/lane/block_products.hpp"
 #include "kernels/lane/walk.hpp"
 #include "kernels/solve/box_solve.hpp"
 
@@ -96,14 +97,20 @@ struct StartBox {
   }
 };
 
-/// A block's start for a box, once images and Gram matrices are there: diagonals, repairs, predictions, couplings.
-/// Item: lane * A + box; a block each.
+/// Between the walks of two blocks: what the periods of the last one changed joins P, rho and Q; the next one's images,
+/// Gram matrices, predictions and couplings are formed, and an inverse that is not sound is rebuilt. Item: lane * A +
+/// box; a block each.
 template <class Real>
-struct BeginBlock {
-  static constexpr const char* kName = "begin";
+struct AdvanceBlock {
+  static constexpr const char* kName = "advance";
+  static constexpr int kThreads = 128;  // of a block: a tile of 8 x 8 of P each, up to m = 120
   Problem<Real> problem;
-  BlockRange range;
   ScratchPool<Real> scratch;
+  BlockRange range;  ///< the block that begins; B = 0: none
+  bool finishes;     ///< whether one ends
+  bool formed;       ///< whether images and Gram matrices of the one that begins are there
+
+  PANDORA_HD std::size_t shared_bytes() const { return ProductMemory<Real>::shared_bytes(problem.shape); }
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
@@ -114,28 +121,32 @@ struct BeginBlock {
     if (lane.spec.learning == Learning::none || lane.tally->failure != Failure::none) return;
     const BoxView<Real>& box = lane.box[a];
     if (box.progress->failure != Failure::none) return;
-    const int period = range.first_period + 1;
-    const BlockContexts<Real> block(lane.tape, shape, range);
+    const bool ends = finishes && lane.spec.online(), begins = range.B > 0;
+    if (ends && (lane.needs.curvature || lane.spec.learns_payoff())) flush(team, shape, lane, box);
     const SolveScratch<Real> work = scratch.of(shape, slot);
+    ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range));
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
-    if (lane.needs.widths) {
+    if (ends && lane.needs.design) products.finish(box.design);
+    if (begins && lane.needs.widths) {
       const double ridge = lane.spec.learns_payoff() ? 1.0 : problem.ridge_index;
-      start_gram(team, shape, box.design, range.B);
-      if (!sound_gram(team, shape, box.design, block, static_cast<Real>(1.001 / ridge))) {
+      products.form(box.design, formed);
+      if (!sound_gram(team, shape, box.design, products.contexts(), static_cast<Real>(1.001 / ridge))) {
         count_repair(team, lane);
-        if (!solve.rebuild_design()) return box.fail(team, Failure::indefinite, period);
-        form_gram(team, shape, box.design, block);
+        if (!solve.rebuild_design()) return box.fail(team, Failure::indefinite, range.first_period + 1);
+        products.form(box.design, false);
       }
     }
-    predict(team, shape, block, box.rho, box.prediction);
+    if (begins) predict(team, shape, products.contexts(), box.rho, box.prediction);
     if (!lane.needs.curvature) return;
-    start_gram(team, shape, box.curvature, range.B);
-    if (!sound_gram(team, shape, box.curvature, block, static_cast<Real>(1.001 / problem.ridge_index))) {
+    if (ends) products.finish(box.curvature);
+    if (!begins) return;
+    products.form(box.curvature, formed);
+    if (!sound_gram(team, shape, box.curvature, products.contexts(), static_cast<Real>(1.001 / problem.ridge_index))) {
       count_repair(team, lane);
-      if (!solve.rebuild_curvature()) return box.fail(team, Failure::indefinite, period);
-      form_gram(team, shape, box.curvature, block);
+      if (!solve.rebuild_curvature()) return box.fail(team, Failure::indefinite, range.first_period + 1);
+      products.form(box.curvature, false);
     }
-    start_coupling(team, shape, lane, box, block);
+    start_coupling(team, shape, lane, box, products.contexts());
   }
 
   template <class Team>
@@ -152,6 +163,8 @@ struct Worklist {
   int* suspended;  ///< lanes
   int* job_count;
   int* jobs;  ///< lane * A + box
+  int* theta_count;
+  int* thetas;  ///< lanes whose theta_hat waits
 };
 
 /// Item: position in the list of lanes; a warp each. kMost: see Walk.
@@ -171,7 +184,27 @@ struct WalkBlock {
     if (!walk.boxes_stand() || !walk.run() || team.rank() != 0) return;
     append(list.suspended_count, list.suspended, index);
     for (int a = 0; a < problem.shape.A; ++a)
-      if ((lane.progress->queried_due >> a & 1) != 0) append(list.job_count, list.jobs, index * problem.shape.A + a);
+      if ((lane.progress->due >> a & 1) != 0) append(list.job_count, list.jobs, index * problem.shape.A + a);
+    if ((lane.progress->due & kThetaDue) != 0) append(list.theta_count, list.thetas, index);
+  }
+};
+
+/// The solves of theta_hat that lanes wait for, before those of their boxes. Item: position in the list; a block each.
+template <class Real>
+struct SolveTheta {
+  static constexpr const char* kName = "theta";
+  static constexpr int kThreads = 128;
+  Problem<Real> problem;
+  BlockRange range;
+  const int* lanes;
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int) const {
+    const LaneView<Real>& lane = problem.lanes[lanes[item]];
+    if (RewardSolve<Real, Team>(team, problem, lane).solve())
+      follow_theta(team, problem.shape, lane, problem.shape.A, range.B);
+    else if (team.rank() == 0)
+      lane.tally->fail(Failure::reward_fit, range.first_period + lane.progress->next);
   }
 };
 
@@ -186,12 +219,17 @@ struct SolveBoxes {
   ScratchPool<Real> scratch;
   const int* jobs;
 
-  PANDORA_HD std::size_t shared_bytes() const { return TileMemory<Real>::shared_bytes(problem.shape.m); }
+  PANDORA_HD std::size_t shared_bytes() const {
+    const std::size_t newton = TileMemory<Real>::shared_bytes(problem.shape.m),
+                      products = ProductMemory<Real>::shared_bytes(problem.shape);
+    return newton > products ? newton : products;
+  }
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
     const Shape& shape = problem.shape;
     const LaneView<Real>& lane = problem.lanes[jobs[item] / shape.A];
+    if (lane.tally->failure != Failure::none) return;  // theta_hat's, in this round
     const int a = jobs[item] % shape.A;
     const BoxView<Real>& box = lane.box[a];
     const BlockContexts<Real> block(lane.tape, shape, range);
@@ -202,34 +240,14 @@ struct SolveBoxes {
         team, problem, lane, a, solve, range.first_period + lane.progress->next, lane.needs.curvature);
     predict(team, shape, block, box.rho, box.prediction);
     if (!rebuilt) return;
-    form_gram(team, shape, box.curvature, block);
-    start_coupling(team, shape, lane, box, block);
+    ProductsOfBlock<Real, Team> products(team, shape, work, block);
+    products.form(box.curvature, false);
+    start_coupling(team, shape, lane, box, products.contexts());
   }
 };
 
-/// Applies the block's updates. Item: lane * A + box; a block each.
-template <class Real>
-struct FinishBlock {
-  static constexpr const char* kName = "finish";
-  Problem<Real> problem;
-
-  template <class Team>
-  PANDORA_HD void operator()(const Team& team, int item, int) const {
-    const Shape& shape = problem.shape;
-    const LaneView<Real>& lane = problem.lanes[item / shape.A];
-    if (!lane.spec.online() || lane.tally->failure != Failure::none) return;
-    const BoxView<Real>& box = lane.box[item % shape.A];
-    if (lane.needs.curvature) {
-      flush(team, shape, lane, box);
-      apply_gram(team, shape, box.curvature);
-    }
-    if (!lane.needs.design) return;
-    if (lane.spec.learns_payoff()) flush(team, shape, lane, box);
-    apply_gram(team, shape, box.design);
-  }
-};
-
-/// Images and Gram matrices of listed matrices by teams: the batched product of backends without a matrix library.
+/// Images and Gram matrices of listed matrices that are too large for a team's memory: what a device has a matrix
+/// library for.
 /// Item: position in the list; a block each.
 template <class Real>
 struct FormBlock {

@@ -116,7 +116,7 @@ PANDORA_HD void track_sample(const Team& team, const Shape& shape, const LaneVie
   take_step(team, box, box.curvature, j, B, exact_follows ? Real(0) : value.moment / s);
 }
 
-/// theta_hat has moved: p += N move.
+/// theta_hat has moved by `move`: p += N move.
 template <class Real, class Team>
 PANDORA_HD void track_theta(const Team& team, const Shape& shape, const BoxView<Real>& box, int B, const Real* move) {
   using V = typename Team::template Vectors<Real>;

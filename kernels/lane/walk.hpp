@@ -11,6 +11,23 @@
 
 namespace pandora::engine {
 
+/// Progress::due beside the bits of the boxes: theta_hat waits for its solve.
+inline constexpr int kThetaDue = 1 << kMaxBoxes;
+
+/// What waits for a period's theta_hat: every box's predictions, where they follow it.
+template <class Real, class Team>
+PANDORA_HD void follow_theta(const Team& team, const Shape& shape, const LaneView<Real>& lane, int A, int B) {
+  if (!lane.needs.curvature) return;
+  const int row = RewardState::stride(shape.d);
+  double* const before = step_scratch(lane.reward_memory, shape.d) + row;
+  Real* const move = reinterpret_cast<Real*>(before + row);
+  for (int i = team.rank(); i < shape.d; i += team.size())
+    move[i] = static_cast<Real>(lane.reward_memory[i] - before[i]);
+  team.sync();
+  for (int a = 0; a < A; ++a) track_theta(team, shape, lane.box[a], B, move);
+  team.sync();
+}
+
 /// One per lane and call; a warp on the device. kMost: boxes at the most, for which it has room.
 template <class Real, class Team, int kMost>
 class Walk {
@@ -28,7 +45,7 @@ class Walk {
     return true;
   }
 
-  /// Goes on from where the lane stands; true if it stopped because boxes wait for solves (progress->queried_due).
+  /// Goes on from where the lane stands; true if it stopped because something waits for a solve (progress->due).
   PANDORA_HD bool run() {
     while (lane_.progress->next < range_.B) {
       const int j = lane_.progress->next;
@@ -37,7 +54,7 @@ class Walk {
       team_.sync();
       if (team_.rank() == 0) {
         lane_.progress->next = j + 1;
-        lane_.progress->queried_due = due;
+        lane_.progress->due = due;
       }
       team_.sync();
       if (due != 0) return true;
@@ -62,7 +79,7 @@ class Walk {
  private:
   static constexpr int kFailed = -1;  // not a set of boxes
 
-  // One period; returns the boxes that wait for a solve, or kFailed.
+  // One period; returns what waits for a solve, or kFailed.
   PANDORA_HD int step(int j) {
     const LaneSpec& spec = lane_.spec;
     const int period = range_.first_period + j, row = lane_.tape.online_row(period);
@@ -148,7 +165,8 @@ class Walk {
         track_sample(team_, shape_, lane_, box, j, range_.B, static_cast<Real>(lane_.tape.cost[at(row, a)]),
                      estimated_reward(a, row), phi(row, a), solve);
     }
-    if (lane_.spec.learns_reward() && !learn_reward(outcome.deployed, period, row)) return kFailed;
+    const int theta = lane_.spec.learns_reward() ? learn_reward(outcome.deployed, period, row) : 0;
+    if (theta == kFailed) return kFailed;
     if (problem_.refit.due_in_period(period + 1)) {
       due = 0;
       for (int a = 0; a < A_; ++a)
@@ -156,7 +174,7 @@ class Walk {
             box.samples > box.samples_at_solve || lane_.spec.learns_reward())
           due |= 1 << a;
     }
-    return due;
+    return due | theta;
   }
 
   // mu*, or its plug-in under the current theta_hat (eq:plugin:loss).
@@ -166,22 +184,19 @@ class Walk {
                                  : lane_.tape.mu[at(row, a)]);
   }
 
-  PANDORA_HD bool learn_reward(int deployed, int period, int row) {
+  // The deployed sample joins theta_hat. What becomes due of it: nothing, kThetaDue, or kFailed.
+  PANDORA_HD int learn_reward(int deployed, int period, int row) {
     const double* const theta = lane_.reward_memory;
     double* const before = image() + RewardState::stride(shape_.d);
     team_.sync();
     for (int i = team_.rank(); i < shape_.d; i += team_.size()) before[i] = theta[i];
     observe(deployed, row);
-    if (reward_refit_due(lane_.progress->reward_samples, lane_.progress->reward_samples_at_solve) &&
-        !solve_reward(period + 1))
-      return false;
-    if (!lane_.needs.curvature) return true;
-    Real* const move = reinterpret_cast<Real*>(before + RewardState::stride(shape_.d));
-    for (int i = team_.rank(); i < shape_.d; i += team_.size()) move[i] = static_cast<Real>(theta[i] - before[i]);
-    team_.sync();
-    for (int a = 0; a < A_; ++a) track_theta(team_, shape_, lane_.box[a], range_.B, move);
-    team_.sync();
-    return true;
+    if (reward_refit_due(lane_.progress->reward_samples, lane_.progress->reward_samples_at_solve)) {
+      if constexpr (!Team::kVectors) return kThetaDue;  // a block of threads does it: SolveTheta
+      if (!solve_reward(period + 1)) return kFailed;
+    }
+    follow_theta(team_, shape_, lane_, A_, range_.B);
+    return 0;
   }
 
   PANDORA_HD void learn_payoff(int j, int a, int row) {
@@ -218,7 +233,7 @@ class Walk {
     team_.sync();
   }
 
-  PANDORA_APART PANDORA_HD bool solve_reward(int period) {
+  PANDORA_HD bool solve_reward(int period) {
     if (RewardSolve<Real, Team>(team_, problem_, lane_).solve()) return true;
     fail(Failure::reward_fit, period);
     return false;

@@ -1,7 +1,8 @@
-// The matrix products of a block by a team: images and Gram matrix, predictions, the application of updates. Teams
-// without vectors do them element by element; for VectorTeam they are the register tiles of tiles.hpp, through
-// vector_products.hpp. A GPU forms all matrices of a block at once by a library (kernels/cuda/) and uses these where a
-// single matrix is formed anew.
+// The matrix products of a block by a team: images and Gram matrix, predictions, the application of updates. For
+// VectorTeam they are the register tiles of tiles.hpp, through vector_products.hpp, with P in full. A block of threads
+// has tiles in its shared memory (tiled_products.hpp), up to m = 160 or so, with the lower triangle of P. For larger m
+// a library forms all matrices of a block at once (kernels/cuda/), and what stands here, element by element, a single
+// one anew.
 #pragma once
 
 #include "kernels/state/state.hpp"
@@ -15,7 +16,7 @@ PANDORA_HD void form_products(const Team& team, const Shape& shape, const GramVi
   static_assert(!Team::kVectors, "include kernels/products/vector_products.hpp");
   const int m = shape.m, stride = shape.stride, B = block.B;
   for (int at = team.rank(); at < B * stride; at += team.size()) {
-    const Real* x = block.psi + at / stride * stride;
+    const Real* x = block.psi + at / stride * block.stride;
     const int k = at % stride;
     Real sum = 0;
     for (int l = 0; l < m; ++l) sum = fused(g.P[l * stride + k], x[l], sum);
@@ -26,7 +27,7 @@ PANDORA_HD void form_products(const Team& team, const Shape& shape, const GramVi
     const int j = at / B, i = at % B;
     if (i < j) continue;
     Real sum = 0;
-    for (int k = 0; k < m; ++k) sum = fused(g.image[j * stride + k], block.psi[i * stride + k], sum);
+    for (int k = 0; k < m; ++k) sum = fused(g.image[j * stride + k], block.psi[i * block.stride + k], sum);
     g.gram[j * shape.width + i] = sum;
   }
   team.sync();
@@ -39,7 +40,7 @@ PANDORA_HD void predict(const Team& team, const Shape& shape, const BlockContext
   static_assert(!Team::kVectors, "include kernels/products/vector_products.hpp");
   for (int j = team.rank(); j < block.B; j += team.size()) {
     Real sum = 0;
-    for (int k = 0; k < shape.m; ++k) sum = fused(block.psi[j * shape.stride + k], v[k], sum);
+    for (int k = 0; k < shape.m; ++k) sum = fused(block.psi[j * block.stride + k], v[k], sum);
     out[j] = sum;
   }
   team.sync();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/base/assert.hpp"
+#include "kernels/products/tiled_products.hpp"
 #include "kernels/rules/index_loss.hpp"
 #include "kernels/solve/tile_memory.hpp"
 #include "kernels/state/reward_state.hpp"
@@ -31,7 +32,7 @@ struct SolveScratch {
   double* inverse;                     ///< m x m
   double* cross;                       ///< d x padded(m)
   // Of teams without vectors:
-  void* tiled;          ///< TileMemory, where the team has no memory of its own for it
+  void* tiled;          ///< TileMemory or ProductMemory, where the team has no memory of its own for it
   double* partial;      ///< m per group of members (see groups_of)
   double* factor;       ///< m (m + 1) / 2: lower triangle by rows
   int *active, *slice;  ///< capacity: samples with weight; one per member: where its slice starts
@@ -47,9 +48,13 @@ struct ScratchPool {
   int* ints;
   int groups, members;
 
+  static PANDORA_HD std::size_t tiled_bytes(const Shape& s) {
+    const std::size_t newton = TileMemory<Real>::bytes(s.m), products = ProductMemory<Real>::shared_bytes(s);
+    return newton > products ? newton : products;
+  }
   PANDORA_HD std::size_t reals_per_slot(const Shape& s) const {
-    const std::size_t wanted = TileMemory<Real>::bytes(s.m) / sizeof(Real) + 4 * static_cast<std::size_t>(s.capacity) +
-                               static_cast<std::size_t>(s.stride);
+    const std::size_t wanted =
+        tiled_bytes(s) / sizeof(Real) + 4 * static_cast<std::size_t>(s.capacity) + static_cast<std::size_t>(s.stride);
     return (wanted + 3) / 4 * 4;
   }
   PANDORA_HD std::size_t doubles_per_slot(const Shape& s) const {
@@ -64,7 +69,7 @@ struct ScratchPool {
     const std::size_t m = static_cast<std::size_t>(s.m), padded = SolveScratch<Real>::padded(s.m);
     SolveScratch<Real> out;
     out.tiled = reals + reals_per_slot(s) * slot;
-    out.mu = static_cast<Real*>(out.tiled) + TileMemory<Real>::bytes(s.m) / sizeof(Real);
+    out.mu = static_cast<Real*>(out.tiled) + tiled_bytes(s) / sizeof(Real);
     out.cost = out.mu + s.capacity;
     out.moment = out.cost + s.capacity;
     out.weight = out.moment + s.capacity;

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "kernels/base/hd.hpp"
+#include "kernels/base/team.hpp"
 
 namespace pandora::engine {
 
@@ -19,11 +19,8 @@ class TileMemory {
     return sizeof(double) * 3 * static_cast<std::size_t>(panels(m) * kSide) +
            sizeof(Real) * static_cast<std::size_t>(reals(panels(m)));
   }
-  /// What a launch gives a block of shared memory for it; 0 where that is more than every device gives unasked.
-  static PANDORA_HD std::size_t shared_bytes(int m) {
-    constexpr std::size_t kMost = std::size_t{48} << 10;
-    return bytes(m) <= kMost ? bytes(m) : 0;
-  }
+  /// What a launch gives a block of shared memory for it; 0 where that is more than every device has.
+  static PANDORA_HD std::size_t shared_bytes(int m) { return bytes(m) <= kMostShared ? bytes(m) : 0; }
 
   /// `memory`: bytes(m), aligned to 16.
   PANDORA_HD TileMemory(void* memory, int m) : start_(static_cast<double*>(memory)), panels_(panels(m)) {}

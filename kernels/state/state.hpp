@@ -43,18 +43,19 @@ struct BlockRange {
   int B;
 };
 
-/// Its contexts.
+/// Its contexts: B rows of `stride` elements, zero beyond m.
 template <class Real>
 struct BlockContexts {
-  const Real* psi;  ///< B x stride
+  const Real* psi;
   const Real *transposed, *squared_norm;
-  int B;
+  int B, stride;
 
   PANDORA_HD BlockContexts(const TapeView<Real>& tape, const Shape& shape, BlockRange range)
       : psi(tape.psi_of(tape.online_row(range.first_period), shape.stride)),
         transposed(tape.transposed),
         squared_norm(tape.squared_norm),
-        B(range.B) {}
+        B(range.B),
+        stride(shape.stride) {}
 };
 
 struct GramCounts {
@@ -70,7 +71,7 @@ struct GramView {
     int columns_before;  // columns C_i that precede it
   };
 
-  Real* P = nullptr;                         ///< m x stride, symmetric, in full; null where the lane keeps none
+  Real* P = nullptr;                         ///< m x stride, symmetric (see products); null where the lane keeps none
   Real* image = nullptr;                     ///< B x stride: P psi_j
   Real* gram = nullptr;                      ///< B x width: psi_i' P psi_j for i >= j in row j
   Real* column = nullptr;                    ///< B x width: C_q
@@ -82,8 +83,8 @@ struct GramView {
 
 /// What a lane's walk must remember while it waits for a solve, and what the lane has done so far.
 struct Progress {
-  int next = 0;         ///< the next period of the block
-  int queried_due = 0;  ///< bit a: box a waits for its solve
+  int next = 0;  ///< the next period of the block
+  int due = 0;   ///< what waits for a solve: bit a is box a, kThetaDue theta_hat
   int reward_samples = 0;
   int reward_samples_at_solve = 0;  ///< at the last exact solve of theta_hat
   int repairs = 0;                  ///< inverses rebuilt because a width left its bounds

@@ -5,7 +5,7 @@
 
 namespace stand_in {
 
-inline constexpr std::size_t kStack = 192 << 10, kShared = 48 << 10, kResident = 4;
+inline constexpr std::size_t kStack = 192 << 10, kUnaskedShared = 48 << 10, kShared = 99 << 10, kResident = 4;
 inline constexpr unsigned kMostThreads = 1024;
 
 struct Block;

@@ -2,8 +2,11 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "check.hpp"
@@ -38,7 +41,24 @@ std::string demangled(const char* symbol) {
   return out.substr(0, 120);
 }
 
+// What a kernel may have on a device, as asked for.
+std::mutex allowed_mutex;
+std::map<std::pair<Device*, void (*)()>, std::size_t> allowed;
+
+std::size_t allowed_shared(void (*stub)()) {
+  const std::lock_guard guard(allowed_mutex);
+  const auto found = allowed.find({current_device(), stub});
+  return found != allowed.end() ? found->second : kUnaskedShared;
+}
+
 }  // namespace
+
+cudaError_t allow_shared(void (*stub)(), int bytes) {
+  if (bytes < 0 || static_cast<std::size_t>(bytes) > kShared) return set_error(cudaErrorInvalidValue);
+  const std::lock_guard guard(allowed_mutex);
+  allowed[{current_device(), stub}] = std::max(kUnaskedShared, static_cast<std::size_t>(bytes));
+  return cudaSuccess;
+}
 
 // The stub is the kernel as the host pass made it; the device pass's has the same name with a prefix.
 cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters, dim3 grid, dim3 block,
@@ -60,7 +80,7 @@ cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters,
       block.x > static_cast<unsigned>(settings().block))
     return set_error(cudaErrorInvalidConfiguration);
   const Resources needs = resources_of(symbol);
-  if (shared_bytes + needs.shared > kShared) return set_error(cudaErrorInvalidValue);
+  if (shared_bytes + needs.shared > allowed_shared(stub)) return set_error(cudaErrorInvalidValue);
   const unsigned warps = (block.x + 31) / 32;  // registers are given to warps, eight per thread at a time
   if ((needs.registers + 7) / 8 * 8 * warps * 32 > 65536) return set_error(cudaErrorLaunchOutOfResources);
   const Launch launch{demangled(symbol.c_str()),

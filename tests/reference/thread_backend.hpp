@@ -3,6 +3,7 @@
 #pragma once
 
 #include <barrier>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -17,7 +18,7 @@ class ThreadTeam : public ScalarTeam {
     explicit Shared(int members) : barrier(members), size(members) {}
     std::barrier<> barrier;
     int size, barriers = 0;  ///< barriers: at which the team has waited
-    alignas(16) unsigned char memory[48 << 10] = {};
+    alignas(16) unsigned char memory[kMostShared] = {};
   };
   ThreadTeam(Shared& shared, int rank) : shared_(&shared), rank_(rank) {}
 
@@ -33,6 +34,17 @@ class ThreadTeam : public ScalarTeam {
   Shared* shared_;
   int rank_;
 };
+
+/// body(team) by every member; returns at how many barriers they met.
+inline int by_threads(int members, const std::function<void(const ThreadTeam&)>& body) {
+  ThreadTeam::Shared shared(members);
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < members; ++rank)
+      threads.emplace_back([&shared, &body, rank] { body(ThreadTeam(shared, rank)); });
+  }
+  return shared.barriers;
+}
 
 /// Teams of `members` threads, one team at a time.
 class ThreadBackend : public ScalarBackend {

@@ -112,6 +112,9 @@ struct KeepsValue : Keeps {
 cudaError_t launch(void (*stub)(), Call call, Kept kept, const void* parameters, dim3 grid, dim3 block,
                    std::size_t shared_bytes, cudaStream_t stream);
 
+/// Dynamic shared memory that launches of the kernel may ask for on the current device.
+cudaError_t allow_shared(void (*stub)(), int bytes);
+
 struct Indices {
   unsigned thread, block, threads, blocks;
 };
@@ -125,6 +128,13 @@ Indices current_indices();  // not inlined: its reads are not the kernel's
 #endif
 
 }  // namespace stand_in
+
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+
+template <class... Parameters>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute, int value) {
+  return stand_in::allow_shared(reinterpret_cast<void (*)()>(kernel), value);
+}
 
 template <class... Parameters>
 cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** addresses,

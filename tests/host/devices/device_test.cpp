@@ -46,14 +46,16 @@ std::vector<Case> every_policy() {
   return cases;
 }
 
-// Sizes around a warp, around what a block holds, and blocks that divide nothing. Eight boxes are too many for
-// FrugalGPT's search, which needs calibration periods.
+// Sizes around a warp, around what a block holds, blocks that divide nothing, and matrices with more tiles than a team
+// has members and too large for its memory. Eight boxes are too many for FrugalGPT's search, which needs calibration
+// periods.
 std::vector<Case> odd_shapes() {
   struct Shape {
     int boxes, context, features, B;
   };
   std::vector<Case> cases;
-  for (const Shape s : {Shape{1, 1, 1, 1}, Shape{2, 30, 3, 31}, Shape{3, 32, 10, 33}, Shape{8, 140, 7, 32}})
+  for (const Shape s :
+       {Shape{1, 1, 1, 1}, Shape{2, 30, 3, 31}, Shape{3, 32, 10, 33}, Shape{8, 140, 7, 32}, Shape{1, 170, 2, 32}})
     cases.push_back(
         case_of(test::small_replication(test::small_dimensions(s.boxes, s.context, s.features), Regime::B, 16, 100, 19),
                 s.boxes > 5 ? std::vector<int>{0} : std::vector<int>{0, 16},

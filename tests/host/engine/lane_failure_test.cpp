@@ -248,19 +248,26 @@ class DamagingBackend : public Base {
     traits.in_place = false;  // the tape that is damaged is a copy
     return traits;
   }
+  template <class Body>
+  void blocks(int items, const Body& body) {
+    if constexpr (std::is_same_v<Body, engine::AdvanceBlock<float>> ||
+                  std::is_same_v<Body, engine::AdvanceBlock<double>>)
+      if (body.range.B > 0 && body.range.first_period == 2 * body.problem.shape.B) damage(items, body.problem);
+    Base::blocks(items, body);
+  }
+
+ private:
   template <class Real>
-  void form(const engine::FormBlock<Real>& body, int matrices) {
-    if (body.range.first_period == 2 * body.problem.shape.B)
-      for (int item = 0; item < matrices; ++item) {
-        const int which = body.matrices[item], A = body.problem.shape.A;
-        if (which / 2 % A != 1) continue;
-        const auto& lane = body.problem.lanes[which / 2 / A];
-        const auto& g = which % 2 == 1 ? lane.box[1].curvature : lane.box[1].design;
-        for (int k = 0; k < body.problem.shape.m; ++k) g.P[k * body.problem.shape.stride + k] = -1;
-        const_cast<Real*>(lane.tape.psi_of(lane.box[1].rows[0], body.problem.shape.stride))[2] =
-            std::numeric_limits<Real>::quiet_NaN();
-      }
-    Base::form(body, matrices);
+  static void damage(int items, const engine::Problem<Real>& problem) {
+    const int A = problem.shape.A, stride = problem.shape.stride;
+    for (int item = 1; item < items; item += A) {
+      const engine::LaneView<Real>& lane = problem.lanes[item / A];
+      const engine::BoxView<Real>& box = lane.box[1];
+      for (const auto& g : {box.design, box.curvature})
+        for (int k = 0; k < problem.shape.m && g.P != nullptr; ++k) g.P[k * stride + k] = -1;
+      if (lane.needs.design || lane.needs.curvature)
+        const_cast<Real*>(lane.tape.psi_of(box.rows[0], stride))[2] = std::numeric_limits<Real>::quiet_NaN();
+    }
   }
 };
 

@@ -77,6 +77,30 @@ TEST(RunLanes, LargerShapes) {
                    {{parse_refit(schedule), 1.0, 1.0}, 32}, 1e-9, 1e-3);
 }
 
+// What is too large for a team's memory is formed by the backend's library, whatever else runs.
+TEST(RunLanes, LargeMatricesAreFormedByALibrary) {
+  struct : test::ScalarBackend {
+    int forms = 0;
+    void form(const engine::FormBlock<float>& body, int matrices) {
+      ++forms;
+      EXPECT_EQ(matrices, 2);
+      ScalarBackend::form(body, matrices);
+    }
+  } library;
+  for (const int context : {159, 170}) {
+    const Replication replication = test::small_replication(test::small_dimensions(2, context, 2), Regime::B, 8, 70, 3);
+    const UnitOfLanes unit{&replication, {dow(RewardModel::known, 8)}};
+    LaneRecord expected, actual;
+    run<double>(std::span(&unit, 1), {}, std::span(&expected, 1));
+    actual.decisions = &expected.outcomes;
+    library.forms = 0;
+    engine::run_lanes<float>(library, std::span(&unit, 1), {}, nullptr, std::span(&actual, 1));
+    EXPECT_EQ(library.forms, context < 160 ? 0 : 3);  // a block of 32 periods each
+    for (std::size_t at = 0; at < expected.widths.size(); ++at)
+      ASSERT_NEAR(actual.widths[at], expected.widths[at], 2e-5 * expected.widths[at]);
+  }
+}
+
 TEST(RunLanes, OneFeatureOneBox) {
   Dimensions dimensions = test::small_dimensions(1, 1, 1);
   const Replication replication = test::small_replication(dimensions, Regime::A, 4, 33, 2);
@@ -154,20 +178,22 @@ TEST(RunLanes, GroupsOfATeamShareASum) {
 // V^-1 damaged beyond what any design matrix can be is rebuilt from the samples, and so is Hinv.
 class DamagingBackend : public test::ScalarBackend {
  public:
-  template <class Real>
-  void form(const engine::FormBlock<Real>& body, int matrices) {
-    if (++blocks_formed_ == 3)
-      for (int item = 0; item < matrices; ++item) {
-        const int which = body.matrices[item], A = body.problem.shape.A;
-        const auto& box = body.problem.lanes[which / 2 / A].box[which / 2 % A];
-        const auto& g = which % 2 == 1 ? box.curvature : box.design;
-        for (int k = 0; k < body.problem.shape.m; ++k) g.P[k * body.problem.shape.stride + k] = -1;
-      }
-    test::ScalarBackend::form(body, matrices);
+  template <class Body>
+  void blocks(int items, const Body& body) {
+    if constexpr (std::is_same_v<Body, engine::AdvanceBlock<float>> ||
+                  std::is_same_v<Body, engine::AdvanceBlock<double>>)
+      if (++blocks_begun_ == 3)
+        for (int item = 0; item < items; ++item) {
+          const engine::Shape& shape = body.problem.shape;
+          const auto& box = body.problem.lanes[item / shape.A].box[item % shape.A];
+          for (const auto& g : {box.design, box.curvature})
+            for (int k = 0; k < shape.m && g.P != nullptr; ++k) g.P[k * shape.stride + k] = -1;
+        }
+    test::ScalarBackend::blocks(items, body);
   }
 
  private:
-  int blocks_formed_ = 0;
+  int blocks_begun_ = 0;
 };
 
 TEST(RunLanes, ADamagedInverseIsRebuilt) {

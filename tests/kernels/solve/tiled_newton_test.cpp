@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
-#include <functional>
 
 #include "tests/reference/index_data.hpp"
 #include "tests/reference/one_box.hpp"
@@ -16,21 +15,11 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+using test::by_threads;
 using test::ThreadTeam;
 
 test::IndexData random_data(int n, int m) {
   return test::random_index_data(n, m, 23);
-}
-
-// body(team) by every member; returns at how many barriers they met.
-int by_threads(int members, const std::function<void(const ThreadTeam&)>& body) {
-  ThreadTeam::Shared shared(members);
-  {
-    std::vector<std::jthread> threads;
-    for (int rank = 0; rank < members; ++rank)
-      threads.emplace_back([&shared, &body, rank] { body(ThreadTeam(shared, rank)); });
-  }
-  return shared.barriers;
 }
 
 template <class Real>
@@ -110,7 +99,7 @@ TEST(TiledNewton, WithoutARidgeTheSolveGoesOnInDouble) {
   EXPECT_LT(gradient.norm(), 1e-3);
 }
 
-// Where it is more than every device gives a block unasked, it is not asked for.
+// Where it is more than every device can give a block, it is not asked for.
 TEST(TileMemory, FitsIntoABlocksSharedMemoryAtThePapersShape) {
   using Memory = engine::TileMemory<float>;
   EXPECT_EQ(Memory::shared_bytes(101), Memory::bytes(101));

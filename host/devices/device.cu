@@ -84,8 +84,8 @@ std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const Un
     try {
       return engine::run_in_memory<float>(backend, units, options, counters, records);
     } catch (const OutOfMemory& error) {
-      throw Error(ExitCode::device, device_text(device) + ": one replication needs " + wanted(error) +
-                                        "; use a smaller --periods, fewer policies, or --backend cpu");
+      throw DeviceFull(device_text(device) + ": one replication needs " + wanted(error) +
+                       "; use a smaller --periods, fewer policies, or --backend cpu");
     }
   });
 }

@@ -10,6 +10,7 @@
 #include "host/engine/lanes.hpp"
 #include "host/model/order_frequencies.hpp"
 #include "host/study/study.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 
@@ -49,8 +50,13 @@ using UnitPreparer = std::function<Replication(const Unit& unit, OrderFrequencie
 /// bit to the CPU's; oracle indices differ by the order of summation. It throws Error (device) if memory runs out.
 UnitPreparer prepare_on_device(int device, const Study& study, const Plan& plan);
 
+/// A device has no room for even one replication.
+struct DeviceFull : Error {
+  explicit DeviceFull(const std::string& what) : Error(ExitCode::device, what) {}
+};
+
 /// Runs the lanes of all units on a device, in single precision; see run_lanes. Units that do not fit in its memory
-/// together run one half after the other. Throws Error (device) if not even one fits, with what is needed and free.
+/// together run one half after the other. Throws DeviceFull if not even one fits, with what is needed.
 /// `records` is empty or has one entry per lane of all units.
 std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const UnitOfLanes> units,
                                                   const BlockOptions& options, EngineCounters* counters = nullptr,

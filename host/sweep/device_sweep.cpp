@@ -19,14 +19,17 @@ namespace {
 class DeviceSweep {
  public:
   DeviceSweep(const Study& study, const Plan& plan, const SweepOptions& options, const PreparerFactory& prepare,
-              const UnitRunner& run, const UnitSink& sink, std::size_t units_at_once)
+              const UnitRunner& run, const UnitSink& sink, DeviceGroups groups)
       : study_(study),
         plan_(plan),
         options_(options),
         prepare_(prepare),
         run_(run),
         sink_(sink),
-        at_once_(std::min(units_at_once, (plan.units.size() + options.devices.size() - 1) / options.devices.size())) {}
+        groups_(groups.per_device * options.devices.size()),
+        at_once_(std::min(groups.units, (plan.units.size() + groups_ - 1) / groups_)) {
+    for (const int device : options.devices) on_device_[device];
+  }
 
   void run() {
     {
@@ -37,8 +40,10 @@ class DeviceSweep {
           const int device = options_.devices[static_cast<std::size_t>(i) % options_.devices.size()];
           threads.emplace_back([this, device] { guarded([this, device] { prepare(device); }); });
         }
-        for (const int device : options_.devices)
+        for (std::size_t i = 0; i < groups_; ++i) {
+          const int device = options_.devices[i % options_.devices.size()];
           threads.emplace_back([this, device] { guarded([this, device] { serve(device); }); });
+        }
       } catch (const std::system_error&) {
         guarded([] { throw Error(ExitCode::device, "the system refuses more threads; give fewer --threads"); });
       } catch (...) {  // those that were started wait for the rest
@@ -49,6 +54,11 @@ class DeviceSweep {
   }
 
  private:
+  struct OnDevice {
+    int running = 0;  // groups
+    std::size_t started = 0;
+    bool alone = false;  // whether the one that runs must stay alone
+  };
   struct Prepared {
     std::unique_ptr<Replication> replication;
     UnitResult result;  // of all lanes where the replication has failed
@@ -62,9 +72,7 @@ class DeviceSweep {
     std::unique_lock lock(mutex_);
     for (;;) {
       // No more in memory than the devices are about to take.
-      changed_.wait(lock, [this] {
-        return failure_ || next_ == units() || next_ < (taken_ + options_.devices.size()) * at_once_;
-      });
+      changed_.wait(lock, [this] { return failure_ || next_ == units() || next_ < (taken_ + groups_) * at_once_; });
       end_if_interrupted(options_.interrupted);
       if (failure_ || next_ == units()) return;
       const std::size_t unit = next_++;
@@ -83,6 +91,50 @@ class DeviceSweep {
       lock.lock();
       ready_.emplace(unit, std::move(made));
       changed_.notify_all();
+    }
+  }
+
+  // A group that runs on a device, from construction to destruction; `alone` waits until no other does and holds them
+  // off.
+  class Running {
+   public:
+    Running(DeviceSweep& sweep, int device, bool alone) : sweep_(sweep), here_(sweep.on_device_.at(device)) {
+      std::unique_lock lock(sweep_.mutex_);
+      sweep_.changed_.wait(lock, [&] { return alone ? here_.running == 0 : !here_.alone; });
+      here_.alone = alone;
+      alone_at_first_ = here_.running++ == 0;
+      number_ = ++here_.started;
+    }
+    Running(const Running&) = delete;
+    ~Running() {
+      const std::lock_guard lock(sweep_.mutex_);
+      --here_.running;
+      here_.alone = false;
+      sweep_.changed_.notify_all();
+    }
+    /// Whether others have run there meanwhile.
+    bool had_company() const {
+      const std::lock_guard lock(sweep_.mutex_);
+      return !alone_at_first_ || here_.started != number_;
+    }
+
+   private:
+    DeviceSweep& sweep_;
+    OnDevice& here_;
+    bool alone_at_first_;
+    std::size_t number_;
+  };
+
+  // False if there was no room for it while others held some.
+  template <class Run>
+  bool fits_beside_others(int device, Run&& run) {
+    const Running here(*this, device, false);
+    try {
+      run();
+      return true;
+    } catch (const DeviceFull&) {
+      if (!here.had_company()) throw;
+      return false;
     }
   }
 
@@ -108,9 +160,16 @@ class DeviceSweep {
         if (!unit.lanes.specs.empty()) chunk.push_back({unit.replication.get(), unit.lanes.specs});
         specs += unit.lanes.specs.size();
       }
-      std::vector<LaneRecord> records = estimates_wanted(study_, specs);
+      std::vector<LaneRecord> records;
       std::vector<std::vector<LaneTally>> tallies;
-      if (!chunk.empty()) tallies = run_(device, chunk, records);
+      const auto run = [&] {
+        records = estimates_wanted(study_, specs);
+        if (!chunk.empty()) tallies = run_(device, chunk, records);
+      };
+      if (!fits_beside_others(device, run)) {
+        const Running alone(*this, device, true);
+        run();
+      }
       {
         const std::lock_guard one_at_a_time(sink_mutex_);
         std::size_t recorded = 0, ran = 0;
@@ -147,19 +206,20 @@ class DeviceSweep {
   const PreparerFactory& prepare_;
   const UnitRunner& run_;
   const UnitSink& sink_;
-  const std::size_t at_once_;
+  const std::size_t groups_, at_once_;
   std::size_t next_ = 0, next_chunk_ = 0, taken_ = 0, done_ = 0;
   std::mutex mutex_, sink_mutex_;
   std::condition_variable changed_;
   std::map<std::size_t, Prepared> ready_;  // by unit
+  std::map<int, OnDevice> on_device_;
   std::exception_ptr failure_;
 };
 
 }  // namespace
 
 void run_device_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const PreparerFactory& prepare,
-                      const UnitRunner& run, const UnitSink& sink, std::size_t units_at_once) {
-  DeviceSweep(study, plan, options, prepare, run, sink, units_at_once).run();
+                      const UnitRunner& run, const UnitSink& sink, DeviceGroups groups) {
+  DeviceSweep(study, plan, options, prepare, run, sink, groups).run();
 }
 
 }  // namespace pandora

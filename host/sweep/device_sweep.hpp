@@ -1,5 +1,5 @@
-// A sweep on GPUs: every device prepares replications, on a few streams, and runs the lanes of many of them in
-// lockstep.
+// A sweep on GPUs: every device prepares replications and runs the lanes of many of them in lockstep, on a few streams
+// each.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,14 @@
 
 namespace pandora {
 
-/// Replications that a device takes at once if there are as many and they fit: the whole paper. Late in a run few boxes
-/// wait for a solve in the same block, so the more lanes there are the better a device is used. A replication holds
-/// 20 MB on the host meanwhile.
-inline constexpr std::size_t kUnitsAtOnce = 320;
+/// How a device shares its work out: groups that run at the same time, each with its own thread and stream, so that one
+/// copies or waits while another computes; and the replications of a group, if there are as many and they fit. Together
+/// they hold the whole paper: late in a run few boxes wait for a solve in the same block, so the more lanes there are
+/// the better a device is used. A replication holds 20 MB on the host meanwhile.
+struct DeviceGroups {
+  std::size_t units = 80;
+  std::size_t per_device = 4;
+};
 
 /// Runs units on `device`; run_on_device in the program, the host backend in tests. `records` as there.
 using UnitRunner = std::function<std::vector<std::vector<LaneTally>>(int device, std::span<const UnitOfLanes> units,
@@ -24,8 +28,9 @@ using PreparerFactory = std::function<UnitPreparer(int device)>;
 /// Threads that prepare on one device: enough to keep it fed while each waits for its own stream.
 inline constexpr int kPreparersPerDevice = 4;
 
-/// As run_sweep, over options.devices. The bytes do not depend on how many devices of one kind there are.
+/// As run_sweep, over options.devices. The bytes do not depend on how many devices of one kind there are, nor on the
+/// groups. A group that finds no room while others hold the device's memory runs again when they are done.
 void run_device_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const PreparerFactory& prepare,
-                      const UnitRunner& run, const UnitSink& sink, std::size_t units_at_once = kUnitsAtOnce);
+                      const UnitRunner& run, const UnitSink& sink, DeviceGroups groups = {});
 
 }  // namespace pandora

@@ -13,7 +13,7 @@ namespace pandora::engine {
 template <class Real>
 class TileMemory {
  public:
-  static constexpr int kSide = 8, kTile = kSide * kSide, kStrip = 32, kParts = 4;
+  static constexpr int kSide = 8, kTile = kSide * kSide, kStrip = 32, kParts = 4, kPairs = 4;
 
   static PANDORA_HD std::size_t bytes(int m) {
     return sizeof(double) * 3 * static_cast<std::size_t>(panels(m) * kSide) +
@@ -48,13 +48,19 @@ class TileMemory {
   PANDORA_HD Real* tile(int i, int j) const { return tile(i * (i + 1) / 2 + j); }
   PANDORA_HD Real* factor(int k) const { return tile(tiles()) + k * kTile; }
 
+  /// What the last kPairs steps of a descent were, by how much each changed the gradient, and the gradient before them.
+  PANDORA_HD Real* step(int pair) const { return factor(panels_) + 2 * pair * width(); }
+  PANDORA_HD Real* change(int pair) const { return step(pair) + width(); }
+  PANDORA_HD Real* before() const { return step(kPairs); }
+
  private:
   static PANDORA_HD int panels(int m) { return (m + kSide - 1) / kSide; }
   static PANDORA_HD int tiles(int panels) { return panels * (panels + 1) / 2; }
   /// Four more than the features, so that rows begin in different banks.
   static PANDORA_HD int row_stride(int panels) { return panels * kSide + 4; }
   static PANDORA_HD int reals(int panels) {
-    return 3 * panels * kSide + kStrip * (row_stride(panels) + kParts + 2) + (tiles(panels) + panels) * kTile;
+    return (4 + 2 * kPairs) * panels * kSide + kStrip * (row_stride(panels) + kParts + 2) +
+           (tiles(panels) + panels) * kTile;
   }
   PANDORA_HD Real* real(int at) const { return reinterpret_cast<Real*>(start_ + 3 * width()) + at; }
 

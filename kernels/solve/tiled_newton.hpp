@@ -1,6 +1,9 @@
 // Newton's method for teams without vectors, in memory that a block of threads shares: one sweep over a box's samples
 // gives the gradient and the Hessian, whose Cholesky factor has the right-hand side along. What counts there are
 // barriers, the steps at which all members wait: four for 32 samples and three for eight features.
+//
+// With many samples the solution is near, and most of a sweep's work is the Hessian's: then only the first sweep forms
+// it, and L-BFGS goes on around its factor.
 #pragma once
 
 #include <cmath>
@@ -16,6 +19,7 @@ template <class Real, class Team>
 class TiledNewton {
  public:
   static constexpr bool kLastStep = true, kTrustsRate = true;
+  static constexpr int kFreshSamples = 2000;  ///< up to so many every sweep forms a Hessian
 
   PANDORA_HD TiledNewton(const Team& team, const SampleView<Real>& samples, double ridge,
                          const TileMemory<Real>& memory)
@@ -26,6 +30,9 @@ class TiledNewton {
   PANDORA_HD void charge() { ++gradients_; }
 
   PANDORA_HD void start(const Real* rho) {
+    keeps_ = samples_.n > kFreshSamples;
+    has_factor_ = false;
+    pairs_ = 0;
     team_.sync();  // what lay there before may still be in use
     for (int k = team_.rank(); k < width_; k += team_.size()) {
       memory_.rho()[k] = k < m_ ? static_cast<double>(rho[k]) : 0.0;
@@ -34,7 +41,7 @@ class TiledNewton {
     team_.sync();
   }
 
-  /// Gradient and Hessian at rho.
+  /// Gradient and Hessian at rho, or where the factor is kept the gradient alone.
   PANDORA_APART PANDORA_HD void evaluate() {
     ++gradients_;
     team_.sync();
@@ -42,7 +49,7 @@ class TiledNewton {
       memory_.point()[k] = static_cast<Real>(memory_.rho()[k]);
       memory_.gradient()[k] = ridge_ * memory_.rho()[k];
     }
-    for (int tile = team_.rank(); tile < memory_.tiles(); tile += team_.size()) {
+    for (int tile = team_.rank(); tile < memory_.tiles() && !has_factor_; tile += team_.size()) {
       const Place at = place_of(tile);
       Real* const values = memory_.tile(tile);
       for (int e = 0; e < kSide * kSide; ++e) values[e] = Real(0);
@@ -57,16 +64,32 @@ class TiledNewton {
 
   /// direction = -Hessian^-1 gradient; the Hessian becomes its factor. False if it is not positive definite.
   PANDORA_APART PANDORA_HD bool direct() {
-    for (int k = team_.rank(); k < width_; k += team_.size())
-      memory_.right(0)[k] = k < m_ ? -static_cast<Real>(memory_.gradient()[k]) : Real(0);
+    for (int k = team_.rank(); k < width_; k += team_.size()) {
+      const Real gradient = k < m_ ? static_cast<Real>(memory_.gradient()[k]) : Real(0);
+      memory_.before()[k] = gradient;
+      memory_.right(0)[k] = -gradient;
+    }
     team_.sync();
+    if (has_factor_) {
+      direct_around_factor();
+      return true;
+    }
     for (int k = 0; k < memory_.panels(); ++k)
       if (!factorise_panel(k)) return false;
     for (int k = memory_.panels() - 1; k >= 0; --k) substitute_back(k);
+    has_factor_ = keeps_;
     return true;
   }
   PANDORA_HD bool recover() { return false; }
-  PANDORA_HD void stepped(double, double, double) {}
+  PANDORA_HD void stepped(double, double, double part) {
+    if (!has_factor_) return;
+    const int pair = pairs_++ % Memory::kPairs;
+    for (int k = team_.rank(); k < width_; k += team_.size()) {
+      memory_.step(pair)[k] = static_cast<Real>(part * memory_.direction()[k]);
+      memory_.change(pair)[k] = static_cast<Real>(memory_.gradient()[k]) - memory_.before()[k];
+    }
+    team_.sync();
+  }
 
   /// gradient' direction
   PANDORA_HD double slope() const {
@@ -127,7 +150,8 @@ class TiledNewton {
       for (int s = 0; s < count; ++s) sum = fused(memory_.moment()[s], memory_.row(s)[k], sum);
       memory_.gradient()[k] += static_cast<double>(sum);
     }
-    for (int tile = team_.rank(); tile < memory_.tiles(); tile += team_.size()) add_to_tile(tile, count);
+    for (int tile = team_.rank(); tile < memory_.tiles() && !has_factor_; tile += team_.size())
+      add_to_tile(tile, count);
   }
 
   PANDORA_HD void add_to_tile(int tile, int count) {
@@ -237,6 +261,65 @@ class TiledNewton {
     }
   }
 
+  // L-BFGS around the factor of the first Hessian: the two-loop recursion, with right and direction for its vector.
+  PANDORA_HD void direct_around_factor() {
+    constexpr int kPairs = Memory::kPairs;
+    Real scale[kPairs], alpha[kPairs];  // by age: in registers
+    PANDORA_UNROLL
+    for (int age = 0; age < kPairs; ++age) {
+      if (age >= pairs_) continue;
+      const int at = (pairs_ - 1 - age) % kPairs;
+      const Real curvature = dot(memory_.step(at), memory_.change(at));
+      scale[age] = curvature > Real(0) ? Real(1) / curvature : Real(0);  // else only rounding is left of the step
+      alpha[age] = scale[age] * dot(memory_.step(at), memory_.right(0));
+      team_.sync();
+      for (int k = team_.rank(); k < width_; k += team_.size())
+        memory_.right(0)[k] = fused(-alpha[age], memory_.change(at)[k], memory_.right(0)[k]);
+      team_.sync();
+    }
+    for (int k = 0; k < memory_.panels(); ++k) substitute_forward(k);
+    for (int k = memory_.panels() - 1; k >= 0; --k) substitute_back(k);
+    PANDORA_UNROLL
+    for (int age = kPairs - 1; age >= 0; --age) {
+      if (age >= pairs_) continue;
+      const int at = (pairs_ - 1 - age) % kPairs;
+      const double weight = static_cast<double>(alpha[age] - scale[age] * dot(memory_.change(at), memory_.direction()));
+      team_.sync();
+      for (int k = team_.rank(); k < m_; k += team_.size())
+        memory_.direction()[k] = fused(weight, static_cast<double>(memory_.step(at)[k]), memory_.direction()[k]);
+      team_.sync();
+    }
+  }
+  template <class X>
+  PANDORA_HD Real dot(const Real* a, const X* b) const {
+    Real sum = 0;
+    for (int k = 0; k < m_; ++k) sum = fused(a[k], static_cast<Real>(b[k]), sum);
+    return sum;
+  }
+
+  // solved = L^-1 right: its elements 8 k to 8 k + 7, and what they change in those after them.
+  PANDORA_HD void substitute_forward(int k) {
+    const Real* const L = memory_.factor(k);
+    Real y[kSide];
+    PANDORA_UNROLL
+    for (int c = 0; c < kSide; ++c) {
+      y[c] = memory_.right(k)[c];
+      PANDORA_UNROLL
+      for (int e = 0; e < c; ++e) y[c] = fused(-L[c * kSide + e], y[e], y[c]);
+      y[c] *= L[c * kSide + c];
+    }
+    for (int i = (k + 1) * kSide + team_.rank(); i < width_; i += team_.size()) {
+      const Real* const row = memory_.tile(i / kSide, k) + i % kSide * kSide;
+      Real value = memory_.right(0)[i];
+      PANDORA_UNROLL
+      for (int c = 0; c < kSide; ++c) value = fused(-row[c], y[c], value);
+      memory_.right(0)[i] = value;
+    }
+    if (team_.rank() == team_.size() - 1) PANDORA_UNROLL
+    for (int c = 0; c < kSide; ++c) memory_.solved(k)[c] = y[c];
+    team_.sync();
+  }
+
   // Elements 8 k to 8 k + 7 of the direction, and what they change in those before them.
   PANDORA_HD void substitute_back(int k) {
     const Real* const L = memory_.factor(k);
@@ -267,7 +350,8 @@ class TiledNewton {
   const double ridge_;
   const TileMemory<Real> memory_;
   const int m_, width_;
-  int gradients_ = 0;
+  int gradients_ = 0, pairs_ = 0;
+  bool keeps_ = false, has_factor_ = false;  // the first Hessian's factor for the rest of the solve
 };
 
 }  // namespace pandora::engine

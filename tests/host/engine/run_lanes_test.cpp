@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "pandora/policy.hpp"
 #include "tests/reference/small_problem.hpp"
@@ -99,6 +101,43 @@ TEST(RunLanes, LargeMatricesAreFormedByALibrary) {
     for (std::size_t at = 0; at < expected.widths.size(); ++at)
       ASSERT_NEAR(actual.widths[at], expected.widths[at], 2e-5 * expected.widths[at]);
   }
+}
+
+class CountingBackend : public test::ScalarBackend {
+ public:
+  std::map<std::string, int> launches;
+  int downloads = 0;
+  template <class Body>
+  void blocks(int items, const Body& body) {
+    ++launches[Body::kName];
+    ScalarBackend::blocks(items, body);
+  }
+  template <class Body>
+  void warps(int items, const Body& body) {
+    ++launches[Body::kName];
+    ScalarBackend::warps(items, body);
+  }
+  void download(void* to, const void* from, std::size_t bytes) {
+    ++downloads;
+    ScalarBackend::download(to, from, bytes);
+  }
+};
+
+// Every launch and every download costs a device microseconds: what a block takes of them beside its rounds of solves.
+TEST(RunLanes, FewLaunchesAndDownloadsPerBlock) {
+  constexpr int kPeriods = 3200, kBlocks = kPeriods / 32;
+  const Replication replication =
+      test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, kPeriods, 11);
+  const UnitOfLanes unit{&replication, test::all_lanes(replication, {0, kCalibration})};
+  CountingBackend counting;
+  engine::run_lanes<float>(counting, std::span(&unit, 1), {});
+  auto& launches = counting.launches;
+  EXPECT_EQ(launches["advance"], kBlocks + 1);  // the end of one and the start of the next are one
+  EXPECT_EQ(counting.downloads, launches["walk"] + 2) << "counts of what waits, and at the end tallies and progress";
+  EXPECT_LE(launches["solve"], launches["walk"] - kBlocks);
+  EXPECT_LE(launches["theta"], launches["walk"] - kBlocks);
+  EXPECT_LE(launches["walk"], 4 * kBlocks) << "few lanes wait after the first blocks";
+  EXPECT_EQ(launches["form"], 0);
 }
 
 TEST(RunLanes, OneFeatureOneBox) {

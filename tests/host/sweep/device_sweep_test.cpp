@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <mutex>
@@ -51,11 +53,11 @@ PreparerFactory host_preparer(const Study& study, const Plan& plan) {
 }
 
 std::vector<UnitResult> collected(const Study& study, const Plan& plan, const SweepOptions& options,
-                                  const UnitRunner& run, std::size_t at_once = kUnitsAtOnce) {
+                                  const UnitRunner& run, DeviceGroups groups = {}) {
   std::vector<UnitResult> results(plan.units.size());
   run_device_sweep(
       study, plan, options, host_preparer(study, plan), run,
-      [&results](std::size_t unit, UnitResult&& result) { results[unit] = std::move(result); }, at_once);
+      [&results](std::size_t unit, UnitResult&& result) { results[unit] = std::move(result); }, groups);
   return results;
 }
 
@@ -79,11 +81,56 @@ TEST(DeviceSweep, TheSameBytesForAnyNumberOfDevices) {
   const auto expected = numbers(collected(study, plan, options, host_runner(study)));
   ASSERT_EQ(expected.size(), plan.units.size());
   for (const auto& unit : expected) EXPECT_EQ(unit.size(), 3 * plan.lanes.size());
-  for (const std::size_t at_once : {1, 3, 100})
+  for (const DeviceGroups groups : {DeviceGroups{1, 1}, {1, 3}, {3, 1}, {3, 2}, {100, 1}})
     for (const std::vector<int>& devices : {std::vector<int>{0}, {0, 1}, {2, 0, 1}}) {
       options.devices = devices;
-      EXPECT_EQ(numbers(collected(study, plan, options, host_runner(study), at_once)), expected);
+      EXPECT_EQ(numbers(collected(study, plan, options, host_runner(study), groups)), expected);
     }
+}
+
+// A device with room for one group: what finds none beside others runs again alone, and what finds none alone fails.
+TEST(DeviceSweep, AGroupThatFindsNoRoomWaitsForTheOthers) {
+  Study study = small_study();
+  study.estimates = true;
+  const Plan plan = make_plan(study);
+  SweepOptions options;
+  options.threads = 2;
+  options.devices = {0, 1};
+  const auto rho_of = [](const std::vector<UnitResult>& results) {
+    std::vector<std::vector<double>> out;
+    for (const UnitResult& unit : results)
+      for (const LaneNotes& notes : unit.notes) out.emplace_back(notes.rho.begin(), notes.rho.end());
+    return out;
+  };
+  const std::vector<UnitResult> expected = collected(study, plan, options, host_runner(study), {1, 1});
+  std::array<std::atomic<int>, 2> held{};
+  std::atomic<int> refused{0};
+  const UnitRunner small = [&, on_host = host_runner(study)](int device, std::span<const UnitOfLanes> units,
+                                                             std::span<LaneRecord> records) {
+    auto out = on_host(device, units, records);  // records hold something when the room is missed
+    struct Room {
+      std::atomic<int>& held;
+      const int others = held++;
+      ~Room() { --held; }
+    } const room{held[static_cast<std::size_t>(device)]};
+    // The first stays until another comes.
+    for (int i = 0; i < 5000 && room.others == 0 && refused == 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (room.others > 0) {
+      ++refused;
+      throw DeviceFull("no room");
+    }
+    return out;
+  };
+  const std::vector<UnitResult> actual = collected(study, plan, options, small, {1, 4});
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(numbers(actual), numbers(expected));
+  EXPECT_EQ(rho_of(actual), rho_of(expected));
+  const UnitRunner none = [](int, std::span<const UnitOfLanes>,
+                             std::span<LaneRecord>) -> std::vector<std::vector<LaneTally>> {
+    throw DeviceFull("one replication needs more");
+  };
+  EXPECT_THROW(collected(study, plan, options, none, {1, 4}), DeviceFull);
 }
 
 TEST(DeviceSweep, AgreesWithTheCpuSweepWhereNothingIsLearned) {
@@ -193,14 +240,14 @@ TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
     EXPECT_EQ(total, plan.units.size() * plan.lanes.size());
     last = done;
   };
-  collected(study, plan, options, host_runner(study), 3);
+  collected(study, plan, options, host_runner(study), {3, 1});
   EXPECT_EQ(last, plan.units.size() * plan.lanes.size());
   const UnitRunner failing = [](int device, std::span<const UnitOfLanes>,
                                 std::span<LaneRecord>) -> std::vector<std::vector<LaneTally>> {
     throw Error(ExitCode::device, "device " + std::to_string(device) + " fell off the bus");
   };
   try {
-    collected(study, plan, options, failing, 1);
+    collected(study, plan, options, failing, {1, 2});
     FAIL() << "went on";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::device);
@@ -217,7 +264,7 @@ TEST(DeviceSweep, KeepsWhatLanesHadLearned) {
   SweepOptions options;
   options.threads = 2;
   options.devices = {0, 1};
-  const std::vector<UnitResult> results = collected(study, plan, options, host_runner(study), 3);
+  const std::vector<UnitResult> results = collected(study, plan, options, host_runner(study), {3, 1});
   for (std::size_t u = 0; u < results.size(); ++u) {
     test::ScalarPrepareBackend backend;
     const Replication replication = prepare::Preparer(backend).prepare(study, plan, plan.units[u], nullptr);
@@ -266,8 +313,8 @@ TEST(DeviceSweep, AnInterruptLetsTheRunningChunkFinish) {
   };
   std::set<std::size_t> finished;
   try {
-    run_device_sweep(
-        study, plan, options, prepare, run, [&finished](std::size_t unit, UnitResult&&) { finished.insert(unit); }, 4);
+    run_device_sweep(study, plan, options, prepare, run,
+                     [&finished](std::size_t unit, UnitResult&&) { finished.insert(unit); }, {4, 1});
     FAIL() << "went on";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::interrupted);

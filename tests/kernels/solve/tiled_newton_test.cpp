@@ -86,6 +86,37 @@ TEST(TiledNewton, FewBarriers) {
     }
 }
 
+// Above kFreshSamples only the first sweep forms a Hessian; the solution is the one that is asked for, in few sweeps,
+// and the same in teams of any size.
+TEST(TiledNewton, ManySamplesAreSolvedAroundOneHessian) {
+  constexpr int m = 21, n = 2600;
+  ASSERT_GT(n, (engine::TiledNewton<float, SerialTeam>::kFreshSamples));
+  const test::IndexData data = random_data(n, m);
+  VectorXd exact = VectorXd::Zero(m), gradient;
+  fit_index(data.contexts, data.samples, 1.0, exact);
+  MatrixXd hessian;
+  index_derivatives(data.contexts, data.samples, 1.0, exact, gradient, &hessian);
+  const MatrixXd full = hessian.selfadjointView<Eigen::Lower>();
+  test::OneBox<float> one(data.contexts, data.samples, 1.0);
+  for (const float start : {0.0f, 0.4f}) {  // far, and farther
+    const int before = one.gradients();
+    for (float& x : one.rho()) x = start;
+    ASSERT_TRUE(one.solve(SerialTeam{}));
+    VectorXd rho(m);
+    for (int k = 0; k < m; ++k) rho[k] = static_cast<double>(one.rho()[static_cast<std::size_t>(k)]);
+    EXPECT_LT((rho - exact).dot(full * (rho - exact)), 2 * index_tolerance(n)) << "from " << start;
+    EXPECT_LE(one.gradients() - before, 12);
+  }
+  for (const int members : {3, 128}) {
+    test::OneBox<float> box(data.contexts, data.samples, 1.0);
+    for (float& x : box.rho()) x = 0.4f;
+    const int barriers = by_threads(members, [&box](const ThreadTeam& team) { EXPECT_TRUE(box.solve(team)); });
+    EXPECT_EQ(box.rho(), one.rho()) << members << " members";
+    const int strips = (n + 31) / 32, panels = (m + 7) / 8, passes = box.gradients();
+    EXPECT_LE(barriers, passes * (4 * strips + 2 * panels + 8 + 4 * 4) + panels + 8);
+  }
+}
+
 // A Hessian of fewer samples than features and next to no ridge has no factor in single precision.
 TEST(TiledNewton, WithoutARidgeTheSolveGoesOnInDouble) {
   constexpr double kNone = 1e-7;

@@ -27,7 +27,7 @@ faults() {
   fault wrong-device kernels/cuda/cuda_backend.cu 's/: selected_\(device\)/: selected_(0)/' 'FAILED' '*AFixedDevice*'
   fault freed-too-early host/engine/run_lanes.hpp 's/(const auto memory = backend)(.*?  Arena arena)(.*?)(  for \(int first_period = 0)/auto memory = backend$2$3  memory = {};\n$4/s' 'freed|fault: '
   fault leak kernels/cuda/runtime.cu 's/  cudaFree\(p_\);\n//' 'leak: '
-  fault results-overlap kernels/cuda/cuda_backend.cuh 's/item < matrices \? 0 : item - matrices\)/0)/' 'two results of a batch overlap' '*OddShapes*'
+  fault results-overlap kernels/cuda/cuda_backend.cuh 's/item < matrices \? 0 : item - matrices\)/0)/' 'two results of a batch overlap' '*LargeMatrices*'
   fault launch-of-none kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\),\n/min(items, slots()) - 1,\n/' 'invalid configuration'
   fault too-many-threads kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'invalid configuration'
   fault too-many-registers kernels/cuda/cuda_backend.cuh 's/std::min\(block_threads_, threads_of<Body>\(\)\)/1024/' 'too many resources|FAILED' '*ReplaysEvery*' STAND_IN_BLOCK=1024

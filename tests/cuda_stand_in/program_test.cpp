@@ -134,8 +134,10 @@ TEST_F(StandIn, HalvedChunksChangeNoByte) {
   EXPECT_THAT(halved.err, testing::Not(HasSubstr(" 0 allocations refused")));
   expect_same("halved", "whole");
   unset("STAND_IN_TALK");
-  set("STAND_IN_MEMORY_MIB", "40");
-  const test::ProgramResult none = run(words("none", many));
+  set("STAND_IN_MEMORY_MIB", "20");  // enough to prepare a replication, not for its lanes
+  Words large = many;
+  large.back() = "dimensions.context=150";
+  const test::ProgramResult none = run(words("none", large));
   EXPECT_EQ(none.exit_code, 4);
   EXPECT_THAT(none.err, HasSubstr("device 0: one replication needs "));
 }

@@ -46,20 +46,26 @@ std::vector<Case> every_policy() {
   return cases;
 }
 
-// Sizes around a warp, around what a block holds, blocks that divide nothing, and matrices with more tiles than a team
-// has members and too large for its memory. Eight boxes are too many for FrugalGPT's search, which needs calibration
-// periods.
+// Sizes around a warp, around what a block holds, blocks that divide nothing, and more tiles of a matrix than a
+// team has members. Eight boxes are too many for FrugalGPT's search, which needs calibration periods.
 std::vector<Case> odd_shapes() {
   struct Shape {
     int boxes, context, features, B;
   };
   std::vector<Case> cases;
-  for (const Shape s :
-       {Shape{1, 1, 1, 1}, Shape{2, 30, 3, 31}, Shape{3, 32, 10, 33}, Shape{8, 140, 7, 32}, Shape{1, 170, 2, 32}})
+  for (const Shape s : {Shape{1, 1, 1, 1}, Shape{2, 30, 3, 31}, Shape{3, 32, 10, 33}, Shape{8, 140, 7, 32}})
     cases.push_back(
         case_of(test::small_replication(test::small_dimensions(s.boxes, s.context, s.features), Regime::B, 16, 100, 19),
                 s.boxes > 5 ? std::vector<int>{0} : std::vector<int>{0, 16},
                 {options_of("geometric:1.5", s.B), options_of("tracking", s.B)}));
+  return cases;
+}
+
+// Too large for a team's memory: cuBLAS forms the images.
+std::vector<Case> large_matrices() {
+  std::vector<Case> cases;
+  cases.push_back(case_of(test::small_replication(test::small_dimensions(2, 170, 2), Regime::B, 0, 40, 19), {0},
+                          {options_of("geometric:1.5"), options_of("tracking")}));
   return cases;
 }
 
@@ -94,7 +100,8 @@ std::vector<Case> dow_in_24_replications() {
 
 // The tests below are skipped where there is no device; what they run must exist all the same.
 TEST(DeviceCases, HaveLanes) {
-  for (const auto& build : {every_policy, odd_shapes, the_papers_shape, several_replications, dow_in_24_replications})
+  for (const auto& build :
+       {every_policy, odd_shapes, large_matrices, the_papers_shape, several_replications, dow_in_24_replications})
     for (const Case& c : build()) EXPECT_GE(c.lanes.size(), 2u);
 }
 
@@ -126,6 +133,11 @@ TEST(DeviceGpu, ReplaysEveryPolicy) {
 TEST(DeviceGpu, OddShapes) {
   PANDORA_REQUIRE_GPU();
   expect_replays(odd_shapes());
+}
+
+TEST(DeviceGpu, LargeMatrices) {
+  PANDORA_REQUIRE_GPU();
+  expect_replays(large_matrices());
 }
 
 TEST(DeviceGpu, ThePapersShape) {

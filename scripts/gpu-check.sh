@@ -2,8 +2,7 @@
 # Everything that only a GPU can show: tests against the CPU, compute-sanitizer, benchmarks, the whole paper. Prints a
 # short table at the end; the logs lie in the output folder.
 # Usage: scripts/gpu-check.sh [BUILD_DIR [OUT_DIR [STEP...]]]
-# Steps, in their order: tests benchmark geometric tracking memcheck synccheck. (racecheck looks at shared memory only,
-# which the bodies do not use; tests/host/engine/run_lanes_test.cpp looks for races with threads.)
+# Steps, in their order: tests benchmark geometric tracking memcheck racecheck synccheck.
 #
 # BUILD_DIR holds pandora, tests/pandora_tests and tests/pandora_device_bench, as `make gpu-check` builds them; on
 # a GPU machine without compilers they may come from elsewhere, then built with PANDORA_NATIVE=OFF. PAPER_ARGS and
@@ -14,7 +13,7 @@ read -ra sizes <<<"${BENCHMARK_ARGS-}"
 build=${1:-build-gpu}
 out=${2:-results/gpu-check}
 shift $(($# < 2 ? $# : 2))
-steps=${*:-tests benchmark geometric tracking memcheck synccheck}
+steps=${*:-tests benchmark geometric tracking memcheck racecheck synccheck}
 mkdir -p "$out"
 failed=0
 summary=()
@@ -46,7 +45,7 @@ for step in $steps; do
       "${paper[@]}" --out "$out/geometric" --force ;;
     tracking) step "whole paper, tracking" tracking.log 900 "$build/pandora" reproduce --backend cuda \
       "${paper[@]}" --refit tracking --out "$out/tracking" --force ;;
-    memcheck | synccheck)
+    memcheck | racecheck | synccheck)
       if command -v compute-sanitizer >/dev/null; then
         step "compute-sanitizer $step" "$step.log" 600 compute-sanitizer --tool "$step" --error-exitcode 9 \
           "$build/tests/pandora_tests" --gtest_filter='DeviceGpu.OddShapes'

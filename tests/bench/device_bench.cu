@@ -128,6 +128,8 @@ int run(const Sizes& sizes) {
     for (const PlannedLane& lane : plan.lanes) units.back().lanes.push_back(lane.variant.lane(replication, lane.T0));
   }
   const double lanes = static_cast<double>(units.size() * plan.lanes.size());
+  // Blocks of 128 threads that solve at the same time: three on a multiprocessor.
+  const double slots = 3.0 * report.devices[static_cast<std::size_t>(report.usable()[0])].multiprocessors;
   double matrices = 0.0;  // that take part in every block's products
   for (const UnitOfLanes& unit : units)
     for (const LaneSpec& lane : unit.lanes)
@@ -135,10 +137,10 @@ int run(const Sizes& sizes) {
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, study.engine.block};
     cuda::CudaBackend backend(report.usable()[0]);
-    const auto all = [&] { engine::run_in_memory<float>(backend, units, options); };
-    const double end_to_end = seconds_of(all);
+    const double end_to_end = seconds_of([&] { engine::run_in_memory<float>(backend, units, options); });
     backend.profile(true);
-    all();
+    EngineCounters counters;
+    engine::run_in_memory<float>(backend, units, options, &counters);
     std::printf("\n%s: %.0f lanes x %d periods in %.2f s, %.1f M policy-periods/s\n", schedule, lanes, study.periods,
                 end_to_end, lanes * study.periods / end_to_end / 1e6);
     const double m = study.dimensions.index_size(), B = study.engine.block, blocks = study.periods / B;
@@ -147,20 +149,25 @@ int run(const Sizes& sizes) {
     for (const UnitOfLanes& unit : units)
       for (const LaneSpec& lane : unit.lanes)
         if (tracked > 0.0 && lane.learns_index() && lane.online()) with_curvature += study.dimensions.boxes;
+    const double matrix_blocks = with_curvature * blocks;
     for (const auto& [stage, seconds] : backend.seconds()) {
       std::printf("  %-10s %8.2f s", stage.c_str(), seconds);
-      if (stage == "form") {
-        const double flop = with_curvature * blocks * (2 * m * m * B + 2 * m * B * B);
-        const double bytes = with_curvature * blocks * 4 * (m * m + 3 * m * B + B * B);
+      if (stage == "advance") {
+        const double q = B / 2;  // periods with a query, about
+        const double flop = matrix_blocks * (2 * m * m * B + m * B * B + m * m * q);
+        const double bytes = matrix_blocks * 4 * (m * m + m * B + m * q + B * B);
         std::printf("   %5.1f TFLOP/s (%.0f%% of the product's), %5.0f GB/s (%.0f%% of the copy's)",
                     flop / seconds / 1e12, 100 * flop / seconds / rate, bytes / seconds / 1e9,
                     100 * bytes / seconds / bandwidth);
       }
-      if (stage == "finish") {
-        const double bytes = with_curvature * blocks * 4 * 2 * m * m;
-        std::printf("   %5.0f GB/s for P alone (%.0f%% of the copy's)", bytes / seconds / 1e9,
-                    100 * bytes / seconds / bandwidth);
-      }
+      if (stage == "walk") std::printf("   %5.2f ns per lane and period", 1e9 * seconds / (lanes * study.periods));
+      if (stage == "solve")
+        std::printf("   %.2f M solves, %.1f passes each, %.1f us per pass of a block", counters.index_solves / 1e6,
+                    static_cast<double>(counters.index_gradients) / static_cast<double>(counters.index_solves),
+                    1e6 * seconds * slots / static_cast<double>(counters.index_gradients));
+      if (stage == "theta")
+        std::printf("   %.2f M solves, %.1f us each of a block", counters.reward_solves / 1e6,
+                    1e6 * seconds * slots / static_cast<double>(counters.reward_solves));
       std::printf("\n");
     }
     const double cpu = seconds_of([&] { run_on_cpu<float>(*units[0].replication, units[0].lanes, options); });

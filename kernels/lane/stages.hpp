@@ -126,33 +126,29 @@ struct AdvanceBlock {
     const SolveScratch<Real> work = scratch.of(shape, slot);
     ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range));
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
-    if (ends && lane.needs.design) products.finish(box.design);
-    if (begins && lane.needs.widths) {
-      const double ridge = lane.spec.learns_payoff() ? 1.0 : problem.ridge_index;
-      products.form(box.design, formed);
-      if (!sound_gram(team, shape, box.design, products.contexts(), static_cast<Real>(1.001 / ridge))) {
-        count_repair(team, lane);
-        if (!solve.rebuild_design()) return box.fail(team, Failure::indefinite, range.first_period + 1);
-        products.form(box.design, false);
+    // An inverse that is not sound is formed anew from the samples; false if it cannot be.
+    const auto begin = [&](const GramView<Real>& g, double ridge, auto&& rebuild) {
+      products.form(g, formed);
+      if (sound_gram(team, shape, g, products.contexts(), static_cast<Real>(1.001 / ridge))) return true;
+      if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
+      team.sync();
+      if (!rebuild()) {
+        box.fail(team, Failure::indefinite, range.first_period + 1);
+        return false;
       }
-    }
+      products.form(g, false);
+      return true;
+    };
+    if (ends && lane.needs.design) products.finish(box.design);
+    if (begins && lane.needs.widths && !begin(box.design, lane.spec.learns_payoff() ? 1.0 : problem.ridge_index, [&] {
+          return solve.rebuild_design();
+        }))
+      return;
     if (begins) predict(team, shape, products.contexts(), box.rho, box.prediction);
     if (!lane.needs.curvature) return;
     if (ends) products.finish(box.curvature);
-    if (!begins) return;
-    products.form(box.curvature, formed);
-    if (!sound_gram(team, shape, box.curvature, products.contexts(), static_cast<Real>(1.001 / problem.ridge_index))) {
-      count_repair(team, lane);
-      if (!solve.rebuild_curvature()) return box.fail(team, Failure::indefinite, range.first_period + 1);
-      products.form(box.curvature, false);
-    }
+    if (!begins || !begin(box.curvature, problem.ridge_index, [&] { return solve.rebuild_curvature(); })) return;
     start_coupling(team, shape, lane, box, products.contexts());
-  }
-
-  template <class Team>
-  PANDORA_HD void count_repair(const Team& team, const LaneView<Real>& lane) const {
-    if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
-    team.sync();
   }
 };
 

@@ -15,7 +15,7 @@ faults() {
   fault short-array host/engine/layout.hpp 's/(block\.prediction = arena\.take<Real>\()width\)/$1B - 1)/' 'bounds: .* between arrays'
   fault short-allocation host/engine/run_lanes.hpp 's/allocate\(measure\.used\(\)\)/allocate(measure.used() - 1024)/' 'memory of no array|bounds: |fault: '
   fault never-written host/engine/run_lanes.hpp 's/  backend\.zero\(memory\.get\(\), measure\.used\(\)\);[^\n]*\n//' 'uninitialised: '
-  fault barrier-for-one kernels/lane/stages.hpp 's/(count_repair|if \(a == 0 && team\.rank\(\) == 0\)) lane\.progress->next = 0;/if (team.rank() == 0) { lane.progress->next = 0; team.sync(); }/' '__syncthreads: '
+  fault barrier-for-one kernels/lane/stages.hpp 's/(if \(a == 0 && team\.rank\(\) == 0\)) lane\.progress->next = 0;/if (team.rank() == 0) { lane.progress->next = 0; team.sync(); }/' '__syncthreads: '
   fault barriers-apart kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n.*?\n)    team_\.sync\(\);/$1    if (team_.rank() < 7)\n      team_.sync();\n    else\n      team_.sync();/s' 'threads wait at different places'
   fault shuffle-of-some kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n)/$1#if defined(__CUDA_ARCH__)\n    if (team_.rank() < 5) (void)__shfl_sync(0xffffffffu, 1, 0);\n#endif\n/' 'warp barrier: ' '*ALaneAlone*'
   fault shared-memory-unset kernels/solve/tiled_newton.hpp 's/      memory_\.moment\(\)\[s\] = value\.moment;\n//' 'uninitialised: '

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/base/team.hpp"
+#include "kernels/products/square_tiles.hpp"
 #include "kernels/state/state.hpp"
 
 namespace pandora::engine {
@@ -12,7 +13,7 @@ namespace pandora::engine {
 template <class Real>
 class ProductMemory {
  public:
-  static constexpr int kSide = 8, kTile = kSide * kSide;
+  static constexpr int kSide = kTileSide, kTile = kSide * kSide;
 
   static PANDORA_HD std::size_t bytes(const Shape& shape) {
     const std::size_t p = panels(shape.m), rows = static_cast<std::size_t>(row_stride(shape.m) + shape.stride);
@@ -74,15 +75,16 @@ class TiledProducts {
     const int stride = shape_.stride;
     team_.sync();
     for (int k = team_.rank(); k < panels_ * (panels_ + 1) / 2; k += team_.size()) {
-      const int i = row_of(k), i0 = i * kSide, k0 = (k - i * (i + 1) / 2) * kSide;
+      const TilePlace at = place_of_tile(k);
+      const int i0 = at.i * kSide, k0 = at.j * kSide;
       Real* const from = P + i0 * stride + k0;
-      Four sum[kSide][2];
+      Four<Real> sum[kSide][2];
       PANDORA_UNROLL
       for (int r = 0; r < kSide; ++r)
-        for (int half = 0; half < 2; ++half) sum[r][half] = i0 + r < m_ ? fours(from + r * stride)[half] : Four{};
+        for (int half = 0; half < 2; ++half) sum[r][half] = i0 + r < m_ ? fours(from + r * stride)[half] : Four<Real>{};
       for (int q = 0; q < columns; ++q) {
         const Real* const u = memory_.work() + q * stride;
-        const Four a[2] = {fours(u + i0)[0], fours(u + i0)[1]}, b[2] = {fours(u + k0)[0], fours(u + k0)[1]};
+        const Four<Real> a[2] = {fours(u + i0)[0], fours(u + i0)[1]}, b[2] = {fours(u + k0)[0], fours(u + k0)[1]};
         PANDORA_UNROLL
         for (int r = 0; r < kSide; ++r) PANDORA_UNROLL
         for (int c = 0; c < kSide; ++c)
@@ -108,19 +110,6 @@ class TiledProducts {
   static constexpr int kSide = ProductMemory<Real>::kSide;
   static constexpr int kPeriods = 4;  // of a member's piece of images and Gram matrix
 
-  // Four numbers that are moved at once.
-  struct alignas(16) Four {
-    Real of[4];
-  };
-  static PANDORA_HD Four* fours(Real* p) { return reinterpret_cast<Four*>(p); }
-  static PANDORA_HD const Four* fours(const Real* p) { return reinterpret_cast<const Four*>(p); }
-
-  static PANDORA_HD int row_of(int tile) {
-    int row = 0;
-    while ((row + 1) * (row + 2) / 2 <= tile) ++row;
-    return row;
-  }
-
   // Eight features and four periods each, which are a quarter of the block apart: neighbours read neighbouring rows.
   PANDORA_HD void form_images(const GramView<Real>& g, const BlockContexts<Real>& block) const {
     const int quarter = (block.B + kPeriods - 1) / kPeriods;
@@ -128,18 +117,18 @@ class TiledProducts {
       const int panel = item / quarter, first = item % quarter;
       Real sum[kPeriods][kSide] = {};
       for (int l = 0; l < panels_; ++l) {
-        Four x[kPeriods][2];
+        Four<Real> x[kPeriods][2];
         PANDORA_UNROLL
         for (int c = 0; c < kPeriods; ++c) {
           const int j = first + c * quarter;
-          const Four* const psi = fours(block.psi + (j < block.B ? j : first) * block.stride + l * kSide);
+          const Four<Real>* const psi = fours(block.psi + (j < block.B ? j : first) * block.stride + l * kSide);
           x[c][0] = psi[0];
           x[c][1] = psi[1];
         }
         const Real* const tile = memory_.tile(l <= panel ? panel : l, l <= panel ? l : panel);
         PANDORA_UNROLL
         for (int r = 0; r < kSide; ++r) {
-          const Four p[2] = {fours(tile + r * kSide)[0], fours(tile + r * kSide)[1]};
+          const Four<Real> p[2] = {fours(tile + r * kSide)[0], fours(tile + r * kSide)[1]};
           PANDORA_UNROLL
           for (int c = 0; c < kPeriods; ++c)
             if (l <= panel) {  // feature r of the panel against eight of psi
@@ -156,7 +145,7 @@ class TiledProducts {
         const int j = first + c * quarter;
         if (j >= block.B) continue;
         for (int half = 0; half < 2; ++half) {
-          Four out;
+          Four<Real> out;
           PANDORA_UNROLL
           for (int e = 0; e < 4; ++e) out.of[e] = sum[c][4 * half + e];
           const int at = j * shape_.stride + panel * kSide + 4 * half;
@@ -177,12 +166,12 @@ class TiledProducts {
                                         memory_.work() + (j0 + 1 < block.B ? j0 + 1 : j0) * shape_.stride};
       Real sum[kRows][kPeriods] = {};
       for (int k = 0; k < 2 * panels_; ++k) {
-        const Four x[kRows] = {fours(image[0])[k], fours(image[1])[k]};
+        const Four<Real> x[kRows] = {fours(image[0])[k], fours(image[1])[k]};
         PANDORA_UNROLL
         for (int c = 0; c < kPeriods; ++c) {
           const int i = first + c * quarter;
           if (i < j0 || i >= block.B) continue;
-          const Four psi = fours(block.psi + i * block.stride)[k];
+          const Four<Real> psi = fours(block.psi + i * block.stride)[k];
           PANDORA_UNROLL
           for (int r = 0; r < kRows; ++r) PANDORA_UNROLL
           for (int e = 0; e < 4; ++e) sum[r][c] = fused(x[r].of[e], psi.of[e], sum[r][c]);

@@ -4,16 +4,16 @@
 #include <cstddef>
 
 #include "kernels/base/team.hpp"
+#include "kernels/products/square_tiles.hpp"
 
 namespace pandora::engine {
 
-/// Features are taken by eights: the Hessian's lower triangle lies in tiles of 8 x 8, each by rows, those of a row of
-/// tiles one after the other. Samples are taken in strips of 32. A start and a size rather than a pointer for each
-/// part: registers are what a device's solve lacks.
+/// Features are taken by eights: the Hessian's lower triangle lies in square tiles. Samples are taken in strips of 32.
+/// A start and a size rather than a pointer for each part: registers are what a device's solve lacks.
 template <class Real>
 class TileMemory {
  public:
-  static constexpr int kSide = 8, kTile = kSide * kSide, kStrip = 32, kParts = 4, kPairs = 4;
+  static constexpr int kSide = kTileSide, kTile = kSide * kSide, kStrip = 32, kParts = 4, kPairs = 4;
 
   static PANDORA_HD std::size_t bytes(int m) {
     return sizeof(double) * 3 * static_cast<std::size_t>(panels(m) * kSide) +

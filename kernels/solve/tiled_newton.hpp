@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "kernels/solve/samples.hpp"
+#include "kernels/solve/tiled_factor.hpp"
 
 namespace pandora::engine {
 
@@ -50,7 +51,7 @@ class TiledNewton {
       memory_.gradient()[k] = ridge_ * memory_.rho()[k];
     }
     for (int tile = team_.rank(); tile < memory_.tiles() && !has_factor_; tile += team_.size()) {
-      const Place at = place_of(tile);
+      const TilePlace at = place_of_tile(tile);
       Real* const values = memory_.tile(tile);
       for (int e = 0; e < kSide * kSide; ++e) values[e] = Real(0);
       // Beyond m stand ones, which the factor leaves alone.
@@ -74,9 +75,8 @@ class TiledNewton {
       direct_around_factor();
       return true;
     }
-    for (int k = 0; k < memory_.panels(); ++k)
-      if (!factorise_panel(k)) return false;
-    for (int k = memory_.panels() - 1; k >= 0; --k) substitute_back(k);
+    if (!factor().factorise()) return false;
+    factor().substitute_back();
     has_factor_ = keeps_;
     return true;
   }
@@ -107,27 +107,13 @@ class TiledNewton {
  private:
   using Memory = TileMemory<Real>;
   static constexpr int kSide = Memory::kSide, kStrip = Memory::kStrip, kParts = Memory::kParts;
-  struct alignas(16) Four {
-    Real of[4];
-  };
-  struct Place {
-    int i, j;
-  };
-
-  static PANDORA_HD Place place_of(int tile) {
-    int i = 0;
-    while ((i + 1) * (i + 2) / 2 <= tile) ++i;
-    return {i, tile - i * (i + 1) / 2};
-  }
-  static PANDORA_HD const Four* fours(const Real* p) { return reinterpret_cast<const Four*>(p); }
-
   // The strip of `count` samples from `first` on joins gradient and Hessian.
   PANDORA_HD void add_strip(int first, int count) {
     team_.sync();  // the strip before is done with, and so are point, gradient and tiles set
     const int pieces = width_ / 4;
     for (int at = team_.rank(); at < count * pieces; at += team_.size()) {
       const int s = at / pieces, piece = at % pieces;
-      reinterpret_cast<Four*>(memory_.row(s))[piece] = fours(samples_.psi_of(first + s))[piece];
+      fours(memory_.row(s))[piece] = fours(samples_.psi_of(first + s))[piece];
     }
     team_.sync();
     for (int at = team_.rank(); at < count * kParts; at += team_.size()) {
@@ -155,18 +141,18 @@ class TiledNewton {
   }
 
   PANDORA_HD void add_to_tile(int tile, int count) {
-    const Place at = place_of(tile);
-    Four* const out = reinterpret_cast<Four*>(memory_.tile(tile));
-    Four sum[kSide][2];
+    const TilePlace at = place_of_tile(tile);
+    Four<Real>* const out = fours(memory_.tile(tile));
+    Four<Real> sum[kSide][2];
     PANDORA_UNROLL
     for (int r = 0; r < kSide; ++r)
       for (int half = 0; half < 2; ++half) sum[r][half] = out[2 * r + half];
     for (int s = 0; s < count; ++s) {
       const Real weight = memory_.weight()[s];
       if (weight == Real(0)) continue;  // the same in every member
-      const Four* const left = fours(memory_.row(s) + at.i * kSide);
-      const Four* const right = fours(memory_.row(s) + at.j * kSide);
-      const Four a[2] = {left[0], left[1]}, b[2] = {right[0], right[1]};
+      const Four<Real>* const left = fours(memory_.row(s) + at.i * kSide);
+      const Four<Real>* const right = fours(memory_.row(s) + at.j * kSide);
+      const Four<Real> a[2] = {left[0], left[1]}, b[2] = {right[0], right[1]};
       PANDORA_UNROLL
       for (int r = 0; r < kSide; ++r) {
         const Real scaled = weight * a[r / 4].of[r % 4];
@@ -180,86 +166,8 @@ class TiledNewton {
       for (int half = 0; half < 2; ++half) out[2 * r + half] = sum[r][half];
   }
 
-  // Columns 8 k to 8 k + 7 of the factor, the right-hand side along, and what they change in the columns after them.
-  // Every member factorises the tile on the diagonal for itself, which spares waiting for the one that would.
-  PANDORA_HD bool factorise_panel(int k) {
-    Real L[kSide][kSide], inverse[kSide], y[kSide];
-    const Real* const diagonal = memory_.tile(k, k);
-    bool positive = true;
-    PANDORA_UNROLL
-    for (int i = 0; i < kSide; ++i) {
-      y[i] = memory_.right(k)[i];
-      PANDORA_UNROLL
-      for (int j = 0; j <= i; ++j) L[i][j] = diagonal[i * kSide + j];
-    }
-    PANDORA_UNROLL
-    for (int c = 0; c < kSide; ++c) {
-      positive = positive && L[c][c] > Real(0) && is_finite(L[c][c]);
-      inverse[c] = Real(1) / static_cast<Real>(::sqrt(L[c][c]));
-      y[c] *= inverse[c];
-      PANDORA_UNROLL
-      for (int i = c; i < kSide; ++i) L[i][c] *= inverse[c];
-      PANDORA_UNROLL
-      for (int i = c + 1; i < kSide; ++i) {
-        y[i] = fused(-L[i][c], y[c], y[i]);
-        PANDORA_UNROLL
-        for (int j = c + 1; j <= i; ++j) L[i][j] = fused(-L[i][c], L[j][c], L[i][j]);
-      }
-    }
-    if (!positive) return false;
-    for (int i = (k + 1) * kSide + team_.rank(); i < width_; i += team_.size()) {
-      Real* const at = memory_.tile(i / kSide, k) + i % kSide * kSide;
-      Real x[kSide], side = memory_.right(0)[i];
-      PANDORA_UNROLL
-      for (int c = 0; c < kSide; ++c) x[c] = at[c];
-      PANDORA_UNROLL
-      for (int c = 0; c < kSide; ++c) {
-        PANDORA_UNROLL
-        for (int e = 0; e < c; ++e) x[c] = fused(-x[e], L[c][e], x[c]);
-        x[c] *= inverse[c];
-        side = fused(-x[c], y[c], side);
-      }
-      PANDORA_UNROLL
-      for (int c = 0; c < kSide; ++c) at[c] = x[c];
-      memory_.right(0)[i] = side;
-    }
-    if (team_.rank() == team_.size() - 1) {  // the one with the least to do
-      Real* const out = memory_.factor(k);
-      PANDORA_UNROLL
-      for (int i = 0; i < kSide; ++i) {
-        memory_.solved(k)[i] = y[i];
-        PANDORA_UNROLL
-        for (int j = 0; j < i; ++j) out[i * kSide + j] = L[i][j];
-        out[i * kSide + i] = inverse[i];
-      }
-    }
-    team_.sync();
-    const int first = (k + 1) * (k + 2) / 2;  // tiles from row k + 1 on
-    for (int tile = first + team_.rank(); tile < memory_.tiles(); tile += team_.size()) {
-      const Place at = place_of(tile);
-      if (at.j > k) subtract_product(memory_.tile(tile), memory_.tile(at.i, k), memory_.tile(at.j, k));
-    }
-    team_.sync();
-    return true;
-  }
-
-  // out -= a b'
-  static PANDORA_HD void subtract_product(Real* out, const Real* a, const Real* b) {
-    for (int r = 0; r < kSide; ++r) {
-      const Four x[2] = {fours(a)[2 * r], fours(a)[2 * r + 1]};
-      Four sums[2] = {fours(out)[2 * r], fours(out)[2 * r + 1]};
-      PANDORA_UNROLL
-      for (int e = 0; e < kSide; ++e) {
-        const Four y[2] = {fours(b)[2 * e], fours(b)[2 * e + 1]};
-        Real sum = sums[e / 4].of[e % 4];
-        PANDORA_UNROLL
-        for (int c = 0; c < kSide; ++c) sum = fused(-x[c / 4].of[c % 4], y[c / 4].of[c % 4], sum);
-        sums[e / 4].of[e % 4] = sum;
-      }
-      reinterpret_cast<Four*>(out)[2 * r] = sums[0];
-      reinterpret_cast<Four*>(out)[2 * r + 1] = sums[1];
-    }
-  }
+  // Made where it is used: a member of it would be kept in memory.
+  PANDORA_HD TiledFactor<Real, Team> factor() const { return {team_, memory_, m_}; }
 
   // L-BFGS around the factor of the first Hessian: the two-loop recursion, with right and direction for its vector.
   PANDORA_HD void direct_around_factor() {
@@ -277,8 +185,8 @@ class TiledNewton {
         memory_.right(0)[k] = fused(-alpha[age], memory_.change(at)[k], memory_.right(0)[k]);
       team_.sync();
     }
-    for (int k = 0; k < memory_.panels(); ++k) substitute_forward(k);
-    for (int k = memory_.panels() - 1; k >= 0; --k) substitute_back(k);
+    factor().substitute_forward();
+    factor().substitute_back();
     PANDORA_UNROLL
     for (int age = kPairs - 1; age >= 0; --age) {
       if (age >= pairs_) continue;
@@ -295,54 +203,6 @@ class TiledNewton {
     Real sum = 0;
     for (int k = 0; k < m_; ++k) sum = fused(a[k], static_cast<Real>(b[k]), sum);
     return sum;
-  }
-
-  // solved = L^-1 right: its elements 8 k to 8 k + 7, and what they change in those after them.
-  PANDORA_HD void substitute_forward(int k) {
-    const Real* const L = memory_.factor(k);
-    Real y[kSide];
-    PANDORA_UNROLL
-    for (int c = 0; c < kSide; ++c) {
-      y[c] = memory_.right(k)[c];
-      PANDORA_UNROLL
-      for (int e = 0; e < c; ++e) y[c] = fused(-L[c * kSide + e], y[e], y[c]);
-      y[c] *= L[c * kSide + c];
-    }
-    for (int i = (k + 1) * kSide + team_.rank(); i < width_; i += team_.size()) {
-      const Real* const row = memory_.tile(i / kSide, k) + i % kSide * kSide;
-      Real value = memory_.right(0)[i];
-      PANDORA_UNROLL
-      for (int c = 0; c < kSide; ++c) value = fused(-row[c], y[c], value);
-      memory_.right(0)[i] = value;
-    }
-    if (team_.rank() == team_.size() - 1) PANDORA_UNROLL
-    for (int c = 0; c < kSide; ++c) memory_.solved(k)[c] = y[c];
-    team_.sync();
-  }
-
-  // Elements 8 k to 8 k + 7 of the direction, and what they change in those before them.
-  PANDORA_HD void substitute_back(int k) {
-    const Real* const L = memory_.factor(k);
-    Real x[kSide];
-    PANDORA_UNROLL
-    for (int c = kSide - 1; c >= 0; --c) {
-      x[c] = memory_.solved(k)[c];
-      PANDORA_UNROLL
-      for (int i = c + 1; i < kSide; ++i) x[c] = fused(-L[i * kSide + c], x[i], x[c]);
-      x[c] *= L[c * kSide + c];
-    }
-    for (int i = team_.rank(); i < k * kSide; i += team_.size()) {
-      const Real* const column = memory_.tile(k, i / kSide) + i % kSide;
-      Real value = memory_.solved(0)[i];
-      PANDORA_UNROLL
-      for (int c = 0; c < kSide; ++c) value = fused(-column[c * kSide], x[c], value);
-      memory_.solved(0)[i] = value;
-    }
-    PANDORA_UNROLL
-    for (int c = 0; c < kSide; ++c)
-      if (c % team_.size() == team_.rank() && k * kSide + c < m_)
-        memory_.direction()[k * kSide + c] = static_cast<double>(x[c]);
-    team_.sync();
   }
 
   const Team& team_;

@@ -147,6 +147,9 @@ __attribute__((always_inline)) inline void check(const void* address, std::size_
     return;
   }
   if (aligned && at % bytes != 0) report("alignment: an access of " + std::to_string(bytes) + " bytes", pc);
+  if (run->read != nullptr && static_cast<std::size_t>(p - fiber.block->shared) >= kShared)
+    for (std::size_t sector = device.offset(p) / 32; sector <= (device.offset(p) + bytes - 1) / 32; ++sector)
+      (writes ? run->written : run->read)->insert(std::uint64_t{fiber.block->index} << 44 | sector);
   if (--run->budget == 0) {
     run->budget = 1 + random_bits() % (2 * static_cast<std::uint64_t>(settings().preempt));
     yield_fiber();

@@ -10,6 +10,11 @@
 #include "pandora/error.hpp"
 #include "tests/reference/small_problem.hpp"
 
+extern "C" {
+void stand_in_watch(const char* part);
+bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* written);
+}
+
 namespace pandora {
 namespace {
 
@@ -23,6 +28,34 @@ TEST(StandInDevice, AFixedDeviceIsTheOnlyOneThatIsUsed) {
   EXPECT_TRUE(run_on_device(1, std::span(&unit, 1), options) == wanted);
   EXPECT_THROW(run_on_device(0, std::span(&unit, 1), options), Error);
   ::unsetenv("STAND_IN_ONLY");
+}
+
+// P passes once between a device's memory and a block of threads, and only its lower triangle: what a block of 32
+// periods costs in traffic at the paper's m (docs/performance.md has the sum).
+TEST(StandInDevice, ABlockOfPeriodsMovesEachMatrixOnce) {
+  const Replication replication = test::small_replication({}, Regime::A, 0, 96, 3);
+  LaneSpec dow;
+  dow.score = Score::learned_index;
+  dow.learning = Learning::online;
+  dow.c_rho = 0.1;
+  const UnitOfLanes unit{&replication, {dow}};
+  stand_in_watch("AdvanceBlock");
+  run_on_device(0, std::span(&unit, 1), {{parse_refit("every:96"), 1.0, 1.0}, 32});
+  stand_in_watch(nullptr);
+  unsigned blocks = 0;
+  std::size_t read = 0, written = 0;
+  if (!stand_in_watched(0, &blocks, &read, &written)) return;  // nobody looks at accesses in this build
+  EXPECT_EQ(blocks, 3u);                                       // a box each
+  constexpr double kTriangle = 91 * 8 * 8 * 4, kImages = 32 * 104 * 4, kGram = 32 * 32 * 4;
+  const auto per_box = [](std::size_t bytes) { return static_cast<double>(bytes) / 3; };
+  EXPECT_LE(per_box(read), kTriangle + kImages + 5000);  // P and the contexts, then predictions and the like
+  EXPECT_LE(per_box(written), kImages + kGram + 1000);
+  for (const int launch : {1, 2}) {  // the end of one block and the start of the next
+    ASSERT_TRUE(stand_in_watched(launch, &blocks, &read, &written));
+    EXPECT_LE(per_box(read), kTriangle + 2 * kImages + kGram + 5000);  // and images and columns of all periods at most
+    EXPECT_LE(per_box(written), kTriangle + kImages + kGram + 1000);
+    EXPECT_GE(per_box(read + written), 1.9 * kTriangle + 2 * kImages);
+  }
 }
 
 }  // namespace

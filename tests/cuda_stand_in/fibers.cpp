@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <random>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "check.hpp"
@@ -251,6 +253,17 @@ std::vector<char*>& shared_areas(Device& device) {
   return mine;
 }
 
+// Launches that a test wants to know about.
+struct Watch {
+  struct Launch {
+    unsigned blocks;
+    std::size_t read, written;
+  };
+  std::mutex mutex;
+  std::string part;
+  std::vector<Launch> launches;
+} watch;
+
 }  // namespace
 
 void yield_fiber() {
@@ -270,6 +283,14 @@ std::string place_in_kernel() {
 void run_kernel(const Launch& launch) {
   KernelRun run{&launch, running->stream->device, {}};
   kernel_run = &run;
+  std::unordered_set<std::uint64_t> read, written;
+  {
+    const std::lock_guard guard(watch.mutex);
+    if (check_range != nullptr && !watch.part.empty() && launch.name.find(watch.part) != std::string::npos) {
+      run.read = &read;
+      run.written = &written;
+    }
+  }
   quick.seed(static_cast<unsigned>(random_bits()) | 1u);
   run.policy = quick() % 4;
   if (settings().preempt > 0) run.budget = 1 + quick() % 1000;
@@ -327,6 +348,9 @@ void run_kernel(const Launch& launch) {
     run.current = nullptr;
   }
   kernel_run = nullptr;
+  if (run.read == nullptr) return;
+  const std::lock_guard guard(watch.mutex);
+  watch.launches.push_back({launch.grid, 32 * read.size(), 32 * written.size()});
 }
 
 Indices current_indices() {
@@ -357,6 +381,22 @@ void stand_in_warp_barrier(unsigned mask) {
 
 void stand_in_shuffle(unsigned mask, void* value, std::size_t bytes, int source) {
   warp_barrier(mask, value, bytes, source, __builtin_frame_address(0));
+}
+
+void stand_in_watch(const char* part) {
+  const std::lock_guard guard(watch.mutex);
+  watch.part = part != nullptr ? part : "";
+  if (part != nullptr) watch.launches.clear();
+}
+
+bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* written) {
+  const std::lock_guard guard(watch.mutex);
+  if (n < 0 || n >= static_cast<int>(watch.launches.size())) return false;
+  const Watch::Launch& launch = watch.launches[static_cast<std::size_t>(n)];
+  *blocks = launch.blocks;
+  *read = launch.read;
+  *written = launch.written;
+  return true;
 }
 
 void* stand_in_shared_memory() {

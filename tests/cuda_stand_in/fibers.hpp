@@ -1,6 +1,8 @@
 // The threads of a kernel as fibers of the stream's thread.
 #pragma once
 
+#include <unordered_set>
+
 #include "stand_in.hpp"
 
 namespace stand_in {
@@ -44,6 +46,8 @@ struct KernelRun {
   void* scheduler = nullptr;  // its stack pointer
   unsigned policy = 0;
   std::uint64_t budget = ~std::uint64_t{0};  // accesses until the next change of threads
+  // Where the launch is watched: sectors of 32 bytes that a block has touched, outside of its shared memory.
+  std::unordered_set<std::uint64_t>*read = nullptr, *written = nullptr;
 };
 extern __thread KernelRun* kernel_run;
 

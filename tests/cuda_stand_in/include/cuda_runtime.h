@@ -88,6 +88,11 @@ void stand_in_warp_barrier(unsigned mask);
 void stand_in_shuffle(unsigned mask, void* value, std::size_t bytes, int source);
 int stand_in_atomic_add(int* p, int value);
 void* stand_in_shared_memory();
+// For tests: from now on remember what launches of kernels move whose names hold `part`; null: no longer. Then how many
+// blocks the n-th of them had and how many bytes these read and wrote, in sectors of 32 bytes and each once per block;
+// false where there was none or accesses are not looked at (fibers.cpp).
+void stand_in_watch(const char* part);
+bool stand_in_watched(int n, unsigned* blocks, std::size_t* read, std::size_t* written);
 // What production code says of its memory (devices.cpp).
 void stand_in_array(void* p, std::size_t bytes, std::size_t gap);  // an array with `gap` bytes of nobody's behind it
 void stand_in_forget(void* p, std::size_t bytes, cudaStream_t stream);  // what lies there is of no use any more

@@ -149,7 +149,8 @@ class TiledProducts {
           PANDORA_UNROLL
           for (int e = 0; e < 4; ++e) out.of[e] = sum[c][4 * half + e];
           const int at = j * shape_.stride + panel * kSide + 4 * half;
-          *fours(memory_.work() + at) = *fours(g.image + at) = out;
+          *fours(memory_.work() + at) = out;
+          *fours(g.image + at) = out;
         }
       }
     }

@@ -110,7 +110,7 @@ Policy epsilon_greedy() {
   policy.variants = [](const Grids& grids) {
     std::vector<PolicyVariant> variants;
     for (const double epsilon : grids.of("epsilon"))
-      variants.push_back({"known", "epsilon=" + text_of(epsilon), {}, [epsilon](const Replication& replication, int) {
+      variants.push_back({"known", "epsilon=" + text_of(epsilon), {}, [epsilon](const Replication& replication, int, const EstimationOptions&) {
                             return std::make_unique<EpsilonGreedy>(replication.tape.boxes(), epsilon,
                                                                    replication.instance.stream(Purpose::custom_policy));
                           }});

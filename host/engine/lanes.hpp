@@ -5,18 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "kernels/rules/refit_schedule.hpp"
-#include "kernels/rules/spec.hpp"
+#include "kernels/rules/estimation.hpp"
 #include "kernels/rules/tally.hpp"
 #include "pandora/replication.hpp"
 
 namespace pandora {
-
-struct EstimationOptions {
-  RefitSchedule refit;
-  double ridge_index = 1.0;   ///< eta_1 of (eq:known-theta-V) and of the loss's ridge term
-  double ridge_reward = 1.0;  ///< eta_0 of (eq:hat:theta:def)
-};
 
 struct BlockOptions {
   EstimationOptions estimation;

@@ -22,6 +22,7 @@ template <class Real>
 struct Layout {
   Shape shape{};
   int group = 0;
+  bool fits_jointly = false;  // whether any lane does
   std::vector<LaneView<Real>> lanes;
   std::vector<int> matrices;        // FormBlock's list, group after group
   std::vector<int> group_matrices;  // where a group's begin; one more than there are groups
@@ -30,7 +31,7 @@ struct Layout {
   int* device_matrices = nullptr;
   LaneTally* tallies = nullptr;
   Progress* progress = nullptr;
-  int *counters = nullptr, *suspended[2] = {}, *jobs = nullptr, *thetas = nullptr;
+  int *counters = nullptr, *suspended[2] = {}, *jobs = nullptr, *thetas = nullptr, *joints = nullptr;
   ScratchPool<Real> scratch{};
 
   Layout(Arena& arena, std::span<const UnitOfLanes> units, const BlockOptions& options, const BackendTraits& traits,
@@ -65,12 +66,14 @@ struct Layout {
     list_matrices();
     device_lanes = arena.take<LaneView<Real>>(count);
     device_matrices = arena.take<int>(matrices.size());
-    counters = arena.take<int>(3);
+    counters = arena.take<int>(4);
     for (int*& list : suspended) list = arena.take<int>(static_cast<std::size_t>(group));
     jobs = arena.take<int>(static_cast<std::size_t>(group) * shape.A);
     thetas = arena.take<int>(static_cast<std::size_t>(group));
+    joints = arena.take<int>(static_cast<std::size_t>(group));
     scratch.groups = groups_of(traits.block_size, shape.m);
     scratch.members = traits.block_size;
+    if (fits_jointly) scratch.joint = padded_to_vector<double>(JointSolve<Real, SerialTeam>::size(shape.A, shape.m));
     const std::size_t slots = static_cast<std::size_t>(traits.slots);
     scratch.reals = arena.take<Real>(scratch.reals_per_slot(shape) * slots);
     scratch.doubles = arena.take<double>(scratch.doubles_per_slot(shape) * slots);
@@ -109,6 +112,7 @@ struct Layout {
     view.calibration_rows = tape.calibration_rows;
     view.online_rows = tape.online_rows;
     view.random_order = replication.instance.stream(Purpose::random_order);
+    view.exploration = replication.instance.stream(Purpose::exploration);
     tapes.push_back(view);
   }
 
@@ -135,6 +139,10 @@ struct Layout {
       lane.deployed = arena.take<int>(size(shape.capacity));
       if (traits_.vectors) lane.reward_table = arena.take<float>(RewardTable::size(shape.d, shape.capacity));
     }
+    if (spec.fits_jointly()) {
+      lane.joint = arena.take<JointState>(1);
+      fits_jointly = true;
+    }
     for (int a = 0; a < shape.A && spec.learning != Learning::none; ++a) {
       BoxView<Real>& box = lane.box[a];
       box.progress = arena.take<BoxProgress>(1);
@@ -153,7 +161,7 @@ struct Layout {
 
   // Whether rho_hat is ever solved for: also that of lanes that learn from queries and use no index.
   static bool solves(const LaneView<Real>& lane) {
-    return !lane.spec.learns_payoff() && (lane.spec.learns_index() || lane.spec.online());
+    return !lane.spec.learns_payoff() && !lane.spec.fits_jointly() && (lane.spec.learns_index() || lane.spec.online());
   }
 
   GramView<Real> take_gram(Arena& arena) {

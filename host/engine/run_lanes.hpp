@@ -46,11 +46,12 @@ template <class Real, class Backend>
 void walk(Backend& backend, const Problem<Real>& problem, const Layout<Real>& layout, BlockRange range, int lanes) {
   const int* walking = nullptr;
   for (int count = lanes, round = 0; count > 0; ++round) {
-    int found[3] = {};
+    int found[4] = {};
     backend.zero(layout.counters, sizeof found);
     int* const next = layout.suspended[round % 2];
     const Worklist list{walking,     layout.counters,     next,         layout.counters + 1,
-                        layout.jobs, layout.counters + 2, layout.thetas};
+                        layout.jobs, layout.counters + 2, layout.thetas,        layout.counters + 3,
+                        layout.joints};
     // A device keeps what every box has in local memory: with room for all that a study may have, much of it.
     if (layout.shape.A <= kFewBoxes)
       backend.warps(count, WalkBlock<Real, kFewBoxes>{problem, range, list});
@@ -59,6 +60,7 @@ void walk(Backend& backend, const Problem<Real>& problem, const Layout<Real>& la
     backend.download(found, layout.counters, sizeof found);
     if (found[2] > 0) backend.blocks(found[2], SolveTheta<Real>{problem, range, layout.thetas});
     if (found[1] > 0) backend.blocks(found[1], SolveBoxes<Real>{problem, range, layout.scratch, layout.jobs});
+    if (found[3] > 0) backend.blocks(found[3], SolveJoint<Real>{problem, range, layout.scratch, layout.joints});
     count = found[0];
     walking = next;
   }
@@ -102,6 +104,7 @@ std::vector<std::vector<LaneTally>> run_lanes(Backend& backend, std::span<const 
   };
   backend.warps(lanes, Calibrate<Real>{all});
   backend.blocks(lanes * layout.shape.A, StartBox<Real>{all, layout.scratch});
+  if (layout.fits_jointly) backend.blocks(lanes, SolveJoint<Real>{all, {}, layout.scratch, nullptr});
   // Where all lanes go together, a block's end is left to the start of the next, so that P is moved once for both; not
   // where a library forms the images in between.
   const bool library = !Backend::kVectors && ProductMemory<Real>::shared_bytes(layout.shape) == 0;

@@ -5,6 +5,7 @@
 #include <Eigen/Core>
 #include <vector>
 
+#include "kernels/rules/spec.hpp"
 #include "kernels/tape/tape.hpp"
 
 namespace pandora {
@@ -15,6 +16,7 @@ struct IndexSamples {
   std::vector<int> rows;
   std::vector<double> cost;
   std::vector<double> mu;
+  Loss loss = Loss::reservation;
 
   int size() const { return static_cast<int>(rows.size()); }
   void add(int row, double c, double m) {

@@ -52,7 +52,7 @@ Recorded run_recorded(const FoundLane& found, const Replication& replication) {
   const PolicyVariant& variant = found.lane().variant;
   if (variant.custom) {
     out.is_code = true;
-    const std::unique_ptr<CustomPolicy> policy = variant.custom(replication, found.lane().T0);
+    const std::unique_ptr<CustomPolicy> policy = variant.custom(replication, found.lane().T0, found.study().estimation);
     if (policy == nullptr) throw Error(ExitCode::internal, found.name() + ": its maker returned no policy");
     Witness witness(*policy);
     out.tally = run_custom_lane(replication, witness, found.lane().T0, &out.notes.message);

@@ -23,7 +23,9 @@ std::vector<std::string> hyperparameter_columns(const Plan& plan) {
   const auto add = [&names](const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
-  for (const Hyperparameter& h : all_hyperparameters()) add(h.name);
+  for (const Policy& policy : all_policies())
+    for (const Hyperparameter& h : policy.hyperparameters)
+      if (!policy.by_name_only) add(h.name);
   for (const PlannedLane& lane : plan.lanes)
     for (const auto& [name, value] : hyperparameter_values(lane.variant.hyperparameter)) add(name);
   return names;

@@ -61,18 +61,36 @@ std::string lane_name(const PlannedLane& lane) {
                      lane.variant.hyperparameter);
 }
 
+namespace {
+
+// The variant with what the study says about estimation.
+PolicyVariant under(const Study& study, PolicyVariant variant) {
+  if (!variant.lane) return variant;
+  variant.lane = [lane = std::move(variant.lane), estimation = study.estimation](const Replication& replication,
+                                                                                 int T0) {
+    const Tape& tape = replication.tape;
+    return with_estimation(lane(replication, T0), estimation, tape.boxes(), tape.contexts.index_size,
+                           tape.contexts.reward_features, tape.online_rows);
+  };
+  return variant;
+}
+
+}  // namespace
+
 Plan make_plan(const Study& study) {
   Plan plan;
+  plan.estimation = study.estimation;
   std::set<std::string> names;
   for (int T0 : study.T0) plan.calibration_periods = std::max(plan.calibration_periods, T0);
   for (const Policy& policy : all_policies()) {
-    const bool wanted = study.policies.empty() ||
-                        std::find(study.policies.begin(), study.policies.end(), policy.name) != study.policies.end();
+    const bool wanted = study.policies.empty()
+                            ? !policy.by_name_only
+                            : std::find(study.policies.begin(), study.policies.end(), policy.name) != study.policies.end();
     if (!wanted && policy.name != "oracle") continue;
     for (const PolicyVariant& variant : policy.variants(study.hyperparameters))
       for (int T0 : study.T0) {
         if (policy.needs_calibration && T0 == 0) continue;
-        plan.lanes.push_back({&policy, variant, policy.uses_calibration ? T0 : 0});
+        plan.lanes.push_back({&policy, under(study, variant), policy.uses_calibration ? T0 : 0});
         if (const std::string name = lane_name(plan.lanes.back()); !names.insert(name).second)
           throw Error(ExitCode::usage, fmt::format("policy {}: two of its variants are named {}; give each a reward or "
                                                    "hyperparameter text of its own",

@@ -31,7 +31,7 @@ struct Study {
   std::vector<Environment> environments;
   std::vector<Regime> regimes = {Regime::A, Regime::B};
   std::vector<int> T0 = kPaperCalibration;
-  std::vector<std::string> policies;  ///< empty: all
+  std::vector<std::string> policies;  ///< empty: all but those that must be named
   Grids hyperparameters;
   int replications = kPaperReplications;
   int periods = kPaperPeriods;
@@ -111,6 +111,7 @@ struct Plan {
   std::vector<PlannedLane> lanes;
   Units units;
   int calibration_periods = 0;  ///< the largest T_0
+  EstimationOptions estimation;  ///< the study's; the variants' lanes are those under it
 };
 /// Throws Error (usage) if two variants of a policy have one name, which rows and `pandora replay` could not tell
 /// apart.

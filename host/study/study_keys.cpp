@@ -77,7 +77,7 @@ std::vector<Key> make_general_keys() {
        "[\"uniform\", \"gaussian\", \"student_t5\"]",
        [](Study&, const StudyValue& v) { require_distinct(v, v.texts); }});  // resolved with their tables, in study_of
   add({"policies", Kind::texts, "list of names", "",
-       "Policies, see `pandora policies`; the empty list means all. The oracle always runs, it is the benchmark.", "[]",
+       "Policies, see `pandora policies`; the empty list means the paper's, its yardsticks and registered ones. The oracle always runs, it is the benchmark.", "[]",
        [](Study& s, const StudyValue& v) {
          if (!v.texts.empty()) require_distinct(v, v.texts);
          std::vector<std::string> names;
@@ -127,6 +127,49 @@ std::vector<Key> make_general_keys() {
        [](Study& s, const StudyValue& v) { s.estimation.ridge_index = positive(v); }});
   add({"estimation.eta_reward", Kind::number, "number above 0", "", "eta_0, ridge of the reward fit and of Phi.", "1",
        [](Study& s, const StudyValue& v) { s.estimation.ridge_reward = positive(v); }});
+
+  add({"estimation.bonus", Kind::text, "policy, constant, inverse_sqrt, log, log_ratio, count or theory", "",
+       "How the bonus on an index or payoff goes with time (docs/extending.md); policy: as each policy has it.",
+       "\"policy\"", [](Study& s, const StudyValue& v) {
+         const int chosen = static_cast<int>(
+             choice(v, v.texts[0], {"policy", "constant", "inverse_sqrt", "log", "log_ratio", "count", "theory"}));
+         if (chosen > 0) s.estimation.bonus = static_cast<Bonus>(chosen - 1);
+       }});
+  add({"estimation.forced_openings", Kind::integer, "integer from -1 to 1000000", "samples",
+       "Policies with learned indices open a box first until it has so many; -1: as each policy has it.", "-1",
+       [](Study& s, const StudyValue& v) {
+         if (const int n = count(v, -1, 1000000); n >= 0) s.estimation.forced = n;
+       }});
+  add({"estimation.shrinkage", Kind::text, "policy, two_level, one_level or fixed", "",
+       "Which ridges shrunk_weitzman learns (docs/beyond.md): of the mean slope and of the boxes' own, one, or none.",
+       "\"policy\"", [](Study& s, const StudyValue& v) {
+         const int chosen = static_cast<int>(choice(v, v.texts[0], {"policy", "two_level", "one_level", "fixed"}));
+         if (chosen > 0) s.estimation.shrinkage = static_cast<Shrinkage>(chosen - 1);
+       }});
+  add({"estimation.ridge_mean", Kind::number, "number above 0", "",
+       "lambda_m, ridge of the mean slope: fixed, or the start of a learned one; needs estimation.shrinkage.", "1000",
+       [](Study& s, const StudyValue& v) { s.estimation.ridge_mean = positive(v); }});
+  add({"estimation.ridge_own", Kind::number, "number above 0", "",
+       "lambda_d, ridge of a box's deviation from the mean slope, where ridges are fixed.", "1000",
+       [](Study& s, const StudyValue& v) { s.estimation.ridge_own = positive(v); }});
+  const auto constant = [&add](const char* name, const char* meaning, double TheoryConstants::*member) {
+    add({std::string("theory.") + name, Kind::number, "number above 0", "", meaning,
+         fmt::format("{}", TheoryConstants{}.*member),
+         [member](Study& s, const StudyValue& v) { s.estimation.theory.*member = positive(v); }});
+  };
+  add({"theory.delta", Kind::number, "number between 0 and 1", "",
+       "Confidence of B_at and beta_t, for estimation.bonus = \"theory\" like all of [theory].",
+       fmt::format("{}", TheoryConstants{}.delta), [](Study& s, const StudyValue& v) {
+         s.estimation.theory.delta = positive(v);
+         if (!(s.estimation.theory.delta < 1.0)) refuse(v.where, "out of range; give a number between 0 and 1");
+       }});
+  constant("C_1", "C_1 of B_at* (known reward).", &TheoryConstants::C_1);
+  constant("C_2", "C_2 of B_at (learned reward).", &TheoryConstants::C_2);
+  constant("d_B", "Radius d_B of the index parameters, of B_at*.", &TheoryConstants::d_B);
+  constant("C_phi", "Bound of ||phi||, of beta_t.", &TheoryConstants::C_phi);
+  constant("gamma_0", "gamma_0 of beta_t.", &TheoryConstants::gamma_0);
+  constant("mu_min", "Least slope of G, of beta_t.", &TheoryConstants::mu_min);
+  constant("alpha_bar", "Bound of ||theta_*||, of beta_t.", &TheoryConstants::alpha_bar);
 
   add(counter("oracle.samples", "shocks", "M, Monte Carlo shocks behind the oracle's indices.", 1000, kAny,
               kPaperShockSample, [](Study& s, int n) { s.oracle.samples = n; }));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/base/paper_setting.hpp"
+#include "kernels/rules/estimation.hpp"
 #include "pandora/custom_policy.hpp"
 
 namespace pandora {
@@ -46,7 +47,8 @@ struct PolicyVariant {
   /// hindsight (best_single) may look at the online rows.
   std::function<LaneSpec(const Replication&, int T0)> lane;
   /// Instead of `lane`: a policy that is no combination of LaneSpec's rules. It runs on the CPU, one lane at a time.
-  std::function<std::unique_ptr<CustomPolicy>(const Replication&, int T0)> custom = {};
+  /// The options are those of the study.
+  std::function<std::unique_ptr<CustomPolicy>(const Replication&, int T0, const EstimationOptions&)> custom = {};
 };
 
 struct Policy {
@@ -57,6 +59,7 @@ struct Policy {
   /// The variants over the grids.
   std::function<std::vector<PolicyVariant>(const Grids& grids)> variants;
   std::vector<Hyperparameter> hyperparameters = {};
+  bool by_name_only = false;  ///< not among those that an empty list of policies means
 };
 
 /// All policies, in the order of the tables; registered ones follow in the order of their registration.

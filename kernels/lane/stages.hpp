@@ -4,7 +4,7 @@
 
 #include "kernels/lane/block_products.hpp"
 #include "kernels/lane/walk.hpp"
-#include "kernels/solve/box_solve.hpp"
+#include "kernels/solve/joint_solve.hpp"
 
 namespace pandora::engine {
 
@@ -45,6 +45,7 @@ struct Calibrate {
     if (team.rank() == 0) lane.tally->start(lane.tape.online_rows);
     if (lane.spec.learns_reward() && team.rank() == 0)
       RewardState::over(lane.reward_memory, problem.shape.d).reset(problem.ridge_reward);
+    if (lane.joint != nullptr && team.rank() == 0) lane.joint->start(lane.spec);
     team.sync();
     Walk<Real, Team, kMaxBoxes>(team, problem, lane, {0, 0}).calibrate();
   }
@@ -63,7 +64,7 @@ struct StartBox {
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
     const Shape& shape = problem.shape;
     const LaneView<Real>& lane = problem.lanes[item / shape.A];
-    if (lane.spec.learning == Learning::none || lane.tally->failure != Failure::none) return;
+    if (lane.spec.learning == Learning::none || lane.joint != nullptr || lane.tally->failure != Failure::none) return;
     const int a = item % shape.A;
     const BoxView<Real>& box = lane.box[a];
     const SolveScratch<Real> work = scratch.of(shape, slot);
@@ -97,6 +98,31 @@ struct StartBox {
   }
 };
 
+/// No eigenvalue of an inverse curvature exceeds the inverse of this.
+template <class Real>
+PANDORA_HD double smallest_ridge(const Problem<Real>& problem, const LaneView<Real>& lane) {
+  if (lane.joint == nullptr) return problem.ridge_index;
+  double least = problem.ridge_index < kLeastRidge ? problem.ridge_index : kLeastRidge;
+  least = lane.spec.ridge_mean < least ? lane.spec.ridge_mean : least;
+  return lane.spec.ridge_own < least ? lane.spec.ridge_own : least;
+}
+
+/// The repair of a C_aa: what it was before any sample, until the joint solve that the next period brings.
+template <class Real, class Team>
+PANDORA_HD bool forget_samples(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, int a) {
+  const Shape& shape = problem.shape;
+  const JointState& joint = *lane.joint;
+  const double slopes = (1.0 / joint.ridge_mean + (shape.A - 1) / joint.ridge_own) / shape.A;
+  Real* const P = lane.box[a].curvature.P;
+  for (int at = team.rank(); at < shape.m * shape.stride; at += team.size()) {
+    const int i = at / shape.stride;
+    P[at] = i != at % shape.stride ? Real(0) : static_cast<Real>(i == 0 ? 1.0 / problem.ridge_index : slopes);
+  }
+  if (team.rank() == 0) lane.progress->joint_due = 1;
+  team.sync();
+  return true;
+}
+
 /// Between the walks of two blocks: what the periods of the last one changed joins P, rho and Q; the next one's images,
 /// Gram matrices, predictions and couplings are formed, and an inverse that is not sound is rebuilt. Item: lane * A +
 /// box; a block each.
@@ -122,7 +148,7 @@ struct AdvanceBlock {
     const BoxView<Real>& box = lane.box[a];
     if (box.progress->failure != Failure::none) return;
     const bool ends = finishes && lane.spec.online(), begins = range.B > 0;
-    if (ends && (lane.needs.curvature || lane.spec.learns_payoff())) flush(team, shape, lane, box);
+    if (ends && (lane.needs.steps || lane.spec.learns_payoff())) flush(team, shape, lane, box);
     const SolveScratch<Real> work = scratch.of(shape, slot);
     ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range));
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
@@ -146,9 +172,48 @@ struct AdvanceBlock {
       return;
     if (begins) predict(team, shape, products.contexts(), box.rho, box.prediction);
     if (!lane.needs.curvature) return;
-    if (ends) products.finish(box.curvature);
-    if (!begins || !begin(box.curvature, problem.ridge_index, [&] { return solve.rebuild_curvature(); })) return;
+    if (ends && lane.needs.steps) products.finish(box.curvature);
+    const auto rebuild = [&] { return lane.joint != nullptr ? forget_samples(team, problem, lane, a) : solve.rebuild_curvature(); };
+    if (!begins || !begin(box.curvature, smallest_ridge(problem, lane), rebuild)) return;
     start_coupling(team, shape, lane, box, products.contexts());
+  }
+};
+
+/// The solves of all boxes of a lane together, and the first of them, before any block. What is left of the block is
+/// then predicted anew. Item: position in the list of lanes; a block each.
+template <class Real>
+struct SolveJoint {
+  static constexpr const char* kName = "joint";
+  static constexpr int kThreads = 128;
+  Problem<Real> problem;
+  BlockRange range;  ///< B = 0: no block has begun
+  ScratchPool<Real> scratch;
+  const int* lanes;  ///< null: all
+
+  PANDORA_HD std::size_t shared_bytes() const { return ProductMemory<Real>::shared_bytes(problem.shape); }
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int slot) const {
+    const Shape& shape = problem.shape;
+    const LaneView<Real>& lane = problem.lanes[lanes != nullptr ? lanes[item] : item];
+    if (lane.joint == nullptr || lane.tally->failure != Failure::none) return;
+    const SolveScratch<Real> work = scratch.of(shape, slot);
+    for (int a = 0; a < shape.A && lane.needs.steps && range.B > 0; ++a) flush(team, shape, lane, lane.box[a]);
+    if (!JointSolve<Real, Team>(team, problem, lane, work).solve()) {
+      if (team.rank() == 0)
+        lane.tally->fail(Failure::index_fit, range.B > 0 ? range.first_period + lane.progress->next : 0);
+      return;
+    }
+    if (range.B == 0) return;
+    const BlockContexts<Real> block(lane.tape, shape, range);
+    for (int a = 0; a < shape.A; ++a) {
+      const BoxView<Real>& box = lane.box[a];
+      predict(team, shape, block, box.rho, box.prediction);
+      if (!lane.needs.curvature) continue;
+      ProductsOfBlock<Real, Team> products(team, shape, work, block);
+      products.form(box.curvature, false);
+      start_coupling(team, shape, lane, box, products.contexts());
+    }
   }
 };
 
@@ -161,6 +226,8 @@ struct Worklist {
   int* jobs;  ///< lane * A + box
   int* theta_count;
   int* thetas;  ///< lanes whose theta_hat waits
+  int* joint_count;
+  int* joints;  ///< lanes whose boxes wait together
 };
 
 /// Item: position in the list of lanes; a warp each. kMost: see Walk.
@@ -181,6 +248,7 @@ struct WalkBlock {
     append(list.suspended_count, list.suspended, index);
     for (int a = 0; a < problem.shape.A; ++a)
       if ((lane.progress->due >> a & 1) != 0) append(list.job_count, list.jobs, index * problem.shape.A + a);
+    if ((lane.progress->due & kJointDue) != 0) append(list.joint_count, list.joints, index);
     if ((lane.progress->due & kThetaDue) != 0) append(list.theta_count, list.thetas, index);
   }
 };

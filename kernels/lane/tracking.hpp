@@ -50,7 +50,7 @@ PANDORA_HD void flush(const Team& team, const Shape& shape, const LaneView<Real>
     }
     team.sync();
   }
-  const GramView<Real>& g = lane.needs.curvature ? box.curvature : box.design;
+  const GramView<Real>& g = lane.needs.steps ? box.curvature : box.design;
   const int before = g.count->materialised;
   materialise_gram(team, shape, g, [&](int update, const auto& v, int i) {
     constexpr int N = static_cast<int>(sizeof v / sizeof v[0]);
@@ -95,9 +95,14 @@ PANDORA_HD void take_step(const Team& team, const BoxView<Real>& box, const Gram
 /// The Newton step of period j's sample with cost, (plug-in) mu and features phi, and its part in Hinv and Q; gradient,
 /// weight and coupling at the values before it. Without the step of rho where an exact solve follows.
 template <class Real, class Team>
-PANDORA_HD void track_sample(const Team& team, const Shape& shape, const LaneView<Real>& lane, const BoxView<Real>& box,
-                             int j, int B, Real cost, Real mu, const float* phi, bool exact_follows) {
-  const IndexMoment<Real> value = index_moment(box.prediction[j], cost, mu);
+PANDORA_HD void track_sample(const Team& team, const Shape& shape, const LaneView<Real>& lane, int a, int j, int B,
+                             Real cost, Real mu, const float* phi, bool exact_follows) {
+  const BoxView<Real>& box = lane.box[a];
+  IndexMoment<Real> value = index_moment(lane.spec.loss, box.prediction[j], cost, mu);
+  if (lane.joint != nullptr) {
+    const Real weight = static_cast<Real>(1.0 / lane.joint->dispersion[a]);
+    value = {weight * value.moment, weight * value.curvature};
+  }
   const Real s = update_gram(team, shape, box.curvature, B, j, value.curvature);
   const int pending = box.progress->pending;
   if (lane.needs.response) {

@@ -13,11 +13,13 @@ namespace pandora::engine {
 
 /// Progress::due beside the bits of the boxes: theta_hat waits for its solve.
 inline constexpr int kThetaDue = 1 << kMaxBoxes;
+/// All boxes wait for a joint solve.
+inline constexpr int kJointDue = 1 << (kMaxBoxes + 1);
 
 /// What waits for a period's theta_hat: every box's predictions, where they follow it.
 template <class Real, class Team>
 PANDORA_HD void follow_theta(const Team& team, const Shape& shape, const LaneView<Real>& lane, int A, int B) {
-  if (!lane.needs.curvature) return;
+  if (!lane.needs.response) return;
   const int row = RewardState::stride(shape.d);
   double* const before = step_scratch(lane.reward_memory, shape.d) + row;
   Real* const move = reinterpret_cast<Real*>(before + row);
@@ -84,15 +86,17 @@ class Walk {
     const LaneSpec& spec = lane_.spec;
     const int period = range_.first_period + j, row = lane_.tape.online_row(period);
     double score[kMost], width[kMost];
-    bool finite = score_boxes(j, row, score, width);  // the same in every member
+    bool finite = score_boxes(j, period, row, score, width);  // the same in every member
     if (!finite) return fail(Failure::not_finite, period + 1);
     int permutation[kMost];
-    if (spec.order == Order::random)
+    const PeriodRules rules(spec, lane_.tape.exploration, static_cast<std::uint32_t>(period));
+    if (rules.order == Order::random)
       random_permutation<kMost>(lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
     const RewardState state = RewardState::over(lane_.reward_memory, shape_.d);
+    const double reward_bonus = spec.c_theta * spec.bonus.reward_factor(time(period));
     const auto reward_of = [&](int a) {
       const double value = !spec.learns_reward() ? lane_.tape.mu[at(row, a)]
-                                                 : state.optimistic(team_, phi(row, a), spec.c_theta, image());
+                                                 : state.optimistic(team_, phi(row, a), reward_bonus, image());
       finite = finite && is_finite(value);
       const double mu = spec.learns_reward() ? logistic(value) : value;
       if (lane_.outcomes != nullptr && team_.rank() == 0) lane_.rewards[static_cast<std::size_t>(period) * A_ + a] = mu;
@@ -100,7 +104,7 @@ class Walk {
     };
     const PeriodOutcome outcome = lane_.decisions != nullptr
                                       ? lane_.decisions[period]
-                                      : walk_period<kMost>(spec, A_, score, permutation, reward_of);
+                                      : walk_period(spec, rules, A_, score, permutation, reward_of);
     PANDORA_ASSERT(outcome.queried >= 1 && outcome.queried <= A_ && outcome.deployed >= 0 && outcome.deployed < A_);
     const double gained = lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0));
     if (!finite || !is_finite(gained)) return fail(Failure::not_finite, period + 1);
@@ -118,7 +122,7 @@ class Walk {
   }
 
   // The number of every box under spec.score, and the widths; false if one is not finite.
-  PANDORA_HD bool score_boxes(int j, int row, double* score, double* width) const {
+  PANDORA_HD bool score_boxes(int j, int period, int row, double* score, double* width) const {
     const LaneSpec& spec = lane_.spec;
     constexpr int kStrip = Team::kVectors ? 4 : 1;  // links side by side
     const int padded = (A_ + kStrip - 1) / kStrip * kStrip;
@@ -130,19 +134,35 @@ class Walk {
         const BoxView<Real>& box = lane_.box[a];
         Real z = box.prediction[j];
         if (spec.has_width_bonus()) {
-          const Real square = box.design.diagonal[j], w = ::sqrt(square < Real(0) ? Real(0) : square);
+          const Real square = (spec.fits_jointly() ? box.curvature : box.design).diagonal[j],
+                     w = ::sqrt(square < Real(0) ? Real(0) : square);
           width[a] = static_cast<double>(w);
-          z += static_cast<Real>(spec.width_bonus()) * w;
         }
+        if (spec.has_bonus())
+          z += static_cast<Real>(spec.width_bonus() * bonus_factor(a, period)) *
+               static_cast<Real>(spec.has_width_bonus() ? width[a] : 1.0);
         score[a] = static_cast<double>(z);
       }
       finite = finite && is_finite(score[a]);  // the link would hide it
     }
     // In double: in single precision Lambda would be exactly 1 from z = 9 on, and wide bonuses would tie.
-    for (int first = 0; first < A_ && spec.learns_index(); first += kStrip) PANDORA_SIMD
+    for (int first = 0; first < A_ && spec.learns_index() && spec.loss == Loss::reservation; first += kStrip)
+      PANDORA_SIMD
     for (int a = first; a < first + kStrip; ++a) score[a] = index_link(score[a]);
+    for (int a = 0; a < A_ && spec.forced > 0; ++a)
+      if (lane_.box[a].progress->samples < spec.forced) score[a] = kForcedScore;
     return finite;
   }
+
+  PANDORA_HD double bonus_factor(int a, int period) const {
+    const LaneSpec& spec = lane_.spec;
+    if (spec.bonus.kind == Bonus::constant && !spec.thompson) return 1.0;
+    const BoxProgress& box = *lane_.box[a].progress;
+    const double factor = spec.bonus.factor(time(period), box.samples, box.reward_widths);
+    return spec.thompson ? factor * box_normal(lane_.tape.exploration, static_cast<std::uint32_t>(period), a) : factor;
+  }
+  // t of the bonuses: the periods so far, this one and those of the calibration counted.
+  PANDORA_HD int time(int period) const { return lane_.spec.T0 + period + 1; }
 
   PANDORA_HD void record(int period, const double* score, const double* width, const PeriodOutcome& outcome) const {
     lane_.outcomes[period] = outcome;
@@ -158,15 +178,21 @@ class Walk {
       const int a = outcome.order[k];
       const BoxView<Real>& box = lane_.box[a];
       add_sample(a, row);
-      const bool solve = problem_.refit.due(box.progress->samples, box.progress->samples_at_solve);
+      const bool solve =
+          lane_.joint == nullptr && problem_.refit.due(box.progress->samples, box.progress->samples_at_solve);
       due |= solve ? 1 << a : 0;
       if (lane_.needs.design) update_gram(team_, shape_, box.design, range_.B, j, Real(1));
-      if (lane_.needs.curvature)
-        track_sample(team_, shape_, lane_, box, j, range_.B, static_cast<Real>(lane_.tape.cost[at(row, a)]),
+      if (lane_.needs.steps)
+        track_sample(team_, shape_, lane_, a, j, range_.B, static_cast<Real>(lane_.tape.cost[at(row, a)]),
                      estimated_reward(a, row), phi(row, a), solve);
     }
     const int theta = lane_.spec.learns_reward() ? learn_reward(outcome.deployed, period, row) : 0;
     if (theta == kFailed) return kFailed;
+    if (lane_.joint != nullptr) {
+      const bool joint = lane_.progress->joint_due != 0 || problem_.refit.due_in_period(period + 1) ||
+                         problem_.refit.jointly_due(lane_.joint->samples, lane_.joint->samples_at_solve);
+      return (joint ? kJointDue : 0) | theta;
+    }
     if (problem_.refit.due_in_period(period + 1)) {
       due = 0;
       for (int a = 0; a < A_; ++a)
@@ -214,6 +240,11 @@ class Walk {
     if (team_.rank() == 0) {
       PANDORA_ASSERT(box.progress->samples < shape_.capacity);
       box.rows[box.progress->samples++] = row;
+      if (lane_.joint != nullptr) ++lane_.joint->samples;
+    }
+    if (lane_.spec.sums_reward_widths()) {
+      const double width = RewardState::over(lane_.reward_memory, shape_.d).width(team_, phi(row, a), image());
+      if (team_.rank() == 0) box.progress->reward_widths += width * width;
     }
     team_.sync();
   }

@@ -43,6 +43,7 @@ enum class Purpose : std::uint8_t {
   random_order = 19,
   projection_vector = 20,
   custom_policy = 21,  // for policies that users write
+  exploration = 22,    // draws of policies: Thompson's normals at box 0, epsilon-greedy's at box 1
 };
 
 /// Coordinates of a family of draws. The key is the seed; counter word 2 = box | purpose << 8 |

@@ -1,4 +1,5 @@
-// The index loss of one queried sample (eq:known-theta--loss), (eq:plugin:loss), with Lambda = tanh:
+// The index loss of one queried sample (eq:known-theta--loss), (eq:plugin:loss), with Lambda = tanh, or the identity
+// under Loss::linear_quadratic:
 //   l(z) = int_0^z [c - (mu - Lambda(u))^+] du,   z = rho' psi(x_s),
 // where mu is mu*(x_s, omega_s) or its plug-in G(theta_hat' phi_s).
 #pragma once
@@ -7,6 +8,7 @@
 #include <cmath>
 
 #include "kernels/base/elementary.hpp"
+#include "kernels/rules/spec.hpp"
 
 namespace pandora {
 
@@ -18,11 +20,18 @@ struct IndexMoment {
 };
 
 template <class Real>
-PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Real z, Real cost, Real mu) {
-  const Real link = index_link(z);
+PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Loss loss, Real z, Real cost, Real mu) {
+  const Real link = loss == Loss::reservation ? index_link(z) : z;
   const Real gap = mu - link;
   // This way round a NaN in mu reaches the gradient, where it is found.
-  return {gap <= Real(0) ? cost : cost - gap, gap <= Real(0) ? Real(0) : index_link_slope(link)};
+  const Real slope = loss == Loss::reservation ? index_link_slope(link) : Real(1);
+  return {gap <= Real(0) ? cost : cost - gap, gap <= Real(0) ? Real(0) : slope};
+}
+
+/// The paper's loss.
+template <class Real>
+PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Real z, Real cost, Real mu) {
+  return index_moment(Loss::reservation, z, cost, mu);
 }
 
 /// rho_hat counts as solved when the squared Newton decrement is below this: an error in the linear
@@ -33,8 +42,9 @@ PANDORA_HD inline constexpr double index_tolerance(int n) {
 }
 
 /// l(z) in closed form: beyond z* = atanh(mu) the bracket is c alone; before it the integral of mu - tanh is
-/// mu z - log cosh z.
-inline double index_loss(double z, double cost, double mu) {
+/// mu z - log cosh z. With the identity as link that is c z + ((mu - z)_+^2 - mu^2) / 2.
+inline double index_loss(double z, double cost, double mu, Loss loss = Loss::reservation) {
+  if (loss == Loss::linear_quadratic) return cost * z + 0.5 * (std::pow(std::max(mu - z, 0.0), 2) - mu * mu);
   const double stop = std::min(z, std::atanh(mu));
   const double magnitude = std::abs(stop);  // log cosh without overflow
   const double log_cosh = magnitude + std::log1p(std::exp(-2.0 * magnitude)) - std::log(2.0);

@@ -9,16 +9,19 @@ namespace pandora {
 struct LaneNeeds {
   bool design = false;     ///< V^-1, or LinUCB's A^-1
   bool widths = false;     ///< psi' V^-1 psi of online periods: the design takes part in every block
-  bool curvature = false;  ///< Hinv and the Newton step of every sample (`tracking`)
+  bool curvature = false;  ///< Hinv; C_aa of a shrunk fit
+  bool steps = false;      ///< the Newton step of every sample (`tracking`)
   bool response = false;   ///< Q, by which rho_hat follows theta_hat
 };
 
 inline LaneNeeds needs_of(const LaneSpec& spec, const RefitSchedule& refit) {
   LaneNeeds needs;
-  needs.design = spec.has_width_bonus() || spec.learns_payoff();
+  const bool joint = spec.fits_jointly();
+  needs.design = (spec.has_width_bonus() && !joint) || spec.learns_payoff();
   needs.widths = needs.design && (spec.online() || spec.has_width_bonus());
-  needs.curvature = spec.learns_index() && spec.online() && refit.kind == RefitSchedule::Kind::tracking;
-  needs.response = needs.curvature && spec.learns_reward();
+  needs.steps = spec.learns_index() && spec.online() && refit.kind == RefitSchedule::Kind::tracking;
+  needs.curvature = needs.steps || (joint && spec.has_width_bonus());
+  needs.response = needs.steps && spec.learns_reward() && !joint;
   return needs;
 }
 

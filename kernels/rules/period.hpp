@@ -8,7 +8,8 @@ namespace pandora {
 
 struct PeriodOutcome {
   int queried = 0;       ///< |A_t|, at least 1
-  int order[kMaxBoxes];  ///< the queried boxes, in order
+  int ranked = 0;        ///< at least `queried`
+  int order[kMaxBoxes];  ///< the queried boxes in order, then those that the lane would have opened next
   int deployed = 0;      ///< a_t
 };
 
@@ -22,8 +23,7 @@ PANDORA_HD inline void sort_boxes(int n, const Key* key, int* order) {
   }
 }
 
-/// The permutation of Order::random in `period`: boxes sorted by one Philox word each. kMost: boxes at the most, here
-/// and below.
+/// The permutation of Order::random in `period`: boxes sorted by one Philox word each. kMost: boxes at the most.
 template <int kMost = kMaxBoxes>
 PANDORA_HD inline void random_permutation(const Stream& stream, std::uint32_t period, int boxes, int* order) {
   std::uint32_t key[kMost + 3];
@@ -36,40 +36,64 @@ PANDORA_HD inline void random_permutation(const Stream& stream, std::uint32_t pe
   sort_boxes(boxes, key, order);
 }
 
+/// The order and the stop of a period: the lane's, but in a period that explores.
+struct PeriodRules {
+  Order order;
+  Stop stop;
+
+  PANDORA_HD PeriodRules(const LaneSpec& spec) : order(spec.order), stop(spec.stop) {}  // NOLINT: implicit
+  /// With probability epsilon each: a random order, and no stop before every box is open.
+  PANDORA_HD PeriodRules(const LaneSpec& spec, const Stream& exploration, std::uint32_t period) : PeriodRules(spec) {
+    if (!(spec.epsilon > 0.0)) return;
+    std::uint32_t words[4][1];
+    const std::uint32_t block[1] = {0}, periods[1] = {period}, box[1] = {1};
+    philox<1>(exploration, block, periods, box, words);
+    if (open_uniform(words[0][0]) < spec.epsilon) order = Order::random;
+    if (open_uniform(words[1][0]) < spec.epsilon) stop = Stop::never;
+  }
+};
+
 /// Walks one period. `score[a]` is the box's number under spec.score, `permutation` the order of Order::random
 /// (else unused), `reward_of(a)` the lane's estimate of mu for the output of box a, called once per queried box.
 /// The first box is always opened, also with a negative index.
-template <int kMost = kMaxBoxes, class Real, class RewardOf>
-PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, int boxes, const Real* score, const int* permutation,
-                                            RewardOf&& reward_of) {
+template <class Real, class RewardOf>
+PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, const PeriodRules& rules, int boxes,
+                                            const Real* score, const int* permutation, RewardOf&& reward_of) {
   PeriodOutcome outcome;
-  int order[kMost];
+  int* const order = outcome.order;
   int length = boxes;
-  if (spec.order == Order::by_score) {
+  if (rules.order == Order::by_score) {
     sort_boxes(boxes, score, order);
   } else {
-    length = spec.order == Order::listed ? spec.length : boxes;
-    const int* given = spec.order == Order::listed ? spec.list : permutation;
+    length = rules.order == Order::listed ? spec.length : boxes;
+    const int* given = rules.order == Order::listed ? spec.list : permutation;
     for (int k = 0; k < length; ++k) order[k] = given[k];
   }
+  outcome.ranked = length;
   Real best = Real(0);
   for (int k = 0; k < length; ++k) {
     const int box = order[k];
     const Real mu = reward_of(box);
-    outcome.order[outcome.queried++] = box;
+    ++outcome.queried;
     if (k == 0 || mu > best || (mu == best && box < outcome.deployed)) {
       best = mu;
       outcome.deployed = box;
     }
-    if (k + 1 == length || spec.stop == Stop::after_first) break;
-    if (spec.stop == Stop::last_reaches_threshold && mu >= static_cast<Real>(spec.threshold[k])) break;
-    if (spec.stop == Stop::best_reaches_scores_left) {
+    if (k + 1 == length || rules.stop == Stop::after_first) break;
+    if (rules.stop == Stop::last_reaches_threshold && mu >= static_cast<Real>(spec.threshold[k])) break;
+    if (rules.stop == Stop::best_reaches_scores_left) {
       Real largest = score[order[k + 1]];
       for (int j = k + 2; j < length; ++j) largest = score[order[j]] > largest ? score[order[j]] : largest;
       if (best >= largest) break;
     }
   }
   return outcome;
+}
+
+template <class Real, class RewardOf>
+PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, int boxes, const Real* score, const int* permutation,
+                                            RewardOf&& reward_of) {
+  return walk_period(spec, PeriodRules(spec), boxes, score, permutation, reward_of);
 }
 
 }  // namespace pandora

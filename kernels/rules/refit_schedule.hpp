@@ -20,6 +20,12 @@ struct RefitSchedule {
     if (kind == Kind::tracking && n <= kTrackingExact) return true;
     return n >= (kind == Kind::tracking ? kTrackingGrowth : growth) * n_last - 1e-9;  // 1.1 x 50 exceeds 55 in double
   }
+  /// The same for all boxes together, of which a shrunk fit has n samples in all: it is never exact, so `tracking` has
+  /// no range of its own.
+  PANDORA_HD bool jointly_due(int n, int n_last) const {
+    if (kind == Kind::every) return false;
+    return n >= (kind == Kind::tracking ? kTrackingGrowth : growth) * n_last - 1e-9;
+  }
   /// Whether `period` (1, 2, ...) ends with a solve of all boxes.
   PANDORA_HD bool due_in_period(int period) const { return kind == Kind::every && period % every == 0; }
 

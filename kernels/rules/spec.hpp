@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/rules/bonus.hpp"
 #include "kernels/tape/instance.hpp"
 
 namespace pandora {
@@ -42,6 +43,28 @@ enum class Learning : std::uint8_t {
   online        ///< calibration and every online period
 };
 
+/// Which loss rho_hat minimises; it brings its link.
+enum class Loss : std::uint8_t {
+  reservation,      ///< (eq:known-theta--loss), with Lambda = tanh
+  linear_quadratic  ///< c z + (mu - z)_+^2 / 2, the loss of Atsidakou et al. (2024): the same with the identity as link
+};
+
+/// How the boxes' rho_hat are estimated.
+enum class Fit : std::uint8_t {
+  separate,  ///< each from its own samples, with the ridge eta_1, (eq:known-theta-rho-estimator), (eq:hat:rho:at)
+  shrunk     ///< together, slopes shrunk towards a common one (docs/beyond.md); the width is that of C_aa
+};
+
+/// Which ridges a shrunk fit learns from the data.
+enum class Shrinkage : std::uint8_t {
+  two_level,  ///< that of the boxes' mean slope and that of the deviations from it
+  one_level,  ///< one for all slopes
+  fixed       ///< none
+};
+
+/// The score of a box that must be opened (LaneSpec::forced): above every other.
+inline constexpr double kForcedScore = 1e9;
+
 struct LaneSpec {
   Order order = Order::by_score;
   Score score = Score::none;
@@ -56,6 +79,15 @@ struct LaneSpec {
   int length = 0;                    ///< boxes in `list`
   int list[kMaxBoxes] = {};          ///< the cascade of Order::listed
   double threshold[kMaxBoxes] = {};  ///< tau_j of Stop::last_reaches_threshold, j < length - 1
+  BonusRule bonus;                   ///< how the width's factor goes with time
+  bool thompson = false;             ///< the factor is multiplied by a standard normal draw, common to all lanes
+  double epsilon = 0.0;  ///< probability of a period with a random order, and of one that opens every box
+  int forced = 0;        ///< a box with fewer samples has the score kForcedScore
+  Loss loss = Loss::reservation;
+  Fit fit = Fit::separate;
+  Shrinkage shrinkage = Shrinkage::two_level;
+  double ridge_mean = 1000.0;  ///< Fit::shrunk: lambda_m, the mean slope's ridge; where it is learned, its start
+  double ridge_own = 1000.0;   ///< lambda_d, that of a box's deviation
 
   PANDORA_HD bool learns_index() const { return score == Score::learned_index; }
   PANDORA_HD bool learns_payoff() const { return score == Score::learned_payoff; }
@@ -64,7 +96,14 @@ struct LaneSpec {
   PANDORA_HD bool online() const { return learning == Learning::online; }
   /// the bonus that multiplies ||psi||_{V^-1}; 0 means that no design matrix is kept
   PANDORA_HD double width_bonus() const { return learns_payoff() ? c_b : c_rho; }
-  PANDORA_HD bool has_width_bonus() const { return !(width_bonus() <= 0.0); }  // also with NaN, which must show
+  PANDORA_HD bool has_bonus() const { return !(width_bonus() <= 0.0); }  // also with NaN, which must show
+  /// whether the bonus is a factor on a width
+  PANDORA_HD bool has_width_bonus() const { return has_bonus() && bonus.kind != Bonus::count; }
+  PANDORA_HD bool fits_jointly() const { return learns_index() && fit == Fit::shrunk; }
+  /// whether the paper's B_at needs sum_s ||phi_s||^2_{Phi^-1}
+  PANDORA_HD bool sums_reward_widths() const {
+    return has_bonus() && bonus.kind == Bonus::theory && learns_reward();
+  }
 };
 
 }  // namespace pandora

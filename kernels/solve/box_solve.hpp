@@ -20,6 +20,8 @@ bool minimise_with_vectors(IndexSums<Real, Team>& sums, const BoxView<Real>& box
 template <class Real, class Team>
 class BoxSolve {
  public:
+  using Factor = std::conditional_t<Team::kVectors, VectorFactor<Real>, TeamFactor<Real, Team>>;
+
   PANDORA_HD BoxSolve(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, int a,
                       const SolveScratch<Real>& scratch)
       : team_(team),
@@ -111,8 +113,6 @@ class BoxSolve {
     team_.sync();
     return true;
   }
-
-  using Factor = std::conditional_t<Team::kVectors, VectorFactor<Real>, TeamFactor<Real, Team>>;
 
   PANDORA_HD std::size_t at(int row) const { return static_cast<std::size_t>(row) * shape_.A + a_; }
   PANDORA_HD double payoff_of(int row) const { return lane_.tape.reward[at(row)] - lane_.tape.cost[at(row)]; }

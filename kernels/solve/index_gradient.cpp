@@ -27,6 +27,16 @@ void form_z(const SampleView<Real>& s, const Real* rho, int first, int count, Re
   }
 }
 
+template <Loss kLoss, class Real>
+void moments(const Real* z, const Real* cost, const Real* mu, Real* moment, Real* weight) {
+  PANDORA_SIMD
+  for (int k = 0; k < kStrip; ++k) {
+    const IndexMoment<Real> value = index_moment(kLoss, z[k], cost[k], mu[k]);
+    moment[k] = value.moment;
+    weight[k] = value.curvature;
+  }
+}
+
 // gradient += sum over the strip; NV vectors of the features from `column` on stay in registers.
 template <class Real, int NV>
 void accumulate(const SampleView<Real>& s, int first, int count, const Real* moment, int column, Real* sum) {
@@ -44,25 +54,26 @@ void accumulate(const SampleView<Real>& s, int first, int count, const Real* mom
 }  // namespace
 
 template <class Real>
-void index_gradient(const SampleView<Real>& s, const Real* rho, double* gradient, Real* curvature) {
+double index_gradient(const SampleView<Real>& s, const Real* rho, double* gradient, Real* curvature) {
   using S = Simd<Real>;
   SimdVector<Real> sum(static_cast<std::size_t>(s.stride), Real(0));
   for (int k = 0; k < s.m; ++k) gradient[k] = 0.0;
+  double squares = 0.0;
   for (int first = 0; first < s.n; first += kStrip) {
     const int count = s.n - first < kStrip ? s.n - first : kStrip;
-    Real z[kStrip] = {}, moment[kStrip], weight[kStrip], cost[kStrip] = {}, mu[kStrip] = {};
+    alignas(64) Real moment[kStrip];
+    Real z[kStrip] = {}, weight[kStrip], cost[kStrip] = {}, mu[kStrip] = {};
     form_z(s, rho, first, count, z);
     for (int k = 0; k < count; ++k) {
       cost[k] = s.cost[first + k];
       mu[k] = s.mu[first + k];
     }
-    PANDORA_SIMD
-    for (int k = 0; k < kStrip; ++k) {
-      const IndexMoment<Real> value = index_moment(z[k], cost[k], mu[k]);
-      moment[k] = value.moment;
-      weight[k] = value.curvature;
-    }
+    if (s.loss == Loss::reservation)
+      moments<Loss::reservation>(z, cost, mu, moment, weight);
+    else
+      moments<Loss::linear_quadratic>(z, cost, mu, moment, weight);
     std::copy(weight, weight + count, curvature + first);
+    squares += static_cast<double>(padded_dot(moment, moment, kStrip));  // zeros beyond `count`
     int column = 0;
     for (; column + 7 * S::width <= s.stride; column += 7 * S::width)
       accumulate<Real, 7>(s, first, count, moment, column, sum.data());
@@ -72,6 +83,7 @@ void index_gradient(const SampleView<Real>& s, const Real* rho, double* gradient
       std::fill(sum.begin(), sum.end(), Real(0));
     }
   }
+  return squares;
 }
 
 template <class Real, class Sum>
@@ -98,7 +110,7 @@ PANDORA_INSTANTIATE(float, float)
 PANDORA_INSTANTIATE(float, double)
 PANDORA_INSTANTIATE(double, double)
 #undef PANDORA_INSTANTIATE
-template void index_gradient<float>(const SampleView<float>&, const float*, double*, float*);
-template void index_gradient<double>(const SampleView<double>&, const double*, double*, double*);
+template double index_gradient<float>(const SampleView<float>&, const float*, double*, float*);
+template double index_gradient<double>(const SampleView<double>&, const double*, double*, double*);
 
 }  // namespace pandora::engine

@@ -7,9 +7,10 @@
 namespace pandora::engine {
 
 /// gradient (m) = sum_s psi_s m_s(z_s) (eq:known-theta-loss-gradient) without the ridge term, and every sample's
-/// curvature h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)}. For vectors: kernels/solve/index_gradient.cpp.
+/// curvature h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)}; returns sum_s m_s(z_s)^2. For vectors:
+/// kernels/solve/index_gradient.cpp.
 template <class Real>
-void index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient, Real* weight);
+double index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient, Real* weight);
 
 /// sum_s l_s(psi_s' rho) + ridge/2 ||rho||^2: scratch holds rho, its gradient, a direction and the samples' weights.
 template <class Real, class Team>
@@ -27,7 +28,8 @@ class IndexSums {
   /// Something that cost about as much as a gradient.
   PANDORA_HD void charge() { ++gradients_; }
 
-  PANDORA_HD void start(const Real* rho) {
+  template <class Value>
+  PANDORA_HD void start(const Value* rho) {
     for (int k = team_.rank(); k < samples_.m; k += team_.size()) scratch_.rho[k] = static_cast<double>(rho[k]);
     team_.sync();
   }
@@ -40,11 +42,22 @@ class IndexSums {
       scratch_.point[k] = static_cast<Real>(scratch_.rho[k]);
     team_.sync();
     if constexpr (Team::kVectors)
-      index_gradient(samples_, scratch_.point, scratch_.gradient, scratch_.weight);
+      moment_squares_ = index_gradient(samples_, scratch_.point, scratch_.gradient, scratch_.weight);
     else
       sum_gradient();
     for (int k = team_.rank(); k < samples_.m; k += team_.size()) scratch_.gradient[k] += ridge_ * scratch_.rho[k];
     team_.sync();
+  }
+
+  /// sum_s m_s^2 and sum_s h_s at the last evaluation, the same in every member.
+  PANDORA_HD double moment_squares() const {
+    if constexpr (Team::kVectors)
+      return moment_squares_;
+    else
+      return sum_over_samples([this](int s) { return scratch_.moment[s] * scratch_.moment[s]; });
+  }
+  PANDORA_HD double curvature() const {
+    return sum_over_samples([this](int s) { return scratch_.weight[s]; });
   }
 
   /// gradient' direction, the same in every member.
@@ -64,6 +77,21 @@ class IndexSums {
   }
 
  private:
+  template <class Term>
+  PANDORA_HD double sum_over_samples(Term&& term) const {
+    const int parts = team_.size() < samples_.m ? team_.size() : samples_.m;
+    for (int part = team_.rank(); part < parts; part += team_.size()) {
+      double sum = 0.0;
+      for (int s = part; s < samples_.n; s += parts) sum += static_cast<double>(term(s));
+      scratch_.partial[part] = sum;
+    }
+    team_.sync();
+    double sum = 0.0;
+    for (int part = 0; part < parts; ++part) sum += scratch_.partial[part];
+    team_.sync();
+    return sum;
+  }
+
   // A sample per member, then a feature per member. Another loop than that of vectors, which keep a strip's moments in
   // registers and pass over every sample once.
   PANDORA_HD void sum_gradient() {
@@ -73,7 +101,7 @@ class IndexSums {
       const Real* x = samples_.psi_of(s);
       Real z = 0;
       for (int k = 0; k < m; ++k) z = fused(x[k], scratch_.point[k], z);
-      const IndexMoment<Real> value = index_moment(z, samples_.cost[s], samples_.mu[s]);
+      const IndexMoment<Real> value = index_moment(samples_.loss, z, samples_.cost[s], samples_.mu[s]);
       scratch_.moment[s] = value.moment;
       scratch_.weight[s] = value.curvature;
     }
@@ -103,6 +131,7 @@ class IndexSums {
   const double ridge_;
   const SolveScratch<Real>& scratch_;
   int gradients_ = 0;
+  double moment_squares_ = 0.0;
 };
 
 }  // namespace pandora::engine

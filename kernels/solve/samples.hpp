@@ -19,6 +19,7 @@ struct SampleView {
   const Real* cost;
   const Real* mu;
   int n;
+  Loss loss = Loss::reservation;
 
   PANDORA_HD const Real* psi_of(int s) const { return psi + static_cast<std::size_t>(rows[s]) * stride; }
 };
@@ -31,6 +32,7 @@ struct SolveScratch {
   double *rho, *gradient, *direction;  ///< padded(m) each, zero beyond m
   double* inverse;                     ///< m x m
   double* cross;                       ///< d x padded(m)
+  double* joint;                       ///< what a JointSolve works in; null where no lane fits jointly
   // Of teams without vectors:
   void* tiled;          ///< TileMemory or ProductMemory, where the team has no memory of its own for it
   double* partial;      ///< m per group of members (see groups_of)
@@ -47,6 +49,7 @@ struct ScratchPool {
   double* doubles;
   int* ints;
   int groups, members;
+  std::size_t joint;  ///< doubles of a JointSolve, in whole vectors
 
   static PANDORA_HD std::size_t tiled_bytes(const Shape& s) {
     const std::size_t newton = TileMemory<Real>::bytes(s.m), products = ProductMemory<Real>::shared_bytes(s);
@@ -59,7 +62,7 @@ struct ScratchPool {
   }
   PANDORA_HD std::size_t doubles_per_slot(const Shape& s) const {
     const std::size_t m = static_cast<std::size_t>(s.m), padded = SolveScratch<Real>::padded(s.m);
-    return (3 + static_cast<std::size_t>(s.d)) * padded + m * m + groups * m + m * (m + 1) / 2;
+    return (3 + static_cast<std::size_t>(s.d)) * padded + m * m + groups * m + m * (m + 1) / 2 + joint;
   }
   PANDORA_HD std::size_t ints_per_slot(const Shape& s) const {
     return static_cast<std::size_t>(s.capacity) + static_cast<std::size_t>(members) + 1;
@@ -81,6 +84,7 @@ struct ScratchPool {
     out.inverse = out.cross + s.d * padded;
     out.partial = out.inverse + m * m;
     out.factor = out.partial + groups * m;
+    out.joint = joint > 0 ? out.factor + m * (m + 1) / 2 : nullptr;
     out.active = ints + ints_per_slot(s) * slot;
     out.slice = out.active + s.capacity;
     return out;
@@ -124,7 +128,7 @@ PANDORA_HD SampleView<Real> gather_samples(const Team& team, const Shape& shape,
     for (int s = 0; s < count; ++s) scratch.mu[first + s] = mu[s];
   }
   team.sync();
-  return {lane.tape.psi, shape.m, shape.stride, box.rows, scratch.cost, scratch.mu, n};
+  return {lane.tape.psi, shape.m, shape.stride, box.rows, scratch.cost, scratch.mu, n, lane.spec.loss};
 }
 
 }  // namespace pandora::engine

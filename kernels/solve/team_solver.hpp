@@ -69,6 +69,13 @@ PANDORA_HD void invert_factorised(const Team& team, const double* L, int m, doub
   team.sync();
 }
 
+/// On the diagonal: of the first feature (the intercept) and of the others.
+struct Ridges {
+  double first, others;
+  PANDORA_HD Ridges(double all) : first(all), others(all) {}  // NOLINT: implicit
+  PANDORA_HD Ridges(double of_first, double of_others) : first(of_first), others(of_others) {}
+};
+
 /// A weighted sum of outer products, and what its Cholesky factor gives.
 template <class Real, class Team>
 class TeamFactor {
@@ -76,10 +83,10 @@ class TeamFactor {
   PANDORA_HD TeamFactor(const Team& team, const SampleView<Real>& samples, const SolveScratch<Real>& scratch)
       : team_(team), samples_(samples), scratch_(scratch), m_(samples.m) {}
 
-  /// Factorises ridge I + sum w_s psi_s psi_s' with the weights in scratch, summed in Sum; all weights are 1 without
+  /// Factorises the diagonal matrix of ridges + sum w_s psi_s psi_s' with the weights in scratch, summed in Sum; all weights are 1 without
   /// `weighted`. False if it is not positive definite.
   template <class Sum>
-  PANDORA_HD bool factorise(double ridge, bool weighted) {
+  PANDORA_HD bool factorise(Ridges ridge, bool weighted) {
     constexpr int T = 4;
     const int tiles = (m_ + T - 1) / T, count = weighted ? list_active() : samples_.n;
     for (int tile = team_.rank(); tile < tiles * (tiles + 1) / 2; tile += team_.size()) {
@@ -101,7 +108,7 @@ class TeamFactor {
           const int i = i0 + r, k = k0 + c;
           if (i >= m_ || k > i) continue;
           scratch_.factor[static_cast<std::size_t>(i) * (i + 1) / 2 + k] =
-              static_cast<double>(sum[r][c]) + (i == k ? ridge : 0.0);
+              static_cast<double>(sum[r][c]) + (i != k ? 0.0 : k == 0 ? ridge.first : ridge.others);
         }
     }
     team_.sync();

@@ -126,7 +126,7 @@ class TiledNewton {
     for (int s = team_.rank(); s < count; s += team_.size()) {
       const Real* const z = memory_.part(s);
       const IndexMoment<Real> value =
-          index_moment((z[0] + z[1]) + (z[2] + z[3]), samples_.cost[first + s], samples_.mu[first + s]);
+          index_moment(samples_.loss, (z[0] + z[1]) + (z[2] + z[3]), samples_.cost[first + s], samples_.mu[first + s]);
       memory_.moment()[s] = value.moment;
       memory_.weight()[s] = value.curvature;
     }

@@ -17,6 +17,7 @@
 #include "kernels/solve/followed_inverse.hpp"
 #include "kernels/solve/index_gradient.hpp"
 #include "kernels/solve/minimise.hpp"
+#include "kernels/solve/team_solver.hpp"
 
 namespace pandora::engine {
 
@@ -43,12 +44,13 @@ class VectorFactor {
       : samples_(samples), scratch_(scratch) {}
 
   template <class Sum>
-  bool factorise(double ridge, bool weighted) {
+  bool factorise(Ridges ridge, bool weighted) {
     const int m = samples_.m, stride = samples_.stride;
     SimdVector<Sum> C(static_cast<std::size_t>(m) * stride, Sum(0));
     add_outer(samples_, weighted ? scratch_.weight : nullptr, C.data());
     Eigen::MatrixXd matrix = PaddedMatrix<Sum>(C.data(), m, m, Eigen::OuterStride<>(stride)).template cast<double>();
-    matrix.diagonal().array() += ridge;
+    matrix.diagonal().array() += ridge.others;
+    matrix(0, 0) += ridge.first - ridge.others;
     factor_.compute(matrix);
     return is_factor(factor_);
   }

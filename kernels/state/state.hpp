@@ -8,6 +8,7 @@
 #include "kernels/base/team.hpp"
 #include "kernels/random/philox.hpp"
 #include "kernels/rules/needs.hpp"
+#include "kernels/rules/shrinkage.hpp"
 #include "kernels/rules/tally.hpp"
 
 namespace pandora::engine {
@@ -27,7 +28,7 @@ struct TapeView {
   const std::uint8_t* reward;  ///< rows x A
   const double* sigma;         ///< rows x A, oracle indices
   int calibration_rows, online_rows;
-  Stream random_order;
+  Stream random_order, exploration;
   /// The block's contexts feature by feature (m x width, zero beyond the block) and ||psi_j||^2 (width), for teams with
   /// vectors; null for others. See GatherBlock.
   Real *transposed, *squared_norm;
@@ -84,7 +85,8 @@ struct GramView {
 /// What a lane's walk must remember while it waits for a solve, and what the lane has done so far.
 struct Progress {
   int next = 0;  ///< the next period of the block
-  int due = 0;   ///< what waits for a solve: bit a is box a, kThetaDue theta_hat
+  int due = 0;   ///< what waits for a solve: bit a is box a, kThetaDue theta_hat, kJointDue all boxes together
+  int joint_due = 0;  ///< whether a joint solve must come whatever the schedule says
   int reward_samples = 0;
   int reward_samples_at_solve = 0;  ///< at the last exact solve of theta_hat
   int repairs = 0;                  ///< inverses rebuilt because a width left its bounds
@@ -106,6 +108,7 @@ struct BoxProgress {
   int samples_at_solve = 0;      ///< at the last exact solve of rho_hat
   int samples_at_curvature = 0;  ///< when Hinv was last rebuilt
   int samples_in_hessian = 0;    ///< in BoxView::hessian
+  double reward_widths = 0.0;    ///< sum_s ||phi_s||^2_{Phi^-1}, where a bonus takes it
   int follows = 0;               ///< whether BoxView::inverse has been started
   int pending = 0;               ///< Newton steps of the block that rho has yet to make
   Failure failure = Failure::none;
@@ -119,7 +122,7 @@ struct BoxView {
   Real* response = nullptr;  ///< d x stride: Q = Hinv M; rho moves by Q d theta
   int* rows = nullptr;       ///< samples
   GramView<Real> design;     ///< V^-1 (eq:known-theta-V), or LinUCB's A^-1
-  GramView<Real> curvature;  ///< Hinv (`tracking`)
+  GramView<Real> curvature;  ///< Hinv (`tracking`), or C_aa of a shrunk fit
   // What solvers on the CPU keep from one solve to the next (kernels/solve/): the inverse that follows the weights of
   // few samples, and the running sum of curvatures that preconditions the solves of many.
   Real *inverse = nullptr, *inverse_weight = nullptr, *hessian = nullptr;
@@ -151,6 +154,7 @@ struct LaneView {
   double* reward_memory = nullptr;  ///< RewardState, and what its solves work in
   int* deployed = nullptr;          ///< row * A + box of the deployed samples
   float* reward_table = nullptr;    ///< for teams with vectors: the deployed samples feature by feature
+  JointState* joint = nullptr;      ///< of lanes that fit jointly
   Progress* progress = nullptr;
   LaneTally* tally = nullptr;                ///< with a failure in it, the lane stands still
   const PeriodOutcome* decisions = nullptr;  ///< T outcomes to follow instead of the lane's own, or null

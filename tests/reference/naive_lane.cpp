@@ -1,5 +1,7 @@
 #include "naive_lane.hpp"
 
+#include "naive_shrunk.hpp"
+
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
@@ -18,12 +20,20 @@ VectorXd features(const float* values, int n) {
   return out;
 }
 
-bool is_active(double mu, double z) {
-  return mu > index_link(z);
+double link_of(Loss loss, double z) {
+  return loss == Loss::reservation ? index_link(z) : z;
 }
 
-double moment(double cost, double mu, double z) {
-  return cost - std::max(mu - index_link(z), 0.0);
+double slope_of(Loss loss, double z) {
+  return loss == Loss::reservation ? 1.0 - index_link(z) * index_link(z) : 1.0;
+}
+
+bool is_active(double mu, double z, Loss loss = Loss::reservation) {
+  return mu > link_of(loss, z);
+}
+
+double moment(double cost, double mu, double z, Loss loss = Loss::reservation) {
+  return cost - std::max(mu - link_of(loss, z), 0.0);
 }
 
 // The root of a strongly monotone field. A Newton step is kept only where it shrinks the field; else a few
@@ -49,11 +59,11 @@ VectorXd root(const std::function<VectorXd(const VectorXd&)>& field,
 }
 
 MatrixXd index_jacobian(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
-                        const VectorXd& rho) {
+                        const VectorXd& rho, Loss loss) {
   MatrixXd sum = ridge * MatrixXd::Identity(rho.size(), rho.size());
   for (std::size_t s = 0; s < samples.size(); ++s) {
-    const double z = samples[s].psi.dot(rho), link = index_link(z);
-    if (is_active(mu[s], z)) sum += (1.0 - link * link) * samples[s].psi * samples[s].psi.transpose();
+    const double z = samples[s].psi.dot(rho);
+    if (is_active(mu[s], z, loss)) sum += slope_of(loss, z) * samples[s].psi * samples[s].psi.transpose();
   }
   return sum;
 }
@@ -75,6 +85,7 @@ struct Box {
   std::vector<IndexSample> samples;
   std::vector<double> payoffs;  // LinUCB: r - c of each sample
   VectorXd rho;
+  double reward_widths = 0.0;  // sum of ||phi||^2_{Phi^-1}
   int n_last = 0;     // samples at the last exact solve
   MatrixXd H, M;      // `tracking`
   int n_rebuilt = 0;  // samples when H and M were last summed afresh
@@ -99,6 +110,9 @@ class Lane {
       box.H = options.ridge_index * MatrixXd::Identity(m_, m_);
       box.M = MatrixXd::Zero(m_, d_);
     }
+    if (!shrunk()) return;
+    joint_ = Shrunk(spec, A_, m_, options.ridge_index);
+    take_covariances();
   }
 
   Result run() {
@@ -120,6 +134,7 @@ class Lane {
  private:
   bool linucb() const { return spec_.score == Score::learned_payoff; }
   bool unknown() const { return spec_.reward == RewardModel::learned; }
+  bool shrunk() const { return spec_.learns_index() && spec_.fit == Fit::shrunk; }
   bool tracking() const { return options_.refit.kind == RefitSchedule::Kind::tracking; }
   VectorXd psi(int row) const { return features(tape_.contexts.psi_row(row), m_); }
   VectorXd phi(int row, int a) const { return features(tape_.phi_of(row, a), d_); }
@@ -133,6 +148,8 @@ class Lane {
   void add(int a, int row) {
     boxes_[a].samples.push_back({psi(row), phi(row, a), tape_.cost[tape_.at(row, a)]});
     boxes_[a].payoffs.push_back(tape_.reward[tape_.at(row, a)] - tape_.cost[tape_.at(row, a)]);
+    boxes_[a].reward_widths += std::pow(norm_in_inverse(phi(row, a), reward_design()), 2);
+    ++samples_;
   }
   void add_reward(int a, int row) {
     rewards_.push_back({phi(row, a), static_cast<double>(tape_.reward[tape_.at(row, a)])});
@@ -147,6 +164,7 @@ class Lane {
     }
     if (linucb()) return;
     if (!rewards_.empty()) solve_theta();
+    if (shrunk()) return solve_jointly();
     for (Box& box : boxes_) solve(box);
   }
 
@@ -156,19 +174,37 @@ class Lane {
     rewards_at_solve_ = static_cast<double>(rewards_.size());
   }
 
+  void solve_jointly() {
+    std::vector<std::vector<IndexSample>> samples;
+    std::vector<std::vector<double>> mu(static_cast<std::size_t>(A_));
+    VectorXd rho(A_ * m_);
+    for (int a = 0; a < A_; ++a) {
+      samples.push_back(boxes_[a].samples);
+      for (const IndexSample& sample : boxes_[a].samples) mu[a].push_back(plug_in(sample));
+      rho.segment(a * m_, m_) = boxes_[a].rho;
+    }
+    joint_.refit(samples, mu, spec_.loss, rho);
+    for (int a = 0; a < A_; ++a) boxes_[a].rho = rho.segment(a * m_, m_);
+    samples_at_solve_ = samples_;
+    take_covariances();
+  }
+  void take_covariances() {
+    for (int a = 0; a < A_; ++a) boxes_[a].H = joint_.C.block(a * m_, a * m_, m_, m_).inverse();
+  }
+
   void solve(Box& box) {
     if (box.samples.empty()) return;
     std::vector<double> mu;
     for (const IndexSample& sample : box.samples) mu.push_back(plug_in(sample));
-    box.rho = naive::fit_index(box.samples, mu, options_.ridge_index);
+    box.rho = naive::fit_index(box.samples, mu, options_.ridge_index, spec_.loss);
     box.n_last = static_cast<int>(box.samples.size());
     if (box.n_last < RefitSchedule::kCurvatureGrowth * box.n_rebuilt - 1e-9) return;
     if (!unknown() && box.n_last < RefitSchedule::kTrackingExact) return;  // no use before: exact solves every sample
     box.n_rebuilt = box.n_last;
-    box.H = index_jacobian(box.samples, mu, options_.ridge_index, box.rho);
+    box.H = index_jacobian(box.samples, mu, options_.ridge_index, box.rho, spec_.loss);
     box.M.setZero();
     for (std::size_t s = 0; s < box.samples.size(); ++s)
-      if (is_active(mu[s], box.samples[s].psi.dot(box.rho))) couple(box, box.samples[s], mu[s]);
+      if (is_active(mu[s], box.samples[s].psi.dot(box.rho), spec_.loss)) couple(box, box.samples[s], mu[s]);
   }
 
   void couple(Box& box, const IndexSample& sample, double mu) {
@@ -179,16 +215,19 @@ class Lane {
     Period period;
     for (int a = 0; a < A_; ++a) {
       double width = 0.0;
-      period.score.push_back(score(a, row, width));
+      period.score.push_back(score(t, a, row, width));
+      if (static_cast<int>(boxes_[a].samples.size()) < spec_.forced) period.score.back() = kForcedScore;
       period.width.push_back(width);
     }
-    const std::vector<int> order = order_of(t, period.score);
+    const bool random = explores(t, 0), opens_all = explores(t, 1);
+    const std::vector<int> order = order_of(t, period.score, random);
     const MatrixXd design = reward_design();
     std::vector<double> mu(static_cast<std::size_t>(A_), -1.0);
     for (std::size_t k = 0; k < order.size(); ++k) {
       const int a = order[k];
       const VectorXd f = phi(row, a);
-      mu[a] = unknown() ? reward_link(theta_.dot(f) + spec_.c_theta * norm_in_inverse(f, design)) : true_mu(row, a);
+      const double beta = spec_.c_theta * reward_factor(t);
+      mu[a] = unknown() ? reward_link(theta_.dot(f) + beta * norm_in_inverse(f, design)) : true_mu(row, a);
       period.queried.push_back(a);
       const double best = *std::max_element(mu.begin(), mu.end());
       bool stop = spec_.stop == Stop::after_first;
@@ -197,31 +236,74 @@ class Lane {
         stop = true;
         for (std::size_t left = k + 1; left < order.size(); ++left) stop = stop && best >= period.score[order[left]];
       }
-      if (stop) break;
+      if (stop && !opens_all) break;
     }
     // max_element returns the first maximum, that is the lowest box; boxes left closed stand at -1
     period.deployed = static_cast<int>(std::max_element(mu.begin(), mu.end()) - mu.begin());
     return period;
   }
 
-  double score(int a, int row, double& width) const {
+  // The factor of the bonus in period t + 1 of the horizon.
+  double factor(int t, int a) const {
+    const double time = spec_.T0 + t + 1, n = std::max<double>(1.0, static_cast<double>(boxes_[a].samples.size()));
+    switch (spec_.bonus.kind) {
+      case Bonus::constant: return 1.0;
+      case Bonus::inverse_sqrt: return std::pow(time, -0.5);
+      case Bonus::log: return std::sqrt(std::log(time));
+      case Bonus::log_ratio: return std::sqrt(std::log1p(time / n));
+      case Bonus::count: return std::pow(n, -0.5);
+      case Bonus::theory: break;
+    }
+    const double T = tape_.online_rows, delta = options_.theory.delta, dB = options_.theory.d_B;
+    const double known = m_ * std::log(T) + std::log(T * A_ / delta);
+    if (!unknown()) return std::sqrt(options_.theory.C_1 * known + options_.ridge_index * dB * dB);
+    return options_.theory.C_2 *
+           std::sqrt(known + (d_ * std::log(time) + std::log(1.0 / delta)) * boxes_[a].reward_widths);
+  }
+  double reward_factor(int t) const {
+    if (spec_.bonus.kind != Bonus::theory) return 1.0;
+    const TheoryConstants& say = options_.theory;
+    const double time = spec_.T0 + t + 1, eta = options_.ridge_reward;
+    return 2.0 / std::min(1.0, say.mu_min) *
+           (say.gamma_0 * std::sqrt(d_ * std::log(1.0 + time * say.C_phi * say.C_phi / eta) + 2.0 * std::log(3.0 / say.delta)) +
+            std::sqrt(eta) * say.alpha_bar);
+  }
+  std::uint32_t word(int t, std::uint32_t block, std::uint32_t box, int which) const {
+    std::uint32_t words[4][1];
+    philox<1>(replication_.instance.stream(Purpose::exploration), {block}, {static_cast<std::uint32_t>(t)}, {box},
+              words);
+    return words[which][0];
+  }
+  double normal(int t, int a) const {
+    float pair[2];
+    const int first = a % 4 < 2 ? 0 : 2;
+    two_normals(word(t, a / 4, 0, first), word(t, a / 4, 0, first + 1), pair[0], pair[1]);
+    return pair[a % 2];
+  }
+  bool explores(int t, int which) const { return spec_.epsilon > 0.0 && open_uniform(word(t, 0, 1, which)) < spec_.epsilon; }
+
+  double score(int t, int a, int row, double& width) const {
     if (spec_.score == Score::none) return 0.0;
     if (spec_.score == Score::oracle_index) return replication_.sigma[tape_.at(row, a)];
     const Box& box = boxes_[a];
     MatrixXd V = (linucb() ? 1.0 : options_.ridge_index) * MatrixXd::Identity(m_, m_);
     for (const IndexSample& sample : box.samples) V += sample.psi * sample.psi.transpose();
-    const double bonus = linucb() ? spec_.c_b : spec_.c_rho;
-    if (bonus > 0.0) width = norm_in_inverse(psi(row), V);
-    if (!linucb()) return index_link(box.rho.dot(psi(row)) + bonus * width);
+    if (shrunk()) V = box.H;
+    const double c = linucb() ? spec_.c_b : spec_.c_rho;
+    if (c > 0.0 && spec_.bonus.kind != Bonus::count) width = norm_in_inverse(psi(row), V);
+    const double bonus = c > 0.0 ? c * factor(t, a) * (spec_.thompson ? normal(t, a) : 1.0) *
+                                       (spec_.bonus.kind == Bonus::count ? 1.0 : width)
+                                 : 0.0;
+    if (!linucb()) return link_of(spec_.loss, box.rho.dot(psi(row)) + bonus);
     VectorXd sum = VectorXd::Zero(m_);
     for (std::size_t s = 0; s < box.samples.size(); ++s) sum += box.payoffs[s] * box.samples[s].psi;
-    return (V.inverse() * sum).dot(psi(row)) + bonus * width;
+    return (V.inverse() * sum).dot(psi(row)) + bonus;
   }
 
-  std::vector<int> order_of(int t, const std::vector<double>& score) const {
-    if (spec_.order == Order::listed) return {spec_.list, spec_.list + spec_.length};
+  std::vector<int> order_of(int t, const std::vector<double>& score, bool random) const {
+    if (spec_.order == Order::listed && !random) return {spec_.list, spec_.list + spec_.length};
     std::vector<double> key = score;
-    if (spec_.order == Order::random)
+    if (spec_.order == Order::random || random)
       for (int a = 0; a < A_; ++a) {
         std::uint32_t words[4][1];
         philox<1>(replication_.instance.stream(Purpose::random_order), {static_cast<std::uint32_t>(a / 4)},
@@ -253,13 +335,14 @@ class Lane {
       Box& box = boxes_[a];
       add(a, row);
       if (linucb()) continue;
-      solve_now[a] = due(box);
+      solve_now[a] = !shrunk() && due(box);
       if (!tracking()) continue;
       const IndexSample& sample = box.samples.back();
-      const double mu = plug_in(sample), z = sample.psi.dot(box.rho), link = index_link(z);
-      const double slope = moment(sample.cost, mu, z);
-      if (is_active(mu, z)) {
-        box.H += (1.0 - link * link) * sample.psi * sample.psi.transpose();
+      const double mu = plug_in(sample), z = sample.psi.dot(box.rho);
+      const double weight = shrunk() ? 1.0 / joint_.kappa[a] : 1.0;
+      const double slope = weight * moment(sample.cost, mu, z, spec_.loss);
+      if (is_active(mu, z, spec_.loss)) {
+        box.H += weight * slope_of(spec_.loss, z) * sample.psi * sample.psi.transpose();
         couple(box, sample, mu);
       }
       if (!solve_now[a]) box.rho -= box.H.inverse() * sample.psi * slope;
@@ -267,6 +350,12 @@ class Lane {
     if (linucb()) return;
     if (unknown()) move_theta(row, period.deployed);
     const bool all = options_.refit.kind == RefitSchedule::Kind::every && (t + 1) % options_.refit.every == 0;
+    if (shrunk()) {
+      const double growth = tracking() ? 1.1 : options_.refit.growth;
+      const bool grown = options_.refit.kind != RefitSchedule::Kind::every && samples_ >= growth * samples_at_solve_ - 1e-9;
+      if (all || grown) solve_jointly();
+      return;
+    }
     for (int a = 0; a < A_; ++a)
       if (all || solve_now[a]) solve(boxes_[a]);
   }
@@ -279,7 +368,7 @@ class Lane {
     curvature_ += g * (1.0 - g) * sample.phi * sample.phi.transpose();
     theta_ += curvature_.inverse() * sample.phi * (sample.reward - g);
     if (static_cast<double>(rewards_.size()) >= 1.05 * rewards_at_solve_ - 1e-9) solve_theta();
-    if (tracking())
+    if (tracking() && !shrunk())
       for (Box& box : boxes_) box.rho += box.H.inverse() * box.M * (theta_ - before);
   }
 
@@ -290,6 +379,8 @@ class Lane {
   const int A_, m_, d_;
   std::vector<Box> boxes_;
   std::vector<RewardSample> rewards_;
+  Shrunk joint_;
+  int samples_ = 0, samples_at_solve_ = 0;
   VectorXd theta_star_, theta_;
   MatrixXd curvature_;  // eta_0 I + sum G' phi phi': at the last exact solution, then at the values of their time
   double rewards_at_solve_ = 0.0;
@@ -305,18 +396,18 @@ double index_link(double z) {
 }
 
 VectorXd index_gradient(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
-                        const VectorXd& rho) {
+                        const VectorXd& rho, Loss loss) {
   VectorXd sum = ridge * rho;
   for (std::size_t s = 0; s < samples.size(); ++s)
-    sum += moment(samples[s].cost, mu[s], samples[s].psi.dot(rho)) * samples[s].psi;
+    sum += moment(samples[s].cost, mu[s], samples[s].psi.dot(rho), loss) * samples[s].psi;
   return sum;
 }
 
-VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge) {
+VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge, Loss loss) {
   double lipschitz = ridge;
   for (const IndexSample& sample : samples) lipschitz += sample.psi.squaredNorm();
-  return root([&](const VectorXd& rho) { return index_gradient(samples, mu, ridge, rho); },
-              [&](const VectorXd& rho) { return index_jacobian(samples, mu, ridge, rho); }, lipschitz,
+  return root([&](const VectorXd& rho) { return index_gradient(samples, mu, ridge, rho, loss); },
+              [&](const VectorXd& rho) { return index_jacobian(samples, mu, ridge, rho, loss); }, lipschitz,
               static_cast<int>(samples[0].psi.size()));
 }
 

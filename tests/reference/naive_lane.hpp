@@ -28,10 +28,11 @@ double index_link(double z);   ///< Lambda = tanh
 
 /// ridge rho + sum_s m_s(rho) psi_s with the rewards mu_s (eq:known-theta-loss-gradient).
 Eigen::VectorXd index_gradient(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
-                               const Eigen::VectorXd& rho);
+                               const Eigen::VectorXd& rho, Loss loss = Loss::reservation);
 
 /// The zero of index_gradient.
-Eigen::VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge);
+Eigen::VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
+                          Loss loss = Loss::reservation);
 
 /// ridge theta - sum_k (r_k - G(theta' phi_k)) phi_k, and its zero (eq:hat:theta:def).
 Eigen::VectorXd reward_gradient(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);

@@ -444,7 +444,7 @@ TEST_F(Cli, CalibrateRefusesWhatCannotBeReached) {
 TEST_F(Cli, ListsPoliciesVersionAndHelp) {
   const test::ProgramResult policies = run(split("policies"));
   EXPECT_EQ(policies.exit_code, 0);
-  EXPECT_EQ(std::count(policies.out.begin(), policies.out.end(), '\n'), 10);
+  EXPECT_EQ(std::count(policies.out.begin(), policies.out.end(), '\n'), 16);
   for (const char* name : {"oracle", "dow", "frugalgpt", "query_all"}) EXPECT_THAT(policies.out, HasSubstr(name));
   const test::ProgramResult version = run(split("--version"));
   EXPECT_EQ(version.exit_code, 0);

@@ -50,7 +50,9 @@ void expect_follows(const Replication& replication, const std::vector<LaneSpec>&
     EXPECT_EQ(actual[0][k], tallies[k]) << "lane " << k;
     ASSERT_EQ(records[k].scores.size(), expected[k].scores.size());
     for (std::size_t at = 0; at < expected[k].scores.size(); ++at) {
-      ASSERT_NEAR(records[k].widths[at], expected[k].widths[at], width_tolerance) << "lane " << k << " at " << at;
+      // The width of a shrunk fit comes from the estimates, that of a design matrix from contexts alone.
+      const double tolerance = lanes[k].fits_jointly() ? 1e-5 : width_tolerance;
+      ASSERT_NEAR(records[k].widths[at], expected[k].widths[at], tolerance) << "lane " << k << " at " << at;
       ASSERT_NEAR(records[k].scores[at], expected[k].scores[at], score_tolerance) << "lane " << k << " at " << at;
     }
   }

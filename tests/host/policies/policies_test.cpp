@@ -46,15 +46,32 @@ TEST(Policies, AreListedInTheOrderOfTheTables) {
   for (const Policy& policy : all_policies()) names.push_back(policy.name);
   EXPECT_EQ(names,
             (std::vector<std::string>{"oracle", "online_plugin", "dow", "static_plugin", "linucb_online",
-                                      "linucb_static", "frugalgpt", "best_single", "random_order", "query_all"}));
+                                      "linucb_static", "frugalgpt", "best_single", "random_order", "query_all",
+                                      "shrunk_weitzman", "thompson_weitzman", "epsilon_greedy_weitzman", "atsidakou",
+                                      "frugal_order", "frugal_stop"}));
   for (const std::string& name : names) EXPECT_EQ(find_policy(name)->name, name);
   EXPECT_EQ(find_policy("greedy"), nullptr);
   EXPECT_EQ(find_policy(""), nullptr);
 }
 
+// A study that names none means the paper's, its yardsticks and registered ones.
+TEST(Policies, ThatArePastThePaperMustBeNamed) {
+  for (const Policy& policy : all_policies()) {
+    const bool past = policy.name.ends_with("_weitzman") || policy.name == "atsidakou" ||
+                      policy.name == "frugal_order" || policy.name == "frugal_stop";
+    EXPECT_EQ(policy.by_name_only, past) << policy.name;
+  }
+  Study study;
+  study.environments = {paper_environments()[0]};
+  for (const PlannedLane& lane : make_plan(study).lanes) EXPECT_FALSE(lane.policy->by_name_only);
+  study.policies = {"shrunk_weitzman"};
+  EXPECT_EQ(make_plan(study).lanes.back().policy->name, "shrunk_weitzman");
+}
+
 TEST(Policies, StateWhatTheyNeedOfTheCalibration) {
   for (const Policy& policy : all_policies()) {
-    const bool needs = policy.name == "static_plugin" || policy.name == "linucb_static" || policy.name == "frugalgpt";
+    const bool needs = policy.name == "static_plugin" || policy.name == "linucb_static" || policy.name == "frugalgpt" ||
+                       policy.name == "frugal_order" || policy.name == "frugal_stop";
     const bool ignores = policy.name == "oracle" || policy.name == "best_single" || policy.name == "random_order" ||
                          policy.name == "query_all";
     EXPECT_EQ(policy.needs_calibration, needs) << policy.name;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <tuple>
 
 #include "pandora/policy.hpp"
 #include "tests/reference/naive_lane.hpp"
@@ -92,6 +94,43 @@ TEST(ReferenceEngine, IsTheNaiveLaneWhereTrackingTakesNewtonSteps) {
       const LaneTally tally = expect_same_lane(replication, variant.lane(replication, 12), options);
       EXPECT_GT(std::max(tally.queries_of_box[0], tally.queries_of_box[1]), 260.0);  // past two exact solves
     }
+}
+
+// What a study can say of every policy: each on lanes whose reward is known and learned, with and without calibration.
+class EveryRule : public testing::TestWithParam<std::tuple<const char*, int>> {};
+INSTANTIATE_TEST_SUITE_P(ReferenceEngine, EveryRule,
+                         testing::Combine(testing::Values("geometric:1.5", "tracking"), testing::Values(0, 7)));
+
+TEST_P(EveryRule, IsTheNaiveLane) {
+  const auto [schedule, T0] = GetParam();
+  const Replication replication = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 7, 110, 18);
+  const auto check = [&](const char* name, const std::function<void(EstimationOptions&)>& say) {
+    EstimationOptions options = {parse_refit(schedule), 0.5, 2.0};
+    say(options);
+    for (const PolicyVariant& variant : find_policy(name)->variants({0.3})) {
+      SCOPED_TRACE(std::string(name) + " " + variant.reward);
+      const LaneSpec lane = with_estimation(variant.lane(replication, T0), options, 3, 5, 2, 110);
+      expect_same_lane(replication, lane, options);
+    }
+  };
+  for (const Bonus bonus : {Bonus::constant, Bonus::inverse_sqrt, Bonus::log, Bonus::log_ratio, Bonus::count,
+                            Bonus::theory}) {
+    SCOPED_TRACE("bonus " + std::to_string(static_cast<int>(bonus)));
+    for (const char* name : {"dow", "shrunk_weitzman", "thompson_weitzman", "linucb_online"})
+      check(name, [&](EstimationOptions& options) {
+        options.bonus = bonus;
+        options.theory = {0.1, 0.02, 0.05, 0.7, 1.5, 0.1, 0.4, 0.3};
+      });
+  }
+  for (const int forced : {0, 3, 12})
+    for (const char* name : {"dow", "shrunk_weitzman", "atsidakou"})
+      check(name, [&](EstimationOptions& options) { options.forced = forced; });
+  for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level, Shrinkage::fixed})
+    check("shrunk_weitzman", [&](EstimationOptions& options) {
+      options.shrinkage = shrinkage;
+      options.ridge_mean = 20.0;
+      options.ridge_own = 60.0;
+    });
 }
 
 TEST(ReferenceEngine, TheCurveIsWhatAnObserverAccumulates) {

@@ -1,0 +1,26 @@
+#include "host/policies/weitzman.hpp"
+
+namespace pandora::policies {
+
+// Contextual Pandora's box by reduction to online regression (Atsidakou, Caramanis, Gatsouli, Papadigenopoulos and
+// Tzamos, 2024): indices linear in psi, which minimise the linear-quadratic loss; Weitzman's rule with them, no bonus.
+// The regression here is the exact minimiser with a ridge, as everywhere in this project.
+Policy atsidakou() {
+  Policy policy;
+  policy.name = "atsidakou";
+  policy.summary = "Weitzman's rule with linear indices fitted by the linear-quadratic loss of Atsidakou et al. (2024)";
+  policy.by_name_only = true;
+  policy.variants = [](const Grids&) {
+    std::vector<PolicyVariant> variants;
+    for (const auto& [name, reward] : {std::pair{"known", RewardModel::known}, {"unknown", RewardModel::learned}})
+      variants.push_back({name, "", [=](const Replication&, int T0) {
+                            LaneSpec lane = weitzman_lane(T0, Learning::online, reward, 0.0, 0.0);
+                            lane.loss = Loss::linear_quadratic;
+                            return lane;
+                          }});
+    return variants;
+  };
+  return policy;
+}
+
+}  // namespace pandora::policies

@@ -1,0 +1,28 @@
+#include <fmt/format.h>
+
+#include "host/policies/weitzman.hpp"
+
+namespace pandora::policies {
+
+// Thompson sampling: in place of DOW's bonus a normal draw of every box and period, times c and the width.
+Policy thompson_weitzman() {
+  Policy policy;
+  policy.name = "thompson_weitzman";
+  policy.summary = "Weitzman's rule with sampled indices: a normal draw times c_thompson and the width";
+  policy.by_name_only = true;
+  policy.hyperparameters = {{"c_thompson", "factor on the width that thompson_weitzman draws from"}};
+  policy.variants = [](const Grids& grids) {
+    std::vector<PolicyVariant> variants;
+    for (const auto& [name, reward] : {std::pair{"known", RewardModel::known}, {"unknown", RewardModel::learned}})
+      for (const double c : grids.of("c_thompson"))
+        variants.push_back({name, fmt::format("c_thompson={}", c), [=](const Replication&, int T0) {
+                              LaneSpec lane = weitzman_lane(T0, Learning::online, reward, c, 0.0);
+                              lane.thompson = true;
+                              return lane;
+                            }});
+    return variants;
+  };
+  return policy;
+}
+
+}  // namespace pandora::policies

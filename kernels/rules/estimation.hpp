@@ -1,0 +1,60 @@
+// What a study says about estimation, for all policies alike.
+#pragma once
+
+#include <optional>
+
+#include "kernels/rules/refit_schedule.hpp"
+#include "kernels/rules/spec.hpp"
+
+namespace pandora {
+
+/// The constants of Section 4 that the paper leaves open, for Bonus::theory.
+struct TheoryConstants {
+  double delta = 0.05;      ///< confidence, in (0, 1)
+  double C_1 = 1.0;         ///< of B_at* (eq:index:error:theta:known)
+  double C_2 = 1.0;         ///< of B_at (eq:index:error:unknown:theta)
+  double d_B = 1.0;         ///< radius of the index parameters
+  double C_phi = 1.0;       ///< bound of ||phi||
+  double gamma_0 = 1.0;     ///< of beta_t (eq:beta:t-1)
+  double mu_min = 1.0;      ///< least slope of G, of beta_t
+  double alpha_bar = 1.0;   ///< bound of ||theta_*||, of beta_t
+};
+
+struct EstimationOptions {
+  RefitSchedule refit;
+  double ridge_index = 1.0;   ///< eta_1 of (eq:known-theta-V) and of the loss's ridge term
+  double ridge_reward = 1.0;  ///< eta_0 of (eq:hat:theta:def)
+  // In place of what a policy says itself:
+  std::optional<Bonus> bonus = {};
+  std::optional<int> forced = {};  ///< LaneSpec::forced
+  std::optional<Shrinkage> shrinkage = {};
+  double ridge_mean = 1000.0, ridge_own = 1000.0;  ///< LaneSpec's, with a shrinkage
+  TheoryConstants theory = {};
+};
+
+/// The lane under what the study says; A, m, d, T: its dimensions and horizon.
+inline LaneSpec with_estimation(LaneSpec spec, const EstimationOptions& options, int A, int m, int d, int T) {
+  const TheoryConstants& say = options.theory;
+  const bool learns = spec.learns_reward();
+  if (options.bonus) spec.bonus.kind = *options.bonus;
+  if (options.forced && spec.learns_index() && spec.online()) spec.forced = *options.forced;
+  if (options.shrinkage) {
+    spec.shrinkage = *options.shrinkage;
+    spec.ridge_mean = options.ridge_mean;
+    spec.ridge_own = options.ridge_own;
+  }
+  const double slope = say.mu_min < 1.0 ? say.mu_min : 1.0;
+  Theory& theory = spec.bonus.theory;
+  theory.scale = learns ? say.C_2 : std::sqrt(say.C_1);
+  theory.base = m * std::log(static_cast<double>(T)) + std::log(static_cast<double>(T) * A / say.delta);
+  theory.ridge = learns ? 0.0 : options.ridge_index * say.d_B * say.d_B;
+  theory.features = d;
+  theory.confidence = std::log(1.0 / say.delta);
+  theory.reward_scale = 2.0 * say.gamma_0 / slope;
+  theory.reward_offset = 2.0 * std::sqrt(options.ridge_reward) * say.alpha_bar / slope;
+  theory.reward_growth = say.C_phi * say.C_phi / options.ridge_reward;
+  theory.reward_confidence = 2.0 * std::log(3.0 / say.delta);
+  return spec;
+}
+
+}  // namespace pandora

@@ -1,0 +1,286 @@
+// A refit of all boxes of a lane together: Newton steps on the objective of kernels/rules/shrinkage.hpp, whose Hessian is
+// D - delta E E' with D one block per box, E the boxes' slopes on top of each other and delta = (lambda_d - lambda_m) / A.
+// With B_a = D_a^-1, U_a its columns of slopes and W = sum_a B_a[slopes, slopes],
+//
+//   S = delta (I - delta W)^-1,   C_ab = B_a 1{a = b} + U_a S U_b'.
+#pragma once
+
+#include "kernels/rules/shrinkage.hpp"
+#include "kernels/solve/box_solve.hpp"
+#include "kernels/solve/joint_algebra.hpp"
+
+namespace pandora::engine {
+
+template <class Real, class Team>
+class JointSolve {
+ public:
+  PANDORA_HD JointSolve(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane,
+                        const SolveScratch<Real>& scratch)
+      : team_(team),
+        problem_(problem),
+        shape_(problem.shape),
+        lane_(lane),
+        state_(*lane.joint),
+        scratch_(scratch),
+        A_(problem.shape.A),
+        m_(problem.shape.m),
+        n_(m_ - 1) {}
+
+  /// Takes the steps; rho_hat, ridges, dispersions and, where the lane keeps it, C_aa are then those of its samples.
+  /// False if a matrix is not positive definite or a number is not finite.
+  PANDORA_APART PANDORA_HD bool solve() {
+    for (int a = 0; a < A_; ++a)
+      for (int k = team_.rank(); k < m_; k += team_.size()) rho(a)[k] = static_cast<double>(lane_.box[a].rho[k]);
+    sum_slopes();
+    for (int step = 1;; ++step) {
+      for (int a = 0; a < A_; ++a)
+        if (!open_box(a)) return false;
+      if (!form_coupling()) return false;
+      point_downhill();
+      const double slope = slope_now();
+      if (!is_finite(slope)) return false;
+      SlopeSums sums = form_covariances();
+      double part = 1.0;
+      move(1.0);
+      for (int tries = 0; tries < kMostTries; ++tries) {
+        const double ahead = slope_ahead();
+        if (!too_long(slope, ahead)) break;
+        const double next = part * secant_part(slope, ahead);
+        move(next - part);
+        part = next;
+      }
+      learn(sums);
+      if (step == kJointSteps || -slope <= kJointTolerance) break;
+    }
+    for (int a = 0; a < A_; ++a) take(a);
+    if (team_.rank() == 0) {
+      state_.samples_at_solve = state_.samples;
+      lane_.progress->joint_due = 0;
+      add_to(&lane_.progress->index_solves, 1);
+      add_to(&lane_.progress->index_gradients, gradients_);
+    }
+    team_.sync();
+    return true;
+  }
+
+  /// Doubles that it works in.
+  static PANDORA_HD std::size_t size(int A, int m) {
+    return (static_cast<std::size_t>(A) + 3) * m * m +
+           (3 * static_cast<std::size_t>(A) + kVectors) * SolveScratch<Real>::padded(m);
+  }
+
+ private:
+  static constexpr int kMostTries = 30, kVectors = 7;
+  static_assert(SolveScratch<Real>::padded(1) >= kMaxBoxes);  // a number of every box fits
+
+  PANDORA_HD double* matrix(int which) const { return scratch_.joint + static_cast<std::size_t>(which) * m_ * m_; }
+  PANDORA_HD double* vector(int which) const {
+    return matrix(A_ + 3) + static_cast<std::size_t>(which) * SolveScratch<Real>::padded(m_);
+  }
+  PANDORA_HD Rows box_matrix(int a) const { return {matrix(a), m_}; }        // B_a, then C_aa
+  PANDORA_HD Rows slopes_of(int a) const { return {matrix(a) + 1, m_}; }     // U_a, m x n
+  PANDORA_HD Rows shared() const { return {matrix(A_), m_}; }                // W, n x n; then a C_aa
+  PANDORA_HD Rows coupling() const { return {matrix(A_ + 1), n_}; }          // (I - delta W)^-1, n x n
+  PANDORA_HD Rows product() const { return {matrix(A_ + 2), n_}; }           // m x n
+  PANDORA_HD double* rho(int a) const { return vector(a); }
+  PANDORA_HD double* gradient(int a) const { return vector(A_ + a); }
+  PANDORA_HD double* direction(int a) const { return vector(2 * A_ + a); }
+  PANDORA_HD double* slope_sum() const { return vector(3 * A_); }            // sum_a rho_a
+  PANDORA_HD double* line() const { return vector(3 * A_ + 1); }
+  PANDORA_HD double* shift() const { return vector(3 * A_ + 2); }
+  PANDORA_HD double* terms() const { return vector(3 * A_ + 3); }
+  // One of every box:
+  PANDORA_HD double* moment_squares() const { return vector(3 * A_ + 4); }
+  PANDORA_HD double* curvature() const { return vector(3 * A_ + 5); }
+  PANDORA_HD double* determined() const { return vector(3 * A_ + 6); }
+
+  PANDORA_HD double delta() const { return (state_.ridge_own - state_.ridge_mean) / A_; }
+
+  // f(0) + ... + f(n - 1), the same in every member.
+  template <class Term>
+  PANDORA_HD double sum_of(int n, Term&& term) const {
+    for (int i = team_.rank(); i < n; i += team_.size()) terms()[i] = term(i);
+    team_.sync();
+    double sum = 0.0;
+    for (int i = 0; i < n; ++i) sum += terms()[i];
+    team_.sync();
+    return sum;
+  }
+
+  PANDORA_HD void sum_slopes() const {
+    team_.sync();
+    for (int k = team_.rank(); k < m_; k += team_.size()) {
+      double sum = 0.0;
+      for (int a = 0; a < A_; ++a) sum += rho(a)[k];
+      slope_sum()[k] = sum;
+    }
+    team_.sync();
+  }
+
+  // gradient(a) at rho, and the weights of the box's samples.
+  PANDORA_HD void evaluate(int a, IndexSums<Real, Team>& sums) {
+    ++gradients_;
+    sums.start(rho(a));
+    sums.evaluate();
+    const double weight = 1.0 / state_.dispersion[a];
+    for (int k = team_.rank(); k < m_; k += team_.size()) {
+      const double penalty = k == 0 ? problem_.ridge_index * rho(a)[k]
+                                    : state_.ridge_own * rho(a)[k] - delta() * slope_sum()[k];
+      gradient(a)[k] = weight * scratch_.gradient[k] + penalty;
+    }
+    team_.sync();
+  }
+
+  // Gradient and B_a.
+  PANDORA_HD bool open_box(int a) {
+    const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a, scratch_);
+    IndexSums<Real, Team> sums(team_, samples, 0.0, scratch_);
+    evaluate(a, sums);
+    const double squares = sums.moment_squares(), slopes = sums.curvature();
+    if (team_.rank() == 0) {
+      moment_squares()[a] = squares;
+      curvature()[a] = slopes;
+    }
+    const double kappa = state_.dispersion[a];
+    typename BoxSolve<Real, Team>::Factor factor(team_, samples, scratch_);
+    if (!factor.template factorise<Real>(Ridges(kappa * problem_.ridge_index, kappa * state_.ridge_own), true))
+      return false;
+    factor.invert();
+    for (int i = team_.rank(); i < m_; i += team_.size())
+      for (int k = 0; k < m_; ++k) box_matrix(a)[i][k] = kappa * scratch_.inverse[k <= i ? i * m_ + k : k * m_ + i];
+    team_.sync();
+    return true;
+  }
+
+  PANDORA_HD bool form_coupling() const {
+    for (int i = team_.rank(); i < n_; i += team_.size())
+      for (int k = 0; k < n_; ++k) {
+        double sum = 0.0;
+        for (int a = 0; a < A_; ++a) sum += slopes_of(a)[i + 1][k];
+        shared()[i][k] = sum;
+        coupling()[i][k] = (i == k ? 1.0 : 0.0) - delta() * sum;
+      }
+    team_.sync();
+    return invert_symmetric(team_, coupling(), n_, scratch_.factor);
+  }
+
+  // d_a = -(B_a g_a + U_a S sum_b (B_b g_b)[slopes])
+  PANDORA_HD void point_downhill() const {
+    for (int at = team_.rank(); at < A_ * m_; at += team_.size()) {
+      const int a = at / m_, i = at % m_;
+      double sum = 0.0;
+      for (int k = 0; k < m_; ++k) sum = fused(box_matrix(a)[i][k], gradient(a)[k], sum);
+      direction(a)[i] = -sum;
+    }
+    team_.sync();
+    for (int k = team_.rank(); k < n_; k += team_.size()) {
+      double sum = 0.0;
+      for (int a = 0; a < A_; ++a) sum += direction(a)[k + 1];
+      line()[k] = sum;
+    }
+    team_.sync();
+    for (int i = team_.rank(); i < n_; i += team_.size()) {
+      double sum = 0.0;
+      for (int k = 0; k < n_; ++k) sum = fused(coupling()[i][k], line()[k], sum);
+      shift()[i] = delta() * sum;
+    }
+    team_.sync();
+    for (int at = team_.rank(); at < A_ * m_; at += team_.size()) {
+      const int a = at / m_, i = at % m_;
+      double sum = 0.0;
+      for (int k = 0; k < n_; ++k) sum = fused(slopes_of(a)[i][k], shift()[k], sum);
+      direction(a)[i] += sum;
+    }
+    team_.sync();
+  }
+
+  // gradient' direction over all boxes.
+  PANDORA_HD double slope_now() const {
+    return sum_of(m_, [&](int k) {
+      double sum = 0.0;
+      for (int a = 0; a < A_; ++a) sum = fused(gradient(a)[k], direction(a)[k], sum);
+      return sum;
+    });
+  }
+
+  PANDORA_HD double slope_ahead() {
+    for (int a = 0; a < A_; ++a) {
+      const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a, scratch_);
+      IndexSums<Real, Team> sums(team_, samples, 0.0, scratch_);
+      evaluate(a, sums);
+    }
+    return slope_now();
+  }
+
+  // C_aa in place of B_a; traces, and how many parameters of a box the samples have determined:
+  // tr(C_aa H_a) / kappa_a = tr(C_aa D_a) - tr(C_aa ridges), of which the first is m + tr(S B_a[slopes, slopes]).
+  PANDORA_HD SlopeSums form_covariances() const {
+    SlopeSums sums{};
+    sums.mean_trace = sum_of(n_, [&](int i) { return dot(shared()[i], coupling()[i]); }) / A_;
+    for (int a = 0; a < A_; ++a) {
+      const double coupled =
+          delta() * sum_of(n_, [&](int i) { return dot(slopes_of(a)[i + 1], coupling()[i]); });
+      multiply_symmetric(team_, slopes_of(a), coupling(), product(), m_, n_);
+      add_symmetric(team_, delta(), product(), slopes_of(a), box_matrix(a), shared(), m_, n_);
+      for (int at = team_.rank(); at < m_ * m_; at += team_.size()) matrix(a)[at] = matrix(A_)[at];
+      team_.sync();
+      const double trace = sum_of(n_, [&](int i) { return slopes_of(a)[i + 1][i]; });
+      sums.trace += trace;
+      if (team_.rank() == 0)
+        determined()[a] =
+            m_ + coupled - problem_.ridge_index * box_matrix(a)[0][0] - state_.ridge_own * trace;
+    }
+    return sums;
+  }
+  PANDORA_HD double dot(const double* x, const double* y) const {
+    double sum = 0.0;
+    for (int k = 0; k < n_; ++k) sum = fused(x[k], y[k], sum);
+    return sum;
+  }
+
+  PANDORA_HD void move(double part) const {
+    team_.sync();
+    for (int a = 0; a < A_; ++a)
+      for (int k = team_.rank(); k < m_; k += team_.size()) rho(a)[k] += part * direction(a)[k];
+    sum_slopes();
+  }
+
+  PANDORA_HD void learn(SlopeSums& sums) const {
+    sums.mean_square = sum_of(n_, [&](int k) { return slope_sum()[k + 1] * slope_sum()[k + 1]; }) / A_;
+    sums.square = sum_of(n_, [&](int k) {
+      double sum = 0.0;
+      for (int a = 0; a < A_; ++a) sum = fused(rho(a)[k + 1], rho(a)[k + 1], sum);
+      return sum;
+    });
+    if (team_.rank() == 0) {
+      for (int a = 0; a < A_; ++a)
+        state_.dispersion[a] = JointState::dispersion_of(lane_.box[a].progress->samples, moment_squares()[a],
+                                                         curvature()[a], determined()[a]);
+      learn_ridges(state_, lane_.spec.shrinkage, A_, n_, sums);
+    }
+    team_.sync();
+  }
+
+  // rho and C_aa become the box's.
+  PANDORA_HD void take(int a) const {
+    const BoxView<Real>& box = lane_.box[a];
+    for (int k = team_.rank(); k < m_; k += team_.size()) box.rho[k] = static_cast<Real>(rho(a)[k]);
+    for (int at = team_.rank(); lane_.needs.curvature && at < m_ * m_; at += team_.size()) {
+      const int i = at / m_, k = at % m_;
+      box.curvature.P[i * shape_.stride + k] = static_cast<Real>(box_matrix(a)[k <= i ? i : k][k <= i ? k : i]);
+    }
+    if (team_.rank() == 0) box.progress->samples_at_solve = box.progress->samples;
+    team_.sync();
+  }
+
+  const Team& team_;
+  const Problem<Real>& problem_;
+  const Shape& shape_;
+  const LaneView<Real>& lane_;
+  JointState& state_;
+  const SolveScratch<Real>& scratch_;
+  const int A_, m_, n_;
+  int gradients_ = 0;
+};
+
+}  // namespace pandora::engine

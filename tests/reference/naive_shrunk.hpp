@@ -1,0 +1,116 @@
+// Two-level shrinkage with nothing clever: the penalty as mean and deviations, one dense Hessian, its inverse.
+#pragma once
+
+#include <Eigen/LU>
+#include <cmath>
+#include <vector>
+
+#include "kernels/rules/shrinkage.hpp"
+#include "tests/reference/naive_lane.hpp"
+
+namespace pandora::naive {
+
+struct Shrunk {
+  int A = 0, m = 0;
+  double ridge = 1.0, mean = 1000.0, own = 1000.0;
+  Shrinkage learns = Shrinkage::two_level;
+  std::vector<double> kappa;
+  Eigen::MatrixXd C;
+
+  Shrunk() = default;
+  Shrunk(const LaneSpec& spec, int boxes, int size, double ridge_index)
+      : A(boxes),
+        m(size),
+        ridge(ridge_index),
+        mean(spec.ridge_mean),
+        own(spec.shrinkage == Shrinkage::fixed ? spec.ridge_own : spec.ridge_mean),
+        learns(spec.shrinkage),
+        kappa(static_cast<std::size_t>(boxes), 0.08),
+        C(penalty().inverse()) {}
+
+  // ridge on every intercept; on slopes lambda_m for their projection on the mean over boxes, lambda_d for the rest
+  Eigen::MatrixXd penalty() const {
+    Eigen::MatrixXd P = Eigen::MatrixXd::Zero(A * m, A * m);
+    for (int a = 0; a < A; ++a)
+      for (int b = 0; b < A; ++b)
+        for (int k = 0; k < m; ++k) {
+          const double one = a == b ? 1.0 : 0.0, share = 1.0 / A;
+          P(a * m + k, b * m + k) = k == 0 ? one * ridge : mean * share + own * (one - share);
+        }
+    return P;
+  }
+
+  struct Point {
+    Eigen::VectorXd gradient;
+    Eigen::MatrixXd hessian;
+    std::vector<double> moment_squares, curvature;
+  };
+  Point at(const std::vector<std::vector<IndexSample>>& samples, const std::vector<std::vector<double>>& mu, Loss loss,
+           const Eigen::VectorXd& rho) const {
+    Point out{penalty() * rho, penalty(), std::vector<double>(A), std::vector<double>(A)};
+    for (int a = 0; a < A; ++a)
+      for (std::size_t s = 0; s < samples[a].size(); ++s) {
+        const Eigen::VectorXd& psi = samples[a][s].psi;
+        const double z = psi.dot(rho.segment(a * m, m)), link = loss == Loss::reservation ? std::tanh(z) : z;
+        const double moment = samples[a][s].cost - std::max(mu[a][s] - link, 0.0);
+        const double h = mu[a][s] <= link ? 0.0 : loss == Loss::reservation ? 1.0 - link * link : 1.0;
+        out.gradient.segment(a * m, m) += moment / kappa[a] * psi;
+        out.hessian.block(a * m, a * m, m, m) += h / kappa[a] * psi * psi.transpose();
+        out.moment_squares[a] += moment * moment;
+        out.curvature[a] += h;
+      }
+    return out;
+  }
+
+  void refit(const std::vector<std::vector<IndexSample>>& samples, const std::vector<std::vector<double>>& mu,
+             Loss loss, Eigen::VectorXd& rho) {
+    for (int step = 0; step < 3; ++step) {
+      const Point here = at(samples, mu, loss, rho);
+      C = here.hessian.inverse();
+      const Eigen::VectorXd direction = -C * here.gradient;
+      const double slope = here.gradient.dot(direction);
+      double part = 1.0;
+      for (int tries = 0; tries < 30; ++tries) {
+        const double ahead = at(samples, mu, loss, rho + part * direction).gradient.dot(direction);
+        if (ahead <= -0.5 * slope) break;
+        part *= std::min(0.9, std::max(0.1, slope / (slope - ahead)));
+      }
+      rho += part * direction;
+      learn(samples, here, rho);
+      if (-slope <= 1e-4) return;
+    }
+  }
+
+ private:
+  void learn(const std::vector<std::vector<IndexSample>>& samples, const Point& here, const Eigen::VectorXd& rho) {
+    const Eigen::MatrixXd prior = penalty();
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(m - 1);
+    double squares = 0.0, trace = 0.0, mean_trace = 0.0;
+    for (int a = 0; a < A; ++a) {
+      sum += rho.segment(a * m + 1, m - 1);
+      squares += rho.segment(a * m + 1, m - 1).squaredNorm();
+      for (int k = 1; k < m; ++k) {
+        trace += C(a * m + k, a * m + k);
+        for (int b = 0; b < A; ++b) mean_trace += C(a * m + k, b * m + k) / A;
+      }
+      const Eigen::MatrixXd data = here.hessian.block(a * m, a * m, m, m) - prior.block(a * m, a * m, m, m);
+      const double n = static_cast<double>(samples[a].size());
+      const double free = n == 0 ? 1.0 : 1.0 - (C.block(a * m, a * m, m, m) * data).trace() / n;
+      kappa[a] = std::min(0.5, (0.4 + here.moment_squares[a] / std::max(0.5, free)) / (5.0 + here.curvature[a]));
+    }
+    const auto ridge_of = [](double lambda, double size, double square, double variance) {
+      const double determined = std::min(size, std::max(0.0, size - lambda * variance));
+      return std::min(1e7, std::max(0.5, (determined + 0.2) / (square + 2e-5)));
+    };
+    if (learns == Shrinkage::fixed) return;
+    const double mean_square = sum.squaredNorm() / A;
+    if (learns == Shrinkage::one_level || A == 1) {
+      mean = own = ridge_of(mean, A * (m - 1), squares, trace);
+      return;
+    }
+    own = ridge_of(own, (A - 1) * (m - 1), squares - mean_square, trace - mean_trace);
+    mean = ridge_of(mean, m - 1, mean_square, mean_trace);
+  }
+};
+
+}  // namespace pandora::naive

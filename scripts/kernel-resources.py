@@ -17,11 +17,11 @@ MOST_STACK = 256
 STACK = {
     "DrawSample": 520,  # a shock in as many directions as there may be reward features (64)
     "DrawOutputs": 520,
-    "WalkBlock<float, 16>": 624,  # what every one of 16 boxes has; the paper's three take WalkBlock<float, 4>
-    "WalkBlock<float, 4>": 288,
-    "SolveBoxes": 456,  # its parts are functions of their own, and pass what they share by reference
-    "StartBox": 440,
-    "AdvanceBlock": 304,
+    "WalkBlock<float, 16>": 480,  # what every one of 16 boxes has; the paper's three take WalkBlock<float, 4>
+    "SolveBoxes": 472,  # its parts are functions of their own, and pass what they share by reference
+    "StartBox": 456,
+    "AdvanceBlock": 320,
+    "SolveJoint": 328,
 }
 
 root = pathlib.Path(__file__).resolve().parent.parent

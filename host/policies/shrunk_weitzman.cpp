@@ -12,7 +12,7 @@ Policy shrunk_weitzman() {
   policy.name = "shrunk_weitzman";
   policy.summary = "Weitzman's rule, slopes of the boxes shrunk towards a common one by two learned ridges; bonus c_shrunk";
   policy.by_name_only = true;
-  policy.hyperparameters = {{"c_shrunk", "width of the index bonus of shrunk_weitzman", {0.3}}};
+  policy.hyperparameters = {{"c_shrunk", "width of the index bonus of shrunk_weitzman", {0.2}}};
   policy.variants = [](const Grids& grids) {
     std::vector<PolicyVariant> variants;
     for (const auto& [name, reward] : {std::pair{"known", RewardModel::known}, {"unknown", RewardModel::learned}})

@@ -52,9 +52,37 @@ PANDORA_HD void add_symmetric(const Team& team, double weight, Rows T, Rows U, R
   team.sync();
 }
 
+/// out (rows) = M x; M is rows x n.
+template <class Team>
+PANDORA_HD void multiply_vector(const Team& team, Rows M, const double* x, double* out, int rows, int n) {
+  for (int i = team.rank(); i < rows; i += team.size()) {
+    double sum = 0.0;
+    for (int k = 0; k < n; ++k) sum = fused(M[i][k], x[k], sum);
+    out[i] = sum;
+  }
+  team.sync();
+}
+
+/// The sum of the products of the elements of two rows x n matrices, the same in every member. `terms`: rows of scratch.
+template <class Team>
+PANDORA_HD double dot_matrices(const Team& team, Rows X, Rows Y, int rows, int n, double* terms) {
+  for (int i = team.rank(); i < rows; i += team.size()) {
+    double sum = 0.0;
+    for (int k = 0; k < n; ++k) sum = fused(X[i][k], Y[i][k], sum);
+    terms[i] = sum;
+  }
+  team.sync();
+  double sum = 0.0;
+  for (int i = 0; i < rows; ++i) sum += terms[i];
+  team.sync();
+  return sum;
+}
+
 // For vectors, by Eigen.
 bool invert_symmetric(const VectorTeam& team, Rows M, int n, double* packed);
 void multiply_symmetric(const VectorTeam& team, Rows U, Rows S, Rows out, int rows, int n);
+void multiply_vector(const VectorTeam& team, Rows M, const double* x, double* out, int rows, int n);
+double dot_matrices(const VectorTeam& team, Rows X, Rows Y, int rows, int n, double* terms);
 void add_symmetric(const VectorTeam& team, double weight, Rows T, Rows U, Rows C, Rows out, int m, int n);
 
 }  // namespace pandora::engine

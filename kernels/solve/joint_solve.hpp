@@ -39,7 +39,8 @@ class JointSolve {
       point_downhill();
       const double slope = slope_now();
       if (!is_finite(slope)) return false;
-      SlopeSums sums = form_covariances();
+      const bool last = step == kJointSteps || -slope <= kJointTolerance;
+      SlopeSums sums = sum_covariances(last && lane_.needs.curvature);
       double part = 1.0;
       move(1.0);
       for (int tries = 0; tries < kMostTries; ++tries) {
@@ -50,7 +51,7 @@ class JointSolve {
         part = next;
       }
       learn(sums);
-      if (step == kJointSteps || -slope <= kJointTolerance) break;
+      if (last) break;
     }
     for (int a = 0; a < A_; ++a) take(a);
     if (team_.rank() == 0) {
@@ -77,9 +78,9 @@ class JointSolve {
   PANDORA_HD double* vector(int which) const {
     return matrix(A_ + 3) + static_cast<std::size_t>(which) * SolveScratch<Real>::padded(m_);
   }
-  PANDORA_HD Rows box_matrix(int a) const { return {matrix(a), m_}; }        // B_a, then C_aa
+  PANDORA_HD Rows box_matrix(int a) const { return {matrix(a), m_}; }        // B_a; in the end C_aa
   PANDORA_HD Rows slopes_of(int a) const { return {matrix(a) + 1, m_}; }     // U_a, m x n
-  PANDORA_HD Rows shared() const { return {matrix(A_), m_}; }                // W, n x n; then a C_aa
+  PANDORA_HD Rows shared() const { return {matrix(A_), m_}; }                // W, n x n; in the end a C_aa
   PANDORA_HD Rows coupling() const { return {matrix(A_ + 1), n_}; }          // (I - delta W)^-1, n x n
   PANDORA_HD Rows product() const { return {matrix(A_ + 2), n_}; }           // m x n
   PANDORA_HD double* rho(int a) const { return vector(a); }
@@ -143,55 +144,40 @@ class JointSolve {
     }
     const double kappa = state_.dispersion[a];
     typename BoxSolve<Real, Team>::Factor factor(team_, samples, scratch_);
-    if (!factor.template factorise<Real>(Ridges(kappa * problem_.ridge_index, kappa * state_.ridge_own), true))
-      return false;
-    factor.invert();
-    for (int i = team_.rank(); i < m_; i += team_.size())
-      for (int k = 0; k < m_; ++k) box_matrix(a)[i][k] = kappa * scratch_.inverse[k <= i ? i * m_ + k : k * m_ + i];
+    factor.template sum<Real>(Ridges(kappa * problem_.ridge_index, kappa * state_.ridge_own), true, matrix(a));
+    if (!invert_symmetric(team_, box_matrix(a), m_, scratch_.factor)) return false;
+    for (int at = team_.rank(); at < m_ * m_; at += team_.size()) matrix(a)[at] *= kappa;
     team_.sync();
     return true;
   }
 
   PANDORA_HD bool form_coupling() const {
-    for (int i = team_.rank(); i < n_; i += team_.size())
-      for (int k = 0; k < n_; ++k) {
-        double sum = 0.0;
-        for (int a = 0; a < A_; ++a) sum += slopes_of(a)[i + 1][k];
-        shared()[i][k] = sum;
-        coupling()[i][k] = (i == k ? 1.0 : 0.0) - delta() * sum;
-      }
+    for (int i = team_.rank(); i < n_; i += team_.size()) {
+      double *const sum = shared()[i], *const row = coupling()[i];
+      for (int k = 0; k < n_; ++k) sum[k] = 0.0;
+      for (int a = 0; a < A_; ++a)
+        for (int k = 0; k < n_; ++k) sum[k] += slopes_of(a)[i + 1][k];
+      for (int k = 0; k < n_; ++k) row[k] = (i == k ? 1.0 : 0.0) - delta() * sum[k];
+    }
     team_.sync();
     return invert_symmetric(team_, coupling(), n_, scratch_.factor);
   }
 
-  // d_a = -(B_a g_a + U_a S sum_b (B_b g_b)[slopes])
+  // d_a = -(B_a g_a + U_a S sum_b (-B_b g_b)[slopes])
   PANDORA_HD void point_downhill() const {
-    for (int at = team_.rank(); at < A_ * m_; at += team_.size()) {
-      const int a = at / m_, i = at % m_;
-      double sum = 0.0;
-      for (int k = 0; k < m_; ++k) sum = fused(box_matrix(a)[i][k], gradient(a)[k], sum);
-      direction(a)[i] = -sum;
-    }
-    team_.sync();
+    for (int a = 0; a < A_; ++a) multiply_vector(team_, box_matrix(a), gradient(a), direction(a), m_, m_);
     for (int k = team_.rank(); k < n_; k += team_.size()) {
       double sum = 0.0;
       for (int a = 0; a < A_; ++a) sum += direction(a)[k + 1];
-      line()[k] = sum;
+      line()[k] = delta() * sum;
     }
     team_.sync();
-    for (int i = team_.rank(); i < n_; i += team_.size()) {
-      double sum = 0.0;
-      for (int k = 0; k < n_; ++k) sum = fused(coupling()[i][k], line()[k], sum);
-      shift()[i] = delta() * sum;
+    multiply_vector(team_, coupling(), line(), shift(), n_, n_);
+    for (int a = 0; a < A_; ++a) {
+      multiply_vector(team_, slopes_of(a), shift(), terms(), m_, n_);
+      for (int k = team_.rank(); k < m_; k += team_.size()) direction(a)[k] = -(direction(a)[k] + terms()[k]);
+      team_.sync();
     }
-    team_.sync();
-    for (int at = team_.rank(); at < A_ * m_; at += team_.size()) {
-      const int a = at / m_, i = at % m_;
-      double sum = 0.0;
-      for (int k = 0; k < n_; ++k) sum = fused(slopes_of(a)[i][k], shift()[k], sum);
-      direction(a)[i] += sum;
-    }
-    team_.sync();
   }
 
   // gradient' direction over all boxes.
@@ -212,30 +198,30 @@ class JointSolve {
     return slope_now();
   }
 
-  // C_aa in place of B_a; traces, and how many parameters of a box the samples have determined:
+  // Traces of C, and how many parameters of a box the samples have determined:
   // tr(C_aa H_a) / kappa_a = tr(C_aa D_a) - tr(C_aa ridges), of which the first is m + tr(S B_a[slopes, slopes]).
-  PANDORA_HD SlopeSums form_covariances() const {
+  // `forms`: C_aa takes the place of B_a.
+  PANDORA_HD SlopeSums sum_covariances(bool forms) const {
     SlopeSums sums{};
-    sums.mean_trace = sum_of(n_, [&](int i) { return dot(shared()[i], coupling()[i]); }) / A_;
+    sums.mean_trace = dot_matrices(team_, shared(), coupling(), n_, n_, terms()) / A_;
     for (int a = 0; a < A_; ++a) {
-      const double coupled =
-          delta() * sum_of(n_, [&](int i) { return dot(slopes_of(a)[i + 1], coupling()[i]); });
-      multiply_symmetric(team_, slopes_of(a), coupling(), product(), m_, n_);
-      add_symmetric(team_, delta(), product(), slopes_of(a), box_matrix(a), shared(), m_, n_);
-      for (int at = team_.rank(); at < m_ * m_; at += team_.size()) matrix(a)[at] = matrix(A_)[at];
-      team_.sync();
-      const double trace = sum_of(n_, [&](int i) { return slopes_of(a)[i + 1][i]; });
+      const Rows slopes = slopes_of(a), own{slopes[1], m_};
+      const double coupled = delta() * dot_matrices(team_, own, coupling(), n_, n_, terms());
+      multiply_symmetric(team_, slopes, coupling(), product(), m_, n_);
+      const double first = dot_matrices(team_, product(), slopes, 1, n_, terms()),
+                   others = dot_matrices(team_, {product()[1], n_}, own, n_, n_, terms());
+      const double trace = sum_of(n_, [&](int i) { return own[i][i]; }) + delta() * others;
       sums.trace += trace;
       if (team_.rank() == 0)
-        determined()[a] =
-            m_ + coupled - problem_.ridge_index * box_matrix(a)[0][0] - state_.ridge_own * trace;
+        determined()[a] = m_ + coupled - problem_.ridge_index * (box_matrix(a)[0][0] + delta() * first) -
+                          state_.ridge_own * trace;
+      team_.sync();
+      if (!forms) continue;
+      add_symmetric(team_, delta(), product(), slopes, box_matrix(a), shared(), m_, n_);
+      for (int at = team_.rank(); at < m_ * m_; at += team_.size()) matrix(a)[at] = matrix(A_)[at];
+      team_.sync();
     }
     return sums;
-  }
-  PANDORA_HD double dot(const double* x, const double* y) const {
-    double sum = 0.0;
-    for (int k = 0; k < n_; ++k) sum = fused(x[k], y[k], sum);
-    return sum;
   }
 
   PANDORA_HD void move(double part) const {

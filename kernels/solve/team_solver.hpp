@@ -87,6 +87,28 @@ class TeamFactor {
   /// `weighted`. False if it is not positive definite.
   template <class Sum>
   PANDORA_HD bool factorise(Ridges ridge, bool weighted) {
+    double* const L = scratch_.factor;
+    sum_into<Sum>(ridge, weighted, [L](int i, int k, double value) { L[static_cast<std::size_t>(i) * (i + 1) / 2 + k] = value; });
+    return pandora::engine::factorise(team_, L, m_);
+  }
+
+  /// out (m x m) = that matrix.
+  template <class Sum>
+  PANDORA_HD void sum(Ridges ridge, bool weighted, double* out) {
+    const int m = m_;
+    sum_into<Sum>(ridge, weighted, [out, m](int i, int k, double value) { out[i * m + k] = out[k * m + i] = value; });
+  }
+
+  /// x (m) <- C^-1 x
+  PANDORA_HD void solve(double* x) const { solve_factorised(team_, scratch_.factor, m_, x); }
+
+  /// scratch.inverse = C^-1
+  PANDORA_HD void invert() const { invert_factorised(team_, scratch_.factor, m_, scratch_.inverse); }
+
+ private:
+  // store(i, k, value) for every k <= i
+  template <class Sum, class Store>
+  PANDORA_HD void sum_into(Ridges ridge, bool weighted, Store&& store) {
     constexpr int T = 4;
     const int tiles = (m_ + T - 1) / T, count = weighted ? list_active() : samples_.n;
     for (int tile = team_.rank(); tile < tiles * (tiles + 1) / 2; tile += team_.size()) {
@@ -107,21 +129,12 @@ class TeamFactor {
         for (int c = 0; c < T; ++c) {
           const int i = i0 + r, k = k0 + c;
           if (i >= m_ || k > i) continue;
-          scratch_.factor[static_cast<std::size_t>(i) * (i + 1) / 2 + k] =
-              static_cast<double>(sum[r][c]) + (i != k ? 0.0 : k == 0 ? ridge.first : ridge.others);
+          store(i, k, static_cast<double>(sum[r][c]) + (i != k ? 0.0 : k == 0 ? ridge.first : ridge.others));
         }
     }
     team_.sync();
-    return pandora::engine::factorise(team_, scratch_.factor, m_);
   }
 
-  /// x (m) <- C^-1 x
-  PANDORA_HD void solve(double* x) const { solve_factorised(team_, scratch_.factor, m_, x); }
-
-  /// scratch.inverse = C^-1
-  PANDORA_HD void invert() const { invert_factorised(team_, scratch_.factor, m_, scratch_.inverse); }
-
- private:
   // active[0..) = the samples with a weight, in order; returns how many. A slice of the samples per member.
   PANDORA_HD int list_active() {
     const int members = team_.size(), length = (samples_.n + members - 1) / members;

@@ -45,14 +45,20 @@ class VectorFactor {
 
   template <class Sum>
   bool factorise(Ridges ridge, bool weighted) {
+    Eigen::MatrixXd matrix(samples_.m, samples_.m);
+    sum<Sum>(ridge, weighted, matrix.data());
+    factor_.compute(matrix);
+    return is_factor(factor_);
+  }
+  template <class Sum>
+  void sum(Ridges ridge, bool weighted, double* out) const {
     const int m = samples_.m, stride = samples_.stride;
     SimdVector<Sum> C(static_cast<std::size_t>(m) * stride, Sum(0));
     add_outer(samples_, weighted ? scratch_.weight : nullptr, C.data());
-    Eigen::MatrixXd matrix = PaddedMatrix<Sum>(C.data(), m, m, Eigen::OuterStride<>(stride)).template cast<double>();
+    Eigen::Map<RowMajor<double>> matrix(out, m, m);
+    matrix = PaddedMatrix<Sum>(C.data(), m, m, Eigen::OuterStride<>(stride)).template cast<double>();
     matrix.diagonal().array() += ridge.others;
     matrix(0, 0) += ridge.first - ridge.others;
-    factor_.compute(matrix);
-    return is_factor(factor_);
   }
   void solve(double* x) const {
     Eigen::Map<Eigen::VectorXd> vector(x, samples_.m);

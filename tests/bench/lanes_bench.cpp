@@ -43,6 +43,18 @@ void run(benchmark::State& state, int periods, int context, const std::string& p
                                                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
 }
 
+// DOW under a rule that a study can set; what a rule costs is its rate against constant's.
+void run_bonus(benchmark::State& state, Bonus bonus, const std::string& reward) {
+  const Replication replication = replication_of(30000, 100);
+  EstimationOptions estimation{parse_refit("geometric:1.5"), 1.0, 1.0};
+  estimation.bonus = bonus;
+  const LaneSpec spec = with_estimation(lane_of(replication, "dow", reward), estimation, 3, 101, 10, 30000);
+  const std::vector<LaneSpec> specs(6, spec);
+  for (auto _ : state) benchmark::DoNotOptimize(run_on_cpu<float>(replication, specs, {estimation, 32}));
+  state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * 30000 * 6,
+                                                        benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
+}
+
 void reference(benchmark::State& state, const std::string& policy, const std::string& reward,
                const std::string& refit) {
   const Replication replication = replication_of(30000, 100);
@@ -76,11 +88,20 @@ const bool registered = [] {
     const char *policy, *reward;
   };
   const Kind kinds[] = {{"oracle", "known"}, {"online_plugin", "known"}, {"online_plugin", "unknown"}, {"dow", "known"},
-                        {"dow", "unknown"},  {"linucb_online", "none"},  {"query_all", "known"}};
+                        {"dow", "unknown"},  {"linucb_online", "none"},  {"query_all", "known"},
+                        {"shrunk_weitzman", "known"}, {"shrunk_weitzman", "unknown"}, {"thompson_weitzman", "known"},
+                        {"epsilon_greedy_weitzman", "known"}, {"atsidakou", "known"}};
   for (const Kind& kind : kinds)
     for (const char* refit : {"geometric:1.5", "tracking"})
       add(std::string("Lane/") + kind.policy + "/" + kind.reward + "/" + refit,
           [=](benchmark::State& state) { run(state, 30000, 100, kind.policy, kind.reward, refit, 6); });
+  const std::pair<const char*, Bonus> bonuses[] = {
+      {"constant", Bonus::constant},   {"inverse_sqrt", Bonus::inverse_sqrt}, {"log", Bonus::log},
+      {"log_ratio", Bonus::log_ratio}, {"count", Bonus::count},               {"theory", Bonus::theory}};
+  for (const char* reward : {"known", "unknown"})
+    for (const auto& [name, bonus] : bonuses)
+      add(std::string("LaneOverBonus/dow/") + reward + "/" + name,
+          [bonus = bonus, reward](benchmark::State& state) { run_bonus(state, bonus, reward); });
   for (const char* refit : {"geometric:1.5", "tracking"})
     for (const char* reward : {"known", "unknown"})
       add(std::string("ReferenceLane/dow/") + reward + "/" + refit,

@@ -1,0 +1,32 @@
+// What the reference keeps of a box.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+#include "host/reference/index_fit.hpp"
+
+namespace pandora {
+
+/// inverse <- (inverse^-1 + h psi psi')^-1 given image = inverse psi and quadratic = psi' image (Sherman-Morrison).
+inline void rank_one_update(Eigen::MatrixXd& inverse, const Eigen::VectorXd& image, double quadratic, double h) {
+  inverse.selfadjointView<Eigen::Lower>().rankUpdate(image, -h / (1.0 + h * quadratic));
+}
+
+/// One box's index (or payoff) regression.
+struct BoxEstimate {
+  Eigen::VectorXd rho;             // rho_hat_a, or LinUCB's eta_hat_a
+  Eigen::MatrixXd design_inverse;  // V_a^-1 (eq:known-theta-V), lower triangle; empty without a bonus
+  Eigen::VectorXd image;           // V_a^-1 psi(x_t) of the current period
+  double quadratic = 0.0;   // psi' V_a^-1 psi
+  IndexSamples samples;
+  int count = 0;             // n_a; LinUCB keeps no samples
+  int samples_at_solve = 0;  // n at the last exact solve
+  double reward_widths = 0.0;  // sum_s ||phi_s||^2_{Phi^-1}, where a bonus takes it
+  // `tracking` only: Hinv = (ridge I + sum h_s psi_s psi_s')^-1 and M = sum psi_s 1{active_s} G'_s phi_s'
+  Eigen::MatrixXd curvature_inverse;
+  Eigen::MatrixXd cross;
+  int samples_at_curvature = 0;  // n when both were last rebuilt
+};
+
+}  // namespace pandora

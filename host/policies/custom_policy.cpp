@@ -80,6 +80,8 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
         broken(problem);
         break;
       }
+      outcome.ranked = outcome.queried;
+      tally.split_regret(outcome, tape.boxes(), &tape.mu[at], &tape.cost[at], &replication.sigma[at]);
       tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
       policy.learn(tape.reward[at + static_cast<std::size_t>(outcome.deployed)]);
     }

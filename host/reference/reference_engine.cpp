@@ -105,6 +105,7 @@ class ReferenceLane {
                                         : walk_period(lane_, rules, A_, score.data(), permutation, reward_of);
       const std::size_t at = tape_.at(row, 0);
       finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
+      tally_.split_regret(outcome, A_, &tape_.mu[at], &tape_.cost[at], &replication_.sigma[at]);
       tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
       if (keeps) {
         record->outcomes.push_back(outcome);

@@ -34,6 +34,11 @@ void append(const Study& study, const LaneTally& tally, std::vector<double>& out
   out.insert(out.end(), tally.deployments_of_box, tally.deployments_of_box + A);
   out.insert(out.end(), tally.depth, tally.depth + A + 1);
   out.insert(out.end(), tally.curve, tally.curve + checkpoints(study.periods).size());
+  for (int k = 0; k < RegretParts::kParts; ++k) {
+    const auto part = RegretParts::part(k);
+    out.push_back(tally.regret.*part);
+    for (std::size_t at = 0; at < checkpoints(study.periods).size(); ++at) out.push_back(tally.regret_curve[at].*part);
+  }
 }
 
 int whole(double value, int most) {
@@ -57,6 +62,11 @@ LaneTally tally_of(const Study& study, const double* at) {
   take(tally.depth, A + 1);
   const std::vector<int> periods = checkpoints(study.periods);
   take(tally.curve, static_cast<int>(periods.size()));
+  for (int k = 0; k < RegretParts::kParts; ++k) {
+    const auto part = RegretParts::part(k);
+    tally.regret.*part = *at++;
+    for (std::size_t point = 0; point < periods.size(); ++point) tally.regret_curve[point].*part = *at++;
+  }
   if (tally.failure == Failure::none && !sums_are_finite(tally)) throw Damaged("holds a sum that is not finite");
   tally.horizon = study.periods;
   tally.next = next_checkpoint(tally.periods, study.periods);
@@ -192,8 +202,9 @@ std::vector<Part> make_parts(const std::vector<PlannedSetting>& settings) {
 }
 
 std::size_t tally_size(const Study& study) {
-  return 3 + std::size(kSums) + 3 * static_cast<std::size_t>(study.dimensions.boxes) + 1 +
-         checkpoints(study.periods).size();
+  const std::size_t points = checkpoints(study.periods).size();
+  return 3 + std::size(kSums) + 3 * static_cast<std::size_t>(study.dimensions.boxes) + 1 + points +
+         RegretParts::kParts * (1 + points);
 }
 
 std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {

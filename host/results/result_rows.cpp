@@ -30,6 +30,14 @@ std::string number(double x) {
   return std::isfinite(x) ? fmt::format("{:.6f}", x) : "";
 }
 
+// The columns of the regret's parts: means and half-widths.
+std::string names_of_parts(const std::string& unit) {
+  std::string out;
+  for (const char* name : {"wrong_order", "too_early", "too_many", "wrong_deployment"})
+    out += fmt::format("{}{}{},{}_half_width_95{}", out.empty() ? "" : ",", name, unit, name, unit);
+  return out;
+}
+
 std::string both(const Estimate& e) {
   return number(e.mean) + "," + number(e.half_width_95);
 }
@@ -54,7 +62,8 @@ ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program
             ",replications,failed,periods,regret_x1000,half_width_95_x1000,realised_regret_x1000,"
             "realised_half_width_95_x1000,quality_x1000,quality_half_width_95_x1000,realised_quality_x1000,"
             "realised_quality_half_width_95_x1000,cost_x1000,cost_half_width_95_x1000,queries_per_period,"
-            "queries_per_period_half_width_95,best,published_x1000,published_half_width_95_x1000,inside_joint_95\n";
+            "queries_per_period_half_width_95,best,published_x1000,published_half_width_95_x1000,inside_joint_95," +
+            names_of_parts("_x1000") + "\n";
   oracle = varied +
            "regime,environment,u,oracle_utility_x1000,half_width_95_x1000,boxes_queried,boxes_queried_half_width_95,"
            "published_u,published_oracle_utility_x1000,published_half_width_95_x1000,published_boxes_queried\n";
@@ -62,7 +71,7 @@ ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program
           "environment,regime,permutations,permutations_half_width_95,max_mass,max_mass_half_width_95,min_mass,"
           "min_mass_half_width_95,published_permutations,published_permutations_half_width_95,published_max_mass,"
           "published_max_mass_half_width_95,published_min_mass,published_min_mass_half_width_95\n";
-  curves = lead + ",period,cumulative_regret,half_width_95\n";
+  curves = lead + ",period,cumulative_regret,half_width_95," + names_of_parts("") + "\n";
   boxes = lead + ",box,queries_per_period,queries_half_width_95,deployments_per_period,deployments_half_width_95\n";
   depth = lead + ",boxes_opened,share_of_periods,half_width_95\n";
   const std::string single = varied + "regime,environment,replication,T0,policy,reward" + values;
@@ -83,12 +92,13 @@ std::string ResultRows::lead_of(const SummaryRow& row, const Varied& varied) con
 
 void ResultRows::add_summary(const Summary& found, const Varied& varied) {
   for (const SummaryRow& r : found.rows)
-    summary += lead_of(r, varied) + fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{}\n", r.replications, r.failed,
+    summary += lead_of(r, varied) + fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", r.replications, r.failed,
                                                 r.periods, both(r.regret), both(r.realised_regret), both(r.quality),
                                                 both(r.realised_quality), both(r.cost), both(r.queries), r.best ? 1 : 0,
                                                 r.published ? fmt::format("{:.2f}", r.published->value) : "",
                                                 r.published ? fmt::format("{:.2f}", r.published->half_width_95) : "",
-                                                r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "");
+                                                r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "",
+                                                both(r.parts[0]), both(r.parts[1]), both(r.parts[2]), both(r.parts[3]));
   for (const OracleRow& r : found.oracle) {
     oracle += cells(varied) + fmt::format("{},{},{:g},{},{},", r.regime, r.environment, r.u, both(r.utility_x1000),
                                           both(r.boxes_queried));
@@ -125,12 +135,17 @@ void ResultRows::add(const Setting& setting, const Plan& plan, const std::vector
 void ResultRows::add_curves(const Study& study, const std::vector<UnitResult>& results, const SummaryRow& row,
                             const std::string& lead) {
   const std::vector<int> periods = checkpoints(study.periods);
-  for (std::size_t k = 0; k < periods.size(); ++k)
-    curves +=
-        lead + fmt::format(",{},{}\n", periods[k],
-                           both(over_replications(results, row.lane, [k](const LaneTally& best, const LaneTally& own) {
-                             return best.curve[k] - own.curve[k];
-                           })));
+  for (std::size_t k = 0; k < periods.size(); ++k) {
+    curves += lead + fmt::format(",{},{}", periods[k],
+                                 both(over_replications(results, row.lane, [k](const LaneTally& best, const LaneTally& own) {
+                                   return best.curve[k] - own.curve[k];
+                                 })));
+    for (int part = 0; part < RegretParts::kParts; ++part)
+      curves += "," + both(over_replications(results, row.lane, [k, part](const LaneTally&, const LaneTally& own) {
+                  return own.regret_curve[k].*RegretParts::part(part);
+                }));
+    curves += "\n";
+  }
 }
 
 void ResultRows::add_boxes(const Study& study, const std::vector<UnitResult>& results, const SummaryRow& row,

@@ -149,6 +149,24 @@ void add_lanes(Hdf5File& file, const std::string& at, const Study& study, const 
                         }),
                {L, R, periods.size()},
                {"utility summed up to the checkpoint; 0 after a failure", "reward", "lane x replication x checkpoint"});
+  file.dataset(at + "regret_parts",
+               of_lanes(results, L,
+                        [&](const LaneTally& t, std::vector<double>& out) {
+                          for (int k = 0; k < RegretParts::kParts; ++k) out.push_back(t.regret.*RegretParts::part(k));
+                        }),
+               {L, R, std::size_t{RegretParts::kParts}},
+               {"what the regret, the oracle's utility less the lane's, is made of: wrong order, stopped too early, "
+                "opened too many, wrong deployment",
+                "reward", "lane x replication x part"});
+  file.dataset(at + "regret_parts_curve",
+               of_lanes(results, L,
+                        [&](const LaneTally& t, std::vector<double>& out) {
+                          for (std::size_t point = 0; point < periods.size(); ++point)
+                            for (int k = 0; k < RegretParts::kParts; ++k)
+                              out.push_back(t.regret_curve[point].*RegretParts::part(k));
+                        }),
+               {L, R, periods.size(), std::size_t{RegretParts::kParts}},
+               {"the same summed up to the checkpoint", "reward", "lane x replication x checkpoint x part"});
   const auto counts = [&](const char* name, const char* what, const char* units,
                           const std::function<std::int32_t(const LaneTally&)>& pick) {
     std::vector<std::int32_t> values;

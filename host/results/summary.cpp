@@ -67,6 +67,10 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
       row.realised_quality = own(&LaneTally::realised_quality);
       row.cost = own(&LaneTally::cost);
       row.queries = mean(1.0, [](const LaneTally&, const LaneTally& t) { return per_period(t.queries(), t); });
+      for (int k = 0; k < RegretParts::kParts; ++k)
+        row.parts[k] = mean(1000.0, [part = RegretParts::part(k)](const LaneTally&, const LaneTally& t) {
+          return per_period(t.regret.*part, t);
+        });
       summary.rows.push_back(std::move(row));
     }
 }

@@ -47,6 +47,7 @@ struct SummaryRow {
   Estimate realised_quality;  ///< its Bernoulli reward, x 1000
   Estimate cost;              ///< of the queried boxes, x 1000
   Estimate queries;           ///< boxes
+  Estimate parts[RegretParts::kParts];  ///< of `regret`, which they add up to: see RegretParts
   bool best = false;          ///< least expected regret among the hyperparameters of its policy and reward setting
                               ///< that have the most replications
   std::optional<PublishedValue> published;  ///< on the best row

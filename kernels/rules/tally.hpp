@@ -3,7 +3,7 @@
 
 #include "kernels/base/failure.hpp"
 #include "kernels/rules/checkpoints.hpp"
-#include "kernels/rules/period.hpp"
+#include "kernels/rules/regret.hpp"
 #include "kernels/tape/instance.hpp"
 
 namespace pandora {
@@ -32,6 +32,8 @@ struct LaneTally {
   int next = 0;                      ///< the next checkpoint, 0 after the last
   int recorded = 0;
   double curve[kMostCheckpoints] = {};  ///< curve[k], k < recorded: `utility` at the k-th of checkpoints(T)
+  RegretParts regret;                         ///< sums over the periods
+  RegretParts regret_curve[kMostCheckpoints];  ///< as `curve`
   Failure failure = Failure::none;
   int failed_period = 0;  ///< online period (1..T) in which it failed, 0: while calibrating
 
@@ -52,6 +54,12 @@ struct LaneTally {
     next = next_checkpoint(0, T);
   }
 
+  /// The parts of the period that add() is about to count.
+  PANDORA_HD void split_regret(const PeriodOutcome& outcome, int boxes, const double* mu, const double* costs,
+                               const double* sigma) {
+    regret.add(regret_parts(outcome, boxes, mu, costs, sigma));
+  }
+
   /// The period's mu*, costs and rewards of all boxes.
   PANDORA_HD void add(const PeriodOutcome& outcome, const double* mu, const double* costs, const std::uint8_t* reward) {
     const double spent = spent_on(outcome, costs);
@@ -67,6 +75,7 @@ struct LaneTally {
     deployments_of_box[outcome.deployed] += 1.0;
     depth[outcome.queried] += 1.0;
     if (periods != next) return;
+    regret_curve[recorded] = regret;
     curve[recorded++] = utility;
     next = next_checkpoint(periods, horizon);
   }

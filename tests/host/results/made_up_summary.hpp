@@ -33,6 +33,10 @@ inline Summary two_rows() {
   row.realised_quality = {601.0, 3.0};
   row.cost = {90.0, 1.0};
   row.queries = {1.625, 0.125};
+  row.parts[0] = {4.0, 0.4};
+  row.parts[1] = {2.0, 0.2};
+  row.parts[2] = {1.0, 0.1};
+  row.parts[3] = {0.5, 0.05};
   row.best = true;
   row.published = PublishedValue{7.66, 0.3};
   row.inside_joint_95 = true;

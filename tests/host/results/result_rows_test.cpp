@@ -32,7 +32,9 @@ TEST(SummaryCsv, HasTheColumnsThatReadersRelyOn) {
             "half_width_95_x1000,realised_regret_x1000,realised_half_width_95_x1000,quality_x1000,"
             "quality_half_width_95_x1000,realised_quality_x1000,realised_quality_half_width_95_x1000,cost_x1000,"
             "cost_half_width_95_x1000,queries_per_period,queries_per_period_half_width_95,best,published_x1000,"
-            "published_half_width_95_x1000,inside_joint_95");
+            "published_half_width_95_x1000,inside_joint_95,wrong_order_x1000,wrong_order_half_width_95_x1000,"
+            "too_early_x1000,too_early_half_width_95_x1000,too_many_x1000,too_many_half_width_95_x1000,"
+            "wrong_deployment_x1000,wrong_deployment_half_width_95_x1000");
 }
 
 TEST(SummaryCsv, WritesARowPerVariantWithItsHyperparametersInColumnsOfTheirOwn) {
@@ -40,9 +42,10 @@ TEST(SummaryCsv, WritesARowPerVariantWithItsHyperparametersInColumnsOfTheirOwn) 
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[1],
             "A,uniform,50,dow,unknown,0.1,1,,12,0,30000,7.500000,0.250000,7.250000,0.500000,600.000000,2.000000,"
-            "601.000000,3.000000,90.000000,1.000000,1.625000,0.125000,1,7.66,0.30,1");
+            "601.000000,3.000000,90.000000,1.000000,1.625000,0.125000,1,7.66,0.30,1,"
+            "4.000000,0.400000,2.000000,0.200000,1.000000,0.100000,0.500000,0.050000");
   EXPECT_THAT(lines[2], StartsWith("A,uniform,50,dow,unknown,1,1,,12,"));
-  EXPECT_THAT(lines[2], EndsWith(",0,,,"));
+  EXPECT_THAT(lines[2], HasSubstr(",0,,,,4.000000,"));
 }
 
 TEST(SummaryCsv, WhatIsUnknownIsAnEmptyCell) {
@@ -57,7 +60,7 @@ TEST(SummaryCsv, WhatIsUnknownIsAnEmptyCell) {
 TEST(SummaryCsv, MarksDisagreementWithAZero) {
   Summary summary = two_rows();
   summary.rows[0].inside_joint_95 = false;
-  EXPECT_THAT(lines_of(rows_of(summary).summary)[1], EndsWith(",7.66,0.30,0"));
+  EXPECT_THAT(lines_of(rows_of(summary).summary)[1], HasSubstr(",7.66,0.30,0,4.000000,"));
 }
 
 TEST(Csv, EveryRowHasAsManyCellsAsItsHeader) {

@@ -41,6 +41,9 @@ example: test-dependencies tests
 	cmake -S examples/custom -B build-test/custom -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build-test/prefix
 	cmake --build build-test/custom --parallel $(JOBS)
 	build-test/custom/custom-pandora run examples/custom/custom.toml --out build-test/custom/results --force $(ARGS)
+	build-test/custom/custom-pandora run examples/custom/twin.toml --out build-test/custom/twin --force $(ARGS)
+	grep ,dow,known, build-test/custom/twin/summary.csv >build-test/custom/dow.csv
+	sed -n 's/,dow_twin,/,dow,/p' build-test/custom/twin/summary.csv | cmp - build-test/custom/dow.csv
 
 # Everything that reads files, on inputs that libFuzzer makes up: RUNS of them for each fuzzer.
 RUNS ?= 20000

@@ -1,4 +1,4 @@
-// pandora with two policies and two environments of its own. It is the whole program: studies name them like those that
+// pandora with four policies and two environments of its own. It is the whole program: studies name them like those that
 // are built in, and everything else (tables, resuming, shards) works as before.
 #include <cmath>
 #include <sstream>
@@ -6,6 +6,7 @@
 #include "pandora/environment.hpp"
 #include "pandora/policy.hpp"
 #include "pandora/program.hpp"
+#include "pandora/weitzman.hpp"
 
 namespace {
 
@@ -119,6 +120,55 @@ Policy epsilon_greedy() {
   return policy;
 }
 
+// ---- policies from building blocks --------------------------------------------------------------------------------
+
+// DOW again: in every digit what `dow` has under engine.kind = "reference".
+Policy dow_twin() {
+  Policy policy;
+  policy.name = "dow_twin";
+  policy.summary = "DOW from the building blocks";
+  policy.hyperparameters = {{"c_rho", "width of the index bonus", {0.1}}};
+  policy.variants = [](const Grids& grids) {
+    std::vector<PolicyVariant> variants;
+    for (const double c_rho : grids.of("c_rho")) {
+      LaneSpec rules;
+      rules.score = Score::learned_index;
+      rules.learning = Learning::online;
+      rules.c_rho = c_rho;
+      variants.push_back({"known", "c_rho=" + text_of(c_rho), {}, [rules](const auto& replication, int T0, auto& options) {
+                            LaneSpec own = rules;
+                            own.T0 = T0;
+                            return std::make_unique<WeitzmanPolicy>(replication, own, options);
+                          }});
+    }
+    return variants;
+  };
+  return policy;
+}
+
+// One hook changed: a bonus that fades as a box is opened.
+struct Fading : WeitzmanPolicy {
+  using WeitzmanPolicy::WeitzmanPolicy;
+  double bonus(int box) override { return 1.0 / (1.0 + 0.05 * estimator().samples(box)); }
+};
+
+Policy fading_bonus() {
+  Policy policy;
+  policy.name = "fading_bonus";
+  policy.summary = "DOW with the bonus 1 / (1 + n_a / 20)";
+  policy.variants = [](const Grids&) -> std::vector<PolicyVariant> {
+    return {{"known", "", {}, [](const Replication& replication, int T0, const EstimationOptions& options) {
+               LaneSpec rules;
+               rules.T0 = T0;
+               rules.score = Score::learned_index;
+               rules.learning = Learning::online;
+               rules.c_rho = 1.0;  // a bonus there is: the estimator keeps V^-1
+               return std::make_unique<Fading>(replication, rules, options);
+             }}};
+  };
+  return policy;
+}
+
 // ---- an environment with another law of the outputs ---------------------------------------------------------------
 
 // A Laplace coordinate of unit variance from two words: the sign and the exponential radius.
@@ -165,6 +215,8 @@ Environment free_sample_environment() {
 int main(int argc, char** argv) {
   register_policy(single_best_index());
   register_policy(epsilon_greedy());
+  register_policy(dow_twin());
+  register_policy(fading_bonus());
   register_environment(laplace_environment());
   register_environment(free_sample_environment(), draw_free_sample);
   return run_program(argc, argv);

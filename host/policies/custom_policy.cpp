@@ -51,6 +51,10 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
     policy.opened(output);
   }
   outcome.deployed = policy.deploy();
+  outcome.ranked = outcome.queried;
+  for (const int box : policy.ranking())
+    if (box >= 0 && box < A && std::find(outcome.order, outcome.order + outcome.ranked, box) == outcome.order + outcome.ranked)
+      outcome.order[outcome.ranked++] = box;
   return is_open(outcome, outcome.deployed) ? ""
                                             : fmt::format("deploy() named box {}, which is not open", outcome.deployed);
 }
@@ -80,7 +84,6 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
         broken(problem);
         break;
       }
-      outcome.ranked = outcome.queried;
       tally.split_regret(outcome, tape.boxes(), &tape.mu[at], &tape.cost[at], &replication.sigma[at]);
       tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
       policy.learn(tape.reward[at + static_cast<std::size_t>(outcome.deployed)]);

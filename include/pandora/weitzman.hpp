@@ -1,0 +1,118 @@
+// Building blocks of policies that learn Weitzman's indices: what the built-in ones learn with, as an object that a
+// policy of one's own holds; and a whole policy of which parts can be replaced.
+//
+// The reference engine is made of the same object, so a policy that asks it the same questions as a built-in one has the
+// same numbers in every digit (`--engine reference`).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/rules/estimation.hpp"
+#include "pandora/custom_policy.hpp"
+
+namespace pandora {
+
+/// rho_hat, V^-1 and theta_hat, Phi^-1 with their widths, solved as the schedule says; everything in double. What is
+/// learned follows from `rules` (kernels/rules/spec.hpp): loss and fit of rho_hat, whether mu* is known, whether samples
+/// are learned from after the calibration, and whether there is a bonus (without one no design matrix is kept).
+///
+/// In a period: begin, any questions, then learn. Before the first: calibrate for every calibration period, as
+/// CustomPolicy is told of them.
+class WeitzmanEstimator {
+ public:
+  /// `replication`: its dimensions, its horizon and the stream of its draws; nothing that a policy must not see.
+  WeitzmanEstimator(const Replication& replication, const LaneSpec& rules, const EstimationOptions& options);
+  ~WeitzmanEstimator();
+  WeitzmanEstimator(WeitzmanEstimator&&) noexcept;
+
+  void calibrate(const Request& request, const Output& output, std::optional<double> reward);
+
+  /// A period begins; estimates of the calibration are solved before the first.
+  void begin(const Request& request);
+
+  /// rho_hat_a' psi(x_t); LinUCB's eta_hat_a' psi.
+  double linear(int box) const;
+  /// ||psi(x_t)||_{V_a^-1}, of C_aa for a shrunk fit; 0 where the rules have no bonus on a width.
+  double width(int box);
+  /// What the rules put on the width: c_rho (or c_b) times its schedule, and times a draw under Thompson's rule.
+  double bonus(int box) const;
+  /// Lambda(linear + bonus * width), (eq:tilde:sigma:theta:known); kForcedScore for a box that must be opened. Without
+  /// a link for LinUCB and the linear-quadratic loss.
+  double index(int box) { return index(box, bonus(box)); }
+  double index(int box, double bonus);
+  /// mu of an opened output: mu*, or G(theta_hat' phi + c_theta ||phi||_{Phi^-1}), (eq:mu:tilde).
+  double reward(const Output& output) const;
+  /// ||phi||_{Phi^-1}
+  double reward_width(std::span<const float> phi) const;
+
+  /// n_a
+  int samples(int box) const;
+  std::span<const double> rho(int box) const;  ///< m
+  std::span<const double> theta() const;       ///< d; empty where mu* is known
+
+  /// Ends the period: the outputs that were opened, in order, of which the one of box `deployed` brought `reward`.
+  /// Throws LaneFailure if an estimate cannot be solved for.
+  void learn(std::span<const Output> opened, int deployed, double reward);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Weitzman's rule with such estimates: boxes in the order of their scores, until the best mu so far reaches every
+/// score left; the best is deployed. As it stands it is the built-in policy of its rules; override what differs.
+class WeitzmanPolicy : public CustomPolicy {
+ public:
+  WeitzmanPolicy(const Replication& replication, const LaneSpec& rules, const EstimationOptions& options)
+      : estimator_(replication, rules, options), boxes_(replication.tape.boxes()) {}
+
+  void calibrate(const Request& request, const Output& output, std::optional<double> reward) override {
+    estimator_.calibrate(request, output, reward);
+  }
+  void begin(const Request& request) override;
+  int next() override;
+  void opened(const Output& output) override;
+  int deploy() override;
+  std::vector<int> ranking() const override { return order_; }
+  void learn(double reward) override;
+
+ protected:
+  WeitzmanEstimator& estimator() { return estimator_; }
+  const Request& request() const { return request_; }
+  int boxes() const { return boxes_; }
+
+  /// The factor on the width in a box's score.
+  virtual double bonus(int box) { return estimator_.bonus(box); }
+  /// The number that a box is given when a period begins.
+  virtual double score(int box) { return estimator_.index(box, bonus(box)); }
+  /// All boxes in the order in which they are opened.
+  virtual std::vector<int> order(std::span<const double> scores);
+  /// Whether to stop with outputs open (at least one), the best of which has `best`; the largest score of the other
+  /// boxes is `left`.
+  virtual bool stops(std::span<const Output> open, double best, double left) {
+    (void)open;
+    return best >= left;
+  }
+  /// mu of an output that was opened.
+  virtual double reward_of(const Output& output) { return estimator_.reward(output); }
+  /// Whether the period's outputs are learned from.
+  virtual bool learns_from(std::span<const Output> open) {
+    (void)open;
+    return true;
+  }
+
+ private:
+  WeitzmanEstimator estimator_;
+  const int boxes_;
+  Request request_;
+  std::vector<double> scores_;
+  std::vector<int> order_;
+  std::vector<Output> open_;
+  int best_ = 0;
+  double best_mu_ = 0.0;
+};
+
+}  // namespace pandora

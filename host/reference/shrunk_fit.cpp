@@ -53,7 +53,7 @@ VectorXd ShrunkFit::gradient(const Contexts& contexts, const std::vector<const I
 }
 
 int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
-                     const std::vector<VectorXd*>& rho) {
+                     const std::vector<VectorXd*>& rho, int most_steps) {
   const auto move = [&](const VectorXd& direction, double part) {
     for (int a = 0; a < A_; ++a) *rho[a] += part * direction.segment(a * m_, m_);
   };
@@ -104,7 +104,7 @@ int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamp
           JointState::dispersion_of(samples[a]->size(), moment_squares[a], curvature[a], determined);
     }
     learn_ridges(state, shrinkage_, A_, m_ - 1, sums);
-    if (step == kJointSteps || -slope <= kJointTolerance) return step;
+    if (step == most_steps || -slope <= kJointTolerance) return step;
   }
 }
 

@@ -21,7 +21,7 @@ struct ShrunkFit {
   /// Newton steps from `rho` (A vectors of m), after each of which ridges and dispersions are learned. Throws
   /// LaneFailure if the Hessian is not positive definite or a number is not finite. Returns the number of steps.
   int refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
-            const std::vector<Eigen::VectorXd*>& rho);
+            const std::vector<Eigen::VectorXd*>& rho, int most_steps = kJointSteps);
 
   /// The objective under the present ridges and dispersions.
   double objective(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,

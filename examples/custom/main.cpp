@@ -1,5 +1,5 @@
-// pandora with four policies and two environments of its own. It is the whole program: studies name them like those that
-// are built in, and everything else (tables, resuming, shards) works as before.
+// pandora with four policies and two environments of its own. It is the whole program: studies name them like those
+// that are built in, and everything else (tables, resuming, shards) works as before.
 #include <cmath>
 #include <sstream>
 
@@ -111,7 +111,10 @@ Policy epsilon_greedy() {
   policy.variants = [](const Grids& grids) {
     std::vector<PolicyVariant> variants;
     for (const double epsilon : grids.of("epsilon"))
-      variants.push_back({"known", "epsilon=" + text_of(epsilon), {}, [epsilon](const Replication& replication, int, const EstimationOptions&) {
+      variants.push_back({"known",
+                          "epsilon=" + text_of(epsilon),
+                          {},
+                          [epsilon](const Replication& replication, int, const EstimationOptions&) {
                             return std::make_unique<EpsilonGreedy>(replication.tape.boxes(), epsilon,
                                                                    replication.instance.stream(Purpose::custom_policy));
                           }});
@@ -135,11 +138,12 @@ Policy dow_twin() {
       rules.score = Score::learned_index;
       rules.learning = Learning::online;
       rules.c_rho = c_rho;
-      variants.push_back({"known", "c_rho=" + text_of(c_rho), {}, [rules](const auto& replication, int T0, auto& options) {
-                            LaneSpec own = rules;
-                            own.T0 = T0;
-                            return std::make_unique<WeitzmanPolicy>(replication, own, options);
-                          }});
+      variants.push_back(
+          {"known", "c_rho=" + text_of(c_rho), {}, [rules](const auto& replication, int T0, auto& options) {
+             LaneSpec own = rules;
+             own.T0 = T0;
+             return std::make_unique<WeitzmanPolicy>(replication, own, options);
+           }});
     }
     return variants;
   };

@@ -49,8 +49,8 @@ void walk(Backend& backend, const Problem<Real>& problem, const Layout<Real>& la
     int found[4] = {};
     backend.zero(layout.counters, sizeof found);
     int* const next = layout.suspended[round % 2];
-    const Worklist list{walking,     layout.counters,     next,         layout.counters + 1,
-                        layout.jobs, layout.counters + 2, layout.thetas,        layout.counters + 3,
+    const Worklist list{walking,      layout.counters,     next,          layout.counters + 1,
+                        layout.jobs,  layout.counters + 2, layout.thetas, layout.counters + 3,
                         layout.joints};
     // A device keeps what every box has in local memory: with room for all that a study may have, much of it.
     if (layout.shape.A <= kFewBoxes)

@@ -53,7 +53,8 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
   outcome.deployed = policy.deploy();
   outcome.ranked = outcome.queried;
   for (const int box : policy.ranking())
-    if (box >= 0 && box < A && std::find(outcome.order, outcome.order + outcome.ranked, box) == outcome.order + outcome.ranked)
+    if (box >= 0 && box < A &&
+        std::find(outcome.order, outcome.order + outcome.ranked, box) == outcome.order + outcome.ranked)
       outcome.order[outcome.ranked++] = box;
   return is_open(outcome, outcome.deployed) ? ""
                                             : fmt::format("deploy() named box {}, which is not open", outcome.deployed);

@@ -10,8 +10,8 @@
 
 namespace pandora::policies {
 
-/// The plug-in lane, with FrugalGPT's order or its thresholds for its own. A box that the cascade leaves out comes last,
-/// and from the cascade's last box on every response is accepted.
+/// The plug-in lane, with FrugalGPT's order or its thresholds for its own. A box that the cascade leaves out comes
+/// last, and from the cascade's last box on every response is accepted.
 inline LaneSpec lane_with_half(const Replication& replication, int T0, RewardModel reward, bool its_order) {
   LaneSpec lane = weitzman_lane(T0, Learning::online, reward, 0.0, 0.0);
   const Cascade cascade = search_cascade(replication.tape, T0);

@@ -6,13 +6,13 @@
 #include "pandora/policy.hpp"
 
 // One line per policy: the function of that name, defined in the file of that name, returns it.
-#define PANDORA_POLICIES(register_policy)                                                                    \
-  register_policy(oracle) register_policy(online_plugin) register_policy(dow) register_policy(static_plugin) \
-      register_policy(linucb_online) register_policy(linucb_static) register_policy(frugalgpt)               \
-          register_policy(best_single) register_policy(random_order) register_policy(query_all)                    \
-              register_policy(shrunk_weitzman) register_policy(thompson_weitzman)                                \
-                  register_policy(epsilon_greedy_weitzman) register_policy(atsidakou)                            \
-                      register_policy(frugal_order) register_policy(frugal_stop)
+#define PANDORA_POLICIES(register_policy)                                                                           \
+  register_policy(oracle) register_policy(online_plugin) register_policy(dow) register_policy(static_plugin)        \
+      register_policy(linucb_online) register_policy(linucb_static) register_policy(frugalgpt)                      \
+          register_policy(best_single) register_policy(random_order) register_policy(query_all)                     \
+              register_policy(shrunk_weitzman) register_policy(thompson_weitzman)                                   \
+                  register_policy(epsilon_greedy_weitzman) register_policy(atsidakou) register_policy(frugal_order) \
+                      register_policy(frugal_stop)
 
 namespace pandora {
 

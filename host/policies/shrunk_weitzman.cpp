@@ -10,7 +10,8 @@ namespace pandora::policies {
 Policy shrunk_weitzman() {
   Policy policy;
   policy.name = "shrunk_weitzman";
-  policy.summary = "Weitzman's rule, slopes of the boxes shrunk towards a common one by two learned ridges; bonus c_shrunk";
+  policy.summary =
+      "Weitzman's rule, slopes of the boxes shrunk towards a common one by two learned ridges; bonus c_shrunk";
   policy.by_name_only = true;
   policy.hyperparameters = {{"c_shrunk", "width of the index bonus of shrunk_weitzman", {0.2}}};
   policy.variants = [](const Grids& grids) {

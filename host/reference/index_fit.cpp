@@ -42,7 +42,8 @@ void index_derivatives(const Contexts& contexts, const IndexSamples& samples, do
     z.noalias() = psi.leftCols(n).transpose() * rho;
     int active = 0;
     for (int k = 0; k < n; ++k) {
-      const IndexMoment<double> value = index_moment(samples.loss, z[k], samples.cost[first + k], samples.mu[first + k]);
+      const IndexMoment<double> value =
+          index_moment(samples.loss, z[k], samples.cost[first + k], samples.mu[first + k]);
       moments[k] = value.moment;
       if (hessian != nullptr && value.curvature > 0.0) weighted.col(active++) = std::sqrt(value.curvature) * psi.col(k);
     }

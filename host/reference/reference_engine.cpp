@@ -56,9 +56,9 @@ class ReferenceLane {
       estimator_.begin(request(t + 1, row));  // which solves what the calibration has left, in period 0
       period_ = t + 1;
       for (int a = 0; a < A_; ++a) {
-        score[a] = lane_.learns_scores()                  ? estimator_.index(a)
+        score[a] = lane_.learns_scores()                ? estimator_.index(a)
                    : lane_.score == Score::oracle_index ? finite_or_fail(replication_.sigma[at + a])
-                                                          : 0.0;
+                                                        : 0.0;
         width[a] = lane_.learns_scores() ? estimator_.width(a) : 0.0;
         seen[a] = 0.0;
       }

@@ -100,8 +100,7 @@ int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamp
     sums.mean_square = total.squaredNorm() / A_;
     for (int a = 0; a < A_; ++a) {
       const double determined = (covariance.block(a * m_, a * m_, m_, m_) * data[a]).trace() / state.dispersion[a];
-      state.dispersion[a] =
-          JointState::dispersion_of(samples[a]->size(), moment_squares[a], curvature[a], determined);
+      state.dispersion[a] = JointState::dispersion_of(samples[a]->size(), moment_squares[a], curvature[a], determined);
     }
     learn_ridges(state, shrinkage_, A_, m_ - 1, sums);
     if (step == most_steps || -slope <= kJointTolerance) return step;

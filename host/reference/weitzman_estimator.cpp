@@ -273,9 +273,9 @@ double WeitzmanEstimator::width(int box) {
 double WeitzmanEstimator::bonus(int box) const {
   const LaneSpec& rules = state_->rules;
   if (!rules.has_bonus()) return 0.0;
-  const double draw =
-      rules.thompson ? box_normal(state_->exploration, static_cast<std::uint32_t>(state_->request.period - 1), box)
-                     : 1.0;
+  const double draw = rules.thompson
+                          ? box_normal(state_->exploration, static_cast<std::uint32_t>(state_->request.period - 1), box)
+                          : 1.0;
   const BoxEstimate& estimate = state_->boxes[box];
   return rules.width_bonus() * rules.bonus.factor(state_->time(), estimate.count, estimate.reward_widths) * draw;
 }

@@ -92,13 +92,14 @@ std::string ResultRows::lead_of(const SummaryRow& row, const Varied& varied) con
 
 void ResultRows::add_summary(const Summary& found, const Varied& varied) {
   for (const SummaryRow& r : found.rows)
-    summary += lead_of(r, varied) + fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", r.replications, r.failed,
-                                                r.periods, both(r.regret), both(r.realised_regret), both(r.quality),
-                                                both(r.realised_quality), both(r.cost), both(r.queries), r.best ? 1 : 0,
-                                                r.published ? fmt::format("{:.2f}", r.published->value) : "",
-                                                r.published ? fmt::format("{:.2f}", r.published->half_width_95) : "",
-                                                r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "",
-                                                both(r.parts[0]), both(r.parts[1]), both(r.parts[2]), both(r.parts[3]));
+    summary +=
+        lead_of(r, varied) + fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", r.replications,
+                                         r.failed, r.periods, both(r.regret), both(r.realised_regret), both(r.quality),
+                                         both(r.realised_quality), both(r.cost), both(r.queries), r.best ? 1 : 0,
+                                         r.published ? fmt::format("{:.2f}", r.published->value) : "",
+                                         r.published ? fmt::format("{:.2f}", r.published->half_width_95) : "",
+                                         r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "", both(r.parts[0]),
+                                         both(r.parts[1]), both(r.parts[2]), both(r.parts[3]));
   for (const OracleRow& r : found.oracle) {
     oracle += cells(varied) + fmt::format("{},{},{:g},{},{},", r.regime, r.environment, r.u, both(r.utility_x1000),
                                           both(r.boxes_queried));
@@ -136,10 +137,11 @@ void ResultRows::add_curves(const Study& study, const std::vector<UnitResult>& r
                             const std::string& lead) {
   const std::vector<int> periods = checkpoints(study.periods);
   for (std::size_t k = 0; k < periods.size(); ++k) {
-    curves += lead + fmt::format(",{},{}", periods[k],
-                                 both(over_replications(results, row.lane, [k](const LaneTally& best, const LaneTally& own) {
-                                   return best.curve[k] - own.curve[k];
-                                 })));
+    curves +=
+        lead + fmt::format(",{},{}", periods[k],
+                           both(over_replications(results, row.lane, [k](const LaneTally& best, const LaneTally& own) {
+                             return best.curve[k] - own.curve[k];
+                           })));
     for (int part = 0; part < RegretParts::kParts; ++part)
       curves += "," + both(over_replications(results, row.lane, [k, part](const LaneTally&, const LaneTally& own) {
                   return own.regret_curve[k].*RegretParts::part(part);

@@ -43,13 +43,13 @@ struct SummaryRow {
   Estimate regret;           ///< (1/T) sum_t (U*_t - U_t) with mu*
   Estimate realised_regret;  ///< the same with Bernoulli rewards
   // Per period: utility = quality - cost.
-  Estimate quality;           ///< mu* of the deployed output, x 1000
-  Estimate realised_quality;  ///< its Bernoulli reward, x 1000
-  Estimate cost;              ///< of the queried boxes, x 1000
-  Estimate queries;           ///< boxes
+  Estimate quality;                     ///< mu* of the deployed output, x 1000
+  Estimate realised_quality;            ///< its Bernoulli reward, x 1000
+  Estimate cost;                        ///< of the queried boxes, x 1000
+  Estimate queries;                     ///< boxes
   Estimate parts[RegretParts::kParts];  ///< of `regret`, which they add up to: see RegretParts
-  bool best = false;          ///< least expected regret among the hyperparameters of its policy and reward setting
-                              ///< that have the most replications
+  bool best = false;  ///< least expected regret among the hyperparameters of its policy and reward setting
+                      ///< that have the most replications
   std::optional<PublishedValue> published;  ///< on the best row
   std::optional<bool> inside_joint_95;      ///< from kLeastForComparison replications on
 };

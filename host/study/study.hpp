@@ -110,7 +110,7 @@ std::string lane_name(const PlannedLane& lane);
 struct Plan {
   std::vector<PlannedLane> lanes;
   Units units;
-  int calibration_periods = 0;  ///< the largest T_0
+  int calibration_periods = 0;   ///< the largest T_0
   EstimationOptions estimation;  ///< the study's; the variants' lanes are those under it
 };
 /// Throws Error (usage) if two variants of a policy have one name, which rows and `pandora replay` could not tell

@@ -77,8 +77,9 @@ std::vector<Key> make_general_keys() {
        "[\"uniform\", \"gaussian\", \"student_t5\"]",
        [](Study&, const StudyValue& v) { require_distinct(v, v.texts); }});  // resolved with their tables, in study_of
   add({"policies", Kind::texts, "list of names", "",
-       "Policies, see `pandora policies`; the empty list means the paper's, its yardsticks and registered ones. The oracle always runs, it is the benchmark.", "[]",
-       [](Study& s, const StudyValue& v) {
+       "Policies, see `pandora policies`; the empty list means the paper's, its yardsticks and registered ones. The "
+       "oracle always runs, it is the benchmark.",
+       "[]", [](Study& s, const StudyValue& v) {
          if (!v.texts.empty()) require_distinct(v, v.texts);
          std::vector<std::string> names;
          for (const Policy& policy : all_policies()) names.push_back(policy.name);

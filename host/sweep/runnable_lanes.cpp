@@ -60,7 +60,8 @@ RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, s
     Failure failure = Failure::policy;
     try {
       if (variant.custom) {
-        if (const std::unique_ptr<CustomPolicy> policy = variant.custom(replication, T0, plan.estimation); policy != nullptr) {
+        if (const std::unique_ptr<CustomPolicy> policy = variant.custom(replication, T0, plan.estimation);
+            policy != nullptr) {
           result.lanes[k] = run_custom_lane(replication, *policy, T0, &result.notes[k].message);
           continue;
         }

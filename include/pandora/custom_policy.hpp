@@ -51,8 +51,8 @@ class CustomPolicy {
   virtual void opened(const Output& output) = 0;
   /// The box to deploy, one of the open ones.
   virtual int deploy() = 0;
-  /// The boxes that it would have opened next in this period, the first of them first, if it has such an order; open ones
-  /// may be among them. Only the parts of the regret (kernels/rules/regret.hpp) depend on it. Called after deploy.
+  /// The boxes that it would have opened next in this period, the first of them first, if it has such an order; open
+  /// ones may be among them. Only the parts of the regret (kernels/rules/regret.hpp) depend on it. Called after deploy.
   virtual std::vector<int> ranking() const { return {}; }
   /// The realised reward, 0 or 1, of the deployed output.
   virtual void learn(double reward) { (void)reward; }

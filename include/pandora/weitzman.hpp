@@ -1,8 +1,8 @@
 // Building blocks of policies that learn Weitzman's indices: what the built-in ones learn with, as an object that a
 // policy of one's own holds; and a whole policy of which parts can be replaced.
 //
-// The reference engine is made of the same object, so a policy that asks it the same questions as a built-in one has the
-// same numbers in every digit (`--engine reference`).
+// The reference engine is made of the same object, so a policy that asks it the same questions as a built-in one has
+// the same numbers in every digit (`--engine reference`).
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@
 namespace pandora {
 
 /// rho_hat, V^-1 and theta_hat, Phi^-1 with their widths, solved as the schedule says; everything in double. What is
-/// learned follows from `rules` (kernels/rules/spec.hpp): loss and fit of rho_hat, whether mu* is known, whether samples
-/// are learned from after the calibration, and whether there is a bonus (without one no design matrix is kept).
+/// learned follows from `rules` (kernels/rules/spec.hpp): loss and fit of rho_hat, whether mu* is known, whether
+/// samples are learned from after the calibration, and whether there is a bonus (without one no design matrix is kept).
 ///
 /// In a period: begin, any questions, then learn. Before the first: calibrate for every calibration period, as
 /// CustomPolicy is told of them.

@@ -173,7 +173,9 @@ struct AdvanceBlock {
     if (begins) predict(team, shape, products.contexts(), box.rho, box.prediction);
     if (!lane.needs.curvature) return;
     if (ends && lane.needs.steps) products.finish(box.curvature);
-    const auto rebuild = [&] { return lane.joint != nullptr ? forget_samples(team, problem, lane, a) : solve.rebuild_curvature(); };
+    const auto rebuild = [&] {
+      return lane.joint != nullptr ? forget_samples(team, problem, lane, a) : solve.rebuild_curvature();
+    };
     if (!begins || !begin(box.curvature, smallest_ridge(problem, lane), rebuild)) return;
     start_coupling(team, shape, lane, box, products.contexts());
   }

@@ -110,8 +110,8 @@ class Walk {
     if (!finite || !is_finite(gained)) return fail(Failure::not_finite, period + 1);
     if (team_.rank() == 0) {
       if (lane_.outcomes != nullptr) record(period, score, width, outcome);
-      lane_.tally->split_regret(outcome, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
-                                lane_.tape.sigma + at(row, 0));
+      lane_.tally->template split_regret<kMost>(outcome, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
+                                                lane_.tape.sigma + at(row, 0));
       lane_.tally->add(outcome, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
                        lane_.tape.reward + at(row, 0));
     }

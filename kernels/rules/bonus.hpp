@@ -18,19 +18,21 @@ enum class Bonus : std::uint8_t {
   theory         ///< c B_at, and c_theta beta_t for the reward: the paper's, with the constants of Theory
 };
 
-/// What B_at (eq:index:error:theta:known), (eq:index:error:unknown:theta) and beta_t (eq:beta:t-1) are made of beside t.
+/// What B_at (eq:index:error:theta:known), (eq:index:error:unknown:theta) and beta_t (eq:beta:t-1) are made of beside
+/// t.
 struct Theory {
-  double scale = 1.0;       ///< sqrt(C_1); C_2 where the reward is learned
-  double base = 0.0;        ///< m log T + log(T A / delta)
-  double ridge = 0.0;       ///< eta_1 d_B^2; 0 where the reward is learned
-  double features = 0.0;    ///< d
-  double confidence = 0.0;  ///< log(1 / delta)
+  double scale = 1.0;              ///< sqrt(C_1); C_2 where the reward is learned
+  double base = 0.0;               ///< m log T + log(T A / delta)
+  double ridge = 0.0;              ///< eta_1 d_B^2; 0 where the reward is learned
+  double features = 0.0;           ///< d
+  double confidence = 0.0;         ///< log(1 / delta)
   double reward_scale = 1.0;       ///< 2 gamma_0 / min(1, mu_min)
   double reward_offset = 0.0;      ///< 2 sqrt(eta_0) alpha / min(1, mu_min)
   double reward_growth = 1.0;      ///< C_phi^2 / eta_0
   double reward_confidence = 0.0;  ///< 2 log(3 / delta)
 
-  /// B_at; `widths` is sum_s ||phi_s||^2_{Phi^-1} over the box's samples, each at its own time, which bounds the paper's.
+  /// B_at; `widths` is sum_s ||phi_s||^2_{Phi^-1} over the box's samples, each at its own time, which bounds the
+  /// paper's.
   PANDORA_HD double index_width(double t, double widths) const {
     const double sum = base + (features * ::log(t) + confidence) * widths;
     return ::sqrt(scale * scale * sum + ridge);
@@ -49,12 +51,18 @@ struct BonusRule {
   PANDORA_HD double factor(int t, int n, double widths) const {
     const double time = t < 1 ? 1.0 : t, samples = n < 1 ? 1.0 : n;
     switch (kind) {
-      case Bonus::constant: return 1.0;
-      case Bonus::inverse_sqrt: return 1.0 / ::sqrt(time);
-      case Bonus::log: return ::sqrt(::log(time));
-      case Bonus::log_ratio: return ::sqrt(::log(1.0 + time / samples));
-      case Bonus::count: return 1.0 / ::sqrt(samples);
-      case Bonus::theory: return theory.index_width(time, widths);
+      case Bonus::constant:
+        return 1.0;
+      case Bonus::inverse_sqrt:
+        return 1.0 / ::sqrt(time);
+      case Bonus::log:
+        return ::sqrt(::log(time));
+      case Bonus::log_ratio:
+        return ::sqrt(::log(1.0 + time / samples));
+      case Bonus::count:
+        return 1.0 / ::sqrt(samples);
+      case Bonus::theory:
+        return theory.index_width(time, widths);
     }
     return 1.0;
   }

@@ -10,14 +10,14 @@ namespace pandora {
 
 /// The constants of Section 4 that the paper leaves open, for Bonus::theory.
 struct TheoryConstants {
-  double delta = 0.05;      ///< confidence, in (0, 1)
-  double C_1 = 1.0;         ///< of B_at* (eq:index:error:theta:known)
-  double C_2 = 1.0;         ///< of B_at (eq:index:error:unknown:theta)
-  double d_B = 1.0;         ///< radius of the index parameters
-  double C_phi = 1.0;       ///< bound of ||phi||
-  double gamma_0 = 1.0;     ///< of beta_t (eq:beta:t-1)
-  double mu_min = 1.0;      ///< least slope of G, of beta_t
-  double alpha_bar = 1.0;   ///< bound of ||theta_*||, of beta_t
+  double delta = 0.05;     ///< confidence, in (0, 1)
+  double C_1 = 1.0;        ///< of B_at* (eq:index:error:theta:known)
+  double C_2 = 1.0;        ///< of B_at (eq:index:error:unknown:theta)
+  double d_B = 1.0;        ///< radius of the index parameters
+  double C_phi = 1.0;      ///< bound of ||phi||
+  double gamma_0 = 1.0;    ///< of beta_t (eq:beta:t-1)
+  double mu_min = 1.0;     ///< least slope of G, of beta_t
+  double alpha_bar = 1.0;  ///< bound of ||theta_*||, of beta_t
 };
 
 struct EstimationOptions {

@@ -54,10 +54,11 @@ PANDORA_HD inline int opened_by_oracle(const int* order, int boxes, const double
 }
 
 /// The parts of a period in which the lane did `outcome`; mu*, costs and oracle indices of all boxes. Boxes that the
-/// lane has no place for come last, in the oracle's order.
+/// lane has no place for come last, in the oracle's order. kMost: boxes at the most.
+template <int kMost = kMaxBoxes>
 PANDORA_HD inline RegretParts regret_parts(const PeriodOutcome& outcome, int boxes, const double* mu,
                                            const double* cost, const double* sigma) {
-  int best_order[kMaxBoxes], order[kMaxBoxes];
+  int best_order[kMost], order[kMost];
   sort_boxes(boxes, sigma, best_order);
   int placed = 0;
   unsigned seen = 0;

@@ -67,8 +67,8 @@ PANDORA_HD inline void learn_ridges(JointState& state, Shrinkage shrinkage, int 
   }
   state.ridge_mean = learned_ridge(state.ridge_mean, slopes, sums.mean_square, sums.mean_trace);
   const double own = sums.square - sums.mean_square;
-  state.ridge_own = learned_ridge(state.ridge_own, (A - 1) * slopes, own < 0.0 ? 0.0 : own,
-                                  sums.trace - sums.mean_trace);
+  state.ridge_own =
+      learned_ridge(state.ridge_own, (A - 1) * slopes, own < 0.0 ? 0.0 : own, sums.trace - sums.mean_trace);
 }
 
 }  // namespace pandora

@@ -81,8 +81,8 @@ struct LaneSpec {
   double threshold[kMaxBoxes] = {};  ///< tau_j of Stop::last_reaches_threshold, j < length - 1
   BonusRule bonus;                   ///< how the width's factor goes with time
   bool thompson = false;             ///< the factor is multiplied by a standard normal draw, common to all lanes
-  double epsilon = 0.0;  ///< probability of a period with a random order, and of one that opens every box
-  int forced = 0;        ///< a box with fewer samples has the score kForcedScore
+  double epsilon = 0.0;              ///< probability of a period with a random order, and of one that opens every box
+  int forced = 0;                    ///< a box with fewer samples has the score kForcedScore
   Loss loss = Loss::reservation;
   Fit fit = Fit::separate;
   Shrinkage shrinkage = Shrinkage::two_level;
@@ -101,9 +101,7 @@ struct LaneSpec {
   PANDORA_HD bool has_width_bonus() const { return has_bonus() && bonus.kind != Bonus::count; }
   PANDORA_HD bool fits_jointly() const { return learns_index() && fit == Fit::shrunk; }
   /// whether the paper's B_at needs sum_s ||phi_s||^2_{Phi^-1}
-  PANDORA_HD bool sums_reward_widths() const {
-    return has_bonus() && bonus.kind == Bonus::theory && learns_reward();
-  }
+  PANDORA_HD bool sums_reward_widths() const { return has_bonus() && bonus.kind == Bonus::theory && learns_reward(); }
 };
 
 }  // namespace pandora

@@ -31,8 +31,8 @@ struct LaneTally {
   int horizon = 0;                   ///< T
   int next = 0;                      ///< the next checkpoint, 0 after the last
   int recorded = 0;
-  double curve[kMostCheckpoints] = {};  ///< curve[k], k < recorded: `utility` at the k-th of checkpoints(T)
-  RegretParts regret;                         ///< sums over the periods
+  double curve[kMostCheckpoints] = {};         ///< curve[k], k < recorded: `utility` at the k-th of checkpoints(T)
+  RegretParts regret;                          ///< sums over the periods
   RegretParts regret_curve[kMostCheckpoints];  ///< as `curve`
   Failure failure = Failure::none;
   int failed_period = 0;  ///< online period (1..T) in which it failed, 0: while calibrating
@@ -55,9 +55,10 @@ struct LaneTally {
   }
 
   /// The parts of the period that add() is about to count.
+  template <int kMost = kMaxBoxes>
   PANDORA_HD void split_regret(const PeriodOutcome& outcome, int boxes, const double* mu, const double* costs,
                                const double* sigma) {
-    regret.add(regret_parts(outcome, boxes, mu, costs, sigma));
+    regret.add(regret_parts<kMost>(outcome, boxes, mu, costs, sigma));
   }
 
   /// The period's mu*, costs and rewards of all boxes.

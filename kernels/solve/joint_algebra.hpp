@@ -63,7 +63,8 @@ PANDORA_HD void multiply_vector(const Team& team, Rows M, const double* x, doubl
   team.sync();
 }
 
-/// The sum of the products of the elements of two rows x n matrices, the same in every member. `terms`: rows of scratch.
+/// The sum of the products of the elements of two rows x n matrices, the same in every member. `terms`: rows of
+/// scratch.
 template <class Team>
 PANDORA_HD double dot_matrices(const Team& team, Rows X, Rows Y, int rows, int n, double* terms) {
   for (int i = team.rank(); i < rows; i += team.size()) {

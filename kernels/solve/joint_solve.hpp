@@ -1,6 +1,6 @@
-// A refit of all boxes of a lane together: Newton steps on the objective of kernels/rules/shrinkage.hpp, whose Hessian is
-// D - delta E E' with D one block per box, E the boxes' slopes on top of each other and delta = (lambda_d - lambda_m) / A.
-// With B_a = D_a^-1, U_a its columns of slopes and W = sum_a B_a[slopes, slopes],
+// A refit of all boxes of a lane together: Newton steps on the objective of kernels/rules/shrinkage.hpp, whose Hessian
+// is D - delta E E' with D one block per box, E the boxes' slopes on top of each other and delta = (lambda_d -
+// lambda_m) / A. With B_a = D_a^-1, U_a its columns of slopes and W = sum_a B_a[slopes, slopes],
 //
 //   S = delta (I - delta W)^-1,   C_ab = B_a 1{a = b} + U_a S U_b'.
 #pragma once
@@ -78,15 +78,15 @@ class JointSolve {
   PANDORA_HD double* vector(int which) const {
     return matrix(A_ + 3) + static_cast<std::size_t>(which) * SolveScratch<Real>::padded(m_);
   }
-  PANDORA_HD Rows box_matrix(int a) const { return {matrix(a), m_}; }        // B_a; in the end C_aa
-  PANDORA_HD Rows slopes_of(int a) const { return {matrix(a) + 1, m_}; }     // U_a, m x n
-  PANDORA_HD Rows shared() const { return {matrix(A_), m_}; }                // W, n x n; in the end a C_aa
-  PANDORA_HD Rows coupling() const { return {matrix(A_ + 1), n_}; }          // (I - delta W)^-1, n x n
-  PANDORA_HD Rows product() const { return {matrix(A_ + 2), n_}; }           // m x n
+  PANDORA_HD Rows box_matrix(int a) const { return {matrix(a), m_}; }     // B_a; in the end C_aa
+  PANDORA_HD Rows slopes_of(int a) const { return {matrix(a) + 1, m_}; }  // U_a, m x n
+  PANDORA_HD Rows shared() const { return {matrix(A_), m_}; }             // W, n x n; in the end a C_aa
+  PANDORA_HD Rows coupling() const { return {matrix(A_ + 1), n_}; }       // (I - delta W)^-1, n x n
+  PANDORA_HD Rows product() const { return {matrix(A_ + 2), n_}; }        // m x n
   PANDORA_HD double* rho(int a) const { return vector(a); }
   PANDORA_HD double* gradient(int a) const { return vector(A_ + a); }
   PANDORA_HD double* direction(int a) const { return vector(2 * A_ + a); }
-  PANDORA_HD double* slope_sum() const { return vector(3 * A_); }            // sum_a rho_a
+  PANDORA_HD double* slope_sum() const { return vector(3 * A_); }  // sum_a rho_a
   PANDORA_HD double* line() const { return vector(3 * A_ + 1); }
   PANDORA_HD double* shift() const { return vector(3 * A_ + 2); }
   PANDORA_HD double* terms() const { return vector(3 * A_ + 3); }
@@ -125,8 +125,8 @@ class JointSolve {
     sums.evaluate();
     const double weight = 1.0 / state_.dispersion[a];
     for (int k = team_.rank(); k < m_; k += team_.size()) {
-      const double penalty = k == 0 ? problem_.ridge_index * rho(a)[k]
-                                    : state_.ridge_own * rho(a)[k] - delta() * slope_sum()[k];
+      const double penalty =
+          k == 0 ? problem_.ridge_index * rho(a)[k] : state_.ridge_own * rho(a)[k] - delta() * slope_sum()[k];
       gradient(a)[k] = weight * scratch_.gradient[k] + penalty;
     }
     team_.sync();
@@ -213,8 +213,8 @@ class JointSolve {
       const double trace = sum_of(n_, [&](int i) { return own[i][i]; }) + delta() * others;
       sums.trace += trace;
       if (team_.rank() == 0)
-        determined()[a] = m_ + coupled - problem_.ridge_index * (box_matrix(a)[0][0] + delta() * first) -
-                          state_.ridge_own * trace;
+        determined()[a] =
+            m_ + coupled - problem_.ridge_index * (box_matrix(a)[0][0] + delta() * first) - state_.ridge_own * trace;
       team_.sync();
       if (!forms) continue;
       add_symmetric(team_, delta(), product(), slopes, box_matrix(a), shared(), m_, n_);

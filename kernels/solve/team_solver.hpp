@@ -83,12 +83,13 @@ class TeamFactor {
   PANDORA_HD TeamFactor(const Team& team, const SampleView<Real>& samples, const SolveScratch<Real>& scratch)
       : team_(team), samples_(samples), scratch_(scratch), m_(samples.m) {}
 
-  /// Factorises the diagonal matrix of ridges + sum w_s psi_s psi_s' with the weights in scratch, summed in Sum; all weights are 1 without
-  /// `weighted`. False if it is not positive definite.
+  /// Factorises the diagonal matrix of ridges + sum w_s psi_s psi_s' with the weights in scratch, summed in Sum; all
+  /// weights are 1 without `weighted`. False if it is not positive definite.
   template <class Sum>
   PANDORA_HD bool factorise(Ridges ridge, bool weighted) {
     double* const L = scratch_.factor;
-    sum_into<Sum>(ridge, weighted, [L](int i, int k, double value) { L[static_cast<std::size_t>(i) * (i + 1) / 2 + k] = value; });
+    sum_into<Sum>(ridge, weighted,
+                  [L](int i, int k, double value) { L[static_cast<std::size_t>(i) * (i + 1) / 2 + k] = value; });
     return pandora::engine::factorise(team_, L, m_);
   }
 

@@ -84,8 +84,8 @@ struct GramView {
 
 /// What a lane's walk must remember while it waits for a solve, and what the lane has done so far.
 struct Progress {
-  int next = 0;  ///< the next period of the block
-  int due = 0;   ///< what waits for a solve: bit a is box a, kThetaDue theta_hat, kJointDue all boxes together
+  int next = 0;       ///< the next period of the block
+  int due = 0;        ///< what waits for a solve: bit a is box a, kThetaDue theta_hat, kJointDue all boxes together
   int joint_due = 0;  ///< whether a joint solve must come whatever the schedule says
   int reward_samples = 0;
   int reward_samples_at_solve = 0;  ///< at the last exact solve of theta_hat

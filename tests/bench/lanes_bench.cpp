@@ -87,17 +87,25 @@ const bool registered = [] {
   struct Kind {
     const char *policy, *reward;
   };
-  const Kind kinds[] = {{"oracle", "known"}, {"online_plugin", "known"}, {"online_plugin", "unknown"}, {"dow", "known"},
-                        {"dow", "unknown"},  {"linucb_online", "none"},  {"query_all", "known"},
-                        {"shrunk_weitzman", "known"}, {"shrunk_weitzman", "unknown"}, {"thompson_weitzman", "known"},
-                        {"epsilon_greedy_weitzman", "known"}, {"atsidakou", "known"}};
+  const Kind kinds[] = {{"oracle", "known"},
+                        {"online_plugin", "known"},
+                        {"online_plugin", "unknown"},
+                        {"dow", "known"},
+                        {"dow", "unknown"},
+                        {"linucb_online", "none"},
+                        {"query_all", "known"},
+                        {"shrunk_weitzman", "known"},
+                        {"shrunk_weitzman", "unknown"},
+                        {"thompson_weitzman", "known"},
+                        {"epsilon_greedy_weitzman", "known"},
+                        {"atsidakou", "known"}};
   for (const Kind& kind : kinds)
     for (const char* refit : {"geometric:1.5", "tracking"})
       add(std::string("Lane/") + kind.policy + "/" + kind.reward + "/" + refit,
           [=](benchmark::State& state) { run(state, 30000, 100, kind.policy, kind.reward, refit, 6); });
-  const std::pair<const char*, Bonus> bonuses[] = {
-      {"constant", Bonus::constant},   {"inverse_sqrt", Bonus::inverse_sqrt}, {"log", Bonus::log},
-      {"log_ratio", Bonus::log_ratio}, {"count", Bonus::count},               {"theory", Bonus::theory}};
+  const std::pair<const char*, Bonus> bonuses[] = {{"constant", Bonus::constant}, {"inverse_sqrt", Bonus::inverse_sqrt},
+                                                   {"log", Bonus::log},           {"log_ratio", Bonus::log_ratio},
+                                                   {"count", Bonus::count},       {"theory", Bonus::theory}};
   for (const char* reward : {"known", "unknown"})
     for (const auto& [name, bonus] : bonuses)
       add(std::string("LaneOverBonus/dow/") + reward + "/" + name,

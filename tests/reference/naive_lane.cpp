@@ -1,12 +1,12 @@
 #include "naive_lane.hpp"
 
-#include "naive_shrunk.hpp"
-
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+
+#include "naive_shrunk.hpp"
 
 namespace pandora::naive {
 namespace {
@@ -86,9 +86,9 @@ struct Box {
   std::vector<double> payoffs;  // LinUCB: r - c of each sample
   VectorXd rho;
   double reward_widths = 0.0;  // sum of ||phi||^2_{Phi^-1}
-  int n_last = 0;     // samples at the last exact solve
-  MatrixXd H, M;      // `tracking`
-  int n_rebuilt = 0;  // samples when H and M were last summed afresh
+  int n_last = 0;              // samples at the last exact solve
+  MatrixXd H, M;               // `tracking`
+  int n_rebuilt = 0;           // samples when H and M were last summed afresh
 };
 
 class Lane {
@@ -247,12 +247,18 @@ class Lane {
   double factor(int t, int a) const {
     const double time = spec_.T0 + t + 1, n = std::max<double>(1.0, static_cast<double>(boxes_[a].samples.size()));
     switch (spec_.bonus.kind) {
-      case Bonus::constant: return 1.0;
-      case Bonus::inverse_sqrt: return std::pow(time, -0.5);
-      case Bonus::log: return std::sqrt(std::log(time));
-      case Bonus::log_ratio: return std::sqrt(std::log1p(time / n));
-      case Bonus::count: return std::pow(n, -0.5);
-      case Bonus::theory: break;
+      case Bonus::constant:
+        return 1.0;
+      case Bonus::inverse_sqrt:
+        return std::pow(time, -0.5);
+      case Bonus::log:
+        return std::sqrt(std::log(time));
+      case Bonus::log_ratio:
+        return std::sqrt(std::log1p(time / n));
+      case Bonus::count:
+        return std::pow(n, -0.5);
+      case Bonus::theory:
+        break;
     }
     const double T = tape_.online_rows, delta = options_.theory.delta, dB = options_.theory.d_B;
     const double known = m_ * std::log(T) + std::log(T * A_ / delta);
@@ -265,7 +271,8 @@ class Lane {
     const TheoryConstants& say = options_.theory;
     const double time = spec_.T0 + t + 1, eta = options_.ridge_reward;
     return 2.0 / std::min(1.0, say.mu_min) *
-           (say.gamma_0 * std::sqrt(d_ * std::log(1.0 + time * say.C_phi * say.C_phi / eta) + 2.0 * std::log(3.0 / say.delta)) +
+           (say.gamma_0 *
+                std::sqrt(d_ * std::log(1.0 + time * say.C_phi * say.C_phi / eta) + 2.0 * std::log(3.0 / say.delta)) +
             std::sqrt(eta) * say.alpha_bar);
   }
   std::uint32_t word(int t, std::uint32_t block, std::uint32_t box, int which) const {
@@ -280,7 +287,9 @@ class Lane {
     two_normals(word(t, a / 4, 0, first), word(t, a / 4, 0, first + 1), pair[0], pair[1]);
     return pair[a % 2];
   }
-  bool explores(int t, int which) const { return spec_.epsilon > 0.0 && open_uniform(word(t, 0, 1, which)) < spec_.epsilon; }
+  bool explores(int t, int which) const {
+    return spec_.epsilon > 0.0 && open_uniform(word(t, 0, 1, which)) < spec_.epsilon;
+  }
 
   double score(int t, int a, int row, double& width) const {
     if (spec_.score == Score::none) return 0.0;
@@ -352,7 +361,8 @@ class Lane {
     const bool all = options_.refit.kind == RefitSchedule::Kind::every && (t + 1) % options_.refit.every == 0;
     if (shrunk()) {
       const double growth = tracking() ? 1.1 : options_.refit.growth;
-      const bool grown = options_.refit.kind != RefitSchedule::Kind::every && samples_ >= growth * samples_at_solve_ - 1e-9;
+      const bool grown =
+          options_.refit.kind != RefitSchedule::Kind::every && samples_ >= growth * samples_at_solve_ - 1e-9;
       if (all || grown) solve_jointly();
       return;
     }

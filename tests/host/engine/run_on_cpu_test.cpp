@@ -36,7 +36,8 @@ TEST_P(EveryBlockLength, DoubleFollowsTheReference) {
       // Rounding alone moves widths by 1e-10 or so; the solvers stop within 3e-4 widths of the minimiser.
       for (std::size_t t = 0; t < expected.outcomes.size(); ++t)
         for (int a = 0; a < 3; ++a) {
-          ASSERT_NEAR(actual.widths[t * 3 + a], expected.widths[t * 3 + a], lane.fits_jointly() ? 1e-4 : 1e-9) << "period " << t;
+          ASSERT_NEAR(actual.widths[t * 3 + a], expected.widths[t * 3 + a], lane.fits_jointly() ? 1e-4 : 1e-9)
+              << "period " << t;
           ASSERT_NEAR(actual.scores[t * 3 + a], expected.scores[t * 3 + a], 1e-3) << "period " << t << " box " << a;
         }
     }

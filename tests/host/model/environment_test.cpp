@@ -61,7 +61,9 @@ TEST(NeedsCpu, NamesWhatIsCode) {
   EXPECT_NE(needs_cpu(study, make_plan(study)).find("environment uniform"), std::string::npos);
   study.environments = {paper_environments()[0]};
   Plan plan = make_plan(study);
-  plan.lanes[3].variant.custom = [](const Replication&, int, const EstimationOptions&) { return std::unique_ptr<CustomPolicy>(); };
+  plan.lanes[3].variant.custom = [](const Replication&, int, const EstimationOptions&) {
+    return std::unique_ptr<CustomPolicy>();
+  };
   EXPECT_NE(needs_cpu(study, plan).find("policy "), std::string::npos);
 }
 

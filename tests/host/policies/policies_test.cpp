@@ -44,11 +44,10 @@ LaneRun run(const LaneSpec& spec) {
 TEST(Policies, AreListedInTheOrderOfTheTables) {
   std::vector<std::string> names;
   for (const Policy& policy : all_policies()) names.push_back(policy.name);
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"oracle", "online_plugin", "dow", "static_plugin", "linucb_online",
-                                      "linucb_static", "frugalgpt", "best_single", "random_order", "query_all",
-                                      "shrunk_weitzman", "thompson_weitzman", "epsilon_greedy_weitzman", "atsidakou",
-                                      "frugal_order", "frugal_stop"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"oracle", "online_plugin", "dow", "static_plugin", "linucb_online",
+                                             "linucb_static", "frugalgpt", "best_single", "random_order", "query_all",
+                                             "shrunk_weitzman", "thompson_weitzman", "epsilon_greedy_weitzman",
+                                             "atsidakou", "frugal_order", "frugal_stop"}));
   for (const std::string& name : names) EXPECT_EQ(find_policy(name)->name, name);
   EXPECT_EQ(find_policy("greedy"), nullptr);
   EXPECT_EQ(find_policy(""), nullptr);

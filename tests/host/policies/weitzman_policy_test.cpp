@@ -1,12 +1,11 @@
 // The building blocks of include/pandora/weitzman.hpp: policies of one's own that equal built-in ones in every digit.
-#include "pandora/weitzman.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "host/reference/reference_engine.hpp"
+#include "pandora/weitzman.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -62,8 +61,7 @@ class DowTwin : public CustomPolicy {
 
 class Twins : public testing::TestWithParam<const char*> {
  protected:
-  const Replication replication_ =
-      test::small_replication(test::small_dimensions(3, 6, 3), Regime::B, 12, 320, 21);
+  const Replication replication_ = test::small_replication(test::small_dimensions(3, 6, 3), Regime::B, 12, 320, 21);
   EstimationOptions options_{parse_refit(GetParam()), 0.4, 2.0};
 };
 INSTANTIATE_TEST_SUITE_P(WeitzmanPolicy, Twins, testing::Values("geometric:1.5", "tracking", "every:5"),
@@ -83,7 +81,8 @@ TEST_P(Twins, OfDowEqualsItInEveryDigit) {
 }
 
 TEST_P(Twins, OfEveryPolicyThatLearnsAnIndexAndKeepsItsOrderAndStop) {
-  for (const char* name : {"online_plugin", "static_plugin", "dow", "shrunk_weitzman", "thompson_weitzman", "atsidakou"})
+  for (const char* name :
+       {"online_plugin", "static_plugin", "dow", "shrunk_weitzman", "thompson_weitzman", "atsidakou"})
     for (const char* reward : {"known", "unknown"}) {
       SCOPED_TRACE(std::string(name) + " " + reward);
       const LaneSpec rules = rules_of(name, reward, replication_, 12);
@@ -110,9 +109,7 @@ TEST_P(Twins, WithAHookEqualTheRuleThatSaysTheSame) {
 
   struct Score1 : WeitzmanPolicy {  // what no sample has been seen of is opened
     using WeitzmanPolicy::WeitzmanPolicy;
-    double score(int box) override {
-      return estimator().samples(box) < 9 ? 3.0 : estimator().index(box);
-    }
+    double score(int box) override { return estimator().samples(box) < 9 ? 3.0 : estimator().index(box); }
   };
   wanted = rules;
   wanted.forced = 9;

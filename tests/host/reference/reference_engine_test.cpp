@@ -113,8 +113,8 @@ TEST_P(EveryRule, IsTheNaiveLane) {
       expect_same_lane(replication, lane, options);
     }
   };
-  for (const Bonus bonus : {Bonus::constant, Bonus::inverse_sqrt, Bonus::log, Bonus::log_ratio, Bonus::count,
-                            Bonus::theory}) {
+  for (const Bonus bonus :
+       {Bonus::constant, Bonus::inverse_sqrt, Bonus::log, Bonus::log_ratio, Bonus::count, Bonus::theory}) {
     SCOPED_TRACE("bonus " + std::to_string(static_cast<int>(bonus)));
     for (const char* name : {"dow", "shrunk_weitzman", "thompson_weitzman", "linucb_online"})
       check(name, [&](EstimationOptions& options) {

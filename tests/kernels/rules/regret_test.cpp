@@ -78,8 +78,8 @@ TEST(RegretParts, AddUpToTheRegretOfEveryLane) {
   oracle_lane.score = Score::oracle_index;
   const LaneTally oracle = run_reference_lane(replication, oracle_lane, {});
   for (const LaneSpec& lane : test::all_lanes(replication, {0, 12}))
-    for (const LaneTally& tally : {run_reference_lane(replication, lane, {}),
-                                   run_on_cpu<float>(replication, std::span(&lane, 1), {})[0]}) {
+    for (const LaneTally& tally :
+         {run_reference_lane(replication, lane, {}), run_on_cpu<float>(replication, std::span(&lane, 1), {})[0]}) {
       for (int k = 0; k < tally.recorded; ++k) {
         double sum = 0.0;
         for (int part = 0; part < RegretParts::kParts; ++part) sum += tally.regret_curve[k].*RegretParts::part(part);

@@ -7,6 +7,7 @@
 
 #include "kernels/base/elementary.hpp"
 #include "kernels/tape/bodies.hpp"
+#include "kernels/tape/formulas.hpp"
 #include "kernels/tape/instance.hpp"
 #include "oracle/formulas.hpp"
 
@@ -16,6 +17,7 @@ namespace pandora::prepare {
 struct LawArrays {
   double *points, *cumulative;  ///< size: descending; P(W >= w_i)
   int size;
+  RewardLink link;
   int chunk;  ///< about sqrt(size), so that a chunk takes as long as the totals of all
 
   PANDORA_HD int chunks() const { return (size + chunk - 1) / chunk; }
@@ -50,7 +52,8 @@ struct LinkedLaw {
   /// g for elements [begin, end), shared by the members.
   template <class Team>
   PANDORA_HD void evaluate(const Team& team, double shift, double scale, int begin, int end) const {
-    for (int i = begin + team.rank(); i < end; i += team.size()) g[i] = logistic(shift + scale * law.points[i]);
+    for (int i = begin + team.rank(); i < end; i += team.size())
+      g[i] = reward_link(law.link, shift + scale * law.points[i]);
   }
   /// Sums of a chunk whose g are there; by one member.
   PANDORA_HD void sum_chunk(int c) const {

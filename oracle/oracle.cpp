@@ -23,7 +23,7 @@ GridErrors grid_errors(const Instance& instance, const ShockSample& sample, cons
   const std::size_t A = static_cast<std::size_t>(contexts.boxes), n = contexts.scale.size();
   const std::vector<double> sigma = oracle_indices(instance, sample, contexts, options);
   const IndexInputs inputs = index_inputs(instance, sample, contexts);
-  const ProjectedLaw exact_law = empirical_law(sample.projected), bins = grid_law(sample, options);
+  const ProjectedLaw exact_law = empirical_law(sample.projected, sample.link), bins = grid_law(sample, options);
   ReservationSolver exact(exact_law), compressed(bins);
   GridErrors errors;
   errors.solves = solves;

@@ -6,7 +6,8 @@
 namespace pandora {
 
 ProjectedLaw grid_law(const ShockSample& sample, const OracleOptions& options) {
-  return options.bins == 0 ? empirical_law(sample.projected) : compressed_law(sample.projected, options.bins);
+  return options.bins == 0 ? empirical_law(sample.projected, sample.link)
+                           : compressed_law(sample.projected, options.bins, sample.link);
 }
 
 IndexInputs OracleTable::inputs(const Instance& instance, const Contexts& contexts, int first_row) const {
@@ -43,7 +44,7 @@ OracleTable oracle_table(const Instance& instance, const ShockSample& sample, co
       sample.projection_norm, OutputCostTable(sample, contexts.boxes, *least, *greatest), {}, std::nullopt};
   const IndexInputs in = table.inputs(instance, contexts, first_row);
   if (!instance.contextual()) {
-    const ProjectedLaw law = empirical_law(sample.projected);
+    const ProjectedLaw law = empirical_law(sample.projected, sample.link);
     ReservationSolver solver(law);
     solver.evaluate(0.0, in.scale[first]);
     for (std::size_t at = first; at < first + A; ++at) table.sigma.push_back(solver.index(in.cost[at]));

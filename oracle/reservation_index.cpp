@@ -5,13 +5,14 @@
 
 namespace pandora {
 
-ProjectedLaw empirical_law(const std::vector<float>& descending) {
-  return compressed_law(descending, static_cast<int>(descending.size()));
+ProjectedLaw empirical_law(const std::vector<float>& descending, RewardLink link) {
+  return compressed_law(descending, static_cast<int>(descending.size()), link);
 }
 
-ProjectedLaw compressed_law(const std::vector<float>& descending, int bins) {
+ProjectedLaw compressed_law(const std::vector<float>& descending, int bins, RewardLink link) {
   const std::size_t n = descending.size(), k = std::min(n, static_cast<std::size_t>(bins));
   ProjectedLaw law;
+  law.link = link;
   law.points.resize(k);
   law.cumulative.resize(k);
   for (std::size_t bin = 0; bin < k; ++bin)

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "kernels/base/elementary.hpp"
+#include "kernels/tape/formulas.hpp"
 #include "oracle/formulas.hpp"
 
 namespace pandora {
@@ -16,13 +16,14 @@ namespace pandora {
 struct ProjectedLaw {
   std::vector<double> points;
   std::vector<double> cumulative;
+  RewardLink link = RewardLink::logistic;  ///< G of (eq:sigma)
 };
 
 /// The sample itself, one point per draw; `descending` must be sorted.
-ProjectedLaw empirical_law(const std::vector<float>& descending);
+ProjectedLaw empirical_law(const std::vector<float>& descending, RewardLink link = RewardLink::logistic);
 
 /// The means of `bins` quantile bins of the sample; moves sigma by less than 1e-5 at 4,000 bins.
-ProjectedLaw compressed_law(const std::vector<float>& descending, int bins);
+ProjectedLaw compressed_law(const std::vector<float>& descending, int bins, RewardLink link = RewardLink::logistic);
 
 /// Indices of a law, exactly and without iterations (oracle/formulas.hpp).
 class ReservationSolver {
@@ -34,8 +35,9 @@ class ReservationSolver {
     const std::size_t n = g_.size();
     const double* w = law_->points.data();
     double* g = g_.data();
+    const RewardLink link = law_->link;
     PANDORA_SIMD
-    for (std::size_t i = 0; i < n; ++i) g[i] = logistic(shift + scale * w[i]);
+    for (std::size_t i = 0; i < n; ++i) g[i] = reward_link(link, shift + scale * w[i]);
     double sum = 0.0, before = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
       sum += (law_->cumulative[i] - before) * g_[i];

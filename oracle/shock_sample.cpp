@@ -13,6 +13,7 @@ ShockSample draw_shock_sample(const Instance& instance, int samples) {
   const Dimensions& dim = instance.dimensions;
   const std::vector<double> direction = output_direction(instance, instance.theta);
   ShockSample sample;
+  sample.link = instance.environment.reward_link;
   for (double value : direction) sample.projection_norm += value * value;
   sample.projection_norm = std::sqrt(sample.projection_norm);
 

@@ -11,6 +11,7 @@ namespace pandora {
 struct ShockSample {
   double projection_norm = 0.0;  ///< ||D' theta_*||_2
   std::vector<float> projected;  ///< M values of w = theta_*' D xi / ||D' theta_*|| of (eq:sigma), descending
+  RewardLink link = RewardLink::logistic;
   std::vector<std::vector<float>> cost_terms;  ///< per box M values of beta_{1,a}' |xi|; empty in regime A
 };
 

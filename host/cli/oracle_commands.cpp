@@ -39,7 +39,8 @@ void print_index(const IndexOptions& o) {
     instance.dimensions.reward_features = 1;
     instance.theta = {1.0};
     instance.D = unit_sphere(instance.stream(Purpose::projection_vector), instance.dimensions.output);
-    const ProjectedLaw law = empirical_law(draw_shock_sample(instance, setting.study.oracle.samples).projected);
+    const ShockSample sample = draw_shock_sample(instance, setting.study.oracle.samples);
+    const ProjectedLaw law = empirical_law(sample.projected, sample.link);
     ReservationSolver solver(law);
     solver.evaluate(o.shift, o.scale);
     const double sigma = solver.index(o.cost);

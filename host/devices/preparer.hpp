@@ -114,6 +114,7 @@ class Preparer {
     const int boxes = instance.contextual() ? instance.dimensions.boxes : 0;
     const std::size_t M = static_cast<std::size_t>(oracle_.samples);
     const std::vector<double> direction = output_direction(instance, instance.theta);
+    at_.law.link = instance.environment.reward_link;
     projection_norm_ = 0.0;
     for (const double value : direction) projection_norm_ += value * value;
     projection_norm_ = std::sqrt(projection_norm_);
@@ -134,6 +135,7 @@ class Preparer {
     const std::size_t M = static_cast<std::size_t>(oracle_.samples);
     ShockSample out;
     out.projection_norm = projection_norm_;
+    out.link = instance_->environment.reward_link;
     fetch(out.projected, at_.projected, M);
     out.cost_terms.resize(instance_->contextual() ? static_cast<std::size_t>(instance_->dimensions.boxes) : 0);
     for (std::size_t a = 0; a < out.cost_terms.size(); ++a) fetch(out.cost_terms[a], at_.cost_terms + a * M, M);
@@ -164,8 +166,10 @@ class Preparer {
         segment(1 + calibration_periods, true, Purpose::online_context, Purpose::online_shock, Purpose::online_reward);
     draw_contexts(segments, 1 + calibration_periods + periods);
     backend_.zero(at_.failed, sizeof(int));
-    backend_.blocks(items_of(cells()), DrawOutputs{segments, at_.contexts, at_.outputs, shock_law(),
-                                                   instance_->contextual(), at_.theta, at_.c1, at_.D, at_.beta1});
+    backend_.blocks(items_of(cells()),
+                    DrawOutputs{segments, at_.contexts, at_.outputs, shock_law(), instance_->contextual(), at_.theta,
+                                at_.c1, at_.D, at_.beta1, instance_->environment.reward_link,
+                                instance_->stream(Purpose::cost_factor), instance_->environment.cost_tail});
     end_if_rejected();
     Tape tape;
     tape.calibration_rows = calibration_periods;

@@ -18,12 +18,16 @@ void uniforms(const Stream& stream, std::uint32_t row, int n, double* out) {
   }
 }
 
-// Rows with U[0,1] entries, each scaled to unit length.
-std::vector<double> unit_rows(const Stream& stream, int rows, int columns) {
+// Rows with entries U[0,1], or as `slopes` says, each scaled to unit length.
+std::vector<double> unit_rows(const Stream& stream, int rows, int columns, Slopes slopes = Slopes::common) {
   std::vector<double> out(static_cast<std::size_t>(rows) * columns);
   for (int i = 0; i < rows; ++i) {
     double* row = out.data() + static_cast<std::size_t>(i) * columns;
     uniforms(stream, static_cast<std::uint32_t>(i), columns, row);
+    for (int j = 0; j < columns; ++j) {
+      if (slopes == Slopes::random_sign) row[j] = 2.0 * row[j] - 1.0;
+      if (slopes == Slopes::unrelated && j % rows != i) row[j] = 0.0;
+    }
     double norm = 0.0;
     for (int j = 0; j < columns; ++j) norm += row[j] * row[j];
     norm = std::sqrt(norm);
@@ -105,10 +109,12 @@ Instance draw_instance(const Dimensions& dim, const Environment& environment, Re
   const int A = dim.boxes, d = dim.reward_features;
   instance.D = unit_rows(instance.stream(Purpose::reward_output_matrix), d, dim.output);
   if (instance.contextual()) {
-    instance.Q = unit_rows(instance.stream(Purpose::reward_context_matrix), d, dim.context);
-    instance.alpha = unit_rows(instance.stream(Purpose::scale_coefficients), A, dim.context);
-    instance.beta0 = unit_rows(instance.stream(Purpose::context_cost_coefficients), A, dim.context);
-    instance.beta1 = unit_rows(instance.stream(Purpose::output_cost_coefficients), A, dim.output);
+    const Slopes slopes = environment.slopes;
+    instance.Q = unit_rows(instance.stream(Purpose::reward_context_matrix), d, dim.context,
+                           slopes == Slopes::unrelated ? Slopes::common : slopes);  // of all boxes
+    instance.alpha = unit_rows(instance.stream(Purpose::scale_coefficients), A, dim.context, slopes);
+    instance.beta0 = unit_rows(instance.stream(Purpose::context_cost_coefficients), A, dim.context, slopes);
+    instance.beta1 = unit_rows(instance.stream(Purpose::output_cost_coefficients), A, dim.output, slopes);
   } else {
     instance.Q.assign(static_cast<std::size_t>(d) * dim.context, 0.0);
     instance.alpha.assign(static_cast<std::size_t>(A) * dim.context, 0.0);

@@ -135,8 +135,9 @@ json place(const PlannedSetting& planned, const Part& part) {
           {"environment", environment.name},
           {"law", static_cast<int>(environment.law)},
           {"stream", static_cast<int>(environment.id)},
-          {"numbers",
-           pack(std::vector<double>{environment.shock_scale, environment.truncation_radius, environment.cost_level})},
+          {"numbers", pack(std::vector<double>{environment.shock_scale, environment.truncation_radius,
+                                               environment.cost_level, static_cast<double>(environment.slopes),
+                                               static_cast<double>(environment.reward_link), environment.cost_tail})},
           {"regime", regime_name(unit.regime)},
           {"first_replication", unit.replication}};
 }

@@ -55,10 +55,10 @@ CostSearchResult calibrate_cost(const Environment& environment, const CostSearch
       const ShockSample sample = draw_shock_sample(instance, search.oracle.samples);
       const Tape tape = draw_tape(instance, 0, search.contexts);
       IndexInputs inputs = index_inputs(instance, sample, tape.contexts);
-      draws.push_back(
-          {instance.contextual(),
-           compressed_law(sample.projected, search.oracle.bins > 0 ? search.oracle.bins : search.oracle.samples),
-           tape.contexts.reward_shift, std::move(inputs), tape.mu});
+      draws.push_back({instance.contextual(),
+                       compressed_law(sample.projected,
+                                      search.oracle.bins > 0 ? search.oracle.bins : search.oracle.samples, sample.link),
+                       tape.contexts.reward_shift, std::move(inputs), tape.mu});
     }
   const auto boxes = [&](double u) {  // a replication's value is its mean over the regimes
     std::vector<double> values(static_cast<std::size_t>(search.replications), 0.0);

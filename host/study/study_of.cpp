@@ -21,7 +21,8 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
   Environment environment = known != nullptr ? *known : Environment{};
   environment.name = name;
   const StudyValue *law = find("law"), *scale = find("scale"), *radius = find("truncation_radius"), *u = find("u"),
-                   *stream = find("stream");
+                   *stream = find("stream"), *slopes = find("slopes"), *link = find("reward_link"),
+                   *tail = find("cost_tail");
   if (known == nullptr) {
     for (const auto& [key, value] : {std::pair{"law", law}, std::pair{"u", u}, std::pair{"stream", stream}})
       if (value == nullptr)
@@ -52,6 +53,18 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
     if (!(u->numbers[0] >= 0.0 && std::isfinite(u->numbers[0])))
       refuse(u->where, "out of range; give a finite number from 0 on");
     environment.cost_level = u->numbers[0];
+  }
+  if (slopes != nullptr) environment.slopes = static_cast<Slopes>(choice(*slopes, slopes->texts[0], kSlopes));
+  if (environment.slopes == Slopes::unrelated &&
+      std::min(study.dimensions.context, study.dimensions.output) < study.dimensions.boxes)
+    refuse(slopes != nullptr ? slopes->where : environments.where,
+           fmt::format("unrelated slopes need a coordinate of x and of omega per box; give dimensions.context and "
+                       "dimensions.output of at least {}",
+                       study.dimensions.boxes));
+  if (link != nullptr) environment.reward_link = static_cast<RewardLink>(choice(*link, link->texts[0], kRewardLinks));
+  if (tail != nullptr) {
+    environment.cost_tail = tail->numbers[0];
+    if (!(environment.cost_tail > 1.0)) refuse(tail->where, "out of range; give a number above 1, or inf");
   }
   if (stream != nullptr) {
     require_range<std::int64_t>(*stream, stream->integers[0], 0, 255);

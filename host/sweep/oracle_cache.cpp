@@ -132,6 +132,7 @@ std::string OracleCache::key_text(const Instance& instance, const Contexts& cont
                      {{"law", static_cast<int>(environment.law)},
                       {"scale", environment.shock_scale},
                       {"radius", std::isfinite(radius) ? json(radius) : json("infinite")},
+                      {"link", static_cast<int>(environment.reward_link)},
                       {"samples", options.samples}}},
                     {"dimensions",
                      {{"boxes", dim.boxes},

@@ -170,6 +170,9 @@ struct DrawOutputs {
   const double *theta, *c1;  ///< d; A
   const float* D;            ///< d_w x d, coordinate-major
   const float* beta1;        ///< A x d_w
+  RewardLink link;
+  Stream cost_stream;
+  double cost_tail;  ///< infinite: none
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int) const {
@@ -189,10 +192,14 @@ struct DrawOutputs {
       return;
     const double scale = contexts.scale[at];
     const double mu = output_features(contexts.reward_context + static_cast<std::size_t>(row) * d, shock.linear[0],
-                                      scale, theta, d, out.phi + at * d);
+                                      scale, theta, d, link, out.phi + at * d);
     out.mu[at] = mu;
-    out.cost[at] =
+    const double cost =
         output_cost_of(contexts.context_cost[at], c1[a], scale, contextual ? shock.absolute[0][0] : 0.0f, contextual);
+    out.cost[at] = cost_tail < kNoTail ? cost * cost_factor(cost_stream, cost_tail,
+                                                            static_cast<std::uint32_t>(&segment - segments.segment),
+                                                            segment.period(row), box)
+                                       : cost;
     out.reward[at] = segment.rewarded ? reward_of(segment.reward, segment.period(row), box, mu) : 0;
   }
 };

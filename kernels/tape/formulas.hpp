@@ -25,21 +25,36 @@ PANDORA_HD inline double context_cost_of(double c0, float mapped, bool contextua
   return c0 * (contextual ? logistic(static_cast<double>(mapped)) : 0.5);
 }
 
+/// mu* = G(z) (eq:reward:function).
+PANDORA_HD PANDORA_INLINE double reward_link(RewardLink link, double z) {
+  if (link == RewardLink::logistic) return logistic(z);
+  return 0.5 + z / (2.0 * (2.0 + (z < 0.0 ? -z : z)));
+}
+
 /// phi(x, omega_a) = Q x + D omega_a (d numbers), given Q x and D xi; returns mu* (eq:reward:function).
 PANDORA_HD inline double output_features(const float* reward_context, const float* projected, double scale,
-                                         const double* theta, int d, float* phi) {
+                                         const double* theta, int d, RewardLink link, float* phi) {
   double z = 0.0;
   for (int k = 0; k < d; ++k) {
     phi[k] = fused(static_cast<float>(scale), projected[k], reward_context[k]);
     z += theta[k] * static_cast<double>(phi[k]);
   }
-  return logistic(z);
+  return reward_link(link, z);
 }
 
 /// c_a(x, omega_a), given beta_{1,a}' |xi|.
 PANDORA_HD inline double output_cost_of(double context_cost, double c1, double scale, float magnitude,
                                         bool contextual) {
   return context_cost + c1 * (contextual ? logistic(scale * static_cast<double>(magnitude)) : 0.5);
+}
+
+/// The factor on a cost: Pareto(tail) with mean 1, (1 - 1/tail) U^(-1/tail). `stream` of Purpose::cost_factor;
+/// `segment` of the tape: 0 is x_0, 1 the calibration, 2 online.
+PANDORA_HD inline double cost_factor(const Stream& stream, double tail, std::uint32_t segment, std::uint32_t period,
+                                     std::uint32_t box) {
+  std::uint32_t words[4][1];
+  philox<1>(stream, {0}, {period}, {box + segment * kMaxBoxes}, words);
+  return (1.0 - 1.0 / tail) * exponential(-static_cast<double>(natural_log(unit_uniform(words[0][0]))) / tail);
 }
 
 /// The Bernoulli(mu) reward of a box in a period.

@@ -31,6 +31,23 @@ struct Dimensions {
   friend bool operator==(const Dimensions&, const Dimensions&) = default;
 };
 
+/// How the coefficients of a replication's contexts and outputs (Q, alpha_a, beta_{0,a}, beta_{1,a}) are drawn; each
+/// row has unit length.
+enum class Slopes : std::uint8_t {
+  common,      ///< entries U[0, 1], as in the paper: the boxes have a large part in common
+  unrelated,   ///< box a's alpha_a, beta_{0,a}, beta_{1,a} on coordinates j = a mod A alone: nothing in common
+  random_sign  ///< entries U[-1, 1]
+};
+
+/// The G of mu* = G(theta_*' phi). Policies that learn rewards assume the logistic one.
+enum class RewardLink : std::uint8_t {
+  logistic,
+  algebraic  ///< 1/2 + z / (2 (2 + |z|)): the same value and slope at 0, tails as of 1 / |z|
+};
+
+/// Tails from here on are none.
+inline constexpr double kNoTail = 1e300;
+
 /// Law of the outputs omega = s_a(x) xi: xi = shock_scale * (iid coordinates), whole vectors outside the ball
 /// of truncation_radius rejected; and u, the upper bound of c_{0,a} and c_{1,a}.
 struct Environment {
@@ -41,6 +58,10 @@ struct Environment {
   float truncation_radius = std::numeric_limits<float>::infinity();
   double cost_level = 0.0;                       ///< u
   CoordinateLaw::Function coordinate = nullptr;  ///< of Law::custom
+  Slopes slopes = Slopes::common;
+  RewardLink reward_link = RewardLink::logistic;
+  /// alpha > 1: costs have a Pareto(alpha) factor of mean 1, independent of all else; infinite: none
+  double cost_tail = std::numeric_limits<double>::infinity();
 
   friend bool operator==(const Environment&, const Environment&) = default;
 };

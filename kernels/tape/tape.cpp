@@ -1,5 +1,7 @@
 #include "kernels/tape/tape.hpp"
 
+#include <cmath>
+
 #include "kernels/tape/formulas.hpp"
 #include "kernels/tape/shock_projection.hpp"
 
@@ -147,6 +149,7 @@ Tape draw_tape(const Instance& instance, int calibration_periods, int periods) {
                               instance.beta1.begin() + static_cast<std::ptrdiff_t>(a + 1) * dim.output);
     }
     std::size_t row = 0;
+    std::uint32_t number = 0;
     for (const Segment& segment : segments) {
       linear.resize(static_cast<std::size_t>(segment.count) * d);
       absolute.resize(segment.count);
@@ -156,11 +159,16 @@ Tape draw_tape(const Instance& instance, int calibration_periods, int periods) {
       for (std::uint32_t i = 0; i < segment.count; ++i, ++row) {
         const std::size_t at = row * A + a;
         const double scale = tape.contexts.scale[at];
-        tape.mu[at] = output_features(&tape.contexts.reward_context[row * d], &linear[static_cast<std::size_t>(i) * d],
-                                      scale, instance.theta.data(), d, &tape.phi[at * d]);
+        tape.mu[at] =
+            output_features(&tape.contexts.reward_context[row * d], &linear[static_cast<std::size_t>(i) * d], scale,
+                            instance.theta.data(), d, instance.environment.reward_link, &tape.phi[at * d]);
         tape.cost[at] =
             output_cost_of(tape.contexts.context_cost[at], instance.c1[a], scale, absolute[i], instance.contextual());
+        if (std::isfinite(instance.environment.cost_tail))
+          tape.cost[at] *= cost_factor(instance.stream(Purpose::cost_factor), instance.environment.cost_tail, number, i,
+                                       static_cast<std::uint32_t>(a));
       }
+      ++number;
     }
   }
 

@@ -47,6 +47,26 @@ double index_of(const ProjectedLaw& law, double shift, double scale, double cost
 
 // V = high or low with probability p, 1 - p: while sigma >= low only the high value counts, p (high - sigma)
 // = c.
+// Another link: E[(G(l + s W) - sigma)^+] = c by bisection over the draws.
+TEST(ReservationIndex, OfTheAlgebraicLink) {
+  const std::vector<float> sample = normal_sample(801, 9);
+  for (const double shift : {-1.0, 0.3})
+    for (const double cost : {0.02, 0.2}) {
+      const auto excess = [&](double sigma) {
+        double sum = 0.0;
+        for (const float w : sample) {
+          const double z = shift + 0.8 * w, g = 0.5 + z / (2.0 * (2.0 + std::abs(z)));
+          sum += std::max(g - sigma, 0.0) / 801.0;
+        }
+        return sum;
+      };
+      double low = -2.0, high = 1.0;
+      for (int k = 0; k < 100; ++k) (excess(0.5 * (low + high)) > cost ? low : high) = 0.5 * (low + high);
+      const ProjectedLaw law = empirical_law(sample, RewardLink::algebraic);
+      EXPECT_NEAR(index_of(law, shift, 0.8, cost), low, 1e-9);
+    }
+}
+
 TEST(ReservationSolver, TwoPointsInClosedForm) {
   for (double p : {0.1, 0.5, 0.9}) {
     const ProjectedLaw law{{1.5, -0.5}, {p, 1.0}};

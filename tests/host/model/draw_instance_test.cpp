@@ -42,6 +42,51 @@ TEST(DrawInstance, RowsHaveUnitLengthAndPositiveEntries) {
   expect_unit_rows(instance.beta1, 3, 100);
 }
 
+TEST(DrawInstance, UnrelatedSlopesOfBoxesHaveNoCoordinateInCommon) {
+  Environment environment = paper_environments()[0];
+  environment.slopes = Slopes::unrelated;
+  const Dimensions dim = {3, 10, 12, 4, IndexFeatures::affine};
+  const Instance instance = draw_instance(dim, environment, Regime::B, 0, 7);
+  const Instance paper = draw_instance(dim, paper_environments()[0], Regime::B, 0, 7);
+  EXPECT_EQ(instance.Q, paper.Q);  // belongs to no box
+  const auto check = [&](const std::vector<double>& rows, const std::vector<double>& wanted, int columns) {
+    for (int a = 0; a < 3; ++a) {
+      double norm = 0.0, kept = 0.0;
+      for (int j = 0; j < columns; ++j) {
+        const double value = rows[static_cast<std::size_t>(a) * columns + j];
+        EXPECT_EQ(value > 0.0, j % 3 == a) << "box " << a << " coordinate " << j;
+        norm += value * value;
+        if (j % 3 == a) kept += std::pow(wanted[static_cast<std::size_t>(a) * columns + j], 2);
+      }
+      EXPECT_NEAR(norm, 1.0, 1e-12);
+      // what is left of the paper's row, at unit length
+      EXPECT_NEAR(rows[static_cast<std::size_t>(a) * columns + a] * std::sqrt(kept),
+                  wanted[static_cast<std::size_t>(a) * columns + a], 1e-12);
+    }
+  };
+  check(instance.alpha, paper.alpha, 10);
+  check(instance.beta0, paper.beta0, 10);
+  check(instance.beta1, paper.beta1, 12);
+}
+
+TEST(DrawInstance, SlopesOfRandomSignAreUniformOnBothSides) {
+  Environment environment = paper_environments()[0];
+  environment.slopes = Slopes::random_sign;
+  const Instance instance = draw_instance({}, environment, Regime::B, 0, 7);
+  const Instance paper = draw_instance({}, paper_environments()[0], Regime::B, 0, 7);
+  EXPECT_EQ(instance.D, paper.D);
+  for (const auto& [rows, of_paper] : {std::pair{&instance.Q, &paper.Q},
+                                       {&instance.alpha, &paper.alpha},
+                                       {&instance.beta0, &paper.beta0},
+                                       {&instance.beta1, &paper.beta1}}) {
+    int negative = 0;
+    for (std::size_t at = 0; at < rows->size(); ++at) negative += (*rows)[at] < 0.0 ? 1 : 0;
+    const double n = static_cast<double>(rows->size());
+    EXPECT_NEAR(negative / n, 0.5, 4 * 0.5 / std::sqrt(n));
+    EXPECT_EQ(rows->size(), of_paper->size());
+  }
+}
+
 TEST(DrawInstance, RegimeAHasNoContextualCoefficients) {
   const Instance instance = draw_instance({}, environment(0), Regime::A, 0, 1);
   expect_unit_rows(instance.D, 10, 100);

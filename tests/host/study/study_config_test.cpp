@@ -196,6 +196,10 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("[output]\nregret = false\norder = false", {"output.regret", "nothing is left"});
   expect_refusal("[environment.uniform]\nu = -1", {"environment.uniform.u = -1", "from 0 on"});
   expect_refusal("[environment.gaussian]\ntruncation_radius = 0", {"above 0"});
+  expect_refusal("[environment.gaussian]\ncost_tail = 1", {"above 1"});
+  expect_refusal("[environment.gaussian]\nslopes = \"unrelate\"", {"unrelated"});
+  expect_refusal("[environment.gaussian]\nreward_link = \"probit\"", {"logistic, algebraic"});
+  expect_refusal("dimensions.context = 2\n[environment.gaussian]\nslopes = \"unrelated\"", {"at least 3"});
   expect_refusal("[environment.gaussian]\nstream = 256", {"at most 255"});
   expect_refusal("[environment.gaussian]\nlaw = \"custom\"", {"program that registers it"});
   expect_refusal("[environment.gaussian]\nscale = 1e-60", {"single precision"});

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "kernels/tape/formulas.hpp"
 #include "tests/reference/naive_draws.hpp"
 #include "tests/reference/small_instance.hpp"
 #include "tests/reference/statistics.hpp"
@@ -218,6 +220,57 @@ TEST(Tape, LongContextsAreFilledToTheEnd) {
     const std::vector<float> x = naive::context(instance.stream(Purpose::online_context), 1, context);
     for (int j = 0; j < context; ++j) ASSERT_EQ(tape.contexts.psi_row(tape.online_row(1))[1 + j], x[j]) << context;
   }
+}
+
+// Nothing but mu* and what follows from it depends on the link.
+TEST(Tape, AnotherLinkChangesRewardsAlone) {
+  Instance instance = naive::small_instance({3, 6, 8, 4}, Law::uniform, Regime::B);
+  const Tape paper = draw_tape(instance, 5, 200);
+  instance.environment.reward_link = RewardLink::algebraic;
+  const Tape tape = draw_tape(instance, 5, 200);
+  EXPECT_EQ(tape.phi, paper.phi);
+  EXPECT_EQ(tape.cost, paper.cost);
+  bool below = false, above = false;
+  for (int row = 0; row < tape.contexts.rows; ++row)
+    for (int a = 0; a < 3; ++a) {
+      double z = 0.0;
+      for (int k = 0; k < 4; ++k) z += instance.theta[k] * static_cast<double>(tape.phi_of(row, a)[k]);
+      const double mu = z >= 0.0 ? 1.0 - 1.0 / (2.0 + z) : 1.0 / (2.0 - z);
+      EXPECT_NEAR(tape.mu[tape.at(row, a)], mu, 1e-12);
+      below = below || z < 0.0;
+      above = above || z > 0.0;
+    }
+  EXPECT_TRUE(below && above);
+  EXPECT_NEAR(reward_link(RewardLink::algebraic, 1e-6) - 0.5, logistic(1e-6) - 0.5, 1e-12);  // the same slope at 0
+}
+
+// Every cost has a factor of its own; phi, mu and rewards stay.
+TEST(Tape, CostsWithATailAreThePapersTimesAParetoVariable) {
+  Instance instance = naive::small_instance({3, 6, 8, 4}, Law::uniform, Regime::B);
+  const Tape paper = draw_tape(instance, 7, 20000);
+  instance.environment.cost_tail = 3.0;
+  const Tape tape = draw_tape(instance, 7, 20000);
+  EXPECT_EQ(tape.phi, paper.phi);
+  EXPECT_EQ(tape.mu, paper.mu);
+  EXPECT_EQ(tape.reward, paper.reward);
+  std::vector<double> factor;
+  double sum = 0.0, beyond = 0.0;
+  for (std::size_t at = 0; at < tape.cost.size(); ++at) {
+    factor.push_back(tape.cost[at] / paper.cost[at]);
+    EXPECT_GT(factor.back(), 2.0 / 3.0 - 1e-6);  // (1 - 1/alpha), where U = 1
+    sum += factor.back();
+    beyond += factor.back() > 4.0 / 3.0 ? 1.0 : 0.0;  // twice the least: P = 2^-3
+  }
+  const double n = static_cast<double>(factor.size());
+  EXPECT_NEAR(sum / n, 1.0, 4 * std::sqrt(1.0 / 3.0 / n));  // the variance of Pareto(3) with mean 1 is 1/3
+  EXPECT_NEAR(beyond / n, 0.125, 4 * std::sqrt(0.125 * 0.875 / n));
+  for (int a = 0; a < 3; ++a) {  // x_0, the first calibration and the first online period have draws of their own
+    const double first[] = {factor[tape.at(0, a)], factor[tape.at(1, a)], factor[tape.at(8, a)]};
+    EXPECT_NE(first[0], first[1]);
+    EXPECT_NE(first[1], first[2]);
+    EXPECT_NE(first[0], first[2]);
+  }
+  EXPECT_EQ(draw_tape(instance, 3, 100).cost[4], tape.cost[4]);  // which does not depend on how many there are
 }
 
 TEST(Tape, RewardFrequenciesMatchMu) {

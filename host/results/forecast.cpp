@@ -56,7 +56,7 @@ std::uint64_t lane_bytes(const Study& study, const LaneSpec& spec, std::uint64_t
   const std::uint64_t A = u64(dim.boxes), d = u64(dim.reward_features), m = u64(dim.index_size()),
                       stride = u64(padded_to_vector<float>(dim.index_size())),
                       capacity = u64(std::max(spec.T0, 1)) + (spec.online() ? u64(study.periods) : 0);
-  const bool solves = !spec.learns_payoff() && (spec.learns_index() || spec.online());
+  const bool solves = !spec.learns_payoff() && !spec.fits_jointly() && (spec.learns_index() || spec.online());
   const LaneNeeds needs = needs_of(spec, study.estimation.refit);
   const std::uint64_t matrices = (needs.design ? 1 : 0) + (needs.curvature ? 1 : 0) + (solves ? 2 : 0);
   return A * (real * stride * (matrices * m + (needs.response ? d : 0) + 1) + 4 * capacity) +

@@ -16,10 +16,11 @@ std::string boxes_text(const Explanation& e, const ExplainedPeriod& p) {
   const bool scored = !e.score_name.empty() && e.score_name != "sigma*";
   std::string out = fmt::format("  box  {}oracle's sigma*  scale s(x)  context cost\n",
                                 scored ? fmt::format("{:>9}  {:>7}  ", e.score_name, "width") : "");
-  for (const ExplainedBox& b : p.boxes)
-    out +=
-        fmt::format("  {:>3}  {}{:>15.4f}  {:>10.4f}  {:>12.4f}\n", b.box,
-                    scored ? fmt::format("{:>9.4f}  {:>7.4f}  ", b.score, b.width) : "", b.sigma, b.scale, b.mean_cost);
+  for (const ExplainedBox& b : p.boxes) {
+    const std::string score = b.score >= kForcedScore ? "forced" : fmt::format("{:.4f}", b.score);
+    out += fmt::format("  {:>3}  {}{:>15.4f}  {:>10.4f}  {:>12.4f}\n", b.box,
+                       scored ? fmt::format("{:>9}  {:>7.4f}  ", score, b.width) : "", b.sigma, b.scale, b.mean_cost);
+  }
   return out;
 }
 

@@ -154,5 +154,15 @@ TEST_F(Explain, PoliciesThatAreCode) {
   EXPECT_EQ(own.stopped, "its code said so");
 }
 
+// A box that must be opened has no index to show.
+TEST_F(Explain, SaysWhichBoxesAreForced) {
+  PlannedSetting planned = settings_[0];
+  const Policy& policy = *find_policy("shrunk_weitzman");
+  planned.plan.lanes.push_back({&policy, policy.variants({0.2})[0], 0});
+  const FoundLane found(planned, "uniform/B/1/0/shrunk_weitzman/known/c_shrunk=0.2");
+  EXPECT_THAT(explanation_text(explain(found, 1, 1)), HasSubstr("   forced  "));
+  EXPECT_THAT(explanation_text(explain(found, 20, 20)), Not(HasSubstr("forced")));
+}
+
 }  // namespace
 }  // namespace pandora

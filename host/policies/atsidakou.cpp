@@ -12,9 +12,9 @@ Policy atsidakou() {
   policy.by_name_only = true;
   policy.variants = [](const Grids&) {
     std::vector<PolicyVariant> variants;
-    for (const auto& [name, reward] : {std::pair{"known", RewardModel::known}, {"unknown", RewardModel::learned}})
-      variants.push_back({name, "", [=](const Replication&, int T0) {
-                            LaneSpec lane = weitzman_lane(T0, Learning::online, reward, 0.0, 0.0);
+    for (const RewardSetting& setting : kRewardSettings)
+      variants.push_back({setting.name, "", [=](const Replication&, int T0) {
+                            LaneSpec lane = weitzman_lane(T0, Learning::online, setting.model, 0.0, 0.0);
                             lane.loss = Loss::linear_quadratic;
                             return lane;
                           }});

@@ -14,10 +14,10 @@ Policy epsilon_greedy_weitzman() {
   policy.hyperparameters = {{"epsilon", "probability that a period explores", {0.01, 0.1}}};
   policy.variants = [](const Grids& grids) {
     std::vector<PolicyVariant> variants;
-    for (const auto& [name, reward] : {std::pair{"known", RewardModel::known}, {"unknown", RewardModel::learned}})
+    for (const RewardSetting& setting : kRewardSettings)
       for (const double epsilon : grids.of("epsilon"))
-        variants.push_back({name, fmt::format("epsilon={}", epsilon), [=](const Replication&, int T0) {
-                              LaneSpec lane = weitzman_lane(T0, Learning::online, reward, 0.0, 0.0);
+        variants.push_back({setting.name, fmt::format("epsilon={}", epsilon), [=](const Replication&, int T0) {
+                              LaneSpec lane = weitzman_lane(T0, Learning::online, setting.model, 0.0, 0.0);
                               lane.epsilon = epsilon;
                               return lane;
                             }});

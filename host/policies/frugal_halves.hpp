@@ -32,9 +32,9 @@ inline LaneSpec lane_with_half(const Replication& replication, int T0, RewardMod
 
 inline std::vector<PolicyVariant> half_variants(bool its_order) {
   std::vector<PolicyVariant> variants;
-  for (const auto& [name, reward] : {std::pair{"known", RewardModel::known}, {"unknown", RewardModel::learned}})
-    variants.push_back({name, "", [=](const Replication& replication, int T0) {
-                          return lane_with_half(replication, T0, reward, its_order);
+  for (const RewardSetting& setting : kRewardSettings)
+    variants.push_back({setting.name, "", [=](const Replication& replication, int T0) {
+                          return lane_with_half(replication, T0, setting.model, its_order);
                         }});
   return variants;
 }

@@ -16,10 +16,10 @@ Policy shrunk_weitzman() {
   policy.hyperparameters = {{"c_shrunk", "width of the index bonus of shrunk_weitzman", {0.2}}};
   policy.variants = [](const Grids& grids) {
     std::vector<PolicyVariant> variants;
-    for (const auto& [name, reward] : {std::pair{"known", RewardModel::known}, {"unknown", RewardModel::learned}})
+    for (const RewardSetting& setting : kRewardSettings)
       for (const double c : grids.of("c_shrunk"))
-        variants.push_back({name, fmt::format("c_shrunk={}", c), [=](const Replication&, int T0) {
-                              LaneSpec lane = weitzman_lane(T0, Learning::online, reward, c, 0.0);
+        variants.push_back({setting.name, fmt::format("c_shrunk={}", c), [=](const Replication&, int T0) {
+                              LaneSpec lane = weitzman_lane(T0, Learning::online, setting.model, c, 0.0);
                               lane.fit = Fit::shrunk;
                               lane.bonus.kind = Bonus::log_ratio;
                               lane.forced = 5;

@@ -13,10 +13,10 @@ Policy thompson_weitzman() {
   policy.hyperparameters = {{"c_thompson", "factor on the width that thompson_weitzman draws from"}};
   policy.variants = [](const Grids& grids) {
     std::vector<PolicyVariant> variants;
-    for (const auto& [name, reward] : {std::pair{"known", RewardModel::known}, {"unknown", RewardModel::learned}})
+    for (const RewardSetting& setting : kRewardSettings)
       for (const double c : grids.of("c_thompson"))
-        variants.push_back({name, fmt::format("c_thompson={}", c), [=](const Replication&, int T0) {
-                              LaneSpec lane = weitzman_lane(T0, Learning::online, reward, c, 0.0);
+        variants.push_back({setting.name, fmt::format("c_thompson={}", c), [=](const Replication&, int T0) {
+                              LaneSpec lane = weitzman_lane(T0, Learning::online, setting.model, c, 0.0);
                               lane.thompson = true;
                               return lane;
                             }});

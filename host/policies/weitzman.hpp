@@ -5,6 +5,13 @@
 
 namespace pandora::policies {
 
+/// The settings of the reward, as rows of the results name them.
+struct RewardSetting {
+  const char* name;
+  RewardModel model;
+};
+inline constexpr RewardSetting kRewardSettings[] = {{"known", RewardModel::known}, {"unknown", RewardModel::learned}};
+
 inline LaneSpec weitzman_lane(int T0, Learning learning, RewardModel reward, double c_rho, double c_theta) {
   LaneSpec lane;
   lane.T0 = T0;
@@ -18,11 +25,12 @@ inline LaneSpec weitzman_lane(int T0, Learning learning, RewardModel reward, dou
 
 /// The two variants without optimism, with mu* known and unknown.
 inline std::vector<PolicyVariant> plug_in_variants(Learning learning) {
-  const auto variant = [learning](const char* name, RewardModel reward) {
-    return PolicyVariant{name, "",
-                         [=](const Replication&, int T0) { return weitzman_lane(T0, learning, reward, 0.0, 0.0); }};
-  };
-  return {variant("known", RewardModel::known), variant("unknown", RewardModel::learned)};
+  std::vector<PolicyVariant> variants;
+  for (const RewardSetting& setting : kRewardSettings)
+    variants.push_back({setting.name, "", [=](const Replication&, int T0) {
+                          return weitzman_lane(T0, learning, setting.model, 0.0, 0.0);
+                        }});
+  return variants;
 }
 
 }  // namespace pandora::policies

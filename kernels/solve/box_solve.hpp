@@ -41,8 +41,10 @@ class BoxSolve {
     if constexpr (Team::kVectors) {
       IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
       sums.start(box_.rho);
-      return minimise_with_vectors(sums, box_, shape_, current_inverse) &&
-             take(scratch_.rho, samples.n, sums.gradients());
+      if (minimise_with_vectors(sums, box_, shape_, current_inverse))
+        return take(scratch_.rho, samples.n, sums.gradients());
+      box_.progress->follows = 0;
+      return solve_in_double(samples, sums.gradients());
     } else {
       const bool shares = TileMemory<Real>::shared_bytes(shape_.m) > 0 && team_.shared() != nullptr;
       const TileMemory<Real> memory(shares ? team_.shared() : scratch_.tiled, shape_.m);
@@ -93,12 +95,13 @@ class BoxSolve {
   }
 
  private:
-  // With next to no ridge the Hessian may not be positive definite in working precision.
+  // With next to no ridge the Hessian may not be positive definite in working precision; and where a single sample
+  // moves the minimiser far (costs with a heavy tail) what approximates the Hessian leads nowhere.
   PANDORA_APART PANDORA_HD bool solve_in_double(const SampleView<Real>& samples, int gradients) {
     IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
     sums.start(box_.rho);
-    TeamFactor<Real, Team> factor(team_, samples, scratch_);
-    return minimise(sums, FactorisedNewton<Real, Team>(sums, factor)) &&
+    Factor factor(team_, samples, scratch_);
+    return minimise(sums, FactorisedNewton<Real, Team, Factor>(sums, factor)) &&
            take(scratch_.rho, samples.n, gradients + sums.gradients());
   }
 

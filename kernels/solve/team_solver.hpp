@@ -166,13 +166,12 @@ class TeamFactor {
 
 /// Damped Newton steps in the manner of the reference (host/reference/index_fit.cpp). A factor serves as long as it
 /// contracts well.
-template <class Real, class Team>
+template <class Real, class Team, class Factor>
 class FactorisedNewton {
  public:
   static constexpr bool kLastStep = true, kTrustsRate = false;
 
-  PANDORA_HD FactorisedNewton(IndexSums<Real, Team>& sums, TeamFactor<Real, Team>& factor)
-      : sums_(sums), factor_(factor) {}
+  PANDORA_HD FactorisedNewton(IndexSums<Real, Team>& sums, Factor& factor) : sums_(sums), factor_(factor) {}
 
   PANDORA_HD bool direct() {
     if (!fresh_ && !factor_.template factorise<double>(sums_.ridge(), true)) return false;
@@ -192,7 +191,7 @@ class FactorisedNewton {
 
  private:
   IndexSums<Real, Team>& sums_;
-  TeamFactor<Real, Team>& factor_;
+  Factor& factor_;
   bool fresh_ = false;
 };
 

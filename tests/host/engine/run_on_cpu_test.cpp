@@ -214,5 +214,22 @@ TEST(RunOnCpuSlow, RegretDiffersByLessThanTwoStandardErrorsFromTheReference) {
   }
 }
 
+// A sample with an enormous cost moves the minimiser far, and what approximates the Hessian of many samples leads
+// nowhere (here in period 7,909): the solve goes on with fresh Hessians.
+TEST(RunOnCpu, CostsWithAHeavyTailAreSolvedFor) {
+  Environment environment = paper_environments()[1];
+  environment.id = 33;
+  environment.cost_tail = 1.5;
+  Replication replication;
+  replication.instance = draw_instance({}, environment, Regime::B, 5, 1);
+  replication.tape = draw_tape(replication.instance, 0, 8200);
+  replication.sigma.assign(replication.tape.mu.size(), 0.5);  // of no concern here
+  for (const PolicyVariant& variant : find_policy("dow")->variants({0.1})) {
+    const LaneSpec lane = variant.lane(replication, 0);
+    const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
+    EXPECT_EQ(run_on_cpu<float>(replication, std::span(&lane, 1), options)[0].failure, Failure::none);
+  }
+}
+
 }  // namespace
 }  // namespace pandora

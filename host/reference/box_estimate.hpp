@@ -1,8 +1,8 @@
 // What the reference keeps of a box.
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <vector>
 
 #include "host/reference/index_fit.hpp"
 

@@ -19,6 +19,7 @@ std::vector<PolicyTitle> policy_titles(const Summary& summary) {
       {"best_single", "none", "Best single box", "Best single box", "Yardsticks", false, true},
       {"random_order", "known", "Random order", "Random order", "Yardsticks", true, true},
       {"query_all", "known", "Query all", "Query all", "Yardsticks", true, true},
+      {"informed_weitzman", "known", "Informed Weitzman", "Informed", "Yardsticks", true, true},
   };
   for (const SummaryRow& row : summary.rows)
     if (row.policy != "oracle" && std::none_of(titles.begin(), titles.end(), [&](const PolicyTitle& t) {

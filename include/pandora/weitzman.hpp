@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/rules/estimation.hpp"
-#include "pandora/custom_policy.hpp"
+#include "pandora/index_policy.hpp"
 
 namespace pandora {
 
@@ -62,57 +62,37 @@ class WeitzmanEstimator {
   std::unique_ptr<State> state_;
 };
 
-/// Weitzman's rule with such estimates: boxes in the order of their scores, until the best mu so far reaches every
-/// score left; the best is deployed. As it stands it is the built-in policy of its rules; override what differs.
-class WeitzmanPolicy : public CustomPolicy {
+/// Weitzman's rule with such estimates. As it stands it is the built-in policy of its rules; override what differs,
+/// here or of IndexPolicy.
+class WeitzmanPolicy : public IndexPolicy {
  public:
   WeitzmanPolicy(const Replication& replication, const LaneSpec& rules, const EstimationOptions& options)
-      : estimator_(replication, rules, options), boxes_(replication.tape.boxes()) {}
+      : IndexPolicy(replication.tape.boxes()), estimator_(replication, rules, options) {}
 
   void calibrate(const Request& request, const Output& output, std::optional<double> reward) override {
     estimator_.calibrate(request, output, reward);
   }
-  void begin(const Request& request) override;
-  int next() override;
-  void opened(const Output& output) override;
-  int deploy() override;
-  std::vector<int> ranking() const override { return order_; }
-  void learn(double reward) override;
 
  protected:
   WeitzmanEstimator& estimator() { return estimator_; }
-  const Request& request() const { return request_; }
-  int boxes() const { return boxes_; }
 
   /// The factor on the width in a box's score.
   virtual double bonus(int box) { return estimator_.bonus(box); }
-  /// The number that a box is given when a period begins.
-  virtual double score(int box) { return estimator_.index(box, bonus(box)); }
-  /// All boxes in the order in which they are opened.
-  virtual std::vector<int> order(std::span<const double> scores);
-  /// Whether to stop with outputs open (at least one), the best of which has `best`; the largest score of the other
-  /// boxes is `left`.
-  virtual bool stops(std::span<const Output> open, double best, double left) {
-    (void)open;
-    return best >= left;
-  }
-  /// mu of an output that was opened.
-  virtual double reward_of(const Output& output) { return estimator_.reward(output); }
   /// Whether the period's outputs are learned from.
   virtual bool learns_from(std::span<const Output> open) {
     (void)open;
     return true;
   }
 
+  void prepare(const Request& request) override { estimator_.begin(request); }
+  double score(int box) override { return estimator_.index(box, bonus(box)); }
+  double reward_of(const Output& output) override { return estimator_.reward(output); }
+  void learn_from(std::span<const Output> open, int deployed, double reward) override {
+    if (learns_from(open)) estimator_.learn(open, deployed, reward);
+  }
+
  private:
   WeitzmanEstimator estimator_;
-  const int boxes_;
-  Request request_;
-  std::vector<double> scores_;
-  std::vector<int> order_;
-  std::vector<Output> open_;
-  int best_ = 0;
-  double best_mu_ = 0.0;
 };
 
 }  // namespace pandora

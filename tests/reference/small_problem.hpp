@@ -115,14 +115,14 @@ LaneTally run_observed(const Replication& replication, const LaneSpec& lane, con
   return tally;
 }
 
-/// The lanes of all policies at the given T_0, where they apply.
+/// The lanes of all policies that are rules, at the given T_0, where they apply.
 inline std::vector<LaneSpec> all_lanes(const Replication& replication, const std::vector<int>& T0s,
                                        const std::vector<double>& hyperparameters = {0.1}) {
   std::vector<LaneSpec> lanes;
   for (const Policy& policy : all_policies())
     for (const PolicyVariant& variant : policy.variants(hyperparameters))
       for (const int T0 : T0s)
-        if (T0 > 0 || !policy.needs_calibration) lanes.push_back(variant.lane(replication, T0));
+        if (variant.lane && (T0 > 0 || !policy.needs_calibration)) lanes.push_back(variant.lane(replication, T0));
   return lanes;
 }
 

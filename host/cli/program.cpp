@@ -137,6 +137,7 @@ int run_command_line(int argc, char** argv) {
   pandora::cli::add_show(program, run);
   pandora::cli::add_compare(program, run);
   pandora::cli::add_report(program, run);
+  pandora::cli::add_tune(program, session, run);
   pandora::cli::add_lanes(program, run);
   pandora::cli::add_replay(program, run);
   pandora::cli::add_explain(program, run);

@@ -5,14 +5,13 @@
 #include <memory>
 #include <optional>
 
+#include "host/cli/backend_options.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/devices/device.hpp"
 #include "host/results/forecast.hpp"
 #include "host/run/run_study.hpp"
 #include "host/study/refit_text.hpp"
-#include "host/sweep/runnable_lanes.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {
@@ -20,9 +19,8 @@ namespace {
 
 struct Options {
   StudyOptions study;
-  std::string backend = "auto", devices = "all";
+  BackendOptions backend;
   std::optional<std::string> table, out, shard, oracle_cache;  // an empty word is an error, not an absent option
-  int threads = 0;
   bool plan = false, resume = false, extend = false, report = false, force = false, quiet = false,
        print_defaults = false;
 };
@@ -65,19 +63,10 @@ ResultFolder::Mode mode_of(const Options& o) {
                     : ResultFolder::Mode::fresh;
 }
 
-// The backend that serves all settings.
+// A rank takes one of its node's devices, in turn.
 BackendChoice backend_of(const Options& o, const std::vector<PlannedSetting>& settings, const Ranks& ranks) {
-  EngineSettings engine = settings[0].setting.study.engine;
-  std::string cpu_only;
-  for (const PlannedSetting& planned : settings) {
-    const EngineSettings& other = planned.setting.study.engine;
-    if (other.kind == EngineSettings::Kind::reference || other.precision == EngineSettings::Precision::fp64)
-      engine = other;
-    if (cpu_only.empty()) cpu_only = needs_cpu(planned.setting.study, planned.plan);
-  }
-  BackendChoice backend =
-      choose_backend(o.backend, o.devices, engine, o.backend == "cpu" ? DeviceReport{} : find_devices(), cpu_only);
-  if (ranks.ranks_on_node() > 1 && !backend.devices.empty())  // one each, in turn
+  BackendChoice backend = o.backend.choose(settings);
+  if (ranks.ranks_on_node() > 1 && !backend.devices.empty())
     backend.devices = {backend.devices[static_cast<std::size_t>(ranks.rank_on_node()) % backend.devices.size()]};
   return backend;
 }
@@ -114,7 +103,7 @@ void run_command(const Options& o, bool paper, Session& session) {
   RunOptions run;
   std::exception_ptr failure;
   try {
-    require_count("--threads", o.threads, 0);
+    require_count("--threads", o.backend.threads, 0);
     config = config_of(o, paper);
     settings = make_plans(config);
     run.mode = mode_of(o);
@@ -127,7 +116,7 @@ void run_command(const Options& o, bool paper, Session& session) {
     failure = std::current_exception();
   }
   ranks.agree(failure);
-  run.threads = o.threads > 0 ? o.threads : ranks.cores();
+  run.threads = o.backend.threads > 0 ? o.backend.threads : ranks.cores();
   run.command = session.command_line;
   run.program = session.program;
   run.interrupted = &session.interrupted;
@@ -165,9 +154,7 @@ void run_command(const Options& o, bool paper, Session& session) {
 
 void add_run_options(CLI::App* command, Options& o) {
   o.study.add_to(*command);
-  command->add_option("--backend", o.backend, "auto, cpu or cuda")->capture_default_str();
-  command->add_option("--devices", o.devices, "GPUs, such as 0,1, or all")->capture_default_str();
-  command->add_option("--threads", o.threads, "worker threads; 0 is all cores")->capture_default_str();
+  o.backend.add_to(*command);
   command->add_option("--shard", o.shard, "i/n: do part i (from 0) of n, for `pandora merge`");
   command->add_option("--oracle-cache", o.oracle_cache, "folder that keeps oracle tables between runs");
   command->add_flag("--plan", o.plan, "print lanes, memory, time and how the work is split, and exit");

@@ -1,0 +1,77 @@
+// `tune`: hyperparameters chosen by successive halving and judged on fresh replications.
+#include "host/run/tune.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "host/cli/backend_options.hpp"
+#include "host/cli/commands.hpp"
+#include "host/cli/progress_bar.hpp"
+#include "host/cli/study_options.hpp"
+#include "host/run/tune_tables.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::cli {
+namespace {
+
+struct Options {
+  StudyOptions study;
+  BackendOptions backend;
+  std::string format = "text";
+  std::int64_t budget = 0;
+  bool quiet = false;
+};
+
+void tune_command(const Options& o, Session& session) {
+  session.listen();
+  const TableFormat format = parse_table_format(o.format);
+  require_count("--threads", o.backend.threads, 0);
+  if (o.budget < 1)
+    throw Error(ExitCode::usage,
+                fmt::format("--budget {}: give the lanes that the choice may take, 1 or more", o.budget));
+  const std::vector<PlannedSetting> settings = make_plans(o.study.config());
+  TuneOptions options;
+  options.budget = static_cast<std::uint64_t>(o.budget);
+  options.sweep.threads = o.backend.threads;
+  options.sweep.devices = o.backend.choose(settings).devices;
+  options.sweep.interrupted = &session.interrupted;
+  auto bar = std::make_unique<ProgressBar>(o.quiet);
+  options.sweep.progress = [&bar](std::size_t done, std::size_t total) {
+    if (done > 0) bar->update(done, total);
+  };
+  const Tuning tuning = tune(settings, options);
+  bar.reset();
+  if (format == TableFormat::csv) {
+    print_table(tune_csv(tuning), format);
+  } else {
+    for (const Table& table : tune_tables(tuning)) print_table(table, format);
+  }
+  std::fflush(stdout);
+  int failed = 0;
+  for (const TuneRace& race : tuning.races) failed += race.judged.failed();
+  if (failed > 0)
+    throw Error(
+        ExitCode::internal,
+        fmt::format("lanes of a policy failed in {} of the replications that it is judged on, which are left out",
+                    failed));
+}
+
+}  // namespace
+
+void add_tune(CLI::App& program, Session& session, Command& run) {
+  const auto o = std::make_shared<Options>();
+  CLI::App* command =
+      program.add_subcommand("tune", "choose hyperparameters by successive halving, judge them on fresh replications");
+  o->study.add_file_to(*command);
+  o->study.add_to(*command);
+  o->backend.add_to(*command);
+  command->add_option("--budget", o->budget, "lanes that the choice may take (a lane is a policy in one replication)")
+      ->required();
+  command->add_option("--format", o->format, "text, markdown, latex or csv")->capture_default_str();
+  command->add_flag("--quiet", o->quiet, "no progress");
+  command->callback([o, &session, &run] { run = [o, &session] { tune_command(*o, session); }; });
+}
+
+}  // namespace pandora::cli

@@ -1,0 +1,136 @@
+#include "host/run/tune_tables.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "host/analysis/compare_text.hpp"
+#include "host/base/split.hpp"
+#include "host/results/result_rows.hpp"
+#include "host/study/hyperparameter_values.hpp"
+
+namespace pandora {
+namespace {
+
+std::string of(const TuneRace& race) {
+  return fmt::format("{}, {}", race.policy, race.reward);
+}
+
+std::string choice_text(const TuneCandidate& candidate) {
+  return candidate.varied + (candidate.varied.empty() || candidate.hyperparameter.empty() ? "" : " ") +
+         candidate.hyperparameter;
+}
+
+// The last to stay first, then by regret.
+std::vector<const TuneCandidate*> in_order(const TuneRace& race) {
+  const auto stayed = [](const TuneCandidate* c) { return c->out == 0 ? std::numeric_limits<int>::max() : c->out; };
+  std::vector<const TuneCandidate*> order;
+  for (const TuneCandidate& candidate : race.candidates) order.push_back(&candidate);
+  std::stable_sort(order.begin(), order.end(), [&](const TuneCandidate* a, const TuneCandidate* b) {
+    if (stayed(a) != stayed(b)) return stayed(a) > stayed(b);
+    if (a->failed() != b->failed()) return a->failed() < b->failed();
+    return a->regret().mean < b->regret().mean;
+  });
+  return order;
+}
+
+Cell number_cell(double value, bool bold = false) {
+  return exact_cell(number_text(value, 3), value, bold);
+}
+
+// Options that make a study of the winner alone.
+std::string options_text(const TuneRace& race) {
+  std::string text = "--policy " + race.policy;
+  const TuneCandidate& winner = race.candidates[race.winner];
+  for (const std::string& pair : split(winner.varied, ' '))
+    if (!pair.empty()) text += " --set " + shell_word(pair);
+  for (const auto& [name, value] : hyperparameter_values(winner.hyperparameter))
+    text += fmt::format(" --set hyperparameters.{}={}", name, value);
+  return text;
+}
+
+}  // namespace
+
+std::vector<Table> tune_tables(const Tuning& tuning) {
+  std::vector<int> replications;
+  std::size_t lanes = 0;
+  int last = static_cast<int>(tuning.first_replication) - 1;
+  for (const TuneRound& round : tuning.rounds) {
+    replications.push_back(round.replications);
+    lanes += round.lanes;
+    last += round.replications;
+  }
+  Table candidates;
+  candidates.label = "tune";
+  candidates.title = fmt::format(
+      "Choosing by time-averaged regret x 1000, mean over {} cells ± 1.96 standard errors; {} lanes in {} rounds of {} "
+      "replications, numbers {} to {}",
+      tuning.cells, lanes, tuning.rounds.size(), fmt::join(replications, ", "), tuning.first_replication, last);
+  candidates.columns = {"choice", "replications", "failed", "regret", "± (95%)", "out after round"};
+  for (const TuneRace& race : tuning.races) {
+    if (race.candidates.size() < 2) continue;
+    candidates.rows.push_back({{}, of(race), !candidates.rows.empty()});
+    for (const TuneCandidate* c : in_order(race)) {
+      const Estimate regret = c->regret();
+      candidates.rows.push_back({{Cell(choice_text(*c), c->out == 0), fmt::format("{}", c->regrets.size()),
+                                  fmt::format("{}", c->failed()), number_cell(regret.mean, c->out == 0),
+                                  number_cell(regret.half_width_95), c->out == 0 ? "" : fmt::format("{}", c->out)}});
+    }
+  }
+  Table winners;
+  winners.label = "tuned";
+  winners.title = fmt::format(
+      "What was chosen, judged by time-averaged regret x 1000 on {} replications that had no part in the choice, "
+      "numbers 0 to {}",
+      tuning.judged_replications, tuning.judged_replications - 1);
+  winners.columns = {"policy", "choice", "regret", "± (95%)", "when it was chosen"};
+  for (const TuneRace& race : tuning.races) {
+    const TuneCandidate& winner = race.candidates[race.winner];
+    const Estimate judged = race.judged.regret();
+    const bool chosen = race.candidates.size() > 1;
+    winners.rows.push_back({{of(race), choice_text(winner), number_cell(judged.mean), number_cell(judged.half_width_95),
+                             chosen ? number_cell(winner.regret().mean) : Cell("---")}});
+    if (chosen) winners.notes.push_back(fmt::format("{}: {}", of(race), options_text(race)));
+  }
+  if (!winners.notes.empty())
+    winners.notes.insert(winners.notes.begin(),
+                         "`pandora run` of the study with these options gives the judged lanes:");
+  return {candidates, winners};
+}
+
+Table tune_csv(const Tuning& tuning) {
+  Table table;
+  table.columns = {"policy",
+                   "reward",
+                   "setting",
+                   "hyperparameters",
+                   "replications",
+                   "failed",
+                   "regret_x1000",
+                   "half_width_95_x1000",
+                   "out_after_round",
+                   "chosen",
+                   "judged_replications",
+                   "judged_failed",
+                   "judged_regret_x1000",
+                   "judged_half_width_95_x1000"};
+  for (const TuneRace& race : tuning.races)
+    for (const TuneCandidate* c : in_order(race)) {
+      const Estimate regret = c->regret(), judged = race.judged.regret();
+      const bool chosen = c->out == 0;
+      Row row{{race.policy, race.reward, c->varied, c->hyperparameter, fmt::format("{}", c->regrets.size()),
+               fmt::format("{}", c->failed()), number_cell(regret.mean), number_cell(regret.half_width_95),
+               chosen ? "" : fmt::format("{}", c->out), chosen ? "1" : "0"}};
+      if (chosen)
+        row.cells.insert(row.cells.end(),
+                         {fmt::format("{}", race.judged.regrets.size()), fmt::format("{}", race.judged.failed()),
+                          number_cell(judged.mean), number_cell(judged.half_width_95)});
+      row.cells.resize(table.columns.size());
+      table.rows.push_back(std::move(row));
+    }
+  return table;
+}
+
+}  // namespace pandora

@@ -77,7 +77,7 @@ struct Shrunk {
       }
       rho += part * direction;
       learn(samples, here, rho);
-      if (-slope <= 1e-4) return;
+      if (-slope <= 1.0) return;
     }
   }
 

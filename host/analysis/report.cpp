@@ -11,6 +11,7 @@
 #include "host/figures/write_figures.hpp"
 #include "host/files/output_folder.hpp"
 #include "host/files/temporary_file.hpp"
+#include "host/results/overview_table.hpp"
 #include "host/results/result_rows.hpp"
 #include "pandora/error.hpp"
 
@@ -120,6 +121,11 @@ ReportDocument document_of(StoredResults& results, const std::vector<SettingSumm
       "to it. Hyperparameters are the ones with the least mean regret on the same replications, as in the paper; the "
       "section Comparisons says how much that flatters."};
   tables.tables = study_tables(settings, layout);
+  if (study.regret) {
+    const Table overview = overview_table(settings, has_policy(results, "dow") ? "dow" : "");
+    const auto pieces = in_pieces(overview, layout == TableLayout::paper ? kMostLatexColumns : overview.columns.size());
+    tables.tables.insert(tables.tables.end(), pieces.begin(), pieces.end());
+  }
   document.sections.push_back(std::move(tables));
   if (study.regret) document.sections.push_back(comparisons(results, settings, layout));
   ReportSection figures{"Figures"};

@@ -27,16 +27,23 @@ void require_known(const char* option, const std::vector<std::string>& wanted, c
 void ResultFilter::add_to(CLI::App& command) {
   command.add_option("--environment", environments_, "only these environments, such as uniform,gaussian")
       ->delimiter(',');
+  command.add_option("--regime", regimes_, "only A or B")->delimiter(',');
+  command.add_option("--t0", T0_, "only these T0")->delimiter(',');
   command.add_option("--policy", policies_, "only these policies, such as dow,online_plugin")->delimiter(',');
 }
 
 void ResultFilter::apply(std::vector<SettingSummary>& settings) const {
-  std::vector<std::string> environments, policies;
+  std::vector<std::string> environments, regimes, policies;
   const Study& study = settings[0].setting.study;
   for (const Environment& e : study.environments) environments.push_back(e.name);
   for (const SummaryRow& row : settings[0].summary.rows)
     if (!among(policies, row.policy)) policies.push_back(row.policy);
   require_known("--environment", environments_, environments);
+  for (const Regime regime : study.regimes) regimes.push_back(regime_name(regime));
+  require_known("--regime", regimes_, regimes);
+  for (const int T0 : T0_)
+    if (std::find(study.T0.begin(), study.T0.end(), T0) == study.T0.end())
+      throw Error(ExitCode::usage, fmt::format("--t0 {}: the results have T0 = {}", T0, fmt::join(study.T0, ", ")));
   require_known("--policy", policies_, policies);
   for (SettingSummary& s : settings) {
     if (!environments_.empty()) {
@@ -44,6 +51,18 @@ void ResultFilter::apply(std::vector<SettingSummary>& settings) const {
       std::erase_if(s.summary.rows, other);
       std::erase_if(s.summary.oracle, other);
       std::erase_if(s.summary.order, other);
+    }
+    if (!regimes_.empty()) {
+      const auto other = [&](const auto& row) { return !among(regimes_, row.regime); };
+      std::erase_if(s.summary.rows, other);
+      std::erase_if(s.summary.oracle, other);
+      std::erase_if(s.summary.order, other);
+      std::erase_if(s.setting.study.regimes, [&](Regime regime) { return !among(regimes_, regime_name(regime)); });
+    }
+    if (!T0_.empty()) {
+      const auto other = [&](int T0) { return std::find(T0_.begin(), T0_.end(), T0) == T0_.end(); };
+      std::erase_if(s.summary.rows, [&](const SummaryRow& row) { return other(row.T0); });
+      std::erase_if(s.setting.study.T0, other);
     }
     if (policies_.empty()) continue;
     std::erase_if(s.summary.rows, [&](const SummaryRow& row) { return !among(policies_, row.policy); });

@@ -11,7 +11,7 @@ namespace pandora::cli {
 
 class ResultFilter {
  public:
-  /// Adds --environment and --policy.
+  /// Adds --environment, --regime, --t0 and --policy.
   void add_to(CLI::App& command);
 
   /// Leaves what was asked for. Throws Error (usage) for a name that the results have not, with the nearest that they
@@ -19,7 +19,8 @@ class ResultFilter {
   void apply(std::vector<SettingSummary>& settings) const;
 
  private:
-  std::vector<std::string> environments_, policies_;
+  std::vector<std::string> environments_, regimes_, policies_;
+  std::vector<int> T0_;
 };
 
 }  // namespace pandora::cli

@@ -1,16 +1,20 @@
 // `show`: the tables of a folder of results, at any time.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 
+#include "host/base/nearest.hpp"
 #include "host/base/printable.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/result_filter.hpp"
 #include "host/cli/terminal.hpp"
+#include "host/results/overview_table.hpp"
 #include "host/results/result_rows.hpp"
 #include "host/results/stored_results.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {
@@ -46,9 +50,23 @@ void print_table(const Table& table, TableFormat format) {
 namespace {
 
 struct ShowOptions {
-  std::string folder, format = "text";
+  std::string folder, format = "text", base;
+  bool overview = false;
   ResultFilter filter;
 };
+
+// What ratios are to: the first policy where none is named.
+std::string base_of(const ShowOptions& o, const std::vector<SettingSummary>& settings) {
+  std::vector<std::string> names;
+  for (const SummaryRow& row : settings[0].summary.rows)
+    if (row.policy != "oracle" && std::find(names.begin(), names.end(), row.policy) == names.end())
+      names.push_back(row.policy);
+  if (o.base.empty()) return names.empty() ? "" : names[0];
+  if (std::find(names.begin(), names.end(), o.base) == names.end())
+    throw Error(ExitCode::usage, fmt::format("--base {}: is none of the policies that are shown{}; they are {}", o.base,
+                                             nearest_text(nearest(o.base, names)), fmt::join(names, ", ")));
+  return o.base;
+}
 
 void show(const ShowOptions& o) {
   const TableFormat format = parse_table_format(o.format);
@@ -56,6 +74,14 @@ void show(const ShowOptions& o) {
   const std::string unfinished = results.unfinished();
   std::vector<SettingSummary> settings = results.summaries();
   o.filter.apply(settings);
+  if (!o.base.empty() && !o.overview) throw Error(ExitCode::usage, "--base: is for --overview; give both");
+  if (o.overview) {
+    const Table table = overview_table(settings, base_of(o, settings));
+    if (!unfinished.empty() && format != TableFormat::csv)
+      fmt::print("{}{}\n", format == TableFormat::latex ? "% " : "", unfinished);
+    print_table(table, format);
+    return;
+  }
   if (format == TableFormat::csv) {
     ResultRows rows(settings[0].setting.varied, results.settings()[0].plan, "pandora");
     for (const SettingSummary& s : settings) rows.add_summary(s.summary, s.setting.varied);
@@ -75,6 +101,8 @@ void add_show(CLI::App& program, Command& run) {
   command->add_option("folder", o->folder, "folder that `run` wrote")->required();
   command->add_option("--format", o->format, "text, markdown, latex (the paper's layout) or csv (rows of summary.csv)")
       ->capture_default_str();
+  command->add_flag("--overview", o->overview, "one row per policy and regime: regret, its parts, ratios to --base");
+  command->add_option("--base", o->base, "the policy that --overview takes ratios to (default: the first)");
   o->filter.add_to(*command);
   command->callback([o, &run] { run = [o] { show(*o); }; });
 }

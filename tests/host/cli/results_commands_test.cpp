@@ -49,6 +49,25 @@ TEST_F(ResultsCommands, ShowFitsIntoSixtyEightyAndHundredAndTwentyColumns) {
   EXPECT_EQ(output({"show", "out"}), texts[1]);  // 80 where nothing says otherwise
 }
 
+TEST_F(ResultsCommands, ShowHasAnOverview) {
+  make("out");
+  const std::string csv = output({"show", "out", "--overview", "--base", "dow", "--format", "csv"});
+  EXPECT_THAT(csv, HasSubstr("policy,cells,regret,wrong order,too early,too many,wrong deployment,of dow,"));
+  EXPECT_THAT(csv, HasSubstr("\"DOW, known\",2,"));
+  EXPECT_THAT(output({"show", "out", "--overview"}), HasSubstr("of online_plugin"));  // the first
+  const std::string some = output({"show", "out", "--overview", "--regime", "B", "--t0", "7", "--format", "csv"});
+  EXPECT_THAT(some, HasSubstr("\"DOW, known\",1,"));
+  EXPECT_EQ(std::count(some.begin(), some.end(), '\n'), 1 + 5);
+  expect_refusal({"show", "out", "--overview", "--base", "dwo"}, 2, {"--base dwo", "the nearest is dow"});
+  expect_refusal({"show", "out", "--base", "dow"}, 2, {"--base: is for --overview"});
+  const std::string tables = output({"show", "out", "--regime", "B", "--t0", "7"});
+  EXPECT_THAT(tables, HasSubstr("regime B"));
+  EXPECT_THAT(tables, Not(HasSubstr("regime A")));
+  EXPECT_THAT(tables, Not(HasSubstr("T0=0")));
+  expect_refusal({"show", "out", "--t0", "8"}, 2, {"--t0 8: the results have T0 = 0, 7"});
+  expect_refusal({"show", "out", "--regime", "C"}, 2, {"--regime C"});
+}
+
 TEST_F(ResultsCommands, ShowHasFormatsAndFilters) {
   make("out");
   EXPECT_EQ(output({"show", "out", "--format", "csv"}), test::read_file(work() / "out" / "summary.csv"));

@@ -1,0 +1,80 @@
+#include "host/results/overview_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/results/policy_titles.hpp"
+
+namespace pandora {
+namespace {
+
+Cell mean_cell(const std::vector<double>& values, bool with_range) {
+  double sum = 0.0;
+  for (const double value : values) sum += value;
+  const double mean = sum / static_cast<double>(values.size());
+  if (values.empty() || !std::isfinite(mean)) return "---";
+  const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
+  const std::string range =
+      with_range && values.size() > 1 ? fmt::format(" ({:.2f} to {:.2f})", *least, *greatest) : "";
+  const double rounded = std::abs(mean) < 0.005 ? 0.0 : mean;  // no minus before a zero
+  return {fmt::format("{:.2f}{}", rounded, range), false, fmt::format("{:.9g}", mean)};
+}
+
+Row row_of(const Summary& summary, const std::string& regime, const PolicyTitle& title, const std::string& base) {
+  std::vector<double> regret, parts[RegretParts::kParts], of_base, of_published;
+  for (const SummaryRow& row : summary.rows) {
+    if (!row.best || row.regime != regime || row.policy != title.policy || row.reward != title.reward) continue;
+    regret.push_back(row.regret.mean);
+    for (int k = 0; k < RegretParts::kParts; ++k) parts[k].push_back(row.parts[k].mean);
+    for (const SummaryRow& other : summary.rows) {
+      if (!other.best || other.policy != base || other.reward != row.reward || other.regime != row.regime ||
+          other.environment != row.environment || other.T0 != row.T0)
+        continue;
+      of_base.push_back(row.regret.mean / other.regret.mean);
+      if (other.published) of_published.push_back(row.regret.mean / other.published->value);
+    }
+  }
+  if (regret.empty()) return {};
+  Row row{{title.brief, fmt::format("{}", regret.size()), mean_cell(regret, true)}};
+  for (const std::vector<double>& part : parts) row.cells.push_back(mean_cell(part, false));
+  if (base.empty()) return row;
+  row.cells.push_back(mean_cell(of_base, true));
+  row.cells.push_back(mean_cell(of_published, true));
+  return row;
+}
+
+}  // namespace
+
+Table overview_table(const std::vector<SettingSummary>& settings, const std::string& base) {
+  Table table;
+  table.label = "overview";
+  table.title =
+      "Overview: time-averaged regret x 1000 and its parts, means over the cells of a regime (least to greatest)";
+  table.columns = {"policy", "cells", "regret", "wrong order", "too early", "too many", "wrong deployment"};
+  if (!base.empty()) {
+    table.columns.push_back("of " + base);
+    table.columns.push_back("of the published " + base);
+  }
+  for (const SettingSummary& s : settings)
+    for (const Regime regime : s.setting.study.regimes) {
+      const std::string label = s.setting.label(), name = regime_name(regime);
+      bool first = true;
+      for (const PolicyTitle& title : policy_titles(s.summary)) {
+        Row row = row_of(s.summary, name, title, base);
+        if (row.cells.empty()) continue;
+        if (first)
+          table.rows.push_back(
+              {{}, fmt::format("{}{}regime {}", label, label.empty() ? "" : ", ", name), !table.rows.empty()});
+        first = false;
+        table.rows.push_back(std::move(row));
+      }
+    }
+  table.notes = {
+      "The parts add up to the regret: a wrong order of boxes, querying stopped too early, too many boxes "
+      "opened, a wrong output deployed."};
+  return table;
+}
+
+}  // namespace pandora

@@ -1,0 +1,17 @@
+// What a study says in few rows: every policy's regret and what it is made of, as means over cells, and beside a base.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/results/regret_tables.hpp"
+
+namespace pandora {
+
+/// A row per setting, regime, policy and reward setting: means over the cells (environment, T_0) in which the policy
+/// has a row, with the least and the greatest; parts of the regret (RegretParts); ratios to the regret of `base` in the
+/// same cell and reward setting, ours and the published one. Hyperparameters are those with the least mean regret.
+/// `---` where there is no such row. Without `base` (empty) no ratios.
+Table overview_table(const std::vector<SettingSummary>& settings, const std::string& base);
+
+}  // namespace pandora

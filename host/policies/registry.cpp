@@ -5,7 +5,8 @@
 #include "pandora/error.hpp"
 #include "pandora/policy.hpp"
 
-// One line per policy: the function of that name, defined in the file of that name, returns it.
+// The function of that name, defined in the file of that name (frugal_order and frugal_stop: in frugal_halves.cpp),
+// returns the policy.
 #define PANDORA_POLICIES(register_policy)                                                                           \
   register_policy(oracle) register_policy(online_plugin) register_policy(dow) register_policy(static_plugin)        \
       register_policy(linucb_online) register_policy(linucb_static) register_policy(frugalgpt)                      \

@@ -16,15 +16,12 @@ struct RefitSchedule {
   /// Whether a box with n samples, last solved at n_last, is solved after a new sample of its own.
   /// `tracking` solves exactly at every sample up to 200, then at 10% growth.
   PANDORA_HD bool due(int n, int n_last) const {
-    if (kind == Kind::every) return false;
-    if (kind == Kind::tracking && n <= kTrackingExact) return true;
-    return n >= (kind == Kind::tracking ? kTrackingGrowth : growth) * n_last - 1e-9;  // 1.1 x 50 exceeds 55 in double
+    return (kind == Kind::tracking && n <= kTrackingExact) || jointly_due(n, n_last);
   }
-  /// The same for all boxes together, of which a shrunk fit has n samples in all: it is never exact, so `tracking` has
-  /// no range of its own.
+  /// The same for all boxes together, of which a shrunk fit has n samples in all: `tracking` has no exact range there.
   PANDORA_HD bool jointly_due(int n, int n_last) const {
     if (kind == Kind::every) return false;
-    return n >= (kind == Kind::tracking ? kTrackingGrowth : growth) * n_last - 1e-9;
+    return n >= (kind == Kind::tracking ? kTrackingGrowth : growth) * n_last - 1e-9;  // 1.1 x 50 exceeds 55 in double
   }
   /// Whether `period` (1, 2, ...) ends with a solve of all boxes.
   PANDORA_HD bool due_in_period(int period) const { return kind == Kind::every && period % every == 0; }

@@ -13,6 +13,8 @@
 namespace pandora {
 namespace {
 
+constexpr int kCalibration = 50;
+
 Replication replication_of(int periods, int context) {
   Study study;
   study.dimensions.context = context;
@@ -20,16 +22,18 @@ Replication replication_of(int periods, int context) {
   study.regimes = {Regime::A};
   study.replications = 1;
   study.periods = periods;
-  study.T0 = {0};
+  study.T0 = {kCalibration};
   study.order = false;
   study.oracle.samples = 20000;  // the oracle is not measured here
   const Plan plan = make_plan(study);
   return prepare_replication(study, plan, plan.units[0], nullptr);
 }
 
+// Lanes begin at x_0 where their policy can.
 LaneSpec lane_of(const Replication& replication, const std::string& policy, const std::string& reward) {
-  for (const PolicyVariant& variant : find_policy(policy)->variants({0.1}))
-    if (variant.reward == reward) return variant.lane(replication, 0);
+  const Policy* found = find_policy(policy);
+  for (const PolicyVariant& variant : found->variants({0.1}))
+    if (variant.reward == reward) return variant.lane(replication, found->needs_calibration ? kCalibration : 0);
   return {};
 }
 
@@ -98,7 +102,9 @@ const bool registered = [] {
                         {"shrunk_weitzman", "unknown"},
                         {"thompson_weitzman", "known"},
                         {"epsilon_greedy_weitzman", "known"},
-                        {"atsidakou", "known"}};
+                        {"atsidakou", "known"},
+                        {"frugal_order", "known"},
+                        {"frugal_stop", "known"}};
   for (const Kind& kind : kinds)
     for (const char* refit : {"geometric:1.5", "tracking"})
       add(std::string("Lane/") + kind.policy + "/" + kind.reward + "/" + refit,

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 
 #include "host/reference/shrunk_fit.hpp"
+#include "kernels/lane/stages.hpp"
 #include "kernels/solve/vector_solver.hpp"
 #include "tests/reference/small_problem.hpp"
 #include "tests/reference/thread_backend.hpp"
@@ -130,6 +132,21 @@ class Boxes {
     return engine::JointSolve<Real, Team>(team, problem, lane_, scratch_).solve();
   }
 
+  /// forget_samples of box a, after its C_aa was spoilt.
+  void forget(int a) {
+    std::fill(P_[a].begin(), P_[a].end(), Real(7));
+    progress_.joint_due = 0;
+    const engine::Problem<Real> problem{shape_, ridge_, 1.0, {}, &lane_};
+    EXPECT_TRUE(engine::forget_samples(SerialTeam{}, problem, lane_, a));
+    EXPECT_EQ(progress_.joint_due, 1);  // the next period brings a joint solve
+  }
+  void expect_covariance(Dense& wanted, int a) const {
+    const MatrixXd C = wanted.fit.own(a);
+    for (int i = 0; i < shape_.m; ++i)
+      for (int k = 0; k < shape_.stride; ++k)
+        EXPECT_NEAR(P_[a][i * shape_.stride + k], k < shape_.m ? C(i, k) : 0.0, 1e-12) << i << ", " << k;
+  }
+
   void expect_near(Dense& wanted, double tolerance) const {
     EXPECT_NEAR(joint_.ridge_mean / wanted.fit.state.ridge_mean, 1.0, 10 * tolerance);
     EXPECT_NEAR(joint_.ridge_own / wanted.fit.state.ridge_own, 1.0, 10 * tolerance);
@@ -186,6 +203,22 @@ void expect_dense(const Data& data, const LaneSpec& spec, double tolerance) {
     serial.expect_near(wanted, tolerance);
     vectors.expect_near(wanted, tolerance);
     threads.expect_near(wanted, tolerance);
+  }
+}
+
+// The repair of a C_aa that is no covariance any more: what it was before any sample.
+TEST(JointSolve, ForgettingSamplesLeavesThePriorCovariance) {
+  for (const int A : {1, 3}) {
+    const Data data(A, 5, 40, 33);
+    LaneSpec spec = shrunk(Shrinkage::fixed);
+    spec.ridge_mean = 30.0;
+    spec.ridge_own = 70.0;
+    Dense wanted(data, spec, 0.7);  // not solved
+    Boxes<double> boxes(data, spec, 0.7);
+    for (int a = 0; a < A; ++a) {
+      boxes.forget(a);
+      boxes.expect_covariance(wanted, a);
+    }
   }
 }
 

@@ -1,0 +1,59 @@
+// FrugalGPT's cascade is an order and thresholds. What each half is worth: one of them in Weitzman's rule with learned
+// indices.
+#include <algorithm>
+#include <limits>
+
+#include "host/policies/cascade_search.hpp"
+#include "host/policies/weitzman.hpp"
+
+namespace pandora::policies {
+namespace {
+
+// The plug-in lane, with FrugalGPT's order or its thresholds for its own. A box that the cascade leaves out comes
+// last, and from the cascade's last box on every response is accepted.
+LaneSpec lane_with_half(const Replication& replication, int T0, RewardModel reward, bool its_order) {
+  LaneSpec lane = weitzman_lane(T0, Learning::online, reward, 0.0, 0.0);
+  const Cascade cascade = search_cascade(replication.tape, T0);
+  const int A = replication.tape.boxes(), length = static_cast<int>(cascade.boxes.size());
+  if (its_order) {
+    lane.order = Order::listed;
+    lane.length = A;
+    int* next = std::copy(cascade.boxes.begin(), cascade.boxes.end(), lane.list);
+    for (int a = 0; a < A; ++a)
+      if (std::find(cascade.boxes.begin(), cascade.boxes.end(), a) == cascade.boxes.end()) *next++ = a;
+  } else {
+    lane.stop = Stop::last_reaches_threshold;
+    std::fill(lane.threshold, lane.threshold + kMaxBoxes, -std::numeric_limits<double>::infinity());
+    std::copy(cascade.thresholds.begin(), cascade.thresholds.begin() + (length - 1), lane.threshold);
+  }
+  return lane;
+}
+
+Policy half(const char* name, const char* summary, bool its_order) {
+  Policy policy;
+  policy.name = name;
+  policy.summary = summary;
+  policy.needs_calibration = true;
+  policy.by_name_only = true;
+  policy.variants = [its_order](const Grids&) {
+    std::vector<PolicyVariant> variants;
+    for (const RewardSetting& setting : kRewardSettings)
+      variants.push_back({setting.name, "", [=](const Replication& replication, int T0) {
+                            return lane_with_half(replication, T0, setting.model, its_order);
+                          }});
+    return variants;
+  };
+  return policy;
+}
+
+}  // namespace
+
+Policy frugal_order() {
+  return half("frugal_order", "FrugalGPT's order of boxes, with the stop of learned indices", true);
+}
+
+Policy frugal_stop() {
+  return half("frugal_stop", "the order of learned indices, with FrugalGPT's acceptance thresholds", false);
+}
+
+}  // namespace pandora::policies

@@ -13,6 +13,8 @@ using Eigen::VectorXd;
 
 void ShrunkFit::start(const LaneSpec& spec, int A, int m, double ridge) {
   shrinkage_ = spec.shrinkage;
+  steps_ = spec.joint_steps;
+  tolerance_ = spec.joint_tolerance;
   A_ = A;
   m_ = m;
   ridge_ = ridge;
@@ -103,7 +105,7 @@ int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamp
       state.dispersion[a] = JointState::dispersion_of(samples[a]->size(), moment_squares[a], curvature[a], determined);
     }
     learn_ridges(state, shrinkage_, A_, m_ - 1, sums);
-    if (step == most_steps || -slope <= kJointTolerance) return step;
+    if (step == (most_steps > 0 ? most_steps : steps_) || -slope <= tolerance_) return step;
   }
 }
 

@@ -19,9 +19,10 @@ struct ShrunkFit {
   /// The box's own part of C, (m x m).
   auto own(int a) { return covariance.block(a * m_, a * m_, m_, m_); }
   /// Newton steps from `rho` (A vectors of m), after each of which ridges and dispersions are learned. Throws
-  /// LaneFailure if the Hessian is not positive definite or a number is not finite. Returns the number of steps.
+  /// LaneFailure if the Hessian is not positive definite or a number is not finite. Returns the number of steps, at
+  /// most `most_steps`; 0: as many as the spec says.
   int refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
-            const std::vector<Eigen::VectorXd*>& rho, int most_steps = kJointSteps);
+            const std::vector<Eigen::VectorXd*>& rho, int most_steps = 0);
 
   /// The objective under the present ridges and dispersions.
   double objective(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
@@ -34,8 +35,8 @@ struct ShrunkFit {
   Eigen::MatrixXd penalty() const;  // A m x A m
 
   Shrinkage shrinkage_ = Shrinkage::two_level;
-  int A_ = 0, m_ = 0;
-  double ridge_ = 1.0;
+  int A_ = 0, m_ = 0, steps_ = 3;
+  double ridge_ = 1.0, tolerance_ = 0.0;
 };
 
 }  // namespace pandora

@@ -13,11 +13,6 @@
 
 namespace pandora {
 
-/// Newton steps of a refit, at the most; it also ends with a step whose squared decrement g' C g was below
-/// kJointTolerance: one that moved the estimates by less than a standard deviation of theirs, over all boxes together.
-inline constexpr int kJointSteps = 3;
-inline constexpr double kJointTolerance = 1.0;
-
 /// Learned ridges lie between these.
 inline constexpr double kLeastRidge = 0.5, kLargestRidge = 1e7;
 

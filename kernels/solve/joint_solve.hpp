@@ -39,7 +39,7 @@ class JointSolve {
       point_downhill();
       const double slope = slope_now();
       if (!is_finite(slope)) return false;
-      const bool last = step == kJointSteps || -slope <= kJointTolerance;
+      const bool last = step == lane_.spec.joint_steps || -slope <= lane_.spec.joint_tolerance;
       SlopeSums sums = sum_covariances(last && lane_.needs.curvature);
       double part = 1.0;
       move(1.0);

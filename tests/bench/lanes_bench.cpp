@@ -47,12 +47,11 @@ void run(benchmark::State& state, int periods, int context, const std::string& p
                                                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
 }
 
-// DOW under a rule that a study can set; what a rule costs is its rate against constant's.
-void run_bonus(benchmark::State& state, Bonus bonus, const std::string& reward) {
+// A policy under what a study can say of estimation.
+void run_under(benchmark::State& state, const EstimationOptions& estimation, const std::string& policy,
+               const std::string& reward) {
   const Replication replication = replication_of(30000, 100);
-  EstimationOptions estimation{parse_refit("geometric:1.5"), 1.0, 1.0};
-  estimation.bonus = bonus;
-  const LaneSpec spec = with_estimation(lane_of(replication, "dow", reward), estimation, 3, 101, 10, 30000);
+  const LaneSpec spec = with_estimation(lane_of(replication, policy, reward), estimation, 3, 101, 10, 30000);
   const std::vector<LaneSpec> specs(6, spec);
   for (auto _ : state) benchmark::DoNotOptimize(run_on_cpu<float>(replication, specs, {estimation, 32}));
   state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * 30000 * 6,
@@ -114,8 +113,19 @@ const bool registered = [] {
                                                    {"count", Bonus::count},       {"theory", Bonus::theory}};
   for (const char* reward : {"known", "unknown"})
     for (const auto& [name, bonus] : bonuses)
-      add(std::string("LaneOverBonus/dow/") + reward + "/" + name,
-          [bonus = bonus, reward](benchmark::State& state) { run_bonus(state, bonus, reward); });
+      add(std::string("LaneOverBonus/dow/") + reward + "/" + name, [bonus = bonus, reward](benchmark::State& state) {
+        EstimationOptions estimation{parse_refit("geometric:1.5"), 1.0, 1.0};
+        estimation.bonus = bonus;
+        run_under(state, estimation, "dow", reward);
+      });
+  for (const char* reward : {"known", "unknown"})
+    for (const char* refit : {"geometric:1.5", "tracking"})
+      add(std::string("LaneOverTolerance/shrunk_weitzman/") + reward + "/" + refit + "/1",
+          [=](benchmark::State& state) {
+            EstimationOptions estimation{parse_refit(refit), 1.0, 1.0};
+            estimation.joint_tolerance = 1.0;
+            run_under(state, estimation, "shrunk_weitzman", reward);
+          });
   for (const char* refit : {"geometric:1.5", "tracking"})
     for (const char* reward : {"known", "unknown"})
       add(std::string("ReferenceLane/dow/") + reward + "/" + refit,

@@ -14,6 +14,8 @@ struct Shrunk {
   int A = 0, m = 0;
   double ridge = 1.0, mean = 1000.0, own = 1000.0;
   Shrinkage learns = Shrinkage::two_level;
+  int most_steps = 3;
+  double tolerance = 1e-4;
   std::vector<double> kappa;
   Eigen::MatrixXd C;
 
@@ -25,6 +27,8 @@ struct Shrunk {
         mean(spec.ridge_mean),
         own(spec.shrinkage == Shrinkage::fixed ? spec.ridge_own : spec.ridge_mean),
         learns(spec.shrinkage),
+        most_steps(spec.joint_steps),
+        tolerance(spec.joint_tolerance),
         kappa(static_cast<std::size_t>(boxes), 0.08),
         C(penalty().inverse()) {}
 
@@ -64,7 +68,7 @@ struct Shrunk {
 
   void refit(const std::vector<std::vector<IndexSample>>& samples, const std::vector<std::vector<double>>& mu,
              Loss loss, Eigen::VectorXd& rho) {
-    for (int step = 0; step < 3; ++step) {
+    for (int step = 0; step < most_steps; ++step) {
       const Point here = at(samples, mu, loss, rho);
       C = here.hessian.inverse();
       const Eigen::VectorXd direction = -C * here.gradient;
@@ -77,7 +81,7 @@ struct Shrunk {
       }
       rho += part * direction;
       learn(samples, here, rho);
-      if (-slope <= 1.0) return;
+      if (-slope <= tolerance) return;
     }
   }
 

@@ -132,6 +132,12 @@ TEST_P(EveryRule, IsTheNaiveLane) {
       options.ridge_mean = 20.0;
       options.ridge_own = 60.0;
     });
+  for (const double tolerance : {1e-9, 0.5, 100.0})
+    for (const int steps : {1, 2, 5})
+      check("shrunk_weitzman", [&](EstimationOptions& options) {
+        options.joint_steps = steps;
+        options.joint_tolerance = tolerance;
+      });
 }
 
 TEST(ReferenceEngine, TheCurveIsWhatAnObserverAccumulates) {

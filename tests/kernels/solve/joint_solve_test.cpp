@@ -63,7 +63,7 @@ struct Dense {
     for (VectorXd& own : rho) out.push_back(&own);
     return out;
   }
-  int refit(int most_steps = kJointSteps) { return fit.refit(data.contexts, data.all(), at(), most_steps); }
+  int refit(int most_steps = 0) { return fit.refit(data.contexts, data.all(), at(), most_steps); }
   double objective() { return fit.objective(data.contexts, data.all(), at()); }
   VectorXd gradient() { return fit.gradient(data.contexts, data.all(), at()); }
 

@@ -114,12 +114,6 @@ class Runner {
   std::size_t done_ = 0;
 };
 
-// Whether a is to be preferred: by fewer failures, then by the mean. Candidates have run the same replications.
-bool better(const TuneCandidate& a, const TuneCandidate& b) {
-  if (a.failed() != b.failed()) return a.failed() < b.failed();
-  return a.regret().mean < b.regret().mean;
-}
-
 // The candidates of a race that are left, the best first; among equals the one that the study names first.
 std::vector<TuneCandidate*> ranking(TuneRace& race) {
   std::vector<TuneCandidate*> left;
@@ -143,6 +137,11 @@ Estimate TuneCandidate::regret() const {
   std::vector<double> there;
   std::copy_if(regrets.begin(), regrets.end(), std::back_inserter(there), [](double r) { return !std::isnan(r); });
   return estimate(there);
+}
+
+bool better(const TuneCandidate& a, const TuneCandidate& b) {
+  if (a.failed() != b.failed()) return a.failed() < b.failed();
+  return a.regret().mean < b.regret().mean;
 }
 
 std::vector<TuneRound> halving_rounds(const std::vector<std::size_t>& candidates, const std::vector<std::size_t>& lanes,

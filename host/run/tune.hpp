@@ -33,6 +33,9 @@ struct TuneRace {
   TuneCandidate judged = {};  ///< the winner on the replications 0 .. R-1 of the study
 };
 
+/// Whether a is to be preferred: by fewer failures, then by the mean. Candidates that have run the same replications.
+bool better(const TuneCandidate& a, const TuneCandidate& b);
+
 struct TuneRound {
   int replications = 0;   ///< new ones, of each candidate that is left
   std::size_t lanes = 0;  ///< that they take

@@ -29,9 +29,7 @@ std::vector<const TuneCandidate*> in_order(const TuneRace& race) {
   std::vector<const TuneCandidate*> order;
   for (const TuneCandidate& candidate : race.candidates) order.push_back(&candidate);
   std::stable_sort(order.begin(), order.end(), [&](const TuneCandidate* a, const TuneCandidate* b) {
-    if (stayed(a) != stayed(b)) return stayed(a) > stayed(b);
-    if (a->failed() != b->failed()) return a->failed() < b->failed();
-    return a->regret().mean < b->regret().mean;
+    return stayed(a) != stayed(b) ? stayed(a) > stayed(b) : better(*a, *b);
   });
   return order;
 }

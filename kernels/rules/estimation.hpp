@@ -29,8 +29,8 @@ struct EstimationOptions {
   std::optional<int> forced = {};  ///< LaneSpec::forced
   std::optional<Shrinkage> shrinkage = {};
   double ridge_mean = 1000.0, ridge_own = 1000.0;  ///< LaneSpec's, with a shrinkage
-  int joint_steps = 3;                             ///< LaneSpec's
-  double joint_tolerance = 1e-4;                   ///< likewise
+  std::optional<int> joint_steps = {};
+  std::optional<double> joint_tolerance = {};
   TheoryConstants theory = {};
 };
 
@@ -45,8 +45,8 @@ inline LaneSpec with_estimation(LaneSpec spec, const EstimationOptions& options,
     spec.ridge_mean = options.ridge_mean;
     spec.ridge_own = options.ridge_own;
   }
-  spec.joint_steps = options.joint_steps;
-  spec.joint_tolerance = options.joint_tolerance;
+  if (options.joint_steps) spec.joint_steps = *options.joint_steps;
+  if (options.joint_tolerance) spec.joint_tolerance = *options.joint_tolerance;
   const double slope = say.mu_min < 1.0 ? say.mu_min : 1.0;
   Theory& theory = spec.bonus.theory;
   theory.scale = learns ? say.C_2 : std::sqrt(say.C_1);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "pandora/policy.hpp"
 #include "tests/host/run_program.hpp"
 
 namespace pandora {
@@ -444,7 +445,7 @@ TEST_F(Cli, CalibrateRefusesWhatCannotBeReached) {
 TEST_F(Cli, ListsPoliciesVersionAndHelp) {
   const test::ProgramResult policies = run(split("policies"));
   EXPECT_EQ(policies.exit_code, 0);
-  EXPECT_EQ(std::count(policies.out.begin(), policies.out.end(), '\n'), 16);
+  EXPECT_EQ(std::count(policies.out.begin(), policies.out.end(), '\n'), std::ssize(all_policies()));
   for (const char* name : {"oracle", "dow", "frugalgpt", "query_all"}) EXPECT_THAT(policies.out, HasSubstr(name));
   const test::ProgramResult version = run(split("--version"));
   EXPECT_EQ(version.exit_code, 0);

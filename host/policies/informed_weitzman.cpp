@@ -15,7 +15,7 @@ namespace {
 // expected cost.
 struct BoxSurfaces {
   std::vector<std::size_t> rows;  // of the samples, in order
-  std::vector<double> z, cost;    // G^-1(mu*) and the cost of each
+  std::vector<double> z;          // G^-1(mu*) of each
   Eigen::MatrixXd gram;
   LearnedSurface scale, expected_cost;
 
@@ -74,7 +74,6 @@ class InformedWeitzman : public IndexPolicy {
     const double mu = std::clamp(output.mu, kLeastMu, 1.0 - kLeastMu), z = std::log(mu / (1.0 - mu));
     box.rows.push_back(contexts_.size() / static_cast<std::size_t>(m_) - 1);
     box.z.push_back(z);
-    box.cost.push_back(output.cost);
     box.gram.selfadjointView<Eigen::Lower>().rankUpdate(psi_);
     location_.add(psi_, z);
     box.expected_cost.add(psi_, output.cost);

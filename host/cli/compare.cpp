@@ -12,7 +12,7 @@
 namespace pandora::cli {
 namespace {
 
-struct Options {
+struct CompareArguments {
   std::string folder, other, format = "text";
   CompareOptions compare;
 };
@@ -22,7 +22,7 @@ void print_pairs(const std::vector<ComparedPair>& pairs, TableFormat format) {
   for (const Table& table : comparison_tables(pairs)) print_table(table, format);
 }
 
-void compare(const Options& o) {
+void compare(const CompareArguments& o) {
   const TableFormat format = parse_table_format(o.format);
   const bool prose = format == TableFormat::text || format == TableFormat::markdown;
   StoredResults results(o.folder, print_error);
@@ -50,7 +50,7 @@ void compare(const Options& o) {
 }  // namespace
 
 void add_compare(CLI::App& program, Command& run) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<CompareArguments>();
   CLI::App* command = program.add_subcommand("compare", "paired comparisons of policies, or of two folders of results");
   command->add_option("folder", o->folder, "folder that `run` wrote")->required();
   command->add_option("other", o->other, "another folder on the same tapes, or `published`: the paper's numbers");

@@ -17,7 +17,7 @@
 namespace pandora::cli {
 namespace {
 
-struct Options {
+struct RunArguments {
   StudyOptions study;
   BackendOptions backend;
   std::optional<std::string> table, out, shard, oracle_cache;  // an empty word is an error, not an absent option
@@ -36,7 +36,7 @@ std::string named(const char* option, const std::optional<std::string>& path) {
 }
 
 // A table of regrets is one regime.
-std::vector<StudyOptions::Implied> implied_by_table(const Options& o) {
+std::vector<StudyOptions::Implied> implied_by_table(const RunArguments& o) {
   if (!o.table || *o.table == "all") return {};
   const std::string where = "--table " + *o.table;
   if (*o.table == "3") return {{"output.regret", "false", where}};
@@ -47,12 +47,12 @@ std::vector<StudyOptions::Implied> implied_by_table(const Options& o) {
   return {{"regimes", regime, where}, {"output.order", "false", where}};
 }
 
-StudyConfig config_of(const Options& o, bool paper) {
+StudyConfig config_of(const RunArguments& o, bool paper) {
   if (!paper && o.study.file().empty()) refuse("run: name a study's file, such as experiments/quick.toml; see --help");
   return o.study.config(implied_by_table(o));
 }
 
-ResultFolder::Mode mode_of(const Options& o) {
+ResultFolder::Mode mode_of(const RunArguments& o) {
   if (o.resume + o.extend + o.force > 1)
     refuse("--resume, --extend and --force: go on, grow, or replace what is there; give one");
   if ((o.resume || o.extend) && !o.out)
@@ -64,7 +64,7 @@ ResultFolder::Mode mode_of(const Options& o) {
 }
 
 // A rank takes one of its node's devices, in turn.
-BackendChoice backend_of(const Options& o, const std::vector<PlannedSetting>& settings, const Ranks& ranks) {
+BackendChoice backend_of(const RunArguments& o, const std::vector<PlannedSetting>& settings, const Ranks& ranks) {
   BackendChoice backend = o.backend.choose(settings);
   if (ranks.ranks_on_node() > 1 && !backend.devices.empty())
     backend.devices = {backend.devices[static_cast<std::size_t>(ranks.rank_on_node()) % backend.devices.size()]};
@@ -91,7 +91,7 @@ void print_outcome(const RunOutcome& outcome, bool quiet, double seconds, bool r
                           outcome.findings.failed_lanes));
 }
 
-void run_command(const Options& o, bool paper, Session& session) {
+void run_command(const RunArguments& o, bool paper, Session& session) {
   if (o.print_defaults) {
     fmt::print("{}", commented_defaults());
     return;
@@ -152,7 +152,7 @@ void run_command(const Options& o, bool paper, Session& session) {
                   o.report);
 }
 
-void add_run_options(CLI::App* command, Options& o) {
+void add_run_options(CLI::App* command, RunArguments& o) {
   o.study.add_to(*command);
   o.backend.add_to(*command);
   command->add_option("--shard", o.shard, "i/n: do part i (from 0) of n, for `pandora merge`");
@@ -171,7 +171,7 @@ void add_run_options(CLI::App* command, Options& o) {
 
 void add_run(CLI::App& program, Session& session, Command& run) {
   for (const bool paper : {false, true}) {
-    const auto o = std::make_shared<Options>();
+    const auto o = std::make_shared<RunArguments>();
     CLI::App* command =
         paper ? program.add_subcommand("reproduce", "Tables 1 to 3 of the paper beside the published numbers")
               : program.add_subcommand("run", "a study from its TOML file");

@@ -16,7 +16,7 @@
 namespace pandora::cli {
 namespace {
 
-struct Options {
+struct TuneArguments {
   StudyOptions study;
   BackendOptions backend;
   std::string format = "text";
@@ -24,7 +24,7 @@ struct Options {
   bool quiet = false;
 };
 
-void tune_command(const Options& o, Session& session) {
+void tune_command(const TuneArguments& o, Session& session) {
   session.listen();
   const TableFormat format = parse_table_format(o.format);
   require_count("--threads", o.backend.threads, 0);
@@ -61,7 +61,7 @@ void tune_command(const Options& o, Session& session) {
 }  // namespace
 
 void add_tune(CLI::App& program, Session& session, Command& run) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<TuneArguments>();
   CLI::App* command =
       program.add_subcommand("tune", "choose hyperparameters by successive halving, judge them on fresh replications");
   o->study.add_file_to(*command);

@@ -14,9 +14,7 @@
 namespace pandora {
 namespace {
 
-double G(double z) {
-  return 1.0 / (1.0 + std::exp(-z));
-}
+using naive::G;
 
 const ProjectedLaw& normal_law() {
   static const ProjectedLaw law = [] {

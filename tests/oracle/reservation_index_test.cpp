@@ -13,9 +13,7 @@
 namespace pandora {
 namespace {
 
-double G(double z) {
-  return 1.0 / (1.0 + std::exp(-z));
-}
+using naive::G;
 
 std::vector<float> normal_sample(int n, unsigned seed) {
   std::mt19937 engine(seed);

@@ -9,13 +9,12 @@
 #include "host/model/draw_instance.hpp"
 #include "tests/reference/naive_draws.hpp"
 #include "tests/reference/small_instance.hpp"
+#include "tests/reference/naive_index.hpp"
 
 namespace pandora {
 namespace {
 
-double G(double z) {
-  return 1.0 / (1.0 + std::exp(-z));
-}
+using naive::G;
 
 constexpr Dimensions kSmall{3, 6, 9, 4, IndexFeatures::affine};
 constexpr int kSamples = 501;

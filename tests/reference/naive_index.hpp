@@ -2,9 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace pandora::naive {
+
+/// G of the paper: the logistic function.
+inline double G(double z) {
+  return 1.0 / (1.0 + std::exp(-z));
+}
 
 /// E[(V - sigma)^+] for a law with values v of probability p.
 inline double excess(const std::vector<double>& v, const std::vector<double>& p, double sigma) {

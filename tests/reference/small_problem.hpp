@@ -27,6 +27,9 @@ class Random {
   std::mt19937_64 engine_;
 };
 
+/// Calibration periods of small problems, where one number serves.
+inline constexpr int kCalibration = 12;
+
 inline Dimensions small_dimensions(int boxes, int context, int reward_features) {
   Dimensions dimensions;
   dimensions.boxes = boxes;

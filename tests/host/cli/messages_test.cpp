@@ -9,7 +9,7 @@ using testing::HasSubstr;
 using testing::Not;
 using Messages = test::ProgramTest;
 
-std::vector<std::string> tiny(const std::vector<std::string>& more) {
+std::vector<std::string> query_all_run(const std::vector<std::string>& more) {
   std::vector<std::string> words = {"reproduce", "--environment", "uniform", "--regime",       "A", "--periods",
                                     "20",        "--samples",     "1000",    "--t0",           "0", "--policy",
                                     "query_all", "--table",       "1",       "--replications", "2", "--quiet"};
@@ -19,13 +19,13 @@ std::vector<std::string> tiny(const std::vector<std::string>& more) {
 
 TEST_F(Messages, AFolderWhereAFileBelongsIsNoFullDisk) {
   std::filesystem::create_directories(work() / "v" / "summary.csv" / "inside");
-  const test::ProgramResult result = run(tiny({"--out", "v", "--force"}));
+  const test::ProgramResult result = run(query_all_run({"--out", "v", "--force"}));
   EXPECT_NE(result.exit_code, 0);
   EXPECT_THAT(result.err, Not(HasSubstr("free some space")));
 }
 
 TEST_F(Messages, CommandsQuoteTheirPaths) {
-  const test::ProgramResult result = run(tiny({"--out", "a b's", "--set", "environment.uniform.u=1e308"}));
+  const test::ProgramResult result = run(query_all_run({"--out", "a b's", "--set", "environment.uniform.u=1e308"}));
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_THAT(test::read_file(work() / "a b's" / "failures.csv"), HasSubstr("replay study.toml --lane uniform/A/"));
   EXPECT_THAT(result.out, Not(HasSubstr("nan")));
@@ -41,7 +41,7 @@ TEST_F(Messages, SolvesHaveALimit) {
 
 TEST_F(Messages, NoKeyOfDimensionsIsBlamedOnADefault) {
   for (const std::string value : {"1", "2", "6", "7", "16"})
-    EXPECT_THAT(run(tiny({"--set", "dimensions.boxes=" + value, "--plan"})).err, Not(HasSubstr("default of")));
+    EXPECT_THAT(run(query_all_run({"--set", "dimensions.boxes=" + value, "--plan"})).err, Not(HasSubstr("default of")));
 }
 
 }  // namespace

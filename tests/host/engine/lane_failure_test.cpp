@@ -18,7 +18,8 @@
 namespace pandora {
 namespace {
 
-constexpr int kBoxes = 3, kFeatures = 2, kCalibration = 12, kPeriods = 64;
+using test::kCalibration;
+constexpr int kBoxes = 3, kFeatures = 2, kPeriods = 64;
 constexpr int kSpoiled = 41;  // the online period, 1..T, that some tests spoil; not the first of a block
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kNaN = std::nan("");

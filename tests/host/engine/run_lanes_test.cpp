@@ -15,7 +15,7 @@
 namespace pandora {
 namespace {
 
-constexpr int kCalibration = 12;
+using test::kCalibration;
 
 LaneSpec dow(RewardModel reward, int T0) {
   LaneSpec lane;
@@ -217,7 +217,7 @@ TEST(RunLanes, GroupsOfATeamShareASum) {
 }
 
 // V^-1 damaged beyond what any design matrix can be is rebuilt from the samples, and so is Hinv.
-class DamagingBackend : public test::ScalarBackend {
+class OnceDamagingBackend : public test::ScalarBackend {
  public:
   template <class Body>
   void blocks(int items, const Body& body) {
@@ -252,7 +252,7 @@ TEST(RunLanes, ADamagedInverseIsRebuilt) {
     std::vector<LaneRecord> whole(2), damaged(2);
     run<double>(std::span(&unit, 1), options, whole);
     for (std::size_t k = 0; k < 2; ++k) damaged[k].decisions = &whole[k].outcomes;
-    DamagingBackend backend;
+    OnceDamagingBackend backend;
     EngineCounters counters;
     engine::run_lanes<double>(backend, std::span(&unit, 1), options, &counters, damaged);
     EXPECT_EQ(counters.repairs, std::string(schedule) == "tracking" ? 9u : 6u);

@@ -11,7 +11,7 @@
 namespace pandora {
 namespace {
 
-constexpr int kCalibration = 12;
+using test::kCalibration;
 
 bool same_decisions(const PeriodOutcome& a, const PeriodOutcome& b) {
   return a.queried == b.queried && a.deployed == b.deployed && std::equal(a.order, a.order + a.queried, b.order);

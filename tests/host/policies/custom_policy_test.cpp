@@ -19,7 +19,7 @@
 namespace pandora {
 namespace {
 
-const Replication& replication() {
+const Replication& custom_replication() {
   static const Replication one = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 7, 90, 41);
   return one;
 }
@@ -55,11 +55,11 @@ class OracleAsCode : public CustomPolicy {
 
 TEST(CustomPolicy, TheOracleAsCodeIsTheOracle) {
   OracleAsCode policy;
-  const LaneTally own = run_custom_lane(replication(), policy, 5);
+  const LaneTally own = run_custom_lane(custom_replication(), policy, 5);
   LaneSpec lane;
   lane.T0 = 5;
   lane.score = Score::oracle_index;
-  EXPECT_EQ(own, run_reference_lane(replication(), lane, {}));
+  EXPECT_EQ(own, run_reference_lane(custom_replication(), lane, {}));
   EXPECT_EQ(own.periods, 90);
   EXPECT_EQ(own.curve[own.recorded - 1], own.utility);
 }
@@ -101,8 +101,8 @@ class Recorder : public CustomPolicy {
 
 TEST(CustomPolicy, SeesTheCalibrationInRoundRobinAndThePeriodsInOrder) {
   Recorder policy;
-  run_custom_lane(replication(), policy, 7);
-  const Tape& tape = replication().tape;
+  run_custom_lane(custom_replication(), policy, 7);
+  const Tape& tape = custom_replication().tape;
   ASSERT_EQ(policy.calibrations.size(), 7u);
   for (int k = 0; k < 7; ++k) {
     EXPECT_EQ(policy.calibrations[k].period, k + 1);
@@ -122,7 +122,7 @@ TEST(CustomPolicy, SeesTheCalibrationInRoundRobinAndThePeriodsInOrder) {
 
 TEST(CustomPolicy, WithoutCalibrationSeesEveryBoxOnceAndNoReward) {
   Recorder policy;
-  run_custom_lane(replication(), policy, 0);
+  run_custom_lane(custom_replication(), policy, 0);
   ASSERT_EQ(policy.calibrations.size(), 3u);
   for (int a = 0; a < 3; ++a) {
     EXPECT_EQ(policy.calibrations[a].box, a);
@@ -172,14 +172,14 @@ TEST(CustomPolicy, ALaneThatBreaksTheRulesFailsThere) {
   for (const auto& [how, what] : cases) {
     Cheat policy(how);
     std::string why;
-    const LaneTally tally = run_custom_lane(replication(), policy, 2, &why);
+    const LaneTally tally = run_custom_lane(custom_replication(), policy, 2, &why);
     EXPECT_THAT(why, testing::HasSubstr(what));
     EXPECT_EQ(tally.failure, Failure::policy) << static_cast<int>(how);
     EXPECT_EQ(tally.failed_period, 4);
     EXPECT_EQ(tally.periods, 3);
   }
   Cheat early(How::throws_while_calibrating);
-  const LaneTally tally = run_custom_lane(replication(), early, 2);
+  const LaneTally tally = run_custom_lane(custom_replication(), early, 2);
   EXPECT_EQ(tally.failure, Failure::policy);
   EXPECT_EQ(tally.failed_period, 0);
   EXPECT_EQ(tally.periods, 0);
@@ -190,11 +190,11 @@ TEST(CustomPolicy, OutOfMemoryAndErrorsEndTheRunNotTheLane) {
   class Greedy : public Recorder {
     int next() override { throw std::bad_alloc(); }
   } greedy;
-  EXPECT_THROW(run_custom_lane(replication(), greedy, 2), std::bad_alloc);
+  EXPECT_THROW(run_custom_lane(custom_replication(), greedy, 2), std::bad_alloc);
   class Speaker : public Recorder {
     int next() override { throw Error(ExitCode::bad_data, "its table is missing"); }
   } speaker;
-  EXPECT_THROW(run_custom_lane(replication(), speaker, 2), Error);
+  EXPECT_THROW(run_custom_lane(custom_replication(), speaker, 2), Error);
 }
 
 // Ends the process (a registration would last) with the error's code and message.

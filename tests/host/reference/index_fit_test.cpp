@@ -14,7 +14,7 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-struct Data : test::IndexData {
+struct IndexProblem : test::IndexData {
   double z(int s, const VectorXd& rho) const {
     double sum = 0.0;
     for (int j = 0; j < contexts.index_size; ++j) sum += contexts.psi_row(samples.rows[s])[j] * rho[j];
@@ -28,7 +28,7 @@ struct Data : test::IndexData {
   }
 };
 
-Data random_data(int n, int m, std::uint64_t seed) {
+IndexProblem random_problem(int n, int m, std::uint64_t seed) {
   return {test::random_index_data(n, m, seed)};
 }
 
@@ -48,7 +48,7 @@ double integral(const std::function<double(double)>& f, double from, double to) 
 }
 
 TEST(IndexObjective, IsTheIntegralOfTheMoment) {
-  const Data data = random_data(25, 4, 1);
+  const IndexProblem data = random_problem(25, 4, 1);
   test::Random random(2);
   for (int trial = 0; trial < 10; ++trial) {
     const double ridge = random.uniform(0.0, 2.0);
@@ -65,7 +65,7 @@ TEST(IndexObjective, IsTheIntegralOfTheMoment) {
 }
 
 TEST(IndexObjective, StaysFiniteForLargeArguments) {
-  Data data = random_data(1, 1, 3);
+  IndexProblem data = random_problem(1, 1, 3);
   data.samples.mu[0] = 0.4;
   data.samples.cost[0] = 0.1;
   VectorXd rho(1);
@@ -80,7 +80,7 @@ TEST(IndexObjective, StaysFiniteForLargeArguments) {
 }
 
 TEST(IndexDerivatives, GradientIsTheSlopeOfTheObjective) {
-  const Data data = random_data(300, 5, 4);  // more samples than are gathered at once
+  const IndexProblem data = random_problem(300, 5, 4);  // more samples than are gathered at once
   test::Random random(5);
   for (int trial = 0; trial < 5; ++trial) {
     const VectorXd rho = random_vector(5, 1.0, random), gradient = data.gradient(0.7, rho);
@@ -96,7 +96,7 @@ TEST(IndexDerivatives, HessianIsTheSlopeOfTheGradientAwayFromKinks) {
   test::Random random(6);
   int compared = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const Data data = random_data(200, 4, 100 + seed);
+    const IndexProblem data = random_problem(200, 4, 100 + seed);
     const VectorXd rho = random_vector(4, 0.7, random);
     bool near_kink = false;
     for (int s = 0; s < data.samples.size(); ++s)
@@ -115,7 +115,7 @@ TEST(IndexDerivatives, HessianIsTheSlopeOfTheGradientAwayFromKinks) {
 }
 
 TEST(IndexObjective, IsStronglyConvexAlongSegments) {
-  const Data data = random_data(40, 4, 7);
+  const IndexProblem data = random_problem(40, 4, 7);
   test::Random random(8);
   constexpr double kRidge = 0.2;
   for (int trial = 0; trial < 200; ++trial) {
@@ -128,7 +128,7 @@ TEST(IndexObjective, IsStronglyConvexAlongSegments) {
 }
 
 // One coordinate at a time: the zero of the increasing partial derivative, by bisection.
-VectorXd coordinate_search(const Data& data, double ridge) {
+VectorXd coordinate_search(const IndexProblem& data, double ridge) {
   const int m = data.contexts.index_size;
   VectorXd rho = VectorXd::Zero(m);
   for (int sweep = 0; sweep < 300; ++sweep) {
@@ -156,7 +156,7 @@ VectorXd coordinate_search(const Data& data, double ridge) {
 
 TEST(FitIndex, FindsWhatACoordinateSearchFinds) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
-    const Data data = random_data(10 + 10 * static_cast<int>(seed), 3, 200 + seed);
+    const IndexProblem data = random_problem(10 + 10 * static_cast<int>(seed), 3, 200 + seed);
     VectorXd rho = VectorXd::Zero(3);
     fit_index(data.contexts, data.samples, 0.5, rho);
     EXPECT_LT((rho - coordinate_search(data, 0.5)).norm(), 1e-8) << "seed " << seed;
@@ -164,7 +164,7 @@ TEST(FitIndex, FindsWhatACoordinateSearchFinds) {
 }
 
 TEST(FitIndex, EndsAtAZeroOfTheGradientFromAnyStart) {
-  const Data data = random_data(400, 6, 9);
+  const IndexProblem data = random_problem(400, 6, 9);
   test::Random random(10);
   VectorXd reference = VectorXd::Zero(6);
   fit_index(data.contexts, data.samples, 1.0, reference);
@@ -186,7 +186,7 @@ TEST(FitIndex, ConvergesOnManySmallProblems) {
   test::Random random(11);
   for (int trial = 0; trial < 3000; ++trial) {
     const int m = 1 + random.below(6), n = 1 + random.below(40);
-    const Data data = random_data(n, m, 1000 + static_cast<std::uint64_t>(trial));
+    const IndexProblem data = random_problem(n, m, 1000 + static_cast<std::uint64_t>(trial));
     const double ridge = std::pow(10.0, random.uniform(-3.0, 1.0));
     VectorXd rho = random_vector(m, 2.0, random);
     ASSERT_NO_THROW(fit_index(data.contexts, data.samples, ridge, rho)) << "trial " << trial;

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kStudy = R"(replications = 2
+constexpr const char* kExplained = R"(replications = 2
 periods = 120
 T0 = [0, 9]
 environments = ["uniform"]
@@ -32,7 +32,7 @@ grid = [9, 5, 9]
 
 class Explain : public testing::Test {
  protected:
-  std::vector<PlannedSetting> settings_ = make_plans(StudyConfig::parse(kStudy, "test"));
+  std::vector<PlannedSetting> settings_ = make_plans(StudyConfig::parse(kExplained, "test"));
 
   FoundLane lane(const std::string& name) const { return FoundLane(settings_[0], name); }
 };

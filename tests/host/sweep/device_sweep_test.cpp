@@ -22,7 +22,7 @@
 namespace pandora {
 namespace {
 
-Study small_study() {
+Study two_box_study() {
   Study study;
   study.dimensions = test::small_dimensions(2, 4, 2);
   study.environments = {test::cheap_environment()};
@@ -73,7 +73,7 @@ std::vector<std::vector<double>> numbers(const std::vector<UnitResult>& results)
 
 // However many devices share the units, and however many they take at once: the same numbers in the same places.
 TEST(DeviceSweep, TheSameBytesForAnyNumberOfDevices) {
-  const Study study = small_study();
+  const Study study = two_box_study();
   const Plan plan = make_plan(study);
   SweepOptions options;
   options.threads = 2;
@@ -90,7 +90,7 @@ TEST(DeviceSweep, TheSameBytesForAnyNumberOfDevices) {
 
 // A device with room for one group: what finds none beside others runs again alone, and what finds none alone fails.
 TEST(DeviceSweep, AGroupThatFindsNoRoomWaitsForTheOthers) {
-  Study study = small_study();
+  Study study = two_box_study();
   study.estimates = true;
   const Plan plan = make_plan(study);
   SweepOptions options;
@@ -134,7 +134,7 @@ TEST(DeviceSweep, AGroupThatFindsNoRoomWaitsForTheOthers) {
 }
 
 TEST(DeviceSweep, AgreesWithTheCpuSweepWhereNothingIsLearned) {
-  Study study = small_study();
+  Study study = two_box_study();
   study.policies = {"query_all", "random_order"};
   const Plan plan = make_plan(study);
   SweepOptions options;
@@ -187,7 +187,7 @@ TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
        Failure::policy},
       {[](const Replication&, int) -> LaneSpec { throw LaneFailure(Failure::reward_fit); }, Failure::reward_fit},
       {{}, Failure::policy}};
-  Study study = small_study();
+  Study study = two_box_study();
   study.replications = 2;
   study.T0 = {4};
   study.policies = {"query_all", "random_order"};
@@ -229,7 +229,7 @@ TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
 }
 
 TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
-  const Study study = small_study();
+  const Study study = two_box_study();
   const Plan plan = make_plan(study);
   SweepOptions options;
   options.threads = 2;
@@ -257,7 +257,7 @@ TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
 
 // Estimates and choices come to the lanes that they are of, also where a chunk holds several replications.
 TEST(DeviceSweep, KeepsWhatLanesHadLearned) {
-  Study study = small_study();
+  Study study = two_box_study();
   study.policies = {"online_plugin", "linucb_online", "frugalgpt"};
   study.estimates = true;
   const Plan plan = make_plan(study);
@@ -287,7 +287,7 @@ TEST(DeviceSweep, KeepsWhatLanesHadLearned) {
 
 // What runs when the signal comes is finished and handed on; nothing else begins.
 TEST(DeviceSweep, AnInterruptLetsTheRunningChunkFinish) {
-  const Study study = small_study();
+  const Study study = two_box_study();
   const Plan plan = make_plan(study);
   ASSERT_EQ(plan.units.size(), 8u);
   std::atomic<bool> interrupted{false};

@@ -13,19 +13,19 @@
 namespace pandora {
 namespace {
 
-struct Problem {
+struct GradientProblem {
   Contexts contexts;
   IndexSamples samples;
   Eigen::VectorXd rho;
 };
 
-Problem problem(int m, int n, std::uint64_t seed) {
+GradientProblem problem(int m, int n, std::uint64_t seed) {
   test::Random random(seed);
   std::vector<std::vector<float>> psi(static_cast<std::size_t>(n),
                                       std::vector<float>(static_cast<std::size_t>(m), 1.0f));
   for (auto& row : psi)
     for (int k = 1; k < m; ++k) row[k] = static_cast<float>(random.uniform(-1, 1));
-  Problem p{test::contexts_of(psi), {}, Eigen::VectorXd(m)};
+  GradientProblem p{test::contexts_of(psi), {}, Eigen::VectorXd(m)};
   for (int s = n - 1; s >= 0; --s)  // rows in any order
     p.samples.add(s, random.uniform(0.0, 0.2), random.uniform(0.05, 0.95));
   for (int k = 0; k < m; ++k) p.rho[k] = random.uniform(-0.3, 0.3);
@@ -35,7 +35,7 @@ Problem problem(int m, int n, std::uint64_t seed) {
 TEST(IndexGradient, MatchesTheReferenceInSinglePrecision) {
   for (const int m : {1, 3, 17, 101, 113, 225})
     for (const int n : {1, 15, 16, 17, 511, 513, 2000}) {
-      const Problem p = problem(m, n, 31 * m + n);
+      const GradientProblem p = problem(m, n, 31 * m + n);
       const std::vector<float> cost(p.samples.cost.begin(), p.samples.cost.end()),
           mu(p.samples.mu.begin(), p.samples.mu.end());
       const int stride = p.contexts.index_stride;
@@ -61,7 +61,7 @@ TEST(IndexGradient, MatchesTheReferenceInSinglePrecision) {
 
 TEST(AddOuter, WithoutWeightsAllAreOne) {
   for (const int n : {1, 63, 64, 65, 130}) {
-    const Problem p = problem(17, n, 5);
+    const GradientProblem p = problem(17, n, 5);
     const std::vector<float> unused(static_cast<std::size_t>(n));
     const int stride = p.contexts.index_stride;
     const engine::SampleView<float> view{p.contexts.psi.data(), 17, stride, p.samples.rows.data(), unused.data(),

@@ -18,7 +18,7 @@ using Eigen::VectorXd;
 using test::by_threads;
 using test::ThreadTeam;
 
-test::IndexData random_data(int n, int m) {
+test::IndexData index_data(int n, int m) {
   return test::random_index_data(n, m, 23);
 }
 
@@ -33,7 +33,7 @@ TYPED_TEST(TiledNewtonOf, StepsAsDenseAlgebraDoes) {
   for (const int m : {1, 7, 8, 9, 16, 101})
     for (const int n : {1, 31, 32, 33, 150}) {
       SCOPED_TRACE(testing::Message() << n << " samples, " << m << " features");
-      const test::IndexData data = random_data(n, m);
+      const test::IndexData data = index_data(n, m);
       test::OneBox<Real> box(data.contexts, data.samples);
       VectorXd rho(m), gradient;
       for (int k = 0; k < m; ++k)
@@ -62,7 +62,7 @@ TYPED_TEST(TiledNewtonOf, StepsAsDenseAlgebraDoes) {
 TYPED_TEST(TiledNewtonOf, TeamsOfAnySizeGiveTheSameBytes) {
   using Real = TypeParam;
   for (const int m : {5, 33}) {
-    const test::IndexData data = random_data(150, m);
+    const test::IndexData data = index_data(150, m);
     test::OneBox<Real> one(data.contexts, data.samples);
     ASSERT_TRUE(one.solve(SerialTeam{}));  // without memory of its own
     for (const int members : {1, 3, 32, 128}) {
@@ -77,7 +77,7 @@ TYPED_TEST(TiledNewtonOf, TeamsOfAnySizeGiveTheSameBytes) {
 TEST(TiledNewton, FewBarriers) {
   for (const int m : {33, 101})
     for (const int n : {5, 40, 700}) {
-      const test::IndexData data = random_data(n, m);
+      const test::IndexData data = index_data(n, m);
       test::OneBox<float> box(data.contexts, data.samples);
       const int barriers = by_threads(2, [&box](const ThreadTeam& team) { EXPECT_TRUE(box.solve(team)); });
       const int passes = box.gradients(), strips = (n + 31) / 32, panels = (m + 7) / 8;
@@ -91,7 +91,7 @@ TEST(TiledNewton, FewBarriers) {
 TEST(TiledNewton, ManySamplesAreSolvedAroundOneHessian) {
   constexpr int m = 21, n = 2600;
   ASSERT_GT(n, (engine::TiledNewton<float, SerialTeam>::kFreshSamples));
-  const test::IndexData data = random_data(n, m);
+  const test::IndexData data = index_data(n, m);
   VectorXd exact = VectorXd::Zero(m), gradient;
   fit_index(data.contexts, data.samples, 1.0, exact);
   MatrixXd hessian;
@@ -120,7 +120,7 @@ TEST(TiledNewton, ManySamplesAreSolvedAroundOneHessian) {
 // A Hessian of fewer samples than features and next to no ridge has no factor in single precision.
 TEST(TiledNewton, WithoutARidgeTheSolveGoesOnInDouble) {
   constexpr double kNone = 1e-7;
-  const test::IndexData data = random_data(20, 60);
+  const test::IndexData data = index_data(20, 60);
   test::OneBox<float> box(data.contexts, data.samples, kNone);
   for (float& x : box.rho()) x = 0.0f;
   ASSERT_TRUE(box.solve(SerialTeam{}));

@@ -11,7 +11,7 @@ JOBS ?= $(shell nproc)
 reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow docs docs-dependencies bench coverage coverage-run gpu-check dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
+.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow docs docs-dependencies bench build-times coverage coverage-run gpu-check dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -26,24 +26,25 @@ endif
 	build/pandora reproduce --report $(strip $(reduced) $(ARGS))
 
 test: test-dependencies tests
-	ctest --test-dir build-test -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
+	ctest --test-dir build -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
 
 test-slow: test-dependencies tests
-	ctest --test-dir build-test -L slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
+	ctest --test-dir build -L slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
 
+# The tests link the library that `make build` makes: what is tested is what runs.
 tests:
 	cmake --preset test
-	cmake --build build-test --parallel $(JOBS)
+	cmake --build build --parallel $(JOBS)
 
 # A program of its own on the installed package, as users build theirs.
 example: test-dependencies tests
-	cmake --install build-test --prefix build-test/prefix >/dev/null
-	cmake -S examples/custom -B build-test/custom -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build-test/prefix
-	cmake --build build-test/custom --parallel $(JOBS)
-	build-test/custom/custom-pandora run examples/custom/custom.toml --out build-test/custom/results --force $(ARGS)
-	build-test/custom/custom-pandora run examples/custom/twin.toml --out build-test/custom/twin --force $(ARGS)
-	grep ,dow,known, build-test/custom/twin/summary.csv >build-test/custom/dow.csv
-	sed -n 's/,dow_twin,/,dow,/p' build-test/custom/twin/summary.csv | cmp - build-test/custom/dow.csv
+	cmake --install build --prefix build/prefix >/dev/null
+	cmake -S examples/custom -B build/custom -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix
+	cmake --build build/custom --parallel $(JOBS)
+	build/custom/custom-pandora run examples/custom/custom.toml --out build/custom/results --force $(ARGS)
+	build/custom/custom-pandora run examples/custom/twin.toml --out build/custom/twin --force $(ARGS)
+	grep ,dow,known, build/custom/twin/summary.csv >build/custom/dow.csv
+	sed -n 's/,dow_twin,/,dow,/p' build/custom/twin/summary.csv | cmp - build/custom/dow.csv
 
 # Everything that reads files, on inputs that libFuzzer makes up: RUNS of them for each fuzzer.
 RUNS ?= 20000
@@ -88,6 +89,10 @@ test-dependencies: dependencies
 	@scripts/install-dependencies.sh libopenmpi-dev mpicc openmpi-bin mpirun hdf5-tools h5dump \
 	  python3-h5py /usr/lib/python3/dist-packages/h5py gnuplot-nox gnuplot
 
+# What each file took to compile when it was compiled last.
+build-times:
+	scripts/build-times.py build
+
 bench: dependencies
 	cmake --preset bench
 	cmake --build build-bench --target pandora_bench --parallel $(JOBS)
@@ -117,14 +122,12 @@ coverage-run: dependencies
 
 gpu-check: dependencies
 	cmake --preset gpu
-	cmake --build build-gpu --parallel $(JOBS)
+	cmake --build build-gpu --target all pandora_device_bench --parallel $(JOBS)
 	scripts/gpu-check.sh build-gpu $(ARGS)
 
 # Every command of README.md and docs/, and recipes where their interpreters can be installed.
-docs: test-dependencies docs-dependencies
-	cmake --preset test
-	cmake --build build-test --target pandora --parallel $(JOBS)
-	PANDORA=build-test/pandora scripts/run-docs.sh $(ARGS)
+docs: test-dependencies docs-dependencies build
+	scripts/run-docs.sh $(ARGS)
 
 docs-dependencies:
 	@scripts/install-dependencies.sh r-base-core Rscript r-bioc-rhdf5 /usr/lib/R/site-library/rhdf5 octave octave-cli \
@@ -153,6 +156,7 @@ help:
 	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'
 	@echo 'make stand-in   the device path on a CPU, through a stand-in for CUDA; stand-in-slow: all of it'
 	@echo 'make docs       every command of README.md and docs/ at a small scale, recipes for Python, R and Octave, links'
+	@echo 'make build-times  seconds of each file of the last build, the dearest first'
 	@echo 'make bench      benchmarks, JSON in build-bench/bench.json'
 	@echo 'make coverage   line coverage of the functor headers, at least 95%; make coverage-run: that of a run alone'
 	@echo 'make gpu-check  on a machine with a GPU: device tests, sanitizers, benchmarks, the whole paper'

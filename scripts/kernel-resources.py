@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What the compiler gives every kernel of the project: registers, local memory (stack), spilled registers.
 
-usage: kernel-resources.py ARCHITECTURE...     such as 80 90 120
+usage: kernel-resources.py [--symbols FILE] ARCHITECTURE...     such as 80 90 120
 
-Prints a table in Markdown for each architecture. Ends with 1 if a kernel spills registers or has more local memory than
+Prints a table in Markdown for each architecture; or writes lines "symbol registers static-shared-bytes" to FILE, which
+the stand-in for CUDA reads. Ends with 1 if a kernel spills registers or has more local memory than
 it may: no time can be measured without a device, but what both cost is known.
 """
 import concurrent.futures
@@ -41,47 +42,58 @@ def compile_for(architecture, source):
     made = subprocess.run(command, capture_output=True, text=True)
     if made.returncode != 0:
         sys.exit(f"{source} for sm_{architecture}:\n{made.stdout}{made.stderr}")
-    text = subprocess.run(["c++filt"], input=made.stdout + made.stderr, capture_output=True, text=True).stdout
     # Functions that are called and not inlined report their spills before their kernel's, which reports its own last.
     kernels, spills = {}, 0
-    for line in text.splitlines():
+    for line in (made.stdout + made.stderr).splitlines():
         if match := re.search(r"Compiling entry function '(.*)' for", line):
-            name, spills = match[1], 0
+            symbol, spills = match[1], 0
         elif match := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
             stack = int(match[1])
             spills += int(match[2]) + int(match[3])
         elif match := re.search(r"Used (\d+) registers", line):
-            kernels[name] = (int(match[1]), stack, spills)
+            shared = re.search(r"(\d+) bytes smem", line)
+            kernels[symbol] = (int(match[1]), int(shared[1]) if shared else 0, stack, spills)
     return kernels
 
 
-def body_of(name):
+def body_of(symbol):
     """The body that one of our kernels runs; None for a library's."""
+    name = subprocess.run(["c++filt", symbol], capture_output=True, text=True).stdout
     match = re.search(r"run_\w+<((?:[\w:]+)(?:<[^<>]*>)?)\s*>", name)
     return re.sub(r"(\w+::)+", "", match[1]) if match else None
 
 
 def main():
-    if len(sys.argv) < 2 or not all(re.fullmatch(r"\d+", a) for a in sys.argv[1:]):
+    arguments = sys.argv[1:]
+    symbols = arguments[1] if arguments[:1] == ["--symbols"] else None
+    architectures = arguments[2:] if symbols else arguments
+    if not architectures or not all(re.fullmatch(r"\d+", a) for a in architectures):
         sys.exit(__doc__)
     complaints = []
-    jobs = [(a, s) for a in sys.argv[1:] for s in sources]
+    jobs = [(a, s) for a in architectures for s in sources]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda job: compile_for(*job), jobs))
-    for architecture in sys.argv[1:]:
-        print(f"\n| body, sm_{architecture} | registers | stack, bytes | spilled, bytes |\n|---|---|---|---|")
+    lines = []
+    for architecture in architectures:
+        if not symbols:
+            print(f"\n| body, sm_{architecture} | registers | stack, bytes | spilled, bytes |\n|---|---|---|---|")
         for (of, _), kernels in zip(jobs, found):
-            for name, (registers, stack, spills) in kernels.items():
-                body = body_of(name) if of == architecture else None
+            for symbol, (registers, shared, stack, spills) in kernels.items() if of == architecture else ():
+                lines.append(f"{symbol} {registers} {shared}\n")
+                body = body_of(symbol)
                 if body is None:
                     continue
-                print(f"| `{body}` | {registers} | {stack} | {spills} |")
+                if not symbols:
+                    print(f"| `{body}` | {registers} | {stack} | {spills} |")
                 most = STACK.get(body, STACK.get(re.sub("<.*", "", body), MOST_STACK))
                 if stack > most:
                     complaints.append(f"sm_{architecture}: {body}: {stack} bytes of local memory, more than {most}")
                 if spills > 0:
                     complaints.append(f"sm_{architecture}: {body}: {spills} bytes of spilled registers")
-    sys.exit("\n".join(complaints) or 0)
+    if complaints:
+        sys.exit("\n".join(complaints))
+    if symbols:
+        pathlib.Path(symbols).write_text("".join(lines))
 
 
 main()

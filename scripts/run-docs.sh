@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the commands of README.md and docs/*.md, so that what they say works, and looks up their relative links.
-# Usage: scripts/run-docs.sh [FILE.md]...        PANDORA=path/to/pandora (default: build-test/pandora, else build/pandora)
+# Usage: scripts/run-docs.sh [FILE.md]...        PANDORA=path/to/pandora (default: build/pandora)
 #
 # Blocks of a file run in order, in an empty folder of its own that has copies of experiments/ and examples/:
 #   ```sh                     as they stand, up to the first command that fails
@@ -13,10 +13,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 
-program=${PANDORA:-}
-for built in build-test/pandora build/pandora; do
-  [ -n "$program" ] || [ ! -x "$built" ] || program=$built
-done
+program=${PANDORA:-build/pandora}
 [ -x "$program" ] || { echo "run-docs: no program; \`make build\` first, or name one in PANDORA" >&2; exit 1; }
 program=$(realpath "$program")
 files=("$@")
@@ -107,9 +104,7 @@ run_document() {
   mkdir "$folder"
   cp -r experiments examples "$folder"
   rm -rf "$folder/experiments/results"
-  for build in build build-test; do
-    mkdir "$folder/$build" && ln -s "$work/bin/pandora" "$folder/$build/pandora"
-  done
+  mkdir "$folder/build" && ln -s "$work/bin/pandora" "$folder/build/pandora"
   # Read from elsewhere, so that the first line of the script is the document's.
   cat >"$work/prologue" <<PROLOGUE
 unset BASH_ENV

@@ -61,6 +61,11 @@ std::string fingerprint(const EngineSettings& engine, const EstimationOptions& e
   probe.replications = 1;
   probe.dimensions.output = 20;  // a fifth of the time to draw
   probe.oracle = {2000, {7, 5, 7}, 200};
+#if defined(PANDORA_STAND_IN)  // a thousand times slower than a device, and every program of its tests does this first
+  probe.dimensions.context = 12;
+  probe.periods = 40;
+  probe.oracle.samples = 500;
+#endif
   const Plan plan = make_plan(probe);
   // As prepare_replication, but for the radius of theta_*, whose calibration takes longer than all the rest.
   UnitPreparer prepare = [&](const Unit& unit, OrderFrequencies*) {

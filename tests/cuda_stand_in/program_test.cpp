@@ -98,7 +98,8 @@ class StandIn : public test::ProgramTest {
 };
 
 TEST_F(StandIn, ThePaperInShortGivesTheTablesOfTheCpu) {
-  const Words paper = {"reproduce", "--replications", "2", "--periods", "500", "--quiet"};
+  const Words paper = {"reproduce", "--replications", "1",      "--periods",  "64", "--samples",
+                       "4000",      "--grid",         "9x5x9", "--contexts", "50", "--quiet"};
   for (const char* backend : {"cpu", "cuda"}) {
     Words all = paper;
     all.insert(all.end(), {"--backend", backend, "--out", backend});
@@ -123,18 +124,18 @@ TEST_F(StandIn, DevicesAndOrderChangeNoByte) {
 TEST_F(StandIn, HalvedChunksChangeNoByte) {
   const Words many = {
       "--devices",      "0",   "--threads", "1",
-      "--regime",       "A",   "--periods", "40",
-      "--replications", "24",  "--set",     "hyperparameters.c_rho=[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]",
+      "--regime",       "A",   "--periods", "16",
+      "--replications", "12",  "--set",     "hyperparameters.c_rho=[0.1, 0.2, 0.5, 1]",
       "--policy",       "dow", "--set",     "dimensions.context=50"};
   expect_done(words("whole", many));
   set("STAND_IN_TALK", "1");
-  set("STAND_IN_MEMORY_MIB", "104");
+  set("STAND_IN_MEMORY_MIB", "24");
   const test::ProgramResult halved = run(words("halved", many));
   EXPECT_EQ(halved.exit_code, 0);
   EXPECT_THAT(halved.err, testing::Not(HasSubstr(" 0 allocations refused")));
   expect_same("halved", "whole");
   unset("STAND_IN_TALK");
-  set("STAND_IN_MEMORY_MIB", "20");  // enough to prepare a replication, not for its lanes
+  set("STAND_IN_MEMORY_MIB", "10");  // enough to prepare a replication, not for its lanes
   Words large = many;
   large.back() = "dimensions.context=150";
   const test::ProgramResult none = run(words("none", large));

@@ -63,6 +63,24 @@ class ProgramTest : public FolderTest {
     ::_exit(127);
   }
 
+  /// Until the process has a handler for the signal, which is later than its start by as much as the machine is loaded;
+  /// false if it has ended before.
+  static bool wait_until_it_catches(pid_t child, int signal) {
+    for (; !has_ended(child); std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      std::istringstream status(read_file("/proc/" + std::to_string(child) + "/status"));
+      for (std::string name, mask; status >> name;)
+        if (name == "SigCgt:" && status >> mask && (std::stoull(mask, nullptr, 16) >> (signal - 1) & 1) != 0)
+          return true;
+    }
+    return false;
+  }
+
+  /// Whether it has; it is still to be waited for.
+  static bool has_ended(pid_t child) {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
+  }
+
   ProgramResult wait_for(pid_t child) {
     int status = 0;
     ::waitpid(child, &status, 0);

@@ -96,7 +96,8 @@ TEST_F(CliReproduce, WritesEveryFileAndNothingElse) {
 
 // All policies at seven boxes; nobody names FrugalGPT, and nobody is told of it.
 TEST_F(CliReproduce, MoreBoxesThanFrugalGptSearchesWhole) {
-  const test::ProgramResult result = run(split("reproduce --plan --set dimensions.boxes=7"));
+  const test::ProgramResult result =
+      run(split("reproduce --plan --set dimensions.boxes=7 --periods 50 --samples 1000 --regime A --t0 5"));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_THAT(run(split("policies")).out, HasSubstr("at most 5 boxes for A = 6"));
@@ -272,7 +273,7 @@ TEST_F(CliReproduce, FullFileSystemGivesCode6AndNoHalfFile) {
   ::umount(disk.c_str());
 }
 
-// What was finished stays (tests/host/run/run_study_test.cpp resumes it), tables do not appear.
+// What was finished stays (tests/host/run/resume_test.cpp resumes it), tables do not appear.
 TEST_F(CliReproduce, InterruptGivesCode130AndNoTable) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::string folder = signal == SIGINT ? "int" : "term";
@@ -296,21 +297,10 @@ TEST_F(CliOracle, InterruptEndsTheOtherCommandsToo) {
       split("calibrate --environment uniform --samples 1000 --replications 400 --contexts 5")};
   for (const Words& command : commands) {
     const pid_t child = start(command);
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ASSERT_TRUE(wait_until_it_catches(child, SIGINT)) << command[0] << test::read_file(base_ / "err");
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // into the work, which takes many seconds
     ::kill(child, SIGINT);
-    int status = 0;
-    bool ended = false;
-    for (int i = 0; i < 1500 && !ended; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      ended = ::waitpid(child, &status, WNOHANG) == child;
-    }
-    EXPECT_TRUE(ended) << command[0] << " ran on after SIGINT";
-    if (!ended) {
-      ::kill(child, SIGKILL);
-      ::waitpid(child, &status, 0);
-    } else {
-      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << command[0];
-    }
+    EXPECT_EQ(wait_for(child).exit_code, 130) << command[0];  // one that ran on would end with 0
   }
 }
 
@@ -424,7 +414,8 @@ TEST_F(Cli, CalibrateTakesAStudyWithEnvironmentsOfItsOwn) {
   EXPECT_THAT(two, AllOf(HasSubstr("\nown "), HasSubstr("study's u"), HasSubstr("0.20\n")));
   EXPECT_EQ(with("--set replications=2"), two);
   EXPECT_NE(with("--replications 2 --set dimensions.boxes=2"), two);
-  EXPECT_NE(with(""), two);  // a study's replications are meant for its sweep
+  // A study's replications are meant for its sweep.
+  EXPECT_NE(with("--regime A"), with("--regime A --replications 2"));
   EXPECT_EQ(with("--replications 2 --environment own,uniform --set environment.uniform.u=0.5").find(two.substr(0, 40)),
             0u);
 }

@@ -19,7 +19,7 @@ class WantOfMemory : public test::ProgramTest {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "sanitisers bring allocators of their own";
 #endif
-    std::ofstream(work() / "s.toml") << "periods = 12\nreplications = 2\nregimes = [\"B\"]\nT0 = [0, 4]\n"
+    std::ofstream(work() / "s.toml") << "periods = 12\nreplications = 1\nregimes = [\"A\", \"B\"]\nT0 = [0, 4]\n"
                                         "environments = [\"uniform\"]\npolicies = [\"dow\", \"frugalgpt\"]\n"
                                         "[hyperparameters]\nc_rho = [0.1]\n"
                                         "[dimensions]\ncontext = 3\nreward_features = 2\n[oracle]\nsamples = 1000\n"

@@ -35,6 +35,14 @@ bins = 50
 order_contexts = 20
 )";
 
+/// Options that leave of it what takes no time: a start of the program for 8 parts that are there at once. A
+/// replication in regime B takes as long as three starts, to find the radius of theta_*.
+inline const Words kQuick = {"--regime",  "A",
+                             "--periods", "40",
+                             "--set",     "dimensions.context=2",
+                             "--set",     "dimensions.output=2",
+                             "--set",     "dimensions.reward_features=2"};
+
 /// Runs of a small study, compared file by file.
 class RunStudyTest : public ProgramTest {
  protected:
@@ -73,8 +81,28 @@ class RunStudyTest : public ProgramTest {
     return nlohmann::json::parse(read_file(work() / folder / "manifest.json"));
   }
 
+  // What a run has come to, as others see it: its manifest, its parts, the files that it ends with.
+  int steps_done(const std::string& folder) const {
+    namespace fs = std::filesystem;
+    int steps = 0;
+    for (const char* name : {"manifest.json", "summary.csv", "results.h5", "checksums.sha256"})
+      steps += fs::exists(work() / folder / name) ? 1 : 0;
+    std::error_code error;
+    for (fs::directory_iterator part(work() / folder / "parts", error); !error && part != fs::directory_iterator{};
+         part.increment(error))
+      steps += part->path().extension() == ".part" ? 1 : 0;
+    return steps;
+  }
+
+  // Until a run has come so far, or has ended.
+  void wait_for_steps(pid_t child, const std::string& folder, int steps) const {
+    while (steps_done(folder) < steps && !has_ended(child)) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+
   // The undisturbed run that others are compared with.
-  void run_reference() { ASSERT_EQ(run(words("reference")).exit_code, 0) << read_file(base_ / "err"); }
+  void run_reference(const Words& more = {}) {
+    ASSERT_EQ(run(words("reference", more)).exit_code, 0) << read_file(base_ / "err");
+  }
 
   void expect_refusal(const Words& arguments, int exit_code, const std::vector<std::string>& parts) {
     const ProgramResult result = run(arguments);

@@ -52,16 +52,29 @@ std::vector<PlannedSetting> settings_of(const char* policies, const char* c_rho,
   config.set("policies", policies, "");
   config.set("hyperparameters.c_rho", c_rho, "");
   config.set("periods", "60", "");
+  config.set("dimensions.context", "4", "");
+  config.set("dimensions.output", "4", "");
   return make_plans(config);
 }
 
-// Regrets of every candidate in replications 0 .. n-1: from the whole study, lane by lane, by its name.
-std::vector<double> regrets_by_hand(const PlannedSetting& planned, const std::string& policy, const std::string& reward,
-                                    const std::string& hyperparameter, int n) {
-  Study study = planned.setting.study;
-  study.replications = n;
-  const Plan plan = make_plan(study);
-  const std::vector<UnitResult> all = run_sweep(study, plan, {});
+// All lanes of a setting in replications 0 .. n-1.
+struct WholeSweep {
+  Study study;
+  Plan plan;
+  std::vector<UnitResult> all;
+
+  WholeSweep(const PlannedSetting& planned, int n) : study(planned.setting.study) {
+    study.replications = n;
+    plan = make_plan(study);
+    all = run_sweep(study, plan, {});
+  }
+};
+
+// Regrets of a candidate in every replication: from the whole study, lane by lane, by its name.
+std::vector<double> regrets_by_hand(const WholeSweep& sweep, const std::string& policy, const std::string& reward,
+                                    const std::string& hyperparameter) {
+  const auto& [study, plan, all] = sweep;
+  const int n = study.replications;
   std::vector<double> sum(static_cast<std::size_t>(n), 0.0);
   int cells = 0;  // four groups of every lane
   for (std::size_t k = 0; k < plan.lanes.size(); ++k) {
@@ -97,11 +110,13 @@ void expect_choice_by_hand(const std::vector<PlannedSetting>& settings, std::uin
   int all = static_cast<int>(kJudged);
   for (const TuneRound& round : tuning.rounds) used += round.lanes, all += round.replications;
   EXPECT_LE(used, options.budget);
+  std::vector<WholeSweep> sweeps;
+  for (const PlannedSetting& setting : settings) sweeps.emplace_back(setting, all);
   for (const TuneRace& race : tuning.races) {
     SCOPED_TRACE(race.policy + " " + race.reward);
     std::vector<std::vector<double>> regrets;
     for (const TuneCandidate& c : race.candidates)
-      regrets.push_back(regrets_by_hand(settings[c.setting], race.policy, race.reward, c.hyperparameter, all));
+      regrets.push_back(regrets_by_hand(sweeps[c.setting], race.policy, race.reward, c.hyperparameter));
     std::set<std::size_t> left;
     for (std::size_t c = 0; c < regrets.size(); ++c) left.insert(c);
     std::size_t seen = kJudged;

@@ -11,7 +11,7 @@ here=tests/cuda_stand_in
 faults() {
   fault race-in-a-team kernels/lane/gram.hpp 's/(V::store\(g\.row \+ i, row\);\n  \}\n)  team\.sync\(\);/$1/' 'race: '
   fault race-of-blocks kernels/cuda/cuda_backend.cuh 's/item, static_cast<int>\(blockIdx\.x\)\)/item, 0)/' 'race: '
-  fault no-wait-for-a-copy kernels/cuda/runtime.cu 's/  wait\("running on the device"\);\n//' 'FAILED|fault: the host'
+  fault no-wait-for-a-copy kernels/cuda/runtime.cu 's/  wait\("running on the device"\);\n//' 'FAILED|fault: the host' '*AFixedDevice*'
   fault short-array host/engine/layout.hpp 's/(block\.prediction = arena\.take<Real>\()width\)/$1B - 1)/' 'bounds: .* between arrays'
   fault short-allocation host/engine/run_lanes.hpp 's/allocate\(measure\.used\(\)\)/allocate(measure.used() - 1024)/' 'memory of no array|bounds: |fault: '
   fault never-written host/engine/run_lanes.hpp 's/  backend\.zero\(memory\.get\(\), measure\.used\(\)\);[^\n]*\n//' 'uninitialised: '
@@ -63,7 +63,7 @@ if cmp -s "$file" "$mutants/$file"; then echo "$wanted: the place in $file has m
 first=
 link=$(ninja -C "$build" -t commands "$here/tests_checked" | tail -1)
 for object in "$build/$here"/checked_*.o; do
-  grep -q -F "$file" "$object.d" || continue
+  grep -qE "${file//./\\.}([^h]|$)" "$object.d" || continue  # x.cu is not x.cuh
   name=$(basename "$object")
   command=$(ninja -C "$build" -t commands "$here/$name" | tail -1)
   command=${command//-DPANDORA_HAVE_CUDA/-I$mutants;-DPANDORA_HAVE_CUDA}

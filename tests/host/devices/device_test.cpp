@@ -22,10 +22,10 @@ namespace {
 // Through the stand-in a period costs a thousand times what it costs a device: three blocks of 32 instead of six, and a
 // coarser oracle, go through the same code.
 #if defined(PANDORA_STAND_IN)
-constexpr int kPeriods = 96, kPreparedPeriods = 300, kPreparedReplications = 1;
+constexpr int kPeriods = 96, kTogetherPeriods = 96, kPreparedPeriods = 300, kPreparedReplications = 1;
 const OracleOptions kPreparedOracle = {20000, {21, 9, 21}, 1000};
 #else
-constexpr int kPeriods = 200, kPreparedPeriods = 2000, kPreparedReplications = 2;
+constexpr int kPeriods = 200, kTogetherPeriods = 300, kPreparedPeriods = 2000, kPreparedReplications = 2;
 const OracleOptions kPreparedOracle;
 #endif
 
@@ -89,7 +89,7 @@ std::vector<Case> the_papers_shape() {
 std::vector<Case> several_replications() {
   std::vector<Case> cases;
   for (std::uint32_t r = 0; r < 3; ++r)
-    cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 9, 3), Regime::B, 12, 300, 7, r),
+    cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 9, 3), Regime::B, 12, kTogetherPeriods, 7, r),
                             {0, 5, 12}, {options_of("geometric:1.5"), options_of("tracking")}));
   return cases;
 }

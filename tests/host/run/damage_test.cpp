@@ -14,7 +14,8 @@ using testing::HasSubstr;
 using RunStudyDamage = test::RunStudyTest;
 
 TEST_F(RunStudyDamage, IsFoundNamedAndMendedInEveryKindOfFile) {
-  const Words few = {"--environment", "uniform", "--replications", "2"};  // 4 parts, in both regimes
+  Words few = test::kFewSolves;
+  few.insert(few.end(), {"--environment", "uniform", "--replications", "2"});  // 4 parts, in both regimes
   Words resuming = few;
   resuming.push_back("--resume");
   run_reference(few);

@@ -56,7 +56,7 @@ struct Scenario {
   std::string rank = {};                 // two ranks run the command, and this one meets the fault
 };
 
-class Faults : public test::RunStudyTest {
+class Faults : public test::ManyRunsTest {
  protected:
   void SetUp() override {
     if (!kPreloads) GTEST_SKIP() << "nothing can be preloaded under a sanitiser";

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::Words;
 using testing::HasSubstr;
-using RunStudyDamage = test::RunStudyTest;
+using RunStudyDamage = test::ManyRunsTest;
 
 TEST_F(RunStudyDamage, IsFoundNamedAndMendedInEveryKindOfFile) {
   Words few = test::kFewSolves;

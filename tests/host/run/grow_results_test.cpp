@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 using test::Words;
 using testing::HasSubstr;
 
-using GrowResults = test::RunStudyTest;
+using GrowResults = test::ManyRunsTest;
 
 // What a study may grow by: items of the lists that it has, and R.
 struct Size {

@@ -114,4 +114,11 @@ class RunStudyTest : public ProgramTest {
     for (const std::string& part : parts) EXPECT_THAT(result.err, testing::HasSubstr(part));
   }
 };
+
+/// Those of many runs.
+class ManyRunsTest : public RunStudyTest {
+ protected:
+  std::filesystem::path parent() const override { return in_memory(); }
+};
+
 }  // namespace pandora::test

@@ -23,7 +23,8 @@ constexpr bool kPreloads = false;  // their runtime wants to be the first librar
 constexpr bool kPreloads = true;
 #endif
 
-// In regime A, where no radius of theta_* takes the time of many starts; what is written is of the same kinds.
+// What a start of the program takes is halved: regime A needs no contexts to find the radius of theta_*, and few solves
+// make the fingerprint of the arithmetic quick. What is written is of the same kinds.
 constexpr const char* kTinyStudy = R"(seed = 5
 replications = 2
 periods = 8
@@ -35,6 +36,8 @@ policies = ["query_all"]
 context = 2
 reward_features = 2
 output = 2
+[estimation]
+refit = "geometric:10"
 [oracle]
 samples = 1000
 grid = [3, 3, 3]
@@ -53,7 +56,7 @@ struct Scenario {
   std::string rank = {};                 // two ranks run the command, and this one meets the fault
 };
 
-class Faults : public test::RunStudyTest {
+class Faults : public test::ManyRunsTest {
  protected:
   void SetUp() override {
     if (!kPreloads) GTEST_SKIP() << "nothing can be preloaded under a sanitiser";

@@ -14,6 +14,8 @@ using test::read_file;
 
 class WantOfMemory : public test::ProgramTest {
  protected:
+  fs::path parent() const override { return in_memory(); }
+
   void SetUp() override {
     ProgramTest::SetUp();
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

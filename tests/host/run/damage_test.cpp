@@ -11,10 +11,11 @@ namespace {
 namespace fs = std::filesystem;
 using test::Words;
 using testing::HasSubstr;
-using RunStudyDamage = test::RunStudyTest;
+using RunStudyDamage = test::ManyRunsTest;
 
 TEST_F(RunStudyDamage, IsFoundNamedAndMendedInEveryKindOfFile) {
-  const Words few = {"--environment", "uniform", "--replications", "2"};  // 4 parts, in both regimes
+  Words few = test::kFewSolves;
+  few.insert(few.end(), {"--environment", "uniform", "--replications", "2"});  // 4 parts, in both regimes
   Words resuming = few;
   resuming.push_back("--resume");
   run_reference(few);

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 using test::Words;
 using testing::HasSubstr;
 
-using GrowResults = test::RunStudyTest;
+using GrowResults = test::ManyRunsTest;
 
 // What a study may grow by: items of the lists that it has, and R.
 struct Size {
@@ -63,7 +63,8 @@ std::vector<Size> way(std::mt19937_64& random, const Size& to) {
 TEST_F(GrowResults, InTenRandomOrdersToTheSameBytes) {
   // What is drawn takes most of the time: the fewest replications that come in three steps.
   const Size all = whole(3);
-  const Words light = {"--periods", "40", "--set", "dimensions.context=4", "--set", "dimensions.output=4"};
+  Words light = test::kFewSolves;
+  light.insert(light.end(), {"--set", "dimensions.context=4", "--set", "dimensions.output=4"});
   Words whole_options = all.options();
   whole_options.insert(whole_options.end(), light.begin(), light.end());
   run_reference(whole_options);

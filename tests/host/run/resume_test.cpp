@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 using test::kStudy;
 using test::Words;
 using testing::HasSubstr;
-using RunStudyResume = test::RunStudyTest;
+using RunStudyResume = test::ManyRunsTest;
 
 // Moments are steps of the run and a little later, so that they are spread over it however fast the machine is. A
 // run that was faster than the signal does not count.

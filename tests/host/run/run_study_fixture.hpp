@@ -35,9 +35,11 @@ bins = 50
 order_contexts = 20
 )";
 
-/// Options that leave of it what takes no time: a start of the program for 8 parts that are there at once. A
-/// replication in regime B takes as long as three starts, to find the radius of theta_*.
-inline const Words kQuick = {"--regime",  "A",
+/// Options that leave of it what takes no time. The fingerprint of the arithmetic, made at every start, has few solves;
+/// a replication in regime B would take as long as three starts, to find the radius of theta_*.
+inline const Words kFewSolves = {"--refit", "geometric:10", "--periods", "40"};
+inline const Words kQuick = {"--regime",  "A",  // 8 parts
+                             "--refit",   "geometric:10",
                              "--periods", "40",
                              "--set",     "dimensions.context=2",
                              "--set",     "dimensions.output=2",
@@ -112,4 +114,11 @@ class RunStudyTest : public ProgramTest {
     for (const std::string& part : parts) EXPECT_THAT(result.err, testing::HasSubstr(part));
   }
 };
+
+/// Those of many runs.
+class ManyRunsTest : public RunStudyTest {
+ protected:
+  std::filesystem::path parent() const override { return in_memory(); }
+};
+
 }  // namespace pandora::test

@@ -52,7 +52,6 @@ std::vector<PlannedSetting> settings_of(const char* policies, const char* c_rho,
   config.set("policies", policies, "");
   config.set("hyperparameters.c_rho", c_rho, "");
   config.set("periods", "60", "");
-  config.set("dimensions.context", "4", "");
   config.set("dimensions.output", "4", "");
   return make_plans(config);
 }

@@ -3,15 +3,15 @@
 # Passed on: to `pandora reproduce` by `make reproduce`, to ctest by `make test` and `make test-slow`, to run-docs.sh by
 # `make docs`.
 ARGS =
-# The scale of `make reproduce`, one to two minutes on two cores. The program refuses an option that is given twice,
-# so this stands back where ARGS names --replications.
-REPRODUCE_ARGS ?= --replications 5
+# The scale of `make reproduce`: the first report in a minute. The program refuses an option that is given twice, so this
+# stands back where ARGS names --replications.
+REPRODUCE_ARGS ?= --replications 3
 JOBS ?= $(shell nproc)
 
 reduced := $(if $(findstring --replications,$(ARGS)),,$(REPRODUCE_ARGS))
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow docs docs-dependencies bench build-times coverage coverage-run gpu-check dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
+.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow docs docs-dependencies bench build-times coverage coverage-run gpu-check nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -76,6 +76,10 @@ sanitize: test-dependencies
 	  cmake --preset $$preset && cmake --build build-$$preset --parallel $(JOBS) && \
 	  ctest --test-dir build-$$preset -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS) || exit; \
 	done
+
+# What .ci/run leaves out for its time: slow tests, all steps of the stand-in, sanitisers, longer fuzzing.
+nightly: test test-slow stand-in-slow sanitize
+	$(MAKE) fuzz RUNS=1000000
 
 dependencies:
 	@scripts/install-dependencies.sh
@@ -155,6 +159,7 @@ help:
 	@echo 'make fuzz       fuzzers of everything that reads files; RUNS=1000000 for a long run'
 	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'
 	@echo 'make stand-in   the device path on a CPU, through a stand-in for CUDA; stand-in-slow: all of it'
+	@echo 'make nightly    what CI leaves out for its time: slow tests, all of the stand-in, sanitisers, longer fuzzing'
 	@echo 'make docs       every command of README.md and docs/ at a small scale, recipes for Python, R and Octave, links'
 	@echo 'make build-times  seconds of each file of the last build, the dearest first'
 	@echo 'make bench      benchmarks, JSON in build-bench/bench.json'

@@ -98,7 +98,7 @@ class StandIn : public test::ProgramTest {
 };
 
 TEST_F(StandIn, ThePaperInShortGivesTheTablesOfTheCpu) {
-  const Words paper = {"reproduce", "--replications", "1",      "--periods",  "64", "--samples",
+  const Words paper = {"reproduce", "--replications", "1",     "--periods",  "64", "--samples",
                        "4000",      "--grid",         "9x5x9", "--contexts", "50", "--quiet"};
   for (const char* backend : {"cpu", "cuda"}) {
     Words all = paper;
@@ -122,11 +122,10 @@ TEST_F(StandIn, DevicesAndOrderChangeNoByte) {
 
 // Memory for the lanes of some replications, not for all; then for none.
 TEST_F(StandIn, HalvedChunksChangeNoByte) {
-  const Words many = {
-      "--devices",      "0",   "--threads", "1",
-      "--regime",       "A",   "--periods", "16",
-      "--replications", "12",  "--set",     "hyperparameters.c_rho=[0.1, 0.2, 0.5, 1]",
-      "--policy",       "dow", "--set",     "dimensions.context=50"};
+  const Words many = {"--devices",      "0",   "--threads", "1",
+                      "--regime",       "A",   "--periods", "16",
+                      "--replications", "12",  "--set",     "hyperparameters.c_rho=[0.1, 0.2, 0.5, 1]",
+                      "--policy",       "dow", "--set",     "dimensions.context=50"};
   expect_done(words("whole", many));
   set("STAND_IN_TALK", "1");
   set("STAND_IN_MEMORY_MIB", "24");

@@ -8,8 +8,8 @@
 #include "host/base/paper_setting.hpp"
 #include "host/model/draw_instance.hpp"
 #include "tests/reference/naive_draws.hpp"
-#include "tests/reference/small_instance.hpp"
 #include "tests/reference/naive_index.hpp"
+#include "tests/reference/small_instance.hpp"
 
 namespace pandora {
 namespace {

@@ -51,8 +51,8 @@ Case case_of(Replication replication, const std::vector<int>& T0s, std::vector<B
 std::vector<Case> every_policy() {
   std::vector<Case> cases;
   for (const Regime regime : {Regime::A, Regime::B})
-    cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 5, 2), regime, 12, kPeriods, 11), {0, 2, 12},
-                            {options_of("geometric:1.5"), options_of("tracking"), options_of("every:5")}));
+    cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 5, 2), regime, 12, kPeriods, 11),
+                            {0, 2, 12}, {options_of("geometric:1.5"), options_of("tracking"), options_of("every:5")}));
   return cases;
 }
 
@@ -89,8 +89,9 @@ std::vector<Case> the_papers_shape() {
 std::vector<Case> several_replications() {
   std::vector<Case> cases;
   for (std::uint32_t r = 0; r < 3; ++r)
-    cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 9, 3), Regime::B, 12, kTogetherPeriods, 7, r),
-                            {0, 5, 12}, {options_of("geometric:1.5"), options_of("tracking")}));
+    cases.push_back(
+        case_of(test::small_replication(test::small_dimensions(3, 9, 3), Regime::B, 12, kTogetherPeriods, 7, r),
+                {0, 5, 12}, {options_of("geometric:1.5"), options_of("tracking")}));
   return cases;
 }
 

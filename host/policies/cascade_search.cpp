@@ -73,6 +73,7 @@ class Search {
       thresholds_.assign(static_cast<std::size_t>(length - 1), 0.0);
       extend(static_cast<std::size_t>(length));
     }
+    if (best_.boxes.empty()) best_.boxes = {0};  // no utility is finite: the lane fails where it meets the number
     return best_;
   }
 

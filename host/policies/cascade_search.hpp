@@ -27,7 +27,7 @@ int longest_cascade(int boxes);
 /// Among the cascades of at most longest_cascade(A) boxes the one with the greatest mean realised utility over the
 /// calibration periods 1..T0, all of whose outputs, costs and Bernoulli rewards are seen. A response is accepted, and
 /// the best one deployed, by mu*; the utility counts its realised reward. Candidates come by length, then boxes, then
-/// thresholds ascending; utilities within 1e-9 tie and the first maximum wins.
+/// thresholds ascending; utilities within 1e-9 tie and the first maximum wins. Box 0 alone where no utility is finite.
 Cascade search_cascade(const Tape& tape, int T0);
 
 }  // namespace pandora

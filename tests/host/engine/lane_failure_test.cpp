@@ -19,7 +19,7 @@ namespace pandora {
 namespace {
 
 using test::kCalibration;
-constexpr int kBoxes = 3, kFeatures = 2, kPeriods = 64;
+constexpr int kFailingBoxes = 3, kFeatures = 2, kFailingPeriods = 64;
 constexpr int kSpoiled = 41;  // the online period, 1..T, that some tests spoil; not the first of a block
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kNaN = std::nan("");
@@ -105,8 +105,8 @@ LaneSpec linucb(double c_b = 0.1) {
 }
 
 const Replication& sound_replication() {
-  static const Replication replication =
-      test::small_replication(test::small_dimensions(kBoxes, 4, kFeatures), Regime::B, kCalibration, kPeriods, 7);
+  static const Replication replication = test::small_replication(test::small_dimensions(kFailingBoxes, 4, kFeatures),
+                                                                 Regime::B, kCalibration, kFailingPeriods, 7);
   return replication;
 }
 
@@ -114,7 +114,7 @@ void spoil_psi(Replication& replication, int row, float value) {
   replication.tape.contexts.psi[static_cast<std::size_t>(row) * replication.tape.contexts.index_stride + 1] = value;
 }
 void spoil_phi(Replication& replication, int row) {
-  for (int k = 0; k < kBoxes * kFeatures; ++k)
+  for (int k = 0; k < kFailingBoxes * kFeatures; ++k)
     replication.tape.phi[replication.tape.at(row, 0) * kFeatures + k] = std::nanf("");
 }
 
@@ -124,7 +124,7 @@ void expect_failed(const LaneTally& tally, Failure failure, int period, int comp
   EXPECT_EQ(tally.periods, completed);
   EXPECT_TRUE(std::isfinite(tally.utility));
   int recorded = 0;
-  for (const int at : checkpoints(kPeriods)) recorded += at <= completed ? 1 : 0;
+  for (const int at : checkpoints(kFailingPeriods)) recorded += at <= completed ? 1 : 0;
   EXPECT_EQ(tally.recorded, recorded);
 }
 
@@ -148,7 +148,7 @@ TEST_P(EveryEngine, ABonusThatIsNotANumberFailsAtTheFirstScoreAndSparesTheOthers
       if (k >= sound.size()) continue;
       EXPECT_EQ(actual[at], expected[k]);
       EXPECT_EQ(actual[at].failure, Failure::none);
-      EXPECT_EQ(actual[at++].periods, kPeriods);
+      EXPECT_EQ(actual[at++].periods, kFailingPeriods);
     }
   }
 }
@@ -180,7 +180,7 @@ TEST_P(EveryEngine, WhatAnOpenedBoxHoldsMustBeFinite) {
   expect_failed(actual[2], Failure::not_finite, kSpoiled, kSpoiled - 1);
   for (const bool of_cost : {false, true}) {
     replication = sound_replication();
-    for (int a = 0; a < kBoxes; ++a)
+    for (int a = 0; a < kFailingBoxes; ++a)
       (of_cost ? replication.tape.cost : replication.tape.mu)[replication.tape.at(row, a)] = kNaN;
     actual = run(replication, lanes);
     for (const LaneTally& tally : actual) expect_failed(tally, Failure::not_finite, kSpoiled, kSpoiled - 1);
@@ -208,13 +208,13 @@ TEST_P(EveryEngine, ACalibrationCostOrRewardWithoutASolutionIsAnIndexFit) {
 
 TEST_P(EveryEngine, AnIndexFitFailsInThePeriodThatAsksForIt) {
   Replication replication = sound_replication();
-  for (int a = 0; a < kBoxes; ++a)
+  for (int a = 0; a < kFailingBoxes; ++a)
     replication.tape.cost[replication.tape.at(replication.tape.online_row(kSpoiled - 1), a)] = 1e300;
   const std::vector<LaneSpec> lanes = {dow(RewardModel::known), oracle(), dow(RewardModel::learned)};
   const Tallies actual = run(replication, lanes, "every:5");
   for (const std::size_t k : {0, 2}) expect_failed(actual[k], Failure::index_fit, 45, 45);
   EXPECT_EQ(actual[1].failure, Failure::none);
-  EXPECT_EQ(actual[1].periods, kPeriods);
+  EXPECT_EQ(actual[1].periods, kFailingPeriods);
 }
 
 TEST_P(EveryEngine, ACalibrationOutputThatIsNotANumberIsARewardFit) {

@@ -131,6 +131,15 @@ TEST(CascadeSearch, CountsRealisedRewards) {
   EXPECT_EQ(found.boxes, std::vector<int>{0});
 }
 
+// Formerly no cascade at all, whose thresholds frugal_stop counted as -1.
+TEST(CascadeSearch, WhereNoUtilityIsFiniteTheFirstBoxIsTheCascade) {
+  Tape tape = random_tape(3, 5, 4);
+  for (double& cost : tape.cost) cost = std::numeric_limits<double>::infinity();
+  const Cascade cascade = search_cascade(tape, 5);
+  EXPECT_EQ(cascade.boxes, std::vector<int>{0});
+  EXPECT_TRUE(cascade.thresholds.empty());
+}
+
 TEST(CascadeSearch, TiesGoToTheFirstCandidate) {
   Tape tape = random_tape(3, 4, 2);
   for (std::size_t i = 0; i < tape.mu.size(); ++i) {

@@ -22,10 +22,10 @@ namespace {
 // Through the stand-in a period costs a thousand times what it costs a device: three blocks of 32 instead of six, and a
 // coarser oracle, go through the same code.
 #if defined(PANDORA_STAND_IN)
-constexpr int kPeriods = 96, kTogetherPeriods = 96, kPreparedPeriods = 300, kPreparedReplications = 1;
+constexpr int kReplayedPeriods = 96, kTogetherPeriods = 96, kPreparedPeriods = 300, kPreparedReplications = 1;
 const OracleOptions kPreparedOracle = {20000, {21, 9, 21}, 1000};
 #else
-constexpr int kPeriods = 200, kTogetherPeriods = 300, kPreparedPeriods = 2000, kPreparedReplications = 2;
+constexpr int kReplayedPeriods = 200, kTogetherPeriods = 300, kPreparedPeriods = 2000, kPreparedReplications = 2;
 const OracleOptions kPreparedOracle;
 #endif
 
@@ -51,7 +51,7 @@ Case case_of(Replication replication, const std::vector<int>& T0s, std::vector<B
 std::vector<Case> every_policy() {
   std::vector<Case> cases;
   for (const Regime regime : {Regime::A, Regime::B})
-    cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 5, 2), regime, 12, kPeriods, 11),
+    cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 5, 2), regime, 12, kReplayedPeriods, 11),
                             {0, 2, 12}, {options_of("geometric:1.5"), options_of("tracking"), options_of("every:5")}));
   return cases;
 }

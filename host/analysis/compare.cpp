@@ -94,10 +94,10 @@ void require_common_tapes(const StoredResults& first, const StoredResults& secon
   if (a.seed != b.seed) refuse("seed", fmt::format("{}", a.seed), fmt::format("{}", b.seed));
   if (a.periods != b.periods) refuse("periods", fmt::format("{}", a.periods), fmt::format("{}", b.periods));
   const auto text = [](const Dimensions& d) {
-    return fmt::format("{}/{}/{}/{}", d.boxes, d.context, d.output, d.reward_features);
+    return fmt::format("{}/{}/{}/{}/{}", d.boxes, d.context, d.output, d.reward_features, d.radius_draws);
   };
   if (!(a.dimensions == b.dimensions))
-    refuse("dimensions (boxes/context/output/reward_features)", text(a.dimensions), text(b.dimensions));
+    refuse("dimensions (boxes/context/output/reward_features/radius_draws)", text(a.dimensions), text(b.dimensions));
   for (const Environment& e : a.environments)
     for (const Environment& other : b.environments)
       if (e.name == other.name && !(e == other)) refuse("[environment." + e.name + "]", "one law", "another");

@@ -84,25 +84,26 @@ class Preparer {
       direction.push_back(static_cast<float>(value));
     put(at_.direction, direction);
     backend_.zero(at_.failed, sizeof(int));
-    backend_.blocks(items_of(kRadiusDraws),
-                    DrawSample{instance.stream(Purpose::radius_shock), shock_law(), static_cast<int>(kRadiusDraws), 0,
-                               dim.boxes, at_.direction, at_.sample_beta1, at_.pooled, at_.cost_terms});
+    const int draws = dim.radius_draws;
+    backend_.blocks(items_of(static_cast<std::size_t>(draws)),
+                    DrawSample{instance.stream(Purpose::radius_shock), shock_law(), draws, 0, dim.boxes, at_.direction,
+                               at_.sample_beta1, at_.pooled, at_.cost_terms});
     end_if_rejected();
     std::vector<double> magnitude;
     if (instance.contextual()) {
       const Stream stream = instance.stream(Purpose::radius_context);
-      for (int first = 0; first < static_cast<int>(kRadiusDraws); first += capacity_rows_) {
-        const int count = std::min(capacity_rows_, static_cast<int>(kRadiusDraws) - first);
+      for (int first = 0; first < draws; first += capacity_rows_) {
+        const int count = std::min(capacity_rows_, draws - first);
         RowSegments segments;
         segments.segment[segments.count++] = {0, static_cast<std::uint32_t>(first), false, stream, stream, stream};
         draw_contexts(segments, count);
         backend_.blocks(items_of(static_cast<std::size_t>(count)),
                         PooledMagnitudes{at_.contexts, first, count, at_.pooled, at_.magnitude});
       }
-      fetch(magnitude, at_.magnitude, kRadiusDraws);
+      fetch(magnitude, at_.magnitude, static_cast<std::size_t>(draws));
     } else {
       std::vector<float> projected;
-      fetch(projected, at_.pooled, kRadiusDraws);
+      fetch(projected, at_.pooled, static_cast<std::size_t>(draws));
       for (const float value : projected) magnitude.push_back(std::abs(static_cast<double>(value)));
     }
     return radius_of(magnitude);

@@ -75,8 +75,8 @@ struct Workspace {
                arena.take<std::uint8_t>(cells)};
     projected = arena.take<float>(M);
     cost_terms = arena.take<float>(extent.contextual ? A * M : 0);
-    pooled = arena.take<float>(kRadiusDraws);
-    magnitude = arena.take<double>(extent.contextual ? kRadiusDraws : 0);
+    pooled = arena.take<float>(static_cast<std::size_t>(dim.radius_draws));
+    magnitude = arena.take<double>(extent.contextual ? static_cast<std::size_t>(dim.radius_draws) : 0);
     failed = arena.take<int>(1);
 
     law.size = extent.law_size();

@@ -1,11 +1,13 @@
 #include "host/files/apart.hpp"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <new>
 #include <vector>
@@ -27,6 +29,10 @@ std::string answer(const std::function<std::string()>& body) {
 [[noreturn]] void serve(const std::function<std::string()>& body, int to) {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
+  // A parent that is killed takes the child along, and its locks go with it: a lock lasts as long as any descriptor.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(to) - 1, 0);
+  ::close_range(static_cast<unsigned>(to) + 1, ~0U, 0);
   if (const int silent = ::open("/dev/null", O_WRONLY); silent >= 0) ::dup2(silent, STDERR_FILENO);
   try {
     const std::string bytes = answer(body);

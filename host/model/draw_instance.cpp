@@ -61,18 +61,20 @@ double calibrate_radius(const Instance& instance, const std::vector<double>& dir
   ShockWeights weights;
   weights.n_linear = 1;
   for (const double value : output_direction(instance, direction)) weights.linear.push_back(static_cast<float>(value));
-  std::vector<float> projected(kRadiusDraws);
+  const std::uint32_t draws = static_cast<std::uint32_t>(dim.radius_draws);
+  std::vector<float> projected(draws);
   draw_projected_shocks(instance.environment, dim.output, instance.stream(Purpose::radius_shock),
-                        {0, kRadiusDraws, 0, static_cast<std::uint32_t>(dim.boxes)}, weights, projected.data(),
+                        {0, draws, 0, static_cast<std::uint32_t>(dim.boxes)}, weights, projected.data(),
                         nullptr);
-  std::vector<double> magnitude(kRadiusDraws);
+  std::vector<double> magnitude(draws);
   if (instance.contextual()) {
     Instance probe = instance;
     probe.theta = direction;
     constexpr std::uint32_t kBatch = 8192;  // bounds the memory for the contexts
-    for (std::uint32_t first = 0; first < kRadiusDraws; first += kBatch) {
-      const Contexts contexts = draw_contexts(probe, {{Purpose::radius_context, first, kBatch}});
-      for (std::uint32_t i = 0; i < kBatch; ++i) {
+    for (std::uint32_t first = 0; first < draws; first += kBatch) {
+      const std::uint32_t count = std::min(kBatch, draws - first);
+      const Contexts contexts = draw_contexts(probe, {{Purpose::radius_context, first, count}});
+      for (std::uint32_t i = 0; i < count; ++i) {
         const std::uint32_t box = (first + i) % static_cast<std::uint32_t>(dim.boxes);
         magnitude[first + i] =
             std::abs(contexts.reward_shift[i] + contexts.scale[static_cast<std::size_t>(i) * dim.boxes + box] *

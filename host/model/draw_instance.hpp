@@ -7,13 +7,6 @@
 
 namespace pandora {
 
-/// Number of pooled draws of u' phi(x, omega_a) behind the radius r.
-#if defined(PANDORA_STAND_IN)  // each draw costs a thousand times what it costs a device: two batches of the host's
-inline constexpr std::uint32_t kRadiusDraws = 16384;
-#else
-inline constexpr std::uint32_t kRadiusDraws = 131072;
-#endif
-
 /// draw_instance with r from `radius_of`, which is given the instance with the unit direction in theta_*'s place.
 Instance draw_instance(const Dimensions& dimensions, const Environment& environment, Regime regime,
                        std::uint32_t replication, std::uint64_t seed,

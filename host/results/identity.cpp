@@ -57,14 +57,15 @@ std::string fingerprint(const EngineSettings& engine, const EstimationOptions& e
   probe.policies = {"online_plugin", "dow", "linucb_online"};
   probe.hyperparameters = Grids{0.1};
   probe.T0 = {30};
-  probe.periods = 150;
+  probe.periods = 100;
   probe.replications = 1;
-  probe.dimensions.output = 20;  // a fifth of the time to draw
-  probe.oracle = {2000, {7, 5, 7}, 200};
+  probe.dimensions.context = 30;  // a start of the program waits for this: 10 ms
+  probe.dimensions.output = 20;
+  probe.dimensions.radius_draws = 1000;
+  probe.oracle = {500, {5, 4, 5}, 100};
 #if defined(PANDORA_STAND_IN)  // a thousand times slower than a device, and every program of its tests does this first
   probe.dimensions.context = 12;
   probe.periods = 40;
-  probe.oracle.samples = 500;
 #endif
   const Plan plan = make_plan(probe);
   // As prepare_replication, but for the radius of theta_*, whose calibration takes longer than all the rest.

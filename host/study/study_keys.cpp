@@ -98,6 +98,9 @@ std::vector<Key> make_general_keys() {
               [](Study& s, int n) { s.dimensions.output = n; }));
   add(counter("dimensions.reward_features", "", "d, length of the reward features phi.", 1, kMaxRewardFeatures, 10,
               [](Study& s, int n) { s.dimensions.reward_features = n; }));
+  add(counter("dimensions.radius_draws", "",
+              "Pooled draws of u' phi(x, omega_a) whose median is the radius of theta_* (docs/conventions.md).", 1,
+              1 << 24, 131072, [](Study& s, int n) { s.dimensions.radius_draws = n; }));
   add({"dimensions.index_features", Kind::text, "affine or affine_and_squares", "",
        "psi(x) = (1, x), so m = d_x + 1; or (1, x, x^2), so m = 2 d_x + 1.", "\"affine\"",
        [](Study& s, const StudyValue& v) {

@@ -24,6 +24,7 @@ struct Dimensions {
   int output = 100;          ///< d_w >= 1
   int reward_features = 10;  ///< d, 1..kMaxRewardFeatures
   IndexFeatures index_features = IndexFeatures::affine;
+  int radius_draws = 131072;  ///< pooled draws of u' phi(x, omega_a) behind the radius r of theta_*, >= 1
 
   /// m, the length of psi(x)
   int index_size() const { return index_features == IndexFeatures::affine ? context + 1 : 2 * context + 1; }

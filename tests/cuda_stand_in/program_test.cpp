@@ -25,6 +25,7 @@ policies = ["online_plugin", "dow", "frugalgpt"]
 context = 12
 reward_features = 3
 output = 10
+radius_draws = 16384
 [environment.student_t5]
 truncation_radius = 6
 [hyperparameters]

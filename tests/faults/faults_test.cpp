@@ -23,8 +23,8 @@ constexpr bool kPreloads = false;  // their runtime wants to be the first librar
 constexpr bool kPreloads = true;
 #endif
 
-// What a start of the program takes is halved: regime A needs no contexts to find the radius of theta_*, and few solves
-// make the fingerprint of the arithmetic quick. What is written is of the same kinds.
+// Few solves make the fingerprint of the arithmetic, and with it every start, quick; one regime writes files of the same
+// kinds as two.
 constexpr const char* kTinyStudy = R"(seed = 5
 replications = 2
 periods = 8
@@ -36,6 +36,7 @@ policies = ["query_all"]
 context = 2
 reward_features = 2
 output = 2
+radius_draws = 500
 [estimation]
 refit = "geometric:10"
 [oracle]

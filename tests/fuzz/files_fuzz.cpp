@@ -29,7 +29,7 @@ using nlohmann::json;
 struct Fixture {
   StudyConfig config = StudyConfig::parse(
       "replications = 1\nperiods = 4\nT0 = [0]\nenvironments = [\"uniform\"]\nregimes = [\"B\"]\npolicies = "
-      "[\"query_all\"]\n[dimensions]\ncontext = 2\noutput = 2\nreward_features = 1\n",
+      "[\"query_all\"]\n[dimensions]\ncontext = 2\noutput = 2\nradius_draws = 500\nreward_features = 1\n",
       "fuzz");
   std::vector<PlannedSetting> settings = make_plans(config);
   std::vector<Part> parts = make_parts(settings);

@@ -35,6 +35,7 @@ inline Dimensions small_dimensions(int boxes, int context, int reward_features) 
   dimensions.boxes = boxes;
   dimensions.context = context;
   dimensions.output = 8;
+  dimensions.radius_draws = 2048;
   dimensions.reward_features = reward_features;
   return dimensions;
 }

@@ -28,7 +28,7 @@ Words split(const std::string& line) {
 Words tiny(const Words& more = {}) {
   Words words = split(
       "reproduce --environment uniform --regime A --periods 50 --samples 2000 --replications 2 --t0 0,5 "
-      "--policy online_plugin,frugalgpt --quiet");
+      "--policy online_plugin,frugalgpt --set dimensions.radius_draws=2000 --quiet");
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -345,7 +345,7 @@ TEST_F(CliOracle, IndexRefusesBadNumbers) {
 
 // An environment of a study's own, in less than a hundred coordinates.
 constexpr const char* kOwnStudy =
-    "environments = [\"own\"]\nreplications = 2\n[dimensions]\ncontext = 5\noutput = 10\n[oracle]\norder_contexts = "
+    "environments = [\"own\"]\nreplications = 2\n[dimensions]\ncontext = 5\noutput = 10\nradius_draws = 2000\n[oracle]\norder_contexts = "
     "20\n"
     "samples = 1000\n[environment.own]\nlaw = \"gaussian\"\nscale = 2\ntruncation_radius = inf\nu = 0.2\nstream = 9\n";
 

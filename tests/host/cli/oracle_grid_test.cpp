@@ -23,7 +23,7 @@ class CliOracleGrid : public test::ProgramTest {
   static Words small(const Words& more = {}) {
     std::istringstream stream(
         "oracle grid --environment gaussian --replications 2 --periods 60 --samples 1000 --grid 5x4x6 --bins 100 "
-        "--seed 3");
+        "--seed 3 --set dimensions.radius_draws=2000");
     Words words;
     for (std::string word; stream >> word;) words.push_back(word);
     words.insert(words.end(), more.begin(), more.end());
@@ -35,6 +35,7 @@ class CliOracleGrid : public test::ProgramTest {
     study.T0 = {0, 7};
     study.replications = 2;
     study.periods = 60;
+    study.dimensions.radius_draws = 2000;
     study.seed = 3;
     study.oracle = {1000, {5, 4, 6}, 100};
     return study;
@@ -163,6 +164,7 @@ policies = ["query_all"]
 [dimensions]
 boxes = 4
 context = 8
+radius_draws = 2000
 reward_features = 3
 [oracle]
 samples = 1000

@@ -159,8 +159,8 @@ TEST_P(PrepareCell, IndicesAreThoseOfTheCpu) {
 // The pooled draws in one batch of contexts and in several, the last of them shorter.
 TEST_P(PrepareCell, RadiusIsThatOfTheCpuInEveryBit) {
   ScalarPrepareBackend backend;
-  for (const int rows : {1, 10007, 200000}) {
-    Instance one = instance({3, 5, 7, 4, IndexFeatures::affine});
+  for (const auto& [rows, draws] : {std::pair{1, 20001}, {10007, 131072}, {200000, 1000}}) {
+    Instance one = instance({3, 5, 7, 4, IndexFeatures::affine, draws});
     one.theta = unit_sphere(one.stream(Purpose::theta_direction), 4);
     Preparer<ScalarPrepareBackend> preparer(backend);
     preparer.start(one, rows, oracle_of(10));

@@ -22,10 +22,12 @@ namespace {
 // Through the stand-in a period costs a thousand times what it costs a device: three blocks of 32 instead of six, and a
 // coarser oracle, go through the same code.
 #if defined(PANDORA_STAND_IN)
-constexpr int kReplayedPeriods = 96, kTogetherPeriods = 96, kPreparedPeriods = 300, kPreparedReplications = 1;
+constexpr int kReplayedPeriods = 96, kTogetherPeriods = 96, kPreparedPeriods = 300, kPreparedReplications = 1,
+              kPreparedRadiusDraws = 16384;
 const OracleOptions kPreparedOracle = {20000, {21, 9, 21}, 1000};
 #else
-constexpr int kReplayedPeriods = 200, kTogetherPeriods = 300, kPreparedPeriods = 2000, kPreparedReplications = 2;
+constexpr int kReplayedPeriods = 200, kTogetherPeriods = 300, kPreparedPeriods = 2000, kPreparedReplications = 2,
+              kPreparedRadiusDraws = Dimensions{}.radius_draws;
 const OracleOptions kPreparedOracle;
 #endif
 
@@ -200,6 +202,7 @@ TEST(DeviceGpu, PreparesAReplicationAsTheCpuDoes) {
   Study study;
   study.environments.assign(paper_environments().begin(), paper_environments().end());
   study.replications = kPreparedReplications;
+  study.dimensions.radius_draws = kPreparedRadiusDraws;
   study.periods = kPreparedPeriods;
   study.oracle = kPreparedOracle;
   const Plan plan = make_plan(study);

@@ -66,9 +66,10 @@ TEST(Tracking, LosesNoRegretAgainstEveryPeriod) {
   constexpr int kReplications = 10, kPeriods = 500;
   for (const char* reward : {"known", "unknown"}) {
     double sum = 0.0, squares = 0.0, rough = 0.0;
+    Dimensions dimensions = test::small_dimensions(2, 4, 3);
+    dimensions.radius_draws = Dimensions{}.radius_draws;
     for (std::uint32_t r = 0; r < kReplications; ++r) {
-      const Replication replication =
-          test::small_replication(test::small_dimensions(2, 4, 3), Regime::B, 20, kPeriods, 36, r);
+      const Replication replication = test::small_replication(dimensions, Regime::B, 20, kPeriods, 36, r);
       const LaneSpec lane = dow(replication, reward, 20);
       const auto utility = [&](const char* refit) {
         return run_reference_lane(replication, lane, {parse_refit(refit), 1.0, 1.0}).utility / kPeriods;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
@@ -41,6 +44,15 @@ TEST(RunApart, ChangesNothingHere) {
   int value = 1;
   EXPECT_EQ(run_apart([&] { return std::to_string(++value); }), "2");
   EXPECT_EQ(value, 1);
+}
+
+// A descriptor there would keep a lock on a results folder after the program was killed.
+TEST(RunApart, HoldsNoDescriptorOfTheProgram) {
+  const int here = ::open("/dev/null", O_RDONLY);
+  ASSERT_GE(here, 3);
+  EXPECT_EQ(run_apart([&] { return std::string(::fcntl(here, F_GETFD) < 0 ? "closed" : "open"); }), "closed");
+  EXPECT_GE(::fcntl(here, F_GETFD), 0);
+  ::close(here);
 }
 
 }  // namespace

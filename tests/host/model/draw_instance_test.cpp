@@ -204,12 +204,13 @@ TEST(DrawInstance, HalfOfTheLinearRewardsLieWithinOne) {
 
 // The radius is 1 / the upper median of the pooled |u' phi|, draw i belonging to box i mod A and context i.
 TEST(CalibrateRadius, IsTheUpperMedianOfThePooledDraws) {
-  const Dimensions dim{3, 2, 3, 2, IndexFeatures::affine};
+  constexpr int kDraws = 20001;  // fill no batch of contexts
+  const Dimensions dim{3, 2, 3, 2, IndexFeatures::affine, kDraws};
   const Instance instance = draw_instance(dim, environment(1), Regime::B, 1, 1);
   const std::vector<double> direction = {0.6, -0.8};
   const auto G = [](double z) { return 1.0 / (1.0 + std::exp(-z)); };
   std::vector<double> magnitude;
-  for (std::uint32_t i = 0; i < kRadiusDraws; ++i) {
+  for (std::uint32_t i = 0; i < kDraws; ++i) {
     const std::uint32_t box = i % 3;
     const std::vector<float> x = naive::context(instance.stream(Purpose::radius_context), i, 2);
     const std::vector<float> xi =
@@ -225,7 +226,7 @@ TEST(CalibrateRadius, IsTheUpperMedianOfThePooledDraws) {
     magnitude.push_back(std::abs(z));
   }
   std::sort(magnitude.begin(), magnitude.end());
-  EXPECT_NEAR(calibrate_radius(instance, direction) * magnitude[kRadiusDraws / 2], 1.0, 1e-6);
+  EXPECT_NEAR(calibrate_radius(instance, direction) * magnitude[kDraws / 2], 1.0, 1e-6);
 }
 
 TEST(DrawInstance, EveryCoordinateOfTheStreamChangesEveryDraw) {

@@ -21,6 +21,7 @@ regimes = ["B"]
 context = 6
 reward_features = 3
 output = 10
+radius_draws = 2000
 [hyperparameters]
 c_rho = [0.1]
 c_theta = [0.1]

@@ -23,6 +23,7 @@ policies = ["query_all"]
 context = 2
 reward_features = 2
 output = 2
+radius_draws = 500
 [oracle]
 samples = 1000
 grid = [3, 3, 3]

@@ -46,7 +46,7 @@ class PlannedMemory : public test::ProgramTest {
   }
 
   const std::vector<std::string> many_ = {"periods=10",          "dimensions.context=2", "dimensions.reward_features=2",
-                                          "oracle.samples=1000", "oracle.grid=[3,3,3]",  "regimes=[\"A\"]"};
+                                          "oracle.samples=1000", "oracle.grid=[3,3,3]",  "regimes=[\"A\"]",      "dimensions.radius_draws=2000"};
   std::vector<std::string> many(std::vector<std::string> more) const {
     more.insert(more.begin(), many_.begin(), many_.end());
     return more;

@@ -23,6 +23,7 @@ policies = ["online_plugin", "dow", "frugalgpt"]
 context = 12
 reward_features = 3
 output = 10
+radius_draws = 2000
 [environment.student_t5]
 truncation_radius = 6
 [hyperparameters]
@@ -35,8 +36,7 @@ bins = 50
 order_contexts = 20
 )";
 
-/// Options that leave of it what takes no time. The fingerprint of the arithmetic, made at every start, has few solves;
-/// a replication in regime B would take as long as three starts, to find the radius of theta_*.
+/// Options that leave of it what takes no time; the fingerprint of the arithmetic, made at every start, has few solves.
 inline const Words kFewSolves = {"--refit", "geometric:10", "--periods", "40"};
 inline const Words kQuick = {"--regime",  "A",  // 8 parts
                              "--refit",   "geometric:10",

@@ -139,6 +139,7 @@ TEST_F(RandomStudiesRun, ResultsBelongToTheStudyThatWasWritten) {
                        "--set",   "dimensions.boxes=2",
                        "--set",   "dimensions.context=3",
                        "--set",   "dimensions.output=3",
+                       "--set",   "dimensions.radius_draws=2000",
                        "--set",   "oracle.samples=1000",
                        "--set",   "oracle.grid=3,3,3",
                        "--set",   "oracle.bins=20",

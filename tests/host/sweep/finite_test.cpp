@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 Study small_study(Regime regime) {
   Study study;
-  study.dimensions = {3, 4, 100, 2, IndexFeatures::affine};
+  study.dimensions = {3, 4, 100, 2, IndexFeatures::affine, 2000};
   study.environments = {*find_environment("uniform")};
   study.regimes = {regime};
   study.T0 = {3};

@@ -9,6 +9,8 @@ ARGS =
 given = $(findstring $(1),$(ARGS))
 reduced := $(if $(call given,--replications),,--replications 5 $(if $(call given,--environment),,--environment uniform))
 JOBS ?= $(shell nproc)
+# One more than the processors: some tests wait for the disk or for other processes.
+TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
@@ -27,10 +29,10 @@ endif
 	build/pandora reproduce --report $(strip $(reduced) $(ARGS))
 
 test: test-dependencies tests
-	ctest --test-dir build -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
+	ctest --test-dir build -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
 
 test-slow: test-dependencies tests
-	ctest --test-dir build -L slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
+	ctest --test-dir build -L slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
 
 # The tests link the library that `make build` makes: what is tested is what runs.
 tests:
@@ -61,21 +63,21 @@ fuzz: dependencies
 stand-in: test-dependencies
 	cmake --preset stand-in
 	cmake --build build-stand-in --parallel $(JOBS)
-	REQUIRE_GPU=1 ctest --test-dir build-stand-in -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
+	REQUIRE_GPU=1 ctest --test-dir build-stand-in -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
 
 # Its slow steps too, and its host code under the sanitisers.
 stand-in-slow: stand-in
-	ctest --test-dir build-stand-in -L slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS)
+	ctest --test-dir build-stand-in -L slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
 	for preset in stand-in-asan stand-in-tsan; do \
 	  cmake --preset $$preset && cmake --build build-$$preset --parallel $(JOBS) && \
-	  ctest --test-dir build-$$preset --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS) || exit; \
+	  ctest --test-dir build-$$preset --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS) || exit; \
 	done
 
 # The default tests under the address, undefined-behaviour and thread sanitisers.
 sanitize: test-dependencies
 	for preset in asan-ubsan tsan; do \
 	  cmake --preset $$preset && cmake --build build-$$preset --parallel $(JOBS) && \
-	  ctest --test-dir build-$$preset -LE slow --no-tests=error --output-on-failure --parallel $(JOBS) $(ARGS) || exit; \
+	  ctest --test-dir build-$$preset -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS) || exit; \
 	done
 
 # What .ci/run leaves out for its time: slow tests, all steps of the stand-in, sanitisers, longer fuzzing.

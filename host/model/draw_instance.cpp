@@ -64,8 +64,7 @@ double calibrate_radius(const Instance& instance, const std::vector<double>& dir
   const std::uint32_t draws = static_cast<std::uint32_t>(dim.radius_draws);
   std::vector<float> projected(draws);
   draw_projected_shocks(instance.environment, dim.output, instance.stream(Purpose::radius_shock),
-                        {0, draws, 0, static_cast<std::uint32_t>(dim.boxes)}, weights, projected.data(),
-                        nullptr);
+                        {0, draws, 0, static_cast<std::uint32_t>(dim.boxes)}, weights, projected.data(), nullptr);
   std::vector<double> magnitude(draws);
   if (instance.contextual()) {
     Instance probe = instance;

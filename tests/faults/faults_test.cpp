@@ -23,8 +23,8 @@ constexpr bool kPreloads = false;  // their runtime wants to be the first librar
 constexpr bool kPreloads = true;
 #endif
 
-// Few solves make the fingerprint of the arithmetic, and with it every start, quick; one regime writes files of the same
-// kinds as two.
+// Few solves make the fingerprint of the arithmetic, and with it every start, quick; one regime writes files of the
+// same kinds as two.
 constexpr const char* kTinyStudy = R"(seed = 5
 replications = 2
 periods = 8

@@ -345,7 +345,8 @@ TEST_F(CliOracle, IndexRefusesBadNumbers) {
 
 // An environment of a study's own, in less than a hundred coordinates.
 constexpr const char* kOwnStudy =
-    "environments = [\"own\"]\nreplications = 2\n[dimensions]\ncontext = 5\noutput = 10\nradius_draws = 2000\n[oracle]\norder_contexts = "
+    "environments = [\"own\"]\nreplications = 2\n[dimensions]\ncontext = 5\noutput = 10\nradius_draws = "
+    "2000\n[oracle]\norder_contexts = "
     "20\n"
     "samples = 1000\n[environment.own]\nlaw = \"gaussian\"\nscale = 2\ntruncation_radius = inf\nu = 0.2\nstream = 9\n";
 

@@ -21,11 +21,12 @@ class WantOfMemory : public test::ProgramTest {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "sanitisers bring allocators of their own";
 #endif
-    std::ofstream(work() / "s.toml") << "periods = 12\nreplications = 1\nregimes = [\"A\", \"B\"]\nT0 = [0, 4]\n"
-                                        "environments = [\"uniform\"]\npolicies = [\"dow\", \"frugalgpt\"]\n"
-                                        "[hyperparameters]\nc_rho = [0.1]\n"
-                                        "[dimensions]\ncontext = 3\nreward_features = 2\nradius_draws = 500\n[oracle]\nsamples = 1000\n"
-                                        "grid = [3, 3, 3]\nbins = 20\norder_contexts = 10\n";
+    std::ofstream(work() / "s.toml")
+        << "periods = 12\nreplications = 1\nregimes = [\"A\", \"B\"]\nT0 = [0, 4]\n"
+           "environments = [\"uniform\"]\npolicies = [\"dow\", \"frugalgpt\"]\n"
+           "[hyperparameters]\nc_rho = [0.1]\n"
+           "[dimensions]\ncontext = 3\nreward_features = 2\nradius_draws = 500\n[oracle]\nsamples = 1000\n"
+           "grid = [3, 3, 3]\nbins = 20\norder_contexts = 10\n";
     ASSERT_EQ(run(words("whole", 1, false)).exit_code, 0) << read_file(base_ / "err");
     expected_ = files_of("whole");
     ASSERT_GT(expected_.size(), 8u);

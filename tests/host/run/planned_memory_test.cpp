@@ -45,8 +45,9 @@ class PlannedMemory : public test::ProgramTest {
     EXPECT_LE(expected, 1.5 * peak + 64.0) << "MiB taken " << peak;
   }
 
-  const std::vector<std::string> many_ = {"periods=10",          "dimensions.context=2", "dimensions.reward_features=2",
-                                          "oracle.samples=1000", "oracle.grid=[3,3,3]",  "regimes=[\"A\"]",      "dimensions.radius_draws=2000"};
+  const std::vector<std::string> many_ = {
+      "periods=10",          "dimensions.context=2", "dimensions.reward_features=2", "oracle.samples=1000",
+      "oracle.grid=[3,3,3]", "regimes=[\"A\"]",      "dimensions.radius_draws=2000"};
   std::vector<std::string> many(std::vector<std::string> more) const {
     more.insert(more.begin(), many_.begin(), many_.end());
     return more;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "host/devices/backend_choice.hpp"
-#include "host/results/parts.hpp"
+#include "host/study/planned_setting.hpp"
 
 namespace pandora::cli {
 

@@ -6,21 +6,22 @@ namespace pandora::policies {
 // Tzamos, 2024): indices linear in psi, which minimise the linear-quadratic loss; Weitzman's rule with them, no bonus.
 // The regression here is the exact minimiser with a ridge, as everywhere in this project.
 Policy atsidakou() {
-  Policy policy;
-  policy.name = "atsidakou";
-  policy.summary = "Weitzman's rule with linear indices fitted by the linear-quadratic loss of Atsidakou et al. (2024)";
-  policy.by_name_only = true;
-  policy.variants = [](const Grids&) {
-    std::vector<PolicyVariant> variants;
-    for (const RewardSetting& setting : kRewardSettings)
-      variants.push_back({setting.name, "", [=](const Replication&, int T0) {
-                            LaneSpec lane = weitzman_lane(T0, Learning::online, setting.model, 0.0, 0.0);
-                            lane.loss = Loss::linear_quadratic;
-                            return lane;
-                          }});
-    return variants;
-  };
-  return policy;
+  return {
+      .name = "atsidakou",
+      .title = "Atsidakou et al.",
+      .group = PolicyGroup::past_the_paper,
+      .summary = "Weitzman's rule with linear indices fitted by the linear-quadratic loss of Atsidakou et al. (2024)",
+      .by_name_only = true,
+      .variants = [](const Grids&) {
+        std::vector<PolicyVariant> variants;
+        for (const RewardSetting& setting : kRewardSettings)
+          variants.push_back({setting.name, "", [=](const Replication&, int T0) {
+                                LaneSpec lane = weitzman_lane(T0, Learning::online, setting.model, 0.0, 0.0);
+                                lane.loss = Loss::linear_quadratic;
+                                return lane;
+                              }});
+        return variants;
+      }};
 }
 
 }  // namespace pandora::policies

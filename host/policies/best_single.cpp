@@ -4,8 +4,12 @@ namespace pandora::policies {
 
 // Yardstick in hindsight: the box with the greatest mean of mu* - c over the replication's online periods.
 Policy best_single() {
-  return {"best_single", "yardstick: the one box that is best in hindsight", false, false,
-          [](const Grids&) -> std::vector<PolicyVariant> {
+  return {.name = "best_single",
+          .title = "Best single box",
+          .group = PolicyGroup::yardstick,
+          .summary = "yardstick: the one box that is best in hindsight",
+          .uses_calibration = false,
+          .variants = [](const Grids&) -> std::vector<PolicyVariant> {
             return {{"none", "", [](const Replication& replication, int T0) {
                        const Tape& tape = replication.tape;
                        double best = 0.0;

@@ -6,11 +6,13 @@ namespace pandora::policies {
 
 // Algorithm alg:DOW:detailed with B_at = c_rho and beta_t = c_theta, as in Section 6.
 Policy dow() {
-  return {"dow",
-          "Double Optimistic Weitzman: bonuses c_rho on the indices, c_theta on the reward",
-          false,
-          true,
-          [](const Grids& grids) {
+  return {.name = "dow",
+          .title = "DOW",
+          .group = PolicyGroup::weitzman,
+          .summary = "Double Optimistic Weitzman: bonuses c_rho on the indices, c_theta on the reward",
+          .hyperparameters = {{"c_rho", "width of the index bonus, in place of B_at"},
+                              {"c_theta", "width of the reward bonus, in place of beta_t"}},
+          .variants = [](const Grids& grids) {
             std::vector<PolicyVariant> variants;
             for (const double c_rho : grids.of("c_rho"))
               variants.push_back({"known", fmt::format("c_rho={}", c_rho), [=](const Replication&, int T0) {
@@ -23,9 +25,7 @@ Policy dow() {
                        return weitzman_lane(T0, Learning::online, RewardModel::learned, c_rho, c_theta);
                      }});
             return variants;
-          },
-          {{"c_rho", "width of the index bonus, in place of B_at"},
-           {"c_theta", "width of the reward bonus, in place of beta_t"}}};
+          }};
 }
 
 }  // namespace pandora::policies

@@ -29,31 +29,33 @@ LaneSpec lane_with_half(const Replication& replication, int T0, RewardModel rewa
   return lane;
 }
 
-Policy half(const char* name, const char* summary, bool its_order) {
-  Policy policy;
-  policy.name = name;
-  policy.summary = summary;
-  policy.needs_calibration = true;
-  policy.by_name_only = true;
-  policy.variants = [its_order](const Grids&) {
-    std::vector<PolicyVariant> variants;
-    for (const RewardSetting& setting : kRewardSettings)
-      variants.push_back({setting.name, "", [=](const Replication& replication, int T0) {
-                            return lane_with_half(replication, T0, setting.model, its_order);
-                          }});
-    return variants;
-  };
-  return policy;
+Policy half(const char* name, const char* title, const char* summary, bool its_order) {
+  return {.name = name,
+          .title = title,
+          .group = PolicyGroup::past_the_paper,
+          .summary = summary,
+          .needs_calibration = true,
+          .by_name_only = true,
+          .variants = [its_order](const Grids&) {
+            std::vector<PolicyVariant> variants;
+            for (const RewardSetting& setting : kRewardSettings)
+              variants.push_back({setting.name, "", [=](const Replication& replication, int T0) {
+                                    return lane_with_half(replication, T0, setting.model, its_order);
+                                  }});
+            return variants;
+          }};
 }
 
 }  // namespace
 
 Policy frugal_order() {
-  return half("frugal_order", "FrugalGPT's order of boxes, with the stop of learned indices", true);
+  return half("frugal_order", "FrugalGPT's order", "FrugalGPT's order of boxes, with the stop of learned indices",
+              true);
 }
 
 Policy frugal_stop() {
-  return half("frugal_stop", "the order of learned indices, with FrugalGPT's acceptance thresholds", false);
+  return half("frugal_stop", "FrugalGPT's stop", "the order of learned indices, with FrugalGPT's acceptance thresholds",
+              false);
 }
 
 }  // namespace pandora::policies

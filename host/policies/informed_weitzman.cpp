@@ -126,17 +126,18 @@ class InformedWeitzman : public IndexPolicy {
 }  // namespace
 
 Policy informed_weitzman() {
-  Policy policy;
-  policy.name = "informed_weitzman";
-  policy.summary =
-      "yardstick: told how the environments are made, learns location, scales, costs and the law of the shock";
-  policy.by_name_only = true;
-  policy.variants = [](const Grids&) -> std::vector<PolicyVariant> {
-    return {{"known", "", {}, [](const Replication& replication, int, const EstimationOptions& options) {
-               return std::make_unique<InformedWeitzman>(replication, options);
-             }}};
-  };
-  return policy;
+  return {.name = "informed_weitzman",
+          .title = "Informed Weitzman",
+          .short_title = "Informed",
+          .group = PolicyGroup::yardstick,
+          .summary =
+              "yardstick: told how the environments are made, learns location, scales, costs and the law of the shock",
+          .by_name_only = true,
+          .variants = [](const Grids&) -> std::vector<PolicyVariant> {
+            return {{"known", "", {}, [](const Replication& replication, int, const EstimationOptions& options) {
+                       return std::make_unique<InformedWeitzman>(replication, options);
+                     }}};
+          }};
 }
 
 }  // namespace pandora::policies

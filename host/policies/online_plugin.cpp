@@ -3,8 +3,12 @@
 namespace pandora::policies {
 
 Policy online_plugin() {
-  return {"online_plugin", "Online Plug-in Weitzman: learns rho (and theta) online, no optimism", false, true,
-          [](const Grids&) { return plug_in_variants(Learning::online); }};
+  return {.name = "online_plugin",
+          .title = "Online Plug-in Weitzman",
+          .short_title = "Online plug-in",
+          .group = PolicyGroup::weitzman,
+          .summary = "Online Plug-in Weitzman: learns rho (and theta) online, no optimism",
+          .variants = [](const Grids&) { return plug_in_variants(Learning::online); }};
 }
 
 }  // namespace pandora::policies

@@ -3,8 +3,12 @@
 namespace pandora::policies {
 
 Policy query_all() {
-  return {"query_all", "yardstick: opens every box and deploys the best output", false, false,
-          [](const Grids&) -> std::vector<PolicyVariant> {
+  return {.name = "query_all",
+          .title = "Query all",
+          .group = PolicyGroup::yardstick,
+          .summary = "yardstick: opens every box and deploys the best output",
+          .uses_calibration = false,
+          .variants = [](const Grids&) -> std::vector<PolicyVariant> {
             return {{"known", "", [](const Replication&, int T0) {
                        LaneSpec lane;
                        lane.T0 = T0;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <new>
 
+#include "host/results/lane_contents.hpp"
+#include "host/results/parts.hpp"
 #include "host/sweep/prepare_replication.hpp"
 #include "host/sweep/runnable_lanes.hpp"
 #include "host/sweep/sweep.hpp"
@@ -64,10 +66,7 @@ std::uint64_t lane_bytes(const Study& study, const LaneSpec& spec, std::uint64_t
 }
 
 std::uint64_t instance_bytes(const Study& study) {
-  const Dimensions& dim = study.dimensions;
-  return study.instances ? sizeof(double) * (u64(dim.reward_features) * u64(1 + dim.context + dim.output) +
-                                             u64(dim.boxes) * u64(2 + 2 * dim.context + dim.output))
-                         : 0;
+  return study.instances ? sizeof(double) * size_of_instance(study.dimensions) : 0;
 }
 
 // A unit's results as they are kept until a part or a group of parts is whole; and as numbers in a file.

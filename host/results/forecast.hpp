@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "host/results/parts.hpp"
+#include "host/study/planned_setting.hpp"
 
 namespace pandora {
 

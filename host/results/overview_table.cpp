@@ -22,12 +22,20 @@ Cell mean_cell(const std::vector<double>& values, bool with_range) {
   return {fmt::format("{:.2f}{}", rounded, range), false, fmt::format("{:.9g}", mean)};
 }
 
+std::vector<const RowStatistic*> titled_statistics() {
+  std::vector<const RowStatistic*> out;
+  for (const RowStatistic& statistic : row_statistics())
+    if (statistic.title != nullptr) out.push_back(&statistic);
+  return out;
+}
+
 Row row_of(const Summary& summary, const std::string& regime, const PolicyTitle& title, const std::string& base) {
-  std::vector<double> regret, parts[RegretParts::kParts], of_base, of_published;
+  const std::vector<const RowStatistic*> shown = titled_statistics();
+  std::vector<std::vector<double>> values(shown.size());
+  std::vector<double> of_base, of_published;
   for (const SummaryRow& row : summary.rows) {
     if (!row.best || row.regime != regime || row.policy != title.policy || row.reward != title.reward) continue;
-    regret.push_back(row.regret.mean);
-    for (int k = 0; k < RegretParts::kParts; ++k) parts[k].push_back(row.parts[k].mean);
+    for (std::size_t k = 0; k < shown.size(); ++k) values[k].push_back(shown[k]->of_row(row).mean);
     for (const SummaryRow& other : summary.rows) {
       if (!other.best || other.policy != base || other.reward != row.reward || other.regime != row.regime ||
           other.environment != row.environment || other.T0 != row.T0)
@@ -36,9 +44,9 @@ Row row_of(const Summary& summary, const std::string& regime, const PolicyTitle&
       if (other.published) of_published.push_back(row.regret.mean / other.published->value);
     }
   }
-  if (regret.empty()) return {};
-  Row row{{title.brief, fmt::format("{}", regret.size()), mean_cell(regret, true)}};
-  for (const std::vector<double>& part : parts) row.cells.push_back(mean_cell(part, false));
+  if (values[0].empty()) return {};
+  Row row{{title.brief, fmt::format("{}", values[0].size())}};
+  for (std::size_t k = 0; k < shown.size(); ++k) row.cells.push_back(mean_cell(values[k], k == 0));  // the regret
   if (base.empty()) return row;
   row.cells.push_back(mean_cell(of_base, true));
   row.cells.push_back(mean_cell(of_published, true));
@@ -52,7 +60,8 @@ Table overview_table(const std::vector<SettingSummary>& settings, const std::str
   table.label = "overview";
   table.title =
       "Overview: time-averaged regret x 1000 and its parts, means over the cells of a regime (least to greatest)";
-  table.columns = {"policy", "cells", "regret", "wrong order", "too early", "too many", "wrong deployment"};
+  table.columns = {"policy", "cells"};
+  for (const RowStatistic* statistic : titled_statistics()) table.columns.push_back(statistic->title);
   if (!base.empty()) {
     table.columns.push_back("of " + base);
     table.columns.push_back("of the published " + base);

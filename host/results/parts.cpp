@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "host/files/sealed_file.hpp"
-#include "host/sweep/finite.hpp"
-#include "kernels/rules/checkpoints.hpp"
+#include "host/results/lane_contents.hpp"
+#include "host/study/environment_options.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -17,108 +17,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kPartsOfALength = 50;
-
-// The numbers of a tally beside those of boxes and checkpoints.
-constexpr double LaneTally::*kSums[] = {
-    &LaneTally::utility, &LaneTally::utility_squares,  &LaneTally::realised_utility,
-    &LaneTally::quality, &LaneTally::realised_quality, &LaneTally::cost,
-};
-
-// A tally as doubles, boxes and checkpoints that do not exist left out.
-void append(const Study& study, const LaneTally& tally, std::vector<double>& out) {
-  const int A = study.dimensions.boxes;
-  for (const int value : {tally.periods, static_cast<int>(tally.failure), tally.failed_period})
-    out.push_back(static_cast<double>(value));
-  for (const auto sum : kSums) out.push_back(tally.*sum);
-  out.insert(out.end(), tally.queries_of_box, tally.queries_of_box + A);
-  out.insert(out.end(), tally.deployments_of_box, tally.deployments_of_box + A);
-  out.insert(out.end(), tally.depth, tally.depth + A + 1);
-  out.insert(out.end(), tally.curve, tally.curve + checkpoints(study.periods).size());
-  for (int k = 0; k < RegretParts::kParts; ++k) {
-    const auto part = RegretParts::part(k);
-    out.push_back(tally.regret.*part);
-    for (std::size_t at = 0; at < checkpoints(study.periods).size(); ++at) out.push_back(tally.regret_curve[at].*part);
-  }
-}
-
-int whole(double value, int most) {
-  if (!(value >= 0.0 && value <= most && value == std::floor(value))) throw Damaged("holds a count that cannot be");
-  return static_cast<int>(value);
-}
-
-LaneTally tally_of(const Study& study, const double* at) {
-  const int A = study.dimensions.boxes;
-  LaneTally tally;
-  tally.periods = whole(*at++, study.periods);
-  tally.failure = static_cast<Failure>(whole(*at++, static_cast<int>(Failure::policy)));
-  tally.failed_period = whole(*at++, study.periods);
-  for (const auto sum : kSums) tally.*sum = *at++;
-  const auto take = [&at](double* to, int n) {
-    std::copy_n(at, n, to);
-    at += n;
-  };
-  take(tally.queries_of_box, A);
-  take(tally.deployments_of_box, A);
-  take(tally.depth, A + 1);
-  const std::vector<int> periods = checkpoints(study.periods);
-  take(tally.curve, static_cast<int>(periods.size()));
-  for (int k = 0; k < RegretParts::kParts; ++k) {
-    const auto part = RegretParts::part(k);
-    tally.regret.*part = *at++;
-    for (std::size_t point = 0; point < periods.size(); ++point) tally.regret_curve[point].*part = *at++;
-  }
-  if (tally.failure == Failure::none && !sums_are_finite(tally)) throw Damaged("holds a sum that is not finite");
-  tally.horizon = study.periods;
-  tally.next = next_checkpoint(tally.periods, study.periods);
-  tally.recorded = static_cast<int>(std::upper_bound(periods.begin(), periods.end(), tally.periods) - periods.begin());
-  return tally;
-}
-
-json notes_json(const LaneNotes& notes) {
-  json out = json::object();
-  if (!notes.list.empty()) {
-    out["list"] = notes.list;
-    out["thresholds"] = pack(notes.thresholds);
-  }
-  if (!notes.rho.empty()) out["rho"] = pack(notes.rho);
-  if (!notes.theta.empty()) out["theta"] = pack(notes.theta);
-  if (!notes.message.empty()) out["message"] = notes.message;
-  return out;
-}
-
-LaneNotes notes_of(const Study& study, const json& in) {
-  const Dimensions& dim = study.dimensions;
-  LaneNotes notes;
-  if (!in.is_object()) throw Damaged("is not laid out as a part");
-  if (const auto list = in.find("list"); list != in.end()) {
-    if (!list->is_array() || list->empty() || list->size() > static_cast<std::size_t>(dim.boxes) ||
-        !in.contains("thresholds"))
-      throw Damaged("holds a list of boxes that cannot be");
-    for (const json& box : *list) {
-      if (!box.is_number_integer()) throw Damaged("holds a list of boxes that cannot be");
-      notes.list.push_back(whole(box.get<double>(), dim.boxes - 1));
-    }
-    notes.thresholds = unpack(in["thresholds"]);
-    if (!notes.thresholds.empty() && notes.thresholds.size() + 1 != notes.list.size())
-      throw Damaged("holds a list of boxes that cannot be");
-  }
-  if (in.contains("rho")) notes.rho = unpack(in["rho"], static_cast<std::size_t>(dim.boxes * dim.index_size()));
-  if (in.contains("theta")) notes.theta = unpack(in["theta"], static_cast<std::size_t>(dim.reward_features));
-  if (const auto message = in.find("message"); message != in.end()) {
-    if (!message->is_string()) throw Damaged("is not laid out as a part");
-    notes.message = message->get<std::string>();
-  }
-  return notes;
-}
-
-struct InstanceField {
-  const char* name;
-  std::vector<double> Instance::*member;
-};
-constexpr InstanceField kInstanceFields[] = {
-    {"theta", &Instance::theta}, {"D", &Instance::D},         {"Q", &Instance::Q},   {"alpha", &Instance::alpha},
-    {"beta0", &Instance::beta0}, {"beta1", &Instance::beta1}, {"c0", &Instance::c0}, {"c1", &Instance::c1},
-};
 
 const json& field(const json& object, const char* name) {
   if (!object.is_object()) throw Damaged("is not laid out as a part");
@@ -133,11 +31,7 @@ json place(const PlannedSetting& planned, const Part& part) {
   const Environment& environment = unit.environment;
   return {{"setting", planned.setting.label()},
           {"environment", environment.name},
-          {"law", static_cast<int>(environment.law)},
-          {"stream", static_cast<int>(environment.id)},
-          {"numbers", pack(std::vector<double>{environment.shock_scale, environment.truncation_radius,
-                                               environment.cost_level, static_cast<double>(environment.slopes),
-                                               static_cast<double>(environment.reward_link), environment.cost_tail})},
+          {"options", options_of(environment)},
           {"regime", regime_name(unit.regime)},
           {"first_replication", unit.replication}};
 }
@@ -174,15 +68,6 @@ class NamedLanes {
 
 }  // namespace
 
-std::vector<PlannedSetting> make_plans(const StudyConfig& config) {
-  std::vector<PlannedSetting> out;
-  for (Setting& setting : config.settings()) {
-    Plan plan = make_plan(setting.study);
-    out.push_back({std::move(setting), std::move(plan)});
-  }
-  return out;
-}
-
 std::vector<Part> make_parts(const std::vector<PlannedSetting>& settings) {
   std::vector<Part> parts;
   for (std::size_t s = 0; s < settings.size(); ++s) {
@@ -202,12 +87,6 @@ std::vector<Part> make_parts(const std::vector<PlannedSetting>& settings) {
   return parts;
 }
 
-std::size_t tally_size(const Study& study) {
-  const std::size_t points = checkpoints(study.periods).size();
-  return 3 + std::size(kSums) + 3 * static_cast<std::size_t>(study.dimensions.boxes) + 1 + points +
-         RegretParts::kParts * (1 + points);
-}
-
 std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
   constexpr std::uint64_t kFixed = std::uint64_t{64} << 20, kTimes = 16, kNotes = 1024;
   const Study& study = planned.setting.study;
@@ -215,7 +94,7 @@ std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
   const auto doubles = [](auto... of) { return (static_cast<std::uint64_t>(of) * ...) * sizeof(double); };
   const std::uint64_t lane =
       doubles(tally_size(study)) + doubles(dim.boxes, dim.index_size() + 2) + doubles(dim.reward_features) + kNotes;
-  const std::uint64_t instance = doubles(dim.boxes + 1, dim.context + dim.output + 2, dim.reward_features + 2);
+  const std::uint64_t instance = doubles(size_of_instance(dim) + 1000);  // or of an environment of its own
   return kFixed + kTimes * (part.last - part.first) * (planned.plan.lanes.size() * lane + instance);
 }
 
@@ -229,7 +108,7 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
     // Objects from the beginning: json that turns from null into one crashes where there is no memory for it.
     json unit = json::object();
     std::vector<double> tallies;
-    for (const auto& [name, lane] : lanes) append(study, result.lanes[lane], tallies);
+    for (const auto& [name, lane] : lanes) append_tally(study, result.lanes[lane], tallies);
     unit["tallies"] = pack(tallies);
     json notes = json::object();
     for (const auto& [name, lane] : lanes)
@@ -246,6 +125,7 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
   return {{"identity", identity},
           {"place", place(planned, part)},
           {"lanes", std::move(names)},
+          {"sums", SumsOfPart::names()},
           {"units", std::move(units)}};
 }
 
@@ -264,26 +144,42 @@ bool PartContents::whole() const {
   return units.size() == wanted && std::find(lanes.begin(), lanes.end(), false) == lanes.end();
 }
 
-PartContents part_contents(const PlannedSetting& planned, const Part& part, const json& content) {
+std::vector<std::string> lanes_in(const json& content) {
+  const json& names = field(content, "lanes");
+  if (!names.is_array()) throw Damaged("is not laid out as a part");
+  std::vector<std::string> out;
+  for (const json& name : names) {
+    if (!name.is_string()) throw Damaged("is not laid out as a part");
+    out.push_back(name.get<std::string>());
+  }
+  return out;
+}
+
+PartContents part_contents(const PlannedSetting& planned, const Part& part, const json& content,
+                           bool passes_over_lanes) {
   const Study& study = planned.setting.study;
   const json here = place(planned, part), &written = field(content, "place");
   for (const char* name : {"setting", "environment", "regime", "first_replication"})
     if (field(written, name) != here[name]) throw Damaged("holds another part of the study");
-  if (written != here)
-    throw Error(ExitCode::mismatch, fmt::format("was made with other values of [environment.{}]; give it another name "
-                                                "or another --out",
-                                                planned.plan.units[part.first].environment.name));
+  // Options of another version count for nothing here: a study's identity has them, and only a part of the same build
+  // is taken for more than to be shown.
+  const json options = written.value("options", json::object());
+  if (!options.is_object()) throw Damaged("is not laid out as a part");
+  for (const auto& [name, value] : options.items())
+    if (here["options"].contains(name) && here["options"][name] != value)
+      throw Error(ExitCode::mismatch,
+                  fmt::format("was made with other values of [environment.{}]; give it another name "
+                              "or another --out",
+                              planned.plan.units[part.first].environment.name));
   PartContents out;
   out.wanted = part.last - part.first;
   const NamedLanes lanes(study, planned.plan);
   out.lanes.resize(lanes.size());
-  std::vector<const std::pair<std::string, std::size_t>*> there;  // in the part's order
-  const json& names = field(content, "lanes");
-  if (!names.is_array()) throw Damaged("is not laid out as a part");
-  for (const json& name : names) {
-    if (!name.is_string()) throw Damaged("is not laid out as a part");
-    there.push_back(lanes.find(name.get<std::string>()));
-    if (there.back() == nullptr) refuse_smaller("lane " + name.get<std::string>().substr(0, 200));
+  std::vector<const std::pair<std::string, std::size_t>*> there;  // in the part's order; null: passed over
+  for (const std::string& name : lanes_in(content)) {
+    there.push_back(lanes.find(name));
+    if (there.back() == nullptr && passes_over_lanes) continue;
+    if (there.back() == nullptr) refuse_smaller("lane " + name.substr(0, 200));
     if (out.lanes[there.back()->second]) throw Damaged("names a lane twice");
     out.lanes[there.back()->second] = true;
   }
@@ -291,19 +187,22 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
   if (!units.is_array() || units.empty()) throw Damaged("holds no units");
   if (units.size() > out.wanted)
     refuse_smaller(fmt::format("replication {}", planned.plan.units[part.last - 1].replication + 1));
-  const std::size_t size = tally_size(study);
+  const SumsOfPart sums(content);
+  const std::size_t size = sums.size_of_tally(study);
   for (std::size_t u = 0; u < units.size(); ++u) {
     UnitResult result;
     result.resize(out.lanes.size());
     const std::vector<double> tallies = unpack(field(units[u], "tallies"), there.size() * size);
     for (std::size_t k = 0; k < there.size(); ++k)
-      result.lanes[there[k]->second] = tally_of(study, tallies.data() + k * size);
+      if (there[k] != nullptr) result.lanes[there[k]->second] = sums.tally(study, tallies.data() + k * size);
     const json& notes = field(units[u], "notes");
     if (!notes.is_object()) throw Damaged("is not laid out as a part");
     for (const auto* lane : there)
-      if (const auto note = notes.find(lane->first); note != notes.end())
+      if (const auto note = lane == nullptr ? notes.end() : notes.find(lane->first); note != notes.end())
         result.notes[lane->second] = notes_of(study, *note);
     const std::vector<double> order = unpack(field(units[u], "order"), 3);
+    if (!std::all_of(order.begin(), order.end(), [](double x) { return std::isfinite(x); }))
+      throw Damaged("holds a frequency that is not finite");
     result.order = {order[0], order[1], order[2]};
     if (study.instances) {
       const Unit& unit = planned.plan.units[part.first + u];

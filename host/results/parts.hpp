@@ -8,17 +8,10 @@
 #include <vector>
 
 #include "host/results/identity.hpp"
-#include "host/study/study_config.hpp"
+#include "host/study/planned_setting.hpp"
 #include "host/sweep/sweep.hpp"
 
 namespace pandora {
-
-/// A setting with its plan.
-struct PlannedSetting {
-  Setting setting;
-  Plan plan;
-};
-std::vector<PlannedSetting> make_plans(const StudyConfig& config);
 
 /// Some replications of one (setting, environment, regime): units [first, last) of the setting's plan.
 struct Part {
@@ -31,9 +24,6 @@ struct Part {
 /// 50 four, and so on: an interruption costs little, folders stay small, and a part's place does not depend on R, so
 /// that results can grow. How many machines run the study does not matter.
 std::vector<Part> make_parts(const std::vector<PlannedSetting>& settings);
-
-/// Numbers that a part keeps of a lane.
-std::size_t tally_size(const Study& study);
 
 /// More bytes than any file of the part has, also one of a larger study that is refused with a better reason.
 std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part);
@@ -56,8 +46,13 @@ struct PartContents {
 };
 
 /// What part_content was given. Throws Damaged if the content is not that part of that study; any content is safe.
-/// Throws Error (mismatch) if the part has lanes or replications that the study has not.
-PartContents part_contents(const PlannedSetting& planned, const Part& part, const nlohmann::json& content);
+/// Throws Error (mismatch) if the part has lanes that the study has not, where they are not to be passed over, or
+/// replications.
+PartContents part_contents(const PlannedSetting& planned, const Part& part, const nlohmann::json& content,
+                           bool passes_over_lanes = false);
+
+/// The names of the lanes that a part has. Throws Damaged.
+std::vector<std::string> lanes_in(const nlohmann::json& content);
 
 /// Sets in `into` what `from` has and it has not; both of the same units.
 void add_lanes(const std::vector<UnitResult>& from, std::vector<UnitResult>& into);

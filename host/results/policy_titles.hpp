@@ -18,7 +18,8 @@ struct PolicyTitle {
   bool yardstick = false;     ///< competes with nobody
 };
 
-/// The paper's rows in their order, what the paper does not print, then policies that a program registered.
+/// The paper's rows in their order, what the paper does not print, the library's further policies, then those that a
+/// program registered, this one or the one that made the results.
 std::vector<PolicyTitle> policy_titles(const Summary& summary);
 
 /// Such as "Truncated Gaussian"; another environment's own name.

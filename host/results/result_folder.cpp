@@ -266,13 +266,23 @@ void ResultFolder::check_manifest(Mode mode) {
   sessions_ = manifest.value("sessions", json::array());
 }
 
-std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, const Part& part) {
+std::vector<std::string> ResultFolder::lanes_of(const PlannedSetting& planned, const Part& part) const {
+  try {
+    return lanes_in(read_sealed(kKind, path_ / "parts" / part.name, most_part_bytes(planned, part)));
+  } catch (const Unreadable&) {  // load() says what is wrong
+  } catch (const Damaged&) {
+  }
+  return {};
+}
+
+std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, const Part& part,
+                                               bool passes_over_lanes) {
   const fs::path file = path_ / "parts" / part.name;
   try {
     const json content = read_sealed(kKind, file, most_part_bytes(planned, part));
     const std::vector<std::string> found = differences(identity_in(content), fixed_part(identity_));
     if (!found.empty()) refuse_mismatch(file.string(), found);
-    return part_contents(planned, part, content);
+    return part_contents(planned, part, content, passes_over_lanes);
   } catch (const Unreadable& problem) {
     if (problem.why == Unreadable::Why::absent) return {};
     refuse_unreadable(file, problem.what());

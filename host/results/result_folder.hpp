@@ -60,7 +60,10 @@ class ResultFolder {
   /// What is there of the part, perhaps not all of it after the study grew. One that is damaged is reported, once, and
   /// counts as absent; Error (bad_data) if it cannot be read; Error (mismatch) if it is sound but of another identity
   /// or has what the study has not.
-  std::optional<PartContents> load(const PlannedSetting& planned, const Part& part);
+  std::optional<PartContents> load(const PlannedSetting& planned, const Part& part, bool passes_over_lanes = false);
+
+  /// The names of the lanes that the part has; none if it is not there or damaged.
+  std::vector<std::string> lanes_of(const PlannedSetting& planned, const Part& part) const;
 
   /// Refuses parts that none of `parts` is: Error (mismatch).
   void require_among(const std::vector<Part>& parts) const;

@@ -30,16 +30,16 @@ std::string number(double x) {
   return std::isfinite(x) ? fmt::format("{:.6f}", x) : "";
 }
 
-// The columns of the regret's parts: means and half-widths.
-std::string names_of_parts(const std::string& unit) {
-  std::string out;
-  for (const char* name : {"wrong_order", "too_early", "too_many", "wrong_deployment"})
-    out += fmt::format("{}{}{},{}_half_width_95{}", out.empty() ? "" : ",", name, unit, name, unit);
-  return out;
-}
-
 std::string both(const Estimate& e) {
   return number(e.mean) + "," + number(e.half_width_95);
+}
+
+// Of the statistics [first, last) of a row, a comma before each.
+template <class Text>
+std::string statistics(std::size_t first, std::size_t last, Text&& text) {
+  std::string out;
+  for (std::size_t k = first; k < last; ++k) out += "," + text(row_statistics()[k]);
+  return out;
 }
 
 }  // namespace
@@ -58,12 +58,10 @@ ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program
   std::string values;
   for (const std::string& name : hyperparameters_) values += "," + csv_cell(name);
   const std::string lead = varied + "regime,environment,T0,policy,reward" + values;
-  summary = lead +
-            ",replications,failed,periods,regret_x1000,half_width_95_x1000,realised_regret_x1000,"
-            "realised_half_width_95_x1000,quality_x1000,quality_half_width_95_x1000,realised_quality_x1000,"
-            "realised_quality_half_width_95_x1000,cost_x1000,cost_half_width_95_x1000,queries_per_period,"
-            "queries_per_period_half_width_95,best,published_x1000,published_half_width_95_x1000,inside_joint_95," +
-            names_of_parts("_x1000") + "\n";
+  const auto names = [](const RowStatistic& statistic) { return statistic.column + "," + statistic.half_width; };
+  summary = lead + ",replications,failed,periods" + statistics(0, kStatisticsBefore, names) +
+            ",best,published_x1000,published_half_width_95_x1000,inside_joint_95" +
+            statistics(kStatisticsBefore, row_statistics().size(), names) + "\n";
   oracle = varied +
            "regime,environment,u,oracle_utility_x1000,half_width_95_x1000,boxes_queried,boxes_queried_half_width_95,"
            "published_u,published_oracle_utility_x1000,published_half_width_95_x1000,published_boxes_queried\n";
@@ -71,7 +69,9 @@ ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program
           "environment,regime,permutations,permutations_half_width_95,max_mass,max_mass_half_width_95,min_mass,"
           "min_mass_half_width_95,published_permutations,published_permutations_half_width_95,published_max_mass,"
           "published_max_mass_half_width_95,published_min_mass,published_min_mass_half_width_95\n";
-  curves = lead + ",period,cumulative_regret,half_width_95," + names_of_parts("") + "\n";
+  curves = lead + ",period,cumulative_regret,half_width_95";
+  for (const RegretPart& part : kRegretParts) curves += fmt::format(",{0},{0}_half_width_95", part.name);
+  curves += "\n";
   boxes = lead + ",box,queries_per_period,queries_half_width_95,deployments_per_period,deployments_half_width_95\n";
   depth = lead + ",boxes_opened,share_of_periods,half_width_95\n";
   const std::string single = varied + "regime,environment,replication,T0,policy,reward" + values;
@@ -91,15 +91,15 @@ std::string ResultRows::lead_of(const SummaryRow& row, const Varied& varied) con
 }
 
 void ResultRows::add_summary(const Summary& found, const Varied& varied) {
-  for (const SummaryRow& r : found.rows)
-    summary +=
-        lead_of(r, varied) + fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", r.replications,
-                                         r.failed, r.periods, both(r.regret), both(r.realised_regret), both(r.quality),
-                                         both(r.realised_quality), both(r.cost), both(r.queries), r.best ? 1 : 0,
-                                         r.published ? fmt::format("{:.2f}", r.published->value) : "",
-                                         r.published ? fmt::format("{:.2f}", r.published->half_width_95) : "",
-                                         r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "", both(r.parts[0]),
-                                         both(r.parts[1]), both(r.parts[2]), both(r.parts[3]));
+  for (const SummaryRow& r : found.rows) {
+    const auto values = [&r](const RowStatistic& statistic) { return both(statistic.of_row(r)); };
+    summary += lead_of(r, varied) + fmt::format(",{},{},{}", r.replications, r.failed, r.periods) +
+               statistics(0, kStatisticsBefore, values) +
+               fmt::format(",{},{},{},{}", r.best ? 1 : 0, r.published ? fmt::format("{:.2f}", r.published->value) : "",
+                           r.published ? fmt::format("{:.2f}", r.published->half_width_95) : "",
+                           r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "") +
+               statistics(kStatisticsBefore, row_statistics().size(), values) + "\n";
+  }
   for (const OracleRow& r : found.oracle) {
     oracle += cells(varied) + fmt::format("{},{},{:g},{},{},", r.regime, r.environment, r.u, both(r.utility_x1000),
                                           both(r.boxes_queried));
@@ -142,9 +142,9 @@ void ResultRows::add_curves(const Study& study, const std::vector<UnitResult>& r
                            both(over_replications(results, row.lane, [k](const LaneTally& best, const LaneTally& own) {
                              return best.curve[k] - own.curve[k];
                            })));
-    for (int part = 0; part < RegretParts::kParts; ++part)
-      curves += "," + both(over_replications(results, row.lane, [k, part](const LaneTally&, const LaneTally& own) {
-                  return own.regret_curve[k].*RegretParts::part(part);
+    for (const RegretPart& part : kRegretParts)
+      curves += "," + both(over_replications(results, row.lane, [&](const LaneTally&, const LaneTally& own) {
+                  return own.regret_curve[k].*part.member;
                 }));
     curves += "\n";
   }

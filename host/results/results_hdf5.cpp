@@ -30,6 +30,12 @@ double number_of(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() ? value : std::numeric_limits<double>::quiet_NaN();
 }
 
+std::string titles_of_parts() {
+  std::string out;
+  for (const RegretPart& part : kRegretParts) out += (out.empty() ? "" : ", ") + std::string(part.title);
+  return out;
+}
+
 // What policies chose beforehand.
 void add_choices(Hdf5File& file, const std::string& at, std::size_t L, std::size_t A,
                  const std::vector<UnitResult>& results) {
@@ -107,66 +113,45 @@ void add_lanes(Hdf5File& file, const std::string& at, const Study& study, const 
                  {"value of the hyperparameter; NaN: the lane has none of that name", "", "lane"});
   }
 
-  const auto numbers = [&](const char* name, const char* what, const char* units, double LaneTally::*member) {
-    file.dataset(at + name,
-                 of_lanes(results, L, [&](const LaneTally& t, std::vector<double>& out) { out.push_back(t.*member); }),
-                 {L, R}, {what, units, "lane x replication"});
+  const auto lane_numbers = [&](const std::string& name, const Shape& last, const Hdf5File::Attributes& meaning,
+                                const std::function<void(const LaneTally&, std::vector<double>&)>& fill) {
+    Shape shape = {L, R};
+    shape.insert(shape.end(), last.begin(), last.end());
+    file.dataset(at + name, of_lanes(results, L, fill), shape, meaning);
   };
-  numbers("utility", "sum over the periods of mu* of the deployed output minus the costs", "reward",
-          &LaneTally::utility);
-  numbers("utility_squares", "sum of the squares of the same per period", "reward^2", &LaneTally::utility_squares);
-  numbers("realised_utility", "the sum with the Bernoulli reward in place of mu*", "reward",
-          &LaneTally::realised_utility);
-  numbers("quality", "sum over the periods of mu* of the deployed output", "reward", &LaneTally::quality);
-  numbers("realised_quality", "sum of the Bernoulli rewards of the deployed outputs", "reward",
-          &LaneTally::realised_quality);
-  numbers("cost", "sum of the costs of the queried boxes; utility = quality - cost", "reward", &LaneTally::cost);
-  file.dataset(at + "deployments_of_box",
-               of_lanes(results, L,
-                        [&](const LaneTally& t, std::vector<double>& out) {
-                          out.insert(out.end(), t.deployments_of_box, t.deployments_of_box + A);
-                        }),
-               {L, R, A}, {"periods in which the box was deployed", "periods", "lane x replication x box"});
-  file.dataset(at + "queries_of_box",
-               of_lanes(results, L,
-                        [&](const LaneTally& t, std::vector<double>& out) {
-                          out.insert(out.end(), t.queries_of_box, t.queries_of_box + A);
-                        }),
-               {L, R, A}, {"periods in which the box was opened", "periods", "lane x replication x box"});
-  file.dataset(
-      at + "depth",
-      of_lanes(results, L,
-               [&](const LaneTally& t, std::vector<double>& out) { out.insert(out.end(), t.depth, t.depth + A + 1); }),
-      {L, R, A + 1}, {"periods in which k boxes were opened, k = 0 .. A", "periods", "lane x replication x k"});
+  for (const LaneSum& sum : kLaneSums)
+    lane_numbers(sum.name, {}, {sum.meaning, sum.unit, "lane x replication"},
+                 [&](const LaneTally& t, std::vector<double>& out) { out.push_back(t.*sum.member); });
+  const auto of_boxes = [&](const char* name, const char* meaning, auto member) {
+    lane_numbers(
+        name, {A}, {meaning, "periods", "lane x replication x box"},
+        [&](const LaneTally& t, std::vector<double>& out) { out.insert(out.end(), t.*member, t.*member + A); });
+  };
+  of_boxes("deployments_of_box", "periods in which the box was deployed", &LaneTally::deployments_of_box);
+  of_boxes("queries_of_box", "periods in which the box was opened", &LaneTally::queries_of_box);
+  lane_numbers("depth", {A + 1},
+               {"periods in which k boxes were opened, k = 0 .. A", "periods", "lane x replication x k"},
+               [&](const LaneTally& t, std::vector<double>& out) { out.insert(out.end(), t.depth, t.depth + A + 1); });
   const std::vector<int> at_periods = checkpoints(study.periods);
   const std::vector<std::int32_t> periods(at_periods.begin(), at_periods.end());
   file.dataset(at + "checkpoints", periods, {periods.size()},
                {"periods at which curves are recorded", "periods", "checkpoint"});
-  file.dataset(at + "curve",
-               of_lanes(results, L,
-                        [&](const LaneTally& t, std::vector<double>& out) {
-                          out.insert(out.end(), t.curve, t.curve + periods.size());
-                        }),
-               {L, R, periods.size()},
-               {"utility summed up to the checkpoint; 0 after a failure", "reward", "lane x replication x checkpoint"});
-  file.dataset(at + "regret_parts",
-               of_lanes(results, L,
-                        [&](const LaneTally& t, std::vector<double>& out) {
-                          for (int k = 0; k < RegretParts::kParts; ++k) out.push_back(t.regret.*RegretParts::part(k));
-                        }),
-               {L, R, std::size_t{RegretParts::kParts}},
-               {"what the regret, the oracle's utility less the lane's, is made of: wrong order, stopped too early, "
-                "opened too many, wrong deployment",
-                "reward", "lane x replication x part"});
-  file.dataset(at + "regret_parts_curve",
-               of_lanes(results, L,
-                        [&](const LaneTally& t, std::vector<double>& out) {
-                          for (std::size_t point = 0; point < periods.size(); ++point)
-                            for (int k = 0; k < RegretParts::kParts; ++k)
-                              out.push_back(t.regret_curve[point].*RegretParts::part(k));
-                        }),
-               {L, R, periods.size(), std::size_t{RegretParts::kParts}},
-               {"the same summed up to the checkpoint", "reward", "lane x replication x checkpoint x part"});
+  lane_numbers(
+      "curve", {periods.size()},
+      {"utility summed up to the checkpoint; 0 after a failure", "reward", "lane x replication x checkpoint"},
+      [&](const LaneTally& t, std::vector<double>& out) { out.insert(out.end(), t.curve, t.curve + periods.size()); });
+  const auto parts_of = [](const RegretParts& parts, std::vector<double>& out) {
+    for (const RegretPart& part : kRegretParts) out.push_back(parts.*part.member);
+  };
+  lane_numbers("regret_parts", {std::size_t{kCountOfParts}},
+               {fmt::format("what the regret, the oracle's utility less the lane's, is made of: {}", titles_of_parts()),
+                "reward", "lane x replication x part"},
+               [&](const LaneTally& t, std::vector<double>& out) { parts_of(t.regret, out); });
+  lane_numbers("regret_parts_curve", {periods.size(), std::size_t{kCountOfParts}},
+               {"the same summed up to the checkpoint", "reward", "lane x replication x checkpoint x part"},
+               [&](const LaneTally& t, std::vector<double>& out) {
+                 for (std::size_t point = 0; point < periods.size(); ++point) parts_of(t.regret_curve[point], out);
+               });
   const auto counts = [&](const char* name, const char* what, const char* units,
                           const std::function<std::int32_t(const LaneTally&)>& pick) {
     std::vector<std::int32_t> values;
@@ -188,43 +173,16 @@ void add_lanes(Hdf5File& file, const std::string& at, const Study& study, const 
 
 void add_instances(Hdf5File& file, const std::string& at, const Dimensions& dim,
                    const std::vector<UnitResult>& results) {
-  const std::size_t R = results.size(), A = static_cast<std::size_t>(dim.boxes),
-                    d = static_cast<std::size_t>(dim.reward_features), dx = static_cast<std::size_t>(dim.context),
-                    dw = static_cast<std::size_t>(dim.output);
-  struct Field {
-    const char *name, *what, *units, *dimensions;
-    std::vector<double> Instance::*member;
-    Shape shape;
-  };
-  const Field fields[] = {
-      {"theta", "theta_*", "", "replication x d", &Instance::theta, {R, d}},
-      {"D", "D of phi = Q x + D omega", "", "replication x d x d_w", &Instance::D, {R, d, dw}},
-      {"Q", "Q, zero in regime A", "", "replication x d x d_x", &Instance::Q, {R, d, dx}},
-      {"alpha", "alpha_a of the scales, zero in regime A", "", "replication x box x d_x", &Instance::alpha, {R, A, dx}},
-      {"beta0",
-       "beta_{0,a} of the context costs, zero in regime A",
-       "",
-       "replication x box x d_x",
-       &Instance::beta0,
-       {R, A, dx}},
-      {"beta1",
-       "beta_{1,a} of the output costs, zero in regime A",
-       "",
-       "replication x box x d_w",
-       &Instance::beta1,
-       {R, A, dw}},
-      {"c0", "c_{0,a}", "reward", "replication x box", &Instance::c0, {R, A}},
-      {"c1", "c_{1,a}", "reward", "replication x box", &Instance::c1, {R, A}},
-  };
-  for (const Field& field : fields) {
+  for (const InstanceField& field : kInstanceFields) {
     std::vector<double> values;
-    std::size_t wanted = 1;
-    for (const std::size_t n : field.shape) wanted *= n;
     for (const UnitResult& unit : results)
       if (unit.instance)
         values.insert(values.end(), ((*unit.instance).*field.member).begin(), ((*unit.instance).*field.member).end());
-    if (values.size() != wanted) continue;  // an environment of its own may have no such parameter
-    file.dataset(at + "instances/" + field.name, values, field.shape, {field.what, field.units, field.dimensions});
+    if (values.size() != results.size() * size_of(field, dim)) continue;  // an environment of its own may have none
+    Shape shape = {results.size(), static_cast<std::size_t>(dim.*field.rows)};
+    if (field.columns != nullptr) shape.push_back(static_cast<std::size_t>(dim.*field.columns));
+    file.dataset(at + "instances/" + field.name, values, shape,
+                 {field.meaning, field.unit, fmt::format("replication x {}", field.axes)});
   }
 }
 

@@ -4,10 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
+#include <list>
 #include <optional>
 
 #include "host/files/input_file.hpp"
+#include "host/files/sealed_file.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -46,7 +49,7 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
     plan.units.append(planned.plan.units, group.front().first, group.back().last);
     std::vector<UnitResult> results;
     for (const Part& part : group) {
-      std::optional<PartContents> found = folder.load(planned, part);
+      std::optional<PartContents> found = folder.load(planned, part, missing == Missing::leave_empty);
       if (missing == Missing::refuse && (!found || !found->whole()))
         throw Error(ExitCode::output_lost,
                     fmt::format("{}: vanished while the tables were made; run again with --resume",
@@ -59,11 +62,64 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
   }
 }
 
-StudyConfig study_of_results(const ResultFolder& folder) {
+namespace {
+
+// Whether another build of the program made the results: another version, or a program with code of its own.
+bool is_foreign(const Identity& identity) {
+  Identity build;
+  for (const auto& [name, value] : identity)
+    if (name.starts_with("build.")) build[name] = value;
+  return build != build_parts_of_identity();
+}
+
+// A lane of a policy that this program does not know, from its name: see lane_name().
+PlannedLane lane_from(const std::string& name) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; words.size() < 4 && at <= name.size();) {
+    const std::size_t slash = words.size() == 3 ? name.size() : std::min(name.find('/', at), name.size());
+    words.push_back(name.substr(at, slash - at));
+    at = slash + 1;
+  }
+  if (words.size() < 3 || words[1].empty() || words[1] == "oracle") throw Damaged("names a lane that cannot be");
+  PlannedLane lane;
+  const bool calibrates = words[0] != "-";
+  if (calibrates) {
+    const auto [end, error] = std::from_chars(words[0].data(), words[0].data() + words[0].size(), lane.T0);
+    if (error != std::errc() || end != words[0].data() + words[0].size()) throw Damaged("names a lane that cannot be");
+  }
+  static std::list<Policy> unknown;  // as long as the program, like those that are known
+  const auto known = std::find_if(unknown.begin(), unknown.end(), [&](const Policy& policy) {
+    return policy.name == words[1] && policy.uses_calibration == calibrates;
+  });
+  lane.policy = known != unknown.end()
+                    ? &*known
+                    : &unknown.emplace_back(Policy{.name = words[1], .uses_calibration = calibrates});
+  lane.variant.reward = words[2];
+  if (words.size() == 4) lane.variant.hyperparameter = words[3];
+  return lane;
+}
+
+// The plan's lanes are those that the results have: this program has policies that were not there, and lacks others.
+void take_lanes_of(const ResultFolder& folder, const std::vector<Part>& parts, std::vector<PlannedSetting>& settings) {
+  for (std::size_t s = 0; s < settings.size(); ++s) {
+    const auto first = std::find_if(parts.begin(), parts.end(), [s](const Part& part) { return part.setting == s; });
+    std::vector<std::string> names;
+    if (first != parts.end()) names = folder.lanes_of(settings[s], *first);
+    if (names.empty()) continue;
+    std::vector<PlannedLane>& lanes = settings[s].plan.lanes;
+    std::erase_if(lanes, [&names](const PlannedLane& lane) { return std::erase(names, lane_name(lane)) == 0; });
+    if (lanes.empty() || lanes[0].policy->name != "oracle") throw Damaged("has no lane of the oracle");
+    for (const std::string& name : names) lanes.push_back(lane_from(name));
+  }
+}
+
+}  // namespace
+
+StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
   const std::string file = (folder.path() / "study.toml").string();
   StudyConfig config;
   try {
-    config = read_study_file(file);
+    config = foreign ? StudyConfig::parse_foreign(read_study_text(file), file) : read_study_file(file);
   } catch (const Error& error) {
     throw Error(ExitCode::bad_data, fmt::format("{}; run it again with --resume", error.what()));
   }
@@ -71,6 +127,10 @@ StudyConfig study_of_results(const ResultFolder& folder) {
   for (const auto& [name, value] : folder.identity())
     if (name.starts_with("study.")) there[name] = value;
   for (const auto& [key, value] : config.identity()) read["study." + key] = value;
+  if (foreign) {  // what one of the two versions does not have
+    std::erase_if(there, [&read](const auto& entry) { return !read.contains(entry.first); });
+    std::erase_if(read, [&there](const auto& entry) { return !there.contains(entry.first); });
+  }
   if (const std::vector<std::string> found = differences(there, read); !found.empty())
     throw Error(ExitCode::bad_data,
                 fmt::format("{}: is not the study of the results: {} (here is the file); run it again with --resume",
@@ -79,9 +139,19 @@ StudyConfig study_of_results(const ResultFolder& folder) {
 }
 
 StoredResults::StoredResults(const std::string& path, DamageNote note)
-    : path_(path), folder_(ResultFolder::read(path, std::move(note))), config_(study_of_results(folder_)) {
+    : path_(path), folder_(ResultFolder::read(path, note)) {
+  const bool foreign = is_foreign(folder_.identity());
+  config_ = study_of_results(folder_, foreign);
+  if (!config_.passed_over().empty())
+    note(fmt::format("{}/study.toml: this program does not know {}; shown without", path,
+                     fmt::join(config_.passed_over(), ", ")));
   settings_ = make_plans(config_);
   parts_ = make_parts(settings_);
+  try {
+    if (foreign) take_lanes_of(folder_, parts_, settings_);
+  } catch (const Damaged& damage) {
+    throw Error(ExitCode::bad_data, fmt::format("{}: a part {}; run the study again", path, damage.what()));
+  }
 }
 
 void StoredResults::for_each_group(const GroupBody& body) {
@@ -105,7 +175,7 @@ std::vector<SettingSummary> StoredResults::summaries() {
 
 std::string StoredResults::unfinished() {
   const auto there = std::count_if(parts_.begin(), parts_.end(), [&](const Part& part) {
-    const auto found = folder_.load(settings_[part.setting], part);
+    const auto found = folder_.load(settings_[part.setting], part, true);
     return found && found->whole();
   });
   return there == static_cast<std::ptrdiff_t>(parts_.size())

@@ -13,7 +13,7 @@ namespace pandora {
 /// What for_each_group does about parts, or lanes of parts, that are not there.
 enum class Missing {
   refuse,      ///< Error (output_lost): they were there a moment ago
-  leave_empty  ///< their results are empty: see counts()
+  leave_empty  ///< their results are empty: see counts(); lanes that the plan does not have are passed over
 };
 
 /// Called with the results of one (setting, environment, regime) and a plan of its units.
@@ -22,12 +22,14 @@ void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& set
                     Missing missing, const GroupBody& body);
 
 /// The study as it lies beside the results. Throws Error (bad_data) if it is not the one that they were made of.
-StudyConfig study_of_results(const ResultFolder& folder);
+/// `foreign`: another build of the program made them.
+StudyConfig study_of_results(const ResultFolder& folder, bool foreign);
 
 class StoredResults {
  public:
-  /// Throws Error (bad_data) if the folder holds no results, is damaged or of another version of the program, with what
-  /// to do. A part that is damaged is told to `note` and counts as missing.
+  /// Throws Error (bad_data) if the folder holds no results, is damaged or of another format, with what to do. A part
+  /// that is damaged is told to `note` and counts as missing. Results of other versions and of other programs are read
+  /// too: keys that are not known here are told to `note`; policies that are not are known by their names alone.
   StoredResults(const std::string& path, DamageNote note);
 
   const std::string& path() const { return path_; }

@@ -1,5 +1,7 @@
 #include "host/results/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,6 +18,39 @@ Estimate scaled(Estimate e, double factor) {
 
 double per_period(double sum, const LaneTally& tally) {
   return sum / tally.periods;
+}
+
+std::vector<RowStatistic> make_row_statistics() {
+  std::vector<RowStatistic> out;
+  const auto add = [&out](const char* column, const char* half_width, const char* title, double factor,
+                          Estimate SummaryRow::*member, auto&& of) {
+    out.push_back(
+        {column, half_width, title, factor, [member](SummaryRow& row) -> Estimate& { return row.*member; }, of});
+  };
+  const auto own = [](double LaneTally::*sum) {
+    return [sum](const LaneTally&, const LaneTally& t) { return per_period(t.*sum, t); };
+  };
+  const auto lost = [](double LaneTally::*sum) {
+    return [sum](const LaneTally& oracle, const LaneTally& t) {
+      return per_period(oracle.*sum, oracle) - per_period(t.*sum, t);
+    };
+  };
+  add("regret_x1000", "half_width_95_x1000", "regret", 1000.0, &SummaryRow::regret, lost(&LaneTally::utility));
+  add("realised_regret_x1000", "realised_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::realised_regret,
+      lost(&LaneTally::realised_utility));
+  add("quality_x1000", "quality_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::quality, own(&LaneTally::quality));
+  add("realised_quality_x1000", "realised_quality_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::realised_quality,
+      own(&LaneTally::realised_quality));
+  add("cost_x1000", "cost_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::cost, own(&LaneTally::cost));
+  add("queries_per_period", "queries_per_period_half_width_95", nullptr, 1.0, &SummaryRow::queries,
+      [](const LaneTally&, const LaneTally& t) { return per_period(t.queries(), t); });
+  for (int k = 0; k < kCountOfParts; ++k) {
+    const RegretPart& part = kRegretParts[k];
+    out.push_back({fmt::format("{}_x1000", part.name), fmt::format("{}_half_width_95_x1000", part.name), part.title,
+                   1000.0, [k](SummaryRow& row) -> Estimate& { return row.parts[k]; },
+                   [&part](const LaneTally&, const LaneTally& t) { return per_period(t.regret.*part.member, t); }});
+  }
+  return out;
 }
 
 // The value of `pick` over the replications of one cell group that are there.
@@ -50,27 +85,8 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
         row.failed += fails(u, lane) ? 1 : 0;
       }
       row.periods = study.periods;
-      const auto mean = [&](double factor, auto&& pick) {
-        return scaled(over_replications(units, lane, pick), factor);
-      };
-      const auto difference = [&](double LaneTally::*sum) {
-        return mean(1000.0, [sum](const LaneTally& oracle, const LaneTally& own) {
-          return per_period(oracle.*sum, oracle) - per_period(own.*sum, own);
-        });
-      };
-      const auto own = [&](double LaneTally::*sum) {
-        return mean(1000.0, [sum](const LaneTally&, const LaneTally& t) { return per_period(t.*sum, t); });
-      };
-      row.regret = difference(&LaneTally::utility);
-      row.realised_regret = difference(&LaneTally::realised_utility);
-      row.quality = own(&LaneTally::quality);
-      row.realised_quality = own(&LaneTally::realised_quality);
-      row.cost = own(&LaneTally::cost);
-      row.queries = mean(1.0, [](const LaneTally&, const LaneTally& t) { return per_period(t.queries(), t); });
-      for (int k = 0; k < RegretParts::kParts; ++k)
-        row.parts[k] = mean(1000.0, [part = RegretParts::part(k)](const LaneTally&, const LaneTally& t) {
-          return per_period(t.regret.*part, t);
-        });
+      for (const RowStatistic& statistic : row_statistics())
+        statistic.in(row) = scaled(over_replications(units, lane, statistic.of), statistic.factor);
       summary.rows.push_back(std::move(row));
     }
 }
@@ -99,6 +115,11 @@ void mark_best(const Study& study, std::vector<SummaryRow>& rows) {
 }
 
 }  // namespace
+
+const std::vector<RowStatistic>& row_statistics() {
+  static const std::vector<RowStatistic> all = make_row_statistics();
+  return all;
+}
 
 bool counts(const UnitResult& unit, std::size_t lane) {
   return lane < unit.lanes.size() && unit.lanes[0].ran() && unit.lanes[lane].ran() &&

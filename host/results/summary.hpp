@@ -1,6 +1,7 @@
 // Aggregates the units of a sweep into the rows of the tables.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,16 +44,31 @@ struct SummaryRow {
   Estimate regret;           ///< (1/T) sum_t (U*_t - U_t) with mu*
   Estimate realised_regret;  ///< the same with Bernoulli rewards
   // Per period: utility = quality - cost.
-  Estimate quality;                     ///< mu* of the deployed output, x 1000
-  Estimate realised_quality;            ///< its Bernoulli reward, x 1000
-  Estimate cost;                        ///< of the queried boxes, x 1000
-  Estimate queries;                     ///< boxes
-  Estimate parts[RegretParts::kParts];  ///< of `regret`, which they add up to: see RegretParts
-  bool best = false;  ///< least expected regret among the hyperparameters of its policy and reward setting
-                      ///< that have the most replications
+  Estimate quality;               ///< mu* of the deployed output, x 1000
+  Estimate realised_quality;      ///< its Bernoulli reward, x 1000
+  Estimate cost;                  ///< of the queried boxes, x 1000
+  Estimate queries;               ///< boxes
+  Estimate parts[kCountOfParts];  ///< of `regret`, which they add up to: see RegretParts
+  bool best = false;              ///< least expected regret among the hyperparameters of its policy and reward setting
+                                  ///< that have the most replications
   std::optional<PublishedValue> published;  ///< on the best row
   std::optional<bool> inside_joint_95;      ///< from kLeastForComparison replications on
 };
+
+/// A statistic of a row: its columns in summary.csv, its title in the overview and in figures (null: not there), and
+/// what it is the mean of, times `factor`. Rows are made, written and shown by going over row_statistics().
+struct RowStatistic {
+  std::string column, half_width;
+  const char* title;
+  double factor;
+  std::function<Estimate&(SummaryRow&)> in;
+  std::function<double(const LaneTally& oracle, const LaneTally& own)> of;
+
+  const Estimate& of_row(const SummaryRow& row) const { return in(const_cast<SummaryRow&>(row)); }
+};
+/// In the order of the file: the first kStatisticsBefore stand before the column `best`, the others at its end.
+const std::vector<RowStatistic>& row_statistics();
+inline constexpr std::size_t kStatisticsBefore = 6;
 
 struct OracleRow {
   std::string regime, environment;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "host/results/parts.hpp"
+#include "host/study/planned_setting.hpp"
 #include "host/sweep/unit_result.hpp"
 
 namespace pandora {

@@ -224,7 +224,7 @@ RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptio
   for (const ResultFolder& source : sources)
     if (std::error_code error; !options.out.empty() && fs::equivalent(options.out, source.path(), error))
       throw Error(ExitCode::usage, fmt::format("--out {}: is one of the folders to merge; name another", options.out));
-  const StudyConfig config = study_of_results(sources[0]);
+  const StudyConfig config = study_of_results(sources[0], false);
   // The program must be the one that the results were made with, as for resuming.
   Identity of_build = sources[0].identity();
   const Identity here = build_parts_of_identity();

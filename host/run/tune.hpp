@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "host/results/parts.hpp"
 #include "host/results/summary.hpp"
+#include "host/study/planned_setting.hpp"
 
 namespace pandora {
 

@@ -92,7 +92,7 @@ std::vector<Setting> StudyConfig::settings() const {
       values[key] = value;
       setting.varied.emplace_back(key, value.kind == StudyValue::Kind::text ? value.texts[0] : value.toml());
     }
-    setting.study = study_of(values, environments);
+    setting.study = study_of(values, environments, foreign_);
     out.push_back(std::move(setting));
   }
   return out;

@@ -52,6 +52,14 @@ class StudyConfig {
   /// an unknown key, the nearest valid ones.
   static StudyConfig parse(const std::string& text, const std::string& name);
 
+  /// Reads the study of results that another version of the program wrote, or another program with policies and
+  /// environments of its own. Keys, policies and environments that this one does not know are passed over, and an
+  /// absent key has its default.
+  static StudyConfig parse_foreign(const std::string& text, const std::string& name);
+
+  /// The keys that parse_foreign() passed over.
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
+
   /// Replaces a key's value by one written as TOML; lists may be written a,b,c and words without quotes. `where` names
   /// the option in error messages, such as "--set periods=50". Where `environments` is replaced, the file's tables of
   /// environments that the new list leaves out count for nothing.
@@ -73,6 +81,7 @@ class StudyConfig {
   std::vector<std::pair<std::string, std::vector<StudyValue>>> varying() const;
 
  private:
+  static StudyConfig parse(const std::string& text, const std::string& name, bool foreign);
   void assign(const std::string& key, StudyValue value);
   bool counts(const std::string& key) const;
   bool simulates_environment_of(const std::string& key) const;
@@ -80,6 +89,8 @@ class StudyConfig {
   std::map<std::string, StudyValue> values_;  // every key of the list and of [environment.*]
   std::vector<std::pair<std::string, std::vector<StudyValue>>> varying_;  // [vary]
   std::set<std::string> replaced_;                                        // keys that set() has replaced
+  bool foreign_ = false;
+  std::vector<std::string> passed_over_;
 };
 
 /// A study's file. Throws Error (usage) if it cannot be read.

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "host/base/nearest.hpp"
+#include "host/study/environment_options.hpp"
 #include "host/study/refit_text.hpp"
 #include "host/study/value_checks.hpp"
 #include "pandora/environment.hpp"
@@ -234,35 +235,15 @@ std::vector<Key> make_general_keys() {
   return keys;
 }
 
-// The keys of [environment.NAME]; their values are put together by environment_of.
+// The keys of [environment.NAME]; study_of() puts their values together.
 std::vector<Key> environment_keys(const std::string& name) {
   const Environment* known = find_environment(name);
-  const Environment e = known != nullptr ? *known : Environment{};
-  const std::string prefix = "environment." + name + ".";
-  const auto none = [](Study&, const StudyValue&) {};
-  return {
-      {prefix + "law", Kind::text, "uniform, gaussian or student_t5", "", "Law of the iid coordinates of a shock.",
-       fmt::format("\"{}\"", kLaws[static_cast<std::size_t>(e.law)]), none},
-      {prefix + "scale", Kind::number, "number above 0", "", "Factor on the coordinates.",
-       fmt::format("{}", e.shock_scale), none},
-      {prefix + "truncation_radius", Kind::number, "number above 0, or inf", "",
-       "Shock vectors outside the ball of this radius are rejected.", fmt::format("{}", e.truncation_radius), none},
-      {prefix + "u", Kind::number, "number from 0 on", "reward",
-       "Upper bound of the cost levels c_{0,a} and c_{1,a}; see `pandora calibrate`.", fmt::format("{}", e.cost_level),
-       none},
-      {prefix + "slopes", Kind::text, "common, unrelated or random_sign", "",
-       "Coefficients of regime B: entries U[0, 1] (the paper's), on coordinates of a box's own, or U[-1, 1].",
-       fmt::format("\"{}\"", kSlopes[static_cast<std::size_t>(e.slopes)]), none},
-      {prefix + "reward_link", Kind::text, "logistic or algebraic", "",
-       "G of mu*; policies that learn rewards assume the logistic one.",
-       fmt::format("\"{}\"", kRewardLinks[static_cast<std::size_t>(e.reward_link)]), none},
-      {prefix + "cost_tail", Kind::number, "number above 1, or inf", "",
-       "alpha of a Pareto factor with mean 1 on every cost (infinite variance up to 2); inf: none.",
-       fmt::format("{}", e.cost_tail), none},
-      {prefix + "stream", Kind::integer, "integer from 0 to 255", "",
-       "Coordinate of the random streams: environments with the same share their draws.",
-       fmt::format("{}", static_cast<int>(e.id)), none},
-  };
+  const Environment standard = known != nullptr ? *known : Environment{};
+  std::vector<Key> keys;
+  for (const EnvironmentOption& option : environment_options())
+    keys.push_back({"environment." + name + "." + option.name, option.kind, option.type, option.unit, option.meaning,
+                    option.text(standard), [](Study&, const StudyValue&) {}});
+  return keys;
 }
 
 [[noreturn]] void refuse_key(const std::vector<Key>& keys, const std::string& name, const std::string& where) {
@@ -316,14 +297,26 @@ std::vector<Key> all_keys(const StudyValues& values) {
   return keys;
 }
 
-Key key_named(const std::string& name, const std::string& where) {
-  const auto find = [&](const std::vector<Key>& keys) {
-    const auto at = std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; });
-    if (at == keys.end()) refuse_key(keys, name, where);
-    return *at;
-  };
+namespace {
+
+// The keys among which one of that name would be.
+std::vector<Key> keys_around(const std::string& name) {
   const std::string environment = environment_in(name);
-  return is_plain_name(environment) ? find(environment_keys(environment)) : find(general_keys());
+  return is_plain_name(environment) ? environment_keys(environment) : general_keys();
+}
+
+}  // namespace
+
+bool is_key(const std::string& name) {
+  const std::vector<Key> keys = keys_around(name);
+  return std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; });
+}
+
+Key key_named(const std::string& name, const std::string& where) {
+  const std::vector<Key> keys = keys_around(name);
+  const auto at = std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; });
+  if (at == keys.end()) refuse_key(keys, name, where);
+  return *at;
 }
 
 }  // namespace pandora

@@ -42,6 +42,9 @@ std::vector<std::string> names_of_environments();
 /// that are known.
 std::vector<StudyKey> all_keys(const StudyValues& values);
 
+/// Whether there is a key of that name.
+bool is_key(const std::string& name);
+
 /// The key of that name. Throws Error (usage) with the valid ones near to it, or where all are listed.
 StudyKey key_named(const std::string& name, const std::string& where);
 
@@ -49,7 +52,8 @@ StudyKey key_named(const std::string& name, const std::string& where);
 
 /// The study that the values make; they hold every general key. Throws Error (usage) where a value is out of range or
 /// contradicts another. `environments`: the names that are known or that the study defines, for error messages.
-Study study_of(const StudyValues& values, const std::vector<std::string>& environments);
+/// `foreign`: policies and environments that are not known are of another program, and no mistake.
+Study study_of(const StudyValues& values, const std::vector<std::string>& environments, bool foreign);
 
 // In study_toml.cpp, the one place that knows the TOML library:
 

@@ -215,6 +215,14 @@ StudyValue value_from_word(const StudyKey& key, const std::string& word, const s
 }
 
 StudyConfig StudyConfig::parse(const std::string& text, const std::string& name) {
+  return parse(text, name, false);
+}
+
+StudyConfig StudyConfig::parse_foreign(const std::string& text, const std::string& name) {
+  return parse(text, name, true);
+}
+
+StudyConfig StudyConfig::parse(const std::string& text, const std::string& name, bool foreign) {
   require_size(text, name);
   const TomlScan scan = scan_toml(text);
   if (scan.too_deep > 0) refuse_depth(fmt::format("{}:{}", name, scan.too_deep));
@@ -238,12 +246,17 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name)
   });
   const std::vector<std::string> lines = split(text, '\n');
   StudyConfig config;
+  config.foreign_ = foreign;
   std::set<std::string> given;
   for (const auto& [full, node] : entries) {
-    if (node->is_table() && is_table_of_keys(full)) continue;
+    if (node->is_table() && (foreign || is_table_of_keys(full))) continue;
     const std::string where =
         fmt::format("{}:{}: {} = {}", name, node->source().begin.line, full, source_text(lines, *node));
     if (!given.insert(full).second) refuse(where, "is given twice; give it once");
+    if (foreign && !full.starts_with("vary.") && !is_key(full)) {
+      config.passed_over_.push_back(full);
+      continue;
+    }
     if (!full.starts_with("vary.")) {
       const StudyKey key = key_named(full, where);
       config.values_[full] = value_of(key, *node, where);

@@ -39,11 +39,4 @@ inline std::size_t choice(const StudyValue& value, const std::string& found, con
   return static_cast<std::size_t>(at - names.begin());
 }
 
-/// In the order of Slopes and RewardLink.
-inline const std::vector<std::string> kSlopes = {"common", "unrelated", "random_sign"};
-inline const std::vector<std::string> kRewardLinks = {"logistic", "algebraic"};
-
-/// Names of laws, in the order of Law.
-inline const std::vector<std::string> kLaws = {"uniform", "gaussian", "student_t5", "custom"};
-
 }  // namespace pandora

@@ -56,14 +56,7 @@ std::string not_finite(const Replication& replication) {
       found = fmt::format("{}{} in {}", name, boxes ? fmt::format(" of box {}", at / size % A + 1) : "",
                           period_of(tape, at / size / A));
   };
-  parameter("theta_*", instance.theta);
-  parameter("D", instance.D);
-  parameter("Q", instance.Q);
-  parameter("alpha", instance.alpha);
-  parameter("beta_0", instance.beta0);
-  parameter("beta_1", instance.beta1);
-  parameter("c_0", instance.c0);
-  parameter("c_1", instance.c1);
+  for (const InstanceField& field : kInstanceFields) parameter(field.symbol, instance.*field.member);
   rows("psi", contexts.psi, static_cast<std::size_t>(contexts.index_stride), false);
   rows("Q x", contexts.reward_context, static_cast<std::size_t>(contexts.reward_features), false);
   rows("l", contexts.reward_shift, 1, false);
@@ -77,10 +70,10 @@ std::string not_finite(const Replication& replication) {
 }
 
 bool sums_are_finite(const LaneTally& tally) {
-  for (const double sum : {tally.utility, tally.utility_squares, tally.realised_utility, tally.quality,
-                           tally.realised_quality, tally.cost})
-    if (!std::isfinite(sum)) return false;
-  return true;
+  bool finite = true;
+  for_each_number(tally, kMaxBoxes, tally.recorded,
+                  [&finite](double number, int) { finite = finite && std::isfinite(number); });
+  return finite;
 }
 
 void fail_sums_not_finite(std::span<LaneTally> lanes) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "host/files/temporary_file.hpp"
 #include "host/machine/build.hpp"
 #include "host/model/draw_instance.hpp"
+#include "host/study/environment_options.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -24,7 +24,7 @@ using nlohmann::json;
 namespace {
 
 constexpr char kKind[] = "oracle", kSuffix[] = ".oracle";
-constexpr int kTableFormat = 1;  // raise it when what is stored, or how it is computed, changes
+constexpr int kTableFormat = 2;  // raise it when what is stored, or how it is computed, changes
 
 std::string digest(std::span<const double> values) {
   return sha256({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
@@ -120,7 +120,6 @@ std::string OracleCache::key_text(const Instance& instance, const Contexts& cont
                                   int first_row) const {
   const Environment& environment = instance.environment;
   const Dimensions& dim = instance.dimensions;
-  const double radius = environment.truncation_radius;  // JSON has no infinity
   const json key = {{"format", kTableFormat},
                     {"numerics", numerics_},
                     {"stream",
@@ -128,19 +127,14 @@ std::string OracleCache::key_text(const Instance& instance, const Contexts& cont
                       {"environment", environment.id},
                       {"regime", static_cast<int>(instance.regime)},
                       {"replication", instance.replication}}},
-                    {"shocks",
-                     {{"law", static_cast<int>(environment.law)},
-                      {"scale", environment.shock_scale},
-                      {"radius", std::isfinite(radius) ? json(radius) : json("infinite")},
-                      {"link", static_cast<int>(environment.reward_link)},
-                      {"samples", options.samples}}},
+                    {"environment", options_of(environment)},
+                    {"samples", options.samples},
                     {"dimensions",
                      {{"boxes", dim.boxes},
                       {"context", dim.context},
                       {"output", dim.output},
                       {"reward_features", dim.reward_features},
                       {"index_features", static_cast<int>(dim.index_features)}}},
-                    {"cost_level", environment.cost_level},
                     {"parameters",
                      {{"theta", digest(instance.theta)},
                       {"D", digest(instance.D)},

@@ -51,15 +51,28 @@ struct PolicyVariant {
   std::function<std::unique_ptr<CustomPolicy>(const Replication&, int T0, const EstimationOptions&)> custom = {};
 };
 
+/// Where the rows of a policy stand in tables.
+enum class PolicyGroup {
+  weitzman,        ///< among the paper's "Reward known" and "Reward unknown"
+  baseline,        ///< among its baselines
+  past_the_paper,  ///< the library's own
+  yardstick,       ///< competes with nobody: told what no policy can know
+  own              ///< of a program that registers it
+};
+
+/// Everything about a policy, in one place; name the members that differ (designated initialisers).
 struct Policy {
-  std::string name;
-  std::string summary;
+  std::string name;              ///< in files and on the command line
+  std::string title = {};        ///< in the paper's tables, such as "Online Plug-in Weitzman"; empty: the name
+  std::string short_title = {};  ///< in other tables and figures, such as "Online plug-in"; empty: the title
+  PolicyGroup group = PolicyGroup::own;
+  std::string summary = {};
   bool needs_calibration = false;  ///< not applicable at T_0 = 0
   bool uses_calibration = true;    ///< false: the lane is the same for all T_0 and is simulated once
-  /// The variants over the grids.
-  std::function<std::vector<PolicyVariant>(const Grids& grids)> variants;
+  bool by_name_only = false;       ///< not among those that an empty list of policies means
   std::vector<Hyperparameter> hyperparameters = {};
-  bool by_name_only = false;  ///< not among those that an empty list of policies means
+  /// The variants over the grids.
+  std::function<std::vector<PolicyVariant>(const Grids& grids)> variants = {};
 };
 
 /// All policies, in the order of the tables; registered ones follow in the order of their registration.

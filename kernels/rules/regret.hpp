@@ -14,14 +14,6 @@ struct RegretParts {
   double too_many = 0.0;          ///< the same where it opened more
   double wrong_deployment = 0.0;  ///< the best of the opened outputs - the deployed one; 0 where mu* is known
 
-  static constexpr int kParts = 4;
-  using Part = double RegretParts::*;
-  static constexpr Part part(int k) {
-    return k == 0   ? &RegretParts::wrong_order
-           : k == 1 ? &RegretParts::too_early
-           : k == 2 ? &RegretParts::too_many
-                    : &RegretParts::wrong_deployment;
-  }
   PANDORA_HD void add(const RegretParts& other) {
     wrong_order += other.wrong_order;
     too_early += other.too_early;
@@ -30,6 +22,21 @@ struct RegretParts {
   }
   friend bool operator==(const RegretParts&, const RegretParts&) = default;
 };
+
+/// A part with its name in files and its title in tables and figures. What reads or writes parts goes over
+/// kRegretParts.
+struct RegretPart {
+  const char *name, *title;
+  double RegretParts::*member;
+};
+inline constexpr RegretPart kRegretParts[] = {
+    {"wrong_order", "wrong order", &RegretParts::wrong_order},
+    {"too_early", "too early", &RegretParts::too_early},
+    {"too_many", "too many", &RegretParts::too_many},
+    {"wrong_deployment", "wrong deployment", &RegretParts::wrong_deployment},
+};
+inline constexpr int kCountOfParts = sizeof kRegretParts / sizeof kRegretParts[0];
+static_assert(sizeof(RegretParts) == kCountOfParts * sizeof(double), "a part that kRegretParts does not name");
 
 /// The best mu* of the first `opened` boxes of an order, less their costs.
 PANDORA_HD inline double best_of_first(const int* order, int opened, const double* mu, const double* cost) {

@@ -87,4 +87,43 @@ struct LaneTally {
   }
 };
 
+/// A sum over a lane's periods, as results.h5 has it. Parts, results.h5 and the checks of what is finite go over
+/// kLaneSums; what summary.csv, tables and figures show of them is in kRowStatistics (host/results/summary.hpp).
+struct LaneSum {
+  const char *name, *unit, *meaning;
+  double LaneTally::*member;
+};
+inline constexpr LaneSum kLaneSums[] = {
+    {"utility", "reward", "sum over the periods of mu* of the deployed output minus the costs", &LaneTally::utility},
+    {"utility_squares", "reward^2", "sum of the squares of the same per period", &LaneTally::utility_squares},
+    {"realised_utility", "reward", "the sum with the Bernoulli reward in place of mu*", &LaneTally::realised_utility},
+    {"quality", "reward", "sum over the periods of mu* of the deployed output", &LaneTally::quality},
+    {"realised_quality", "reward", "sum of the Bernoulli rewards of the deployed outputs",
+     &LaneTally::realised_quality},
+    {"cost", "reward", "sum of the costs of the queried boxes; utility = quality - cost", &LaneTally::cost},
+};
+inline constexpr int kCountOfSums = sizeof kLaneSums / sizeof kLaneSums[0];
+static_assert(sizeof(LaneTally) == sizeof(double) * (kCountOfSums + 3 * kMaxBoxes + 1 + kMostCheckpoints +
+                                                     kCountOfParts * (1 + kMostCheckpoints)) +
+                                       8 * sizeof(int),
+              "a member that kLaneSums and for_each_number do not name");
+
+/// All numbers of a tally but its counts of periods and its failure, boxes and checkpoints that do not exist left out:
+/// body(number, index of its sum in kLaneSums or -1), in the order in which a part of the results has them.
+template <class Tally, class Body>
+void for_each_number(Tally& tally, int boxes, int checkpoints, Body&& body) {
+  for (int k = 0; k < kCountOfSums; ++k) body(tally.*kLaneSums[k].member, k);
+  const auto all = [&body](auto* values, int n) {
+    for (int i = 0; i < n; ++i) body(values[i], -1);
+  };
+  all(tally.queries_of_box, boxes);
+  all(tally.deployments_of_box, boxes);
+  all(tally.depth, boxes + 1);
+  all(tally.curve, checkpoints);
+  for (const RegretPart& part : kRegretParts) {
+    body(tally.regret.*part.member, -1);
+    for (int i = 0; i < checkpoints; ++i) body(tally.regret_curve[i].*part.member, -1);
+  }
+}
+
 }  // namespace pandora

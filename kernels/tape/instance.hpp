@@ -94,4 +94,38 @@ struct Instance {
   friend bool operator==(const Instance&, const Instance&) = default;
 };
 
+/// A parameter of an instance: its name in files, its symbol, its length (rows x columns, 0 columns: a vector) and what
+/// its axes are. Parts, results.h5, plans and the checks of what is finite go over kInstanceFields.
+struct InstanceField {
+  const char *name, *symbol, *meaning, *unit, *axes;
+  std::vector<double> Instance::*member;
+  int Dimensions::*rows;
+  int Dimensions::*columns;  ///< null: a vector
+};
+inline constexpr InstanceField kInstanceFields[] = {
+    {"theta", "theta_*", "theta_*", "", "d", &Instance::theta, &Dimensions::reward_features, nullptr},
+    {"D", "D", "D of phi = Q x + D omega", "", "d x d_w", &Instance::D, &Dimensions::reward_features,
+     &Dimensions::output},
+    {"Q", "Q", "Q, zero in regime A", "", "d x d_x", &Instance::Q, &Dimensions::reward_features, &Dimensions::context},
+    {"alpha", "alpha", "alpha_a of the scales, zero in regime A", "", "box x d_x", &Instance::alpha, &Dimensions::boxes,
+     &Dimensions::context},
+    {"beta0", "beta_0", "beta_{0,a} of the context costs, zero in regime A", "", "box x d_x", &Instance::beta0,
+     &Dimensions::boxes, &Dimensions::context},
+    {"beta1", "beta_1", "beta_{1,a} of the output costs, zero in regime A", "", "box x d_w", &Instance::beta1,
+     &Dimensions::boxes, &Dimensions::output},
+    {"c0", "c_0", "c_{0,a}", "reward", "box", &Instance::c0, &Dimensions::boxes, nullptr},
+    {"c1", "c_1", "c_{1,a}", "reward", "box", &Instance::c1, &Dimensions::boxes, nullptr},
+};
+
+/// Numbers of a field, and of all fields.
+inline std::size_t size_of(const InstanceField& field, const Dimensions& dimensions) {
+  const std::size_t rows = static_cast<std::size_t>(dimensions.*field.rows);
+  return field.columns == nullptr ? rows : rows * static_cast<std::size_t>(dimensions.*field.columns);
+}
+inline std::size_t size_of_instance(const Dimensions& dimensions) {
+  std::size_t size = 0;
+  for (const InstanceField& field : kInstanceFields) size += size_of(field, dimensions);
+  return size;
+}
+
 }  // namespace pandora

@@ -259,7 +259,7 @@ TEST(RegisterPolicy, RefusesWhatCannotBeNamed) {
       EXPECT_EQ(error.code(), ExitCode::usage);
       EXPECT_NE(std::string(error.what()).find(name), std::string::npos);
     }
-  EXPECT_THROW(register_policy(Policy{"without_variants", "", false, true, {}}), Error);
+  EXPECT_THROW(register_policy(Policy{.name = "without_variants"}), Error);
   Policy odd = named("odd");
   odd.hyperparameters = {{"c rho", "a blank"}};
   EXPECT_THROW(register_policy(odd), Error);

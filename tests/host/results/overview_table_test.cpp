@@ -17,7 +17,7 @@ SummaryRow row(const char* regime, const char* environment, int T0, const char* 
   out.reward = reward;
   out.regret = {regret, 0.1};
   const double shares[] = {0.5, 0.25, 0.15, 0.1};
-  for (int k = 0; k < RegretParts::kParts; ++k) out.parts[k] = {shares[k] * regret, 0.1};
+  for (int k = 0; k < kCountOfParts; ++k) out.parts[k] = {shares[k] * regret, 0.1};
   out.replications = 10;
   out.best = true;
   return out;

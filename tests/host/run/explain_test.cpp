@@ -138,11 +138,12 @@ class Sweeper : public CustomPolicy {
 };
 
 TEST_F(Explain, PoliciesThatAreCode) {
-  static const Policy sweeper = {"sweeper", "", false, false, [](const Grids&) -> std::vector<PolicyVariant> {
-                                   return {{"known", "", {}, [](const Replication&, int, const EstimationOptions&) {
-                                              return std::make_unique<Sweeper>();
-                                            }}};
-                                 }};
+  static const Policy sweeper = {
+      .name = "sweeper", .uses_calibration = false, .variants = [](const Grids&) -> std::vector<PolicyVariant> {
+        return {{"known", "", {}, [](const Replication&, int, const EstimationOptions&) {
+                   return std::make_unique<Sweeper>();
+                 }}};
+      }};
   PlannedSetting planned = settings_[0];
   planned.plan.lanes.push_back({&sweeper, sweeper.variants({})[0], 0});
   const Explanation found = explain(FoundLane(planned, "uniform/B/1/-/sweeper/known"), 3, 3);

@@ -82,7 +82,7 @@ TEST(RegretParts, AddUpToTheRegretOfEveryLane) {
          {run_reference_lane(replication, lane, {}), run_on_cpu<float>(replication, std::span(&lane, 1), {})[0]}) {
       for (int k = 0; k < tally.recorded; ++k) {
         double sum = 0.0;
-        for (int part = 0; part < RegretParts::kParts; ++part) sum += tally.regret_curve[k].*RegretParts::part(part);
+        for (const RegretPart& part : kRegretParts) sum += tally.regret_curve[k].*part.member;
         EXPECT_NEAR(sum, oracle.curve[k] - tally.curve[k], 1e-9);
       }
       EXPECT_EQ(tally.regret, tally.regret_curve[tally.recorded - 1]);

@@ -1,0 +1,137 @@
+#include "host/results/lane_contents.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "host/files/sealed_file.hpp"
+#include "kernels/rules/checkpoints.hpp"
+
+namespace pandora {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kCountsOfTally = 3;  // before its numbers
+
+int checkpoint_count(const Study& study) {
+  return static_cast<int>(checkpoints(study.periods).size());
+}
+
+int whole(double value, int most) {
+  if (!(value >= 0.0 && value <= most && value == std::floor(value))) throw Damaged("holds a count that cannot be");
+  return static_cast<int>(value);
+}
+
+}  // namespace
+
+std::size_t tally_size(const Study& study) {
+  std::size_t size = kCountsOfTally;
+  const LaneTally any;
+  for_each_number(any, study.dimensions.boxes, checkpoint_count(study), [&size](double, int) { ++size; });
+  return size;
+}
+
+void append_tally(const Study& study, const LaneTally& tally, std::vector<double>& out) {
+  for (const int value : {tally.periods, static_cast<int>(tally.failure), tally.failed_period})
+    out.push_back(static_cast<double>(value));
+  for_each_number(tally, study.dimensions.boxes, checkpoint_count(study),
+                  [&out](double number, int) { out.push_back(number); });
+}
+
+SumsOfPart::SumsOfPart(const json& content) {
+  constexpr int kBeforeTheyWereNamed = 6;
+  const auto names = content.find("sums");
+  if (names == content.end()) {
+    for (int k = 0; k < kBeforeTheyWereNamed; ++k) there_.push_back(k);
+    return;
+  }
+  if (!names->is_array() || names->size() > 1000) throw Damaged("is not laid out as a part");
+  for (const json& name : *names) {
+    const auto at = std::find_if(std::begin(kLaneSums), std::end(kLaneSums),
+                                 [&name](const LaneSum& sum) { return name == sum.name; });
+    const int k = at == std::end(kLaneSums) ? -1 : static_cast<int>(at - kLaneSums);
+    if (k >= 0 && std::find(there_.begin(), there_.end(), k) != there_.end()) throw Damaged("names a sum twice");
+    there_.push_back(k);
+  }
+}
+
+json SumsOfPart::names() {
+  json out = json::array();
+  for (const LaneSum& sum : kLaneSums) out.push_back(sum.name);
+  return out;
+}
+
+std::size_t SumsOfPart::size_of_tally(const Study& study) const {
+  return tally_size(study) - kCountOfSums + there_.size();
+}
+
+LaneTally SumsOfPart::tally(const Study& study, const double* at) const {
+  LaneTally tally;
+  tally.periods = whole(*at++, study.periods);
+  tally.failure = static_cast<Failure>(whole(*at++, static_cast<int>(Failure::policy)));
+  tally.failed_period = whole(*at++, study.periods);
+  if (tally.failure == Failure::none && tally.periods != study.periods)
+    throw Damaged("holds a lane that ended early without a failure");
+  const auto checked = [&tally](double value) {
+    if (tally.failure == Failure::none && !std::isfinite(value)) throw Damaged("holds a sum that is not finite");
+    return value;
+  };
+  for (const LaneSum& sum : kLaneSums) tally.*sum.member = std::numeric_limits<double>::quiet_NaN();
+  for (const int k : there_) {
+    const double value = *at++;
+    if (k >= 0) tally.*kLaneSums[k].member = checked(value);
+  }
+  const std::vector<int> periods = checkpoints(study.periods);
+  for_each_number(tally, study.dimensions.boxes, static_cast<int>(periods.size()), [&](double& number, int sum) {
+    if (sum >= 0) return;
+    number = checked(*at++);
+  });
+  tally.horizon = study.periods;
+  tally.next = next_checkpoint(tally.periods, study.periods);
+  tally.recorded = static_cast<int>(std::upper_bound(periods.begin(), periods.end(), tally.periods) - periods.begin());
+  return tally;
+}
+
+json notes_json(const LaneNotes& notes) {
+  json out = json::object();
+  if (!notes.list.empty()) {
+    out["list"] = notes.list;
+    out["thresholds"] = pack(notes.thresholds);
+  }
+  if (!notes.rho.empty()) out["rho"] = pack(notes.rho);
+  if (!notes.theta.empty()) out["theta"] = pack(notes.theta);
+  if (!notes.message.empty()) out["message"] = notes.message;
+  return out;
+}
+
+LaneNotes notes_of(const Study& study, const json& in) {
+  const Dimensions& dim = study.dimensions;
+  LaneNotes notes;
+  if (!in.is_object()) throw Damaged("is not laid out as a part");
+  if (const auto list = in.find("list"); list != in.end()) {
+    if (!list->is_array() || list->empty() || list->size() > static_cast<std::size_t>(dim.boxes) ||
+        !in.contains("thresholds"))
+      throw Damaged("holds a list of boxes that cannot be");
+    for (const json& box : *list) {
+      if (!box.is_number_integer()) throw Damaged("holds a list of boxes that cannot be");
+      notes.list.push_back(whole(box.get<double>(), dim.boxes - 1));
+    }
+    notes.thresholds = unpack(in["thresholds"]);
+    if (!notes.thresholds.empty() && notes.thresholds.size() + 1 != notes.list.size())
+      throw Damaged("holds a list of boxes that cannot be");
+    if (!std::all_of(notes.thresholds.begin(), notes.thresholds.end(), [](double x) { return std::isfinite(x); }))
+      throw Damaged("holds a threshold that is not finite");
+  }
+  if (in.contains("rho")) notes.rho = unpack(in["rho"], static_cast<std::size_t>(dim.boxes * dim.index_size()));
+  if (in.contains("theta")) notes.theta = unpack(in["theta"], static_cast<std::size_t>(dim.reward_features));
+  if (const auto message = in.find("message"); message != in.end()) {
+    if (!message->is_string()) throw Damaged("is not laid out as a part");
+    notes.message = message->get<std::string>();
+  }
+  return notes;
+}
+
+}  // namespace pandora

@@ -45,12 +45,13 @@ example: test-dependencies tests
 	cmake -S examples/custom -B build/custom -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix
 	cmake --build build/custom --parallel $(JOBS)
 	build/custom/custom-pandora run examples/custom/custom.toml --out build/custom/results --force $(ARGS)
+	build/pandora show build/custom/results >/dev/null  # of another program, with policies that this one does not know
 	build/custom/custom-pandora run examples/custom/twin.toml --out build/custom/twin --force $(ARGS)
 	grep ,dow,known, build/custom/twin/summary.csv >build/custom/dow.csv
 	sed -n 's/,dow_twin,/,dow,/p' build/custom/twin/summary.csv | cmp - build/custom/dow.csv
 
 # Everything that reads files, on inputs that libFuzzer makes up: RUNS of them for each fuzzer.
-RUNS ?= 20000
+RUNS ?= 6000
 fuzz: dependencies
 	@scripts/install-dependencies.sh clang clang
 	cmake --preset fuzz
@@ -83,6 +84,8 @@ sanitize: test-dependencies
 # What .ci/run leaves out for its time: slow tests, all steps of the stand-in, sanitisers, longer fuzzing.
 nightly: test test-slow stand-in-slow sanitize
 	$(MAKE) fuzz RUNS=1000000
+	cmake --preset debug && cmake --build build-debug --target pandora --parallel $(JOBS)
+	PANDORA=build-debug/pandora $(MAKE) docs
 
 dependencies:
 	@scripts/install-dependencies.sh

@@ -35,9 +35,8 @@ std::vector<PolicyTitle> chosen_titles(const Study& study, const Summary& summar
   std::erase_if(titles, [&](const PolicyTitle& t) {
     return std::none_of(summary.rows.begin(), summary.rows.end(),
                         [&](const SummaryRow& r) { return r.policy == t.policy && r.reward == t.reward; }) &&
-           (study.policies.empty()
-                ? find_policy(t.policy) == nullptr || find_policy(t.policy)->by_name_only
-                : std::find(study.policies.begin(), study.policies.end(), t.policy) == study.policies.end());
+           (study.policies.empty() ||
+            std::find(study.policies.begin(), study.policies.end(), t.policy) == study.policies.end());
   });
   return titles;
 }

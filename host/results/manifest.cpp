@@ -4,6 +4,9 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "host/files/sealed_file.hpp"
+#include "host/results/parts.hpp"
+
 namespace pandora {
 namespace {
 
@@ -31,7 +34,41 @@ json value_json(const StudyValue& value) {
   }
 }
 
+std::string dump(const json& value) {
+  return value.dump(2, ' ', false, json::error_handler_t::replace);
+}
+
+// The checksum of everything else in the manifest stands in the manifest.
+std::string manifest_digest(json manifest) {
+  manifest.erase("sha256");
+  return sha256(dump(manifest));
+}
+
 }  // namespace
+
+std::string manifest_text(json manifest) {
+  manifest["sha256"] = manifest_digest(manifest);
+  return dump(manifest) + "\n";
+}
+
+json parse_manifest(const std::string& text) {
+  constexpr int kDeepest = 16;  // the parser itself knows no bound
+  json manifest = json::parse(
+      text,
+      [](int depth, json::parse_event_t, json&) {
+        if (depth > kDeepest) throw Damaged("is not a manifest");
+        return true;
+      },
+      false);
+  if (manifest.is_discarded()) throw Damaged("is truncated or not JSON");
+  if (!manifest.is_object() || !manifest.contains("sha256") || !manifest.contains("identity"))
+    throw Damaged("is not a manifest");
+  if (manifest["sha256"] != manifest_digest(manifest) || text != dump(manifest) + "\n")
+    throw Damaged("its checksum differs");
+  (void)identity_in(manifest);
+  if (!manifest.value("sessions", json::array()).is_array()) throw Damaged("is not a manifest");
+  return manifest;
+}
 
 json study_json(const StudyConfig& config) {
   json out = json::object();

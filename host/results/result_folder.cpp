@@ -15,6 +15,7 @@
 #include "host/files/output_folder.hpp"
 #include "host/files/sealed_file.hpp"
 #include "host/files/temporary_file.hpp"
+#include "host/results/manifest.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -55,16 +56,6 @@ std::vector<fs::path> found_in(const fs::path& folder) {
   } catch (const Unreadable& problem) {
     refuse_unreadable(folder, problem.what());
   }
-}
-
-std::string dump(const json& value) {
-  return value.dump(2, ' ', false, json::error_handler_t::replace);
-}
-
-// The checksum of everything else in the manifest stands in the manifest.
-std::string manifest_digest(json manifest) {
-  manifest.erase("sha256");
-  return sha256(dump(manifest));
 }
 
 // Throws Damaged, and Error (bad_data) for one that cannot be read: it is not to be replaced then.
@@ -121,25 +112,6 @@ bool holds_results(const fs::path& folder) {
 }
 
 }  // namespace
-
-json parse_manifest(const std::string& text) {
-  constexpr int kDeepest = 16;  // the parser itself knows no bound
-  json manifest = json::parse(
-      text,
-      [](int depth, json::parse_event_t, json&) {
-        if (depth > kDeepest) throw Damaged("is not a manifest");
-        return true;
-      },
-      false);
-  if (manifest.is_discarded()) throw Damaged("is truncated or not JSON");
-  if (!manifest.is_object() || !manifest.contains("sha256") || !manifest.contains("identity"))
-    throw Damaged("is not a manifest");
-  if (manifest["sha256"] != manifest_digest(manifest) || text != dump(manifest) + "\n")
-    throw Damaged("its checksum differs");
-  (void)identity_in(manifest);
-  if (!manifest.value("sessions", json::array()).is_array()) throw Damaged("is not a manifest");
-  return manifest;
-}
 
 ResultFolder::ResultFolder(fs::path path, Identity identity, DamageNote note)
     : path_(std::move(path)), identity_(std::move(identity)), note_(std::move(note)) {}
@@ -350,8 +322,7 @@ void ResultFolder::write_manifest(json manifest) {
   manifest["sessions"] = sessions_;
   manifest["sessions"].push_back(manifest["session"]);
   manifest.erase("session");
-  manifest["sha256"] = manifest_digest(manifest);
-  write_file(path_ / kManifest, dump(manifest) + "\n");
+  write_file(path_ / kManifest, manifest_text(std::move(manifest)));
 }
 
 }  // namespace pandora

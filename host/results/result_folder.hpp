@@ -21,9 +21,6 @@ namespace pandora {
 /// Told of everything in the folder that was found damaged and is made anew.
 using DamageNote = std::function<void(const std::string& message)>;
 
-/// The content of a manifest.json. Throws Damaged if it is not exactly what write_manifest wrote; any text is safe.
-nlohmann::json parse_manifest(const std::string& text);
-
 /// Whether the folder holds a report.html that this program wrote.
 bool holds_report(const std::filesystem::path& folder);
 

@@ -12,6 +12,7 @@
 #include "host/files/sealed_file.hpp"
 #include "host/machine/ranks.hpp"
 #include "host/model/draw_instance.hpp"
+#include "host/results/manifest.hpp"
 #include "host/results/parts.hpp"
 #include "host/results/published.hpp"
 #include "host/results/result_folder.hpp"

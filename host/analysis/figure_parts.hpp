@@ -6,11 +6,18 @@
 #include <vector>
 
 #include "host/analysis/study_figures.hpp"
+#include "host/results/policy_titles.hpp"
 
 namespace pandora {
 
 /// A point with its interval; an unknown half-width draws none.
 void add_point(Series& series, double x, const Estimate& y);
+
+/// The policies that have rows, in the order of the tables.
+std::vector<PolicyTitle> titles_shown(const Summary& summary);
+
+/// An empty series of a policy. One policy has one colour in all figures that are made of the same titles.
+Series series_of(const std::vector<PolicyTitle>& titles, const PolicyTitle& title);
 
 /// The figure if a series is left that has points; of curves no more than axes bear, the first ones.
 void add_if_any(std::vector<Figure>& figures, Figure figure);

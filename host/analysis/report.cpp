@@ -1,11 +1,13 @@
 #include "host/analysis/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "host/analysis/compare.hpp"
+#include "host/analysis/figure_parts.hpp"
 #include "host/analysis/study_figures.hpp"
 #include "host/figures/document.hpp"
 #include "host/figures/write_figures.hpp"
@@ -69,16 +71,35 @@ bool is_published(const std::vector<SettingSummary>& settings) {
   });
 }
 
-ReportSection comparisons(StoredResults& results, const std::vector<SettingSummary>& settings, TableLayout layout) {
+// The base, then the others. Yardsticks compete with nobody.
+std::vector<std::string> compared_policies(const StoredResults& results, const ReportOptions& options) {
+  std::vector<std::string> names = options.policies;
+  if (names.empty())
+    for (const PlannedLane& lane : results.settings()[0].plan.lanes)
+      if (lane.policy->group != PolicyGroup::yardstick &&
+          std::find(names.begin(), names.end(), lane.policy->name) == names.end())
+        names.push_back(lane.policy->name);
+  if (options.base.empty()) return names;
+  std::erase(names, options.base);
+  names.insert(names.begin(), options.base);
+  return names;
+}
+
+std::vector<ComparedPair> compared_pairs(StoredResults& results, const ReportOptions& options) {
+  CompareOptions compare;
+  compare.policies = compared_policies(results, options);
+  if (!results.settings()[0].setting.study.regret || compare.policies.size() < 2) return {};
+  return compare_policies(results, compare);
+}
+
+ReportSection comparisons(StoredResults& results, const std::vector<SettingSummary>& settings,
+                          const std::vector<ComparedPair>& pairs, TableLayout layout) {
   ReportSection section{"Comparisons"};
-  if (has_policy(results, "dow") && has_policy(results, "online_plugin")) {
-    CompareOptions options;
-    options.policies = {"dow", "online_plugin"};
-    for (const Table& table : comparison_tables(compare_policies(results, options))) {
+  if (!pairs.empty())
+    for (const Table& table : comparison_tables(pairs)) {
       const auto pieces = in_pieces(table, layout == TableLayout::paper ? kMostLatexColumns : table.columns.size());
       section.tables.insert(section.tables.end(), pieces.begin(), pieces.end());
     }
-  }
   if (is_published(settings)) {
     const Table whole = compare_published(results, {});
     const std::size_t most = layout == TableLayout::paper ? 50 : whole.rows.size();  // rows of a page of LaTeX
@@ -94,7 +115,13 @@ ReportSection comparisons(StoredResults& results, const std::vector<SettingSumma
   }
   section.paragraphs = {
       "All policies of a replication face the same draws: differences are paired over replications, which makes their "
-      "intervals narrower than those of the tables suggest. `pandora compare` compares other policies."};
+      "intervals narrower than those of the tables suggest: where intervals of single policies overlap, the difference "
+      "may "
+      "still be clear."};
+  section.paragraphs.push_back(
+      pairs.empty() ? "There is one policy, and nothing to compare it with."
+                    : "Each policy is compared with one of them, the base: `pandora report --base NAME --policies "
+                      "NAME,...` names others; yardsticks compete with nobody.");
   return section;
 }
 
@@ -105,8 +132,19 @@ std::string of_manifest(const json& manifest, const char* name) {
   return value == program->end() ? "unknown" : value->is_string() ? value->get<std::string>() : value->dump();
 }
 
+// The command that makes this report.
+std::string report_command(const ReportOptions& options) {
+  std::string out = "pandora report results";
+  if (options.T0) out += fmt::format(" --t0 {}", *options.T0);
+  if (!options.policies.empty()) out += fmt::format(" --policies {}", fmt::join(options.policies, ","));
+  if (!options.base.empty()) out += " --base " + options.base;
+  return out;
+}
+
 ReportDocument document_of(StoredResults& results, const std::vector<SettingSummary>& settings,
-                           const std::vector<FigureGroup>& groups, const std::string& unfinished, TableLayout layout) {
+                           const std::vector<ComparedPair>& pairs, const std::vector<FigureGroup>& groups,
+                           const ReportOptions& options, TableLayout layout) {
+  const std::string unfinished = results.unfinished();
   const Study& study = results.settings()[0].setting.study;
   const std::string title = results.config().values().at("title").texts[0];
   ReportDocument document;
@@ -127,7 +165,7 @@ ReportDocument document_of(StoredResults& results, const std::vector<SettingSumm
     tables.tables.insert(tables.tables.end(), pieces.begin(), pieces.end());
   }
   document.sections.push_back(std::move(tables));
-  if (study.regret) document.sections.push_back(comparisons(results, settings, layout));
+  if (study.regret) document.sections.push_back(comparisons(results, settings, pairs, layout));
   ReportSection figures{"Figures"};
   for (const FigureGroup& group : groups) {
     ReportSection part{group.heading};
@@ -139,7 +177,7 @@ ReportDocument document_of(StoredResults& results, const std::vector<SettingSumm
   again.paragraphs = {
       "With the study below as `study.toml`, the same build and the same arithmetic, these commands give "
       "the same bytes. Figures are drawn from `figures/*.dat` by `gnuplot NAME.gp` in that folder."};
-  again.commands = {"pandora run study.toml --out results", "pandora report results"};
+  again.commands = {"pandora run study.toml --out results", report_command(options)};
   again.preformatted = results.config().toml();
   document.sections.push_back(std::move(again));
   ReportSection manifest{"Manifest"};
@@ -152,9 +190,14 @@ ReportDocument document_of(StoredResults& results, const std::vector<SettingSumm
 }  // namespace
 
 ReportOutcome write_report(StoredResults& results, const ReportOptions& options) {
-  const std::vector<FigureGroup> groups = study_figures(results, options.T0);
+  std::vector<FigureGroup> groups = study_figures(results, options.T0);
   const std::vector<SettingSummary> settings = results.summaries();
-  const std::string unfinished = results.unfinished();
+  const std::vector<ComparedPair> pairs = compared_pairs(results, options);
+  Summary all;
+  for (const SettingSummary& s : settings)
+    all.rows.insert(all.rows.end(), s.summary.rows.begin(), s.summary.rows.end());
+  if (FigureGroup differences = difference_figures(pairs, titles_shown(all)); !differences.figures.empty())
+    groups.push_back(std::move(differences));
   const fs::path out = claim(options.out.empty() ? fs::path(results.path()) / "report" : options.out);
   ReportOutcome outcome{out / "report.html", 0, ""};
   std::vector<Figure> figures;
@@ -165,8 +208,8 @@ ReportOutcome write_report(StoredResults& results, const ReportOptions& options)
   const FigureResult drawn = write_figures(out / "figures", figures, how);
   outcome.message = drawn.message;
   write_file(out / "report.tex",
-             report_tex(document_of(results, settings, groups, unfinished, TableLayout::paper), "figures"));
-  write_file(outcome.html, report_html(document_of(results, settings, groups, unfinished, TableLayout::compact),
+             report_tex(document_of(results, settings, pairs, groups, options, TableLayout::paper), "figures"));
+  write_file(outcome.html, report_html(document_of(results, settings, pairs, groups, options, TableLayout::compact),
                                        svg_in((out / "figures").string()), "figures"));
   return outcome;
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "host/results/stored_results.hpp"
 
@@ -12,7 +13,10 @@ namespace pandora {
 struct ReportOptions {
   std::filesystem::path out;  ///< empty: the folder "report" in that of the results
   std::optional<int> T0;      ///< of figures that show one; see usual_T0
-  int threads = 1;            ///< processes of gnuplot at once
+  /// To compare with the base, NAME or NAME/REWARD; empty: all but yardsticks.
+  std::vector<std::string> policies = {};
+  std::string base = {};  ///< empty: the first of them
+  int threads = 1;        ///< processes of gnuplot at once
 };
 
 struct ReportOutcome {

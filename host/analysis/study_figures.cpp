@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "host/analysis/figure_parts.hpp"
 #include "host/figures/power_law.hpp"
@@ -17,6 +18,10 @@
 
 namespace pandora {
 namespace {
+
+// Said where intervals of single policies stand beside each other.
+constexpr const char* kPairedIsNarrower =
+    "Each interval is of one policy alone; differences on the same draws are known better (section Comparisons).";
 
 // One environment and regime of one setting.
 struct CellView {
@@ -37,6 +42,14 @@ struct CellView {
       if (row.policy == "oracle") return &row;
     return nullptr;
   }
+  // What a caption says of those that have no row at its T_0.
+  std::string left_out(std::optional<bool> knows = {}) const {
+    std::string out;
+    for (const PolicyTitle& title : titles)
+      if ((!knows || title.knows_reward == *knows) && best(title, T0) == nullptr)
+        out += (out.empty() ? "" : "; ") + title.brief;
+    return out.empty() ? "" : fmt::format(" Without those that do not run at this T₀: {}.", out);
+  }
   std::string name(const std::string& what) const { return fmt::format("{}-{}-{}", what, environment, regime); }
 };
 
@@ -51,13 +64,15 @@ void add_curves(const CellView& cell, std::vector<Figure>& figures) {
       figure.x_label = "period t";
       figure.y_label = "cumulative regret (reward)";
       figure.log_x = figure.log_y = logarithmic;
-      figure.caption = fmt::format(
-          "Cumulative regret against the oracle of {}, T₀ = {}, with 95% bands over replications{}.", kind_text(knows),
-          cell.T0, logarithmic ? fmt::format("; slopes are fitted from period {:.0f} on", std::ceil(from)) : "");
+      figure.caption =
+          fmt::format("Cumulative regret against the oracle of {}, T₀ = {}, with 95% bands over replications{}. {}{}",
+                      kind_text(knows), cell.T0,
+                      logarithmic ? fmt::format("; slopes are fitted from period {:.0f} on", std::ceil(from)) : "",
+                      kPairedIsNarrower, cell.left_out(knows));
       for (const PolicyTitle& title : cell.titles) {
         const SummaryRow* row = cell.best(title, cell.T0);
         if (title.knows_reward != knows || row == nullptr) continue;
-        Series series{title.brief};
+        Series series = series_of(cell.titles, title);
         for (std::size_t k = 0; k < periods.size(); ++k)
           add_point(series, periods[k],
                     over_replications(cell.results, row->lane, [k](const LaneTally& best, const LaneTally& own) {
@@ -81,10 +96,11 @@ void add_T0(const CellView& cell, std::vector<Figure>& figures) {
     figure.x_label = "calibration periods T₀";
     figure.y_label = "regret (10⁻³ reward/period)";
     figure.log_x = figure.log_y = true;
-    figure.caption = fmt::format("Time-averaged regret against T₀ of {}, with 95% intervals.", kind_text(knows));
+    figure.caption = fmt::format("Time-averaged regret against T₀ of {}, with 95% intervals. {}", kind_text(knows),
+                                 kPairedIsNarrower);
     for (const PolicyTitle& title : cell.titles) {
       if (title.knows_reward != knows) continue;
-      Series series{title.brief};
+      Series series = series_of(cell.titles, title);
       for (const int T0 : values)
         if (const SummaryRow* row = cell.best(title, T0); row != nullptr) add_point(series, T0, row->regret);
       figure.series.push_back(std::move(series));
@@ -105,7 +121,7 @@ void add_hyperparameters(const CellView& cell, std::vector<Figure>& figures) {
       "other is the best one.",
       cell.T0);
   for (const PolicyTitle& title : cell.titles) {
-    Series series{title.brief};
+    Series series = series_of(cell.titles, title);
     std::map<double, const SummaryRow*> least;  // by the first hyperparameter
     for (const SummaryRow& row : cell.summary.rows) {
       if (row.policy != title.policy || row.reward != title.reward || row.T0 != cell.T0 || row.replications == 0)
@@ -131,19 +147,18 @@ void add_quality_and_cost(const CellView& cell, std::vector<Figure>& figures) {
   figure.y_label = "quality (10⁻³ reward/period)";
   figure.caption = fmt::format(
       "Quality, the mean μ* of the deployed outputs, against cost at T₀ = {}, with 95% intervals; utility is quality "
-      "minus cost.",
-      cell.T0);
-  const auto add = [&](const std::string& label, const SummaryRow* row) {
+      "minus cost.{}",
+      cell.T0, cell.left_out());
+  const auto add = [&](Series series, const SummaryRow* row) {
     if (row == nullptr || figure.series.size() == kMostMarkers) return;
-    Series series{label};
     add_point(series, row->cost.mean, row->quality);
     const double half = std::isnan(row->cost.half_width_95) ? 0.0 : row->cost.half_width_95;
     series.x_low = {row->cost.mean - half};
     series.x_high = {row->cost.mean + half};
     figure.series.push_back(std::move(series));
   };
-  add("Oracle", cell.oracle());
-  for (const PolicyTitle& title : cell.titles) add(title.brief, cell.best(title, cell.T0));
+  for (const PolicyTitle& title : cell.titles) add(series_of(cell.titles, title), cell.best(title, cell.T0));
+  add(Series{.label = "Oracle", .style = static_cast<int>(kMostMarkers) - 1}, cell.oracle());
   add_if_any(figures, std::move(figure));
 }
 
@@ -174,7 +189,7 @@ void add_bars(const CellView& cell, std::vector<Figure>& figures) {
     figure.x_label = "policy";
     figure.y_label = kind.y_label;
     figure.stacked = kind.stacked;
-    figure.caption = fmt::format("{}, T₀ = {}.", kind.caption, cell.T0);
+    figure.caption = fmt::format("{}, T₀ = {}.{}", kind.caption, cell.T0, cell.left_out());
     for (const auto& [label, row] : rows) figure.categories.push_back(label);
     for (int k = 0; k < A; ++k) {
       Series series{fmt::format(fmt::runtime(kind.part), k + 1)};
@@ -186,6 +201,33 @@ void add_bars(const CellView& cell, std::vector<Figure>& figures) {
     }
     add_if_any(figures, std::move(figure));
   }
+}
+
+// What tables and summary.csv say of a row beside its regret, as the parts of the regret: a group of bars per policy.
+void add_statistics(const CellView& cell, std::vector<Figure>& figures) {
+  Figure figure;
+  figure.kind = Figure::Kind::bars;
+  figure.name = cell.name("regret-parts");
+  figure.x_label = "policy";
+  figure.y_label = "10⁻³ reward/period";
+  figure.caption = fmt::format(
+      "What the regret is made of, T₀ = {}: a wrong order of boxes, querying stopped too early, too many boxes opened, "
+      "a "
+      "wrong output deployed.{}",
+      cell.T0, cell.left_out());
+  std::vector<const SummaryRow*> rows;
+  for (const PolicyTitle& title : cell.titles)
+    if (const SummaryRow* row = cell.best(title, cell.T0); row != nullptr && row->replications > 0) {
+      rows.push_back(row);
+      figure.categories.push_back(title.brief);
+    }
+  for (const RowStatistic& statistic : row_statistics()) {
+    if (statistic.title == nullptr || &statistic == &row_statistics()[0]) continue;
+    Series series{statistic.title};
+    for (const SummaryRow* row : rows) series.y.push_back(statistic.of_row(*row).mean);
+    figure.series.push_back(std::move(series));
+  }
+  add_if_any(figures, std::move(figure));
 }
 
 FigureGroup published_figures(const Summary& summary, const std::vector<PolicyTitle>& titles) {
@@ -205,7 +247,7 @@ FigureGroup published_figures(const Summary& summary, const std::vector<PolicyTi
     scores.caption =
         fmt::format("Regime {}: difference of reproduced and published regret in joint standard errors.", regime);
     for (const PolicyTitle& title : titles) {
-      Series value{title.brief}, score{title.brief};
+      Series value = series_of(titles, title), score = series_of(titles, title);
       for (const SummaryRow& row : summary.rows) {
         if (!row.published || row.regime != regime || row.policy != title.policy || row.reward != title.reward)
           continue;
@@ -228,10 +270,19 @@ FigureGroup published_figures(const Summary& summary, const std::vector<PolicyTi
 
 }  // namespace
 
-int usual_T0(const Study& study) {
-  int found = *std::min_element(study.T0.begin(), study.T0.end());
-  for (const int T0 : study.T0)
-    if (T0 <= study.periods / 100) found = std::max(found, T0);
+int usual_T0(const Study& study, const Plan& plan) {
+  const auto all_run = [&plan](int T0) {
+    std::set<std::string> with, without;
+    for (const PlannedLane& lane : plan.lanes)
+      (!lane.policy->uses_calibration || lane.T0 == T0 ? with : without).insert(lane.policy->name);
+    return std::includes(with.begin(), with.end(), without.begin(), without.end());
+  };
+  std::vector<int> values = study.T0;
+  std::sort(values.begin(), values.end());
+  if (std::any_of(values.begin(), values.end(), all_run)) std::erase_if(values, [&](int T0) { return !all_run(T0); });
+  int found = values[0];
+  for (const int T0 : values)
+    if (T0 <= study.periods / 100) found = T0;
   return found;
 }
 
@@ -239,14 +290,14 @@ std::vector<FigureGroup> study_figures(StoredResults& results, std::optional<int
   const Study& study = results.settings()[0].setting.study;
   if (T0 && std::find(study.T0.begin(), study.T0.end(), *T0) == study.T0.end())
     throw Error(ExitCode::usage, fmt::format("--t0 {}: the results have T0 = {}", *T0, fmt::join(study.T0, ", ")));
-  const int shown = T0.value_or(usual_T0(study));
+  const int shown = T0.value_or(usual_T0(study, results.settings()[0].plan));
   if (results.settings().size() > 1) return varied_figures(results.summaries(), shown);
   std::vector<FigureGroup> groups;
   Summary all;
   results.for_each_group([&](std::size_t, const Plan& plan, const std::vector<UnitResult>& units) {
     if (!study.regret) return;
     Summary summary = summarise(study, plan, units);
-    const std::vector<PolicyTitle> titles = policy_titles(summary);
+    const std::vector<PolicyTitle> titles = titles_shown(summary);
     const CellView cell{
         study, summary, units, titles, regime_name(plan.units[0].regime), plan.units[0].environment.name, shown};
     FigureGroup group{fmt::format("{}, regime {}", environment_title(cell.environment), cell.regime), {}};
@@ -254,11 +305,12 @@ std::vector<FigureGroup> study_figures(StoredResults& results, std::optional<int
     add_T0(cell, group.figures);
     add_hyperparameters(cell, group.figures);
     add_quality_and_cost(cell, group.figures);
+    add_statistics(cell, group.figures);
     add_bars(cell, group.figures);
     groups.push_back(std::move(group));
     append(std::move(summary), all);
   });
-  if (FigureGroup published = published_figures(all, policy_titles(all)); !published.figures.empty())
+  if (FigureGroup published = published_figures(all, titles_shown(all)); !published.figures.empty())
     groups.insert(groups.begin(), std::move(published));
   return groups;
 }

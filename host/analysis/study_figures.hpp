@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "host/analysis/compare.hpp"
 #include "host/figures/figure.hpp"
+#include "host/results/policy_titles.hpp"
 #include "host/results/stored_results.hpp"
 
 namespace pandora {
@@ -16,8 +18,12 @@ struct FigureGroup {
   std::vector<Figure> figures;
 };
 
-/// The T_0 of figures that show one: the largest that is at most a hundredth of the horizon, else the smallest.
-int usual_T0(const Study& study);
+/// The T_0 of figures that show one: of those at which all policies run, if there are any, the largest that is at most
+/// a hundredth of the horizon, else the smallest.
+int usual_T0(const Study& study, const Plan& plan);
+
+/// Regret of each policy less that of the first, against T_0, where nothing varies. `titles`: of all policies.
+FigureGroup difference_figures(const std::vector<ComparedPair>& pairs, const std::vector<PolicyTitle>& titles);
 
 /// Where nothing varies, for each environment and regime: cumulative regret with 95% bands, linear and log-log with
 /// fitted slopes; regret against T_0 and against the hyperparameter; quality against cost; queries and deployments per

@@ -10,6 +10,7 @@ namespace pandora {
 std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& settings, int T0) {
   std::vector<FigureGroup> groups;
   const auto& first = settings[0].setting.varied;
+  const std::vector<PolicyTitle> titles = titles_shown(settings[0].summary);
   for (const OracleRow& oracle : settings[0].summary.oracle) {
     FigureGroup group{fmt::format("{}, regime {}", environment_title(oracle.environment), oracle.regime), {}};
     for (std::size_t key = 0; key < first.size(); ++key)
@@ -35,9 +36,9 @@ std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& setti
         }
         for (const SettingSummary* s : line)
           if (!numeric) figure.categories.push_back(s->setting.varied[key].second);
-        for (const PolicyTitle& title : policy_titles(settings[0].summary)) {
+        for (const PolicyTitle& title : titles) {
           if (title.knows_reward != knows) continue;
-          Series series{title.brief};
+          Series series = series_of(titles, title);
           for (const SettingSummary* s : line)
             for (const SummaryRow& row : s->summary.rows)
               if (row.best && row.policy == title.policy && row.reward == title.reward && row.T0 == T0 &&

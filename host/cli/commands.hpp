@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "host/analysis/report.hpp"
 #include "host/study/study_config.hpp"
 #include "host/tables/table.hpp"
 
@@ -50,7 +51,7 @@ void print_setting(const Setting& setting);
 void print_error(const std::string& message);
 
 /// Writes the report of a folder of results and says where it is.
-void make_report(const std::string& folder, const std::optional<std::string>& out, std::optional<int> T0);
+void make_report(const std::string& folder, ReportOptions options);
 
 /// To standard output, whatever the text holds.
 void print_text(const std::string& text);

@@ -12,12 +12,8 @@
 
 namespace pandora::cli {
 
-void make_report(const std::string& folder, const std::optional<std::string>& out, std::optional<int> T0) {
-  if (out && out->empty()) throw Error(ExitCode::usage, "--out: names no folder; give one or leave it out");
+void make_report(const std::string& folder, ReportOptions options) {
   StoredResults results(folder, print_error);
-  ReportOptions options;
-  options.out = out.value_or("");
-  options.T0 = T0;
   options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const ReportOutcome outcome = write_report(results, options);
   if (!outcome.message.empty()) print_error(outcome.message);
@@ -28,14 +24,26 @@ void add_report(CLI::App& program, Command& run) {
   struct Options {
     std::string folder;
     std::optional<std::string> out;
-    std::optional<int> T0;
+    ReportOptions report;
   };
   const auto o = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("report", "figures, tables and comparisons as report.html and report.tex");
   command->add_option("folder", o->folder, "folder that `run` wrote")->required();
   command->add_option("--out", o->out, "folder for the report (default: report in the folder of the results)");
-  command->add_option("--t0", o->T0, "T0 of figures that show one (default: the largest up to a hundredth of T)");
-  command->callback([o, &run] { run = [o] { make_report(o->folder, o->out, o->T0); }; });
+  command->add_option("--t0", o->report.T0,
+                      "T0 of figures that show one (default: the largest up to a hundredth of T at which all run)");
+  command
+      ->add_option("--policies", o->report.policies,
+                   "NAME or NAME/REWARD: those to compare with the base (default: all but yardsticks)")
+      ->delimiter(',');
+  command->add_option("--base", o->report.base, "what the others are compared with (default: the first of them)");
+  command->callback([o, &run] {
+    run = [o] {
+      if (o->out && o->out->empty()) throw Error(ExitCode::usage, "--out: names no folder; give one or leave it out");
+      o->report.out = o->out.value_or("");
+      make_report(o->folder, o->report);
+    };
+  });
 }
 
 }  // namespace pandora::cli

@@ -79,7 +79,7 @@ void print_outcome(const RunOutcome& outcome, bool quiet, double seconds, bool r
     print_text(fmt::format("{} of {} parts are in {}; `pandora merge` puts the shards together\n", outcome.parts_there,
                            outcome.parts, outcome.folder.string()));
   }
-  if (outcome.complete && report) make_report(outcome.folder.string(), {}, {});
+  if (outcome.complete && report) make_report(outcome.folder.string(), {});
   std::fflush(stdout);
   if (outcome.findings.failed_lanes > 0)
     throw Error(

@@ -16,6 +16,8 @@ struct Series {
   std::vector<double> high = {};
   std::vector<double> x_low = {};  ///< ends of the interval of x; scatter alone
   std::vector<double> x_high = {};
+  int style =
+      -1;  ///< of lines and markers: its place in the palette, so that figures can agree; -1: that in the figure
 };
 
 /// A line through the whole figure that no data stand behind, such as a target.

@@ -39,12 +39,15 @@ std::string styles(const Figure& figure) {
   std::string out = "# Line styles: one for each series, then (90) for references.\n";
   const std::size_t count = figure.series.size();
   for (std::size_t i = 0; i < count; ++i) {
+    const int wanted = figure.series[i].style;
+    const std::size_t place = wanted < 0 ? i : static_cast<std::size_t>(wanted);
     if (figure.kind == Kind::bars)
       out += fmt::format("set style line {} lc rgb '{}' lw 0.5\n", i + 1, part_colour(i, count));
     else
       out += fmt::format("set style line {} lc rgb '{}' lw 1.2 dt {} pt {} ps {}\n", i + 1,
-                         kColours[i % kColours.size()], figure.kind == Kind::scatter ? "1" : kDashes[i], kMarkers[i],
-                         figure.kind == Kind::scatter ? 0.65 : 0.5);
+                         kColours[place % kColours.size()],
+                         figure.kind == Kind::scatter ? "1" : kDashes[place % kDashes.size()],
+                         kMarkers[place % kMarkers.size()], figure.kind == Kind::scatter ? 0.65 : 0.5);
   }
   return out + "set style line 90 lc rgb '#606060' lw 0.8 dt (4,4)\n\n";
 }

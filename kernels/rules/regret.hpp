@@ -26,8 +26,9 @@ struct RegretParts {
 /// A part with its name in files and its title in tables and figures. What reads or writes parts goes over
 /// kRegretParts.
 struct RegretPart {
+  using Member = double RegretParts::*;
   const char *name, *title;
-  double RegretParts::*member;
+  Member member;
 };
 inline constexpr RegretPart kRegretParts[] = {
     {"wrong_order", "wrong order", &RegretParts::wrong_order},

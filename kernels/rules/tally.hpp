@@ -90,8 +90,9 @@ struct LaneTally {
 /// A sum over a lane's periods, as results.h5 has it. Parts, results.h5 and the checks of what is finite go over
 /// kLaneSums; what summary.csv, tables and figures show of them is in kRowStatistics (host/results/summary.hpp).
 struct LaneSum {
+  using Member = double LaneTally::*;
   const char *name, *unit, *meaning;
-  double LaneTally::*member;
+  Member member;
 };
 inline constexpr LaneSum kLaneSums[] = {
     {"utility", "reward", "sum over the periods of mu* of the deployed output minus the costs", &LaneTally::utility},

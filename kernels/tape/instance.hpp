@@ -97,10 +97,12 @@ struct Instance {
 /// A parameter of an instance: its name in files, its symbol, its length (rows x columns, 0 columns: a vector) and what
 /// its axes are. Parts, results.h5, plans and the checks of what is finite go over kInstanceFields.
 struct InstanceField {
+  using Member = std::vector<double> Instance::*;
+  using Length = int Dimensions::*;
   const char *name, *symbol, *meaning, *unit, *axes;
-  std::vector<double> Instance::*member;
-  int Dimensions::*rows;
-  int Dimensions::*columns;  ///< null: a vector
+  Member member;
+  Length rows;
+  Length columns;  ///< null: a vector
 };
 inline constexpr InstanceField kInstanceFields[] = {
     {"theta", "theta_*", "theta_*", "", "d", &Instance::theta, &Dimensions::reward_features, nullptr},

@@ -223,6 +223,13 @@ TEST_F(ResultsCommands, ReportIsAPageWithFigures) {
   EXPECT_EQ(output({"show", "out"}).empty(), false);  // the folder is a folder of results still
   ASSERT_EQ(run(words("out", {"--environment", "uniform", "--resume"})).exit_code, 0);
   expect_refusal({"report", "out", "--t0", "8"}, 2, {"--t0 8"});
+  expect_refusal({"report", "out", "--base", "nobody"}, 2, {"nobody"});
+  output({"report", "out", "--t0", "0", "--policies", "frugalgpt", "--base", "dow"});
+  const std::string page = test::read_file(work() / "out" / "report" / "report.html");
+  EXPECT_THAT(page, HasSubstr("dow/known (a) against frugalgpt/known (b)"));
+  EXPECT_THAT(page, Not(HasSubstr("against online_plugin")));
+  EXPECT_THAT(page, HasSubstr("pandora report results --t0 0 --policies frugalgpt --base dow"));
+  EXPECT_THAT(page, HasSubstr("Without those that do not run at this T₀: FrugalGPT, known."));
 }
 
 TEST_F(ResultsCommands, WithoutGnuplotDataAndScriptsAreThere) {

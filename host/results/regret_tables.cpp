@@ -159,7 +159,8 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
   }
   table.notes = regret_notes(study, summary, compared && !paper);
   if (titles.size() > 1)
-    table.notes.push_back("Bold: the least of a column, apart for policies that see mu* and that do not.");
+    table.notes.push_back(
+        "Bold: the least of a column, among policies that know the reward function and among those that do not.");
   return table;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 
 #include "host/cli/commands.hpp"
@@ -39,8 +40,9 @@ void calibrate(const CalibrateOptions& o, Session& session) {
     fmt::print("{:<12}{:>10}{:>24}{:>12}\n", "environment", "u", "boxes per period", "study's u");
     for (const Environment& environment : study.environments) {
       const CostSearchResult found = calibrate_cost(environment, search);
-      fmt::print("{:<12}{:>10.4f}{:>16.3f} ± {:.3f}{:>12.2f}\n", environment.name, found.u, found.boxes,
-                 found.half_width_95, environment.cost_level);
+      fmt::print("{:<12}{:>10.4f}{:>16.3f} ± {:<5}{:>12.2f}\n", environment.name, found.u, found.boxes,
+                 std::isnan(found.half_width_95) ? "---" : fmt::format("{:.3f}", found.half_width_95),
+                 environment.cost_level);
       std::fflush(stdout);
     }
   }

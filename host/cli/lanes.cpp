@@ -15,13 +15,27 @@ namespace {
 
 struct LaneOptions {
   std::string study, lane, setting, period, format = "text";
+  LaneChoice choice;
 
-  void add_to(CLI::App& command, bool needs_lane) {
+  void add_to(CLI::App& command) {
     command.add_option("study", study, "a study's TOML file, or a folder of results")->required();
-    CLI::Option* option =
+    CLI::Option* name =
         command.add_option("--lane", lane, "ENVIRONMENT/REGIME/REPLICATION/T0/POLICY/REWARD[/HYPERPARAMETERS]");
-    if (needs_lane) option->required();
+    CLI::Option* policy =
+        command.add_option("--policy", choice.policy,
+                           "NAME or NAME/REWARD in a folder of results: its best hyperparameters, instead of --lane");
+    policy->excludes(name);
+    command.add_option("--t0", choice.T0, "of --policy (default: the first that has it)")->needs(policy);
+    command.add_option("--environment", choice.environment, "likewise")->needs(policy);
+    command.add_option("--regime", choice.regime, "likewise")->needs(policy);
+    command.add_option("--replication", choice.replication, "likewise; from 0")->needs(policy)->capture_default_str();
     command.add_option("--setting", setting, "values of the keys that vary, such as \"periods=1000\"");
+  }
+
+  std::string lane_name() const {
+    if (!choice.policy.empty()) return best_lane(study, setting, choice);
+    if (lane.empty()) throw Error(ExitCode::usage, "name a lane: --lane, or --policy in a folder of results");
+    return lane;
   }
 };
 
@@ -61,11 +75,11 @@ void add_lanes(CLI::App& program, Command& run) {
 void add_replay(CLI::App& program, Command& run) {
   const auto o = std::make_shared<LaneOptions>();
   CLI::App* command = program.add_subcommand("replay", "one lane of a study alone: its sums, regret and curve");
-  o->add_to(*command, true);
+  o->add_to(*command);
   command->callback([o, &run] {
     run = [o] {
       const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
-      const FoundLane found(find_setting(settings, o->setting), o->lane);
+      const FoundLane found(find_setting(settings, o->setting), o->lane_name());
       print_text(replay_text(found, found.run(found.prepare())));
     };
   });
@@ -75,7 +89,7 @@ void add_explain(CLI::App& program, Command& run) {
   const auto o = std::make_shared<LaneOptions>();
   CLI::App* command =
       program.add_subcommand("explain", "periods of one lane: what it saw, did and why, and the oracle");
-  o->add_to(*command, true);
+  o->add_to(*command);
   command->add_option("--period", o->period, "t, or t:u for a range; from 1")->required();
   command->add_option("--format", o->format, "text or json")->capture_default_str();
   command->callback([o, &run] {
@@ -84,7 +98,7 @@ void add_explain(CLI::App& program, Command& run) {
         throw Error(ExitCode::usage, fmt::format("--format {}: unknown; use text or json", o->format));
       const auto [first, last] = parse_period(o->period);
       const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
-      const Explanation found = explain(FoundLane(find_setting(settings, o->setting), o->lane), first, last);
+      const Explanation found = explain(FoundLane(find_setting(settings, o->setting), o->lane_name()), first, last);
       using nlohmann::json;
       print_text(o->format == "json"
                      ? explanation_json(found).dump(2, ' ', false, json::error_handler_t::replace) + "\n"

@@ -78,6 +78,7 @@ void print_outcome(const RunOutcome& outcome, bool quiet, double seconds, bool r
   } else {
     print_text(fmt::format("{} of {} parts are in {}; `pandora merge` puts the shards together\n", outcome.parts_there,
                            outcome.parts, outcome.folder.string()));
+    if (report) print_text("no report: it is made of complete results; `pandora report` makes it then\n");
   }
   if (outcome.complete && report) make_report(outcome.folder.string(), {});
   std::fflush(stdout);

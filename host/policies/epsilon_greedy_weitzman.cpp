@@ -12,7 +12,7 @@ Policy epsilon_greedy_weitzman() {
           .group = PolicyGroup::past_the_paper,
           .summary = "Weitzman's rule with plug-in indices; a random order, and no stop, with probability epsilon each",
           .by_name_only = true,
-          .hyperparameters = {{"epsilon", "probability that a period explores", {0.01, 0.1}}},
+          .hyperparameters = {{"epsilon", "probability that a period explores", {0.01, 0.1}, 0.0, 1.0}},
           .variants = [](const Grids& grids) {
             std::vector<PolicyVariant> variants;
             for (const RewardSetting& setting : kRewardSettings)

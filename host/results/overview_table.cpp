@@ -61,6 +61,7 @@ Table overview_table(const std::vector<SettingSummary>& settings, const std::str
   table.title =
       "Overview: time-averaged regret x 1000 and its parts, means over the cells of a regime (least to greatest)";
   table.columns = {"policy", "cells"};
+  table.heading_column = "cells of";
   for (const RowStatistic* statistic : titled_statistics()) table.columns.push_back(statistic->title);
   if (!base.empty()) {
     table.columns.push_back("of " + base);

@@ -156,17 +156,18 @@ std::vector<std::string> lanes_in(const json& content) {
 }
 
 PartContents part_contents(const PlannedSetting& planned, const Part& part, const json& content,
-                           bool passes_over_lanes) {
+                           bool passes_over_others) {
   const Study& study = planned.setting.study;
   const json here = place(planned, part), &written = field(content, "place");
   for (const char* name : {"setting", "environment", "regime", "first_replication"})
     if (field(written, name) != here[name]) throw Damaged("holds another part of the study");
-  // Options of another version count for nothing here: a study's identity has them, and only a part of the same build
-  // is taken for more than to be shown.
+  // Options of another version count for nothing here, and where others are passed over, an environment of another
+  // program may be known by its name alone: a study's identity has them, and only a part of the same build is more than
+  // shown.
   const json options = written.value("options", json::object());
   if (!options.is_object()) throw Damaged("is not laid out as a part");
   for (const auto& [name, value] : options.items())
-    if (here["options"].contains(name) && here["options"][name] != value)
+    if (!passes_over_others && here["options"].contains(name) && here["options"][name] != value)
       throw Error(ExitCode::mismatch,
                   fmt::format("was made with other values of [environment.{}]; give it another name "
                               "or another --out",
@@ -178,18 +179,18 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
   std::vector<const std::pair<std::string, std::size_t>*> there;  // in the part's order; null: passed over
   for (const std::string& name : lanes_in(content)) {
     there.push_back(lanes.find(name));
-    if (there.back() == nullptr && passes_over_lanes) continue;
+    if (there.back() == nullptr && passes_over_others) continue;
     if (there.back() == nullptr) refuse_smaller("lane " + name.substr(0, 200));
     if (out.lanes[there.back()->second]) throw Damaged("names a lane twice");
     out.lanes[there.back()->second] = true;
   }
   const json& units = field(content, "units");
   if (!units.is_array() || units.empty()) throw Damaged("holds no units");
-  if (units.size() > out.wanted)
+  if (units.size() > out.wanted && !passes_over_others)
     refuse_smaller(fmt::format("replication {}", planned.plan.units[part.last - 1].replication + 1));
   const SumsOfPart sums(content);
   const std::size_t size = sums.size_of_tally(study);
-  for (std::size_t u = 0; u < units.size(); ++u) {
+  for (std::size_t u = 0; u < std::min(units.size(), out.wanted); ++u) {
     UnitResult result;
     result.resize(out.lanes.size());
     const std::vector<double> tallies = unpack(field(units[u], "tallies"), there.size() * size);

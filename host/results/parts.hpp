@@ -46,10 +46,10 @@ struct PartContents {
 };
 
 /// What part_content was given. Throws Damaged if the content is not that part of that study; any content is safe.
-/// Throws Error (mismatch) if the part has lanes that the study has not, where they are not to be passed over, or
-/// replications.
+/// Throws Error (mismatch) if the part has lanes or replications that the study has not, unless they are to be passed
+/// over.
 PartContents part_contents(const PlannedSetting& planned, const Part& part, const nlohmann::json& content,
-                           bool passes_over_lanes = false);
+                           bool passes_over_others = false);
 
 /// The names of the lanes that a part has. Throws Damaged.
 std::vector<std::string> lanes_in(const nlohmann::json& content);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -125,6 +126,7 @@ ResultFolder::ResultFolder(ResultFolder&& other) noexcept
       sessions_(std::move(other.sessions_)),
       grows_(other.grows_),
       unknown_(other.unknown_),
+      whole_(other.whole_),
       written_(std::move(other.written_)),
       reported_(std::move(other.reported_)) {}
 
@@ -234,7 +236,15 @@ void ResultFolder::check_manifest(Mode mode) {
   const std::vector<std::string> found =
       mode == Mode::extend ? differences(fixed_part(there), fixed_part(identity_)) : differences(there, identity_);
   if (!found.empty()) refuse_mismatch(path_.string(), found);
+  if (const auto had = there.find("study.replications"); mode == Mode::extend && had != there.end())
+    if (const std::string& has = identity_.at("study.replications");
+        std::strtoll(had->second.c_str(), nullptr, 10) > std::strtoll(has.c_str(), nullptr, 10))
+      throw Error(ExitCode::mismatch,
+                  fmt::format("{}: {} replications there, {} here: results grow, they do not shrink; "
+                              "give --replications {} or more, or another --out",
+                              path_.string(), had->second, has, had->second));
   grows_ = there != identity_;
+  whole_ = !grows_ && manifest.value("state", json()) == "complete";
   sessions_ = manifest.value("sessions", json::array());
 }
 
@@ -248,13 +258,13 @@ std::vector<std::string> ResultFolder::lanes_of(const PlannedSetting& planned, c
 }
 
 std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, const Part& part,
-                                               bool passes_over_lanes) {
+                                               bool passes_over_others) {
   const fs::path file = path_ / "parts" / part.name;
   try {
     const json content = read_sealed(kKind, file, most_part_bytes(planned, part));
     const std::vector<std::string> found = differences(identity_in(content), fixed_part(identity_));
     if (!found.empty()) refuse_mismatch(file.string(), found);
-    return part_contents(planned, part, content, passes_over_lanes);
+    return part_contents(planned, part, content, passes_over_others);
   } catch (const Unreadable& problem) {
     if (problem.why == Unreadable::Why::absent) return {};
     refuse_unreadable(file, problem.what());
@@ -276,10 +286,8 @@ void ResultFolder::forget(std::initializer_list<const char*> names) {
   for (const char* name : names) fs::remove(path_ / name, ignored);
 }
 
-void ResultFolder::forget_results() {
+void ResultFolder::forget_report() {
   std::error_code ignored;
-  for (const char* name : kResults) fs::remove(path_ / name, ignored);
-  fs::remove(path_ / "study.toml", ignored);
   if (holds_report(path_ / "report"))  // of what was there before
     for (const char* name : {"report.html", "report.tex"}) fs::remove(path_ / "report" / name, ignored);
 }
@@ -306,7 +314,7 @@ void ResultFolder::write(const std::string& name, const std::string& contents) {
     if (problem.why == Unreadable::Why::failed) refuse_unreadable(file, problem.what());
     there = problem.why != Unreadable::Why::absent;
   }
-  if (there) note_(fmt::format("{}: differs from what belongs there; written again", file.string()));
+  if (there && whole_) note_(fmt::format("{}: differs from what belongs there; written again", file.string()));
   write_file(file, contents);
 }
 

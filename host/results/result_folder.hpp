@@ -57,7 +57,7 @@ class ResultFolder {
   /// What is there of the part, perhaps not all of it after the study grew. One that is damaged is reported, once, and
   /// counts as absent; Error (bad_data) if it cannot be read; Error (mismatch) if it is sound but of another identity
   /// or has what the study has not.
-  std::optional<PartContents> load(const PlannedSetting& planned, const Part& part, bool passes_over_lanes = false);
+  std::optional<PartContents> load(const PlannedSetting& planned, const Part& part, bool passes_over_others = false);
 
   /// The names of the lanes that the part has; none if it is not there or damaged.
   std::vector<std::string> lanes_of(const PlannedSetting& planned, const Part& part) const;
@@ -80,8 +80,8 @@ class ResultFolder {
   /// Whether the manifest that says what the parts belong to was damaged.
   bool unknown() const { return unknown_; }
 
-  /// Removes everything that is made of the parts, after what is wanted has changed.
-  void forget_results();
+  /// Removes the report of what was there before the results grew.
+  void forget_report();
 
   /// Writes checksums.sha256 over everything that write() wrote, in the format of sha256sum.
   void write_checksums();
@@ -111,6 +111,7 @@ class ResultFolder {
   nlohmann::json manifest_;
   nlohmann::json sessions_ = nlohmann::json::array();
   bool grows_ = false, unknown_ = false;
+  bool whole_ = false;  // complete when it was opened: then a file with other contents is damaged, not of before
   std::map<std::string, std::string> written_;  // name and sha256
   std::set<std::string> reported_;
 };

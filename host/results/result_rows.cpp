@@ -61,7 +61,7 @@ ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program
   const auto names = [](const RowStatistic& statistic) { return statistic.column + "," + statistic.half_width; };
   summary = lead + ",replications,failed,periods" + statistics(0, kStatisticsBefore, names) +
             ",best,published_x1000,published_half_width_95_x1000,inside_joint_95" +
-            statistics(kStatisticsBefore, row_statistics().size(), names) + "\n";
+            statistics(kStatisticsBefore, row_statistics().size(), names) + ",lane\n";
   oracle = varied +
            "regime,environment,u,oracle_utility_x1000,half_width_95_x1000,boxes_queried,boxes_queried_half_width_95,"
            "published_u,published_oracle_utility_x1000,published_half_width_95_x1000,published_boxes_queried\n";
@@ -98,7 +98,7 @@ void ResultRows::add_summary(const Summary& found, const Varied& varied) {
                fmt::format(",{},{},{},{}", r.best ? 1 : 0, r.published ? fmt::format("{:.2f}", r.published->value) : "",
                            r.published ? fmt::format("{:.2f}", r.published->half_width_95) : "",
                            r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "") +
-               statistics(kStatisticsBefore, row_statistics().size(), values) + "\n";
+               statistics(kStatisticsBefore, row_statistics().size(), values) + "," + csv_cell(r.lane_name) + "\n";
   }
   for (const OracleRow& r : found.oracle) {
     oracle += cells(varied) + fmt::format("{},{},{:g},{},{},", r.regime, r.environment, r.u, both(r.utility_x1000),

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "host/files/hdf5_file.hpp"
+#include "host/results/summary.hpp"
 #include "host/study/hyperparameter_values.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
@@ -105,6 +106,15 @@ void add_lanes(Hdf5File& file, const std::string& at, const Study& study, const 
   file.dataset(at + "lanes/T0", T0, {L}, {"T_0; 0 also where the policy ignores the calibration", "periods", "lane"});
   file.dataset(at + "lanes/calibrates", calibrates, {L},
                {"1; 0: the policy ignores the calibration, the lane serves every T_0", "", "lane"});
+  std::vector<std::string> names;
+  std::vector<std::int32_t> best(L);
+  for (const PlannedLane& lane : plan.lanes) names.push_back(lane_name(lane));
+  for (const SummaryRow& row : summarise(study, plan, results).rows)
+    if (row.best) best[row.lane] = 1;
+  file.dataset(at + "lanes/name", names, {L},
+               {"name, as `pandora explain --lane` takes it behind ENVIRONMENT/REGIME/REPLICATION/", "", "lane"});
+  file.dataset(at + "lanes/best", best, {L},
+               {"1: the least mean regret among the hyperparameters of its policy, reward and T_0", "", "lane"});
   for (const std::string& name : hyperparameter_columns(plan)) {
     std::vector<double> values;
     for (const PlannedLane& lane : plan.lanes)

@@ -115,31 +115,74 @@ void take_lanes_of(const ResultFolder& folder, const std::vector<Part>& parts, s
 
 }  // namespace
 
-StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
-  const std::string file = (folder.path() / "study.toml").string();
-  StudyConfig config;
+namespace {
+
+StudyConfig config_of(const std::string& text, const std::string& file, bool foreign) {
   try {
-    config = foreign ? StudyConfig::parse_foreign(read_study_text(file), file) : read_study_file(file);
+    return foreign ? StudyConfig::parse_foreign(text, file) : StudyConfig::parse(text, file);
   } catch (const Error& error) {
     throw Error(ExitCode::bad_data, fmt::format("{}; run it again with --resume", error.what()));
   }
+}
+
+// Where the study differs from the one that the results were made of.
+std::vector<std::string> strays(const Identity& of_results, const StudyConfig& config, bool foreign) {
   Identity there, read;
-  for (const auto& [name, value] : folder.identity())
+  for (const auto& [name, value] : of_results)
     if (name.starts_with("study.")) there[name] = value;
   for (const auto& [key, value] : config.identity()) read["study." + key] = value;
   if (foreign) {  // what one of the two versions does not have
     std::erase_if(there, [&read](const auto& entry) { return !read.contains(entry.first); });
     std::erase_if(read, [&there](const auto& entry) { return !there.contains(entry.first); });
   }
-  if (const std::vector<std::string> found = differences(there, read); !found.empty())
-    throw Error(ExitCode::bad_data,
-                fmt::format("{}: is not the study of the results: {} (here is the file); run it again with --resume",
-                            file, fmt::join(found, "; ")));
-  return config;
+  return differences(there, read);
 }
 
-StoredResults::StoredResults(const std::string& path, DamageNote note)
-    : path_(path), folder_(ResultFolder::read(path, note)) {
+}  // namespace
+
+StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
+  const std::string file = (folder.path() / "study.toml").string();
+  // An extension writes the manifest first, with the study that it is about to write.
+  const nlohmann::json state = folder.manifest().value("state", nlohmann::json()),
+                       own = folder.manifest().value("study_toml", nlohmann::json());
+  const bool extending = state == "running" && own.is_string();
+  std::error_code error;
+  if (!extending || fs::exists(file, error)) {
+    std::string text;
+    try {
+      text = read_study_text(file);
+    } catch (const Error& problem) {
+      throw Error(ExitCode::bad_data, fmt::format("{}; run it again with --resume", problem.what()));
+    }
+    const StudyConfig config = config_of(text, file, foreign);
+    const std::vector<std::string> found = strays(folder.identity(), config, foreign);
+    if (found.empty()) return config;
+    if (!extending)
+      throw Error(ExitCode::bad_data,
+                  fmt::format("{}: is not the study of the results: {} (here is the file); run it again with --resume",
+                              file, fmt::join(found, "; ")));
+  }
+  return config_of(own.get<std::string>(), file, foreign);
+}
+
+namespace {
+
+// The folder once its manifest and its study agree: another process may be extending it just now.
+ResultFolder settled(const std::string& path, const DamageNote& note) {
+  for (int tries = 0;; ++tries) {
+    ResultFolder folder = ResultFolder::read(path, note);
+    try {
+      (void)study_of_results(folder, is_foreign(folder.identity()));
+      return folder;
+    } catch (const Error&) {
+      if (tries == 3 || ResultFolder::read(path, note).identity() == folder.identity()) throw;
+    }
+  }
+}
+
+}  // namespace
+
+StoredResults::StoredResults(const std::string& path, DamageNote note) : path_(path), folder_(settled(path, note)) {
   const bool foreign = is_foreign(folder_.identity());
   config_ = study_of_results(folder_, foreign);
   if (!config_.passed_over().empty())

@@ -80,6 +80,7 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
       row.reward = planned.variant.reward;
       row.hyperparameter = planned.variant.hyperparameter;
       row.lane = lane;
+      row.lane_name = lane_name(planned);
       for (const UnitResult& u : units) {
         row.replications += counts(u, lane) ? 1 : 0;
         row.failed += fails(u, lane) ? 1 : 0;

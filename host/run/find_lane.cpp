@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "host/base/nearest.hpp"
 #include "host/results/stored_results.hpp"
@@ -19,7 +20,41 @@ namespace pandora {
 StudyConfig read_study_or_results(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return read_study_file(path);
-  return StoredResults(path, [](const std::string&) {}).config();
+  const StudyConfig config = StoredResults(path, [](const std::string&) {}).config();
+  if (!config.passed_over().empty())  // a lane under other settings would be another lane
+    throw Error(
+        ExitCode::mismatch,
+        fmt::format("{}/study.toml: this program does not know {}; run its lanes with the program that wrote it", path,
+                    fmt::join(config.passed_over(), ", ")));
+  return config;
+}
+
+std::string best_lane(const std::string& path, const std::string& setting, const LaneChoice& wanted) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error))
+    throw Error(ExitCode::usage,
+                fmt::format("--policy {}: takes the best hyperparameters, which only a folder of results "
+                            "has; name one, or a --lane",
+                            wanted.policy));
+  StoredResults results(path, [](const std::string&) {});
+  const PlannedSetting& planned = find_setting(results.settings(), setting);
+  const std::string policy = wanted.policy.substr(0, wanted.policy.find('/')),
+                    reward = policy.size() < wanted.policy.size() ? wanted.policy.substr(policy.size() + 1) : "";
+  const std::vector<SettingSummary> summaries = results.summaries();
+  const Summary& summary = summaries[static_cast<std::size_t>(&planned - results.settings().data())].summary;
+  const auto fits = [](const std::string& asked, const std::string& found) { return asked.empty() || asked == found; };
+  if (wanted.replication < 0 || wanted.replication >= planned.setting.study.replications)
+    throw Error(ExitCode::usage, fmt::format("--replication {}: the results have 0 to {}", wanted.replication,
+                                             planned.setting.study.replications - 1));
+  for (const SummaryRow& row : summary.rows)
+    if (row.best && row.policy == policy && fits(reward, row.reward) && fits(wanted.environment, row.environment) &&
+        fits(wanted.regime, row.regime) && (!wanted.T0 || *wanted.T0 == row.T0))
+      return fmt::format("{}/{}/{}/{}", row.environment, row.regime, wanted.replication, row.lane_name);
+  std::set<std::string> names;
+  for (const SummaryRow& row : summary.rows)
+    if (row.best) names.insert(fmt::format("{}/{} at T0 = {}", row.policy, row.reward, row.T0));
+  throw Error(ExitCode::usage, fmt::format("--policy {}: the results have no such lane; they have {}", wanted.policy,
+                                           fmt::join(names, ", ")));
 }
 
 std::vector<std::string> lane_names(const PlannedSetting& planned) {

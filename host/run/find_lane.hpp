@@ -1,6 +1,7 @@
 // One lane of a study by its name.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,18 @@ namespace pandora {
 
 /// A study's file, or the study in a folder of results. Throws Error (usage, bad_data).
 StudyConfig read_study_or_results(const std::string& path);
+
+/// A lane by its policy.
+struct LaneChoice {
+  std::string policy;  ///< NAME or NAME/REWARD
+  std::optional<int> T0;
+  std::string environment, regime;  ///< empty: the first that has it
+  int replication = 0;
+};
+
+/// The name of the lane with the policy's best hyperparameters in a folder of results; what is left open is the first
+/// that fits. Throws Error (usage) if there is none.
+std::string best_lane(const std::string& path, const std::string& setting, const LaneChoice& wanted);
 
 /// Names of all lanes of one setting, as --lane takes them: ENVIRONMENT/REGIME/REPLICATION/T0/POLICY/REWARD and, where
 /// there are any, /HYPERPARAMETERS.

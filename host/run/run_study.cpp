@@ -26,8 +26,13 @@ using nlohmann::json;
 namespace {
 
 json manifest_of(const StudyConfig& config, const char* state, std::size_t parts, std::size_t there, json session) {
-  return {{"program", program_json()}, {"study", study_json(config)},  {"state", state}, {"parts", parts},
-          {"parts_there", there},      {"session", std::move(session)}};
+  return {{"program", program_json()},
+          {"study", study_json(config)},
+          {"study_toml", config.toml()},
+          {"state", state},
+          {"parts", parts},
+          {"parts_there", there},
+          {"session", std::move(session)}};
 }
 
 std::vector<Part> missing_of(ResultFolder& folder, const std::vector<PlannedSetting>& settings,
@@ -140,10 +145,8 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
   std::string names;  // of the missing parts, found by rank 0 for all: they must agree
   ranks.agree(caught([&] {
     if (ranks.rank() != 0) return;
-    if (folder->grows()) {
-      (void)missing_of(*folder, settings, parts);  // refuses what the study has not before anything is touched
-      folder->forget_results();
-    }
+    // Refuses what the study has not before anything is touched. Tables stay as they are until the new ones are made.
+    if (folder->grows()) (void)missing_of(*folder, settings, parts);
     const std::vector<Part> missing = missing_of(*folder, settings, mine);
     for (const Part& part : missing) names += part.name + "\n";
     write_manifest("running", session.begun());
@@ -173,6 +176,7 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
     if (all_well && outcome.parts_there == outcome.parts) {
       unwritten = caught([&] { outcome.findings = write_results(*folder, config, settings, parts, options.program); });
       outcome.complete = !unwritten;
+      if (folder->grows() && !unwritten) folder->forget_report();
       state = outcome.complete ? "complete" : "interrupted";
     } else {
       for (const Part& part : mine)

@@ -160,7 +160,7 @@ std::string commented_defaults() {
                        key.name.substr(dot == std::string::npos ? 0 : dot + 1), key.standard);
   }
   out +=
-      "\n# An environment of another name needs law, u and a stream that no other environment has.\n"
+      "\n# An environment of another name needs law, u and stream; two with one stream have the same draws.\n"
       "# [environment.NAME]\n"
       "\n# One study for each combination of values of keys that have a single value:\n"
       "# [vary]\n# periods = [1000, 10000]\n# estimation.refit = [\"geometric:1.5\", \"tracking\"]\n";

@@ -112,11 +112,14 @@ std::vector<Key> make_general_keys() {
 
   for (const Hyperparameter& h : all_hyperparameters())
     add({"hyperparameters." + h.name, Kind::numbers, "list of different finite numbers", "", h.meaning + ".",
-         fmt::format("[{}]", fmt::join(h.grid, ", ")), [name = h.name](Study& s, const StudyValue& v) {
+         fmt::format("[{}]", fmt::join(h.grid, ", ")), [h](Study& s, const StudyValue& v) {
            require_distinct(v, v.numbers);
-           for (const double x : v.numbers)
+           for (const double x : v.numbers) {
              if (!std::isfinite(x)) refuse(v.where, fmt::format("{} is not a finite number", x));
-           s.hyperparameters.set(name, v.numbers);
+             if (x < h.least || x > h.greatest)
+               refuse(v.where, fmt::format("{} is out of range; give numbers from {} to {}", x, h.least, h.greatest));
+           }
+           s.hyperparameters.set(h.name, v.numbers);
          }});
 
   add({"estimation.refit", Kind::text, "every_period, every:k, geometric:g or tracking", "",

@@ -208,11 +208,15 @@ std::string table_html(const Table& table) {
 }
 
 std::string table_csv(const Table& table) {
-  std::string out;
+  std::string out, heading;
+  const bool headed = !table.heading_column.empty();
+  if (headed) out += csv_cell(table.heading_column) + ",";
   for (std::size_t c = 0; c < table.columns.size(); ++c) out += (c > 0 ? "," : "") + csv_cell(table.columns[c]);
   out += "\n";
   for (const Row& row : table.rows) {
+    if (!row.heading.empty()) heading = row.heading;
     if (!row.heading.empty()) continue;
+    if (headed) out += csv_cell(heading) + ",";
     for (std::size_t c = 0; c < row.cells.size(); ++c)
       out += (c > 0 ? "," : "") + csv_cell(!row.cells[c].exact.empty()  ? row.cells[c].exact
                                            : row.cells[c].text == "---" ? ""

@@ -28,6 +28,7 @@ struct Table {
   std::string title;                 ///< one sentence with the unit of the entries
   std::string label = {};            ///< LaTeX: \label{tab:LABEL}
   std::vector<std::string> columns;  ///< headings
+  std::string heading_column = {};   ///< CSV: the first column, with the row heading above each row; empty: none
   std::size_t row_headers = 1;       ///< leading columns that name the row: repeated wherever the table is split
   std::vector<Row> rows;
   std::vector<std::string> notes = {};  ///< lines below
@@ -57,7 +58,8 @@ std::string table_latex(const Table& table);
 std::string table_markdown(const Table& table);
 std::string table_html(const Table& table);
 
-/// Header and rows with `exact` where it is given, nothing in place of `---`; headings of rows and notes are left out.
+/// Header and rows with `exact` where it is given, nothing in place of `---`; notes are left out, and headings of rows
+/// unless heading_column names a column for them.
 std::string table_csv(const Table& table);
 
 /// Text as one cell of CSV, in quotes where it needs them.

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,6 +38,7 @@ struct Hyperparameter {
   std::string name;
   std::string meaning;
   std::vector<double> grid = kPaperHyperparameters;  ///< the default; finite values
+  double least = -std::numeric_limits<double>::infinity(), greatest = std::numeric_limits<double>::infinity();
 };
 
 /// One row of the results: a policy in one information setting with one hyperparameter.

@@ -402,6 +402,9 @@ TEST_F(Cli, CalibratePrintsOneLinePerEnvironment) {
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2) << result.out;
   EXPECT_THAT(result.out, HasSubstr("uniform"));
   EXPECT_THAT(result.out, HasSubstr("0.23"));
+  const std::string one =
+      run(split("calibrate --environment uniform --replications 1 --contexts 20 --samples 1000")).out;
+  EXPECT_THAT(one, HasSubstr("± ---"));  // one replication has no interval
 }
 
 TEST_F(Cli, CalibrateTakesAStudyWithEnvironmentsOfItsOwn) {

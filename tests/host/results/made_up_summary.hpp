@@ -25,6 +25,7 @@ inline Summary two_rows() {
   row.policy = "dow";
   row.reward = "unknown";
   row.hyperparameter = "c_rho=0.1;c_theta=1";
+  row.lane_name = "50/dow/unknown/c_rho=0.1;c_theta=1";
   row.replications = 12;
   row.periods = 30000;
   row.regret = {7.5, 0.25};

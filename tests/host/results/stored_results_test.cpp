@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "host/base/split.hpp"
 #include "host/files/sealed_file.hpp"
 #include "host/results/result_rows.hpp"
 #include "pandora/error.hpp"
@@ -55,12 +56,19 @@ class OlderResults : public test::FolderTest {
   }
 };
 
+// The rows of the kept summary.csv, which may have got further columns at their ends.
+void expect_kept_rows(const std::string& summary) {
+  const std::vector<std::string> kept = split(test::read_file(kKept / "summary.csv"), '\n'), now = split(summary, '\n');
+  ASSERT_EQ(now.size(), kept.size());
+  for (std::size_t k = 0; k < kept.size(); ++k) EXPECT_THAT(now[k], testing::StartsWith(kept[k]));
+}
+
 TEST_F(OlderResults, HaveTheirNumbers) {
   Read read(kKept);
   EXPECT_THAT(read.notes, testing::IsEmpty());
   EXPECT_EQ(read.results.unfinished(), "");
   EXPECT_EQ(read.results.settings()[0].setting.study.dimensions.radius_draws, 131072);  // the default of a later key
-  EXPECT_EQ(summary_of(read.results), test::read_file(kKept / "summary.csv"));
+  expect_kept_rows(summary_of(read.results));
 }
 
 // A key that this version does not have is named, and the results are shown without it.
@@ -70,7 +78,7 @@ TEST_F(OlderResults, KeysThatAreNotKnownAreNamed) {
   Read read(folder);
   ASSERT_EQ(read.notes.size(), 1u);
   EXPECT_THAT(read.notes[0], HasSubstr("does not know future.key"));
-  EXPECT_EQ(summary_of(read.results), test::read_file(kKept / "summary.csv"));
+  expect_kept_rows(summary_of(read.results));
 }
 
 // Policies of another program are known by their names; sums of another version are passed over, absent ones unknown.

@@ -199,6 +199,7 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("[environment.gaussian]\ncost_tail = 1", {"above 1"});
   expect_refusal("[environment.gaussian]\nslopes = \"unrelate\"", {"unrelated"});
   expect_refusal("[environment.gaussian]\nreward_link = \"probit\"", {"logistic, algebraic"});
+  expect_refusal("[hyperparameters]\nepsilon = [0.1, -1]", {"-1 is out of range", "from 0 to 1"});
   expect_refusal("dimensions.context = 2\n[environment.gaussian]\nslopes = \"unrelated\"", {"at least 3"});
   expect_refusal("[environment.gaussian]\nstream = 256", {"at most 255"});
   expect_refusal("[environment.gaussian]\nlaw = \"custom\"", {"program that registers it"});

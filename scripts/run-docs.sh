@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Runs the commands of README.md and docs/*.md, so that what they say works, and looks up their relative links.
+# Runs the commands of README.md and docs/*.md, compares what they print with the output shown, and looks up relative links.
 # Usage: scripts/run-docs.sh [FILE.md]...        PANDORA=path/to/pandora (default: build/pandora)
 #
 # Blocks of a file run in order, in an empty folder of its own that has copies of experiments/ and examples/:
 #   ```sh                     as they stand, up to the first command that fails
 #   ```python ```r ```octave  by the interpreter, where it is installed with what the block needs
-# Other blocks are output, or not for running. A comment on the line before a block changes what is asked of it:
-#   <!-- exits N -->          its commands together must end with exit code N
-#   <!-- not run: REASON -->  left out
+#   ```console                not run: what the last `sh` block before it must print (scripts/compare-output.py says how close)
+# Other blocks are left alone. A comment on the line before a block changes what is asked of it:
+#   <!-- exits N -->               its commands together must end with exit code N
+#   <!-- not run: REASON -->       left out
+#   <!-- varies: WORDS, WORDS -->  lines of output that begin with such words may go on differently
+#   <!-- not compared: REASON -->  other output is allowed
 # `run` and `reproduce` of a study in experiments/, and the oracle's commands, are scaled down; all else is run as it stands.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -18,6 +21,7 @@ program=${PANDORA:-build/pandora}
 program=$(realpath "$program")
 files=("$@")
 [ $# -gt 0 ] || files=(README.md docs/*.md)
+scripts/compare-output.py --self-test
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -84,13 +88,13 @@ script_of() {
       if (match(was, /<!-- exits [0-9]+ -->/)) wanted = substr(was, RSTART + 11, RLENGTH - 15)
       inside = 1
       if (was ~ /<!-- not run: .+ -->/) kind = ""
-      if (kind == "sh") { print wanted == "" ? ":" : "trap - ERR; set +e; ( set -e"; next }
+      if (kind == "sh") { print "block $LINENO" (wanted == "" ? "" : "; trap - ERR; set +e; ( set -e"); next }
       if (kind == "python" || kind == "r" || kind == "octave") { print "recipe_" kind " <<\"END OF THE RECIPE\""; next }
       kind = ""; print ""; next
     }
     inside && /^ *```$/ {
       inside = 0; was = ""
-      if (kind == "sh") print wanted == "" ? ":" : "); wanted " wanted " $? $LINENO; set -e; trap failed ERR"
+      if (kind == "sh") print wanted == "" ? "block 0" : "); wanted " wanted " $? $LINENO; set -e; trap failed ERR; block 0"
       else print kind == "" ? "" : "END OF THE RECIPE"
       next
     }
@@ -110,6 +114,7 @@ run_document() {
 unset BASH_ENV
 set -eEuo pipefail
 export PATH=$work/bin:\$PATH COLUMNS=80
+block() { printf '\x1e%s\n' "\$1"; }  # what is printed from here on is that of the block of this line; 0: of none
 failed() { echo "$file:\${BASH_LINENO[-2]}: failed: \$BASH_COMMAND" >&2; exit 1; }
 wanted() { [ "\$1" = "\$2" ] || { echo "$file: the block that ends in line \$3 ended with exit code \$2, not \$1" >&2; exit 1; }; }
 . $work/recipes
@@ -123,6 +128,7 @@ PROLOGUE
     echo "run-docs: $file: a command failed" >&2
     exit 1
   fi
+  scripts/compare-output.py "$file" "$work/output" || broken=1
 }
 
 # Relative links must lead to a file, and their anchors to a heading.

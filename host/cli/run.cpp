@@ -10,6 +10,7 @@
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/results/forecast.hpp"
+#include "host/run/merge_folders.hpp"
 #include "host/run/run_study.hpp"
 #include "host/study/refit_text.hpp"
 #include "pandora/error.hpp"

@@ -72,7 +72,7 @@ struct Workspace {
                 arena.take<double>(cells),
                 arena.take<double>(cells)};
     outputs = {arena.take<float>(cells * d), arena.take<double>(cells), arena.take<double>(cells),
-               arena.take<std::uint8_t>(cells)};
+               arena.take<float>(cells)};
     projected = arena.take<float>(M);
     cost_terms = arena.take<float>(extent.contextual ? A * M : 0);
     pooled = arena.take<float>(static_cast<std::size_t>(dim.radius_draws));

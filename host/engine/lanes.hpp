@@ -18,7 +18,8 @@ struct BlockOptions {
 
 /// What happened in a lane's periods, what it had learned in the end, and decisions to follow instead of its own.
 struct LaneRecord {
-  bool periods = true;  ///< false: only what is learned is kept, and the arrays of T stay empty
+  /// What is kept: what was learned; the decisions of the periods too; or all below.
+  enum class Keep { estimates, outcomes, everything } keep = Keep::everything;
   const std::vector<PeriodOutcome>* decisions = nullptr;  ///< T outcomes, or none
   std::vector<PeriodOutcome> outcomes;                    ///< T; those of the periods before a failure count
   std::vector<double> scores;                             ///< T x A, before each period's walk

@@ -31,11 +31,12 @@ struct Layout {
   int* device_matrices = nullptr;
   LaneTally* tallies = nullptr;
   Progress* progress = nullptr;
-  int *counters = nullptr, *suspended[2] = {}, *jobs = nullptr, *thetas = nullptr, *joints = nullptr;
+  int *waiting_count = nullptr, *waiting[kKindsOfWaiting] = {};
+  int* next_walks = nullptr;  // takes the place of waiting[kWalks] in every second round
   ScratchPool<Real> scratch{};
 
   Layout(Arena& arena, std::span<const UnitOfLanes> units, const BlockOptions& options, const BackendTraits& traits,
-         bool records)
+         LaneRecord::Keep keep)
       : traits_(traits), refit_(options.estimation.refit) {
     const Tape& first = units[0].replication->tape;
     shape.A = first.boxes();
@@ -59,18 +60,17 @@ struct Layout {
       take_tape(arena, *unit.replication);
       for (const LaneSpec& spec : unit.lanes) {
         take_lane(arena, spec);
-        if (records) take_record(arena, unit.replication->tape.online_rows);
+        take_record(arena, unit.replication->tape.online_rows, keep);
       }
     }
     for (int place = 0; place < group; ++place) take_block(arena, static_cast<std::size_t>(place));
     list_matrices();
     device_lanes = arena.take<LaneView<Real>>(count);
     device_matrices = arena.take<int>(matrices.size());
-    counters = arena.take<int>(4);
-    for (int*& list : suspended) list = arena.take<int>(static_cast<std::size_t>(group));
-    jobs = arena.take<int>(static_cast<std::size_t>(group) * shape.A);
-    thetas = arena.take<int>(static_cast<std::size_t>(group));
-    joints = arena.take<int>(static_cast<std::size_t>(group));
+    waiting_count = arena.take<int>(kKindsOfWaiting);
+    for (int kind = 0; kind < kKindsOfWaiting; ++kind)
+      waiting[kind] = arena.take<int>(static_cast<std::size_t>(group) * (kind == kBoxes ? shape.A : 1));
+    next_walks = arena.take<int>(static_cast<std::size_t>(group));
     scratch.groups = groups_of(traits.block_size, shape.m);
     scratch.members = traits.block_size;
     if (fits_jointly) scratch.joint = padded_to_vector<double>(JointSolve<Real, SerialTeam>::size(shape.A, shape.m));
@@ -102,7 +102,7 @@ struct Layout {
       view.phi = arena.take<float>(cells * shape.d);
       view.mu = arena.take<double>(cells);
       view.cost = arena.take<double>(cells);
-      view.reward = arena.take<std::uint8_t>(cells);
+      view.reward = arena.take<float>(cells);
       view.sigma = arena.take<double>(cells);
     }
     if (traits_.vectors) {
@@ -116,11 +116,13 @@ struct Layout {
     tapes.push_back(view);
   }
 
-  void take_record(Arena& arena, int periods) {
+  void take_record(Arena& arena, int periods, LaneRecord::Keep keep) {
     const std::size_t T = size(periods), cells = T * shape.A;
     LaneView<Real>& lane = lanes.back();
-    lane.decisions = arena.take<PeriodOutcome>(T);
+    if (keep == LaneRecord::Keep::estimates) return;
     lane.outcomes = arena.take<PeriodOutcome>(T);
+    if (keep == LaneRecord::Keep::outcomes) return;
+    lane.decisions = arena.take<PeriodOutcome>(T);
     lane.scores = arena.take<double>(cells);
     lane.widths = arena.take<double>(cells);
     lane.rewards = arena.take<double>(cells);

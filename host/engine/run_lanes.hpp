@@ -1,15 +1,12 @@
 // The engine: lanes of replications advance one block of B periods at a time on a backend. Driver and bodies
 // (kernels/lane/, kernels/solve/) are the same for every backend: CpuBackend (host/engine/cpu_backend.hpp) runs them
 // one item after the other with vectors, CudaBackend (kernels/cuda/) launches them.
-//
-// A backend has: allocate(bytes), which returns what owns the memory (get()) or throws OutOfMemory; upload, download,
-// zero, forget(p, bytes): what lies there is of no use any more, which checkers of memory are told; blocks(items,
-// body), warps(items, body); without vectors form(FormBlock, matrices); traits(); kVectors: whether its teams have
-// vectors, as in its traits.
 #pragma once
 
 // Device code includes this: neither fmt nor Eigen, which nvcc cannot compile with every host compiler.
 #include <algorithm>
+#include <concepts>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,161 +15,238 @@
 
 namespace pandora::engine {
 
-template <class Real, class Backend>
-void upload_tapes(Backend& backend, std::span<const UnitOfLanes> units, const Layout<Real>& layout, bool in_place) {
-  const auto upload = [&backend](auto* to, const auto& from) {
-    backend.upload(const_cast<std::remove_const_t<std::remove_pointer_t<decltype(to)>>*>(to), from.data(),
-                   from.size() * sizeof(from[0]));
-  };
-  for (std::size_t u = 0; u < units.size(); ++u) {
-    const Tape& tape = units[u].replication->tape;
-    const TapeView<Real>& view = layout.tapes[u];
+/// Where lanes are run. blocks(items, body) and warps(items, body) call body(team, item, slot) for every item, for
+/// teams of the two sizes of a device; a backend without vectors has also form(FormBlock, matrices), which makes the
+/// products of matrices that are too large for a team's memory. allocate throws OutOfMemory. forget: what lies there is
+/// of no use any more, which checkers of memory are told.
+template <class B>
+concept Backend = requires(B backend, void* there, const void* from, void* to, std::size_t bytes) {
+  requires std::same_as<decltype(B::kVectors), const bool>;  // whether teams have vectors, as in the traits
+  { backend.traits() } -> std::same_as<BackendTraits>;
+  { backend.allocate(bytes).get() } -> std::convertible_to<void*>;  // what owns the memory
+  backend.upload(there, from, bytes);
+  backend.download(to, from, bytes);
+  backend.zero(there, bytes);
+  backend.forget(there, bytes);
+  backend.blocks(1, GatherBlock<float>{});
+  backend.warps(1, Calibrate<float>{});
+};
+
+/// A run of lanes on a backend, from its memory to its tallies.
+template <class Real, Backend B>
+class LaneRun {
+ public:
+  /// `units` is not empty; `records` is empty or has one entry per lane.
+  LaneRun(B& backend, std::span<const UnitOfLanes> units, const BlockOptions& options, std::span<LaneRecord> records)
+      : backend_(backend),
+        units_(units),
+        options_(options),
+        records_(records),
+        keep_(most_kept(records)),
+        bytes_(bytes_needed()),
+        memory_(backend.allocate(bytes_)),
+        arena_(memory_.get()) {
+    backend_.zero(memory_.get(), bytes_);  // what the lanes' state starts from
+    layout_.emplace(arena_, units_, options_, backend_.traits(), keep_);
+  }
+
+  std::vector<std::vector<LaneTally>> run(EngineCounters* counters) {
+    if (layout_->lanes.empty()) return std::vector<std::vector<LaneTally>>(units_.size());  // launching none fails
+    upload();
+    start();
+    const int T = units_[0].replication->tape.online_rows;
+    for (int first = 0; first < T; first += options_.block)
+      advance({first, std::min(options_.block, T - first)}, first + options_.block >= T);
+    for (std::size_t k = 0; k < records_.size(); ++k) fetch_record(k);
+    if (counters != nullptr) count(*counters);
+    return fetch_tallies();
+  }
+
+ private:
+  using Keep = LaneRecord::Keep;
+
+  static Keep most_kept(std::span<const LaneRecord> records) {
+    Keep most = Keep::estimates;
+    for (const LaneRecord& record : records) most = std::max(most, record.keep);
+    return most;
+  }
+
+  std::size_t bytes_needed() const {
+    Arena measure;
+    Layout<Real>(measure, units_, options_, backend_.traits(), keep_);
+    return measure.used();
+  }
+
+  int lanes() const { return static_cast<int>(layout_->lanes.size()); }
+
+  // The lanes from `first` on, as bodies see them.
+  Problem<Real> problem(int first = 0) const {
+    const EstimationOptions& estimation = options_.estimation;
+    return {layout_->shape, estimation.ridge_index, estimation.ridge_reward, estimation.refit,
+            layout_->device_lanes + first};
+  }
+
+  template <class To, class From>
+  void upload_to(To* to, const From& from) {
+    backend_.upload(const_cast<std::remove_const_t<To>*>(to), from.data(), from.size() * sizeof(from[0]));
+  }
+
+  void upload() {
+    for (std::size_t u = 0; u < units_.size(); ++u) upload_tape(*units_[u].replication, layout_->tapes[u]);
+    for (std::size_t k = 0; k < records_.size() && keep_ == Keep::everything; ++k)
+      if (const std::vector<PeriodOutcome>* decisions = records_[k].decisions; decisions != nullptr)
+        upload_to(layout_->lanes[k].decisions, *decisions);
+      else
+        layout_->lanes[k].decisions = nullptr;
+    upload_to(layout_->device_lanes, layout_->lanes);
+    upload_to(layout_->device_matrices, layout_->matrices);
+  }
+
+  void upload_tape(const Replication& replication, const TapeView<Real>& view) {
+    const Tape& tape = replication.tape;
+    const bool in_place = backend_.traits().in_place;
     if constexpr (!std::is_same_v<Real, float>)
-      upload(view.psi, std::vector<Real>(tape.contexts.psi.begin(), tape.contexts.psi.end()));
-    if (in_place) continue;
-    if constexpr (std::is_same_v<Real, float>) upload(view.psi, tape.contexts.psi);
-    upload(view.phi, tape.phi);
-    upload(view.mu, tape.mu);
-    upload(view.cost, tape.cost);
-    upload(view.reward, tape.reward);
-    upload(view.sigma, units[u].replication->sigma);
+      upload_to(view.psi, std::vector<Real>(tape.contexts.psi.begin(), tape.contexts.psi.end()));
+    if (in_place) return;
+    if constexpr (std::is_same_v<Real, float>) upload_to(view.psi, tape.contexts.psi);
+    upload_to(view.phi, tape.phi);
+    upload_to(view.mu, tape.mu);
+    upload_to(view.cost, tape.cost);
+    upload_to(view.reward, tape.reward);
+    upload_to(view.sigma, replication.sigma);
   }
-}
 
-inline constexpr int kFewBoxes = 4;
-
-/// A group of lanes through a block's periods.
-template <class Real, class Backend>
-void walk(Backend& backend, const Problem<Real>& problem, const Layout<Real>& layout, BlockRange range, int lanes) {
-  const int* walking = nullptr;
-  for (int count = lanes, round = 0; count > 0; ++round) {
-    int found[4] = {};
-    backend.zero(layout.counters, sizeof found);
-    int* const next = layout.suspended[round % 2];
-    const Worklist list{walking,      layout.counters,     next,          layout.counters + 1,
-                        layout.jobs,  layout.counters + 2, layout.thetas, layout.counters + 3,
-                        layout.joints};
-    // A device keeps what every box has in local memory: with room for all that a study may have, much of it.
-    if (layout.shape.A <= kFewBoxes)
-      backend.warps(count, WalkBlock<Real, kFewBoxes>{problem, range, list});
-    else
-      backend.warps(count, WalkBlock<Real, kMaxBoxes>{problem, range, list});
-    backend.download(found, layout.counters, sizeof found);
-    if (found[2] > 0) backend.blocks(found[2], SolveTheta<Real>{problem, range, layout.thetas});
-    if (found[1] > 0) backend.blocks(found[1], SolveBoxes<Real>{problem, range, layout.scratch, layout.jobs});
-    if (found[3] > 0) backend.blocks(found[3], SolveJoint<Real>{problem, range, layout.scratch, layout.joints});
-    count = found[0];
-    walking = next;
+  void start() {
+    const Problem<Real> all = problem();
+    backend_.warps(lanes(), Calibrate<Real>{all});
+    backend_.blocks(lanes() * layout_->shape.A, StartBox<Real>{all, layout_->scratch});
+    if (layout_->fits_jointly) backend_.blocks(lanes(), SolveJoint<Real>{all, {}, layout_->scratch, nullptr});
   }
-}
+
+  // Whether a library forms a block's products, between the end of one block and the start of the next.
+  bool library() const { return !B::kVectors && ProductMemory<Real>::shared_bytes(layout_->shape) == 0; }
+
+  // A block of periods, group after group.
+  void advance(BlockRange range, bool last) {
+    if constexpr (B::kVectors)  // for lanes that learn nothing none is gathered
+      backend_.blocks(layout_->shape.capacity == 0 ? 0 : static_cast<int>(units_.size()),
+                      GatherBlock<Real>{layout_->shape, range, layout_->tapes.data()});
+    // Where all lanes go together, a block's end is left to the start of the next, so that P is moved once for both;
+    // not where a library forms the images in between.
+    const bool joined = layout_->group >= lanes() && !library();
+    for (int first = 0, group = 0; first < lanes(); first += layout_->group, ++group) {
+      const Problem<Real> here = problem(first);
+      const int count = std::min(layout_->group, lanes() - first), boxes = count * layout_->shape.A;
+      if constexpr (!B::kVectors)
+        if (const int begin = layout_->group_matrices[group]; library())
+          backend_.form(FormBlock<Real>{here, range, layout_->device_matrices + begin},
+                        layout_->group_matrices[group + 1] - begin);
+      backend_.blocks(boxes,
+                      AdvanceBlock<Real>{here, layout_->scratch, range, joined && range.first_period > 0, library()});
+      walk(here, range, count);
+      if (!joined || last) backend_.blocks(boxes, AdvanceBlock<Real>{here, layout_->scratch, {}, true, false});
+    }
+  }
+
+  // A group of lanes through a block's periods.
+  void walk(const Problem<Real>& here, BlockRange range, int lanes) {
+    Worklist list{nullptr, layout_->waiting_count, {}};
+    std::copy(std::begin(layout_->waiting), std::end(layout_->waiting), list.waiting);
+    int* other = layout_->next_walks;
+    for (int count = lanes; count > 0;) {
+      int found[kKindsOfWaiting] = {};
+      backend_.zero(list.count, sizeof found);
+      // A device keeps what every box has in local memory: with room for all that a study may have, much of it.
+      if (layout_->shape.A <= kFewBoxes)
+        backend_.warps(count, WalkBlock<Real, kFewBoxes>{here, range, list});
+      else
+        backend_.warps(count, WalkBlock<Real, kMaxBoxes>{here, range, list});
+      backend_.download(found, list.count, sizeof found);
+      const auto solve = [&](Waiting kind, const auto& body) {
+        if (found[kind] > 0) backend_.blocks(found[kind], body);
+      };
+      solve(kThetas, SolveTheta<Real>{here, range, list.waiting[kThetas]});
+      solve(kBoxes, SolveBoxes<Real>{here, range, layout_->scratch, list.waiting[kBoxes]});
+      solve(kJoints, SolveJoint<Real>{here, range, layout_->scratch, list.waiting[kJoints]});
+      count = found[kWalks];
+      list.lanes = list.waiting[kWalks];
+      std::swap(list.waiting[kWalks], other);
+    }
+  }
+
+  void fetch_record(std::size_t k) {
+    const auto fetch = [this](auto& to, const auto* from, std::size_t n) {
+      to.resize(n);
+      backend_.download(to.data(), from, n * sizeof(to[0]));
+    };
+    LaneRecord& record = records_[k];
+    const LaneView<Real>& lane = layout_->lanes[k];
+    const std::size_t A = static_cast<std::size_t>(layout_->shape.A), m = static_cast<std::size_t>(layout_->shape.m),
+                      T = static_cast<std::size_t>(units_[0].replication->tape.online_rows);
+    std::vector<Real> rho;
+    for (std::size_t a = 0; a < A && lane.spec.learns_scores(); ++a) {
+      fetch(rho, lane.box[a].rho, m);
+      record.rho.insert(record.rho.end(), rho.begin(), rho.end());
+    }
+    if (lane.spec.learns_reward()) fetch(record.theta, lane.reward_memory, static_cast<std::size_t>(layout_->shape.d));
+    if (record.keep == Keep::estimates) return;
+    fetch(record.outcomes, lane.outcomes, T);
+    if (record.keep == Keep::outcomes) return;
+    fetch(record.scores, lane.scores, T * A);
+    fetch(record.widths, lane.widths, T * A);
+    fetch(record.rewards, lane.rewards, T * A);
+  }
+
+  void count(EngineCounters& counters) {
+    std::vector<Progress> progress(layout_->lanes.size());
+    backend_.download(progress.data(), layout_->progress, progress.size() * sizeof(Progress));
+    for (const Progress& lane : progress) {
+      counters.index_solves += static_cast<std::uint64_t>(lane.index_solves);
+      counters.index_gradients += static_cast<std::uint64_t>(lane.index_gradients);
+      counters.reward_solves += static_cast<std::uint64_t>(lane.reward_solves);
+      counters.repairs += static_cast<std::uint64_t>(lane.repairs);
+    }
+  }
+
+  std::vector<std::vector<LaneTally>> fetch_tallies() {
+    std::vector<LaneTally> tallies(layout_->lanes.size());
+    backend_.download(tallies.data(), layout_->tallies, tallies.size() * sizeof(LaneTally));
+    std::vector<std::vector<LaneTally>> out;
+    auto next = tallies.begin();
+    for (const UnitOfLanes& unit : units_) {
+      const auto end = next + static_cast<std::ptrdiff_t>(unit.lanes.size());
+      out.emplace_back(next, end);
+      next = end;
+    }
+    return out;
+  }
+
+  static constexpr int kFewBoxes = 4;
+
+  B& backend_;
+  std::span<const UnitOfLanes> units_;
+  const BlockOptions& options_;
+  std::span<LaneRecord> records_;
+  const Keep keep_;
+  const std::size_t bytes_;
+  decltype(std::declval<B&>().allocate(std::size_t{})) memory_;
+  Arena arena_;
+  std::optional<Layout<Real>> layout_;
+};
 
 /// Runs the lanes of all units; tallies per unit. The units share dimensions and T. A lane's tally does not depend on
 /// what else runs; a lane that fails stops there, and its tally says why. `records` is empty or has one entry per lane.
 /// Throws OutOfMemory.
-template <class Real, class Backend>
-std::vector<std::vector<LaneTally>> run_lanes(Backend& backend, std::span<const UnitOfLanes> units,
+template <class Real, Backend B>
+std::vector<std::vector<LaneTally>> run_lanes(B& backend, std::span<const UnitOfLanes> units,
                                               const BlockOptions& options, EngineCounters* counters = nullptr,
                                               std::span<LaneRecord> records = {}) {
-  const BackendTraits traits = backend.traits();
-  const bool record_periods =
-      std::any_of(records.begin(), records.end(), [](const LaneRecord& r) { return r.periods; });
-  Arena measure;
-  Layout<Real>(measure, units, options, traits, record_periods);
-  const auto memory = backend.allocate(measure.used());
-  backend.zero(memory.get(), measure.used());  // what the lanes' state starts from
-  Arena arena(memory.get());
-  Layout<Real> layout(arena, units, options, traits, record_periods);
-  if (layout.lanes.empty()) return std::vector<std::vector<LaneTally>>(units.size());  // a launch of none is an error
-
-  upload_tapes(backend, units, layout, traits.in_place);
-  for (std::size_t k = 0; k < records.size() && record_periods; ++k)
-    if (const std::vector<PeriodOutcome>* decisions = records[k].decisions; decisions != nullptr)
-      backend.upload(const_cast<PeriodOutcome*>(layout.lanes[k].decisions), decisions->data(),
-                     decisions->size() * sizeof(PeriodOutcome));
-    else
-      layout.lanes[k].decisions = nullptr;
-  backend.upload(layout.device_lanes, layout.lanes.data(), layout.lanes.size() * sizeof(layout.lanes[0]));
-  backend.upload(layout.device_matrices, layout.matrices.data(), layout.matrices.size() * sizeof(int));
-  const int lanes = static_cast<int>(layout.lanes.size()), T = units[0].replication->tape.online_rows;
-  const EstimationOptions& estimation = options.estimation;
-  const Problem<Real> all{layout.shape, estimation.ridge_index, estimation.ridge_reward, estimation.refit,
-                          layout.device_lanes};
-  const auto group_at = [&](int first) {
-    Problem<Real> group = all;
-    group.lanes += first;
-    return group;
-  };
-  backend.warps(lanes, Calibrate<Real>{all});
-  backend.blocks(lanes * layout.shape.A, StartBox<Real>{all, layout.scratch});
-  if (layout.fits_jointly) backend.blocks(lanes, SolveJoint<Real>{all, {}, layout.scratch, nullptr});
-  // Where all lanes go together, a block's end is left to the start of the next, so that P is moved once for both; not
-  // where a library forms the images in between.
-  const bool library = !Backend::kVectors && ProductMemory<Real>::shared_bytes(layout.shape) == 0;
-  const bool joined = layout.group >= lanes && !library;
-  for (int first_period = 0; first_period < T; first_period += options.block) {
-    const BlockRange range{first_period, std::min(options.block, T - first_period)};
-    if constexpr (Backend::kVectors)  // for lanes that learn nothing none is gathered
-      backend.blocks(layout.shape.capacity == 0 ? 0 : static_cast<int>(units.size()),
-                     GatherBlock<Real>{layout.shape, range, layout.tapes.data()});
-    for (int first = 0, group = 0; first < lanes; first += layout.group, ++group) {
-      const Problem<Real> problem = group_at(first);
-      const int count = std::min(layout.group, lanes - first), boxes = count * layout.shape.A;
-      if constexpr (!Backend::kVectors)
-        if (const int begin = layout.group_matrices[group]; library)
-          backend.form(FormBlock<Real>{problem, range, layout.device_matrices + begin},
-                       layout.group_matrices[group + 1] - begin);
-      backend.blocks(boxes, AdvanceBlock<Real>{problem, layout.scratch, range, joined && first_period > 0, library});
-      walk(backend, problem, layout, range, count);
-      if (!joined || first_period + range.B == T)
-        backend.blocks(boxes, AdvanceBlock<Real>{problem, layout.scratch, {}, true, false});
-    }
-  }
-
-  for (std::size_t k = 0; k < records.size(); ++k) {
-    const auto fetch = [&backend](auto& to, const auto* from, std::size_t n) {
-      to.resize(n);
-      backend.download(to.data(), from, n * sizeof(to[0]));
-    };
-    const LaneView<Real>& lane = layout.lanes[k];
-    const std::size_t A = static_cast<std::size_t>(layout.shape.A), m = static_cast<std::size_t>(layout.shape.m),
-                      cells = static_cast<std::size_t>(T) * A;
-    std::vector<Real> rho;
-    for (std::size_t a = 0; a < A && lane.spec.learns_scores(); ++a) {
-      fetch(rho, lane.box[a].rho, m);
-      records[k].rho.insert(records[k].rho.end(), rho.begin(), rho.end());
-    }
-    if (lane.spec.learns_reward())
-      fetch(records[k].theta, lane.reward_memory, static_cast<std::size_t>(layout.shape.d));
-    if (!records[k].periods) continue;
-    fetch(records[k].outcomes, lane.outcomes, static_cast<std::size_t>(T));
-    fetch(records[k].scores, lane.scores, cells);
-    fetch(records[k].widths, lane.widths, cells);
-    fetch(records[k].rewards, lane.rewards, cells);
-  }
-  std::vector<LaneTally> tallies(layout.lanes.size());
-  std::vector<Progress> progress(layout.lanes.size());
-  backend.download(tallies.data(), layout.tallies, tallies.size() * sizeof(LaneTally));
-  backend.download(progress.data(), layout.progress, progress.size() * sizeof(Progress));
-  if (counters != nullptr)
-    for (const Progress& lane : progress) {
-      counters->index_solves += static_cast<std::uint64_t>(lane.index_solves);
-      counters->index_gradients += static_cast<std::uint64_t>(lane.index_gradients);
-      counters->reward_solves += static_cast<std::uint64_t>(lane.reward_solves);
-      counters->repairs += static_cast<std::uint64_t>(lane.repairs);
-    }
-  std::vector<std::vector<LaneTally>> out;
-  auto next = tallies.begin();
-  for (const UnitOfLanes& unit : units) {
-    const auto end = next + static_cast<std::ptrdiff_t>(unit.lanes.size());
-    out.emplace_back(next, end);
-    next = end;
-  }
-  return out;
+  return LaneRun<Real, B>(backend, units, options, records).run(counters);
 }
 
 /// run_lanes over halves, quarters, ... where all units at once do not fit.
-template <class Real, class Backend>
-std::vector<std::vector<LaneTally>> run_in_memory(Backend& backend, std::span<const UnitOfLanes> units,
+template <class Real, Backend B>
+std::vector<std::vector<LaneTally>> run_in_memory(B& backend, std::span<const UnitOfLanes> units,
                                                   const BlockOptions& options, EngineCounters* counters = nullptr,
                                                   std::span<LaneRecord> records = {}) {
   try {

@@ -62,7 +62,8 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
 
 }  // namespace
 
-LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0, std::string* why) {
+LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0, std::string* why,
+                          std::vector<PeriodOutcome>* outcomes) {
   const Tape& tape = replication.tape;
   const std::size_t A = static_cast<std::size_t>(tape.boxes());
   LaneTally tally;
@@ -87,6 +88,7 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
       }
       tally.split_regret(outcome, tape.boxes(), &tape.mu[at], &tape.cost[at], &replication.sigma[at]);
       tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
+      if (outcomes != nullptr) outcomes->push_back(outcome);
       policy.learn(tape.reward[at + static_cast<std::size_t>(outcome.deployed)]);
     }
   } catch (const LaneFailure& failure) {

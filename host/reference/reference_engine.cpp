@@ -42,7 +42,8 @@ class ReferenceLane {
       record->rewards.clear();
     }
     if (lane_.learning != Learning::none) calibrate();
-    const bool keeps = record != nullptr && record->periods;
+    const bool keeps_outcomes = record != nullptr && record->keep != LaneRecord::Keep::estimates,
+               keeps = keeps_outcomes && record->keep == LaneRecord::Keep::everything;
     const std::size_t A = static_cast<std::size_t>(A_);
     std::vector<double> score(A), width(A), seen(A);
     std::vector<Output> opened;
@@ -58,6 +59,7 @@ class ReferenceLane {
       for (int a = 0; a < A_; ++a) {
         score[a] = lane_.learns_scores()                ? estimator_.index(a)
                    : lane_.score == Score::oracle_index ? finite_or_fail(replication_.sigma[at + a])
+                   : lane_.score == Score::hindsight    ? hindsight_score(a, A_, &tape_.mu[at], &tape_.cost[at])
                                                         : 0.0;
         width[a] = lane_.learns_scores() ? estimator_.width(a) : 0.0;
         seen[a] = 0.0;
@@ -71,8 +73,8 @@ class ReferenceLane {
       finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
       tally_.split_regret(outcome, A_, &tape_.mu[at], &tape_.cost[at], &replication_.sigma[at]);
       tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
+      if (keeps_outcomes) record->outcomes.push_back(outcome);
       if (keeps) {
-        record->outcomes.push_back(outcome);
         record->scores.insert(record->scores.end(), score.begin(), score.end());
         record->widths.insert(record->widths.end(), width.begin(), width.end());
         record->rewards.insert(record->rewards.end(), seen.begin(), seen.end());

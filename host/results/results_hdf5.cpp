@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <functional>
 #include <limits>
 
 #include "host/files/hdf5_file.hpp"
@@ -15,15 +14,6 @@ namespace pandora {
 namespace {
 
 using Shape = Hdf5File::Shape;
-
-// Values of every lane and replication; `fill` appends those of one.
-std::vector<double> of_lanes(const std::vector<UnitResult>& results, std::size_t lanes,
-                             const std::function<void(const LaneTally&, std::vector<double>&)>& fill) {
-  std::vector<double> out;
-  for (std::size_t lane = 0; lane < lanes; ++lane)
-    for (const UnitResult& unit : results) fill(unit.lanes[lane], out);
-  return out;
-}
 
 double number_of(const std::string& text) {
   double value = std::numeric_limits<double>::quiet_NaN();
@@ -37,149 +27,187 @@ std::string titles_of_parts() {
   return out;
 }
 
-// What policies chose beforehand.
-void add_choices(Hdf5File& file, const std::string& at, std::size_t L, std::size_t A,
-                 const std::vector<UnitResult>& results) {
-  std::vector<std::int32_t> length, boxes;
-  std::vector<double> thresholds;
-  for (std::size_t lane = 0; lane < L; ++lane)
-    for (const UnitResult& unit : results) {
-      const LaneNotes& notes = unit.notes[lane];
-      length.push_back(static_cast<std::int32_t>(notes.list.size()));
-      for (std::size_t k = 0; k < A; ++k) {
-        boxes.push_back(k < notes.list.size() ? notes.list[k] : 0);
-        thresholds.push_back(k < notes.thresholds.size() ? notes.thresholds[k]
-                                                         : std::numeric_limits<double>::quiet_NaN());
-      }
-    }
-  const std::size_t R = results.size();
-  file.dataset(
-      at + "choices/length", length, {L, R},
-      {"boxes of the order that the policy fixed beforehand; 0: it fixed none", "boxes", "lane x replication"});
-  file.dataset(at + "choices/box", boxes, {L, R, A},
-               {"the boxes of that order, from 0; 0 beyond its length", "", "lane x replication x position"});
-  file.dataset(
-      at + "choices/threshold", thresholds, {L, R, A},
-      {"FrugalGPT: a response of at least so much is accepted; NaN: none", "reward", "lane x replication x position"});
-}
+// The datasets of lanes, of one (environment, regime).
+class LaneDatasets {
+ public:
+  LaneDatasets(Hdf5File& file, const std::string& group, const Study& study, const Plan& plan,
+               const std::vector<UnitResult>& results)
+      : file_(file),
+        group_(group),
+        study_(study),
+        plan_(plan),
+        results_(results),
+        lanes_(plan.lanes.size()),
+        replications_(results.size()),
+        boxes_(static_cast<std::size_t>(study.dimensions.boxes)) {}
 
-// What lanes had learned in the end.
-void add_estimates(Hdf5File& file, const std::string& at, const Dimensions& dim, std::size_t L,
-                   const std::vector<UnitResult>& results) {
-  const std::size_t R = results.size(), A = static_cast<std::size_t>(dim.boxes),
-                    m = static_cast<std::size_t>(dim.index_size()), d = static_cast<std::size_t>(dim.reward_features);
-  const auto of = [&](std::vector<double> LaneNotes::*member, std::size_t size) {
-    std::vector<double> values;
-    for (std::size_t lane = 0; lane < L; ++lane)
-      for (const UnitResult& unit : results) {
-        const std::vector<double>& own = unit.notes[lane].*member;
-        if (own.size() == size)
-          values.insert(values.end(), own.begin(), own.end());
-        else
-          values.insert(values.end(), size, std::numeric_limits<double>::quiet_NaN());
-      }
-    return values;
-  };
-  file.dataset(at + "estimates/rho", of(&LaneNotes::rho, A * m), {L, R, A, m},
-               {"rho_hat after the last period, LinUCB's eta_hat; NaN: the lane learns none", "",
-                "lane x replication x box x feature"});
-  file.dataset(at + "estimates/theta", of(&LaneNotes::theta, d), {L, R, d},
-               {"theta_hat after the last period; NaN: the lane learns none", "", "lane x replication x feature"});
-}
-
-void add_lanes(Hdf5File& file, const std::string& at, const Study& study, const Plan& plan,
-               const std::vector<UnitResult>& results) {
-  const std::size_t L = plan.lanes.size(), R = results.size(), A = static_cast<std::size_t>(study.dimensions.boxes);
-  std::vector<std::string> policies, rewards, hyperparameters;
-  std::vector<std::int32_t> T0, calibrates;
-  for (const PlannedLane& lane : plan.lanes) {
-    policies.push_back(lane.policy->name);
-    rewards.push_back(lane.variant.reward);
-    hyperparameters.push_back(lane.variant.hyperparameter);
-    T0.push_back(lane.T0);
-    calibrates.push_back(lane.policy->uses_calibration ? 1 : 0);
-  }
-  file.dataset(at + "lanes/policy", policies, {L}, {"policy; lane 0 is the oracle", "", "lane"});
-  file.dataset(at + "lanes/reward", rewards, {L},
-               {"known, unknown or none: how the policy evaluates outputs", "", "lane"});
-  file.dataset(at + "lanes/hyperparameter", hyperparameters, {L}, {"values of the hyperparameters", "", "lane"});
-  file.dataset(at + "lanes/T0", T0, {L}, {"T_0; 0 also where the policy ignores the calibration", "periods", "lane"});
-  file.dataset(at + "lanes/calibrates", calibrates, {L},
-               {"1; 0: the policy ignores the calibration, the lane serves every T_0", "", "lane"});
-  std::vector<std::string> names;
-  std::vector<std::int32_t> best(L);
-  for (const PlannedLane& lane : plan.lanes) names.push_back(lane_name(lane));
-  for (const SummaryRow& row : summarise(study, plan, results).rows)
-    if (row.best) best[row.lane] = 1;
-  file.dataset(at + "lanes/name", names, {L},
-               {"name, as `pandora explain --lane` takes it behind ENVIRONMENT/REGIME/REPLICATION/", "", "lane"});
-  file.dataset(at + "lanes/best", best, {L},
-               {"1: the least mean regret among the hyperparameters of its policy, reward and T_0", "", "lane"});
-  for (const std::string& name : hyperparameter_columns(plan)) {
-    std::vector<double> values;
-    for (const PlannedLane& lane : plan.lanes)
-      values.push_back(number_of(hyperparameter_of(lane.variant.hyperparameter, name)));
-    file.dataset(at + "lanes/hyperparameters/" + name, values, {L},
-                 {"value of the hyperparameter; NaN: the lane has none of that name", "", "lane"});
+  void add() {
+    add_names();
+    add_hyperparameters();
+    add_sums();
+    add_curves();
+    add_states();
+    add_choices();
+    if (study_.estimates) add_estimates();
   }
 
-  const auto lane_numbers = [&](const std::string& name, const Shape& last, const Hdf5File::Attributes& meaning,
-                                const std::function<void(const LaneTally&, std::vector<double>&)>& fill) {
-    Shape shape = {L, R};
-    shape.insert(shape.end(), last.begin(), last.end());
-    file.dataset(at + name, of_lanes(results, L, fill), shape, meaning);
-  };
-  for (const LaneSum& sum : kLaneSums)
-    lane_numbers(sum.name, {}, {sum.meaning, sum.unit, "lane x replication"},
-                 [&](const LaneTally& t, std::vector<double>& out) { out.push_back(t.*sum.member); });
-  const auto of_boxes = [&](const char* name, const char* meaning, auto member) {
-    lane_numbers(
-        name, {A}, {meaning, "periods", "lane x replication x box"},
-        [&](const LaneTally& t, std::vector<double>& out) { out.insert(out.end(), t.*member, t.*member + A); });
-  };
-  of_boxes("deployments_of_box", "periods in which the box was deployed", &LaneTally::deployments_of_box);
-  of_boxes("queries_of_box", "periods in which the box was opened", &LaneTally::queries_of_box);
-  lane_numbers("depth", {A + 1},
-               {"periods in which k boxes were opened, k = 0 .. A", "periods", "lane x replication x k"},
-               [&](const LaneTally& t, std::vector<double>& out) { out.insert(out.end(), t.depth, t.depth + A + 1); });
-  const std::vector<int> at_periods = checkpoints(study.periods);
-  const std::vector<std::int32_t> periods(at_periods.begin(), at_periods.end());
-  file.dataset(at + "checkpoints", periods, {periods.size()},
-               {"periods at which curves are recorded", "periods", "checkpoint"});
-  lane_numbers(
-      "curve", {periods.size()},
-      {"utility summed up to the checkpoint; 0 after a failure", "reward", "lane x replication x checkpoint"},
-      [&](const LaneTally& t, std::vector<double>& out) { out.insert(out.end(), t.curve, t.curve + periods.size()); });
-  const auto parts_of = [](const RegretParts& parts, std::vector<double>& out) {
+ private:
+  // One value per lane.
+  template <class Pick>
+  void of_lane(const char* name, const char* meaning, const char* unit, Pick&& pick) {
+    std::vector<std::decay_t<decltype(pick(plan_.lanes[0]))>> values;
+    for (const PlannedLane& lane : plan_.lanes) values.push_back(pick(lane));
+    file_.dataset(group_ + "lanes/" + name, values, {lanes_}, {meaning, unit, "lane"});
+  }
+
+  // Values of every lane and replication; `pick` gives those of one, `axes` names what they are over.
+  template <class Pick>
+  void of_tally(const std::string& name, Shape last, Hdf5File::Attributes about, Pick&& pick) {
+    std::vector<double> values;
+    for (std::size_t lane = 0; lane < lanes_; ++lane)
+      for (const UnitResult& unit : results_) pick(unit.lanes[lane], values);
+    last.insert(last.begin(), {lanes_, replications_});
+    about.dimensions = "lane x replication" + about.dimensions;
+    file_.dataset(group_ + name, values, last, about);
+  }
+
+  void add_names() {
+    of_lane("policy", "policy; lane 0 is the oracle", "", [](const PlannedLane& l) { return l.policy->name; });
+    of_lane("reward", "known, unknown or none: how the policy evaluates outputs", "",
+            [](const PlannedLane& l) { return l.variant.reward; });
+    of_lane("hyperparameter", "values of the hyperparameters", "",
+            [](const PlannedLane& l) { return l.variant.hyperparameter; });
+    of_lane("T0", "T_0; 0 also where the policy ignores the calibration", "periods",
+            [](const PlannedLane& l) { return std::int32_t{l.T0}; });
+    of_lane("calibrates", "1; 0: the policy ignores the calibration, the lane serves every T_0", "",
+            [](const PlannedLane& l) { return std::int32_t{l.policy->uses_calibration ? 1 : 0}; });
+    of_lane("name", "name, as `pandora explain --lane` takes it behind ENVIRONMENT/REGIME/REPLICATION/", "", lane_name);
+    std::vector<std::int32_t> best(lanes_);
+    for (const SummaryRow& row : summarise(study_, plan_, results_).rows)
+      if (row.best) best[row.lane] = 1;
+    file_.dataset(group_ + "lanes/best", best, {lanes_},
+                  {"1: the least mean regret among the hyperparameters of its policy, reward and T_0", "", "lane"});
+  }
+
+  void add_hyperparameters() {
+    for (const std::string& name : hyperparameter_columns(plan_))
+      of_lane(("hyperparameters/" + name).c_str(), "value of the hyperparameter; NaN: the lane has none of that name",
+              "",
+              [&](const PlannedLane& lane) { return number_of(hyperparameter_of(lane.variant.hyperparameter, name)); });
+  }
+
+  void add_sums() {
+    using Values = std::vector<double>;
+    for (const LaneSum& sum : kLaneSums)
+      of_tally(sum.name, {}, {sum.meaning, sum.unit, ""},
+               [&](const LaneTally& t, Values& out) { out.push_back(t.*sum.member); });
+    const std::size_t A = boxes_;
+    of_tally("deployments_of_box", {A}, {"periods in which the box was deployed", "periods", " x box"},
+             [A](const LaneTally& t, Values& out) {
+               out.insert(out.end(), t.deployments_of_box, t.deployments_of_box + A);
+             });
+    of_tally("queries_of_box", {A}, {"periods in which the box was opened", "periods", " x box"},
+             [A](const LaneTally& t, Values& out) { out.insert(out.end(), t.queries_of_box, t.queries_of_box + A); });
+    of_tally("depth", {A + 1}, {"periods in which k boxes were opened, k = 0 .. A", "periods", " x k"},
+             [A](const LaneTally& t, Values& out) { out.insert(out.end(), t.depth, t.depth + A + 1); });
+    of_tally("regret_parts", {std::size_t{kCountOfParts}},
+             {fmt::format("what the regret, the oracle's utility less the lane's, is made of: {}", titles_of_parts()),
+              "reward", " x part"},
+             [](const LaneTally& t, Values& out) { append_parts(t.regret, out); });
+  }
+
+  void add_curves() {
+    using Values = std::vector<double>;
+    const std::vector<int> at_periods = checkpoints(study_.periods);
+    const std::vector<std::int32_t> periods(at_periods.begin(), at_periods.end());
+    const std::size_t count = periods.size();
+    file_.dataset(group_ + "checkpoints", periods, {count},
+                  {"periods at which curves are recorded", "periods", "checkpoint"});
+    of_tally("curve", {count}, {"utility summed up to the checkpoint; 0 after a failure", "reward", " x checkpoint"},
+             [count](const LaneTally& t, Values& out) { out.insert(out.end(), t.curve, t.curve + count); });
+    of_tally("regret_parts_curve", {count, std::size_t{kCountOfParts}},
+             {"the same summed up to the checkpoint", "reward", " x checkpoint x part"},
+             [count](const LaneTally& t, Values& out) {
+               for (std::size_t point = 0; point < count; ++point) append_parts(t.regret_curve[point], out);
+             });
+  }
+
+  static void append_parts(const RegretParts& parts, std::vector<double>& out) {
     for (const RegretPart& part : kRegretParts) out.push_back(parts.*part.member);
-  };
-  lane_numbers("regret_parts", {std::size_t{kCountOfParts}},
-               {fmt::format("what the regret, the oracle's utility less the lane's, is made of: {}", titles_of_parts()),
-                "reward", "lane x replication x part"},
-               [&](const LaneTally& t, std::vector<double>& out) { parts_of(t.regret, out); });
-  lane_numbers("regret_parts_curve", {periods.size(), std::size_t{kCountOfParts}},
-               {"the same summed up to the checkpoint", "reward", "lane x replication x checkpoint x part"},
-               [&](const LaneTally& t, std::vector<double>& out) {
-                 for (std::size_t point = 0; point < periods.size(); ++point) parts_of(t.regret_curve[point], out);
-               });
-  const auto counts = [&](const char* name, const char* what, const char* units,
-                          const std::function<std::int32_t(const LaneTally&)>& pick) {
-    std::vector<std::int32_t> values;
+  }
+
+  void add_states() {
+    const auto counts = [&](const char* name, const char* meaning, const char* units, auto&& pick) {
+      std::vector<std::int32_t> values;
+      for (std::size_t lane = 0; lane < lanes_; ++lane)
+        for (const UnitResult& unit : results_) values.push_back(pick(unit.lanes[lane]));
+      file_.dataset(group_ + name, values, {lanes_, replications_}, {meaning, units, "lane x replication"});
+    };
+    counts("periods", "periods completed: T, fewer if the lane failed", "periods",
+           [](const LaneTally& t) { return t.periods; });
+    counts("failure",
+           "0: none; 1: a number was not finite; 2, 3: the index or reward fit did not converge; 4: a matrix was "
+           "not positive definite; 5: the policy broke the protocol",
+           "", [](const LaneTally& t) { return static_cast<std::int32_t>(t.failure); });
+    counts("failed_period", "period of the failure; 0: while calibrating, or none", "periods",
+           [](const LaneTally& t) { return t.failed_period; });
+  }
+
+  // What policies chose beforehand.
+  void add_choices() {
+    const std::size_t L = lanes_, R = replications_, A = boxes_;
+    std::vector<std::int32_t> length, boxes;
+    std::vector<double> thresholds;
     for (std::size_t lane = 0; lane < L; ++lane)
-      for (const UnitResult& unit : results) values.push_back(pick(unit.lanes[lane]));
-    file.dataset(at + name, values, {L, R}, {what, units, "lane x replication"});
-  };
-  counts("periods", "periods completed: T, fewer if the lane failed", "periods",
-         [](const LaneTally& t) { return t.periods; });
-  counts("failure",
-         "0: none; 1: a number was not finite; 2, 3: the index or reward fit did not converge; 4: a matrix was "
-         "not positive definite; 5: the policy broke the protocol",
-         "", [](const LaneTally& t) { return static_cast<std::int32_t>(t.failure); });
-  counts("failed_period", "period of the failure; 0: while calibrating, or none", "periods",
-         [](const LaneTally& t) { return t.failed_period; });
-  add_choices(file, at, L, A, results);
-  if (study.estimates) add_estimates(file, at, study.dimensions, L, results);
-}
+      for (const UnitResult& unit : results_) {
+        const LaneNotes& notes = unit.notes[lane];
+        length.push_back(static_cast<std::int32_t>(notes.list.size()));
+        for (std::size_t k = 0; k < A; ++k) {
+          boxes.push_back(k < notes.list.size() ? notes.list[k] : 0);
+          thresholds.push_back(k < notes.thresholds.size() ? notes.thresholds[k]
+                                                           : std::numeric_limits<double>::quiet_NaN());
+        }
+      }
+    file_.dataset(
+        group_ + "choices/length", length, {L, R},
+        {"boxes of the order that the policy fixed beforehand; 0: it fixed none", "boxes", "lane x replication"});
+    file_.dataset(group_ + "choices/box", boxes, {L, R, A},
+                  {"the boxes of that order, from 0; 0 beyond its length", "", "lane x replication x position"});
+    file_.dataset(group_ + "choices/threshold", thresholds, {L, R, A},
+                  {"FrugalGPT: a response of at least so much is accepted; NaN: none", "reward",
+                   "lane x replication x position"});
+  }
+
+  // What lanes had learned in the end.
+  void add_estimates() {
+    const Dimensions& dim = study_.dimensions;
+    const std::size_t m = static_cast<std::size_t>(dim.index_size()), d = static_cast<std::size_t>(dim.reward_features);
+    const auto of = [&](std::vector<double> LaneNotes::*member, std::size_t size) {
+      std::vector<double> values;
+      for (std::size_t lane = 0; lane < lanes_; ++lane)
+        for (const UnitResult& unit : results_) {
+          const std::vector<double>& own = unit.notes[lane].*member;
+          if (own.size() == size)
+            values.insert(values.end(), own.begin(), own.end());
+          else
+            values.insert(values.end(), size, std::numeric_limits<double>::quiet_NaN());
+        }
+      return values;
+    };
+    file_.dataset(group_ + "estimates/rho", of(&LaneNotes::rho, boxes_ * m), {lanes_, replications_, boxes_, m},
+                  {"rho_hat after the last period, LinUCB's eta_hat; NaN: the lane learns none", "",
+                   "lane x replication x box x feature"});
+    file_.dataset(group_ + "estimates/theta", of(&LaneNotes::theta, d), {lanes_, replications_, d},
+                  {"theta_hat after the last period; NaN: the lane learns none", "", "lane x replication x feature"});
+  }
+
+  Hdf5File& file_;
+  const std::string& group_;
+  const Study& study_;
+  const Plan& plan_;
+  const std::vector<UnitResult>& results_;
+  const std::size_t lanes_, replications_, boxes_;
+};
 
 void add_instances(Hdf5File& file, const std::string& at, const Dimensions& dim,
                    const std::vector<UnitResult>& results) {
@@ -228,7 +256,7 @@ void ResultsHdf5::add(const Setting& setting, std::size_t number, const Plan& gr
   file.attribute(at, "replications", std::int64_t{study.replications});
   for (const auto& [key, value] : setting.varied) file.attribute(at, "vary." + key, value);
   at += "/";
-  if (study.regret) add_lanes(file, at, study, group, results);
+  if (study.regret) LaneDatasets(file, at, study, group, results).add();
   if (study.order) {
     std::vector<double> order;
     for (const UnitResult& r : results)

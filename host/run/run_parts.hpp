@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "host/run/run_study.hpp"
+#include "host/run/run_options.hpp"
 
 namespace pandora {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/run/run_study.hpp"
+#include "host/run/run_options.hpp"
 
 namespace pandora {
 

@@ -65,6 +65,7 @@ std::string not_finite(const Replication& replication) {
   rows("phi", tape.phi, static_cast<std::size_t>(contexts.reward_features), true);
   rows("mu", tape.mu, 1, true);
   rows("the cost", tape.cost, 1, true);
+  rows("the reward", tape.reward, 1, true);
   rows("the oracle's index", replication.sigma, 1, true, tape.online_row(0));
   return found;
 }

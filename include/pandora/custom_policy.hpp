@@ -60,7 +60,8 @@ class CustomPolicy {
 
 /// Runs the policy over the replication's tape. If it breaks the rules above or throws, the lane ends there and its
 /// tally says so (Failure::policy) and `why`, which may be null, what it did or threw. Error and std::bad_alloc pass
-/// through.
-LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0, std::string* why = nullptr);
+/// through. `outcomes`, which may be null, are what it did in each completed period.
+LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0, std::string* why = nullptr,
+                          std::vector<PeriodOutcome>* outcomes = nullptr);
 
 }  // namespace pandora

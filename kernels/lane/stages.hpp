@@ -219,17 +219,22 @@ struct SolveJoint {
   }
 };
 
-/// The lanes that walk in a round and those that the round leaves waiting, with the boxes to solve.
+/// What a round of walks leaves waiting.
+enum Waiting {
+  kWalks,   ///< lanes that walk on when everything else is solved
+  kBoxes,   ///< lane * A + box, for their rho_hat
+  kThetas,  ///< lanes, for their theta_hat
+  kJoints,  ///< lanes, for all their boxes together
+  kKindsOfWaiting
+};
+
+/// The lanes that walk in a round, and lists of what the round leaves waiting.
 struct Worklist {
   const int* lanes;  ///< null: all
-  int* suspended_count;
-  int* suspended;  ///< lanes
-  int* job_count;
-  int* jobs;  ///< lane * A + box
-  int* theta_count;
-  int* thetas;  ///< lanes whose theta_hat waits
-  int* joint_count;
-  int* joints;  ///< lanes whose boxes wait together
+  int* count;        ///< kKindsOfWaiting
+  int* waiting[kKindsOfWaiting];
+
+  PANDORA_HD void add(Waiting kind, int item) const { append(count + kind, waiting[kind], item); }
 };
 
 /// Item: position in the list of lanes; a warp each. kMost: see Walk.
@@ -247,11 +252,11 @@ struct WalkBlock {
     if (lane.tally->failure != Failure::none) return;
     Walk<Real, Team, kMost> walk(team, problem, lane, range);
     if (!walk.boxes_stand() || !walk.run() || team.rank() != 0) return;
-    append(list.suspended_count, list.suspended, index);
+    list.add(kWalks, index);
     for (int a = 0; a < problem.shape.A; ++a)
-      if ((lane.progress->due >> a & 1) != 0) append(list.job_count, list.jobs, index * problem.shape.A + a);
-    if ((lane.progress->due & kJointDue) != 0) append(list.joint_count, list.joints, index);
-    if ((lane.progress->due & kThetaDue) != 0) append(list.theta_count, list.thetas, index);
+      if ((lane.progress->due >> a & 1) != 0) list.add(kBoxes, index * problem.shape.A + a);
+    if ((lane.progress->due & kJointDue) != 0) list.add(kJoints, index);
+    if ((lane.progress->due & kThetaDue) != 0) list.add(kThetas, index);
   }
 };
 

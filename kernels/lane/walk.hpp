@@ -99,7 +99,7 @@ class Walk {
                                                  : state.optimistic(team_, phi(row, a), reward_bonus, image());
       finite = finite && is_finite(value);
       const double mu = spec.learns_reward() ? logistic(value) : value;
-      if (lane_.outcomes != nullptr && team_.rank() == 0) lane_.rewards[static_cast<std::size_t>(period) * A_ + a] = mu;
+      if (lane_.rewards != nullptr && team_.rank() == 0) lane_.rewards[static_cast<std::size_t>(period) * A_ + a] = mu;
       return mu;
     };
     const PeriodOutcome outcome = lane_.decisions != nullptr
@@ -132,6 +132,8 @@ class Walk {
     for (int a = 0; a < padded; ++a) score[a] = width[a] = 0.0;
     for (int a = 0; a < A_; ++a) {
       if (spec.score == Score::oracle_index) score[a] = lane_.tape.sigma[at(row, a)];
+      if (spec.score == Score::hindsight)
+        score[a] = hindsight_score(a, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0));
       if (spec.learns_index() || spec.learns_payoff()) {
         const BoxView<Real>& box = lane_.box[a];
         Real z = box.prediction[j];
@@ -168,7 +170,7 @@ class Walk {
 
   PANDORA_HD void record(int period, const double* score, const double* width, const PeriodOutcome& outcome) const {
     lane_.outcomes[period] = outcome;
-    for (int a = 0; a < A_; ++a) {
+    for (int a = 0; a < A_ && lane_.scores != nullptr; ++a) {
       lane_.scores[static_cast<std::size_t>(period) * A_ + a] = score[a];
       lane_.widths[static_cast<std::size_t>(period) * A_ + a] = width[a];
     }

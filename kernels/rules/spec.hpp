@@ -20,9 +20,10 @@ enum class Order : std::uint8_t {
 /// The number that a box is given before it is opened.
 enum class Score : std::uint8_t {
   none,
-  oracle_index,   ///< sigma_a^*(x), (eq:oracle-weitzman-index)
-  learned_index,  ///< Lambda(rho_hat' psi + c_rho ||psi||_{V^-1}), (eq:tilde:sigma:theta:known), (eq:indices:tilde)
-  learned_payoff  ///< eta_hat' psi + c_b ||psi||_{A^-1}, LinUCB
+  oracle_index,    ///< sigma_a^*(x), (eq:oracle-weitzman-index)
+  learned_index,   ///< Lambda(rho_hat' psi + c_rho ||psi||_{V^-1}), (eq:tilde:sigma:theta:known), (eq:indices:tilde)
+  learned_payoff,  ///< eta_hat' psi + c_b ||psi||_{A^-1}, LinUCB
+  hindsight        ///< hindsight_score(): what nobody can know
 };
 
 /// When querying stops (it always stops when the order is exhausted).
@@ -61,6 +62,13 @@ enum class Shrinkage : std::uint8_t {
   one_level,  ///< one for all slopes
   fixed       ///< none
 };
+
+/// Of Score::hindsight: above every reward for the first box with the greatest mu* - c of the period, below for others.
+PANDORA_HD inline double hindsight_score(int box, int boxes, const double* mu, const double* cost) {
+  int best = 0;
+  for (int a = 1; a < boxes; ++a) best = mu[a] - cost[a] > mu[best] - cost[best] ? a : best;
+  return box == best ? 2.0 : -1.0;
+}
 
 /// The score of a box that must be opened (LaneSpec::forced): above every other.
 inline constexpr double kForcedScore = 1e9;

@@ -62,7 +62,7 @@ struct LaneTally {
   }
 
   /// The period's mu*, costs and rewards of all boxes.
-  PANDORA_HD void add(const PeriodOutcome& outcome, const double* mu, const double* costs, const std::uint8_t* reward) {
+  PANDORA_HD void add(const PeriodOutcome& outcome, const double* mu, const double* costs, const float* reward) {
     const double spent = spent_on(outcome, costs);
     for (int k = 0; k < outcome.queried; ++k) queries_of_box[outcome.order[k]] += 1.0;
     const double gained = mu[outcome.deployed] - spent;

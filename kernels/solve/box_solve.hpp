@@ -1,26 +1,15 @@
 // A box's exact solve, and its inverses afresh, by a team.
 #pragma once
 
-#include <type_traits>
-
 #include "kernels/base/assert.hpp"
-#include "kernels/solve/minimise.hpp"
-#include "kernels/solve/team_solver.hpp"
-#include "kernels/solve/tiled_newton.hpp"
+#include "kernels/solve/solver.hpp"
 
 namespace pandora::engine {
-
-// What teams with vectors use: kernels/solve/vector_solver.hpp.
-template <class Real>
-class VectorFactor;
-template <class Real, class Team>
-bool minimise_with_vectors(IndexSums<Real, Team>& sums, const BoxView<Real>& box, const Shape& shape,
-                           bool current_inverse);
 
 template <class Real, class Team>
 class BoxSolve {
  public:
-  using Factor = std::conditional_t<Team::kVectors, VectorFactor<Real>, TeamFactor<Real, Team>>;
+  using Factor = typename Solver<Real, Team>::Factor;
 
   PANDORA_HD BoxSolve(const Team& team, const Problem<Real>& problem, const LaneView<Real>& lane, int a,
                       const SolveScratch<Real>& scratch)
@@ -38,21 +27,9 @@ class BoxSolve {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
     if (samples.n == 0) return true;
     PANDORA_ASSERT(!current_inverse || box_.curvature.count->materialised == box_.curvature.count->updates);
-    if constexpr (Team::kVectors) {
-      IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
-      sums.start(box_.rho);
-      if (minimise_with_vectors(sums, box_, shape_, current_inverse))
-        return take(scratch_.rho, samples.n, sums.gradients());
-      box_.progress->follows = 0;
-      return solve_in_double(samples, sums.gradients());
-    } else {
-      const bool shares = TileMemory<Real>::shared_bytes(shape_.m) > 0 && team_.shared() != nullptr;
-      const TileMemory<Real> memory(shares ? team_.shared() : scratch_.tiled, shape_.m);
-      TiledNewton<Real, Team> newton(team_, samples, problem_.ridge_index, memory);
-      newton.start(box_.rho);
-      if (minimise(newton, newton)) return take(memory.rho(), samples.n, newton.gradients());
-      return solve_in_double(samples, newton.gradients());
-    }
+    Solver<Real, Team> solver(team_, samples, problem_.ridge_index, scratch_);
+    if (solver.minimise_loss(box_, shape_, current_inverse)) return take(solver.rho(), samples.n, solver.gradients());
+    return solve_in_double(samples, solver.gradients());
   }
 
   /// Hinv and Q = Hinv M afresh at the current rho and theta_hat (`tracking`). False if the Hessian is not positive

@@ -143,7 +143,7 @@ class JointSolve {
       curvature()[a] = slopes;
     }
     const double kappa = state_.dispersion[a];
-    typename BoxSolve<Real, Team>::Factor factor(team_, samples, scratch_);
+    typename Solver<Real, Team>::Factor factor(team_, samples, scratch_);
     factor.template sum<Real>(Ridges(kappa * problem_.ridge_index, kappa * state_.ridge_own), true, matrix(a));
     if (!invert_symmetric(team_, box_matrix(a), m_, scratch_.factor)) return false;
     for (int at = team_.rank(); at < m_ * m_; at += team_.size()) matrix(a)[at] *= kappa;

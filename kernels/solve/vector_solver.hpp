@@ -16,8 +16,7 @@
 #include "kernels/products/tiles.hpp"
 #include "kernels/solve/followed_inverse.hpp"
 #include "kernels/solve/index_gradient.hpp"
-#include "kernels/solve/minimise.hpp"
-#include "kernels/solve/team_solver.hpp"
+#include "kernels/solve/solver.hpp"
 
 namespace pandora::engine {
 
@@ -175,40 +174,65 @@ void multiply_current(const GramView<Real>& g, const Shape& shape, const SolveSc
   for (int k = 0; k < m; ++k) x[k] = static_cast<double>(out[k]);
 }
 
-template <class Real, class Team>
-bool minimise_with_vectors(IndexSums<Real, Team>& sums, const BoxView<Real>& box, const Shape& shape,
-                           bool current_inverse) {
-  const SampleView<Real>& samples = sums.samples();
-  const int m = shape.m, stride = shape.stride;
-  BoxProgress& progress = *box.progress;
-  if (samples.n <= kNewtonSamples) {
-    FollowedInverse<Real> inverse{box.inverse, box.inverse_weight, m, stride, std::min(shape.capacity, kNewtonSamples)};
-    if (progress.follows == 0) inverse.reset(sums.ridge());
-    progress.follows = 1;
-    return minimise(sums, FollowingNewton<Real>(sums, inverse));
+/// One thread with vectors. See Solver (kernels/solve/solver.hpp).
+template <class Real>
+class Solver<Real, VectorTeam> {
+ public:
+  using Factor = VectorFactor<Real>;
+
+  Solver(const VectorTeam& team, const SampleView<Real>& samples, double ridge, const SolveScratch<Real>& scratch)
+      : sums_(team, samples, ridge, scratch) {}
+
+  bool minimise_loss(const BoxView<Real>& box, const Shape& shape, bool current_inverse) {
+    sums_.start(box.rho);
+    const bool solved = sums_.samples().n <= kNewtonSamples ? follow(box, shape)
+                        : current_inverse
+                            ? descend([&](double* x) { multiply_current(box.curvature, shape, scratch(), x); })
+                            : descend_by_running_hessian(box, shape);
+    if (!solved) box.progress->follows = 0;
+    return solved;
   }
-  if (current_inverse)
-    return minimise(sums,
-                    QuasiNewton(sums, [&](double* x) { multiply_current(box.curvature, shape, sums.scratch(), x); }));
-  SampleView<Real> fresh = samples;
-  const int known = progress.samples_in_hessian;
-  fresh.rows += known;
-  fresh.cost += known;
-  fresh.mu += known;
-  fresh.n -= known;
-  const SolveScratch<Real>& scratch = sums.scratch();
-  index_gradient(fresh, box.rho, scratch.direction, scratch.weight);
-  add_outer(fresh, scratch.weight, box.hessian);
-  progress.samples_in_hessian = samples.n;
-  Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic> hessian =
-      PaddedMatrix<Real>(box.hessian, m, m, Eigen::OuterStride<>(stride));
-  hessian.diagonal().array() += static_cast<Real>(sums.ridge());
-  const Eigen::LLT<Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>> factor(hessian);
-  if (!is_factor(factor)) return false;
-  return minimise(sums, QuasiNewton(sums, [&](double* x) {
-                    Eigen::Map<Eigen::VectorXd> vector(x, m);
-                    vector = factor.solve(vector.template cast<Real>()).template cast<double>();
-                  }));
-}
+  const double* rho() const { return scratch().rho; }
+  int gradients() const { return sums_.gradients(); }
+
+ private:
+  const SolveScratch<Real>& scratch() const { return sums_.scratch(); }
+
+  bool follow(const BoxView<Real>& box, const Shape& shape) {
+    FollowedInverse<Real> inverse{box.inverse, box.inverse_weight, shape.m, shape.stride,
+                                  std::min(shape.capacity, kNewtonSamples)};
+    if (box.progress->follows == 0) inverse.reset(sums_.ridge());
+    box.progress->follows = 1;
+    return minimise(sums_, FollowingNewton<Real>(sums_, inverse));
+  }
+
+  template <class Precondition>
+  bool descend(Precondition&& precondition) {
+    return minimise(sums_, QuasiNewton<Real, Precondition>(sums_, precondition));
+  }
+
+  // The samples that are new join the Hessian with the weights that they have now.
+  bool descend_by_running_hessian(const BoxView<Real>& box, const Shape& shape) {
+    SampleView<Real> fresh = sums_.samples();
+    const int known = box.progress->samples_in_hessian, m = shape.m;
+    fresh.rows += known;
+    fresh.cost += known;
+    fresh.mu += known;
+    fresh.n -= known;
+    index_gradient(fresh, box.rho, scratch().direction, scratch().weight);
+    add_outer(fresh, scratch().weight, box.hessian);
+    box.progress->samples_in_hessian = sums_.samples().n;
+    Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic> hessian =
+        PaddedMatrix<Real>(box.hessian, m, m, Eigen::OuterStride<>(shape.stride));
+    hessian.diagonal().array() += static_cast<Real>(sums_.ridge());
+    const Eigen::LLT<Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>> factor(hessian);
+    return is_factor(factor) && descend([&](double* x) {
+             Eigen::Map<Eigen::VectorXd> vector(x, m);
+             vector = factor.solve(vector.template cast<Real>()).template cast<double>();
+           });
+  }
+
+  IndexSums<Real, VectorTeam> sums_;
+};
 
 }  // namespace pandora::engine

@@ -22,11 +22,11 @@ struct Shape {
 /// A replication's tape; rows as in kernels/tape/tape.hpp.
 template <class Real>
 struct TapeView {
-  const Real* psi;             ///< rows x stride
-  const float* phi;            ///< rows x A x d
-  const double *mu, *cost;     ///< rows x A
-  const std::uint8_t* reward;  ///< rows x A
-  const double* sigma;         ///< rows x A, oracle indices
+  const Real* psi;          ///< rows x stride
+  const float* phi;         ///< rows x A x d
+  const double *mu, *cost;  ///< rows x A
+  const float* reward;      ///< rows x A
+  const double* sigma;      ///< rows x A, oracle indices
   int calibration_rows, online_rows;
   Stream random_order, exploration;
   /// The block's contexts feature by feature (m x width, zero beyond the block) and ||psi_j||^2 (width), for teams with
@@ -158,8 +158,8 @@ struct LaneView {
   Progress* progress = nullptr;
   LaneTally* tally = nullptr;                ///< with a failure in it, the lane stands still
   const PeriodOutcome* decisions = nullptr;  ///< T outcomes to follow instead of the lane's own, or null
-  PeriodOutcome* outcomes = nullptr;         ///< T, to be recorded with what they came from, or null:
-  double *scores = nullptr, *widths = nullptr, *rewards = nullptr;  ///< T x A
+  PeriodOutcome* outcomes = nullptr;         ///< T, to be recorded, or null
+  double *scores = nullptr, *widths = nullptr, *rewards = nullptr;  ///< T x A: what they came from, or null
   BoxView<Real> box[kMaxBoxes];
 };
 

@@ -153,9 +153,9 @@ struct ShockLaw {
 
 /// Where a tape's outputs lie; row-major as in Tape (kernels/tape/tape.hpp).
 struct OutputArrays {
-  float* phi;            ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a
-  double *mu, *cost;     ///< rows x A: (eq:reward:function); c_a(x, omega_a)
-  std::uint8_t* reward;  ///< rows x A
+  float* phi;         ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a
+  double *mu, *cost;  ///< rows x A: (eq:reward:function); c_a(x, omega_a)
+  float* reward;      ///< rows x A
 };
 
 /// Outputs of all boxes. Item: kPerItem of the rows x A cells; a block each.
@@ -200,7 +200,7 @@ struct DrawOutputs {
                                                             static_cast<std::uint32_t>(&segment - segments.segment),
                                                             segment.period(row), box)
                                        : cost;
-    out.reward[at] = segment.rewarded ? reward_of(segment.reward, segment.period(row), box, mu) : 0;
+    out.reward[at] = segment.rewarded ? reward_of(segment.reward, segment.period(row), box, mu) : 0.0f;
   }
 };
 

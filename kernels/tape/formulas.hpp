@@ -58,10 +58,10 @@ PANDORA_HD inline double cost_factor(const Stream& stream, double tail, std::uin
 }
 
 /// The Bernoulli(mu) reward of a box in a period.
-PANDORA_HD inline std::uint8_t reward_of(const Stream& stream, std::uint32_t period, std::uint32_t box, double mu) {
+PANDORA_HD inline float reward_of(const Stream& stream, std::uint32_t period, std::uint32_t box, double mu) {
   std::uint32_t words[4][1];
   philox<1>(stream, {0}, {period}, {box}, words);
-  return open_uniform(words[0][0]) < mu ? 1 : 0;
+  return open_uniform(words[0][0]) < mu ? 1.0f : 0.0f;
 }
 
 }  // namespace pandora

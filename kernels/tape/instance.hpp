@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ enum class RewardLink : std::uint8_t {
 /// Tails from here on are none.
 inline constexpr double kNoTail = 1e300;
 
+struct TraceKeys;  // host/model/trace_keys.hpp
+
 /// Law of the outputs omega = s_a(x) xi: xi = shock_scale * (iid coordinates), whole vectors outside the ball
 /// of truncation_radius rejected; and u, the upper bound of c_{0,a} and c_{1,a}.
 struct Environment {
@@ -63,6 +66,8 @@ struct Environment {
   RewardLink reward_link = RewardLink::logistic;
   /// alpha > 1: costs have a Pareto(alpha) factor of mean 1, independent of all else; infinite: none
   double cost_tail = std::numeric_limits<double>::infinity();
+  /// A table of outcomes in place of the model; null: none. Two environments are equal if they share it.
+  std::shared_ptr<const TraceKeys> trace = nullptr;
 
   friend bool operator==(const Environment&, const Environment&) = default;
 };

@@ -38,12 +38,13 @@ Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegmen
 
 struct Tape {
   Contexts contexts;
-  int calibration_rows = 0;          ///< C, at least the largest T_0
-  int online_rows = 0;               ///< T
-  std::vector<float> phi;            ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a
-  std::vector<double> mu;            ///< rows x A: mu*(x, omega_a) = G(theta_*' phi), (eq:reward:function)
-  std::vector<double> cost;          ///< rows x A: c_a(x, omega_a)
-  std::vector<std::uint8_t> reward;  ///< rows x A: the Bernoulli(mu*) reward if this output is deployed
+  int calibration_rows = 0;  ///< C, at least the largest T_0
+  int online_rows = 0;       ///< T
+  std::vector<float> phi;    ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a
+  std::vector<double> mu;    ///< rows x A: mu*(x, omega_a) = G(theta_*' phi), (eq:reward:function)
+  std::vector<double> cost;  ///< rows x A: c_a(x, omega_a)
+  /// rows x A: what is told if this output is deployed, in [0, 1]; the Bernoulli(mu*) reward in the model of the paper
+  std::vector<float> reward;
 
   int calibration_row(int period) const { return 1 + period; }
   int online_row(int period) const { return 1 + calibration_rows + period; }

@@ -12,7 +12,7 @@ TEST(LearnedEstimates, AreThoseOfTheReferenceEngine) {
   const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 10, 90, 3);
   for (const LaneSpec& spec : test::all_lanes(replication, {0, 10})) {
     LaneRecord expected, actual;
-    actual.periods = false;
+    actual.keep = LaneRecord::Keep::estimates;
     const EstimationOptions estimation;
     const LaneTally reference = run_reference_lane(replication, spec, estimation, &expected);
     LaneRecord with_periods;

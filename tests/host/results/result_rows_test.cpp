@@ -102,7 +102,7 @@ TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
     for (LaneTally& tally : results[r].lanes) {
       tally.start(10);
       const double mu[] = {0.5, 0.75, 0.25}, costs[] = {0.125, 0.25, 0.0};
-      const std::uint8_t reward[] = {1, 0, 1};
+      const float reward[] = {1, 0, 1};
       PeriodOutcome outcome;
       outcome.queried = r == 0 ? 2 : 1;
       outcome.order[0] = 1;

@@ -271,7 +271,7 @@ TEST(DeviceSweep, KeepsWhatLanesHadLearned) {
     for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane) {
       const LaneSpec spec = plan.lanes[lane].variant.lane(replication, plan.lanes[lane].T0);
       LaneRecord record;
-      record.periods = false;
+      record.keep = LaneRecord::Keep::estimates;
       test::ScalarBackend alone;
       const UnitOfLanes unit{&replication, {spec}};
       engine::run_lanes<float>(alone, std::span(&unit, 1), {study.estimation, study.engine.block}, nullptr,

@@ -17,7 +17,7 @@ TEST(LaneTally, RecordsTheSumOfUtilityAtTheCheckpoints) {
     const std::vector<int> at = checkpoints(T);
     for (int period = 1; period <= T; ++period) {
       const double mu[2] = {random.uniform(0.0, 1.0), random.uniform(0.0, 1.0)}, cost[2] = {0.25, random.uniform(0, 1)};
-      const std::uint8_t reward[2] = {0, 1};
+      const float reward[2] = {0, 1};
       PeriodOutcome outcome;
       outcome.queried = 2;
       outcome.order[0] = 1;

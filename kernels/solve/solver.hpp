@@ -1,0 +1,41 @@
+// How a team brings a box's rho_hat to its minimum, and how it factorises: a type for each kind of team.
+#pragma once
+
+#include "kernels/solve/minimise.hpp"
+#include "kernels/solve/team_solver.hpp"
+#include "kernels/solve/tiled_newton.hpp"
+
+namespace pandora::engine {
+
+/// Teams of threads: Newton's method in memory that they share, or in the scratch of their slot where they share none
+/// or m is too large. Teams with vectors have a Solver of their own (kernels/solve/vector_solver.hpp).
+template <class Real, class Team>
+class Solver {
+  static_assert(!Team::kVectors, "include kernels/solve/vector_solver.hpp");
+
+ public:
+  using Factor = TeamFactor<Real, Team>;
+
+  PANDORA_HD Solver(const Team& team, const SampleView<Real>& samples, double ridge, const SolveScratch<Real>& scratch)
+      : memory_(shared_memory(team, samples.m, scratch), samples.m), newton_(team, samples, ridge, memory_) {}
+
+  /// Goes from the box's rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at); false if it does not
+  /// converge. `current_inverse`: whether the box's Hinv is that of now, with all updates of the block materialised.
+  PANDORA_HD bool minimise_loss(const BoxView<Real>& box, const Shape&, bool /*current_inverse*/) {
+    newton_.start(box.rho);
+    return minimise(newton_, newton_);
+  }
+  /// Where it came to, m numbers, and how many gradients that took.
+  PANDORA_HD const double* rho() const { return memory_.rho(); }
+  PANDORA_HD int gradients() const { return newton_.gradients(); }
+
+ private:
+  static PANDORA_HD void* shared_memory(const Team& team, int m, const SolveScratch<Real>& scratch) {
+    return TileMemory<Real>::shared_bytes(m) > 0 && team.shared() != nullptr ? team.shared() : scratch.tiled;
+  }
+
+  TileMemory<Real> memory_;
+  TiledNewton<Real, Team> newton_;
+};
+
+}  // namespace pandora::engine

@@ -144,26 +144,60 @@ nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& p
   return unseal(kind, bytes);
 }
 
-nlohmann::json pack(std::span<const double> values) {
+namespace {
+
+template <class T>
+nlohmann::json pack_bytes(std::span<const T> values) {
   std::vector<std::uint8_t> bytes(values.size_bytes());
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return nlohmann::json::binary_t(std::move(bytes));  // json::binary() crashes where there is no memory for it
 }
 
-std::vector<double> unpack(const nlohmann::json& packed) {
+template <class T>
+std::vector<T> unpack_bytes(const nlohmann::json& packed) {
   if (!packed.is_binary()) throw Damaged("its content has a value of another type where numbers belong");
   const auto& bytes = packed.get_binary();
-  if (bytes.size() % sizeof(double) != 0) throw Damaged("its content has a part of a number");
-  std::vector<double> values(bytes.size() / sizeof(double));
+  if (bytes.size() % sizeof(T) != 0) throw Damaged("its content has a part of a number");
+  std::vector<T> values(bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
 
-std::vector<double> unpack(const nlohmann::json& packed, std::size_t count) {
-  std::vector<double> values = unpack(packed);
+template <class T>
+std::vector<T> of_length(std::vector<T> values, std::size_t count) {
   if (values.size() != count)
     throw Damaged(fmt::format("its content has {} numbers where {} belong", values.size(), count));
   return values;
 }
+
+}  // namespace
+
+nlohmann::json pack(std::span<const double> values) {
+  return pack_bytes(values);
+}
+
+std::vector<double> unpack(const nlohmann::json& packed) {
+  return unpack_bytes<double>(packed);
+}
+
+std::vector<double> unpack(const nlohmann::json& packed, std::size_t count) {
+  return of_length(unpack(packed), count);
+}
+
+template <class T>
+nlohmann::json pack32(std::span<const T> values) {
+  static_assert(sizeof(T) == 4);
+  return pack_bytes(values);
+}
+
+template <class T>
+std::vector<T> unpack32(const nlohmann::json& packed, std::size_t count) {
+  return of_length(unpack_bytes<T>(packed), count);
+}
+
+template nlohmann::json pack32<float>(std::span<const float>);
+template nlohmann::json pack32<std::uint32_t>(std::span<const std::uint32_t>);
+template std::vector<float> unpack32<float>(const nlohmann::json&, std::size_t);
+template std::vector<std::uint32_t> unpack32<std::uint32_t>(const nlohmann::json&, std::size_t);
 
 }  // namespace pandora

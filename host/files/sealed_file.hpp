@@ -41,4 +41,10 @@ nlohmann::json pack(std::span<const double> values);
 std::vector<double> unpack(const nlohmann::json& packed);
 std::vector<double> unpack(const nlohmann::json& packed, std::size_t count);
 
+/// The same for numbers of four bytes: float or std::uint32_t.
+template <class T>
+nlohmann::json pack32(std::span<const T> values);
+template <class T>
+std::vector<T> unpack32(const nlohmann::json& packed, std::size_t count);
+
 }  // namespace pandora

@@ -104,6 +104,7 @@ json notes_json(const LaneNotes& notes) {
   if (!notes.rho.empty()) out["rho"] = pack(notes.rho);
   if (!notes.theta.empty()) out["theta"] = pack(notes.theta);
   if (!notes.message.empty()) out["message"] = notes.message;
+  if (!notes.outcomes.empty()) out["outcomes"] = pack32(std::span<const std::uint32_t>(notes.outcomes));
   return out;
 }
 
@@ -130,6 +131,13 @@ LaneNotes notes_of(const Study& study, const json& in) {
   if (const auto message = in.find("message"); message != in.end()) {
     if (!message->is_string()) throw Damaged("is not laid out as a part");
     notes.message = message->get<std::string>();
+  }
+  if (const auto outcomes = in.find("outcomes"); outcomes != in.end()) {
+    notes.outcomes = unpack32<std::uint32_t>(*outcomes, static_cast<std::size_t>(study.periods));
+    for (const std::uint32_t outcome : notes.outcomes)
+      if (outcome >> kMaxBoxes >= static_cast<std::uint32_t>(dim.boxes) || (outcome & ((1u << kMaxBoxes) - 1)) == 0 ||
+          (outcome & ((1u << kMaxBoxes) - 1)) >> dim.boxes != 0 || (outcome >> (outcome >> kMaxBoxes) & 1) == 0)
+        throw Damaged("holds a period that cannot be");
   }
   return notes;
 }

@@ -60,6 +60,27 @@ class NamedLanes {
   std::vector<std::pair<std::string, std::size_t>> lanes_;
 };
 
+// The table of outcomes that the part's environment is, or null.
+std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, const Part& part, const json& content) {
+  const Environment environment = planned.plan.units[part.first].environment;
+  if (environment.trace == nullptr || !planned.setting.study.regret) return nullptr;
+  const TraceSizes sizes = trace_sizes(environment);
+  PromptOutcomes table;
+  table.prompts = static_cast<std::size_t>(sizes.online);
+  table.models = static_cast<std::size_t>(sizes.boxes);
+  const json& there = field(content, "table");
+  if (field(there, "prompts") != table.prompts) throw Damaged("holds another table");
+  const auto numbers = [&](const char* name) {
+    std::vector<float> out = unpack32<float>(field(there, name), table.prompts * table.models);
+    if (!std::all_of(out.begin(), out.end(), [](float x) { return std::isfinite(x); }))
+      throw Damaged(fmt::format("holds a {} that is not finite", name));
+    return out;
+  };
+  table.quality = numbers("quality");
+  table.dollars = numbers("dollars");
+  return std::make_shared<const PromptOutcomes>(std::move(table));
+}
+
 [[noreturn]] void refuse_smaller(const std::string& what) {
   throw Error(ExitCode::mismatch, fmt::format("holds {}, which the study has not: results grow, they do not shrink; "
                                               "name it too, or another --out",
@@ -79,8 +100,8 @@ std::vector<Part> make_parts(const std::vector<PlannedSetting>& settings) {
           const std::size_t last = std::min(first + length, R);
           const Unit& unit = plan.units[group + first];
           parts.push_back({s, group + first, group + last,
-                           fmt::format("{:03}-{}-{}-{:05}.part", s, unit.environment.name, regime_name(unit.regime),
-                                       unit.replication)});
+                           fmt::format("{:03}-{}-{}-{:05}.part", settings[s].number, unit.environment.name,
+                                       regime_name(unit.regime), unit.replication)});
           first = last;
         }
   }
@@ -95,7 +116,15 @@ std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
   const std::uint64_t lane =
       doubles(tally_size(study)) + doubles(dim.boxes, dim.index_size() + 2) + doubles(dim.reward_features) + kNotes;
   const std::uint64_t instance = doubles(size_of_instance(dim) + 1000);  // or of an environment of its own
-  return kFixed + kTimes * (part.last - part.first) * (planned.plan.lanes.size() * lane + instance);
+  const Environment environment = planned.plan.units[part.first].environment;
+  std::uint64_t periods = 0, table = 0;  // of a table of outcomes
+  if (environment.trace != nullptr) {
+    periods = static_cast<std::uint64_t>(study.periods);
+    table = doubles(trace_sizes(environment).online, dim.boxes);
+  }
+  return kFixed + table +
+         kTimes * (part.last - part.first) *
+             (planned.plan.lanes.size() * (lane + doubles(periods)) + instance + doubles(periods));
 }
 
 json part_content(const PlannedSetting& planned, const Part& part, const Identity& identity,
@@ -120,13 +149,21 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
       for (const InstanceField& f : kInstanceFields) instance[f.name] = pack((*result.instance).*f.member);
       unit["instance"] = std::move(instance);
     }
+    if (result.table != nullptr) unit["prompts"] = pack32(std::span<const std::uint32_t>(result.prompts));
     units.push_back(std::move(unit));
   }
-  return {{"identity", identity},
-          {"place", place(planned, part)},
-          {"lanes", std::move(names)},
-          {"sums", SumsOfPart::names()},
-          {"units", std::move(units)}};
+  json out = {{"identity", identity},
+              {"place", place(planned, part)},
+              {"lanes", std::move(names)},
+              {"sums", SumsOfPart::names()},
+              {"units", std::move(units)}};
+  if (!results.empty() && results[0].table != nullptr) {
+    const PromptOutcomes& table = *results[0].table;
+    out["table"] = {{"prompts", table.prompts},
+                    {"quality", pack32(std::span<const float>(table.quality))},
+                    {"dollars", pack32(std::span<const float>(table.dollars))}};
+  }
+  return out;
 }
 
 Identity identity_in(const json& content) {
@@ -189,6 +226,7 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
   if (units.size() > out.wanted && !passes_over_others)
     refuse_smaller(fmt::format("replication {}", planned.plan.units[part.last - 1].replication + 1));
   const SumsOfPart sums(content);
+  const std::shared_ptr<const PromptOutcomes> table = table_in(planned, part, content);
   const std::size_t size = sums.size_of_tally(study);
   for (std::size_t u = 0; u < std::min(units.size(), out.wanted); ++u) {
     UnitResult result;
@@ -217,6 +255,12 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
         instance.*f.member = unpack(field(field(units[u], "instance"), f.name));
       result.instance = std::move(instance);
     }
+    if (table != nullptr) {
+      result.table = table;
+      result.prompts = unpack32<std::uint32_t>(field(units[u], "prompts"), static_cast<std::size_t>(study.periods));
+      if (std::any_of(result.prompts.begin(), result.prompts.end(), [&](auto row) { return row >= table->prompts; }))
+        throw Damaged("holds a prompt that the table has not");
+    }
     out.units.push_back(std::move(result));
   }
   return out;
@@ -231,6 +275,8 @@ void add_lanes(const std::vector<UnitResult>& from, std::vector<UnitResult>& int
       }
     into[u].order = from[u].order;
     into[u].instance = from[u].instance;
+    into[u].table = from[u].table;
+    into[u].prompts = from[u].prompts;
   }
 }
 

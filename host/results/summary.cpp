@@ -9,6 +9,8 @@
 #include <span>
 #include <tuple>
 
+#include "host/model/trace_evaluator.hpp"
+
 namespace pandora {
 namespace {
 
@@ -88,6 +90,10 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
       row.periods = study.periods;
       for (const RowStatistic& statistic : row_statistics())
         statistic.in(row) = scaled(over_replications(units, lane, statistic.of), statistic.factor);
+      if (const TraceKeys* keys = unit.environment.trace.get(); keys != nullptr) {
+        row.prompts = prompt_statistics(units, lane, keys->price);
+        row.told = row.reward == "known" && hides_quality(keys->evaluator);
+      }
       summary.rows.push_back(std::move(row));
     }
 }

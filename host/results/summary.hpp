@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "host/results/prompt_statistics.hpp"
 #include "host/results/published.hpp"
 #include "host/sweep/sweep.hpp"
 
@@ -54,6 +55,8 @@ struct SummaryRow {
                                   ///< that have the most replications
   std::optional<PublishedValue> published;  ///< on the best row
   std::optional<bool> inside_joint_95;      ///< from kLeastForComparison replications on
+  std::optional<PromptStatistics> prompts;  ///< in a table of outcomes
+  bool told = false;                        ///< told the quality that the table's evaluator does not show
 };
 
 /// A statistic of a row: its columns in summary.csv, its title in the overview and in figures (null: not there), and

@@ -69,7 +69,7 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
         ResultsHdf5 hdf5(config, folder.identity());
         for_each_group(folder, settings, parts, Missing::refuse,
                        [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
-                         hdf5.add(settings[s].setting, s, plan, results);
+                         hdf5.add(settings[s].setting, settings[s].number, plan, results);
                        });
         return hdf5.bytes();
       });

@@ -79,6 +79,7 @@ std::vector<EnvironmentOption> make_options() {
                  "Coordinate of the random streams: environments with the same share their draws.", true,
                  [](const Environment& e) { return fmt::format("{}", static_cast<int>(e.id)); },
                  [](Environment& e, const StudyValue& v) { e.id = static_cast<std::uint8_t>(count(v, 0, 255)); }});
+  for (EnvironmentOption& option : trace_options()) all.push_back(std::move(option));
   return all;
 }
 
@@ -91,7 +92,8 @@ const std::vector<EnvironmentOption>& environment_options() {
 
 std::map<std::string, std::string> options_of(const Environment& environment) {
   std::map<std::string, std::string> out;
-  for (const EnvironmentOption& option : environment_options()) out[option.name] = option.text(environment);
+  for (const EnvironmentOption& option : environment_options())
+    if (option.is_for(environment) && option.identity) out[option.name] = option.text(environment);
   return out;
 }
 

@@ -21,10 +21,21 @@ struct EnvironmentOption {
   std::function<std::string(const Environment&)> text;
   /// Throws Error (usage) if the value is none that the option can have.
   std::function<void(Environment&, const StudyValue&)> set;
+  /// Of tables of outcomes alone; the others, but `stream`, are of the paper's model alone.
+  bool of_tables = false;
+  /// Whether results belong to it; or it stands in the resolved study alone, such as where a table lies.
+  bool identity = true;
+
+  bool is_for(const Environment& environment) const {
+    return name == "stream" || of_tables == (environment.trace != nullptr);
+  }
 };
 const std::vector<EnvironmentOption>& environment_options();
 
-/// The values of all options, by their names.
+/// Those of tables: in trace_options.cpp.
+std::vector<EnvironmentOption> trace_options();
+
+/// The values of the options that results belong to, by their names.
 std::map<std::string, std::string> options_of(const Environment& environment);
 
 }  // namespace pandora

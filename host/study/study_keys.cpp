@@ -244,8 +244,10 @@ std::vector<Key> environment_keys(const std::string& name) {
   const Environment standard = known != nullptr ? *known : Environment{};
   std::vector<Key> keys;
   for (const EnvironmentOption& option : environment_options())
-    keys.push_back({"environment." + name + "." + option.name, option.kind, option.type, option.unit, option.meaning,
-                    option.text(standard), [](Study&, const StudyValue&) {}});
+    if (known == nullptr || option.is_for(*known))
+      keys.push_back({"environment." + name + "." + option.name, option.kind, option.type, option.unit, option.meaning,
+                      option.text(standard), [](Study&, const StudyValue&) {},
+                      option.identity ? Key::Role::identity : Key::Role::file});
   return keys;
 }
 

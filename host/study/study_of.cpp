@@ -5,12 +5,41 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/model/trace_keys.hpp"
 #include "host/study/environment_options.hpp"
 #include "host/study/value_checks.hpp"
+#include "host/traces/text_hash.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {
 namespace {
+
+// Of a table of outcomes. Tables share no random stream unless they are told to.
+template <class Find>
+Environment table_of(const std::string& name, Find&& find, const StudyValue& environments) {
+  Environment environment;
+  environment.name = name;
+  constexpr std::uint64_t kFirst = 64;  // streams below are for environments that people number
+  environment.id = static_cast<std::uint8_t>(kFirst + stable_hash(name) % (256 - kFirst));
+  environment.trace = std::make_shared<TraceKeys>();
+  for (const EnvironmentOption& option : environment_options()) {
+    const StudyValue* value = find(option.name);
+    if (value == nullptr) continue;
+    if (!option.is_for(environment))
+      refuse(value->where,
+             fmt::format("is of the paper's model, and environment.{}.table of a table; leave one out", name));
+    option.set(environment, *value);
+  }
+  if (find("price") == nullptr)
+    refuse(environments.where,
+           fmt::format("environment {} has no price, utility per dollar; set environment.{}.price", name, name));
+  const TraceKeys& keys = *environment.trace;
+  for (const char* key : {"online", "part"})
+    if (find("split") != nullptr && find(key) != nullptr && !find(key)->texts[0].empty())
+      refuse(find("split")->where, fmt::format("counts for nothing beside {}; leave one out", key));
+  if (keys.table.empty()) refuse(find("table")->where, "names no file");
+  return environment;
+}
 
 Environment environment_of(const std::string& name, const StudyValues& values, const Study& study,
                            const StudyValue& environments, bool foreign) {
@@ -21,8 +50,15 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
   };
   Environment environment = known != nullptr ? *known : Environment{};
   environment.name = name;
+  if (find("table") != nullptr) return table_of(name, find, environments);
   for (const EnvironmentOption& option : environment_options()) {
     const StudyValue* value = find(option.name);
+    if (option.of_tables) {
+      if (value != nullptr)
+        refuse(value->where,
+               fmt::format("is of a table of outcomes; give environment.{}.table, or leave it out", name));
+      continue;
+    }
     if (foreign && value != nullptr && option.name == "law" && value->texts[0] == "custom")
       environment.law = Law::custom;
     else if (value != nullptr)

@@ -27,6 +27,7 @@ constexpr void assert_of_toml(bool holds) {
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -40,6 +41,7 @@ constexpr void assert_of_toml(bool holds) {
 namespace pandora {
 namespace {
 
+namespace fs = std::filesystem;
 using Kind = StudyValue::Kind;
 
 // What the file says at a node, up to the end of the line.
@@ -112,6 +114,26 @@ StudyValue value_of(const StudyKey& key, const toml::node& node, std::string whe
   const toml::array* array = node.as_array();
   if (array == nullptr) refuse(value.where, fmt::format("is not of the right type; give a {}", key.type));
   for (const toml::node& item : *array) append(key, item, value);
+  return value;
+}
+
+// Whether the key is one of an environment's that says what of which table is read.
+bool is_of_reading(const std::string& key) {
+  const std::string name = key.substr(key.rfind('.') + 1);
+  static const std::set<std::string> all = {"table",   "online",    "split",   "part",   "models",
+                                            "context", "evaluator", "missing", "digest", "sizes"};
+  return !environment_in(key).empty() && all.count(name) > 0;
+}
+
+bool can_vary(const std::string& key) {
+  return !is_of_reading(key);  // settings share tables and sizes
+}
+
+// A table's path as it may stand in a file elsewhere: relative ones are relative to `base`.
+StudyValue with_path(const StudyKey& key, StudyValue value, const fs::path& base) {
+  const std::string name = key.name.substr(key.name.rfind('.') + 1);
+  if (!environment_in(key.name).empty() && (name == "table" || name == "online") && !value.texts[0].empty())
+    value.texts[0] = fs::absolute(base / value.texts[0]).lexically_normal().string();
   return value;
 }
 
@@ -259,11 +281,11 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name,
     }
     if (!full.starts_with("vary.")) {
       const StudyKey key = key_named(full, where);
-      config.values_[full] = value_of(key, *node, where);
+      config.values_[full] = with_path(key, value_of(key, *node, where), fs::path(name).parent_path());
       continue;
     }
     const StudyKey key = key_named(full.substr(5), where);
-    if (key.is_list() || key.name == "title" || key.name.starts_with("output."))
+    if (key.is_list() || key.name == "title" || key.name.starts_with("output.") || !can_vary(key.name))
       refuse(where, fmt::format("{} cannot vary; keys of the study with a single value can", key.name));
     const toml::array* array = node->as_array();
     if (array == nullptr || array->empty()) refuse(where, "give a list of the values to try");
@@ -292,10 +314,11 @@ void StudyConfig::set(const std::string& name, const std::string& word, const st
   const toml::table table = parsed_word(word);
   const toml::node& node = *table.get("v");
   if (!key.is_list()) {
+    const auto assign_value = [&](StudyValue value) { assign(name, with_path(key, std::move(value), "")); };
     const bool wants_text = key.kind == Kind::text || (key.kind == Kind::seed && !integer_of(node));
     if (wants_text && !node.is_string())  // such as a seed beyond int64, or a title that is a number
-      return assign(name, value_of(key, toml::value<std::string>{word}, where));
-    return assign(name, value_of(key, node, where));
+      return assign_value(value_of(key, toml::value<std::string>{word}, where));
+    return assign_value(value_of(key, node, where));
   }
   if (node.is_array()) return assign(name, value_of(key, node, where));
   toml::array array;

@@ -83,6 +83,7 @@ class DeviceSweep {
       made.replication = std::make_unique<Replication>(
           named(asked, [&] { return prepare_unit(asked, study_.order ? &result.order : nullptr); }));
       if (study_.instances) result.instance = made.replication->instance;
+      keep_prompts(study_, plan_, asked, result);
       // Here, where several threads are: FrugalGPT searches its cascades.
       if (!fail_all_if_not_finite(*made.replication, plan_.lanes.size(), result)) {
         result.resize(plan_.lanes.size());
@@ -163,7 +164,7 @@ class DeviceSweep {
       std::vector<LaneRecord> records;
       std::vector<std::vector<LaneTally>> tallies;
       const auto run = [&] {
-        records = estimates_wanted(study_, specs);
+        records = records_wanted(study_, specs);
         if (!chunk.empty()) tallies = run_(device, chunk, records);
       };
       if (!fits_beside_others(device, run)) {
@@ -177,7 +178,8 @@ class DeviceSweep {
           const RunnableLanes& lanes = prepared[unit - first].lanes;
           const std::size_t own = records.empty() ? 0 : lanes.specs.size();
           UnitResult& result = prepared[unit - first].result;
-          if (!lanes.specs.empty()) lanes.place(tallies[ran++], std::span(records).subspan(recorded, own), result);
+          if (!lanes.specs.empty())
+            lanes.place(tallies[ran++], std::span(records).subspan(recorded, own), study_.estimates, result);
           fail_sums_not_finite(result.lanes);
           recorded += own;
           sink_(unit, std::move(result));

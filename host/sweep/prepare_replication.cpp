@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "host/model/draw_instance.hpp"
+#include "host/model/trace_world.hpp"
 #include "host/sweep/oracle_cache.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
@@ -37,14 +38,28 @@ Replication of_asked_shape(Replication replication, const Study& study, const Pl
   return replication;
 }
 
+ReplicationRequest request_of(const Study& study, const Plan& plan, const Unit& unit) {
+  return {study.dimensions, unit.environment,         unit.regime,   unit.replication,
+          study.seed,       plan.calibration_periods, study.periods, study.oracle};
+}
+
 }  // namespace
+
+void keep_prompts(const Study& study, const Plan& plan, const Unit& unit, UnitResult& result) {
+  if (unit.environment.trace == nullptr || !study.regret) return;
+  const auto world = TraceWorld::of(*unit.environment.trace, unit.environment.name);
+  result.table = world->outcomes();
+  const std::vector<int> rows = world->online_rows(request_of(study, plan, unit));
+  result.prompts.assign(rows.begin(), rows.end());
+}
 
 Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order,
                                 OracleCache* cache) {
+  const ReplicationRequest request = request_of(study, plan, unit);
+  if (unit.environment.trace != nullptr)
+    return TraceWorld::of(*unit.environment.trace, unit.environment.name)->draw(request);
   if (const ReplicationDrawer& drawer = find_drawer(unit.environment.name)) {
     try {
-      const ReplicationRequest request{study.dimensions, unit.environment,         unit.regime,   unit.replication,
-                                       study.seed,       plan.calibration_periods, study.periods, study.oracle};
       return of_asked_shape(for_the_user([&] { return drawer(request); }), study, plan, unit);
     } catch (const Error&) {
       throw;

@@ -3,6 +3,7 @@
 
 #include "host/model/order_frequencies.hpp"
 #include "host/study/study.hpp"
+#include "host/sweep/unit_result.hpp"
 #include "pandora/error.hpp"
 #include "pandora/replication.hpp"
 
@@ -25,5 +26,8 @@ auto named(const Unit& unit, Body&& body) {
 /// oracle's orders. Throws Error if the environment is code that fails or returns another shape than was asked for.
 Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order,
                                 OracleCache* cache = nullptr);
+
+/// Where the unit's environment is a table of outcomes: the table and the rows of the unit's periods.
+void keep_prompts(const Study& study, const Plan& plan, const Unit& unit, UnitResult& result);
 
 }  // namespace pandora

@@ -49,6 +49,12 @@ std::string defect_of(const LaneSpec& spec, const Replication& replication) {
   return "";
 }
 
+void keep_outcomes(const std::vector<PeriodOutcome>& outcomes, const LaneTally& tally, LaneNotes& notes) {
+  if (tally.failure != Failure::none) return;
+  notes.outcomes.clear();
+  for (const PeriodOutcome& outcome : outcomes) notes.outcomes.push_back(packed(outcome));
+}
+
 }  // namespace
 
 RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, std::size_t first, std::size_t last,
@@ -62,7 +68,10 @@ RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, s
       if (variant.custom) {
         if (const std::unique_ptr<CustomPolicy> policy = variant.custom(replication, T0, plan.estimation);
             policy != nullptr) {
-          result.lanes[k] = run_custom_lane(replication, *policy, T0, &result.notes[k].message);
+          std::vector<PeriodOutcome> outcomes;
+          result.lanes[k] = run_custom_lane(replication, *policy, T0, &result.notes[k].message,
+                                            result.table != nullptr ? &outcomes : nullptr);
+          keep_outcomes(outcomes, result.lanes[k], result.notes[k]);
           continue;
         }
         result.notes[k].message = "its maker returned no policy";
@@ -97,9 +106,9 @@ void run_planned_lanes(const Study& study, const Plan& plan, const Replication& 
                        std::size_t last, UnitResult& result) {
   const RunnableLanes lanes = runnable_lanes(plan, replication, first, last, result);
   if (!lanes.specs.empty()) {
-    std::vector<LaneRecord> records = estimates_wanted(study, lanes.specs.size());
+    std::vector<LaneRecord> records = records_wanted(study, lanes.specs.size());
     const std::vector<LaneTally> tallies = run_lanes(study, replication, lanes.specs, records);
-    lanes.place(tallies, records, result);
+    lanes.place(tallies, records, study.estimates, result);
   }
   fail_sums_not_finite(std::span(result.lanes).subspan(first, last - first));
 }
@@ -108,13 +117,14 @@ LaneTally run_one_lane(const Study& study, const Replication& replication, const
   return run_lanes(study, replication, {spec}, record == nullptr ? std::span<LaneRecord>() : std::span(record, 1))[0];
 }
 
-std::vector<LaneRecord> estimates_wanted(const Study& study, std::size_t lanes) {
-  std::vector<LaneRecord> records(study.estimates ? lanes : 0);
-  for (LaneRecord& record : records) record.periods = false;
+std::vector<LaneRecord> records_wanted(const Study& study, std::size_t lanes) {
+  const bool outcomes = of_table(study);
+  std::vector<LaneRecord> records(study.estimates || outcomes ? lanes : 0);
+  for (LaneRecord& record : records) record.keep = outcomes ? LaneRecord::Keep::outcomes : LaneRecord::Keep::estimates;
   return records;
 }
 
-void RunnableLanes::place(const std::vector<LaneTally>& found, std::span<LaneRecord> records,
+void RunnableLanes::place(const std::vector<LaneTally>& found, std::span<LaneRecord> records, bool estimates,
                           UnitResult& result) const {
   for (std::size_t k = 0; k < at.size(); ++k) {
     const LaneSpec& spec = specs[k];
@@ -124,6 +134,8 @@ void RunnableLanes::place(const std::vector<LaneTally>& found, std::span<LaneRec
     if (spec.stop == Stop::last_reaches_threshold && spec.order == Order::listed)
       notes.thresholds.assign(spec.threshold, spec.threshold + spec.length - 1);
     if (records.empty()) continue;
+    keep_outcomes(records[k].outcomes, found[k], notes);
+    if (!estimates) continue;
     notes.rho = std::move(records[k].rho);
     notes.theta = std::move(records[k].theta);
   }

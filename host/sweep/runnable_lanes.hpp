@@ -17,8 +17,10 @@ struct RunnableLanes {
   std::vector<LaneSpec> specs;
   std::vector<std::size_t> at;
 
-  /// Puts what an engine found where it belongs; `records` is empty or has one entry per spec.
-  void place(const std::vector<LaneTally>& found, std::span<LaneRecord> records, UnitResult& result) const;
+  /// Puts what an engine found where it belongs; `records` is empty or has one entry per spec. `estimates`: whether
+  /// what was learned is kept.
+  void place(const std::vector<LaneTally>& found, std::span<LaneRecord> records, bool estimates,
+             UnitResult& result) const;
 };
 
 /// Makes the specs of lanes first .. last of the plan; lanes that are code (PolicyVariant::custom) are run to their
@@ -34,8 +36,14 @@ RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, s
 void run_planned_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
                        std::size_t last, UnitResult& result);
 
-/// One record per lane for what is learned, if the study keeps it; else none.
-std::vector<LaneRecord> estimates_wanted(const Study& study, std::size_t lanes);
+/// Whether the study is of a table of outcomes.
+inline bool of_table(const Study& study) {
+  return !study.environments.empty() && study.environments[0].trace != nullptr;
+}
+
+/// One record per lane for what is kept of it beside its tally: what was learned, if the study says so, and the
+/// outcomes of its periods in a table; none if neither.
+std::vector<LaneRecord> records_wanted(const Study& study, std::size_t lanes);
 
 /// Runs one lane on the CPU with the study's engine; `record` may be null.
 LaneTally run_one_lane(const Study& study, const Replication& replication, const LaneSpec& spec, LaneRecord* record);

@@ -99,6 +99,7 @@ class SweepRunner {
       replication = std::make_unique<Replication>(prepare_replication(
           study_, plan_, plan_.units[active->unit], study_.order ? &result.order : nullptr, options_.oracle_cache));
       if (study_.instances) result.instance = replication->instance;
+      keep_prompts(study_, plan_, plan_.units[active->unit], result);
       done = lanes_ == 0 || fail_all_if_not_finite(*replication, lanes_, result);
     });
     lock.lock();
@@ -185,7 +186,12 @@ void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options
   if (resolved.threads == 0) resolved.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const BlockOptions block{study.estimation, study.engine.block};
   run_device_sweep(
-      study, plan, resolved, [&](int device) { return prepare_on_device(device, study, plan); },
+      study, plan, resolved,
+      [&](int device) -> UnitPreparer {
+        if (study.environments.empty() || study.environments[0].trace == nullptr)
+          return prepare_on_device(device, study, plan);
+        return [&](const Unit& unit, OrderFrequencies* order) { return prepare_replication(study, plan, unit, order); };
+      },
       [&](int device, std::span<const UnitOfLanes> units, std::span<LaneRecord> records) {
         // a signal lets it finish: all of it would be lost
         return run_on_device(device, units, block, nullptr, records);

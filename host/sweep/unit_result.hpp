@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "host/base/printable.hpp"
 #include "host/model/order_frequencies.hpp"
+#include "host/model/trace_world.hpp"
 #include "kernels/rules/tally.hpp"
 
 namespace pandora {
@@ -24,6 +26,9 @@ struct LaneNotes {
   std::vector<double> rho;    ///< A x m
   std::vector<double> theta;  ///< d
   std::string message;        ///< what a policy of one's own did wrong, or threw
+  /// In a table of outcomes, for each of the T periods: a bit for every opened box, and the deployed box in the bits
+  /// from kMaxBoxes on (packed()). Empty if the lane failed.
+  std::vector<std::uint32_t> outcomes;
 
   friend bool operator==(const LaneNotes&, const LaneNotes&) = default;
 };
@@ -36,12 +41,22 @@ inline std::string failure_message(const LaneTally& tally, const LaneNotes& note
   return text;
 }
 
+/// An outcome of a period in one number, without the order.
+inline std::uint32_t packed(const PeriodOutcome& outcome) {
+  std::uint32_t out = static_cast<std::uint32_t>(outcome.deployed) << kMaxBoxes;
+  for (int k = 0; k < outcome.queried; ++k) out |= 1u << outcome.order[k];
+  return out;
+}
+
 /// Results of one unit, in the plan's lane order.
 struct UnitResult {
   std::vector<LaneTally> lanes;      ///< empty if the study simulates no policies
   std::vector<LaneNotes> notes;      ///< one per lane
   OrderFrequencies order;            ///< if the study asks for it
   std::optional<Instance> instance;  ///< likewise
+  /// In a table of outcomes: the table, and the row of it behind each of the T periods.
+  std::shared_ptr<const PromptOutcomes> table;
+  std::vector<std::uint32_t> prompts;
 
   void resize(std::size_t count) {
     lanes.resize(count);

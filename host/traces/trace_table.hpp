@@ -1,0 +1,112 @@
+// A table of outcomes: what the answer of every model to every prompt was worth, and what it cost.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pandora {
+
+/// Many texts in one piece of memory.
+class TextColumn {
+ public:
+  std::size_t size() const { return ends_.size(); }
+  std::string_view operator[](std::size_t row) const {
+    const std::size_t begin = row == 0 ? 0 : ends_[row - 1];
+    return std::string_view(bytes_).substr(begin, ends_[row] - begin);
+  }
+  void push_back(std::string_view text) {
+    bytes_ += text;
+    ends_.push_back(bytes_.size());
+  }
+  std::size_t memory() const { return bytes_.size() + ends_.size() * sizeof(std::size_t); }
+  bool operator==(const TextColumn&) const = default;
+
+ private:
+  std::string bytes_;
+  std::vector<std::size_t> ends_;  // of each row in bytes_
+};
+
+/// What a table says of its prompts beside their outcomes.
+struct PromptColumn {
+  enum class Kind { number, text, vector };
+  std::string name;
+  Kind kind = Kind::text;
+  std::size_t length = 1;       ///< numbers of a vector; 1 otherwise
+  std::vector<double> numbers;  ///< number and vector: rows x length, row-major; NaN where a cell is missing
+  TextColumn texts;             ///< text: rows, in UTF-8; empty where a cell is missing
+};
+
+/// One judge's score of every answer.
+struct ScoreColumn {
+  std::string name;            ///< as in the file: "score", "score_2"
+  std::vector<double> values;  ///< rows x models, row-major, in [0, 1]
+};
+
+/// Prompts x models. Made by read_trace (read_trace.hpp); every cell is there.
+struct TraceTable {
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  std::string source;               ///< the file, for messages; no part of the content
+  std::vector<std::string> models;  ///< in the order of the file, or of TraceOptions::models
+  TextColumn prompts;               ///< a name for each row: the file's, or its row counted from 1
+  bool named_prompts = false;       ///< whether the file has names
+  std::vector<double> quality;      ///< rows x models, row-major, in [0, 1]
+  std::vector<double> cost;         ///< rows x models, row-major, dollars, not negative
+  std::vector<ScoreColumn> scores;
+  std::vector<PromptColumn> columns;  ///< in the order of the file; the prompt's text is one of them
+  std::size_t text_column = kNone;    ///< which of `columns` is the prompt's text, if one is
+  std::size_t dropped = 0;            ///< rows that the file has and `missing = drop` left out
+  std::vector<std::string> notes;     ///< what of the file was left out, a sentence each
+
+  std::size_t rows() const { return prompts.size(); }
+  /// The prompt's text; empty where the table has none.
+  std::string_view text(std::size_t row) const {
+    return text_column == kNone ? std::string_view() : columns[text_column].texts[row];
+  }
+};
+
+/// The judge of that name; "2" finds "score_2" and "score:2" as well. Throws Error (bad_data) with near names.
+const ScoreColumn& find_score(const TraceTable& table, const std::string& name);
+
+/// The column of that name; nullptr if there is none.
+const PromptColumn* find_column(const TraceTable& table, const std::string& name);
+
+/// The same prompts with these models alone, in this order. Throws Error (bad_data) where one is not there (with near
+/// names) or named twice.
+TraceTable select_models(const TraceTable& table, const std::vector<std::string>& models);
+
+/// These rows, in this order; a row may come several times.
+TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> rows);
+
+struct TraceSplit {
+  std::vector<std::size_t> first, second;  ///< rows, ascending
+};
+
+/// Each row is in the first part with probability `share` in (0, 1), by the stable_hash (text_hash.hpp) of the prompt's
+/// text, of its name where there is no text. So equal texts stay together, and where a row goes depends on no other
+/// row; in a table without both it is the row's number that decides. Throws Error (usage) for another share, and Error
+/// (bad_data) where a part would be empty.
+TraceSplit split_rows(const TraceTable& table, double share);
+
+/// That two tables, such as one to calibrate on and one to run on, have the same models, in any order, and no prompt in
+/// common: no text where both have texts, else no name where both have names. Throws Error (bad_data) with the first
+/// rows that meet, and how many.
+void require_apart(const TraceTable& calibration, const TraceTable& online);
+
+/// SHA-256 of everything but `source`, `dropped` and `notes`, as hexadecimal digits: equal for equal tables, whatever
+/// form they were read from.
+std::string content_digest(const TraceTable& table);
+
+/// Bytes of memory of a table: `numbers` are the numbers in number and vector columns of a prompt, `text_bytes` the
+/// mean length of all its texts together. While it is read, texts and matrices that grow may take twice as much.
+std::uint64_t trace_bytes(std::uint64_t rows, std::uint64_t models, std::uint64_t scores = 0, std::uint64_t numbers = 0,
+                          std::uint64_t text_columns = 0, double text_bytes = 0);
+
+/// The same of a table that is there.
+std::uint64_t trace_bytes(const TraceTable& table);
+
+}  // namespace pandora

@@ -17,6 +17,7 @@ libfmt-dev          fmt/format.h
 nlohmann-json3-dev  nlohmann/json.hpp
 libtomlplusplus-dev toml++/toml.h
 libssl-dev          openssl/evp.h
+libsimdjson-dev     simdjson.h
 libhdf5-dev         hdf5/serial/hdf5.h
 libboost-math-dev   boost/math/distributions/students_t.hpp
 libgtest-dev        gtest/gtest.h

@@ -44,8 +44,8 @@ class FeatureMap {
   FeatureMap() = default;
 
   /// Throws Error (usage) where a spec is malformed or stands twice, Error (bad_data) where the table does not have
-  /// what it names (with near names) or a raw column lacks a value. The same map for every number of threads.
-  static FeatureMap fit(const TraceTable& calibration, const std::vector<std::string>& specs, unsigned threads = 1);
+  /// what it names (with near names) or a raw column lacks a value.
+  static FeatureMap fit(const TraceTable& calibration, const std::vector<std::string>& specs);
 
   /// How many numbers a prompt becomes.
   std::size_t size() const { return columns_.size(); }
@@ -70,14 +70,14 @@ class FeatureMap {
 
  private:
   friend class FeatureFit;
-  friend class FeatureText;
+  friend class FeatureJson;
   enum class Kind { text, length, number, classes, vector, raw };
 
   // Where numbers come from: a spec.
   struct Source {
     Kind kind = Kind::number;
     std::string column;                // of number, classes, vector, raw
-    std::size_t length = 1;            // numbers before any is dropped
+    std::size_t length = 1;            // numbers of a prompt, before any is dropped
     std::vector<std::string> classes;  // of classes, ascending; the number after theirs is the rest
     TextProjection projection;         // of text
     bool operator==(const Source&) const = default;
@@ -88,6 +88,24 @@ class FeatureMap {
     double mean = 0, spread = 1;        // (x - mean) / spread, clipped unless the source is raw
     bool operator==(const Column&) const = default;
   };
+
+  // What a source makes its numbers of; without numbers they are missing.
+  struct Input {
+    std::string_view text;
+    std::span<const double> numbers;
+  };
+  // A source's column in a table; nullptr where it is the prompt's text.
+  struct Bound {
+    const PromptColumn* column = nullptr;
+    const TraceTable* table = nullptr;
+    Input input(std::size_t row) const;
+  };
+
+  static std::string name_of(const Source& source, std::size_t index);
+  static Bound bind(const Source& source, const TraceTable& table);
+  static void measure(const Source& source, const Input& input, std::span<double> numbers);
+  static Input input_of(const Source& source, const Prompt& prompt);
+  void scale(const Column& column, double number, double& feature) const;
 
   std::vector<Source> sources_;
   std::vector<Column> columns_;  // by source and index

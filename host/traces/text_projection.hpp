@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/traces/trace_table.hpp"
@@ -27,6 +28,11 @@ namespace pandora {
 inline constexpr std::size_t kMostText = 65536;
 inline constexpr int kBucketBits = 12;
 inline constexpr int kDecimals = 6;
+inline constexpr std::size_t kMostFitted = 20000;
+inline constexpr std::size_t kMostTextFeatures = 512;
+
+/// Buckets that n-grams of a text fall in, and how many in each; in the order in which they come. bits <= 16.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> count_ngrams(std::string_view text, int bits);
 
 struct TextProjection {
   int bits = 0;               ///< B = 2^bits buckets
@@ -37,13 +43,10 @@ struct TextProjection {
   bool operator==(const TextProjection&) const = default;
 
   /// Of at most kMostFitted texts, evenly over the column. k may be larger than the rank: further numbers are then 0.
-  static TextProjection fit(const TextColumn& texts, std::size_t k, unsigned threads = 1);
+  static TextProjection fit(const TextColumn& texts, std::size_t k);
 
   /// out: k numbers; all 0 for a text without a word.
   void apply(std::string_view text, std::span<double> out) const;
 };
-
-inline constexpr std::size_t kMostFitted = 20000;
-inline constexpr std::size_t kMostTextFeatures = 512;
 
 }  // namespace pandora

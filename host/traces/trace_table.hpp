@@ -22,6 +22,7 @@ class TextColumn {
     bytes_ += text;
     ends_.push_back(bytes_.size());
   }
+  std::string_view bytes() const { return bytes_; }  ///< all of them, one after the other
   std::size_t memory() const { return bytes_.size() + ends_.size() * sizeof(std::size_t); }
   bool operator==(const TextColumn&) const = default;
 

@@ -1,0 +1,37 @@
+#include "host/traces/file_place.hpp"
+
+#include <fmt/format.h>
+
+#include "host/base/printable.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+std::string row_text(const FilePlace& place) {
+  return place.row == 0 ? "the header" : fmt::format("row {} (line {})", place.row, place.line);
+}
+
+}  // namespace
+
+std::string in_quotes(std::string_view value) {
+  return '"' + printable(value, 80) + '"';
+}
+
+FilePlace::FilePlace(const std::filesystem::path& path) : file(printable(path.string())) {}
+
+void FilePlace::refuse(const std::string& what) const {
+  throw Error(ExitCode::bad_data, fmt::format("{}: {}", file, what));
+}
+
+void FilePlace::refuse_row(const std::string& what) const {
+  refuse(fmt::format("{}: {}", row_text(*this), what));
+}
+
+void FilePlace::refuse_cell(std::initializer_list<std::string_view> column, const std::string& what) const {
+  std::string name;
+  for (const std::string_view part : column) name.append(name.empty() ? "" : " > ").append(part);
+  refuse(fmt::format("{}, column {}: {}", row_text(*this), in_quotes(name), what));
+}
+
+}  // namespace pandora

@@ -79,7 +79,7 @@ void add_replay(CLI::App& program, Command& run) {
   command->callback([o, &run] {
     run = [o] {
       const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
-      const FoundLane found(find_setting(settings, o->setting), o->lane_name());
+      const FoundLane found = find_lane(settings, o->setting, o->lane_name());
       print_text(replay_text(found, found.run(found.prepare())));
     };
   });
@@ -98,7 +98,7 @@ void add_explain(CLI::App& program, Command& run) {
         throw Error(ExitCode::usage, fmt::format("--format {}: unknown; use text or json", o->format));
       const auto [first, last] = parse_period(o->period);
       const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
-      const Explanation found = explain(FoundLane(find_setting(settings, o->setting), o->lane_name()), first, last);
+      const Explanation found = explain(find_lane(settings, o->setting, o->lane_name()), first, last);
       using nlohmann::json;
       print_text(o->format == "json"
                      ? explanation_json(found).dump(2, ' ', false, json::error_handler_t::replace) + "\n"

@@ -107,6 +107,7 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
   try {
     require_count("--threads", o.backend.threads, 0);
     config = config_of(o, paper);
+    fill_in_tables(config);
     settings = make_plans(config);
     run.mode = mode_of(o);
     run.study_file = o.study.file();

@@ -83,7 +83,7 @@ void show(const ShowOptions& o) {
     return;
   }
   if (format == TableFormat::csv) {
-    ResultRows rows(settings[0].setting.varied, results.settings()[0].plan, "pandora");
+    ResultRows rows(settings[0].setting.varied, results.settings()[0].plan, "pandora", has_table(results.settings()));
     for (const SettingSummary& s : settings) rows.add_summary(s.summary, s.setting.varied);
     print_text(settings[0].setting.study.regret ? rows.summary : rows.order);
     return;

@@ -18,7 +18,7 @@ double threshold(std::size_t k) {
   return static_cast<double>(k) / 10.0;
 }
 
-// A box over the calibration periods.
+// A box over the periods.
 struct Column {
   std::vector<double> mu, cost, reward;
   std::vector<std::size_t> accepting;  // how many of the thresholds mu reaches: the least ones
@@ -46,17 +46,20 @@ struct Running {
 // round differently, so that these only rule candidates out; one that may win is summed up period by period.
 class Search {
  public:
-  Search(const Tape& tape, int T0) : T0_(T0), columns_(static_cast<std::size_t>(tape.boxes())) {
-    for (std::size_t period = 0; period < static_cast<std::size_t>(T0); ++period) all_.push_back({period});
+  /// Over `periods` rows of the tape from `first_row` on; `reward`: of every row and box.
+  template <class Rewards>
+  Search(const Tape& tape, int first_row, int periods, const Rewards& reward)
+      : T0_(periods), columns_(static_cast<std::size_t>(tape.boxes())) {
+    for (std::size_t period = 0; period < static_cast<std::size_t>(T0_); ++period) all_.push_back({period});
     levels_.assign(columns_.size(), all_);
     std::vector<double> spent(all_.size());
     for (int a = 0; a < tape.boxes(); ++a)
-      for (int period = 0; period < T0; ++period) {
-        const std::size_t at = tape.at(tape.calibration_row(period), a);
+      for (int period = 0; period < T0_; ++period) {
+        const std::size_t at = tape.at(first_row + period, a);
         Column& column = columns_[static_cast<std::size_t>(a)];
         column.mu.push_back(tape.mu[at]);
         column.cost.push_back(tape.cost[at]);
-        column.reward.push_back(tape.reward[at]);
+        column.reward.push_back(static_cast<double>(reward[at]));
         std::size_t accepting = 0;
         while (accepting < kThresholds && tape.mu[at] >= threshold(accepting)) ++accepting;
         column.accepting.push_back(accepting);
@@ -64,7 +67,7 @@ class Search {
       }
     // A mean of utilities of at most this size, put together in up to 64 T0 steps, is off by less than that.
     const double greatest = 1.0 + *std::max_element(spent.begin(), spent.end());
-    rounding_ = 64.0 * T0 * std::numeric_limits<double>::epsilon() * greatest;
+    rounding_ = 64.0 * T0_ * std::numeric_limits<double>::epsilon() * greatest;
   }
 
   Cascade run() {
@@ -200,7 +203,11 @@ int longest_cascade(int boxes) {
 }
 
 Cascade search_cascade(const Tape& tape, int T0) {
-  return Search(tape, T0).run();
+  return Search(tape, tape.calibration_row(0), T0, tape.reward).run();
+}
+
+Cascade best_cascade_in_hindsight(const Tape& tape) {
+  return Search(tape, tape.online_row(0), tape.online_rows, tape.mu).run();
 }
 
 }  // namespace pandora

@@ -9,12 +9,12 @@
 namespace pandora {
 namespace {
 
-struct Values {
+struct PromptValues {
   double utility = 0.0, quality = 0.0, dollars = 0.0, calls = 0.0;
 };
 
-Values values_of(const PromptOutcomes& table, std::size_t row, std::uint32_t outcome, double price) {
-  Values out;
+PromptValues values_of(const PromptOutcomes& table, std::size_t row, std::uint32_t outcome, double price) {
+  PromptValues out;
   const std::size_t first = row * table.models;
   const std::uint32_t opened = outcome & ((1u << kMaxBoxes) - 1);
   for (std::size_t a = 0; a < table.models; ++a)
@@ -31,7 +31,7 @@ class SumsByPrompt {
   explicit SumsByPrompt(std::size_t prompts) : sums_(prompts) {}
   void add(std::size_t prompt, double value) { sums_[prompt] += value; }
 
-  PromptEstimate estimate(const std::vector<double>& periods) const {
+  Estimate estimate(const std::vector<double>& periods) const {
     constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
     double count = 0.0, sum = 0.0, squares = 0.0, prompts = 0.0;
     for (std::size_t p = 0; p < sums_.size(); ++p) {
@@ -63,7 +63,7 @@ PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_
     if (own.size() != unit.prompts.size() || benchmark.size() != own.size()) continue;
     for (std::size_t t = 0; t < own.size(); ++t) {
       const std::size_t row = unit.prompts[t];
-      const Values here = values_of(*unit.table, row, own[t], price);
+      const PromptValues here = values_of(*unit.table, row, own[t], price);
       periods[row] += 1.0;
       utility.add(row, here.utility);
       quality.add(row, here.quality);

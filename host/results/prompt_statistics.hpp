@@ -6,34 +6,29 @@
 #include <span>
 #include <vector>
 
+#include "host/results/estimate.hpp"
 #include "host/sweep/unit_result.hpp"
 
 namespace pandora {
 
-/// Mean over the periods of all replications with 1.96 standard errors over prompts: what other prompts of the same
-/// kind would change. Replications are orders of the same prompts, so a prompt's periods count as one draw: with s_p
-/// the sum of its periods' values and n_p their number, the mean is m = sum s_p / sum n_p and its variance P / (P - 1)
-/// sum (s_p - m n_p)^2 / (sum n_p)^2. NaN where nothing is known.
-struct PromptEstimate {
-  double mean = 0.0;
-  double half_width_95 = 0.0;
-};
-
-/// Per period: utility = quality - price x dollars; gap = the benchmark's utility (lane 0) less the lane's, paired by
-/// prompt.
+/// Estimates are means over the periods of all replications with 1.96 standard errors over prompts: what other prompts
+/// of the same kind would change. Replications are orders of the same prompts, so a prompt's periods count as one draw:
+/// with s_p the sum of its periods' values and n_p their number, the mean is m = sum s_p / sum n_p and its variance P /
+/// (P - 1) sum (s_p - m n_p)^2 / (sum n_p)^2. NaN where nothing is known. Per period: utility = quality - price x
+/// dollars; gap = the benchmark's utility (lane 0) less the lane's, paired by prompt.
 struct PromptStatistics {
-  PromptEstimate utility, quality, cost_usd_per_1000, calls, gap;
+  Estimate utility, quality, cost_usd_per_1000, calls, gap;
 };
 
 /// Of a lane over the replications in which neither it nor the benchmark failed. `price`: utility per dollar.
 PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price);
 
 /// A column of PromptStatistics.
-struct PromptColumnOfTable {
+struct PromptStatistic {
   const char *column, *title, *unit;
-  PromptEstimate PromptStatistics::*member;
+  Estimate PromptStatistics::*member;
 };
-inline constexpr PromptColumnOfTable kPromptStatistics[] = {
+inline constexpr PromptStatistic kPromptStatistics[] = {
     {"utility", "utility", "quality", &PromptStatistics::utility},
     {"quality", "quality", "0 to 1", &PromptStatistics::quality},
     {"cost_usd_per_1000", "$ per 1,000", "dollars per 1,000 prompts", &PromptStatistics::cost_usd_per_1000},

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "host/results/policy_titles.hpp"
+#include "host/results/trace_tables.hpp"
 #include "host/study/hyperparameter_values.hpp"
 
 namespace pandora {
@@ -289,21 +291,27 @@ Table order_table(const std::vector<OrderRow>& rows, int replications, int conte
   return table;
 }
 
-std::vector<Table> study_tables(const std::vector<SettingSummary>& settings, TableLayout layout) {
+std::vector<Table> study_tables(const std::vector<SettingSummary>& all, TableLayout layout) {
   std::vector<Table> tables;
-  const SettingSummary& first = settings[0];
+  std::vector<SettingSummary> settings;  // of the paper's model
+  std::copy_if(all.begin(), all.end(), std::back_inserter(settings),
+               [](const SettingSummary& s) { return !of_table(s.setting.study); });
   if (settings.size() > 1) {
-    for (const OracleRow& cell : first.summary.oracle) tables.push_back(varied_table(settings, cell));
-  } else {
+    for (const OracleRow& cell : settings[0].summary.oracle) tables.push_back(varied_table(settings, cell));
+  } else if (!settings.empty()) {
+    const SettingSummary& only = settings[0];
     for (const char* regime : {"A", "B"}) {
-      const Summary summary = of_regime(first.summary, regime);
+      const Summary summary = of_regime(only.summary, regime);
       if (summary.oracle.empty()) continue;
-      tables.push_back(regime_table(first.setting.study, summary, regime, layout));
-      if (Table chosen = hyperparameter_table(first.setting.study, summary, regime, layout); !chosen.rows.empty())
+      tables.push_back(regime_table(only.setting.study, summary, regime, layout));
+      if (Table chosen = hyperparameter_table(only.setting.study, summary, regime, layout); !chosen.rows.empty())
         tables.push_back(std::move(chosen));
     }
   }
-  if (Table order = order_table_over(settings, layout); !order.rows.empty()) tables.push_back(std::move(order));
+  if (!settings.empty())
+    if (Table order = order_table_over(settings, layout); !order.rows.empty()) tables.push_back(std::move(order));
+  for (const SettingSummary& s : all)
+    if (of_table(s.setting.study)) tables.push_back(trace_table(s));
   return tables;
 }
 

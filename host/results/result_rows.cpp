@@ -52,8 +52,8 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program)
-    : hyperparameters_(hyperparameter_columns(plan)), program_(std::move(program)) {
+ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program, bool tables)
+    : hyperparameters_(hyperparameter_columns(plan)), program_(std::move(program)), tables_(tables) {
   const std::string varied = columns(keys);
   std::string values;
   for (const std::string& name : hyperparameters_) values += "," + csv_cell(name);
@@ -61,7 +61,11 @@ ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program
   const auto names = [](const RowStatistic& statistic) { return statistic.column + "," + statistic.half_width; };
   summary = lead + ",replications,failed,periods" + statistics(0, kStatisticsBefore, names) +
             ",best,published_x1000,published_half_width_95_x1000,inside_joint_95" +
-            statistics(kStatisticsBefore, row_statistics().size(), names) + ",lane\n";
+            statistics(kStatisticsBefore, row_statistics().size(), names) + ",lane";
+  if (tables)
+    for (const PromptStatistic& statistic : kPromptStatistics)
+      summary += fmt::format(",{0},{0}_half_width_95", statistic.column);
+  summary += tables ? ",told\n" : "\n";
   oracle = varied +
            "regime,environment,u,oracle_utility_x1000,half_width_95_x1000,boxes_queried,boxes_queried_half_width_95,"
            "published_u,published_oracle_utility_x1000,published_half_width_95_x1000,published_boxes_queried\n";
@@ -98,7 +102,10 @@ void ResultRows::add_summary(const Summary& found, const Varied& varied) {
                fmt::format(",{},{},{},{}", r.best ? 1 : 0, r.published ? fmt::format("{:.2f}", r.published->value) : "",
                            r.published ? fmt::format("{:.2f}", r.published->half_width_95) : "",
                            r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "") +
-               statistics(kStatisticsBefore, row_statistics().size(), values) + "," + csv_cell(r.lane_name) + "\n";
+               statistics(kStatisticsBefore, row_statistics().size(), values) + "," + csv_cell(r.lane_name);
+    for (const PromptStatistic& statistic : kPromptStatistics)
+      if (tables_) summary += "," + (r.prompts ? both((*r.prompts).*statistic.member) : ",");
+    summary += tables_ ? (r.prompts ? fmt::format(",{}\n", r.told ? 1 : 0) : ",\n") : "\n";
   }
   for (const OracleRow& r : found.oracle) {
     oracle += cells(varied) + fmt::format("{},{},{:g},{},{},", r.regime, r.environment, r.u, both(r.utility_x1000),

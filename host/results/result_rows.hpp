@@ -16,8 +16,9 @@ using Varied = std::vector<std::pair<std::string, std::string>>;
 /// What a group of results adds to the files, and the header of each.
 class ResultRows {
  public:
-  /// `program` replays a lane; see failures.csv.
-  ResultRows(const Varied& keys, const Plan& plan, std::string program);
+  /// `program` replays a lane; see failures.csv. `tables`: whether an environment is a table of outcomes, for which
+  /// summary.csv has further columns.
+  ResultRows(const Varied& keys, const Plan& plan, std::string program, bool tables = false);
 
   /// The results of one (setting, environment, regime), all of them; `summary` is theirs.
   void add(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results, const Summary& summary);
@@ -45,6 +46,7 @@ class ResultRows {
 
   std::vector<std::string> hyperparameters_;
   std::string program_;
+  bool tables_;
 };
 
 /// Text that a shell takes as one word.

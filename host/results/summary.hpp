@@ -13,14 +13,6 @@
 
 namespace pandora {
 
-/// Mean over replications and 1.96 standard errors: NaN where nothing is known, the half-width of a single replication
-/// too.
-struct Estimate {
-  double mean = 0.0;
-  double half_width_95 = 0.0;
-};
-Estimate estimate(const std::vector<double>& values);
-
 /// Whether the replication says something about the lane: it and the oracle's were run to their end.
 bool counts(const UnitResult& unit, std::size_t lane);
 

@@ -40,7 +40,7 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
                        const std::vector<Part>& parts, const std::string& program) {
   Findings out;
   const Varied& names = settings[0].setting.varied;
-  ResultRows rows(names, settings[0].plan, program);
+  ResultRows rows(names, settings[0].plan, program, has_table(settings));
   for (const PlannedSetting& planned : settings) out.settings.push_back({planned.setting, {}});
   for_each_group(folder, settings, parts, Missing::refuse,
                  [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {

@@ -37,7 +37,7 @@ std::string best_lane(const std::string& path, const std::string& setting, const
                             "has; name one, or a --lane",
                             wanted.policy));
   StoredResults results(path, [](const std::string&) {});
-  const PlannedSetting& planned = find_setting(results.settings(), setting);
+  const PlannedSetting& planned = find_setting(results.settings(), setting, wanted.environment);
   const std::string policy = wanted.policy.substr(0, wanted.policy.find('/')),
                     reward = policy.size() < wanted.policy.size() ? wanted.policy.substr(policy.size() + 1) : "";
   const std::vector<SettingSummary> summaries = results.summaries();
@@ -64,16 +64,22 @@ std::vector<std::string> lane_names(const PlannedSetting& planned) {
   return names;
 }
 
-const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, const std::string& label) {
-  if (label.empty() && settings.size() > 1)
-    throw Error(ExitCode::usage,
-                fmt::format("--setting: keys of the study vary; give one such as '{}'", settings[0].setting.label()));
+const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, const std::string& label,
+                                   const std::string& environment) {
+  const PlannedSetting* found = nullptr;
   std::vector<std::string> labels;
   for (const PlannedSetting& planned : settings) {
-    if (planned.setting.label() == label) return planned;
-    labels.push_back(planned.setting.label());
+    if (std::string own = planned.setting.label(); labels.empty() || labels.back() != own)
+      labels.push_back(std::move(own));
+    const std::vector<Environment>& all = planned.setting.study.environments;
+    const bool has = std::any_of(all.begin(), all.end(), [&](const Environment& e) { return e.name == environment; });
+    if (labels.back() == label && (found == nullptr || has)) found = &planned;
   }
-  throw Error(ExitCode::usage, settings.size() == 1 && labels[0].empty()
+  if (label.empty() && labels.size() > 1)
+    throw Error(ExitCode::usage,
+                fmt::format("--setting: keys of the study vary; give one such as '{}'", settings[0].setting.label()));
+  if (found != nullptr) return *found;
+  throw Error(ExitCode::usage, labels.size() == 1 && labels[0].empty()
                                    ? fmt::format("--setting {}: nothing varies in this study; leave it out", label)
                                    : fmt::format("--setting {}: the study has no such setting{}", label,
                                                  nearest_text(nearest(label, labels))));
@@ -89,6 +95,10 @@ FoundLane::FoundLane(const PlannedSetting& planned, const std::string& name) : p
   // A name without a place among the replications is near to all of them: the first stands for them.
   throw Error(ExitCode::usage, fmt::format("--lane {}: the study has no such lane{}; `pandora lanes` lists them", name,
                                            nearest_text(nearest(name, lane_names(planned)))));
+}
+
+FoundLane find_lane(const std::vector<PlannedSetting>& settings, const std::string& label, const std::string& name) {
+  return {find_setting(settings, label, name.substr(0, name.find('/'))), name};
 }
 
 Replication FoundLane::prepare() const {

@@ -29,8 +29,10 @@ std::string best_lane(const std::string& path, const std::string& setting, const
 /// there are any, /HYPERPARAMETERS.
 std::vector<std::string> lane_names(const PlannedSetting& planned);
 
-/// The setting with that label; an empty label where nothing varies. Throws Error (usage) naming what there is.
-const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, const std::string& label);
+/// The setting with that label (empty where nothing varies) that has the environment, or the first with that label.
+/// Throws Error (usage) naming what there is.
+const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, const std::string& label,
+                                   const std::string& environment = "");
 
 /// A lane with its replication, and what a run of it alone and of the oracle gives.
 class FoundLane {
@@ -54,6 +56,9 @@ class FoundLane {
   std::string name_;
   std::size_t unit_ = 0, lane_ = 0;
 };
+
+/// The lane of that name in the setting with that label; see find_setting and FoundLane.
+FoundLane find_lane(const std::vector<PlannedSetting>& settings, const std::string& label, const std::string& name);
 
 /// What became of a lane, as text: its tally, regret and curve. Both lanes are FoundLane::run's.
 std::string replay_text(const FoundLane& found, const UnitResult& result);

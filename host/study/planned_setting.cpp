@@ -52,6 +52,13 @@ std::vector<PlannedSetting> make_plans(const StudyConfig& config) {
   return out;
 }
 
+bool has_table(const std::vector<PlannedSetting>& settings) {
+  return std::any_of(settings.begin(), settings.end(), [](const PlannedSetting& planned) {
+    const std::vector<Environment>& all = planned.setting.study.environments;
+    return std::any_of(all.begin(), all.end(), [](const Environment& e) { return e.trace != nullptr; });
+  });
+}
+
 void fill_in_tables(StudyConfig& config) {
   for (const Setting& setting : config.settings())
     for (const Environment& environment : setting.study.environments) {

@@ -19,6 +19,9 @@ struct PlannedSetting {
 /// unless the configuration says their sizes.
 std::vector<PlannedSetting> make_plans(const StudyConfig& config);
 
+/// Whether an environment of any is a table of outcomes.
+bool has_table(const std::vector<PlannedSetting>& settings);
+
 /// The keys with which results are read without their tables: the sizes, models and digest of every table. Reads the
 /// tables.
 void fill_in_tables(StudyConfig& config);

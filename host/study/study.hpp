@@ -47,6 +47,11 @@ struct Study {
   int order_contexts = kPaperOrderContexts;
 };
 
+/// Whether the study is of a table of outcomes. Then it has no other environment, and the table's sizes.
+inline bool of_table(const Study& study) {
+  return !study.environments.empty() && study.environments[0].trace != nullptr;
+}
+
 /// A lane of every replication: a policy's variant at one T_0.
 struct PlannedLane {
   const Policy* policy = nullptr;

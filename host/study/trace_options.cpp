@@ -34,7 +34,7 @@ std::string quoted_list(const std::vector<std::string>& texts) {
   value.texts = texts;
   return value.toml();
 }
-std::string quoted(const std::string& text) {
+std::string quoted_word(const std::string& text) {
   StudyValue value;
   value.texts = {text};
   return value.toml();
@@ -56,7 +56,7 @@ EnvironmentOption option(const char* name, Kind kind, const char* type, const ch
 
 EnvironmentOption words(const char* name, const char* type, const char* meaning, std::string TraceKeys::*member) {
   return option(
-      name, Kind::text, type, "", meaning, [member](const TraceKeys& t) { return quoted(t.*member); },
+      name, Kind::text, type, "", meaning, [member](const TraceKeys& t) { return quoted_word(t.*member); },
       [member](TraceKeys& t, const StudyValue& v) { t.*member = v.texts[0]; });
 }
 
@@ -103,7 +103,7 @@ std::vector<EnvironmentOption> options_of_use() {
   all.push_back(option(
       "resample", Kind::text, "permute, bootstrap or in_order", "",
       "How a replication takes prompts: all in a random order, with replacement, or as they stand.",
-      [ways](const TraceKeys& t) { return quoted(ways[static_cast<std::size_t>(t.resample)]); },
+      [ways](const TraceKeys& t) { return quoted_word(ways[static_cast<std::size_t>(t.resample)]); },
       [ways](TraceKeys& t, const StudyValue& v) { t.resample = static_cast<Resample>(choice(v, v.texts[0], ways)); }));
   all.push_back(option(
       "repeat", Kind::boolean, "true or false", "",

@@ -36,11 +36,6 @@ RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, s
 void run_planned_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
                        std::size_t last, UnitResult& result);
 
-/// Whether the study is of a table of outcomes.
-inline bool of_table(const Study& study) {
-  return !study.environments.empty() && study.environments[0].trace != nullptr;
-}
-
 /// One record per lane for what is kept of it beside its tally: what was learned, if the study says so, and the
 /// outcomes of its periods in a table; none if neither.
 std::vector<LaneRecord> records_wanted(const Study& study, std::size_t lanes);

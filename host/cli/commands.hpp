@@ -40,6 +40,8 @@ void add_oracle_grid(CLI::App& oracle, Session& session, Command& run);
 void add_calibrate(CLI::App& program, Session& session, Command& run);
 void add_policies(CLI::App& program, Command& run);
 void add_devices(CLI::App& program, Command& run);
+void add_trace(CLI::App& program, Command& run);
+void add_trace_export(CLI::App& trace, Command& run);
 
 /// The studies of a command that is about the oracle, one for each setting. Throws Error (usage) for an environment
 /// whose oracle is code of its own.

@@ -40,7 +40,9 @@ std::string line_of(const Replication& replication, std::size_t row, const std::
                              static_cast<std::size_t>(tape.contexts.index_size) - 1)},
                {"phi", numbers(tape.phi, row * A * d, A * d)},
                {"feedback", numbers(tape.reward, row * A, A)},
-               {"index", numbers(replication.sigma, row * A, A)}};
+               // before the online rows a drawer need not give any
+               {"index", row < online ? numbers(std::vector<double>(A), 0, A)
+                                      : numbers(replication.sigma, row * A, A)}};
   json& models = line["models"] = json::object();
   for (std::size_t a = 0; a < A; ++a) {
     const double mu = tape.mu[row * A + a], cost = tape.cost[row * A + a];

@@ -80,6 +80,8 @@ class PartCollector {
     }
     whole.order = result.order;
     whole.instance = std::move(result.instance);
+    whole.table = result.table;
+    whole.prompts = std::move(result.prompts);
     if (--missing_[part] > 0) return;
     if (const std::optional<PartContents> there = folder_.load(planned_, parts_[part])) {
       for (UnitResult& u : units) u.resize(lack.there.size());

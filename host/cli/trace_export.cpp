@@ -29,11 +29,11 @@ Unit unit_of(const PlannedSetting& planned, const ExportArguments& o) {
   for (const Unit& unit : units)
     if (unit.replication == 0)
       there += fmt::format("{}{}/{}", there.empty() ? "" : ", ", unit.environment.name, regime_name(unit.regime));
-  throw Error(ExitCode::usage, fmt::format("the study has no replication {} of environment {}, regime {}; it has {}, "
-                                           "replications 0 to {}",
-                                           o.replication, o.environment.empty() ? "(any)" : o.environment,
-                                           o.regime.empty() ? "(any)" : o.regime, there,
-                                           planned.setting.study.replications - 1));
+  throw Error(ExitCode::usage,
+              fmt::format("the study has no replication {} of environment {}, regime {}; it has {}, "
+                          "replications 0 to {}",
+                          o.replication, o.environment.empty() ? "(any)" : o.environment,
+                          o.regime.empty() ? "(any)" : o.regime, there, planned.setting.study.replications - 1));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "host/model/trace_world.hpp"
@@ -32,21 +33,21 @@ std::string line_of(const Replication& replication, std::size_t row, const std::
   const Tape& tape = replication.tape;
   const std::size_t A = boxes.size(), d = static_cast<std::size_t>(tape.contexts.reward_features),
                     online = static_cast<std::size_t>(tape.online_row(0));
-  json line = {{"prompt_id", row == 0       ? "initial"
-                             : row < online ? fmt::format("calibration {}", row)
-                                            : fmt::format("online {}", row - online + 1)},
-               {"part", row < online ? "calibration" : "online"},
-               {"x", numbers(tape.contexts.psi, row * static_cast<std::size_t>(tape.contexts.index_stride) + 1,
-                             static_cast<std::size_t>(tape.contexts.index_size) - 1)},
-               {"phi", numbers(tape.phi, row * A * d, A * d)},
-               {"feedback", numbers(tape.reward, row * A, A)},
-               // before the online rows a drawer need not give any
-               {"index", row < online ? numbers(std::vector<double>(A), 0, A)
-                                      : numbers(replication.sigma, row * A, A)}};
+  json line = {
+      {"prompt_id", row == 0       ? "initial"
+                    : row < online ? fmt::format("calibration {}", row)
+                                   : fmt::format("online {}", row - online + 1)},
+      {"part", row < online ? "calibration" : "online"},
+      {"x", numbers(tape.contexts.psi, row * static_cast<std::size_t>(tape.contexts.index_stride) + 1,
+                    static_cast<std::size_t>(tape.contexts.index_size) - 1)},
+      {"phi", numbers(tape.phi, row * A * d, A * d)},
+      {"feedback", numbers(tape.reward, row * A, A)},
+      // before the online rows a drawer need not give any
+      {"index", row < online ? numbers(std::vector<double>(A), 0, A) : numbers(replication.sigma, row * A, A)}};
   json& models = line["models"] = json::object();
   for (std::size_t a = 0; a < A; ++a) {
     const double mu = tape.mu[row * A + a], cost = tape.cost[row * A + a];
-    if (!(mu >= 0.0 && mu <= 1.0 && cost >= 0.0))
+    if (!(mu >= 0.0 && mu <= 1.0 && cost >= 0.0 && std::isfinite(cost)))
       throw Error(ExitCode::usage,
                   fmt::format("{}: mu* = {} and cost {} of {} cannot stand in a table, which takes qualities from 0 to "
                               "1 and costs from 0 on",
@@ -71,7 +72,8 @@ ExportedTrace export_trace(const PlannedSetting& planned, const Unit& unit, cons
   models.texts = boxes;
   out.toml = fmt::format(
       "[environment.{}]\ntable = {}\npart = \"part\"\nmodels = {}\ncontext = [\"raw:x\"]\nevaluator = \"column:phi\"\n"
-      "feedback = \"column:feedback\"\nindex = \"index\"\nprice = 1\nresample = \"in_order\"\nregime = \"{}\"\nstream = "
+      "feedback = \"column:feedback\"\nindex = \"index\"\nprice = 1\nresample = \"in_order\"\nregime = \"{}\"\nstream "
+      "= "
       "{}\n",
       name, table.toml(), models.toml(), regime_name(unit.regime), static_cast<int>(unit.environment.id));
   return out;

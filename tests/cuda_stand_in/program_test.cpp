@@ -98,6 +98,30 @@ class StandIn : public test::ProgramTest {
   std::vector<std::string> names_;
 };
 
+// Lanes of a table of outcomes on the device; its prompts are prepared on the CPU.
+TEST_F(StandIn, ATableOfOutcomesGivesWhatTheCpuGives) {
+  expect_done({"trace", "export", "study.toml", "--regime", "B", "--out", "table.jsonl"});
+  write("table.toml", R"(environments = ["exported"]
+replications = 2
+periods = 100
+T0 = [0, 7]
+policies = ["online_plugin", "dow", "shrunk_weitzman", "linucb_online", "hindsight"]
+[hyperparameters]
+c_rho = [0.1]
+c_theta = [0.1]
+c_b = [0.1]
+[environment.exported]
+table = "table.jsonl"
+part = "part"
+context = ["raw:x"]
+evaluator = "column:phi"
+price = 1
+)");
+  expect_done({"run", "table.toml", "--quiet", "--backend", "cuda", "--out", "device"});
+  expect_done({"run", "table.toml", "--quiet", "--backend", "cpu", "--out", "cpu"});
+  EXPECT_EQ(files(work() / "device", true), files(work() / "cpu", true));
+}
+
 TEST_F(StandIn, ThePaperInShortGivesTheTablesOfTheCpu) {
   const Words paper = {"reproduce", "--replications", "1",     "--periods",  "64", "--samples",
                        "4000",      "--grid",         "9x5x9", "--contexts", "50", "--quiet"};

@@ -47,7 +47,7 @@ TEST(Policies, AreListedInTheOrderOfTheTables) {
   EXPECT_EQ(names, (std::vector<std::string>{"oracle", "online_plugin", "dow", "static_plugin", "linucb_online",
                                              "linucb_static", "frugalgpt", "best_single", "random_order", "query_all",
                                              "shrunk_weitzman", "thompson_weitzman", "epsilon_greedy_weitzman",
-                                             "atsidakou", "frugal_order", "frugal_stop", "informed_weitzman"}));
+                                             "atsidakou", "frugal_order", "frugal_stop", "informed_weitzman", "hindsight", "best_cascade"}));
   for (const std::string& name : names) EXPECT_EQ(find_policy(name)->name, name);
   EXPECT_EQ(find_policy("greedy"), nullptr);
   EXPECT_EQ(find_policy(""), nullptr);

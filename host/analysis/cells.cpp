@@ -17,7 +17,9 @@ std::vector<CellSeries> cell_series(StoredResults& results) {
   results.for_each_group([&](std::size_t setting, const Plan& plan, const std::vector<UnitResult>& units) {
     CellSeries cell{setting, regime_name(plan.units[0].regime), plan.units[0].environment, {}};
     for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane) {
-      LaneSeries series{lane, {}};
+      LaneSeries series{lane, {}, {}};
+      if (const TraceKeys* keys = cell.environment.trace.get(); keys != nullptr)
+        series.by_prompt = utility_by_prompt(units, lane, keys->price);
       for (const UnitResult& unit : units)
         series.utility.push_back(counts(unit, lane) ? 1000.0 * unit.lanes[lane].utility / unit.lanes[lane].periods
                                                     : std::numeric_limits<double>::quiet_NaN());

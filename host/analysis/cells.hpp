@@ -13,6 +13,7 @@ namespace pandora {
 struct LaneSeries {
   std::size_t lane = 0;         ///< of the plan
   std::vector<double> utility;  ///< R: per period, x 1000; NaN where the lane was not run or failed
+  SumsByPrompt by_prompt;       ///< of its utility, in a table of outcomes; else empty
 };
 
 /// One (setting, environment, regime).

@@ -8,6 +8,7 @@
 
 #include "host/analysis/cells.hpp"
 #include "host/analysis/compare_text.hpp"
+#include "host/study/environment_options.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -37,6 +38,7 @@ ComparedSide judge(const CellSeries& cell, const std::vector<std::size_t>& lanes
     if (out.best.empty() || mean < out.mean) {
       out.best = own;
       out.mean = mean;
+      out.by_prompt = cell.lanes[lanes[static_cast<std::size_t>(&own - regrets.data())]].by_prompt;
     }
   }
   out.fit = cross_fit(regrets);
@@ -46,8 +48,14 @@ ComparedSide judge(const CellSeries& cell, const std::vector<std::size_t>& lanes
 ComparedRow compared(const Setting& setting, const CellSeries& cell, std::optional<int> T0, ComparedSide a,
                      ComparedSide b) {
   ComparedRow row{setting.label(), cell.environment.name, cell.regime, T0, setting.study.replications,
-                  std::move(a),    std::move(b),          {}};
+                  std::move(a),    std::move(b),          {},          {}};
   row.paired = paired_difference(row.a.best, row.b.best);
+  if (const SumsByPrompt& x = row.a.by_prompt, &y = row.b.by_prompt; !x.sums.empty() && x.periods == y.periods) {
+    SumsByPrompt difference = y;  // of regrets: the utility of b less that of a
+    for (std::size_t p = 0; p < difference.sums.size(); ++p)
+      difference.sums[p] = 1000.0 * (difference.sums[p] - x.sums[p]);
+    row.over_prompts = difference.estimate();
+  }
   return row;
 }
 
@@ -100,7 +108,8 @@ void require_common_tapes(const StoredResults& first, const StoredResults& secon
     refuse("dimensions (boxes/context/output/reward_features/radius_draws)", text(a.dimensions), text(b.dimensions));
   for (const Environment& e : a.environments)
     for (const Environment& other : b.environments)
-      if (e.name == other.name && !(e == other)) refuse("[environment." + e.name + "]", "one law", "another");
+      if (e.name == other.name && options_of(e) != options_of(other))
+        refuse("[environment." + e.name + "]", "one law or table", "another");
 }
 
 // The oracle sees the tape alone: where it disagrees, the draws do.
@@ -125,8 +134,7 @@ std::vector<ComparedPair> compare_policies(StoredResults& results, const Compare
   if (options.policies.size() < 2)
     throw Error(ExitCode::usage, "--policies: name two or more to compare, such as dow,online_plugin");
   require_policies(results);
-  const Study& study = results.settings()[0].setting.study;
-  require_names(options, study);
+  require_names(options, results.settings());
   std::vector<PolicyName> names;
   for (const std::string& text : options.policies) names.push_back(parse_policy_name(text, results.settings()[0].plan));
   std::vector<ComparedPair> pairs;
@@ -167,7 +175,7 @@ std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& s
   const auto &here = first.settings(), &there = second.settings();
   require_policies(first);
   require_policies(second);
-  require_names(options, here[0].setting.study);
+  require_names(options, here);
   std::vector<PolicyName> names;
   for (const std::string& text : options.policies) {
     names.push_back(parse_policy_name(text, here[0].plan));
@@ -175,8 +183,12 @@ std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& s
   }
   const auto matching = [&](const PlannedSetting& planned) {
     if (here.size() == 1 && there.size() == 1) return there.begin();
-    return std::find_if(there.begin(), there.end(),
-                        [&](const PlannedSetting& p) { return p.setting.label() == planned.setting.label(); });
+    return std::find_if(there.begin(), there.end(), [&](const PlannedSetting& p) {
+      return p.setting.label() == planned.setting.label() &&
+             of_table(p.setting.study) == of_table(planned.setting.study) &&
+             (!of_table(p.setting.study) ||
+              p.setting.study.environments[0].name == planned.setting.study.environments[0].name);
+    });
   };
   const std::vector<CellSeries> ours = cell_series(first), theirs = cell_series(second);
   std::vector<ComparedPair> pairs;

@@ -22,6 +22,7 @@ struct ComparedSide {
   std::size_t choices = 0;   ///< hyperparameters to choose from
   std::vector<double> best;  ///< of the one with the least mean
   double mean = 0.0;         ///< that mean
+  SumsByPrompt by_prompt;    ///< its utility, in a table of outcomes; else empty
   CrossFit fit;
 };
 
@@ -31,6 +32,8 @@ struct ComparedRow {
   int replications = 0;   ///< R; paired.n of them count
   ComparedSide a, b;
   PairedDifference paired;  ///< of the best ones
+  /// The same difference with an interval that counts prompts, in a table of outcomes where no lane failed.
+  std::optional<Estimate> over_prompts;
 };
 
 struct ComparedPair {

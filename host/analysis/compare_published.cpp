@@ -10,7 +10,7 @@ namespace pandora {
 
 Table compare_published(StoredResults& results, const CompareOptions& options) {
   const Study& study = results.settings()[0].setting.study;
-  require_names(options, study);
+  require_names(options, results.settings());
   std::vector<PolicyName> names;
   for (const std::string& text : options.policies) names.push_back(parse_policy_name(text, results.settings()[0].plan));
   struct Found {

@@ -23,9 +23,12 @@ PolicyName parse_policy_name(const std::string& text, const Plan& plan) {
   return name;
 }
 
-void require_names(const CompareOptions& options, const Study& study) {
+void require_names(const CompareOptions& options, const std::vector<PlannedSetting>& settings) {
+  const Study& study = settings[0].setting.study;
   std::vector<std::string> environments;
-  for (const Environment& e : study.environments) environments.push_back(e.name);
+  for (const PlannedSetting& planned : settings)
+    for (const Environment& e : planned.setting.study.environments)
+      if (!wanted(environments, e.name) || environments.empty()) environments.push_back(e.name);
   for (const std::string& name : options.environments)
     if (!wanted(environments, name))
       throw Error(ExitCode::usage, fmt::format("--environment {}: the results have none of that name{}", name,

@@ -24,7 +24,7 @@ struct PolicyName {
 PolicyName parse_policy_name(const std::string& text, const Plan& plan);
 
 /// Throws Error (usage) if the study lacks an environment, regime or T_0 that is asked for.
-void require_names(const CompareOptions& options, const Study& study);
+void require_names(const CompareOptions& options, const std::vector<PlannedSetting>& settings);
 
 /// "---" for what is unknown; no minus before a zero.
 std::string number_text(double x, int decimals);

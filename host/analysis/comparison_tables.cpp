@@ -39,6 +39,11 @@ Cell number_cell(double value, int decimals, bool bold = false) {
   return exact_cell(number_text(value, decimals), value, bold);
 }
 
+bool has_prompts(const ComparedPair& pair) {
+  return std::any_of(pair.rows.begin(), pair.rows.end(),
+                     [](const ComparedRow& row) { return row.over_prompts.has_value(); });
+}
+
 }  // namespace
 
 std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs) {
@@ -53,6 +58,8 @@ std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs) {
     table.columns = {"cell",         "n",          "regret of a",        "regret of b", "a - b",    "± (95%)",
                      "a better",     "efficiency", "cross-fitted a - b", "± (95%) ",    "p (Holm)", "optimism of a",
                      "optimism of b"};
+    const bool prompts = has_prompts(pair);
+    if (prompts) table.columns.insert(table.columns.begin() + 6, "± over prompts");
     int ahead = 0, behind = 0;
     bool partial = false, choose = false;
     for (const ComparedRow& row : pair.rows) {
@@ -72,6 +79,10 @@ std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs) {
             number_cell(fitted.mean, 3, told), number_cell(fitted.half_width_95, 3),
             exact_cell(p_value_text(holm), holm, told), number_cell(row.a.fit.mean - row.a.mean, 3),
             number_cell(row.b.fit.mean - row.b.mean, 3)}});
+      if (prompts) {
+        std::vector<Cell>& cells = table.rows.back().cells;
+        cells.insert(cells.begin() + 6, row.over_prompts ? number_cell(row.over_prompts->half_width_95, 3) : "---");
+      }
     }
     table.notes = {
         fmt::format("a is better in {} and worse in {} of {} cells (bold: Holm-adjusted p < 0.05 over all rows asked "
@@ -83,6 +94,10 @@ std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs) {
             "{} splits, jackknife interval; optimism: by how much the least mean regret of all, as the paper "
             "reports it, is below that.",
             kSplits)};
+    if (prompts)
+      table.notes.push_back(
+          "± over prompts: what other prompts of the same kind would change; all else is over replications, which are "
+          "orders of the same prompts, and says nothing about others.");
     if (partial)
       table.notes.push_back(
           "n is less than the study's replications where lanes failed or are not there yet; a "
@@ -113,6 +128,8 @@ Table comparison_csv(const std::vector<ComparedPair>& pairs) {
                    "p_holm",
                    "optimism_a_x1000",
                    "optimism_b_x1000"};
+  const bool prompts = std::any_of(pairs.begin(), pairs.end(), has_prompts);
+  if (prompts) table.columns.push_back("half_width_95_over_prompts_x1000");
   std::size_t next = 0;
   for (const ComparedPair& pair : pairs)
     for (const ComparedRow& row : pair.rows) {
@@ -124,6 +141,7 @@ Table comparison_csv(const std::vector<ComparedPair>& pairs) {
                                  d.relative_efficiency, fitted.mean, fitted.half_width_95, adjusted[next],
                                  row.a.fit.mean - row.a.mean, row.b.fit.mean - row.b.mean})
         out.cells.push_back(number_cell(value, 6));
+      if (prompts) out.cells.push_back(row.over_prompts ? number_cell(row.over_prompts->half_width_95, 6) : "");
       ++next;
       table.rows.push_back(std::move(out));
     }

@@ -25,55 +25,68 @@ PromptValues values_of(const PromptOutcomes& table, std::size_t row, std::uint32
   return out;
 }
 
-// Sums over the periods of each prompt.
-class SumsByPrompt {
- public:
-  explicit SumsByPrompt(std::size_t prompts) : sums_(prompts) {}
-  void add(std::size_t prompt, double value) { sums_[prompt] += value; }
-
-  Estimate estimate(const std::vector<double>& periods) const {
-    constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-    double count = 0.0, sum = 0.0, squares = 0.0, prompts = 0.0;
-    for (std::size_t p = 0; p < sums_.size(); ++p) {
-      count += periods[p];
-      sum += sums_[p];
-      prompts += periods[p] > 0.0 ? 1.0 : 0.0;
-    }
-    if (count == 0.0) return {kUnknown, kUnknown};
-    const double mean = sum / count;
-    for (std::size_t p = 0; p < sums_.size(); ++p) squares += std::pow(sums_[p] - mean * periods[p], 2);
-    return {mean, prompts > 1.0 ? 1.96 * std::sqrt(prompts / (prompts - 1.0) * squares) / count : kUnknown};
-  }
-
- private:
-  std::vector<double> sums_;
-};
-
-}  // namespace
-
-PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price) {
-  std::size_t prompts = 0;
-  for (const UnitResult& unit : units)
-    if (unit.table != nullptr) prompts = unit.table->prompts;
-  std::vector<double> periods(prompts);
-  SumsByPrompt utility(prompts), quality(prompts), dollars(prompts), calls(prompts), gap(prompts);
+// body(row, what the lane gave, what the benchmark gave) for every period of the replications that count.
+template <class Body>
+void for_each_period(std::span<const UnitResult> units, std::size_t lane, double price, Body&& body) {
   for (const UnitResult& unit : units) {
     if (!counts(unit, lane) || unit.table == nullptr) continue;
     const std::vector<std::uint32_t>&own = unit.notes[lane].outcomes, &benchmark = unit.notes[0].outcomes;
     if (own.size() != unit.prompts.size() || benchmark.size() != own.size()) continue;
     for (std::size_t t = 0; t < own.size(); ++t) {
       const std::size_t row = unit.prompts[t];
-      const PromptValues here = values_of(*unit.table, row, own[t], price);
-      periods[row] += 1.0;
-      utility.add(row, here.utility);
-      quality.add(row, here.quality);
-      dollars.add(row, 1000.0 * here.dollars);
-      calls.add(row, here.calls);
-      gap.add(row, values_of(*unit.table, row, benchmark[t], price).utility - here.utility);
+      body(row, values_of(*unit.table, row, own[t], price), values_of(*unit.table, row, benchmark[t], price));
     }
   }
-  return {utility.estimate(periods), quality.estimate(periods), dollars.estimate(periods), calls.estimate(periods),
-          gap.estimate(periods)};
+}
+
+std::size_t prompts_of(std::span<const UnitResult> units) {
+  for (const UnitResult& unit : units)
+    if (unit.table != nullptr) return unit.table->prompts;
+  return 0;
+}
+
+}  // namespace
+
+Estimate SumsByPrompt::estimate() const {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  double count = 0.0, sum = 0.0, squares = 0.0, prompts = 0.0;
+  for (std::size_t p = 0; p < sums.size(); ++p) {
+    count += periods[p];
+    sum += sums[p];
+    prompts += periods[p] > 0.0 ? 1.0 : 0.0;
+  }
+  if (count == 0.0) return {kUnknown, kUnknown};
+  const double mean = sum / count;
+  for (std::size_t p = 0; p < sums.size(); ++p) squares += std::pow(sums[p] - mean * periods[p], 2);
+  return {mean, prompts > 1.0 ? 1.96 * std::sqrt(prompts / (prompts - 1.0) * squares) / count : kUnknown};
+}
+
+SumsByPrompt utility_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price) {
+  const std::size_t prompts = prompts_of(units);
+  SumsByPrompt out{std::vector<double>(prompts), std::vector<double>(prompts)};
+  for_each_period(units, lane, price, [&](std::size_t row, const PromptValues& own, const PromptValues&) {
+    out.sums[row] += own.utility;
+    out.periods[row] += 1.0;
+  });
+  return out;
+}
+
+PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price) {
+  const std::size_t prompts = prompts_of(units);
+  SumsByPrompt utility{std::vector<double>(prompts), std::vector<double>(prompts)};
+  SumsByPrompt quality = utility, dollars = utility, calls = utility, gap = utility;
+  for_each_period(units, lane, price, [&](std::size_t row, const PromptValues& own, const PromptValues& benchmark) {
+    const auto add = [row](SumsByPrompt& to, double value) {
+      to.sums[row] += value;
+      to.periods[row] += 1.0;
+    };
+    add(utility, own.utility);
+    add(quality, own.quality);
+    add(dollars, 1000.0 * own.dollars);
+    add(calls, own.calls);
+    add(gap, benchmark.utility - own.utility);
+  });
+  return {utility.estimate(), quality.estimate(), dollars.estimate(), calls.estimate(), gap.estimate()};
 }
 
 }  // namespace pandora

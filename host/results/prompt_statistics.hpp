@@ -20,6 +20,17 @@ struct PromptStatistics {
   Estimate utility, quality, cost_usd_per_1000, calls, gap;
 };
 
+/// Sums over the periods of each prompt, and how many there are.
+struct SumsByPrompt {
+  std::vector<double> sums, periods;
+
+  /// The mean over periods with its interval over prompts.
+  Estimate estimate() const;
+};
+
+/// The utility of a lane, over the replications as below. Empty where the units are of no table.
+SumsByPrompt utility_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price);
+
 /// Of a lane over the replications in which neither it nor the benchmark failed. `price`: utility per dollar.
 PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price);
 

@@ -74,7 +74,7 @@ TEST(AddIfAny, SeriesOfOneFigureAreApart) {
 
 // Means 2, 3, 4 and standard error 1 / sqrt(3) of base - other.
 ComparedRow row(int T0, double shift) {
-  ComparedRow out{"", "uniform", "A", T0, 3, {}, {}, {}};
+  ComparedRow out{"", "uniform", "A", T0, 3, {}, {}, {}, {}};
   out.paired = paired_difference({2.0 + shift, 3.0 + shift, 4.0 + shift}, {0.0, 0.0, 0.0});
   return out;
 }

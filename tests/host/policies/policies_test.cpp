@@ -47,7 +47,8 @@ TEST(Policies, AreListedInTheOrderOfTheTables) {
   EXPECT_EQ(names, (std::vector<std::string>{"oracle", "online_plugin", "dow", "static_plugin", "linucb_online",
                                              "linucb_static", "frugalgpt", "best_single", "random_order", "query_all",
                                              "shrunk_weitzman", "thompson_weitzman", "epsilon_greedy_weitzman",
-                                             "atsidakou", "frugal_order", "frugal_stop", "informed_weitzman", "hindsight", "best_cascade"}));
+                                             "atsidakou", "frugal_order", "frugal_stop", "informed_weitzman",
+                                             "hindsight", "best_cascade"}));
   for (const std::string& name : names) EXPECT_EQ(find_policy(name)->name, name);
   EXPECT_EQ(find_policy("greedy"), nullptr);
   EXPECT_EQ(find_policy(""), nullptr);
@@ -57,7 +58,8 @@ TEST(Policies, AreListedInTheOrderOfTheTables) {
 TEST(Policies, ThatArePastThePaperMustBeNamed) {
   for (const Policy& policy : all_policies()) {
     const bool past = policy.name.ends_with("_weitzman") || policy.name == "atsidakou" ||
-                      policy.name == "frugal_order" || policy.name == "frugal_stop";
+                      policy.name == "frugal_order" || policy.name == "frugal_stop" || policy.name == "hindsight" ||
+                      policy.name == "best_cascade";
     EXPECT_EQ(policy.by_name_only, past) << policy.name;
   }
   Study study;
@@ -72,7 +74,7 @@ TEST(Policies, StateWhatTheyNeedOfTheCalibration) {
     const bool needs = policy.name == "static_plugin" || policy.name == "linucb_static" || policy.name == "frugalgpt" ||
                        policy.name == "frugal_order" || policy.name == "frugal_stop";
     const bool ignores = policy.name == "oracle" || policy.name == "best_single" || policy.name == "random_order" ||
-                         policy.name == "query_all";
+                         policy.name == "query_all" || policy.name == "hindsight" || policy.name == "best_cascade";
     EXPECT_EQ(policy.needs_calibration, needs) << policy.name;
     EXPECT_EQ(policy.uses_calibration, !ignores) << policy.name;
     EXPECT_FALSE(policy.summary.empty()) << policy.name;

@@ -48,6 +48,16 @@ std::string policies() {
 
 class ExportTrace : public test::FolderTest {
  protected:
+  // The study of the table that an export describes.
+  static StudyConfig of_table(const std::string& toml) {
+    std::string text = kTableStudy;
+    const std::string of_model = "[\"student_t5\"]";
+    text.replace(text.find(of_model), of_model.size(), "[\"exported\"]");
+    const std::string options = "[environment.student_t5]\ntruncation_radius = 6\n";
+    text.erase(text.find(options), options.size());
+    return StudyConfig::parse(text + toml, "back.toml");
+  }
+
   // All lanes of one replication of each of the configuration's units.
   static std::vector<UnitResult> results(StudyConfig config, const std::string& engine, const std::string& precision,
                                          const std::string& refit) {
@@ -69,8 +79,7 @@ TEST_F(ExportTrace, ReadBackGivesEveryLaneTheSameBytes) {
     const std::string path = (base_ / fmt::format("table{}.jsonl", regime)).string();
     const ExportedTrace exported = export_trace(planned, planned.plan.units[1], "exported", path);
     std::ofstream(path) << exported.jsonl;
-    StudyConfig back = StudyConfig::parse(std::string(kTableStudy) + exported.toml, "back.toml");
-    back.set("environments", "exported", "test");
+    StudyConfig back = of_table(exported.toml);
     for (const auto& [engine, precision, refit] :
          {std::tuple("blocked", "single", "geometric:1.5"), std::tuple("blocked", "double", "tracking"),
           std::tuple("reference", "double", "geometric:1.5")}) {
@@ -90,8 +99,7 @@ TEST_F(ExportTrace, OfATableIsTheTableAgain) {
   const std::string path = (base_ / "table.jsonl").string(), again = (base_ / "again.jsonl").string();
   const ExportedTrace first = export_trace(planned, planned.plan.units[0], "exported", path);
   std::ofstream(path) << first.jsonl;
-  config = StudyConfig::parse(std::string(kTableStudy) + first.toml, "back.toml");
-  config.set("environments", "exported", "test");
+  config = of_table(first.toml);
   const PlannedSetting of_table = make_plans(config)[0];
   const ExportedTrace second = export_trace(of_table, of_table.plan.units[0], "exported", again);
   EXPECT_EQ(second.jsonl, first.jsonl);

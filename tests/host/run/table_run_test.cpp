@@ -53,8 +53,9 @@ TEST_F(TableRun, SummaryHasUtilityQualityDollarsCallsAndGap) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("utility = quality - 30 x dollars per prompt"));
   const std::string summary = test::read_file(work() / "out" / "summary.csv");
-  EXPECT_THAT(summary, HasSubstr(",utility,utility_half_width_95,quality,quality_half_width_95,cost_usd_per_1000,"
-                                 "cost_usd_per_1000_half_width_95,calls,calls_half_width_95,gap,gap_half_width_95,told"));
+  EXPECT_THAT(summary,
+              HasSubstr(",utility,utility_half_width_95,quality,quality_half_width_95,cost_usd_per_1000,"
+                        "cost_usd_per_1000_half_width_95,calls,calls_half_width_95,gap,gap_half_width_95,told"));
 }
 
 TEST_F(TableRun, ResultsAreReadWithoutTheTable) {

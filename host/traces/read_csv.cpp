@@ -52,8 +52,8 @@ class CsvReader {
 
   void read_header() {
     std::string_view record;
+    place_.row = static_cast<std::uint64_t>(-1);  // so that the header is row 0
     if (!stream_.next(RecordStream::Form::csv, record)) place_.refuse("is empty");
-    place_.row = 0;
     split(record);
     names_.assign(fields_.begin(), fields_.end());
     std::vector<std::string> sorted = names_;

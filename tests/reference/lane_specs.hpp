@@ -17,6 +17,16 @@ inline LaneSpec dow_lane(RewardModel reward, int T0, double c_rho = 0.1) {
   return lane;
 }
 
+inline LaneSpec linucb_lane(int T0, double c_b = 0.1) {
+  LaneSpec lane;
+  lane.score = Score::learned_payoff;
+  lane.stop = Stop::after_first;
+  lane.learning = Learning::online;
+  lane.c_b = c_b;
+  lane.T0 = T0;
+  return lane;
+}
+
 /// Weitzman's rule on whatever scores it is given.
 inline LaneSpec weitzman_rule() {
   LaneSpec spec;

@@ -89,13 +89,7 @@ LaneSpec dow(RewardModel reward, double c_rho = 0.1) {
 }
 
 LaneSpec linucb(double c_b = 0.1) {
-  LaneSpec lane;
-  lane.score = Score::learned_payoff;
-  lane.stop = Stop::after_first;
-  lane.learning = Learning::online;
-  lane.c_b = c_b;
-  lane.T0 = kCalibration;
-  return lane;
+  return test::linucb_lane(kCalibration, c_b);
 }
 
 const Replication& sound_replication() {

@@ -233,13 +233,8 @@ TEST(RunLanes, ADamagedInverseIsRebuilt) {
       test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, 96, 31);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 16};
-    LaneSpec linucb;
-    linucb.score = Score::learned_payoff;
-    linucb.stop = Stop::after_first;
-    linucb.learning = Learning::online;
-    linucb.c_b = 0.1;
-    linucb.T0 = kCalibration;
-    const UnitOfLanes unit{&replication, {dow_lane(RewardModel::learned, kCalibration), linucb}};
+    const UnitOfLanes unit{&replication,
+                           {dow_lane(RewardModel::learned, kCalibration), test::linucb_lane(kCalibration)}};
     std::vector<LaneRecord> whole(2), damaged(2);
     run<double>(std::span(&unit, 1), options, whole);
     for (std::size_t k = 0; k < 2; ++k) damaged[k].decisions = &whole[k].outcomes;

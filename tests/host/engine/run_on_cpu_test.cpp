@@ -54,12 +54,7 @@ TEST(RunOnCpu, WithoutSolvesADoubleLaneDiffersByRoundingOnly) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, kCalibration, 400, 3);
   const EstimationOptions estimation{parse_refit("geometric:1.5"), 1.0, 1.0};
-  LaneSpec linucb;
-  linucb.score = Score::learned_payoff;
-  linucb.stop = Stop::after_first;
-  linucb.learning = Learning::online;
-  linucb.c_b = 0.1;
-  linucb.T0 = kCalibration;
+  const LaneSpec linucb = test::linucb_lane(kCalibration);
   LaneRecord expected;
   const LaneTally reference = run_reference_lane(replication, linucb, estimation, &expected);
   for (const int B : {1, 7, 16, 32, 64}) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Whether the rooms (folders) of the program stand in order: a file includes only from its own room and from rooms below,
-and files of a room do not include each other in a circle. Also that no file is too large to be one idea.
+and files of a room do not include each other in a circle. Also that no file is too large to be one idea and no function
+too long to be one step, in tests and examples too.
 usage: scripts/check-rooms.py [--graph]       exit code 1 if not
 """
 import collections
@@ -14,11 +15,27 @@ kernels/base kernels/random kernels/tape kernels/rules kernels/state kernels/pro
 kernels/cuda oracle host/base include/pandora host/tables host/machine host/files host/traces host/figures host/model host/engine host/reference host/policies host/study
 host/devices host/sweep host/results host/analysis host/run host/cli
 """.split()
-MOST_LINES = 350
+MOST_LINES, MOST_LINES_OF_FUNCTION = 350, 60
+# Functions that are longer still: file and name. The list only gets shorter.
+LONG_FUNCTIONS = [tuple(line.split()) for line in """
+host/analysis/compare_published.cpp compare_published
+host/cli/oracle_grid.cpp make_tables
+host/cli/run.cpp run_command
+host/results/parts.cpp part_contents
+host/study/study_keys.cpp make_general_keys
+kernels/solve/reward_gradient.cpp reward_derivatives
+kernels/tape/tape.cpp draw_tape
+""".strip().splitlines()]
 
 root = pathlib.Path(__file__).resolve().parent.parent
-files = [f for top in ("kernels", "oracle", "host", "include") for f in sorted((root / top).rglob("*"))
-         if f.suffix in (".hpp", ".cpp", ".cu", ".cuh")]
+
+
+def sources(*tops):
+    return [f for top in tops for f in sorted((root / top).rglob("*"))
+            if f.suffix in (".hpp", ".h", ".cpp", ".cu", ".cuh")]
+
+
+files = sources("kernels", "oracle", "host", "include")
 complaints = []
 
 
@@ -27,13 +44,68 @@ def room_of(name):
     return folder if folder in ROOMS else None
 
 
+def functions(text):
+    """(name, lines) of the functions of a file as clang-format lays it out: from the line where the function's head begins
+    to the "}" of the same indentation. Classes are looked into; tables of data and what stands inside functions are not."""
+    def without_text(found):
+        return "\n" * found.group().count("\n")
+
+    text = re.sub(r'R"(\w*)\(.*?\)\1"', without_text, text, flags=re.S)  # may hold anything
+    text = re.sub(r"^ *#(.*\\\n)*.*", without_text, text, flags=re.M)
+    members = [0]  # indentation of what stands in the open classes; a namespace does not indent
+    head, first, indent, ending = "", 0, 0, None
+    for number, line in enumerate(text.split("\n")):
+        code = re.sub(r"\s*//.*", "", line).strip()
+        here = len(line) - len(line.lstrip())
+        if ending is not None:
+            if here == indent and code.startswith("}"):
+                if ending:
+                    yield ending, number - first + 1
+                ending = None
+            continue
+        if not head and code.startswith("}"):
+            if here < members[-1]:
+                members.pop()
+            continue
+        if re.fullmatch(r"|template <.*>|(public|protected|private):", code):
+            continue
+        if not head:
+            first, indent = number, here
+        head += " " + code
+        if code.endswith("{"):
+            if re.match(r' (inline )?(namespace|extern "C")\b', head):
+                pass
+            elif re.match(r" (class|struct|union)\b[^=]*$", head):
+                members.append(indent + 2)
+            elif re.search(r"\)[^()=]*\{$|= \[.*\{$", head):
+                test = re.match(r" TEST(?:_F|_P)?\((\w+), (\w+)\)", head)
+                ending = ".".join(test.groups()) if test else re.search(r"(operator\S+?|[\w~]+)(\(| = )", head)[1]
+            else:
+                ending = ""
+            head = ""
+        elif code.endswith((";", "}")):
+            head = ""
+
+
+long_functions = []
+for file in sources("kernels", "oracle", "host", "include", "tests", "examples"):
+    name = str(file.relative_to(root))
+    text = file.read_text()
+    if (lines := text.count("\n")) > MOST_LINES:
+        complaints.append(f"{name}: {lines} lines, more than {MOST_LINES}: is it one idea?")
+    for function, lines in functions(text):
+        if lines > MOST_LINES_OF_FUNCTION:
+            long_functions.append((name, function))
+            if long_functions[-1] not in LONG_FUNCTIONS:
+                complaints.append(f"{name}: {function} has {lines} lines, more than {MOST_LINES_OF_FUNCTION}: is it one step?")
+for name, function in LONG_FUNCTIONS:
+    if (name, function) not in long_functions:
+        complaints.append(f"{name}: {function} is not long any more; take it off the list of {pathlib.Path(__file__).name}")
+
 includes = {}
 for file in files:
     name = str(file.relative_to(root))
     text = file.read_text()
-    lines = text.count("\n")
-    if lines > MOST_LINES:
-        complaints.append(f"{name}: {lines} lines, more than {MOST_LINES}: is it one idea?")
     room = room_of(name)
     if room is None:
         complaints.append(f"{name}: stands in no room that {pathlib.Path(__file__).name} knows")

@@ -91,89 +91,115 @@ double product_rate(int n) {
   return 10 * 2.0 * static_cast<double>(elements) * n / seconds_of(multiply);
 }
 
+// The study that is measured, prepared on the CPU, and what of it takes part in every block's products.
+struct Workload {
+  Study study;
+  Plan plan;
+  std::vector<Replication> prepared;
+  std::vector<UnitOfLanes> units;
+
+  explicit Workload(const Sizes& sizes) {
+    study.environments = {paper_environments()[0]};
+    study.regimes = {Regime::A};
+    study.replications = sizes.replications;
+    study.periods = sizes.periods;
+    study.oracle.samples = sizes.samples;
+    study.order = false;
+    plan = make_plan(study);
+    prepared.resize(plan.units.size());
+    prepare();
+    for (const Replication& replication : prepared) {
+      units.push_back({&replication, {}});
+      for (const PlannedLane& lane : plan.lanes) units.back().lanes.push_back(lane.variant.lane(replication, lane.T0));
+    }
+  }
+  double lanes() const { return static_cast<double>(units.size() * plan.lanes.size()); }
+
+  // Matrices P; with those of the curvature where `tracking` keeps them.
+  double matrices(bool tracking) const {
+    double count = 0.0;
+    for (const UnitOfLanes& unit : units)
+      for (const LaneSpec& lane : unit.lanes) {
+        if (lane.has_width_bonus() || (lane.learns_payoff() && lane.online())) count += study.dimensions.boxes;
+        if (tracking && lane.learns_index() && lane.online()) count += study.dimensions.boxes;
+      }
+    return count;
+  }
+
+ private:
+  void prepare() {
+    std::vector<std::jthread> threads;
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    for (unsigned k = 0; k < cores; ++k)
+      threads.emplace_back([this, k, cores] {
+        for (std::size_t u = k; u < prepared.size(); u += cores)
+          prepared[u] = prepare_replication(study, plan, plan.units[u], nullptr);
+      });
+  }
+};
+
+// What the device does at the most: bytes of a copy and operations of a product per second, blocks at a time.
+struct Ceilings {
+  double bandwidth, rate, slots;
+};
+
+void print_stage(const std::string& stage, double seconds, const Workload& work, bool tracking,
+                 const Ceilings& ceilings, const EngineCounters& counters) {
+  const Study& study = work.study;
+  std::printf("  %-10s %8.2f s", stage.c_str(), seconds);
+  if (stage == "advance") {
+    const double m = study.dimensions.index_size(), B = study.engine.block;
+    const double matrix_blocks = work.matrices(tracking) * study.periods / B;
+    const double q = B / 2;  // periods with a query, about
+    const double flop = matrix_blocks * (2 * m * m * B + m * B * B + m * m * q);
+    const double bytes = matrix_blocks * 4 * (m * m + m * B + m * q + B * B);
+    std::printf("   %5.1f TFLOP/s (%.0f%% of the product's), %5.0f GB/s (%.0f%% of the copy's)", flop / seconds / 1e12,
+                100 * flop / seconds / ceilings.rate, bytes / seconds / 1e9,
+                100 * bytes / seconds / ceilings.bandwidth);
+  }
+  if (stage == "walk") std::printf("   %5.2f ns per lane and period", 1e9 * seconds / (work.lanes() * study.periods));
+  if (stage == "solve")
+    std::printf("   %.2f M solves, %.1f passes each, %.1f us per pass of a block", counters.index_solves / 1e6,
+                static_cast<double>(counters.index_gradients) / static_cast<double>(counters.index_solves),
+                1e6 * seconds * ceilings.slots / static_cast<double>(counters.index_gradients));
+  if (stage == "theta")
+    std::printf("   %.2f M solves, %.1f us each of a block", counters.reward_solves / 1e6,
+                1e6 * seconds * ceilings.slots / static_cast<double>(counters.reward_solves));
+  std::printf("\n");
+}
+
 int run(const Sizes& sizes) {
   const DeviceReport report = find_devices();
   if (!report.none.empty()) {
     std::fprintf(stderr, "no GPU: %s\n", report.none.c_str());
     return static_cast<int>(ExitCode::device);
   }
-  std::printf("%s, driver %s\n", report.devices[static_cast<std::size_t>(report.usable()[0])].name.c_str(),
-              report.driver.c_str());
+  const auto& device = report.devices[static_cast<std::size_t>(report.usable()[0])];
+  std::printf("%s, driver %s\n", device.name.c_str(), report.driver.c_str());
   cuda::select_device(report.usable()[0]);
-  const double bandwidth = copy_bandwidth(static_cast<std::size_t>(sizes.copy_mib) << 20),
-               rate = product_rate(sizes.product);
-  std::printf("copy %.0f GB/s, single-precision product %.1f TFLOP/s\n", bandwidth / 1e9, rate / 1e12);
-
-  Study study;
-  study.environments = {paper_environments()[0]};
-  study.regimes = {Regime::A};
-  study.replications = sizes.replications;
-  study.periods = sizes.periods;
-  study.oracle.samples = sizes.samples;
-  study.order = false;
-  const Plan plan = make_plan(study);
-  std::vector<Replication> prepared(plan.units.size());
-  {
-    std::vector<std::jthread> threads;
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    for (unsigned k = 0; k < cores; ++k)
-      threads.emplace_back([&, k] {
-        for (std::size_t u = k; u < prepared.size(); u += cores)
-          prepared[u] = prepare_replication(study, plan, plan.units[u], nullptr);
-      });
-  }
-  std::vector<UnitOfLanes> units;
-  for (const Replication& replication : prepared) {
-    units.push_back({&replication, {}});
-    for (const PlannedLane& lane : plan.lanes) units.back().lanes.push_back(lane.variant.lane(replication, lane.T0));
-  }
-  const double lanes = static_cast<double>(units.size() * plan.lanes.size());
   // Blocks of 128 threads that solve at the same time: three on a multiprocessor.
-  const double slots = 3.0 * report.devices[static_cast<std::size_t>(report.usable()[0])].multiprocessors;
-  double matrices = 0.0;  // that take part in every block's products
-  for (const UnitOfLanes& unit : units)
-    for (const LaneSpec& lane : unit.lanes)
-      if (lane.has_width_bonus() || (lane.learns_payoff() && lane.online())) matrices += study.dimensions.boxes;
+  const Ceilings ceilings{copy_bandwidth(static_cast<std::size_t>(sizes.copy_mib) << 20), product_rate(sizes.product),
+                          3.0 * device.multiprocessors};
+  std::printf("copy %.0f GB/s, single-precision product %.1f TFLOP/s\n", ceilings.bandwidth / 1e9,
+              ceilings.rate / 1e12);
+  const Workload work(sizes);
+  const double lanes = work.lanes(), periods = work.study.periods;
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
-    const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, study.engine.block};
+    const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, work.study.engine.block};
     cuda::CudaBackend backend(report.usable()[0]);
-    const double end_to_end = seconds_of([&] { engine::run_in_memory<float>(backend, units, options); });
+    const double end_to_end = seconds_of([&] { engine::run_in_memory<float>(backend, work.units, options); });
     backend.profile(true);
     EngineCounters counters;
-    engine::run_in_memory<float>(backend, units, options, &counters);
-    std::printf("\n%s: %.0f lanes x %d periods in %.2f s, %.1f M policy-periods/s\n", schedule, lanes, study.periods,
-                end_to_end, lanes * study.periods / end_to_end / 1e6);
-    const double m = study.dimensions.index_size(), B = study.engine.block, blocks = study.periods / B;
-    const double tracked = std::string(schedule) == "tracking" ? 1.0 : 0.0;
-    double with_curvature = matrices;
-    for (const UnitOfLanes& unit : units)
-      for (const LaneSpec& lane : unit.lanes)
-        if (tracked > 0.0 && lane.learns_index() && lane.online()) with_curvature += study.dimensions.boxes;
-    const double matrix_blocks = with_curvature * blocks;
-    for (const auto& [stage, seconds] : backend.seconds()) {
-      std::printf("  %-10s %8.2f s", stage.c_str(), seconds);
-      if (stage == "advance") {
-        const double q = B / 2;  // periods with a query, about
-        const double flop = matrix_blocks * (2 * m * m * B + m * B * B + m * m * q);
-        const double bytes = matrix_blocks * 4 * (m * m + m * B + m * q + B * B);
-        std::printf("   %5.1f TFLOP/s (%.0f%% of the product's), %5.0f GB/s (%.0f%% of the copy's)",
-                    flop / seconds / 1e12, 100 * flop / seconds / rate, bytes / seconds / 1e9,
-                    100 * bytes / seconds / bandwidth);
-      }
-      if (stage == "walk") std::printf("   %5.2f ns per lane and period", 1e9 * seconds / (lanes * study.periods));
-      if (stage == "solve")
-        std::printf("   %.2f M solves, %.1f passes each, %.1f us per pass of a block", counters.index_solves / 1e6,
-                    static_cast<double>(counters.index_gradients) / static_cast<double>(counters.index_solves),
-                    1e6 * seconds * slots / static_cast<double>(counters.index_gradients));
-      if (stage == "theta")
-        std::printf("   %.2f M solves, %.1f us each of a block", counters.reward_solves / 1e6,
-                    1e6 * seconds * slots / static_cast<double>(counters.reward_solves));
-      std::printf("\n");
-    }
-    const double cpu = seconds_of([&] { run_on_cpu<float>(*units[0].replication, units[0].lanes, options); });
+    engine::run_in_memory<float>(backend, work.units, options, &counters);
+    std::printf("\n%s: %.0f lanes x %.0f periods in %.2f s, %.1f M policy-periods/s\n", schedule, lanes, periods,
+                end_to_end, lanes * periods / end_to_end / 1e6);
+    for (const auto& [stage, seconds] : backend.seconds())
+      print_stage(stage, seconds, work, std::string(schedule) == "tracking", ceilings, counters);
+    const UnitOfLanes& first = work.units[0];
+    const double cpu = seconds_of([&] { run_on_cpu<float>(*first.replication, first.lanes, options); });
+    const double of_first = static_cast<double>(first.lanes.size());
     std::printf("  one CPU core: %.0f k policy-periods/s; the device is %.0f times that\n",
-                static_cast<double>(units[0].lanes.size()) * study.periods / cpu / 1e3,
-                (lanes / end_to_end) / (static_cast<double>(units[0].lanes.size()) / cpu));
+                of_first * periods / cpu / 1e3, (lanes / end_to_end) / (of_first / cpu));
   }
   return 0;
 }

@@ -83,10 +83,12 @@ void over_threads(benchmark::State& state, int threads) {
                                                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
 }
 
-const bool registered = [] {
-  const auto add = [](const std::string& name, auto body) {
-    benchmark::RegisterBenchmark(name.c_str(), body)->Unit(benchmark::kMillisecond);
-  };
+template <class Body>
+void add(const std::string& name, Body body) {
+  benchmark::RegisterBenchmark(name.c_str(), body)->Unit(benchmark::kMillisecond);
+}
+
+void add_policies() {
   struct Kind {
     const char *policy, *reward;
   };
@@ -108,6 +110,10 @@ const bool registered = [] {
     for (const char* refit : {"geometric:1.5", "tracking"})
       add(std::string("Lane/") + kind.policy + "/" + kind.reward + "/" + refit,
           [=](benchmark::State& state) { run(state, 30000, 100, kind.policy, kind.reward, refit, 6); });
+}
+
+// What studies may ask for beside the defaults.
+void add_estimation() {
   const std::pair<const char*, Bonus> bonuses[] = {{"constant", Bonus::constant}, {"inverse_sqrt", Bonus::inverse_sqrt},
                                                    {"log", Bonus::log},           {"log_ratio", Bonus::log_ratio},
                                                    {"count", Bonus::count},       {"theory", Bonus::theory}};
@@ -130,6 +136,9 @@ const bool registered = [] {
     for (const char* reward : {"known", "unknown"})
       add(std::string("ReferenceLane/dow/") + reward + "/" + refit,
           [=](benchmark::State& state) { reference(state, "dow", reward, refit); });
+}
+
+void add_sizes() {
   for (const int T : {1000, 10000, 30000, 100000})
     add("LaneOverT/dow/known/" + std::to_string(T),
         [=](benchmark::State& state) { run(state, T, 100, "dow", "known", "geometric:1.5", 6); });
@@ -144,6 +153,12 @@ const bool registered = [] {
                                  [=](benchmark::State& state) { over_threads(state, threads); })
         ->Unit(benchmark::kMillisecond)
         ->UseRealTime();
+}
+
+const bool registered = [] {
+  add_policies();
+  add_estimation();
+  add_sizes();
   return true;
 }();
 

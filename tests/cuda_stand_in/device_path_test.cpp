@@ -8,6 +8,7 @@
 #include "host/engine/run_lanes.hpp"
 #include "host/study/refit_text.hpp"
 #include "pandora/error.hpp"
+#include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
 
 extern "C" {
@@ -34,11 +35,7 @@ TEST(StandInDevice, AFixedDeviceIsTheOnlyOneThatIsUsed) {
 // periods costs in traffic at the paper's m (docs/performance.md has the sum).
 TEST(StandInDevice, ABlockOfPeriodsMovesEachMatrixOnce) {
   const Replication replication = test::small_replication({}, Regime::A, 0, 96, 3);
-  LaneSpec dow;
-  dow.score = Score::learned_index;
-  dow.learning = Learning::online;
-  dow.c_rho = 0.1;
-  const UnitOfLanes unit{&replication, {dow}};
+  const UnitOfLanes unit{&replication, {test::dow_lane(RewardModel::known, 0)}};
   stand_in_watch("AdvanceBlock");
   run_on_device(0, std::span(&unit, 1), {{parse_refit("every:96"), 1.0, 1.0}, 32});
   stand_in_watch(nullptr);

@@ -12,9 +12,7 @@
 #include <cstring>
 #include <mutex>
 #include <random>
-#include <set>
 #include <string>
-#include <utility>
 
 #include "check.hpp"
 
@@ -22,7 +20,6 @@
 #error "the stand-in changes stacks by hand, on x86-64 alone"
 #endif
 extern "C" void stand_in_switch(void** from, void* to);
-extern "C" const char __executable_start, etext;  // of the program's code, from the linker
 asm(R"(
 .text
 .globl stand_in_switch
@@ -99,121 +96,9 @@ void go_on_with(Fiber* fiber) {
   indices.block = fiber->block->index;
 }
 
-// Leaves the current fiber for another one, or for the scheduler if none can run.
-void leave(Fiber* self) {
-  Fiber* const next = pick();
-  if (next == self) return;
-  go_on_with(next);
-  stand_in_switch(&self->stack_pointer, next != nullptr ? next->stack_pointer : kernel_run->scheduler);
-}
-
-// The calls that led to where a fiber waits, innermost first, by the frame pointers on its stack. In checked programs
-// only: it takes half of the time of the others.
-void remember_calls(Fiber& fiber, void* frame) {
-  if (check_range == nullptr) return;
-  std::fill(std::begin(fiber.calls), std::end(fiber.calls), nullptr);
-  const auto inside = [&](void* p) {
-    return static_cast<std::size_t>(static_cast<char*>(p) - fiber.stack) < kStack - 2 * sizeof(void*);
-  };
-  for (const void*& call : fiber.calls) {
-    if (!inside(frame)) return;
-    void** const entry = static_cast<void**>(frame);
-    if (entry[1] < &__executable_start || entry[1] >= &etext) return;  // not a frame
-    call = entry[1];
-    frame = entry[0];
-  }
-}
-
-// Fibers must wait at the same place; a compiler may have made two places of one line.
-void expect_same_place(const Fiber& a, const Fiber& b, const char* what) {
-  if (check_range == nullptr) return;
-  for (int k = 0; k < Fiber::kCalls; ++k) {
-    if (a.calls[k] == b.calls[k]) continue;
-    if (a.calls[k] == nullptr || b.calls[k] == nullptr) return;
-    thread_local std::set<std::pair<const void*, const void*>> compared;
-    if (!compared.insert({a.calls[k], b.calls[k]}).second) return;
-    const std::string first = source_of(a.calls[k]), second = source_of(b.calls[k]);
-    if (first != second)
-      report(std::string(what) + ": threads wait at different places:\n" + first + "  and\n" + second);
-    return;
-  }
-}
-
-void release_block(Block& block) {
-  block.time = ++kernel_run->device->clock;
-  block.arrived = 0;
-  const std::size_t n = block.fibers.size();
-  for (std::size_t k = 0; k < n; ++k) {
-    Fiber* const fiber = block.fibers[kernel_run->policy == 1 ? n - 1 - k : k];
-    if (!fiber->at_barrier) continue;
-    fiber->at_barrier = false;
-    kernel_run->ready.push_back(fiber);
-  }
-}
-
-void release_warp(Block& block, unsigned warp) {
-  WarpState& state = block.warps[warp];
-  state.time = ++kernel_run->device->clock;
-  const unsigned lanes = std::exchange(state.arrived, 0u);
-  unsigned char values[32][16];
-  std::size_t bytes[32] = {};
-  for (unsigned lane = 0; lane < 32; ++lane)
-    if ((lanes >> lane & 1) != 0) {
-      const Fiber& fiber = *block.fibers[warp * 32 + lane];
-      bytes[lane] = fiber.value_bytes;
-      if (fiber.value != nullptr) std::memcpy(values[lane], fiber.value, fiber.value_bytes);
-    }
-  for (unsigned lane = 0; lane < 32; ++lane)
-    if ((lanes >> lane & 1) != 0) {
-      Fiber& fiber = *block.fibers[warp * 32 + lane];
-      const unsigned source = static_cast<unsigned>(fiber.source) % 32;
-      if (fiber.value != nullptr) {
-        if ((lanes >> source & 1) == 0 || bytes[source] != fiber.value_bytes)
-          report("shuffle: from a lane that does not take part");
-        else
-          std::memcpy(fiber.value, values[source], fiber.value_bytes);
-      }
-      fiber.value = nullptr;
-      fiber.value_bytes = 0;
-      kernel_run->ready.push_back(&fiber);
-    }
-}
-
-void warp_barrier(unsigned mask, void* value, std::size_t bytes, int source, void* frame) {
-  Fiber* const self = kernel_run->current;
-  Block& block = *self->block;
-  const unsigned warp = self->thread / 32, lane = self->thread % 32;
-  WarpState& state = block.warps[warp];
-  remember_calls(*self, frame);
-  if ((mask >> lane & 1) == 0) report("warp barrier: its mask leaves out the caller");
-  if (state.arrived == 0) state.first = self;
-  if (state.first->mask != mask && state.arrived != 0)
-    report("warp barrier: the lanes of a warp wait with different masks");
-  expect_same_place(*state.first, *self, "warp barrier");
-  if ((state.left & mask) != 0) report("warp barrier: waits for threads which have ended");
-  self->mask = mask;
-  self->value = value;
-  self->value_bytes = bytes;
-  self->source = source;
-  state.arrived |= 1u << lane;
-  if ((state.arrived & mask) == (mask & ~state.left)) release_warp(block, warp);
-  leave(self);
-}
-
 void end_of_fiber() {
   Fiber* const self = kernel_run->current;
-  Block& block = *self->block;
-  --block.live;
-  WarpState& warp = block.warps[self->thread / 32];
-  warp.left |= 1u << self->thread % 32;
-  if (block.arrived > 0 && block.arrived == block.live) {
-    report("__syncthreads: some threads of the block never reach it");
-    release_block(block);
-  }
-  if (warp.arrived != 0) {
-    report("warp barrier: waits for threads which have ended");
-    if ((warp.arrived | warp.left) == 0xffffffffu) release_warp(block, self->thread / 32);
-  }
+  leave_barriers(*self);
   leave(self);
   std::abort();  // nobody comes back
 }
@@ -253,6 +138,31 @@ std::vector<char*>& shared_areas(Device& device) {
   return mine;
 }
 
+// Nothing is written there yet, and no block before this one has been here.
+void forget_shared_memory(Device& device, char* shared, std::size_t bytes) {
+  std::memset(shared, 0xff, bytes);
+  if (check_range == nullptr) return;
+  const std::size_t at = device.offset(shared);
+  std::memset(device.state + at, rubbish, bytes);
+  std::memset(device.state + at + bytes, nobodys, kShared - bytes);
+  std::memset(static_cast<void*>(device.words + at / 4), 0, (bytes + 3) / 4 * sizeof(Cell));
+  std::memset(static_cast<void*>(device.bytes + at), 0, bytes * sizeof(Cell));
+}
+
+Block* start_block(const KernelRun& run, unsigned index, char* shared) {
+  auto* const block = new Block;
+  block->index = index;
+  block->threads = block->live = run.launch->threads;
+  block->shared = shared;
+  forget_shared_memory(*run.device, shared, run.launch->shared_bytes);
+  for (unsigned thread = 0; thread < kMostThreads; ++thread)
+    if (thread < block->threads)
+      start_fiber(pool.take(), block, thread);
+    else
+      block->warps[thread / 32].left |= 1u << thread % 32;
+  return block;
+}
+
 // Launches that a test wants to know about.
 struct Watch {
   struct Launch {
@@ -265,6 +175,13 @@ struct Watch {
 } watch;
 
 }  // namespace
+
+void leave(Fiber* self) {
+  Fiber* const next = pick();
+  if (next == self) return;
+  go_on_with(next);
+  stand_in_switch(&self->stack_pointer, next != nullptr ? next->stack_pointer : kernel_run->scheduler);
+}
 
 void yield_fiber() {
   Fiber* const self = kernel_run->current;
@@ -315,26 +232,8 @@ void run_kernel(const Launch& launch) {
       blocks.pop_back();
     }
     while (blocks.size() < resident && next < order.size()) {
-      auto* const block = new Block;
-      block->index = order[next++];
-      block->threads = block->live = launch.threads;
-      block->shared = areas.back();
+      blocks.push_back(start_block(run, order[next++], areas.back()));
       areas.pop_back();
-      std::memset(block->shared, 0xff, launch.shared_bytes);
-      if (check_range != nullptr) {
-        std::uint8_t* const state = run.device->state + run.device->offset(block->shared);
-        std::memset(state, rubbish, launch.shared_bytes);
-        std::memset(state + launch.shared_bytes, nobodys, kShared - launch.shared_bytes);
-        const std::size_t at = run.device->offset(block->shared);  // no block before this one has been here
-        std::memset(static_cast<void*>(run.device->words + at / 4), 0, (launch.shared_bytes + 3) / 4 * sizeof(Cell));
-        std::memset(static_cast<void*>(run.device->bytes + at), 0, launch.shared_bytes * sizeof(Cell));
-      }
-      for (unsigned thread = 0; thread < kMostThreads; ++thread)
-        if (thread < launch.threads)
-          start_fiber(pool.take(), block, thread);
-        else
-          block->warps[thread / 32].left |= 1u << thread % 32;
-      blocks.push_back(block);
     }
     Fiber* const fiber = pick();
     if (fiber == nullptr) {
@@ -362,26 +261,6 @@ Indices current_indices() {
 using namespace stand_in;
 
 extern "C" {
-
-void stand_in_block_barrier() {
-  Fiber* const self = kernel_run->current;
-  Block& block = *self->block;
-  remember_calls(*self, __builtin_frame_address(0));
-  if (block.live != block.threads) report("__syncthreads: after threads of the block have ended");
-  if (block.arrived == 0) block.first = self;
-  expect_same_place(*block.first, *self, "__syncthreads");
-  self->at_barrier = true;
-  if (++block.arrived == block.live) release_block(block);
-  leave(self);
-}
-
-void stand_in_warp_barrier(unsigned mask) {
-  warp_barrier(mask, nullptr, 0, 0, __builtin_frame_address(0));
-}
-
-void stand_in_shuffle(unsigned mask, void* value, std::size_t bytes, int source) {
-  warp_barrier(mask, value, bytes, source, __builtin_frame_address(0));
-}
 
 void stand_in_watch(const char* part) {
   const std::lock_guard guard(watch.mutex);

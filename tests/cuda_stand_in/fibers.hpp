@@ -53,4 +53,10 @@ extern __thread KernelRun* kernel_run;
 
 void yield_fiber();  ///< another thread of the kernel goes on
 
+/// Leaves the current fiber for another one, or for the scheduler if none can run.
+void leave(Fiber* self);
+
+/// A thread ends: whoever waits for it at a barrier is told (barriers.cpp).
+void leave_barriers(Fiber& self);
+
 }  // namespace stand_in

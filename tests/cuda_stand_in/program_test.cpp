@@ -6,48 +6,28 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "tests/host/run_program.hpp"
+#include "tests/host/run/run_study_fixture.hpp"
 
 namespace pandora {
 namespace {
 namespace fs = std::filesystem;
+using test::Words;
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
 
-constexpr const char* kStudy = R"(title = "small"
-seed = 5
-replications = 3
-periods = 100
-T0 = [0, 7]
-environments = ["student_t5"]
-policies = ["online_plugin", "dow", "frugalgpt"]
-[dimensions]
-context = 12
-reward_features = 3
-output = 10
-radius_draws = 16384
-[environment.student_t5]
-truncation_radius = 6
-[hyperparameters]
-c_rho = [0.1, 1]
-c_theta = [0.1]
-[oracle]
-samples = 1000
-grid = [5, 4, 5]
-bins = 50
-order_contexts = 20
-)";
-
-class StandIn : public test::ProgramTest {
+class StandIn : public test::RunStudyTest {
  protected:
   void SetUp() override {
-    ProgramTest::SetUp();
-    write("study.toml", kStudy);
+    RunStudyTest::SetUp();
+    write("study.toml", study_of(3));
     set("STAND_IN_BLOCK", "32");
   }
   void TearDown() override {
     for (const std::string& name : names_) ::unsetenv(name.c_str());
-    ProgramTest::TearDown();
+    RunStudyTest::TearDown();
+  }
+
+  static std::string study_of(int replications) {
+    return test::small_study_text(replications, 100, R"("student_t5")", 16384);
   }
 
   // A setting of the stand-in until the test ends; the program inherits it.
@@ -56,8 +36,6 @@ class StandIn : public test::ProgramTest {
     names_.push_back(name);
   }
   void unset(const std::string& name) { ::unsetenv(name.c_str()); }
-
-  void write(const std::string& name, const std::string& text) { std::ofstream(work() / name) << text; }
 
   Words words(const std::string& folder, const Words& more = {}) const {
     Words all = {"run", "study.toml", "--quiet", "--backend", "cuda", "--out", folder};
@@ -71,27 +49,19 @@ class StandIn : public test::ProgramTest {
     EXPECT_EQ(result.err, "");
   }
 
-  // The files of a folder but the manifest, which has times, and what the backend's name is in.
-  std::map<std::string, std::string> files(const fs::path& folder, bool tables_only) const {
-    std::map<std::string, std::string> out;
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      const std::string name = fs::relative(entry.path(), folder).string();
-      if (entry.is_regular_file() && name != "manifest.json" && (!tables_only || name.ends_with(".csv")))
-        out[name] = test::read_file(entry.path());
-    }
-    return out;
+  void expect_same_results(const std::string& folder, const std::string& reference) {
+    EXPECT_GE(files(work() / reference).size(), 4u);
+    expect_same(work() / folder, work() / reference);
   }
-  void expect_same(const std::string& folder, const std::string& reference, bool tables_only = false) {
-    const auto found = files(work() / folder, tables_only), wanted = files(work() / reference, tables_only);
-    EXPECT_GE(wanted.size(), 4u);
-    for (const auto& [name, bytes] : wanted) {
-      ASSERT_TRUE(found.count(name)) << folder << " lacks " << name;
-      EXPECT_TRUE(found.at(name) == bytes) << name << " differs in " << folder;
-    }
-    EXPECT_EQ(found.size(), wanted.size());
-  }
-  nlohmann::json manifest(const std::string& folder) const {
-    return nlohmann::json::parse(test::read_file(work() / folder / "manifest.json"));
+  // The backend's name is in all other files.
+  void expect_same_tables(const std::string& folder, const std::string& reference) {
+    const auto tables = [&](const std::string& name) {
+      auto out = files(work() / name);
+      std::erase_if(out, [](const auto& file) { return !file.first.ends_with(".csv"); });
+      return out;
+    };
+    EXPECT_GE(tables(reference).size(), 4u);
+    EXPECT_EQ(tables(folder), tables(reference));
   }
 
  private:
@@ -130,7 +100,7 @@ TEST_F(StandIn, ThePaperInShortGivesTheTablesOfTheCpu) {
     all.insert(all.end(), {"--backend", backend, "--out", backend});
     expect_done(all);
   }
-  expect_same("cuda", "cpu", true);
+  expect_same_tables("cuda", "cpu");
 }
 
 TEST_F(StandIn, DevicesAndOrderChangeNoByte) {
@@ -139,10 +109,10 @@ TEST_F(StandIn, DevicesAndOrderChangeNoByte) {
   set("STAND_IN_ORDER", "random");
   set("STAND_IN_SEED", "5");
   expect_done(words("two", {"--threads", "4"}));
-  expect_same("two", "one");
+  expect_same_results("two", "one");
   set("STAND_IN_ORDER", "eager");
   expect_done(words("second", {"--devices", "1"}));
-  expect_same("second", "one");
+  expect_same_results("second", "one");
 }
 
 // Memory for the lanes of some replications, not for all; then for none.
@@ -157,7 +127,7 @@ TEST_F(StandIn, HalvedChunksChangeNoByte) {
   const test::ProgramResult halved = run(words("halved", many));
   EXPECT_EQ(halved.exit_code, 0);
   EXPECT_THAT(halved.err, testing::Not(HasSubstr(" 0 allocations refused")));
-  expect_same("halved", "whole");
+  expect_same_results("halved", "whole");
   unset("STAND_IN_TALK");
   set("STAND_IN_MEMORY_MIB", "10");  // enough to prepare a replication, not for its lanes
   Words large = many;
@@ -171,11 +141,11 @@ TEST_F(StandIn, ResumeShardsAndMergeGiveTheBytesOfOneProcess) {
   expect_done(words("reference"));
   for (const char* i : {"0", "1"}) expect_done(words(std::string("shard") + i, {"--shard", std::string(i) + "/2"}));
   expect_done({"merge", "shard0", "shard1", "--quiet", "--out", "merged"});
-  expect_same("merged", "reference");
+  expect_same_results("merged", "reference");
   // A shard is an unfinished run: another part of the work resumed in its folder.
   fs::copy(work() / "shard0", work() / "resumed", fs::copy_options::recursive);
   expect_done(words("resumed", {"--resume"}));
-  expect_same("resumed", "reference");
+  expect_same_results("resumed", "reference");
   EXPECT_EQ(manifest("resumed")["sessions"][1]["parts_computed"], 3);
   expect_done(words("resumed", {"--resume"}));
   EXPECT_EQ(manifest("resumed")["sessions"][2]["parts_computed"], 0);
@@ -194,9 +164,7 @@ TEST_F(StandIn, ResumeShardsAndMergeGiveTheBytesOfOneProcess) {
 
 // The running chunk is finished and kept; what it costs to throw one away is more.
 TEST_F(StandIn, ASignalLetsTheRunningChunkFinish) {
-  write("study.toml",
-        std::string(kStudy).replace(std::string(kStudy).find("replications = 3"), 16, "replications = 2") +
-            "[vary]\nestimation.refit = [\"geometric:1.5\", \"tracking\"]\n");
+  write("study.toml", study_of(2) + "[vary]\nestimation.refit = [\"geometric:1.5\", \"tracking\"]\n");
   expect_done(words("reference"));
   int interrupted = 0;
   for (const int moment : {0, 1}) {
@@ -217,7 +185,7 @@ TEST_F(StandIn, ASignalLetsTheRunningChunkFinish) {
       EXPECT_THAT(ended.err, HasSubstr("--resume"));
     }
     expect_done(words(folder, {"--resume"}));
-    expect_same(folder, "reference");
+    expect_same_results(folder, "reference");
   }
   EXPECT_GT(interrupted, 0);
 }
@@ -230,7 +198,7 @@ TEST_F(StandIn, AKilledRunIsResumed) {
   ::kill(child, SIGKILL);
   EXPECT_EQ(wait_for(child).exit_code, -1);
   expect_done(words("killed", {"--resume"}));
-  expect_same("killed", "reference");
+  expect_same_results("killed", "reference");
 }
 
 TEST_F(StandIn, ALaneThatFailsEndsAlone) {
@@ -282,7 +250,7 @@ TEST_F(StandIn, RanksShareExclusiveDevices) {
   const std::string study =
       std::string(PANDORA_PROGRAM) + " run study.toml --quiet --threads 1 --backend cuda --out ranks";
   ASSERT_EQ(mpirun("-n 2 " + study), 0) << test::read_file(work() / "mpi.err");
-  expect_same("ranks", "reference");
+  expect_same_results("ranks", "reference");
   EXPECT_EQ(manifest("ranks")["sessions"][0]["processes"].size(), 2u);
   // A third process finds both taken.
   ASSERT_EQ(mpirun("-n 3 " + study + "3"), 4);

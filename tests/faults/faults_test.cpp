@@ -25,27 +25,8 @@ constexpr bool kPreloads = true;
 
 // Few solves make the fingerprint of the arithmetic, and with it every start, quick; one regime writes files of the
 // same kinds as two.
-constexpr const char* kTinyStudy = R"(seed = 5
-replications = 2
-periods = 8
-T0 = [0]
-environments = ["uniform"]
-regimes = ["A"]
-policies = ["query_all"]
-[dimensions]
-context = 2
-reward_features = 2
-output = 2
-radius_draws = 500
-[estimation]
-refit = "geometric:10"
-[oracle]
-samples = 1000
-grid = [3, 3, 3]
-bins = 10
-[output]
-order = false
-)";
+const std::string kStudyOfOneRegime =
+    test::kTinyStudy + "periods = 8\nregimes = [\"A\"]\nestimation.refit = \"geometric:10\"\noutput.order = false\n";
 
 // What a command has to stand, and how it is repeated.
 struct Scenario {
@@ -62,7 +43,7 @@ class Faults : public test::ManyRunsTest {
   void SetUp() override {
     if (!kPreloads) GTEST_SKIP() << "nothing can be preloaded under a sanitiser";
     RunStudyTest::SetUp();
-    write("study.toml", kTinyStudy);
+    write("study.toml", kStudyOfOneRegime);
     ::setenv("PANDORA_GNUPLOT", "/nowhere", 1);  // pictures are another program's
   }
   void TearDown() override {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -19,6 +20,8 @@
 #include "tests/host/folder_test.hpp"
 
 namespace pandora::test {
+
+using Words = std::vector<std::string>;
 
 struct ProgramResult {
   int exit_code = -1;  ///< -1 if a signal ended it
@@ -38,8 +41,8 @@ class ProgramTest : public FolderTest {
   std::filesystem::path work() const { return base_ / "work"; }
 
   /// Starts it; `file_limit` bounds the size of the files it can write, 0 means no bound.
-  pid_t start(const std::vector<std::string>& arguments, rlim_t file_limit = 0, const char* program = PANDORA_PROGRAM) {
-    std::vector<std::string> words = {program};
+  pid_t start(const Words& arguments, rlim_t file_limit = 0, const char* program = PANDORA_PROGRAM) {
+    Words words = {program};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -87,8 +90,17 @@ class ProgramTest : public FolderTest {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(base_ / "out"), read_file(base_ / "err")};
   }
 
-  ProgramResult run(const std::vector<std::string>& arguments, rlim_t file_limit = 0) {
-    return wait_for(start(arguments, file_limit));
+  ProgramResult run(const Words& arguments, rlim_t file_limit = 0) { return wait_for(start(arguments, file_limit)); }
+
+  /// One line on standard error that names every part; nothing on standard output.
+  void expect_refusal(const Words& arguments, int exit_code, const Words& parts) {
+    const ProgramResult result = run(arguments);
+    SCOPED_TRACE(testing::PrintToString(arguments));
+    EXPECT_EQ(result.exit_code, exit_code) << result.err;
+    EXPECT_EQ(result.error_lines(), 1) << result.err;
+    EXPECT_THAT(result.err, testing::StartsWith("pandora: "));
+    for (const std::string& part : parts) EXPECT_THAT(result.err, testing::HasSubstr(part));
+    EXPECT_EQ(result.out, "");
   }
 };
 

@@ -10,6 +10,7 @@
 #include "host/model/draw_instance.hpp"
 #include "kernels/rules/period.hpp"
 #include "oracle/oracle.hpp"
+#include "tests/reference/lane_specs.hpp"
 #include "tests/reference/naive_index.hpp"
 #include "tests/reference/statistics.hpp"
 
@@ -21,13 +22,6 @@ struct Box {
   std::vector<double> value, p;
   double cost;
 };
-
-LaneSpec weitzman() {
-  LaneSpec spec;
-  spec.order = Order::by_score;
-  spec.stop = Stop::best_reaches_scores_left;
-  return spec;
-}
 
 // Calls visit(values, probability) for every joint outcome.
 void for_each_outcome(const std::vector<Box>& boxes,
@@ -47,8 +41,8 @@ void for_each_outcome(const std::vector<Box>& boxes,
 double policy_value(const std::vector<Box>& boxes, const std::vector<double>& sigma) {
   double utility = 0.0;
   for_each_outcome(boxes, [&](const std::vector<double>& values, double probability) {
-    const PeriodOutcome outcome = walk_period(weitzman(), static_cast<int>(boxes.size()), sigma.data(), nullptr,
-                                              [&](int box) { return values[box]; });
+    const PeriodOutcome outcome = walk_period(test::weitzman_rule(), static_cast<int>(boxes.size()), sigma.data(),
+                                              nullptr, [&](int box) { return values[box]; });
     double payoff = values[outcome.deployed];
     for (int k = 0; k < outcome.queried; ++k) payoff -= boxes[outcome.order[k]].cost;
     utility += probability * payoff;
@@ -168,7 +162,7 @@ TEST_P(WeitzmanCell, UtilityIsTheMeanOfTheCappedValues) {
     const int row = tape.online_row(t);
     const double* index = sigma.data() + tape.at(row, 0);
     const PeriodOutcome outcome =
-        walk_period(weitzman(), 3, index, nullptr, [&](int box) { return tape.mu[tape.at(row, box)]; });
+        walk_period(test::weitzman_rule(), 3, index, nullptr, [&](int box) { return tape.mu[tape.at(row, box)]; });
     double utility = tape.mu[tape.at(row, outcome.deployed)], capped = -1e300;
     for (int k = 0; k < outcome.queried; ++k) utility -= tape.cost[tape.at(row, outcome.order[k])];
     for (int a = 0; a < 3; ++a) capped = std::max(capped, std::min(tape.mu[tape.at(row, a)], index[a]));

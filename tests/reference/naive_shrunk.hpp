@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/rules/shrinkage.hpp"
-#include "tests/reference/naive_lane.hpp"
+#include "tests/reference/naive_fits.hpp"
 
 namespace pandora::naive {
 

@@ -7,6 +7,7 @@
 #include "kernels/base/aligned.hpp"
 #include "kernels/solve/box_solve.hpp"
 #include "kernels/solve/vector_solver.hpp"
+#include "tests/reference/solve_memory.hpp"
 
 namespace pandora::test {
 
@@ -50,14 +51,7 @@ class OneBox {
     box.inverse_weight = weight_.data();
     box.hessian = hessian_.data();
     box_.samples = samples.size();
-    pool_.groups = pool_.members = 1;
-    reals_.assign(pool_.reals_per_slot(shape_), Real(0));
-    doubles_.assign(pool_.doubles_per_slot(shape_), 0.0);
-    ints_.assign(pool_.ints_per_slot(shape_), 0);
-    pool_.reals = reals_.data();
-    pool_.doubles = doubles_.data();
-    pool_.ints = ints_.data();
-    scratch_ = pool_.of(shape_, 0);
+    scratch_ = memory_.allocate(shape_, 1, 1);
   }
   OneBox(const OneBox&) = delete;
 
@@ -84,10 +78,7 @@ class OneBox {
   engine::LaneView<Real> lane_;
   engine::Progress progress_;
   engine::BoxProgress box_;
-  engine::ScratchPool<Real> pool_{};
-  SimdVector<Real> reals_;
-  SimdVector<double> doubles_;
-  std::vector<int> ints_;
+  SolveMemory<Real> memory_;
   engine::SolveScratch<Real> scratch_;
 };
 

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "host/base/paper_setting.hpp"
 #include "host/model/draw_instance.hpp"
 #include "host/reference/reference_engine.hpp"
 #include "host/study/refit_text.hpp"
+#include "host/study/study.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/policy.hpp"
 
@@ -47,6 +49,20 @@ inline OracleOptions small_oracle() {
   options.grid = {9, 7, 9};
   options.bins = 200;
   return options;
+}
+
+/// Two replications of 60 periods.
+inline Study small_study(const Dimensions& dimensions, std::vector<Environment> environments, std::vector<int> T0,
+                         std::uint64_t seed) {
+  Study study;
+  study.dimensions = dimensions;
+  study.environments = std::move(environments);
+  study.T0 = std::move(T0);
+  study.replications = 2;
+  study.periods = 60;
+  study.seed = seed;
+  study.oracle = small_oracle();
+  return study;
 }
 
 /// Costs below the paper's, so that several boxes are opened in many periods.

@@ -82,7 +82,7 @@ cudaError_t cudaFree(void*);
 cudaError_t cudaMemcpyAsync(void*, const void*, std::size_t, cudaMemcpyKind, cudaStream_t);
 cudaError_t cudaMemsetAsync(void*, int, std::size_t, cudaStream_t);
 
-// What kernels call (fibers.cpp).
+// What kernels call (barriers.cpp, fibers.cpp).
 void stand_in_block_barrier();
 void stand_in_warp_barrier(unsigned mask);
 void stand_in_shuffle(unsigned mask, void* value, std::size_t bytes, int source);

@@ -102,5 +102,28 @@ TEST(DifferenceFigures, ShowEachPolicyLessTheBase) {
   check(figure);
 }
 
+// Each environment and regime has a figure; rows of a setting or without a T_0 have no place on the axis.
+TEST(DifferenceFigures, ShowRowsOfOneStudyThatHaveAT0) {
+  ComparedRow regime_B = row(50, 1.0), gaussian = row(50, 2.0), setting = row(50, 3.0), any_T0 = row(50, 4.0);
+  regime_B.regime = "B";
+  gaussian.environment = "gaussian";
+  setting.setting = "periods=5";
+  any_T0.T0.reset();
+  const FigureGroup group = difference_figures(
+      {{"base/known", "x/known", {row(50, 0.0), regime_B, gaussian, setting, any_T0}}}, {title("base", "known")});
+  std::vector<std::string> names;
+  for (const Figure& figure : group.figures) {
+    names.push_back(figure.name);
+    ASSERT_EQ(figure.series.size(), 1u);
+    EXPECT_EQ(figure.series[0].label, "x/known");  // a policy of another program, which has no title here
+    EXPECT_EQ(figure.series[0].x.size(), 1u);
+  }
+  EXPECT_THAT(names, ElementsAre("difference-base-known-uniform-A", "difference-base-known-uniform-B",
+                                 "difference-base-known-gaussian-A"));
+  EXPECT_THAT(group.figures[2].caption, HasSubstr("Truncated Gaussian, regime A"));
+  EXPECT_TRUE(difference_figures({{"a", "b", {setting, any_T0}}}, {}).figures.empty());
+  EXPECT_TRUE(difference_figures({}, {}).figures.empty());
+}
+
 }  // namespace
 }  // namespace pandora

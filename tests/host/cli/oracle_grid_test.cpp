@@ -9,23 +9,21 @@
 #include "host/sweep/prepare_replication.hpp"
 #include "host/sweep/sweep.hpp"
 #include "pandora/environment.hpp"
-#include "tests/host/run_program.hpp"
+#include "tests/host/cli/cli_words.hpp"
 
 namespace pandora {
 namespace {
 namespace fs = std::filesystem;
+using test::Words;
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
 
 class CliOracleGrid : public test::ProgramTest {
  protected:
   // The smallest tables of both regimes.
   static Words small(const Words& more = {}) {
-    std::istringstream stream(
+    Words words = test::words_of(
         "oracle grid --environment gaussian --replications 2 --periods 60 --samples 1000 --grid 5x4x6 --bins 100 "
         "--seed 3 --set dimensions.radius_draws=2000");
-    Words words;
-    for (std::string word; stream >> word;) words.push_back(word);
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -39,14 +37,6 @@ class CliOracleGrid : public test::ProgramTest {
     study.seed = 3;
     study.oracle = {1000, {5, 4, 6}, 100};
     return study;
-  }
-  void expect_refusal(const Words& arguments, const std::vector<std::string>& parts) {
-    const test::ProgramResult result = run(arguments);
-    SCOPED_TRACE(testing::PrintToString(arguments));
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_EQ(result.error_lines(), 1) << result.err;
-    for (const std::string& part : parts) EXPECT_THAT(result.err, HasSubstr(part));
-    EXPECT_EQ(result.out, "");
   }
 };
 
@@ -197,8 +187,8 @@ oracle.samples = [1000, 2000]
   EXPECT_EQ(check.exit_code, 0) << check.err;
   EXPECT_THAT(check.out, testing::AllOf(HasSubstr("whole sample of 2000; grid 5x4x6"), HasSubstr("skewed"),
                                         HasSubstr("each of 3 replications")));
-  expect_refusal({"oracle", "grid", "nowhere.toml", "--cache", "c"}, {"nowhere.toml", "cannot be read"});
-  expect_refusal({"oracle", "grid", "", "--cache", "c"}, {"empty name"});
+  expect_refusal({"oracle", "grid", "nowhere.toml", "--cache", "c"}, 2, {"nowhere.toml", "cannot be read"});
+  expect_refusal({"oracle", "grid", "", "--cache", "c"}, 2, {"empty name"});
   const test::ProgramResult two = run({"oracle", "order", "--environment", "uniform", "--environment", "gaussian",
                                        "--replications", "1", "--contexts", "20", "--samples", "1000"});
   EXPECT_EQ(two.exit_code, 0) << two.err;
@@ -206,10 +196,10 @@ oracle.samples = [1000, 2000]
 }
 
 TEST_F(CliOracleGrid, RefusesBeforeAnyWork) {
-  expect_refusal(small(), {"--cache", "--out", "nowhere"});
-  expect_refusal(small({"--out", "gone/a.h5"}), {"gone/a.h5", "cannot be written"});
-  expect_refusal(small({"--out", "."}), {"folder"});
-  expect_refusal(small({"--cache", "/proc/pandora"}), {"/proc/pandora", "cannot be created"});
+  expect_refusal(small(), 2, {"--cache", "--out", "nowhere"});
+  expect_refusal(small({"--out", "gone/a.h5"}), 2, {"gone/a.h5", "cannot be written"});
+  expect_refusal(small({"--out", "."}), 2, {"folder"});
+  expect_refusal(small({"--cache", "/proc/pandora"}), 2, {"/proc/pandora", "cannot be created"});
   for (const auto& [option, value, part] :
        std::vector<std::array<std::string, 3>>{{"--replications", "0", "at least 1"},
                                                {"--periods", "0", "at least 1"},
@@ -222,7 +212,7 @@ TEST_F(CliOracleGrid, RefusesBeforeAnyWork) {
                                                {"--environment", "cauchy", "gaussian"},
                                                {"--set", "oracle.samples=1", "at least 1000"},
                                                {"--set", "periods", "key=value"}})
-    expect_refusal({"oracle", "grid", "--cache", "c", option, value}, {option + " " + value, part});
+    expect_refusal({"oracle", "grid", "--cache", "c", option, value}, 2, {option + " " + value, part});
   EXPECT_EQ(files_in(work()), 0u);
 }
 

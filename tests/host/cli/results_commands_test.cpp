@@ -111,7 +111,7 @@ TEST_F(ResultsCommands, FoldersThatAreNoneOrDamagedOrOfAnotherVersionAreNamed) {
   expect_refusal({"show", "other"}, 3, {"other/manifest.json", "--resume"});
   fs::copy_file(work() / "out" / "manifest.json", work() / "other" / "manifest.json",
                 fs::copy_options::overwrite_existing);
-  write("other/study.toml", std::string(test::kStudy) + "# another\n");
+  write("other/study.toml", test::kStudy + "# another\n");
   expect_refusal({"show", "other"}, 3, {"other/study.toml", "is not the study of the results"});
   fs::copy_file(work() / "out" / "study.toml", work() / "other" / "study.toml", fs::copy_options::overwrite_existing);
   const fs::path part = work() / "other" / "parts" / "000-uniform-A-00000.part";
@@ -249,8 +249,8 @@ TEST_F(ResultsCommands, WithoutGnuplotDataAndScriptsAreThere) {
 }
 
 TEST_F(ResultsCommands, SettingsThatVaryHaveOneTableAndFiguresAgainstTheirKeys) {
-  write("study.toml", std::string(test::kStudy) +
-                          "[vary]\nperiods = [40, 80, 120]\nestimation.refit = [\"tracking\", \"every:9\"]\n");
+  write("study.toml",
+        test::kStudy + "[vary]\nperiods = [40, 80, 120]\nestimation.refit = [\"tracking\", \"every:9\"]\n");
   make("out", {"--t0", "7", "--set", "output.order=false"});
   const std::string shown = output({"show", "out"});
   EXPECT_THAT(shown, testing::ContainsRegex("80 +every:9 "));

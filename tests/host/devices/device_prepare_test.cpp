@@ -194,14 +194,9 @@ TEST(DevicePrepare, NoCalibrationAndOnePeriod) {
 }
 
 Study small_study() {
-  Study study;
-  study.dimensions = test::small_dimensions(3, 5, 2);
-  study.environments = {paper_environments()[0], paper_environments()[1], paper_environments()[2]};
-  study.T0 = {0, 12};
-  study.replications = 2;
-  study.periods = 60;
-  study.seed = 71;
-  study.oracle = test::small_oracle();
+  Study study =
+      test::small_study(test::small_dimensions(3, 5, 2),
+                        {paper_environments()[0], paper_environments()[1], paper_environments()[2]}, {0, 12}, 71);
   study.order_contexts = 200;
   return study;
 }

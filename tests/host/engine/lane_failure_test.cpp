@@ -12,6 +12,7 @@
 #include "host/reference/reference_engine.hpp"
 #include "host/reference/reward_fit.hpp"
 #include "pandora/error.hpp"
+#include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
 #include "tests/reference/thread_backend.hpp"
 
@@ -84,24 +85,11 @@ LaneSpec oracle() {
 }
 
 LaneSpec dow(RewardModel reward, double c_rho = 0.1) {
-  LaneSpec lane;
-  lane.score = Score::learned_index;
-  lane.learning = Learning::online;
-  lane.reward = reward;
-  lane.c_rho = c_rho;
-  lane.c_theta = reward == RewardModel::learned ? 0.1 : 0.0;
-  lane.T0 = kCalibration;
-  return lane;
+  return test::dow_lane(reward, kCalibration, c_rho);
 }
 
 LaneSpec linucb(double c_b = 0.1) {
-  LaneSpec lane;
-  lane.score = Score::learned_payoff;
-  lane.stop = Stop::after_first;
-  lane.learning = Learning::online;
-  lane.c_b = c_b;
-  lane.T0 = kCalibration;
-  return lane;
+  return test::linucb_lane(kCalibration, c_b);
 }
 
 const Replication& sound_replication() {

@@ -9,24 +9,15 @@
 #include <string>
 
 #include "pandora/policy.hpp"
+#include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
 #include "tests/reference/thread_backend.hpp"
 
 namespace pandora {
 namespace {
 
+using test::dow_lane;
 using test::kCalibration;
-
-LaneSpec dow(RewardModel reward, int T0) {
-  LaneSpec lane;
-  lane.score = Score::learned_index;
-  lane.learning = Learning::online;
-  lane.reward = reward;
-  lane.c_rho = 0.1;
-  lane.c_theta = reward == RewardModel::learned ? 0.1 : 0.0;
-  lane.T0 = T0;
-  return lane;
-}
 
 template <class Real>
 std::vector<std::vector<LaneTally>> run(std::span<const UnitOfLanes> units, const BlockOptions& options,
@@ -77,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Lengths, RunLanesLengths,
 TEST(RunLanes, LargerShapes) {
   const Replication replication = test::small_replication(test::small_dimensions(8, 140, 7), Regime::B, 24, 60, 19);
   for (const char* schedule : {"geometric:1.5", "tracking"})
-    expect_follows(replication, {dow(RewardModel::known, 24), dow(RewardModel::learned, 24)},
+    expect_follows(replication, {dow_lane(RewardModel::known, 24), dow_lane(RewardModel::learned, 24)},
                    {{parse_refit(schedule), 1.0, 1.0}, 32}, 1e-9, 1e-3);
 }
 
@@ -93,7 +84,7 @@ TEST(RunLanes, LargeMatricesAreFormedByALibrary) {
   } library;
   for (const int context : {159, 170}) {
     const Replication replication = test::small_replication(test::small_dimensions(2, context, 2), Regime::B, 8, 70, 3);
-    const UnitOfLanes unit{&replication, {dow(RewardModel::known, 8)}};
+    const UnitOfLanes unit{&replication, {dow_lane(RewardModel::known, 8)}};
     LaneRecord expected, actual;
     run<double>(std::span(&unit, 1), {}, std::span(&expected, 1));
     actual.decisions = &expected.outcomes;
@@ -155,7 +146,7 @@ TEST(RunLanes, SinglePrecisionReplaysADoubleLane) {
   const Replication replication = test::small_replication({}, Regime::B, 50, 400, 23);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 32};
-    const LaneSpec lane = dow(RewardModel::learned, 50);
+    const LaneSpec lane = dow_lane(RewardModel::learned, 50);
     LaneRecord expected;
     run_reference_lane(replication, lane, options.estimation, &expected);
     LaneRecord record;
@@ -207,7 +198,7 @@ TEST(RunLanes, GroupsOfATeamShareASum) {
   const Replication replication =
       test::small_replication(test::small_dimensions(2, 1, 2), Regime::B, kCalibration, 300, 17);
   const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
-  const UnitOfLanes unit{&replication, {dow(RewardModel::known, 0)}};
+  const UnitOfLanes unit{&replication, {dow_lane(RewardModel::known, 0)}};
   LaneRecord one, four;
   run<double>(std::span(&unit, 1), options, std::span(&one, 1));
   test::ThreadBackend threads(4);
@@ -242,13 +233,8 @@ TEST(RunLanes, ADamagedInverseIsRebuilt) {
       test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, 96, 31);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const BlockOptions options{{parse_refit(schedule), 1.0, 1.0}, 16};
-    LaneSpec linucb;
-    linucb.score = Score::learned_payoff;
-    linucb.stop = Stop::after_first;
-    linucb.learning = Learning::online;
-    linucb.c_b = 0.1;
-    linucb.T0 = kCalibration;
-    const UnitOfLanes unit{&replication, {dow(RewardModel::learned, kCalibration), linucb}};
+    const UnitOfLanes unit{&replication,
+                           {dow_lane(RewardModel::learned, kCalibration), test::linucb_lane(kCalibration)}};
     std::vector<LaneRecord> whole(2), damaged(2);
     run<double>(std::span(&unit, 1), options, whole);
     for (std::size_t k = 0; k < 2; ++k) damaged[k].decisions = &whole[k].outcomes;

@@ -6,11 +6,13 @@
 #include <cmath>
 
 #include "pandora/policy.hpp"
+#include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
 namespace {
 
+using test::dow_lane;
 using test::kCalibration;
 
 bool same_decisions(const PeriodOutcome& a, const PeriodOutcome& b) {
@@ -52,12 +54,7 @@ TEST(RunOnCpu, WithoutSolvesADoubleLaneDiffersByRoundingOnly) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, kCalibration, 400, 3);
   const EstimationOptions estimation{parse_refit("geometric:1.5"), 1.0, 1.0};
-  LaneSpec linucb;
-  linucb.score = Score::learned_payoff;
-  linucb.stop = Stop::after_first;
-  linucb.learning = Learning::online;
-  linucb.c_b = 0.1;
-  linucb.T0 = kCalibration;
+  const LaneSpec linucb = test::linucb_lane(kCalibration);
   LaneRecord expected;
   const LaneTally reference = run_reference_lane(replication, linucb, estimation, &expected);
   for (const int B : {1, 7, 16, 32, 64}) {
@@ -109,10 +106,7 @@ TEST(RunOnCpu, AnyRidge) {
   for (const double ridge : {1e-3, 0.01, 0.1, 3.0, 100.0})
     for (const char* schedule : {"geometric:1.5", "tracking"}) {
       const EstimationOptions estimation{parse_refit(schedule), ridge, 1.0};
-      LaneSpec plugin;
-      plugin.score = Score::learned_index;
-      plugin.learning = Learning::online;
-      plugin.T0 = 9;
+      const LaneSpec plugin = dow_lane(RewardModel::known, 9, 0.0);
       LaneRecord expected, actual;
       run_reference_lane(replication, plugin, estimation, &expected);
       actual.decisions = &expected.outcomes;
@@ -133,13 +127,7 @@ TEST(RunOnCpu, LargerShapes) {
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const EstimationOptions estimation{parse_refit(schedule), 1.0, 1.0};
     for (const RewardModel reward : {RewardModel::known, RewardModel::learned}) {
-      LaneSpec dow;
-      dow.score = Score::learned_index;
-      dow.learning = Learning::online;
-      dow.reward = reward;
-      dow.c_rho = 0.1;
-      dow.c_theta = reward == RewardModel::learned ? 0.1 : 0.0;
-      dow.T0 = 24;
+      const LaneSpec dow = dow_lane(reward, 24);
       LaneRecord expected, actual;
       run_reference_lane(replication, dow, estimation, &expected);
       actual.decisions = &expected.outcomes;
@@ -159,12 +147,7 @@ TEST(RunOnCpu, SinglePrecisionReplaysADoubleLane) {
   const Replication replication = test::small_replication(dimensions, Regime::B, 50, 1500, 23);
   for (const char* schedule : {"geometric:1.5", "tracking"}) {
     const EstimationOptions estimation{parse_refit(schedule), 1.0, 1.0};
-    LaneSpec dow;
-    dow.score = Score::learned_index;
-    dow.learning = Learning::online;
-    dow.reward = RewardModel::learned;
-    dow.c_rho = dow.c_theta = 0.1;
-    dow.T0 = 50;
+    const LaneSpec dow = dow_lane(RewardModel::learned, 50);
     LaneRecord expected, actual;
     run_reference_lane(replication, dow, estimation, &expected);
     actual.decisions = &expected.outcomes;
@@ -192,10 +175,7 @@ TEST(RunOnCpuSlow, RegretDiffersByLessThanTwoStandardErrorsFromTheReference) {
     int identical = 0, periods = 0;
     for (int r = 0; r < R; ++r) {
       const Replication replication = test::small_replication(Dimensions{}, Regime::A, 0, 2000, 1, r);
-      LaneSpec dow;
-      dow.score = Score::learned_index;
-      dow.learning = Learning::online;
-      dow.c_rho = 0.1;
+      const LaneSpec dow = dow_lane(RewardModel::known, 0);
       LaneRecord a, b;
       const double reference = run_reference_lane(replication, dow, estimation, &a).utility;
       const double blocked =

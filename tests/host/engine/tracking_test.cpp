@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "pandora/policy.hpp"
-#include "tests/reference/naive_lane.hpp"
+#include "tests/reference/naive_fits.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

@@ -13,30 +13,14 @@ namespace fs = std::filesystem;
 using test::ProgramResult;
 using test::Words;
 
-constexpr const char* kTiny = R"(seed = 5
-replications = 2
-periods = 20
-T0 = [0]
-environments = ["uniform"]
-policies = ["query_all"]
-[dimensions]
-context = 2
-reward_features = 2
-output = 2
-radius_draws = 500
-[oracle]
-samples = 1000
-grid = [3, 3, 3]
-bins = 10
-order_contexts = 5
-)";
+const std::string kStudyOfTwoRegimes = test::kTinyStudy + "periods = 20\noracle.order_contexts = 5\n";
 constexpr const char* kPart = "000-uniform-A-00001.part";
 
 class HostileFiles : public test::RunStudyTest {
  protected:
   void SetUp() override {
     RunStudyTest::SetUp();
-    write("study.toml", kTiny);
+    write("study.toml", kStudyOfTwoRegimes);
   }
 
   int shell(const std::string& command) {
@@ -107,12 +91,12 @@ TEST_F(HostileFiles, AWriterReplacesRegularFilesOnlyAndNoInput) {
   refused("same.h5");
   fs::create_symlink("study.toml", work() / "link.h5");
   refused("link.h5");
-  EXPECT_EQ(test::read_file(work() / "study.toml"), kTiny);
+  EXPECT_EQ(test::read_file(work() / "study.toml"), kStudyOfTwoRegimes);
   // The study stands where its results would: under a name that --force removes.
   run_reference();
   fs::copy_file(work() / "study.toml", work() / "reference" / "summary.csv", fs::copy_options::overwrite_existing);
   expect_refusal({"run", "reference/summary.csv", "--out", "reference", "--force"}, 2, {"reference/summary.csv"});
-  EXPECT_EQ(test::read_file(work() / "reference" / "summary.csv"), kTiny);
+  EXPECT_EQ(test::read_file(work() / "reference" / "summary.csv"), kStudyOfTwoRegimes);
 }
 
 TEST_F(HostileFiles, WhatCannotBeReadIsToldAndLeft) {

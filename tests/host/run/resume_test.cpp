@@ -53,7 +53,7 @@ TEST_F(RunStudyResume, AfterKillAtFiftyRandomMoments) {
 }
 
 TEST_F(RunStudyResume, AfterSignalsThatAskToEnd) {
-  write("study.toml", std::string(kStudy) + "[vary]\nperiods = [150, 1000]\n");
+  write("study.toml", kStudy + "[vary]\nperiods = [150, 1000]\n");
   const Words part_of_it = {"--environment", "uniform", "--replications", "2"};  // 8 parts, in both regimes
   Words resuming = part_of_it;
   resuming.push_back("--resume");

@@ -105,8 +105,7 @@ TEST_F(RunStudy, ResultsOfEveryReplicationGiveTheTables) {
 }
 
 TEST_F(RunStudy, SettingsVaryInOneFolder) {
-  write("study.toml",
-        std::string(kStudy) + "[vary]\nperiods = [40, 80]\nestimation.refit = [\"tracking\", \"every:9\"]\n");
+  write("study.toml", kStudy + "[vary]\nperiods = [40, 80]\nestimation.refit = [\"tracking\", \"every:9\"]\n");
   const test::ProgramResult result = run(words("out", {"--environment", "uniform"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("\n80       every:9           7 "));
@@ -215,6 +214,23 @@ TEST_F(RunStudy, OracleCacheChangesNoByte) {
 
 // ---- failures as results --------------------------------------------------------------------------------------------
 
+// Of lanes by replications so many failed in their first period.
+void expect_failures_in(const fs::path& hdf5, int failed) {
+  const hid_t file = H5Fopen(hdf5.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  for (const char* name : {"/uniform_A/failure", "/uniform_A/failed_period", "/uniform_A/periods"}) {
+    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
+    std::vector<int> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+    H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    const int of_failed = std::string(name).ends_with("periods") ? 0 : 1;
+    const int of_sound = std::string(name).ends_with("periods") ? 150 : 0;
+    EXPECT_EQ(std::count(values.begin(), values.end(), of_failed), failed) << name;
+    EXPECT_EQ(std::count(values.begin(), values.end(), of_sound), std::ssize(values) - failed) << name;
+    H5Sclose(space);
+    H5Dclose(set);
+  }
+  H5Fclose(file);
+}
+
 TEST_F(RunStudy, ALaneThatFailsIsAResult) {
   const Words broken = {"--set", "hyperparameters.c_rho=[0.1, 1e300]"};
   const test::ProgramResult result = run(words("out", broken));
@@ -259,20 +275,7 @@ TEST_F(RunStudy, ALaneThatFailsIsAResult) {
   }
   EXPECT_EQ(run({"merge", "shard0", "shard1", "--out", "merged", "--quiet"}).exit_code, 1);
   expect_same(work() / "merged", work() / "out");
-  // results.h5 has the failures: lanes by replications.
-  const hid_t file = H5Fopen((work() / "out" / "results.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  for (const char* name : {"/uniform_A/failure", "/uniform_A/failed_period", "/uniform_A/periods"}) {
-    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
-    std::vector<int> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-    H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
-    const int of_failed = std::string(name).ends_with("periods") ? 0 : 1;
-    const int of_sound = std::string(name).ends_with("periods") ? 150 : 0;
-    EXPECT_EQ(std::count(values.begin(), values.end(), of_failed), 4 * 2 * 2) << name;
-    EXPECT_EQ(static_cast<std::size_t>(std::count(values.begin(), values.end(), of_sound)), values.size() - 16) << name;
-    H5Sclose(space);
-    H5Dclose(set);
-  }
-  H5Fclose(file);
+  expect_failures_in(work() / "out" / "results.h5", 4 * 2 * 2);
   // Resuming keeps the verdict.
   Words resumed = words("out", {"--resume"});
   resumed.insert(resumed.end(), broken.begin(), broken.end());
@@ -281,7 +284,7 @@ TEST_F(RunStudy, ALaneThatFailsIsAResult) {
 
 // The command in failures.csv is one that a shell runs, also where keys vary.
 TEST_F(RunStudy, TheCommandOfAFailureReplaysIt) {
-  write("study.toml", std::string(kStudy) + "[vary]\nperiods = [40, 80]\nestimation.refit = [\"tracking\"]\n");
+  write("study.toml", kStudy + "[vary]\nperiods = [40, 80]\nestimation.refit = [\"tracking\"]\n");
   ASSERT_EQ(run(words("out", {"--set", "hyperparameters.c_rho=[1e300]", "--environment", "uniform"})).exit_code, 1);
   const std::string failures = test::read_file(work() / "out" / "failures.csv"), program = PANDORA_PROGRAM " replay";
   std::vector<std::string> commands;
@@ -303,8 +306,7 @@ TEST_F(RunStudy, TheCommandOfAFailureReplaysIt) {
 TEST_F(RunStudy, ReplayAndPlanEndAtASignal) {
   for (const Words& command : {Words{"replay", "study.toml", "--lane", "uniform/A/0/0/dow/unknown/c_rho=1;c_theta=0.1"},
                                Words{"run", "study.toml", "--plan", "--samples", "20000000"}}) {
-    write("study.toml",
-          std::string(kStudy).replace(std::string(kStudy).find("periods = 150"), 13, "periods = 3000000"));
+    write("study.toml", std::string(kStudy).replace(kStudy.find("periods = 150"), 13, "periods = 3000000"));
     const pid_t child = start(command);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     ::kill(child, SIGTERM);

@@ -7,7 +7,31 @@ namespace fs = std::filesystem;
 using test::kStudy;
 using test::Words;
 using testing::HasSubstr;
-using RunStudyShards = test::RunStudyTest;
+
+class RunStudyShards : public test::RunStudyTest {
+ protected:
+  // A study that starts at once, for ranks.
+  void write_study_of_ranks() {
+    write("study.toml", std::string(kStudy).replace(kStudy.find(", \"student_t5\""), 14, "") +
+                            "[estimation]\nrefit = \"geometric:10\"\n");
+  }
+  static std::string ranks_of(const std::string& folder) {
+    return std::string(PANDORA_PROGRAM) + " run study.toml --quiet --threads 1 --out " + folder;
+  }
+  int shell(const std::string& command) const {
+    return WEXITSTATUS(std::system(("cd '" + work().string() + "' && " + command).c_str()));
+  }
+  // Its exit code; standard error goes to mpi.err.
+  int mpirun(const std::string& arguments) const {
+    return shell(std::string("timeout 120 env ") + kLaunch + arguments + " >mpi.out 2>mpi.err");
+  }
+  std::string mpi_errors() const { return test::read_file(work() / "mpi.err"); }
+
+  // What sanitisers find in Open MPI itself is not ours.
+  static constexpr const char* kLaunch =
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 "
+      "TSAN_OPTIONS=ignore_noninstrumented_modules=1 mpirun --oversubscribe ";
+};
 
 TEST_F(RunStudyShards, MergeToTheBytesOfOneProcess) {
   run_reference();
@@ -101,7 +125,7 @@ TEST_F(RunStudyShards, FilesThatCannotBeWrittenLeaveAnHonestManifest) {
 
 // A study that lost a line would put wrong names and values beside the numbers.
 TEST_F(RunStudyShards, MergeRefusesAStudyThatWasAltered) {
-  write("study.toml", std::string(kStudy) + "[environment.uniform]\nu = 0.5\n");
+  write("study.toml", kStudy + "[environment.uniform]\nu = 0.5\n");
   ASSERT_EQ(run(words("a")).exit_code, 0);
   const std::string text = test::read_file(work() / "a" / "study.toml");
   std::string less = text;
@@ -112,25 +136,11 @@ TEST_F(RunStudyShards, MergeRefusesAStudyThatWasAltered) {
 }
 
 TEST_F(RunStudyShards, RanksGiveTheBytesOfOneProcess) {
-  write("study.toml", std::string(kStudy).replace(std::string(kStudy).find(", \"student_t5\""), 14, "") +
-                          "[estimation]\nrefit = \"geometric:10\"\n");
+  write_study_of_ranks();
   run_reference();
-  // What sanitisers find in Open MPI itself is not ours.
-  const std::string launch =
-      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 "
-      "TSAN_OPTIONS=ignore_noninstrumented_modules=1 mpirun --oversubscribe ";
-  const std::string study = std::string(PANDORA_PROGRAM) + " run study.toml --quiet --threads 1 --out ";
-  const auto shell = [&](const std::string& command) {
-    return WEXITSTATUS(std::system(("cd '" + work().string() + "' && " + command).c_str()));
-  };
-  // Its exit code; standard error goes to mpi.err.
-  const auto mpirun = [&](const std::string& arguments) {
-    return shell("timeout 120 env " + launch + arguments + " >mpi.out 2>mpi.err");
-  };
-  const auto err = [&] { return test::read_file(work() / "mpi.err"); };
   for (const int ranks : {1, 2, 3}) {
     const std::string folder = "ranks" + std::to_string(ranks);
-    ASSERT_EQ(mpirun("-n " + std::to_string(ranks) + " " + study + folder), 0) << err();
+    ASSERT_EQ(mpirun("-n " + std::to_string(ranks) + " " + ranks_of(folder)), 0) << mpi_errors();
     expect_same(work() / folder, work() / "reference");
     const nlohmann::json session = manifest(folder)["sessions"][0];
     EXPECT_EQ(session["ranks"], ranks);
@@ -139,16 +149,19 @@ TEST_F(RunStudyShards, RanksGiveTheBytesOfOneProcess) {
     for (const nlohmann::json& process : session["processes"]) EXPECT_GE(process["parts_computed"], 8 / ranks);
   }
   // Failed lanes of any rank are the run's.
-  EXPECT_EQ(mpirun("-n 2 " + study + "failed --regime A --set hyperparameters.c_rho=[1e300]"), 1);
-  // Killed in the middle of its parts and resumed: the same bytes.
+  EXPECT_EQ(mpirun("-n 2 " + ranks_of("failed") + " --regime A --set hyperparameters.c_rho=[1e300]"), 1);
+}
+
+TEST_F(RunStudyShards, RanksThatWereKilledAreResumedToTheSameBytes) {
+  write_study_of_ranks();
   const std::string more = " --regime A --replications 8 --periods 2000";
   ASSERT_EQ(run(words("long", {"--regime", "A", "--replications", "8", "--periods", "2000"})).exit_code, 0);
   int caught = 0;
   for (const int parts : {0, 1, 4}) {
     const std::string name = "killed" + std::to_string(parts);
     const fs::path folder = work() / name;
-    const std::string command = "-n 2 " + study + name + more + " --resume";
-    ASSERT_EQ(shell("{ " + launch + command + " >mpi.out 2>&1 & echo $! >pid; }"), 0);  // $! is the launcher
+    const std::string command = "-n 2 " + ranks_of(name) + more + " --resume";
+    ASSERT_EQ(shell(std::string("{ ") + kLaunch + command + " >mpi.out 2>&1 & echo $! >pid; }"), 0);  // the launcher's
     const auto made = [&] {
       std::error_code error;
       return std::distance(fs::directory_iterator(folder / "parts", error), fs::directory_iterator{});
@@ -162,21 +175,27 @@ TEST_F(RunStudyShards, RanksGiveTheBytesOfOneProcess) {
       code = mpirun(command);
       if (code == 2) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    ASSERT_EQ(code, 0) << err();
+    ASSERT_EQ(code, 0) << mpi_errors();
     expect_same(folder, work() / "long");
   }
   EXPECT_GT(caught, 0);
-  // Ranks that cannot agree all end, and one of them says why.
-  const std::string one = "-n 1 " + study + "apart ";
+}
+
+// Ranks that cannot agree all end, and one of them says why.
+TEST_F(RunStudyShards, RanksThatCannotAgreeAllEnd) {
+  write_study_of_ranks();
+  const std::string one = "-n 1 " + ranks_of("apart") + " ";
   EXPECT_EQ(mpirun(one + ": -n 1 " + PANDORA_PROGRAM + " run nowhere.toml --quiet --out apart"), 2);
-  EXPECT_THAT(err(), HasSubstr("nowhere.toml: cannot be read"));
+  EXPECT_THAT(mpi_errors(), HasSubstr("nowhere.toml: cannot be read"));
   EXPECT_FALSE(fs::exists(work() / "apart"));
   EXPECT_EQ(mpirun(one + ": " + one + "--periods 50"), 5);
-  EXPECT_THAT(err(), HasSubstr("study.periods"));
+  EXPECT_THAT(mpi_errors(), HasSubstr("study.periods"));
   EXPECT_FALSE(fs::exists(work() / "apart"));
   // A folder that cannot be used ends all ranks with the error of one.
-  EXPECT_EQ(mpirun("-n 2 " + study + "ranks2"), 2);
-  EXPECT_THAT(err(), HasSubstr("ranks2: is not empty"));
+  fs::create_directory(work() / "full");
+  write("full/notes.txt", "mine");
+  EXPECT_EQ(mpirun("-n 2 " + ranks_of("full")), 2);
+  EXPECT_THAT(mpi_errors(), HasSubstr("full: is not empty"));
 }
 
 }  // namespace

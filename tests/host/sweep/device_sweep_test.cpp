@@ -23,15 +23,11 @@ namespace pandora {
 namespace {
 
 Study two_box_study() {
-  Study study;
-  study.dimensions = test::small_dimensions(2, 4, 2);
-  study.environments = {test::cheap_environment()};
-  study.T0 = {0, 4};
+  Study study = test::small_study(test::small_dimensions(2, 4, 2), {test::cheap_environment()}, {0, 4}, 1);
   study.policies = {"online_plugin", "linucb_online"};
   study.hyperparameters = {0.1};
   study.replications = 4;
   study.periods = 70;
-  study.oracle = test::small_oracle();
   study.order_contexts = 100;
   return study;
 }
@@ -162,10 +158,11 @@ LaneSpec without_learning(Change&& change) {
   return spec;
 }
 
-// What a policy's code does wrong ends its lane alone, on a device as on the CPU.
-TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
-  using MakeLane = std::function<LaneSpec(const Replication&, int)>;
-  const std::vector<std::pair<MakeLane, Failure>> broken = {
+using MakeLane = std::function<LaneSpec(const Replication&, int)>;
+
+// Lanes that no policy may ask for, and how each of them fails.
+std::vector<std::pair<MakeLane, Failure>> broken_lanes() {
+  return {
       {[](const Replication&, int) {
          return listed({0, 0});
        },
@@ -187,6 +184,11 @@ TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
        Failure::policy},
       {[](const Replication&, int) -> LaneSpec { throw LaneFailure(Failure::reward_fit); }, Failure::reward_fit},
       {{}, Failure::policy}};
+}
+
+// What a policy's code does wrong ends its lane alone, on a device as on the CPU.
+TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
+  const std::vector<std::pair<MakeLane, Failure>> broken = broken_lanes();
   Study study = two_box_study();
   study.replications = 2;
   study.T0 = {4};

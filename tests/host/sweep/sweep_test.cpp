@@ -16,15 +16,9 @@ namespace pandora {
 namespace {
 
 Study small_study() {
-  Study study;
-  study.dimensions = test::small_dimensions(3, 4, 2);
-  study.environments = {paper_environments()[0], paper_environments()[2]};
-  study.T0 = {0, 12, 40};
+  Study study = test::small_study(test::small_dimensions(3, 4, 2), {paper_environments()[0], paper_environments()[2]},
+                                  {0, 12, 40}, 81);
   study.hyperparameters = {0.1, 1.0};
-  study.replications = 2;
-  study.periods = 60;
-  study.seed = 81;
-  study.oracle = test::small_oracle();
   study.order_contexts = 50;
   return study;
 }

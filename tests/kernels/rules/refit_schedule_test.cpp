@@ -9,7 +9,6 @@
 #include "host/study/refit_text.hpp"
 #include "pandora/error.hpp"
 #include "pandora/policy.hpp"
-#include "tests/reference/naive_lane.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

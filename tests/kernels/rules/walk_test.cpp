@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/rules/period.hpp"
+#include "tests/reference/lane_specs.hpp"
 #include "tests/reference/naive_draws.hpp"
 #include "tests/reference/statistics.hpp"
 
@@ -38,13 +39,6 @@ Walked walk(const LaneSpec& spec, const std::vector<double>& score, const std::v
   return walked;
 }
 
-LaneSpec weitzman() {
-  LaneSpec spec;
-  spec.order = Order::by_score;
-  spec.stop = Stop::best_reaches_scores_left;
-  return spec;
-}
-
 LaneSpec cascade(const std::vector<int>& list, const std::vector<double>& threshold) {
   LaneSpec spec;
   spec.order = Order::listed;
@@ -63,39 +57,39 @@ TEST(SortBoxes, DescendingWithTiesToTheLowestBox) {
 }
 
 TEST(WalkByScore, OpensInDescendingOrderUntilTheBestReachesTheNextScore) {
-  EXPECT_EQ(walk(weitzman(), {0.65, 0.9, 0.7}, {0.4, 0.6, 0.3}), (Walked{{1, 2, 0}, 1}));
+  EXPECT_EQ(walk(test::weitzman_rule(), {0.65, 0.9, 0.7}, {0.4, 0.6, 0.3}), (Walked{{1, 2, 0}, 1}));
 }
 
 TEST(WalkByScore, StopsAsSoonAsTheBestReachesTheNextScore) {
-  EXPECT_EQ(walk(weitzman(), {0.5, 0.9, 0.7}, {0.4, 0.71, 0.3}), (Walked{{1}, 1}));
-  EXPECT_EQ(walk(weitzman(), {0.5, 0.9, 0.7}, {0.4, 0.7, 0.3}), (Walked{{1}, 1}));  // equality stops
+  EXPECT_EQ(walk(test::weitzman_rule(), {0.5, 0.9, 0.7}, {0.4, 0.71, 0.3}), (Walked{{1}, 1}));
+  EXPECT_EQ(walk(test::weitzman_rule(), {0.5, 0.9, 0.7}, {0.4, 0.7, 0.3}), (Walked{{1}, 1}));  // equality stops
 }
 
 TEST(WalkByScore, TheBestOfAllOpenedCountsNotTheLast) {
   // 0.6 stays the best after the poor second response and stops the walk before the third box at 0.55
-  EXPECT_EQ(walk(weitzman(), {0.55, 0.9, 0.7}, {0.9, 0.6, 0.1}), (Walked{{1, 2}, 1}));
+  EXPECT_EQ(walk(test::weitzman_rule(), {0.55, 0.9, 0.7}, {0.9, 0.6, 0.1}), (Walked{{1, 2}, 1}));
 }
 
 TEST(WalkByScore, TiedScoresGoToTheLowestBox) {
-  EXPECT_EQ(walk(weitzman(), {0.5, 0.5, 0.5}, {0.1, 0.2, 0.3}), (Walked{{0, 1, 2}, 2}));
+  EXPECT_EQ(walk(test::weitzman_rule(), {0.5, 0.5, 0.5}, {0.1, 0.2, 0.3}), (Walked{{0, 1, 2}, 2}));
 }
 
 TEST(WalkByScore, TiedRewardsDeployTheLowestBox) {
-  EXPECT_EQ(walk(weitzman(), {0.7, 0.8, 0.9}, {0.3, 0.3, 0.3}), (Walked{{2, 1, 0}, 0}));
-  EXPECT_EQ(walk(weitzman(), {0.9, 0.8, 0.7}, {0.3, 0.3, 0.3}), (Walked{{0, 1, 2}, 0}));
+  EXPECT_EQ(walk(test::weitzman_rule(), {0.7, 0.8, 0.9}, {0.3, 0.3, 0.3}), (Walked{{2, 1, 0}, 0}));
+  EXPECT_EQ(walk(test::weitzman_rule(), {0.9, 0.8, 0.7}, {0.3, 0.3, 0.3}), (Walked{{0, 1, 2}, 0}));
 }
 
 TEST(WalkByScore, ANegativeIndexStillOpensTheFirstBoxAndOnlyThat) {
-  EXPECT_EQ(walk(weitzman(), {-0.3, -0.1, -0.2}, {0.9, 0.0, 0.9}), (Walked{{1}, 1}));
+  EXPECT_EQ(walk(test::weitzman_rule(), {-0.3, -0.1, -0.2}, {0.9, 0.0, 0.9}), (Walked{{1}, 1}));
 }
 
 TEST(WalkByScore, OneBox) {
-  EXPECT_EQ(walk(weitzman(), {-1.0}, {0.0}), (Walked{{0}, 0}));
+  EXPECT_EQ(walk(test::weitzman_rule(), {-1.0}, {0.0}), (Walked{{0}, 0}));
 }
 
 TEST(WalkByScore, NegativeEstimatesAreComparedToo) {
   // learned payoffs may be negative: the first value must not lose against an initial best of zero
-  LaneSpec spec = weitzman();
+  LaneSpec spec = test::weitzman_rule();
   spec.stop = Stop::never;
   EXPECT_EQ(walk(spec, {3.0, 2.0, 1.0}, {-0.5, -0.2, -0.3}), (Walked{{0, 1, 2}, 1}));
 }
@@ -128,7 +122,7 @@ TEST(WalkListed, ScoresLeftAreThoseOfTheList) {
 }
 
 TEST(WalkFixedStops, AfterFirstAndNever) {
-  LaneSpec spec = weitzman();
+  LaneSpec spec = test::weitzman_rule();
   spec.stop = Stop::after_first;
   EXPECT_EQ(walk(spec, {0.1, 0.2, 0.9}, {0.9, 0.9, 0.0}), (Walked{{2}, 2}));
   spec.stop = Stop::never;
@@ -136,7 +130,7 @@ TEST(WalkFixedStops, AfterFirstAndNever) {
 }
 
 TEST(WalkRandom, StopsAtTheLargestScoreLeftWhereverItStands) {
-  LaneSpec spec = weitzman();
+  LaneSpec spec = test::weitzman_rule();
   spec.order = Order::random;
   // after box 0 the next box has 0.1, but 0.8 is still to come
   EXPECT_EQ(walk(spec, {0.5, 0.1, 0.8}, {0.6, 0.0, 0.9}, {0, 1, 2}), (Walked{{0, 1, 2}, 2}));

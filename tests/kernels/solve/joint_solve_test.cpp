@@ -12,6 +12,7 @@
 #include "kernels/lane/stages.hpp"
 #include "kernels/solve/vector_solver.hpp"
 #include "tests/reference/small_problem.hpp"
+#include "tests/reference/solve_memory.hpp"
 #include "tests/reference/thread_backend.hpp"
 
 namespace pandora {
@@ -113,16 +114,8 @@ class Boxes {
     lane_.tape.psi = psi_.data();
     lane_.tape.mu = mu_.data();
     lane_.tape.cost = cost_.data();
-    pool_.groups = engine::groups_of(8, data.m);
-    pool_.members = 8;
-    pool_.joint = padded_to_vector<double>(engine::JointSolve<Real, SerialTeam>::size(data.A, data.m));
-    reals_.assign(pool_.reals_per_slot(shape_), Real(0));
-    doubles_.assign(pool_.doubles_per_slot(shape_), 0.0);
-    ints_.assign(pool_.ints_per_slot(shape_), 0);
-    pool_.reals = reals_.data();
-    pool_.doubles = doubles_.data();
-    pool_.ints = ints_.data();
-    scratch_ = pool_.of(shape_, 0);
+    scratch_ = memory_.allocate(shape_, engine::groups_of(8, data.m), 8,
+                                padded_to_vector<double>(engine::JointSolve<Real, SerialTeam>::size(data.A, data.m)));
   }
   Boxes(const Boxes&) = delete;
 
@@ -174,10 +167,7 @@ class Boxes {
   engine::Progress progress_;
   engine::BoxProgress box_[kMaxBoxes];
   JointState joint_{};
-  engine::ScratchPool<Real> pool_{};
-  SimdVector<Real> reals_;
-  SimdVector<double> doubles_;
-  std::vector<int> ints_;
+  test::SolveMemory<Real> memory_;
   engine::SolveScratch<Real> scratch_;
 };
 

@@ -1,0 +1,61 @@
+// Words of the command line for tests: small runs, and what they write.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/host/run_program.hpp"
+
+namespace pandora::test {
+
+/// The words of a line that a shell would be given, without its quotes.
+inline Words words_of(const std::string& line) {
+  std::istringstream stream(line);
+  Words words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+/// The smallest run that writes every file.
+inline Words tiny(const Words& more = {}) {
+  Words words = words_of(
+      "reproduce --environment uniform --regime A --periods 50 --samples 2000 --replications 2 --t0 0,5 "
+      "--policy online_plugin,frugalgpt --set dimensions.radius_draws=2000 --quiet");
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// The same run with another value of one option.
+inline Words tiny_with(const std::string& option, const std::string& value) {
+  Words words = tiny();
+  const auto given = std::find(words.begin(), words.end(), option);
+  if (given == words.end()) return tiny({option, value});
+  *(given + 1) = value;
+  return words;
+}
+
+/// Of files and folders in a folder, sorted.
+inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// What a run of the policies leaves.
+inline const std::vector<std::string> kResultFiles = {
+    "boxes.csv",  "checksums.sha256", "choices.csv", "curves.csv", "depth.csv",  "failures.csv", "manifest.json",
+    "oracle.csv", "oracle_order.csv", "parts",       "results.h5", "study.toml", "summary.csv"};
+
+/// An environment of a study's own, in less than a hundred coordinates.
+inline constexpr const char* kOwnStudy =
+    "environments = [\"own\"]\nreplications = 2\n[dimensions]\ncontext = 5\noutput = 10\nradius_draws = "
+    "2000\n[oracle]\norder_contexts = "
+    "20\n"
+    "samples = 1000\n[environment.own]\nlaw = \"gaussian\"\nscale = 2\ntruncation_radius = inf\nu = 0.2\nstream = 9\n";
+
+}  // namespace pandora::test

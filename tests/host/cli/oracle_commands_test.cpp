@@ -1,0 +1,151 @@
+// The commands that simulate no policy: oracle index, order and check, and calibrate.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "tests/host/cli/cli_words.hpp"
+
+namespace pandora {
+namespace {
+using test::kOwnStudy;
+using test::Words;
+using test::words_of;
+using testing::HasSubstr;
+using Cli = test::ProgramTest;
+using CliOracle = test::ProgramTest;
+
+// Every command that takes long must end at the first signal, not only `reproduce`.
+TEST_F(CliOracle, InterruptEndsTheOtherCommandsToo) {
+  const std::vector<Words> commands = {
+      words_of("oracle order --environment uniform --samples 1000 --replications 400 --contexts 50 --threads 1"),
+      words_of("calibrate --environment uniform --samples 1000 --replications 400 --contexts 5")};
+  for (const Words& command : commands) {
+    const pid_t child = start(command);
+    ASSERT_TRUE(wait_until_it_catches(child, SIGINT)) << command[0] << test::read_file(base_ / "err");
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // into the work, which takes many seconds
+    ::kill(child, SIGINT);
+    EXPECT_EQ(wait_for(child).exit_code, 130) << command[0];  // one that ran on would end with 0
+  }
+}
+
+TEST_F(CliOracle, IndexPrintsSigmaAndItsError) {
+  const test::ProgramResult result =
+      run(words_of("oracle index --environment gaussian --ell 0.3 --scale 1.5 --cost 0.05 --samples 20000"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  double sigma = 0.0, standard_error = 0.0;
+  ASSERT_EQ(std::sscanf(result.out.c_str(), "sigma %lf\nmonte_carlo_se %lf", &sigma, &standard_error), 2) << result.out;
+  // E[(G(0.3 + 1.5 w) - sigma)^+] for a standard normal w, by a fine sum
+  double excess = 0.0;
+  for (double w = -8.0; w <= 8.0; w += 1e-3)
+    excess += 1e-3 * std::exp(-0.5 * w * w) / std::sqrt(2.0 * M_PI) *
+              std::max(1.0 / (1.0 + std::exp(-0.3 - 1.5 * w)) - sigma, 0.0);
+  EXPECT_NEAR(excess, 0.05, 0.004);  // five standard errors, and the truncation of one per cent
+  EXPECT_GT(standard_error, 0.0);
+  EXPECT_LT(standard_error, 0.01);
+}
+
+TEST_F(CliOracle, IndexRefusesBadNumbers) {
+  const auto with = [](const std::string& option, const std::string& value) {
+    Words words = words_of("oracle index --environment uniform --samples 2000");
+    for (const char* given : {"--ell", "--scale", "--cost"}) {
+      words.push_back(given);
+      words.push_back(given == option ? value : "0.5");
+    }
+    return words;
+  };
+  expect_refusal(with("--cost", "0"), 2, {"--cost 0", "above 0"});
+  expect_refusal(with("--scale", "-1"), 2, {"--scale -1", "above 0"});
+  expect_refusal(with("--ell", "inf"), 2, {"--ell inf", "finite"});
+  expect_refusal(words_of("oracle index --environment uniform"), 2, {"--ell", "required"});
+  expect_refusal(words_of("oracle"), 2, {"subcommand"});
+}
+
+TEST_F(CliOracle, IndexTakesAStudyWithEnvironmentsOfItsOwn) {
+  std::ofstream(work() / "own.toml") << kOwnStudy;
+  const Words index = words_of("oracle index own.toml --ell 0.3 --scale 1.5 --cost 0.05");
+  const auto with = [&](const std::string& more) {
+    Words words = index;
+    for (const std::string& word : words_of(more)) words.push_back(word);
+    const test::ProgramResult result = run(words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  const std::string out = with("");  // its one environment need not be named
+  EXPECT_THAT(out, testing::StartsWith("sigma "));
+  EXPECT_EQ(with("--environment own"), out);
+  EXPECT_NE(with("--set environment.own.scale=1"), out);
+  EXPECT_NE(with("--seed 2"), out);
+  EXPECT_NE(with("--set oracle.samples=2e3"), out);
+  std::ofstream(work() / "varied.toml") << kOwnStudy << "[vary]\nenvironment.own.scale = [1, 2]\n";
+  const test::ProgramResult varied = run(words_of("oracle index varied.toml --ell 0.3 --scale 1.5 --cost 0.05"));
+  EXPECT_THAT(varied.out, AllOf(HasSubstr("==== environment.own.scale=1 ===="), HasSubstr("scale=2 ====\n" + out)));
+  expect_refusal(words_of("oracle index --ell 0.3 --scale 1.5 --cost 0.05"), 2,
+                 {"--environment", "one of uniform, gaussian, student_t5"});
+  expect_refusal(words_of("oracle index own.toml --environment onw --ell 0.3 --scale 1.5 --cost 0.05"), 2,
+                 {"--environment onw", "nearest is own"});
+}
+
+TEST_F(CliOracle, OrderAndCheckPrintTheirTables) {
+  const test::ProgramResult order =
+      run(words_of("oracle order --environment uniform --replications 2 --contexts 50 --samples 1000 --grid 5x5x5"));
+  ASSERT_EQ(order.exit_code, 0) << order.err;
+  EXPECT_THAT(order.out, HasSubstr("uniform, regime A"));
+  EXPECT_THAT(order.out, HasSubstr("uniform, regime B"));
+  const test::ProgramResult check =
+      run(words_of("oracle check --environment uniform --replications 1 --contexts 50 --samples 1000 --grid "
+                   "5x5x5 --solves 5"));
+  ASSERT_EQ(check.exit_code, 0) << check.err;
+  EXPECT_THAT(check.out, HasSubstr("grid max"));
+  EXPECT_EQ(std::count(check.out.begin(), check.out.end(), '\n'), 4);
+}
+
+TEST_F(CliOracle, CountsOutOfRangeAreNamedWithTheirValue) {
+  expect_refusal(words_of("oracle order --replications 0"), 2, {"--replications 0", "at least 1"});
+  expect_refusal(words_of("oracle check --solves -2"), 2, {"--solves -2", "at least 1"});
+  expect_refusal(words_of("calibrate --contexts 0"), 2, {"--contexts 0", "at least 1"});
+}
+
+TEST_F(Cli, CalibratePrintsOneLinePerEnvironment) {
+  const test::ProgramResult result =
+      run(words_of("calibrate --environment uniform --replications 2 --contexts 20 --samples 1000"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("uniform"));
+  EXPECT_THAT(result.out, HasSubstr("0.23"));
+  const std::string one =
+      run(words_of("calibrate --environment uniform --replications 1 --contexts 20 --samples 1000")).out;
+  EXPECT_THAT(one, HasSubstr("± ---"));  // one replication has no interval
+}
+
+TEST_F(Cli, CalibrateTakesAStudyWithEnvironmentsOfItsOwn) {
+  std::ofstream(work() / "own.toml") << kOwnStudy;
+  const auto with = [&](const std::string& more) {
+    const test::ProgramResult result = run(words_of("calibrate own.toml --contexts 20 " + more));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  const std::string two = with("--replications 2");
+  EXPECT_THAT(two, AllOf(HasSubstr("\nown "), HasSubstr("study's u"), HasSubstr("0.20\n")));
+  EXPECT_EQ(with("--set replications=2"), two);
+  EXPECT_NE(with("--replications 2 --set dimensions.boxes=2"), two);
+  // A study's replications are meant for its sweep.
+  EXPECT_NE(with("--regime A"), with("--regime A --replications 2"));
+  EXPECT_EQ(with("--replications 2 --environment own,uniform --set environment.uniform.u=0.5").find(two.substr(0, 40)),
+            0u);
+}
+
+TEST_F(Cli, CalibrateRefusesWhatCannotBeReached) {
+  const Words tiny_search =
+      words_of("calibrate --environment uniform --replications 1 --contexts 10 --samples 1000 --boxes");
+  Words nine = tiny_search, none = tiny_search;
+  nine.push_back("9");
+  none.push_back("0");
+  const test::ProgramResult result = run(nine);  // the table's head may already be printed
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.error_lines(), 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("--boxes 9"));
+  expect_refusal(none, 2, {"--boxes 0", "above 0"});
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,111 @@
+#include "naive_fits.hpp"
+
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+
+namespace pandora::naive {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+// The root of a strongly monotone field. A Newton step is kept only where it shrinks the field; else a few
+// steps of length 1/L, which always do. The result is certified by the norm of the field, not by how it was
+// found.
+VectorXd root(const std::function<VectorXd(const VectorXd&)>& field,
+              const std::function<MatrixXd(const VectorXd&)>& jacobian, double lipschitz, int size) {
+  VectorXd at = VectorXd::Zero(size), value = field(at);
+  for (int step = 0; step < 100000; ++step) {
+    if (value.norm() < 1e-11) return at;
+    const VectorXd newton = at - jacobian(at).inverse() * value;
+    const VectorXd there = field(newton);
+    if (there.norm() < 0.9 * value.norm()) {
+      at = newton;
+      value = there;
+      continue;
+    }
+    for (int k = 0; k < 20; ++k) at -= field(at) / lipschitz;
+    value = field(at);
+    if (value.norm() < 1e-10 && step > 1000) return at;  // as far as rounding allows
+  }
+  throw std::logic_error("the naive solver found no root");
+}
+
+}  // namespace
+
+double reward_link(double z) {
+  return 1.0 / (1.0 + std::exp(-z));
+}
+double index_link(double z) {
+  return std::tanh(z);
+}
+
+double link_of(Loss loss, double z) {
+  return loss == Loss::reservation ? index_link(z) : z;
+}
+
+double slope_of(Loss loss, double z) {
+  return loss == Loss::reservation ? 1.0 - index_link(z) * index_link(z) : 1.0;
+}
+
+bool is_active(double mu, double z, Loss loss) {
+  return mu > link_of(loss, z);
+}
+
+double moment(double cost, double mu, double z, Loss loss) {
+  return cost - std::max(mu - link_of(loss, z), 0.0);
+}
+
+VectorXd index_gradient(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
+                        const VectorXd& rho, Loss loss) {
+  VectorXd sum = ridge * rho;
+  for (std::size_t s = 0; s < samples.size(); ++s)
+    sum += moment(samples[s].cost, mu[s], samples[s].psi.dot(rho), loss) * samples[s].psi;
+  return sum;
+}
+
+VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge, Loss loss) {
+  double lipschitz = ridge;
+  for (const IndexSample& sample : samples) lipschitz += sample.psi.squaredNorm();
+  return root([&](const VectorXd& rho) { return index_gradient(samples, mu, ridge, rho, loss); },
+              [&](const VectorXd& rho) { return index_jacobian(samples, mu, ridge, rho, loss); }, lipschitz,
+              static_cast<int>(samples[0].psi.size()));
+}
+
+VectorXd reward_gradient(const std::vector<RewardSample>& samples, double ridge, const VectorXd& theta) {
+  VectorXd sum = ridge * theta;
+  for (const RewardSample& sample : samples) sum -= (sample.reward - reward_link(sample.phi.dot(theta))) * sample.phi;
+  return sum;
+}
+
+VectorXd fit_reward(const std::vector<RewardSample>& samples, double ridge, int d) {
+  double lipschitz = ridge;
+  for (const RewardSample& sample : samples) lipschitz += 0.25 * sample.phi.squaredNorm();
+  return root([&](const VectorXd& theta) { return reward_gradient(samples, ridge, theta); },
+              [&](const VectorXd& theta) { return reward_jacobian(samples, ridge, theta); }, lipschitz, d);
+}
+
+MatrixXd index_jacobian(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
+                        const VectorXd& rho, Loss loss) {
+  MatrixXd sum = ridge * MatrixXd::Identity(rho.size(), rho.size());
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    const double z = samples[s].psi.dot(rho);
+    if (is_active(mu[s], z, loss)) sum += slope_of(loss, z) * samples[s].psi * samples[s].psi.transpose();
+  }
+  return sum;
+}
+
+MatrixXd reward_jacobian(const std::vector<RewardSample>& samples, double ridge, const VectorXd& theta) {
+  MatrixXd sum = ridge * MatrixXd::Identity(theta.size(), theta.size());
+  for (const RewardSample& sample : samples) {
+    const double g = reward_link(sample.phi.dot(theta));
+    sum += g * (1.0 - g) * sample.phi * sample.phi.transpose();
+  }
+  return sum;
+}
+
+}  // namespace pandora::naive

@@ -1,0 +1,51 @@
+// The fits behind rho_hat and theta_hat with nothing clever: sums over all samples, and the root of the stationarity
+// condition by Newton's method with dense inverses.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "kernels/rules/spec.hpp"
+
+namespace pandora::naive {
+
+/// A queried output of one box.
+struct IndexSample {
+  Eigen::VectorXd psi;
+  Eigen::VectorXd phi;
+  double cost = 0.0;
+};
+
+/// A deployed output with its realised reward.
+struct RewardSample {
+  Eigen::VectorXd phi;
+  double reward = 0.0;
+};
+
+double reward_link(double z);  ///< G, the logistic function
+double index_link(double z);   ///< Lambda = tanh
+
+/// ridge rho + sum_s m_s(rho) psi_s with the rewards mu_s (eq:known-theta-loss-gradient).
+Eigen::VectorXd index_gradient(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
+                               const Eigen::VectorXd& rho, Loss loss = Loss::reservation);
+
+/// The zero of index_gradient.
+Eigen::VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
+                          Loss loss = Loss::reservation);
+
+/// ridge theta - sum_k (r_k - G(theta' phi_k)) phi_k, and its zero (eq:hat:theta:def).
+Eigen::VectorXd reward_gradient(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);
+Eigen::VectorXd fit_reward(const std::vector<RewardSample>& samples, double ridge, int d);
+
+// What the gradient is made of, sample by sample, for the loss that the index is fitted with.
+double link_of(Loss loss, double z);   ///< Lambda, or the identity
+double slope_of(Loss loss, double z);  ///< its derivative
+bool is_active(double mu, double z, Loss loss = Loss::reservation);
+double moment(double cost, double mu, double z, Loss loss = Loss::reservation);
+
+/// Derivatives of the gradients, (m x m) and (d x d).
+Eigen::MatrixXd index_jacobian(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
+                               const Eigen::VectorXd& rho, Loss loss);
+Eigen::MatrixXd reward_jacobian(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);
+
+}  // namespace pandora::naive

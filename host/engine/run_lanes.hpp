@@ -148,6 +148,8 @@ std::vector<std::vector<LaneTally>> run_lanes(Backend& backend, std::span<const 
     fetch(records[k].scores, lane.scores, cells);
     fetch(records[k].widths, lane.widths, cells);
     fetch(records[k].rewards, lane.rewards, cells);
+    fetch(records[k].predictions, lane.predictions, cells);
+    fetch(records[k].bonuses, lane.bonuses, cells);
   }
   std::vector<LaneTally> tallies(layout.lanes.size());
   std::vector<Progress> progress(layout.lanes.size());

@@ -40,11 +40,13 @@ class ReferenceLane {
       record->scores.clear();
       record->widths.clear();
       record->rewards.clear();
+      record->predictions.clear();
+      record->bonuses.clear();
     }
     if (lane_.learning != Learning::none) calibrate();
     const bool keeps = record != nullptr && record->periods;
     const std::size_t A = static_cast<std::size_t>(A_);
-    std::vector<double> score(A), width(A), seen(A);
+    std::vector<double> score(A), width(A), prediction(A), bonus(A), seen(A);
     std::vector<Output> opened;
     int permutation[kMaxBoxes];
     const Stream random_order = replication_.instance.stream(Purpose::random_order),
@@ -60,6 +62,10 @@ class ReferenceLane {
                    : lane_.score == Score::oracle_index ? finite_or_fail(replication_.sigma[at + a])
                                                         : 0.0;
         width[a] = lane_.learns_scores() ? estimator_.width(a) : 0.0;
+        if (keeps && lane_.learns_scores()) {
+          prediction[a] = estimator_.linear(a);
+          bonus[a] = estimator_.bonus(a) * (lane_.has_width_bonus() ? width[a] : 1.0);
+        }
         seen[a] = 0.0;
       }
       const PeriodRules rules(lane_, exploration, draw);
@@ -76,6 +82,8 @@ class ReferenceLane {
         record->scores.insert(record->scores.end(), score.begin(), score.end());
         record->widths.insert(record->widths.end(), width.begin(), width.end());
         record->rewards.insert(record->rewards.end(), seen.begin(), seen.end());
+        record->predictions.insert(record->predictions.end(), prediction.begin(), prediction.end());
+        record->bonuses.insert(record->bonuses.end(), bonus.begin(), bonus.end());
       }
       opened.clear();
       for (int k = 0; k < outcome.queried; ++k) opened.push_back(output(row, outcome.order[k]));

@@ -160,6 +160,7 @@ struct LaneView {
   const PeriodOutcome* decisions = nullptr;  ///< T outcomes to follow instead of the lane's own, or null
   PeriodOutcome* outcomes = nullptr;         ///< T, to be recorded with what they came from, or null:
   double *scores = nullptr, *widths = nullptr, *rewards = nullptr;  ///< T x A
+  double *predictions = nullptr, *bonuses = nullptr;                ///< T x A
   BoxView<Real> box[kMaxBoxes];
 };
 

@@ -128,6 +128,18 @@ void require_common_oracle(const StoredResults& first, const StoredResults& seco
   }
 }
 
+// Of the other folder's settings the one that is compared with `planned`; there.end() if none is.
+std::vector<PlannedSetting>::const_iterator matching_setting(const std::vector<PlannedSetting>& here,
+                                                             const std::vector<PlannedSetting>& there,
+                                                             const PlannedSetting& planned) {
+  if (here.size() == 1 && there.size() == 1) return there.begin();
+  return std::find_if(there.begin(), there.end(), [&](const PlannedSetting& p) {
+    const Study &own = planned.setting.study, &other = p.setting.study;
+    return p.setting.label() == planned.setting.label() && of_table(other) == of_table(own) &&
+           (!of_table(own) || other.environments[0].name == own.environments[0].name);
+  });
+}
+
 }  // namespace
 
 std::vector<ComparedPair> compare_policies(StoredResults& results, const CompareOptions& options) {
@@ -181,15 +193,7 @@ std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& s
     names.push_back(parse_policy_name(text, here[0].plan));
     (void)parse_policy_name(text, there[0].plan);
   }
-  const auto matching = [&](const PlannedSetting& planned) {
-    if (here.size() == 1 && there.size() == 1) return there.begin();
-    return std::find_if(there.begin(), there.end(), [&](const PlannedSetting& p) {
-      return p.setting.label() == planned.setting.label() &&
-             of_table(p.setting.study) == of_table(planned.setting.study) &&
-             (!of_table(p.setting.study) ||
-              p.setting.study.environments[0].name == planned.setting.study.environments[0].name);
-    });
-  };
+  const auto matching = [&](const PlannedSetting& planned) { return matching_setting(here, there, planned); };
   const std::vector<CellSeries> ours = cell_series(first), theirs = cell_series(second);
   std::vector<ComparedPair> pairs;
   for (const CellSeries& a : ours) {

@@ -24,9 +24,11 @@ struct LaneRecord {
   std::vector<PeriodOutcome> outcomes;                    ///< T; those of the periods before a failure count
   std::vector<double> scores;                             ///< T x A, before each period's walk
   std::vector<double> widths;                             ///< T x A: ||psi||_{V^-1}, zero where none is kept
-  std::vector<double> rewards;  ///< T x A: the lane's mu of an output that it saw (eq:mu:tilde), zero elsewhere
-  std::vector<double> rho;      ///< A x m: rho_hat, or LinUCB's eta_hat; empty if none is learned
-  std::vector<double> theta;    ///< d: theta_hat; empty if none is learned
+  std::vector<double> rewards;      ///< T x A: the lane's mu of an output that it saw (eq:mu:tilde), zero elsewhere
+  std::vector<double> predictions;  ///< T x A: rho_hat' psi, or LinUCB's eta_hat' psi; zero if none is learned
+  std::vector<double> bonuses;      ///< T x A: what is added to it before the link, c ||psi||_{V^-1} for DOW
+  std::vector<double> rho;          ///< A x m: rho_hat, or LinUCB's eta_hat; empty if none is learned
+  std::vector<double> theta;        ///< d: theta_hat; empty if none is learned
 };
 
 /// Counts of events worth knowing after a run.

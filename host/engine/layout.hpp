@@ -126,6 +126,8 @@ struct Layout {
     lane.scores = arena.take<double>(cells);
     lane.widths = arena.take<double>(cells);
     lane.rewards = arena.take<double>(cells);
+    lane.predictions = arena.take<double>(cells);
+    lane.bonuses = arena.take<double>(cells);
   }
 
   void take_lane(Arena& arena, const LaneSpec& spec) {

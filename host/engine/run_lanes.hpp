@@ -195,6 +195,8 @@ class LaneRun {
     fetch(record.scores, lane.scores, T * A);
     fetch(record.widths, lane.widths, T * A);
     fetch(record.rewards, lane.rewards, T * A);
+    fetch(record.predictions, lane.predictions, T * A);
+    fetch(record.bonuses, lane.bonuses, T * A);
   }
 
   void count(EngineCounters& counters) {

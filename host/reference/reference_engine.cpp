@@ -40,12 +40,14 @@ class ReferenceLane {
       record->scores.clear();
       record->widths.clear();
       record->rewards.clear();
+      record->predictions.clear();
+      record->bonuses.clear();
     }
     if (lane_.learning != Learning::none) calibrate();
     const bool keeps_outcomes = record != nullptr && record->keep != LaneRecord::Keep::estimates,
                keeps = keeps_outcomes && record->keep == LaneRecord::Keep::everything;
     const std::size_t A = static_cast<std::size_t>(A_);
-    std::vector<double> score(A), width(A), seen(A);
+    std::vector<double> score(A), width(A), prediction(A), bonus(A), seen(A);
     std::vector<Output> opened;
     int permutation[kMaxBoxes];
     const Stream random_order = replication_.instance.stream(Purpose::random_order),
@@ -62,6 +64,10 @@ class ReferenceLane {
                    : lane_.score == Score::hindsight    ? hindsight_score(a, A_, &tape_.mu[at], &tape_.cost[at])
                                                         : 0.0;
         width[a] = lane_.learns_scores() ? estimator_.width(a) : 0.0;
+        if (keeps && lane_.learns_scores()) {
+          prediction[a] = estimator_.linear(a);
+          bonus[a] = estimator_.bonus(a) * (lane_.has_width_bonus() ? width[a] : 1.0);
+        }
         seen[a] = 0.0;
       }
       const PeriodRules rules(lane_, exploration, draw);
@@ -78,6 +84,8 @@ class ReferenceLane {
         record->scores.insert(record->scores.end(), score.begin(), score.end());
         record->widths.insert(record->widths.end(), width.begin(), width.end());
         record->rewards.insert(record->rewards.end(), seen.begin(), seen.end());
+        record->predictions.insert(record->predictions.end(), prediction.begin(), prediction.end());
+        record->bonuses.insert(record->bonuses.end(), bonus.begin(), bonus.end());
       }
       opened.clear();
       for (int k = 0; k < outcome.queried; ++k) opened.push_back(output(row, outcome.order[k]));

@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "host/sweep/runnable_lanes.hpp"
+#include "oracle/oracle.hpp"
+#include "pandora/environment.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -31,9 +34,14 @@ class Witness : public CustomPolicy {
     policy_.opened(output);
   }
   int deploy() override { return outcomes.back().deployed = policy_.deploy(); }
-  void learn(double reward) override { policy_.learn(reward); }
+  std::vector<int> ranking() const override { return policy_.ranking(); }
+  void learn(double reward) override {
+    scores.push_back(policy_.scores());
+    policy_.learn(reward);
+  }
 
   std::vector<PeriodOutcome> outcomes;
+  std::vector<std::vector<double>> scores;  // of each period, as the policy tells them
 
  private:
   CustomPolicy& policy_;
@@ -57,6 +65,13 @@ Recorded run_recorded(const FoundLane& found, const Replication& replication) {
     Witness witness(*policy);
     out.tally = run_custom_lane(replication, witness, found.lane().T0, &out.notes.message);
     out.record.outcomes = std::move(witness.outcomes);
+    const std::size_t A = static_cast<std::size_t>(replication.tape.boxes());
+    const auto tells = [A](const std::vector<double>& scores) { return scores.size() == A; };
+    if (std::none_of(witness.scores.begin(), witness.scores.end(), tells)) return out;
+    for (std::vector<double>& scores : witness.scores) {
+      if (!tells(scores)) scores.assign(A, std::numeric_limits<double>::quiet_NaN());
+      out.record.scores.insert(out.record.scores.end(), scores.begin(), scores.end());
+    }
     return out;
   }
   out.spec = variant.lane(replication, found.lane().T0);
@@ -64,26 +79,36 @@ Recorded run_recorded(const FoundLane& found, const Replication& replication) {
   return out;
 }
 
-// Why the walk of kernels/rules/period.hpp ended where it did.
-std::string why_stopped(const LaneSpec& spec, const PeriodOutcome& outcome, int A, const double* score,
-                        const double* estimate) {
-  const int length = spec.order == Order::listed ? spec.length : A;
-  const double best = estimate[outcome.deployed];
-  const int opened = outcome.queried;
-  if (spec.stop == Stop::after_first) return "it queries one box alone";
-  if (spec.stop == Stop::last_reaches_threshold && opened < length) {
-    const int last = outcome.order[opened - 1];
-    return fmt::format("the response of box {}, {:.4f}, reaches the threshold {:g}", last + 1, estimate[last],
-                       spec.threshold[opened - 1]);
+// Why a period's walk (kernels/rules/period.hpp) ended where it did.
+std::string why_stopped(const LaneSpec& spec, const PeriodRules& rules, const PeriodOutcome& outcome, int A,
+                        const double* score, const double* estimate) {
+  const int length = rules.order == Order::listed ? spec.length : A, opened = outcome.queried;
+  std::string why = rules.order != spec.order ? "exploring in a random order, " : "";
+  if (opened == length && rules.stop != Stop::after_first) {
+    why += rules.stop != spec.stop ? "exploring, it opens all: " : "";
+    return why + (opened == A ? "every box is open" : "the cascade is at its end");
   }
-  if (opened == length) return opened == A ? "every box is open" : "the cascade is at its end";
-  int left = -1;  // the unopened box with the largest score
+  const int last = outcome.order[opened - 1];
+  int left = last;  // the unopened box with the largest score, if there is one
   for (int a = 0; a < A; ++a)
     if (std::find(outcome.order, outcome.order + opened, a) == outcome.order + opened &&
-        (left < 0 || score[a] > score[left]))
+        (left == last || score[a] > score[left]))
       left = a;
-  return fmt::format("the best response, {:.4f} of box {}, reaches the largest index left, {:.4f} of box {}", best,
-                     outcome.deployed + 1, score[left], left + 1);
+  const std::string name = score_name(spec.score);
+  return why + fmt::format(fmt::runtime(stop_pattern(rules.stop)), fmt::arg("best", estimate[outcome.deployed]),
+                           fmt::arg("best_box", outcome.deployed + 1), fmt::arg("last", estimate[last]),
+                           fmt::arg("last_box", last + 1), fmt::arg("score", name.empty() ? "score" : name),
+                           fmt::arg("left", score[left]), fmt::arg("left_box", left + 1),
+                           fmt::arg("threshold", spec.threshold[opened - 1]));
+}
+
+// E[c_a(x)] of every row and box, as the oracle takes it; empty where an environment's own code draws.
+std::vector<double> expected_costs(const Study& study, const Replication& replication) {
+  const Instance& instance = replication.instance;
+  if (find_drawer(instance.environment.name)) return {};
+  return index_inputs(instance, draw_shock_sample(instance, study.oracle.samples), replication.tape.contexts,
+                      replication.tape.online_row(0))
+      .cost;
 }
 
 ExplainedWalk walk_of(const Tape& tape, int row, const PeriodOutcome& outcome, const double* estimate) {
@@ -99,61 +124,110 @@ ExplainedWalk walk_of(const Tape& tape, int row, const PeriodOutcome& outcome, c
   return walk;
 }
 
+// One lane's periods, taken apart one after the other.
+class Explainer {
+ public:
+  Explainer(const FoundLane& found, const Replication& replication, const Recorded& own)
+      : tape_(replication.tape),
+        sigma_(replication.sigma),
+        own_(own),
+        A_(tape_.boxes()),
+        exploration_(replication.instance.stream(Purpose::exploration)),
+        expected_cost_(expected_costs(found.study(), replication)) {
+    oracle_.score = Score::oracle_index;
+  }
+
+  /// Period t with all but the regret of those before.
+  ExplainedPeriod period(int t) const {
+    const int row = tape_.online_row(t - 1);
+    const std::size_t at = tape_.at(row, 0);
+    const PeriodOutcome& outcome = own_.record.outcomes[static_cast<std::size_t>(t - 1)];
+    ExplainedPeriod period = walks(t);
+    period.period = t;
+    period.psi.assign(tape_.contexts.psi_row(row), tape_.contexts.psi_row(row) + tape_.contexts.index_size);
+    period.reward_shift = told(tape_.contexts.reward_shift, static_cast<std::size_t>(row));
+    period.reward = tape_.reward[at + static_cast<std::size_t>(outcome.deployed)];
+    for (int a = 0; a < A_; ++a) period.boxes.push_back(box(t, a));
+    const PeriodRules rules(own_.spec, exploration_, static_cast<std::uint32_t>(t - 1));
+    period.own.stopped = own_.is_code ? "its code said so"
+                                      : why_stopped(own_.spec, rules, outcome, A_, &own_.record.scores[cell(t)],
+                                                    &own_.record.rewards[cell(t)]);
+    period.oracle.stopped = why_stopped(oracle_, oracle_, oracles(row), A_, &sigma_[at], &tape_.mu[at]);
+    return period;
+  }
+
+  /// What the lane and the oracle did in period t, and the regret.
+  ExplainedPeriod walks(int t) const {
+    const int row = tape_.online_row(t - 1);
+    ExplainedPeriod period;
+    period.own = walk_of(tape_, row, own_.record.outcomes[static_cast<std::size_t>(t - 1)],
+                         own_.is_code ? nullptr : &own_.record.rewards[cell(t)]);
+    period.oracle = walk_of(tape_, row, oracles(row), &tape_.mu[tape_.at(row, 0)]);
+    period.regret = period.oracle.utility - period.own.utility;
+    return period;
+  }
+
+ private:
+  static double told(const std::vector<double>& values, std::size_t k) { return k < values.size() ? values[k] : 0.0; }
+
+  std::size_t cell(int t) const { return static_cast<std::size_t>(t - 1) * static_cast<std::size_t>(A_); }
+
+  PeriodOutcome oracles(int row) const {
+    const std::size_t at = tape_.at(row, 0);
+    return walk_period(oracle_, A_, &sigma_[at], nullptr, [&](int a) { return tape_.mu[at + a]; });
+  }
+
+  ExplainedBox box(int t, int a) const {
+    const std::size_t k = tape_.at(tape_.online_row(t - 1), a), at = cell(t) + static_cast<std::size_t>(a);
+    const LaneRecord& record = own_.record;
+    ExplainedBox box;
+    box.box = a + 1;
+    box.prediction = told(record.predictions, at);
+    box.width = told(record.widths, at);
+    box.bonus = told(record.bonuses, at);
+    box.score = told(record.scores, at);
+    box.sigma = sigma_[k];
+    if (!expected_cost_.empty()) box.expected_cost = expected_cost_[k];
+    box.context_cost = told(tape_.contexts.context_cost, k);
+    box.scale = told(tape_.contexts.scale, k);
+    return box;
+  }
+
+  const Tape& tape_;
+  const std::vector<double>& sigma_;
+  const Recorded& own_;
+  const int A_;
+  const Stream exploration_;
+  const std::vector<double> expected_cost_;
+  LaneSpec oracle_;
+};
+
 }  // namespace
 
 Explanation explain(const FoundLane& found, int first, int last) {
-  const int T = found.study().periods, A = found.study().dimensions.boxes;
+  const int T = found.study().periods;
   if (first < 1 || last < first || last > T)
     throw Error(ExitCode::usage,
                 fmt::format("--period {}: give t or t:u with 1 <= t <= u <= T = {}",
                             first == last ? fmt::format("{}", first) : fmt::format("{}:{}", first, last), T));
   const Replication replication = found.prepare();
-  const Tape& tape = replication.tape;
   const Recorded own = run_recorded(found, replication);
   if (own.tally.failure != Failure::none && last > own.tally.periods)
     throw Error(ExitCode::internal,
                 fmt::format("{}: the lane fails in period {} ({}); ask for periods before", found.name(),
                             own.tally.failed_period, failure_message(own.tally, own.notes)));
-  LaneSpec oracle;
-  oracle.score = Score::oracle_index;
   Explanation out;
   out.lane = found.name();
   out.knows_reward = own.spec.reward == RewardModel::known;
-  out.score_name = own.is_code || own.spec.score == Score::none ? ""
-                   : own.spec.score == Score::oracle_index      ? "sigma*"
-                   : own.spec.score == Score::learned_payoff    ? "payoff"
-                                                                : "index";
+  out.score_name = !own.is_code ? score_name(own.spec.score) : own.record.scores.empty() ? "" : "score";
+  if (own.spec.learns_scores()) out.prediction_name = own.spec.learns_payoff() ? "eta'psi" : "rho'psi";
+  out.linked = own.spec.learns_index() && own.spec.loss == Loss::reservation;
+  const Explainer explainer(found, replication, own);
   double so_far = 0.0;
-  for (int t = 1; t <= last; ++t) {
-    const int row = tape.online_row(t - 1);
-    const std::size_t at = tape.at(row, 0), cell = static_cast<std::size_t>(t - 1) * static_cast<std::size_t>(A);
-    const PeriodOutcome best =
-        walk_period(oracle, A, &replication.sigma[at], nullptr, [&](int a) { return tape.mu[at + a]; });
-    const PeriodOutcome& outcome = own.record.outcomes[static_cast<std::size_t>(t - 1)];
-    const double* estimate = own.is_code ? nullptr : &own.record.rewards[cell];
-    ExplainedPeriod period;
-    period.own = walk_of(tape, row, outcome, estimate);
-    period.oracle = walk_of(tape, row, best, &tape.mu[at]);
-    period.regret = period.oracle.utility - period.own.utility;
-    so_far += period.regret;
-    if (t < first) continue;
-    period.period = t;
-    period.regret_so_far = so_far;
-    period.psi.assign(tape.contexts.psi_row(row), tape.contexts.psi_row(row) + tape.contexts.index_size);
-    const auto told = [](const std::vector<double>& values, std::size_t k) {
-      return k < values.size() ? values[k] : 0.0;
-    };
-    period.reward_shift = told(tape.contexts.reward_shift, static_cast<std::size_t>(row));
-    period.reward = tape.reward[at + static_cast<std::size_t>(outcome.deployed)];
-    for (int a = 0; a < A; ++a) {
-      const std::size_t k = at + static_cast<std::size_t>(a);
-      period.boxes.push_back({a + 1, own.is_code ? 0.0 : own.record.scores[cell + a],
-                              own.is_code ? 0.0 : own.record.widths[cell + a], replication.sigma[k],
-                              told(tape.contexts.scale, k), told(tape.contexts.context_cost, k)});
-    }
-    period.own.stopped =
-        own.is_code ? "its code said so" : why_stopped(own.spec, outcome, A, &own.record.scores[cell], estimate);
-    period.oracle.stopped = why_stopped(oracle, best, A, &replication.sigma[at], &tape.mu[at]);
+  for (int t = 1; t < first; ++t) so_far += explainer.walks(t).regret;
+  for (int t = first; t <= last; ++t) {
+    ExplainedPeriod period = explainer.period(t);
+    period.regret_so_far = so_far += period.regret;
     out.periods.push_back(std::move(period));
   }
   return out;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,16 @@ struct ExplainedQuery {
 };
 
 struct ExplainedBox {
-  int box = 0;  ///< from 1
-  double score =
-      0.0;  ///< the number it is ranked by, with its bonus: Lambda(rho_hat' psi + c ||psi||), LinUCB's payoff
-  double width = 0.0;      ///< ||psi(x_t)||_{V^-1}; 0 where the policy has no bonus
-  double sigma = 0.0;      ///< the oracle's reservation index sigma*_a(x_t)
-  double scale = 0.0;      ///< s_a(x_t) of the output's shock; 0 where the environment tells none
-  double mean_cost = 0.0;  ///< the part of the cost that the context tells
+  int box = 0;              ///< from 1
+  double prediction = 0.0;  ///< rho_hat' psi(x_t), LinUCB's eta_hat' psi
+  double width = 0.0;       ///< ||psi(x_t)||_{V^-1}; 0 where the policy has no bonus
+  double bonus = 0.0;       ///< what is added to the prediction: the width times a factor of the policy
+  double score = 0.0;       ///< the number it is ranked by: Lambda(prediction + bonus), LinUCB's payoff
+  double sigma = 0.0;       ///< the oracle's reservation index sigma*_a(x_t)
+  /// E[c_a(x_t, omega)], which sigma balances (eq:oracle-weitzman-index); none where the environment is code of its own
+  std::optional<double> expected_cost;
+  double context_cost = 0.0;  ///< the part of it that the context alone tells, c_{0,a} G(beta_{0,a}' x)
+  double scale = 0.0;         ///< s_a(x_t) of the output's shock; 0 where the environment tells none
 };
 
 struct ExplainedWalk {
@@ -48,7 +52,9 @@ struct ExplainedPeriod {
 
 struct Explanation {
   std::string lane;
-  std::string score_name;  ///< what the scores are; empty if the lane ranks by none
+  std::string score_name;       ///< what the scores are; empty if the lane ranks by none
+  std::string prediction_name;  ///< what is learned of them, such as rho'psi; empty if nothing, or a policy's own code
+  bool linked = false;          ///< whether a score is tanh(prediction + bonus) and not the sum itself
   bool knows_reward = false;
   std::vector<ExplainedPeriod> periods;
 };

@@ -12,16 +12,40 @@ namespace {
 
 using nlohmann::json;
 
+// A number in a column of this width.
+std::string column(double value, int width) {
+  return fmt::format("  {:>{}}", std::isnan(value) ? "---" : fmt::format("{:.4f}", value), width);
+}
+
 std::string boxes_text(const Explanation& e, const ExplainedPeriod& p) {
-  const bool scored = !e.score_name.empty() && e.score_name != "sigma*";
-  std::string out = fmt::format("  box  {}oracle's sigma*  scale s(x)  context cost\n",
-                                scored ? fmt::format("{:>9}  {:>7}  ", e.score_name, "width") : "");
+  const bool learned = !e.prediction_name.empty(), scored = !e.score_name.empty() && e.score_name != "sigma*";
+  std::string out = "  box";
+  if (learned) out += fmt::format("  {:>9}  {:>7}  {:>8}", e.prediction_name, "width", "bonus");
+  if (scored) out += fmt::format("  {:>8}", e.score_name);
+  out += "  oracle's sigma*  expected cost  context cost  scale s(x)\n";
   for (const ExplainedBox& b : p.boxes) {
-    const std::string score = b.score >= kForcedScore ? "forced" : fmt::format("{:.4f}", b.score);
-    out += fmt::format("  {:>3}  {}{:>15.4f}  {:>10.4f}  {:>12.4f}\n", b.box,
-                       scored ? fmt::format("{:>9}  {:>7.4f}  ", score, b.width) : "", b.sigma, b.scale, b.mean_cost);
+    out += fmt::format("  {:>3}", b.box);
+    if (learned) out += column(b.prediction, 9) + column(b.width, 7) + column(b.bonus, 8);
+    if (scored) out += b.score >= kForcedScore ? fmt::format("  {:>8}", "forced") : column(b.score, 8);
+    out += column(b.sigma, 15) + column(b.expected_cost.value_or(std::nan("")), 13) + column(b.context_cost, 12) +
+           column(b.scale, 10) + "\n";
   }
   return out;
+}
+
+// What the words above mean.
+std::string legend(const Explanation& e) {
+  std::string out;
+  if (!e.prediction_name.empty()) {
+    const std::string sum = e.prediction_name + " + bonus";
+    out += fmt::format("{}: {}, by which boxes are ranked; bonus: the width times a factor of the policy\n",
+                       e.score_name, e.linked ? fmt::format("tanh({})", sum) : sum);
+  }
+  return out +
+         "oracle's sigma*: E[(mu* - sigma*)^+] = expected cost, which is E[c_a(x, omega)] = context cost + what the "
+         "output costs\n"
+         "scale s(x): what the shock of the box's output is multiplied with; reward shift: theta_*' Q x, what the "
+         "request adds to theta_*' phi\n";
 }
 
 std::string walk_text(const std::string& who, const ExplainedWalk& walk, bool estimates) {
@@ -64,7 +88,7 @@ std::string explanation_text(const Explanation& e) {
     out += walk_text("the oracle", p.oracle, false);
     out += fmt::format("  regret of the period {:.4f}, so far {:.4f}\n", p.regret, p.regret_so_far);
   }
-  return out;
+  return out + "\n" + legend(e);
 }
 
 json explanation_json(const Explanation& e) {
@@ -72,10 +96,13 @@ json explanation_json(const Explanation& e) {
   for (const ExplainedPeriod& p : e.periods) {
     json boxes = json::array();
     for (const ExplainedBox& b : p.boxes) {
-      json box = {{"box", b.box}, {"sigma", b.sigma}, {"scale", b.scale}, {"context_cost", b.mean_cost}};
-      if (!e.score_name.empty()) {
-        box["score"] = b.score;
+      json box = {{"box", b.box}, {"sigma", b.sigma}, {"scale", b.scale}, {"context_cost", b.context_cost}};
+      box["expected_cost"] = b.expected_cost ? json(*b.expected_cost) : json();
+      if (!e.score_name.empty()) box["score"] = b.score;
+      if (!e.prediction_name.empty()) {
+        box["prediction"] = b.prediction;
         box["width"] = b.width;
+        box["bonus"] = b.bonus;
       }
       boxes.push_back(std::move(box));
     }

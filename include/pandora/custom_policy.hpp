@@ -54,6 +54,9 @@ class CustomPolicy {
   /// The boxes that it would have opened next in this period, the first of them first, if it has such an order; open
   /// ones may be among them. Only the parts of the regret (kernels/rules/regret.hpp) depend on it. Called after deploy.
   virtual std::vector<int> ranking() const { return {}; }
+  /// The A numbers by which it ranked the boxes in this period, if it has such; `explain` shows them. Called after
+  /// deploy.
+  virtual std::vector<double> scores() const { return {}; }
   /// The realised reward, 0 or 1, of the deployed output.
   virtual void learn(double reward) { (void)reward; }
 };

@@ -18,6 +18,7 @@ class IndexPolicy : public CustomPolicy {
   void opened(const Output& output) override;
   int deploy() override { return best_; }
   std::vector<int> ranking() const override { return order_; }
+  std::vector<double> scores() const override { return scores_; }
   void learn(double reward) override { learn_from(open_, best_, reward); }
 
  protected:

@@ -99,7 +99,7 @@ class Walk {
                                                  : state.optimistic(team_, phi(row, a), reward_bonus, image());
       finite = finite && is_finite(value);
       const double mu = spec.learns_reward() ? logistic(value) : value;
-      if (lane_.rewards != nullptr && team_.rank() == 0) lane_.rewards[static_cast<std::size_t>(period) * A_ + a] = mu;
+      if (records()) lane_.rewards[cell(period, a)] = mu;
       return mu;
     };
     const PeriodOutcome outcome = lane_.decisions != nullptr
@@ -109,7 +109,8 @@ class Walk {
     const double gained = lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0));
     if (!finite || !is_finite(gained)) return fail(Failure::not_finite, period + 1);
     if (team_.rank() == 0) {
-      if (lane_.outcomes != nullptr) record(period, score, width, outcome);
+      if (lane_.outcomes != nullptr) lane_.outcomes[period] = outcome;
+      if (records()) record(period, score, width);
       lane_.tally->template split_regret<kMost>(outcome, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
                                                 lane_.tape.sigma + at(row, 0));
       lane_.tally->add(outcome, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
@@ -137,6 +138,7 @@ class Walk {
       if (spec.learns_index() || spec.learns_payoff()) {
         const BoxView<Real>& box = lane_.box[a];
         Real z = box.prediction[j];
+        if (records()) lane_.predictions[cell(period, a)] = static_cast<double>(z);
         if (spec.has_width_bonus()) {
           const Real square = (spec.fits_jointly() ? box.curvature : box.design).diagonal[j],
                      w = ::sqrt(square < Real(0) ? Real(0) : square);
@@ -146,6 +148,7 @@ class Walk {
           z += static_cast<Real>(spec.width_bonus() * bonus_factor(a, period)) *
                static_cast<Real>(spec.has_width_bonus() ? width[a] : 1.0);
         score[a] = static_cast<double>(z);
+        if (records()) lane_.bonuses[cell(period, a)] = score[a] - static_cast<double>(box.prediction[j]);
       }
       finite = finite && is_finite(score[a]);  // the link would hide it
     }
@@ -168,11 +171,14 @@ class Walk {
   // t of the bonuses: the periods so far, this one and those of the calibration counted.
   PANDORA_HD int time(int period) const { return lane_.spec.T0 + period + 1; }
 
-  PANDORA_HD void record(int period, const double* score, const double* width, const PeriodOutcome& outcome) const {
-    lane_.outcomes[period] = outcome;
-    for (int a = 0; a < A_ && lane_.scores != nullptr; ++a) {
-      lane_.scores[static_cast<std::size_t>(period) * A_ + a] = score[a];
-      lane_.widths[static_cast<std::size_t>(period) * A_ + a] = width[a];
+  // Whether this member writes down what the lane's decisions come from.
+  PANDORA_HD bool records() const { return lane_.scores != nullptr && team_.rank() == 0; }
+  PANDORA_HD std::size_t cell(int period, int a) const { return static_cast<std::size_t>(period) * A_ + a; }
+
+  PANDORA_HD void record(int period, const double* score, const double* width) const {
+    for (int a = 0; a < A_; ++a) {
+      lane_.scores[cell(period, a)] = score[a];
+      lane_.widths[cell(period, a)] = width[a];
     }
   }
 

@@ -53,6 +53,27 @@ struct PeriodRules {
   }
 };
 
+/// Whether querying stops after the k-th of `length` boxes in `order`, which has responded with mu; `best` is the
+/// largest response so far.
+template <class Real>
+PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const Real* score, const int* order, int k,
+                             Real mu, Real best) {
+  switch (stop) {  // without a default: a rule that is forgotten here does not compile
+    case Stop::best_reaches_scores_left: {
+      Real largest = score[order[k + 1]];
+      for (int j = k + 2; j < length; ++j) largest = score[order[j]] > largest ? score[order[j]] : largest;
+      return best >= largest;
+    }
+    case Stop::last_reaches_threshold:
+      return mu >= static_cast<Real>(spec.threshold[k]);
+    case Stop::after_first:
+      return true;
+    case Stop::never:
+      return false;
+  }
+  return false;
+}
+
 /// Walks one period. `score[a]` is the box's number under spec.score, `permutation` the order of Order::random
 /// (else unused), `reward_of(a)` the lane's estimate of mu for the output of box a, called once per queried box.
 /// The first box is always opened, also with a negative index.
@@ -79,13 +100,7 @@ PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, const PeriodRu
       best = mu;
       outcome.deployed = box;
     }
-    if (k + 1 == length || rules.stop == Stop::after_first) break;
-    if (rules.stop == Stop::last_reaches_threshold && mu >= static_cast<Real>(spec.threshold[k])) break;
-    if (rules.stop == Stop::best_reaches_scores_left) {
-      Real largest = score[order[k + 1]];
-      for (int j = k + 2; j < length; ++j) largest = score[order[j]] > largest ? score[order[j]] : largest;
-      if (best >= largest) break;
-    }
+    if (k + 1 == length || stops(spec, rules.stop, length, score, order, k, mu, best)) break;
   }
   return outcome;
 }

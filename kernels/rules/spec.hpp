@@ -26,6 +26,23 @@ enum class Score : std::uint8_t {
   hindsight        ///< hindsight_score(): what nobody can know
 };
 
+/// What `explain` calls the score; empty if there is none.
+constexpr const char* score_name(Score score) {
+  switch (score) {  // without a default: a score that is forgotten here does not compile
+    case Score::none:
+      return "";
+    case Score::oracle_index:
+      return "sigma*";
+    case Score::learned_index:
+      return "index";
+    case Score::learned_payoff:
+      return "payoff";
+    case Score::hindsight:
+      return "hindsight";
+  }
+  return "";
+}
+
 /// When querying stops (it always stops when the order is exhausted).
 enum class Stop : std::uint8_t {
   best_reaches_scores_left,  ///< Weitzman: max mu over the opened boxes >= largest score of those left
@@ -33,6 +50,24 @@ enum class Stop : std::uint8_t {
   after_first,
   never
 };
+
+/// Why a lane under this rule stops before its order is exhausted, as a pattern that `explain` fills in: {best} of box
+/// {best_box}, {last} of box {last_box} (the response that came last), {left} of box {left_box} (the largest score of
+/// the boxes left) and {threshold}.
+constexpr const char* stop_pattern(Stop stop) {
+  switch (stop) {  // without a default: a rule that is forgotten here does not compile
+    case Stop::best_reaches_scores_left:
+      return "the best response, {best:.4f} of box {best_box}, reaches the largest {score} left, {left:.4f} of box "
+             "{left_box}";
+    case Stop::last_reaches_threshold:
+      return "the response of box {last_box}, {last:.4f}, reaches the threshold {threshold:g}";
+    case Stop::after_first:
+      return "it queries one box alone";
+    case Stop::never:
+      return "";
+  }
+  return "";
+}
 
 /// Whether mu* is given or estimated by G(theta_hat' phi + c_theta ||phi||_{Phi^-1}), (eq:mu:tilde).
 enum class RewardModel : std::uint8_t { known, learned };

@@ -159,7 +159,8 @@ struct LaneView {
   LaneTally* tally = nullptr;                ///< with a failure in it, the lane stands still
   const PeriodOutcome* decisions = nullptr;  ///< T outcomes to follow instead of the lane's own, or null
   PeriodOutcome* outcomes = nullptr;         ///< T, to be recorded, or null
-  double *scores = nullptr, *widths = nullptr, *rewards = nullptr;  ///< T x A: what they came from, or null
+  // T x A: what they came from, or null
+  double *scores = nullptr, *widths = nullptr, *rewards = nullptr, *predictions = nullptr, *bonuses = nullptr;
   BoxView<Real> box[kMaxBoxes];
 };
 

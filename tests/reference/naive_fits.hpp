@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/rules/spec.hpp"
+#include "kernels/tape/tape.hpp"
 
 namespace pandora::naive {
 
@@ -47,5 +48,13 @@ double moment(double cost, double mu, double z, Loss loss = Loss::reservation);
 Eigen::MatrixXd index_jacobian(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
                                const Eigen::VectorXd& rho, Loss loss);
 Eigen::MatrixXd reward_jacobian(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);
+
+/// The score of Score::hindsight: whether no box has a greater mu* - c, and none before it as great a one.
+inline double naive_hindsight(const Tape& tape, int row, int a) {
+  const auto net = [&](int b) { return tape.mu[tape.at(row, b)] - tape.cost[tape.at(row, b)]; };
+  for (int b = 0; b < tape.boxes(); ++b)
+    if (net(b) > net(a) || (b < a && net(b) == net(a))) return -1.0;
+  return 2.0;
+}
 
 }  // namespace pandora::naive

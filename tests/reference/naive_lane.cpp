@@ -237,12 +237,7 @@ class Lane {
   double score(int t, int a, int row, double& width) const {
     if (spec_.score == Score::none) return 0.0;
     if (spec_.score == Score::oracle_index) return replication_.sigma[tape_.at(row, a)];
-    if (spec_.score == Score::hindsight) {  // whether no box has more, and none before it as much
-      const auto net = [&](int b) { return tape_.mu[tape_.at(row, b)] - tape_.cost[tape_.at(row, b)]; };
-      for (int b = 0; b < tape_.boxes(); ++b)
-        if (net(b) > net(a) || (b < a && net(b) == net(a))) return -1.0;
-      return 2.0;
-    }
+    if (spec_.score == Score::hindsight) return naive_hindsight(tape_, row, a);
     const Box& box = boxes_[a];
     MatrixXd V = (linucb() ? 1.0 : options_.ridge_index) * MatrixXd::Identity(m_, m_);
     for (const IndexSample& sample : box.samples) V += sample.psi * sample.psi.transpose();

@@ -45,6 +45,7 @@ void expect_follows(const Replication& replication, const std::vector<LaneSpec>&
       const double tolerance = lanes[k].fits_jointly() ? 1e-4 : width_tolerance;
       ASSERT_NEAR(records[k].widths[at], expected[k].widths[at], tolerance) << "lane " << k << " at " << at;
       ASSERT_NEAR(records[k].scores[at], expected[k].scores[at], score_tolerance) << "lane " << k << " at " << at;
+      ASSERT_NEAR(records[k].bonuses[at], expected[k].bonuses[at], 20.0 * tolerance) << "lane " << k << " at " << at;
     }
   }
 }

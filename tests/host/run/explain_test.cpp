@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "oracle/oracle.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -85,10 +87,83 @@ TEST_F(Explain, SaysWhyALaneStopped) {
   EXPECT_EQ(explain(lane("uniform/B/0/-/query_all/known"), 5, 5).periods[0].own.stopped, "every box is open");
 }
 
+// A score is taken apart as the engines add it up.
+TEST_F(Explain, ShowsWhatScoresAreMadeOf) {
+  for (const char* engine : {"blocked", "reference"}) {
+    SCOPED_TRACE(engine);
+    StudyConfig config = StudyConfig::parse(kExplained, "test");
+    config.set("engine.kind", engine, "test");
+    settings_ = make_plans(config);
+    const Explanation dow = explain(lane("uniform/B/0/9/dow/known/c_rho=0.1"), 1, 120),
+                      plain = explain(lane("uniform/B/0/9/online_plugin/known"), 120, 120),
+                      linucb = explain(lane("uniform/B/0/9/linucb_online/none/c_b=0.1"), 1, 120);
+    EXPECT_EQ(dow.prediction_name, "rho'psi");
+    EXPECT_EQ(linucb.prediction_name, "eta'psi");
+    for (const ExplainedPeriod& p : dow.periods)
+      for (const ExplainedBox& b : p.boxes) {
+        EXPECT_NE(b.prediction, 0.0);
+        EXPECT_NEAR(b.bonus, 0.1 * b.width, 1e-6);
+        EXPECT_NEAR(b.score, std::tanh(b.prediction + b.bonus), 1e-6);
+      }
+    for (const ExplainedBox& b : plain.periods[0].boxes) {
+      EXPECT_EQ(b.bonus, 0.0);
+      EXPECT_NEAR(b.score, std::tanh(b.prediction), 1e-6);
+    }
+    for (const ExplainedPeriod& p : linucb.periods)
+      for (const ExplainedBox& b : p.boxes) {
+        EXPECT_NEAR(b.bonus, 0.1 * b.width, 1e-6);
+        EXPECT_NEAR(b.score, b.prediction + b.bonus, 1e-6);
+      }
+  }
+}
+
+// The expected cost beside sigma* is the one that sigma* balances, on the oracle's own sample.
+TEST_F(Explain, ShowsTheCostThatSigmaBalances) {
+  for (const char* regime : {"[\"A\"]", "[\"B\"]"}) {
+    StudyConfig config = StudyConfig::parse(kExplained, "test");
+    config.set("regimes", regime, "test");
+    config.set("oracle.bins", "0", "test");
+    config.set("oracle.grid", "[41,21,41]", "test");
+    settings_ = make_plans(config);
+    const FoundLane found = lane(lane_names(settings_[0])[0]);
+    const ShockSample sample = draw_shock_sample(found.prepare().instance, 2000);
+    for (const ExplainedPeriod& p : explain(found, 1, 20).periods)
+      for (const ExplainedBox& b : p.boxes) {
+        ASSERT_TRUE(b.expected_cost);
+        EXPECT_GT(*b.expected_cost, b.context_cost);
+        double excess = 0.0;
+        for (const float w : sample.projected) {
+          const double mu = 1.0 / (1.0 + std::exp(-(p.reward_shift + b.scale * sample.projection_norm * w)));
+          excess += std::max(0.0, mu - b.sigma) / 2000.0;
+        }
+        EXPECT_NEAR(excess, *b.expected_cost, 2e-3) << regime;
+      }
+  }
+}
+
+// A period of epsilon-greedy that explores says so; in the others the stop is Weitzman's.
+TEST_F(Explain, SaysWhenALaneExplores) {
+  const Policy& policy = *find_policy("epsilon_greedy_weitzman");
+  PlannedSetting planned = settings_[0];
+  planned.plan.lanes.push_back({&policy, policy.variants({0.3})[0], 0});
+  const Explanation found = explain(FoundLane(planned, "uniform/B/1/" + lane_name(planned.plan.lanes.back())), 1, 120);
+  int random = 0, opens_all = 0;
+  for (const ExplainedPeriod& p : found.periods) {
+    random += p.own.stopped.find("exploring in a random order") != std::string::npos ? 1 : 0;
+    if (p.own.stopped.find("exploring, it opens all") == std::string::npos) continue;
+    EXPECT_EQ(p.own.queries.size(), 3u);
+    ++opens_all;
+  }
+  EXPECT_NEAR(random, 36, 20);
+  EXPECT_NEAR(opens_all, 36, 20);
+}
+
 TEST_F(Explain, AsTextAndJson) {
   const Explanation found = explain(lane("uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1"), 7, 8);
   const std::string text = explanation_text(found);
-  for (const char* part : {"period 7: request with 7 index features", "period 8:", "index", "width", "oracle's sigma*",
+  for (const char* part : {"period 7: request with 7 index features", "period 8:", "rho'psi", "bonus", "index", "width",
+                           "oracle's sigma*", "expected cost", "context cost", "index: tanh(rho'psi + bonus)",
+                           "E[(mu* - sigma*)^+] = expected cost", "scale s(x): ", "reward shift: ",
                            "the policy queries box", "estimated at", "the oracle stops", "regret of the period"})
     EXPECT_THAT(text, HasSubstr(part));
   const nlohmann::json json = explanation_json(found);
@@ -98,6 +173,9 @@ TEST_F(Explain, AsTextAndJson) {
   EXPECT_EQ(p["period"], 7);
   EXPECT_EQ(p["psi"].size(), 7u);
   EXPECT_EQ(p["boxes"].size(), 3u);
+  EXPECT_EQ(p["boxes"][2]["expected_cost"], *found.periods[0].boxes[2].expected_cost);
+  EXPECT_EQ(p["boxes"][2]["prediction"], found.periods[0].boxes[2].prediction);
+  EXPECT_EQ(p["boxes"][2]["bonus"], found.periods[0].boxes[2].bonus);
   EXPECT_EQ(p["regret"], found.periods[0].regret);
   EXPECT_EQ(p["policy"]["queries"][0]["estimate"], found.periods[0].own.queries[0].estimate);
 }
@@ -154,6 +232,32 @@ TEST_F(Explain, PoliciesThatAreCode) {
   EXPECT_EQ(own.deployed, 2);
   EXPECT_FALSE(own.queries[0].known);
   EXPECT_EQ(own.stopped, "its code said so");
+  EXPECT_EQ(found.score_name, "");
+}
+
+// Where a policy's code ranks boxes by scores, they are shown: those that its order and its stop follow.
+TEST_F(Explain, ScoresOfPoliciesThatAreCode) {
+  const Policy& policy = *find_policy("informed_weitzman");
+  PlannedSetting planned = settings_[0];
+  planned.plan.lanes.push_back({&policy, policy.variants({})[0], 9});
+  const Explanation found = explain(FoundLane(planned, "uniform/B/1/9/informed_weitzman/known"), 1, 120);
+  EXPECT_EQ(found.score_name, "score");
+  EXPECT_EQ(found.prediction_name, "");
+  EXPECT_THAT(explanation_text(found), HasSubstr("  forced  "));
+  for (std::size_t t = 40; t < found.periods.size(); ++t) {
+    const ExplainedPeriod& p = found.periods[t];
+    double best = 0.0;
+    for (std::size_t k = 0; k < p.own.queries.size(); ++k) {
+      const auto score = [&](std::size_t q) {
+        return p.boxes[static_cast<std::size_t>(p.own.queries[q].box) - 1].score;
+      };
+      if (k > 0) {
+        EXPECT_GE(score(k - 1), score(k));
+        EXPECT_LT(best, score(k));
+      }
+      best = std::max(best, p.own.queries[k].mu);
+    }
+  }
 }
 
 // A box that must be opened has no index to show.

@@ -48,4 +48,7 @@ Eigen::MatrixXd index_jacobian(const std::vector<IndexSample>& samples, const st
                                const Eigen::VectorXd& rho, Loss loss);
 Eigen::MatrixXd reward_jacobian(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);
 
+/// ||v|| in the inverse of the matrix: the width of an estimate in direction v.
+double norm_in_inverse(const Eigen::VectorXd& vector, const Eigen::MatrixXd& matrix);
+
 }  // namespace pandora::naive

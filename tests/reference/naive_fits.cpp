@@ -108,4 +108,8 @@ MatrixXd reward_jacobian(const std::vector<RewardSample>& samples, double ridge,
   return sum;
 }
 
+double norm_in_inverse(const VectorXd& vector, const MatrixXd& matrix) {
+  return std::sqrt(vector.dot(matrix.inverse() * vector));
+}
+
 }  // namespace pandora::naive

@@ -57,4 +57,7 @@ inline double naive_hindsight(const Tape& tape, int row, int a) {
   return 2.0;
 }
 
+/// ||v|| in the inverse of the matrix: the width of an estimate in direction v.
+double norm_in_inverse(const Eigen::VectorXd& vector, const Eigen::MatrixXd& matrix);
+
 }  // namespace pandora::naive

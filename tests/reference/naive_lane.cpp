@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "naive_fits.hpp"
+#include "naive_lane_draws.hpp"
 #include "naive_shrunk.hpp"
 
 namespace pandora::naive {
@@ -18,10 +19,6 @@ VectorXd features(const float* values, int n) {
   VectorXd out(n);
   for (int i = 0; i < n; ++i) out[i] = values[i];
   return out;
-}
-
-double norm_in_inverse(const VectorXd& vector, const MatrixXd& matrix) {
-  return std::sqrt(vector.dot(matrix.inverse() * vector));
 }
 
 struct Box {
@@ -41,6 +38,7 @@ class Lane {
         tape_(replication.tape),
         spec_(spec),
         options_(options),
+        draws_{replication.instance},
         A_(tape_.contexts.boxes),
         m_(tape_.contexts.index_size),
         d_(tape_.contexts.reward_features),
@@ -218,21 +216,7 @@ class Lane {
                 std::sqrt(d_ * std::log(1.0 + time * say.C_phi * say.C_phi / eta) + 2.0 * std::log(3.0 / say.delta)) +
             std::sqrt(eta) * say.alpha_bar);
   }
-  std::uint32_t word(int t, std::uint32_t block, std::uint32_t box, int which) const {
-    std::uint32_t words[4][1];
-    philox<1>(replication_.instance.stream(Purpose::exploration), {block}, {static_cast<std::uint32_t>(t)}, {box},
-              words);
-    return words[which][0];
-  }
-  double normal(int t, int a) const {
-    float pair[2];
-    const int first = a % 4 < 2 ? 0 : 2;
-    two_normals(word(t, a / 4, 0, first), word(t, a / 4, 0, first + 1), pair[0], pair[1]);
-    return pair[a % 2];
-  }
-  bool explores(int t, int which) const {
-    return spec_.epsilon > 0.0 && open_uniform(word(t, 0, 1, which)) < spec_.epsilon;
-  }
+  bool explores(int t, int which) const { return spec_.epsilon > 0.0 && draws_.uniform(t, which) < spec_.epsilon; }
 
   double score(int t, int a, int row, double& width) const {
     if (spec_.score == Score::none) return 0.0;
@@ -244,7 +228,7 @@ class Lane {
     if (shrunk()) V = box.H;
     const double c = linucb() ? spec_.c_b : spec_.c_rho;
     if (c > 0.0 && spec_.bonus.kind != Bonus::count) width = norm_in_inverse(psi(row), V);
-    const double bonus = c > 0.0 ? c * factor(t, a) * (spec_.thompson ? normal(t, a) : 1.0) *
+    const double bonus = c > 0.0 ? c * factor(t, a) * (spec_.thompson ? draws_.normal(t, a) : 1.0) *
                                        (spec_.bonus.kind == Bonus::count ? 1.0 : width)
                                  : 0.0;
     if (!linucb()) return link_of(spec_.loss, box.rho.dot(psi(row)) + bonus);
@@ -257,12 +241,7 @@ class Lane {
     if (spec_.order == Order::listed && !random) return {spec_.list, spec_.list + spec_.length};
     std::vector<double> key = score;
     if (spec_.order == Order::random || random)
-      for (int a = 0; a < A_; ++a) {
-        std::uint32_t words[4][1];
-        philox<1>(replication_.instance.stream(Purpose::random_order), {static_cast<std::uint32_t>(a / 4)},
-                  {static_cast<std::uint32_t>(t)}, {0}, words);
-        key[a] = words[a % 4][0];
-      }
+      for (int a = 0; a < A_; ++a) key[a] = draws_.place(t, a);
     std::vector<int> order(static_cast<std::size_t>(A_));
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key[a] > key[b]; });
@@ -330,6 +309,7 @@ class Lane {
   const Tape& tape_;
   const LaneSpec& spec_;
   const EstimationOptions& options_;
+  const LaneDraws draws_;
   const int A_, m_, d_;
   std::vector<Box> boxes_;
   std::vector<RewardSample> rewards_;

@@ -169,6 +169,13 @@ TEST_F(Compare, APolicyThatFailedEverywhereHasARowOfNothing) {
   expect_error(results, {{"online_plugin/known", "dow/known"}, {}, {}, {}}, ExitCode::bad_data, "no replication");
 }
 
+TEST_F(Compare, OfNoReplicationThereIsNothingToSay) {
+  changed({});
+  for (const int r : {0, 1, 2, 3}) forget(r);
+  StoredResults results = read();
+  expect_error(results, {{"dow", "online_plugin"}, {}, {}, {}}, ExitCode::bad_data, "no replication");
+}
+
 TEST_F(Compare, RowsAreOfTheT0EnvironmentsAndRegimesAskedFor) {
   StoredResults results = results_of(
       "replications = 1\nperiods = 100\nT0 = [7, 0]\nenvironments = [\"uniform\", \"gaussian\"]\npolicies = [\"dow\", "

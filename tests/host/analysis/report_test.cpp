@@ -129,6 +129,18 @@ TEST_F(Report, WithoutPoliciesThereAreNoComparisons) {
   EXPECT_EQ(written({}).figures, 0u);
 }
 
+TEST_F(Report, OfNoReplicationNothingIsWritten) {
+  make(kThree);
+  for (const int r : {0, 1, 2, 3}) forget(r);
+  try {
+    written({});
+    ADD_FAILURE() << "was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_data) << error.what();
+  }
+  EXPECT_FALSE(fs::exists(base_ / "results" / "report"));
+}
+
 // Pages of LaTeX have room for 50 rows; a page of HTML takes them all.
 TEST_F(Report, PublishedRowsAreCutIntoPagesOfLatex) {
   write(

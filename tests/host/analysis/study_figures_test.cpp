@@ -164,6 +164,18 @@ TEST_F(StudyFigures, APolicyThatFailedEverywhereIsNamedAndNotDrawn) {
   EXPECT_THAT(figure_named(groups, "depth-uniform-A").categories, ElementsAre("Oracle", "Online plug-in, unknown"));
 }
 
+TEST_F(StudyFigures, OfNoReplicationNoPolicyIsDrawn) {
+  write(study_of("\"online_plugin\""), by_name({}));
+  for (const int r : {0, 1, 2, 3}) forget(r);
+  StoredResults results = read();
+  for (const FigureGroup& group : study_figures(results, {}))
+    for (const Figure& figure : group.figures) {
+      check(figure);
+      const std::vector<std::string> drawn = figure.kind == Figure::Kind::bars ? figure.categories : labels(figure);
+      EXPECT_THAT(drawn, testing::Each("Oracle")) << figure.name;
+    }
+}
+
 TEST_F(StudyFigures, BarsAreSharesOfThePeriods) {
   write("replications = 2\n" + study_without_replications("\"online_plugin\"", "T0 = [0]\n"), by_name(kOfThree),
         "results", [](const std::string& lane, LaneTally& tally) {

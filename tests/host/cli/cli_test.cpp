@@ -407,6 +407,20 @@ TEST_F(Cli, CalibratePrintsOneLinePerEnvironment) {
   EXPECT_THAT(one, HasSubstr("± ---"));  // one replication has no interval
 }
 
+TEST_F(Cli, CalibrateShowsItsProgress) {
+  const Words words =
+      split("calibrate --environment uniform --replications 2 --contexts 20 --samples 1000 --threads 2");
+  const test::ProgramResult result = run(words);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("100%  72 of 72 steps"));
+  Words quiet = words;
+  quiet.back() = "1";
+  quiet.push_back("--quiet");
+  EXPECT_EQ(run(quiet).err, "");
+  EXPECT_EQ(run(quiet).out, result.out);
+  expect_refusal(split("calibrate --environment uniform --threads -1"), 2, {"--threads -1"});
+}
+
 TEST_F(Cli, CalibrateTakesAStudyWithEnvironmentsOfItsOwn) {
   std::ofstream(work() / "own.toml") << kOwnStudy;
   const auto with = [&](const std::string& more) {
@@ -426,7 +440,7 @@ TEST_F(Cli, CalibrateTakesAStudyWithEnvironmentsOfItsOwn) {
 
 TEST_F(Cli, CalibrateRefusesWhatCannotBeReached) {
   const Words tiny_search =
-      split("calibrate --environment uniform --replications 1 --contexts 10 --samples 1000 --boxes");
+      split("calibrate --quiet --environment uniform --replications 1 --contexts 10 --samples 1000 --boxes");
   Words nine = tiny_search, none = tiny_search;
   nine.push_back("9");
   none.push_back("0");

@@ -44,6 +44,8 @@ example: test-dependencies tests
 	cmake --install build --prefix build/prefix >/dev/null
 	cmake -S examples/custom -B build/custom -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix
 	cmake --build build/custom --parallel $(JOBS)
+	cmake -S tests/package -B build/package -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix -DCMAKE_BUILD_TYPE= 2>&1 \
+	  | grep 'CMAKE_BUILD_TYPE is empty'  # a program without optimisation would tell nobody
 	build/custom/custom-pandora run examples/custom/custom.toml --out build/custom/results --force $(ARGS)
 	build/pandora show build/custom/results >/dev/null  # of another program, with policies that this one does not know
 	build/custom/custom-pandora run examples/custom/twin.toml --out build/custom/twin --force $(ARGS)

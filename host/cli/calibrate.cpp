@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/run/calibrate_cost.hpp"
 
@@ -17,11 +18,14 @@ constexpr const char* kContexts = "200";
 struct CalibrateOptions {
   StudyOptions study;
   double wanted_boxes = CostSearch{}.wanted_boxes;
+  int threads = 0;
+  bool quiet = false;
 };
 
 void calibrate(const CalibrateOptions& o, Session& session) {
   session.listen();
   require_positive("--boxes", o.wanted_boxes);
+  require_count("--threads", o.threads, 0);
   std::vector<StudyOptions::Implied> implied;
   if (!o.study.given("--replications")) implied.push_back({"replications", kReplications, "--replications"});
   if (!o.study.given("--contexts")) implied.push_back({"oracle.order_contexts", kContexts, "--contexts"});
@@ -35,11 +39,15 @@ void calibrate(const CalibrateOptions& o, Session& session) {
     search.contexts = study.order_contexts;
     search.seed = study.seed;
     search.oracle = study.oracle;
+    search.threads = o.threads;
     search.interrupted = &session.interrupted;
     print_setting(setting);
     fmt::print("{:<12}{:>10}{:>24}{:>12}\n", "environment", "u", "boxes per period", "study's u");
     for (const Environment& environment : study.environments) {
+      auto bar = std::make_unique<ProgressBar>(o.quiet, "steps");
+      search.progress = [&bar](std::size_t done, std::size_t total) { bar->update(done, total); };
       const CostSearchResult found = calibrate_cost(environment, search);
+      bar.reset();
       fmt::print("{:<12}{:>10.4f}{:>16.3f} ± {:<5}{:>12.2f}\n", environment.name, found.u, found.boxes,
                  std::isnan(found.half_width_95) ? "---" : fmt::format("{:.3f}", found.half_width_95),
                  environment.cost_level);
@@ -62,6 +70,8 @@ void add_calibrate(CLI::App& program, Session& session, Command& run) {
   o->study.add_to(*command,
                   {"--environment", "--regime", "--replications", "--seed", "--contexts", "--samples", "--bins"});
   command->add_option("--boxes", o->wanted_boxes, "boxes per period, over the regimes together")->capture_default_str();
+  command->add_option("--threads", o->threads, "worker threads; 0 is all cores")->capture_default_str();
+  command->add_flag("--quiet", o->quiet, "no progress");
   command->callback([o, &session, &run] { run = [o, &session] { calibrate(*o, session); }; });
 }
 

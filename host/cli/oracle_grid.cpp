@@ -2,19 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <system_error>
-#include <thread>
 
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/files/hdf5_file.hpp"
 #include "host/model/draw_instance.hpp"
 #include "host/study/study.hpp"
+#include "host/sweep/in_parallel.hpp"
 #include "host/sweep/oracle_cache.hpp"
 #include "pandora/error.hpp"
 
@@ -37,39 +35,6 @@ OracleTable table_of(const Study& study, const Unit& unit, OracleCache* cache) {
     return oracle_table(instance, draw_shock_sample(instance, study.oracle.samples), contexts, study.oracle);
   };
   return cache == nullptr ? build() : cache->get(instance, contexts, study.oracle, 0, build);
-}
-
-// Calls body(0), ..., body(n - 1) on some threads and rethrows the first failure.
-template <class Body>
-void in_parallel(int threads, std::size_t n, Body&& body) {
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto fail = [&](std::exception_ptr with) {
-    const std::lock_guard guard(mutex);
-    if (!failure) failure = with;
-    next = n;
-  };
-  std::vector<std::thread> workers;
-  try {
-    const std::size_t count = threads > 0 ? static_cast<std::size_t>(threads) : std::thread::hardware_concurrency();
-    for (std::size_t i = 0; i < std::clamp<std::size_t>(count, 1, n); ++i)
-      workers.emplace_back([&] {
-        try {
-          for (std::size_t k = next++; k < n; k = next++) body(k);
-        } catch (...) {
-          fail(std::current_exception());
-        }
-      });
-  } catch (const std::system_error&) {
-    fail(std::make_exception_ptr(
-        Error(ExitCode::device,
-              fmt::format("--threads {}: the system refuses so many, or memory for them; give fewer", threads))));
-  } catch (...) {  // those that were started must be waited for
-    fail(std::current_exception());
-  }
-  for (std::thread& worker : workers) worker.join();
-  if (failure) std::rethrow_exception(failure);
 }
 
 // One environment and regime: all replications side by side.

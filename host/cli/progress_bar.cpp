@@ -18,14 +18,14 @@ std::string clock_text(double seconds) {
 }
 
 // The numbers, all of them or the first few.
-std::string numbers(std::size_t done, std::size_t total, double seconds, std::size_t most) {
+std::string numbers(std::size_t done, std::size_t total, double seconds, std::size_t most, const char* what) {
   const double share = static_cast<double>(done) / static_cast<double>(total);
   const std::string left = clock_text(seconds * (1.0 - share) / share);
   std::string out;
   for (const std::string& text :
        {fmt::format("{:3.0f}%", 100.0 * share), fmt::format("{:3.0f}%  {} left", 100.0 * share, left),
-        fmt::format("{:3.0f}%  {} of {} lanes, {} left", 100.0 * share, done, total, left),
-        fmt::format("{:3.0f}%  {} of {} lanes, {} elapsed, {} left", 100.0 * share, done, total, clock_text(seconds),
+        fmt::format("{:3.0f}%  {} of {} {}, {} left", 100.0 * share, done, total, what, left),
+        fmt::format("{:3.0f}%  {} of {} {}, {} elapsed, {} left", 100.0 * share, done, total, what, clock_text(seconds),
                     left)})
     if (text.size() <= most) out = text;
   return out;
@@ -33,15 +33,16 @@ std::string numbers(std::size_t done, std::size_t total, double seconds, std::si
 
 }  // namespace
 
-std::string progress_line(std::size_t done, std::size_t total, double seconds, std::size_t width) {
-  const std::string text = numbers(done, total, seconds, width);
+std::string progress_line(std::size_t done, std::size_t total, double seconds, std::size_t width, const char* what) {
+  const std::string text = numbers(done, total, seconds, width, what);
   constexpr std::size_t kFrame = 3, kLeast = 10, kMost = 30;  // "[] ", and hashes
   if (width < text.size() + kFrame + kLeast) return text;
   const std::size_t length = std::min(kMost, width - text.size() - kFrame), filled = length * done / total;
   return fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(length - filled, ' '), text);
 }
 
-ProgressBar::ProgressBar(bool quiet) : quiet_(quiet), terminal_(is_terminal(STDERR_FILENO)) {}
+ProgressBar::ProgressBar(bool quiet, const char* what)
+    : quiet_(quiet), terminal_(is_terminal(STDERR_FILENO)), what_(what) {}
 
 ProgressBar::~ProgressBar() {
   if (drawn_ && terminal_) std::fputs("\n", stderr);
@@ -57,14 +58,14 @@ void ProgressBar::update(std::size_t done, std::size_t total) {
     last_ = now;
     // Asked anew, for windows change; the last column stays free, for some terminals go on below after it.
     const std::size_t width = terminal_width(STDERR_FILENO) - 1;
-    const std::string line = progress_line(done, total, elapsed, width);
+    const std::string line = progress_line(done, total, elapsed, width, what_);
     const std::size_t rest = std::max(line.size(), std::min(columns_, width)) - line.size();  // of a longer line
     columns_ = line.size();
     std::fputs(("\r" + line + std::string(rest, ' ')).c_str(), stderr);
     std::fflush(stderr);
   } else if (static_cast<int>(10.0 * share) > tenths_) {
     tenths_ = static_cast<int>(10.0 * share);
-    std::fputs((numbers(done, total, elapsed, std::string::npos) + "\n").c_str(), stderr);
+    std::fputs((numbers(done, total, elapsed, std::string::npos, what_) + "\n").c_str(), stderr);
   }
   drawn_ = true;
 }

@@ -7,14 +7,15 @@
 
 namespace pandora::cli {
 
-/// How far `done` of `total` lanes are after some seconds, in at most `width` columns: the numbers before the bar,
-/// fewer of them where even they do not fit. total >= done >= 1.
-std::string progress_line(std::size_t done, std::size_t total, double seconds, std::size_t width);
+/// How far `done` of `total` lanes, or what they are called, are after some seconds, in at most `width` columns: the
+/// numbers before the bar, fewer of them where even they do not fit. total >= done >= 1.
+std::string progress_line(std::size_t done, std::size_t total, double seconds, std::size_t width,
+                          const char* what = "lanes");
 
 /// A bar that is redrawn in place on a terminal, a line at each tenth otherwise.
 class ProgressBar {
  public:
-  explicit ProgressBar(bool quiet);
+  explicit ProgressBar(bool quiet, const char* what = "lanes");
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -24,6 +25,7 @@ class ProgressBar {
  private:
   using Clock = std::chrono::steady_clock;
   bool quiet_, terminal_;
+  const char* what_;
   bool drawn_ = false;
   int tenths_ = 0;
   std::size_t columns_ = 0;  // of the line that stands there

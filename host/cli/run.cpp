@@ -10,6 +10,7 @@
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/results/forecast.hpp"
+#include "host/run/lacks.hpp"
 #include "host/run/merge_folders.hpp"
 #include "host/run/run_study.hpp"
 #include "host/study/refit_text.hpp"
@@ -93,6 +94,19 @@ void print_outcome(const RunOutcome& outcome, bool quiet, double seconds, bool r
                           outcome.findings.failed_lanes));
 }
 
+// Of the whole study; of what the folder lacks where it is gone on with.
+void print_plan(const StudyConfig& config, const std::vector<PlannedSetting>& settings, const RunOptions& run,
+                int processes) {
+  if (run.mode != ResultFolder::Mode::resume && run.mode != ResultFolder::Mode::extend) {
+    print_text(forecast_text(settings, whole_sweeps(settings), make_parts(settings), run.threads, processes));
+    return;
+  }
+  const MissingWork missing = missing_work(config, settings, run);
+  print_text(fmt::format("missing           in {}, which has {} of {} parts whole: what follows is of the others\n",
+                         run.out, missing.parts_of_study - missing.parts.size(), missing.parts_of_study) +
+             forecast_text(settings, missing.sweeps, missing.parts, run.threads, processes));
+}
+
 void run_command(const RunArguments& o, bool paper, Session& session) {
   if (o.print_defaults) {
     fmt::print("{}", commented_defaults());
@@ -124,7 +138,8 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
   run.program = session.program;
   run.interrupted = &session.interrupted;
   if (o.plan) {
-    if (ranks.rank() == 0) fmt::print("{}", forecast_text(settings, run.threads, run.shard.count * ranks.size()));
+    run.note = print_error;
+    if (ranks.rank() == 0) print_plan(config, settings, run, run.shard.count * ranks.size());
     return;
   }
   const bool quiet = o.quiet || ranks.rank() != 0;

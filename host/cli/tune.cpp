@@ -4,12 +4,19 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
 
 #include "host/cli/backend_options.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
+#include "host/files/output_folder.hpp"
+#include "host/files/temporary_file.hpp"
 #include "host/run/tune_tables.hpp"
 #include "pandora/error.hpp"
 
@@ -21,8 +28,26 @@ struct TuneArguments {
   BackendOptions backend;
   std::string format = "text";
   std::int64_t budget = 0;
-  bool quiet = false;
+  std::optional<std::string> out;  // an empty word is an error, not an absent option
+  bool quiet = false, force = false;
 };
+
+// What can be refused is refused before the work.
+void require_writable(const TuneArguments& o) {
+  if (!o.out) return;
+  const std::filesystem::path path = *o.out;
+  if (path.empty()) throw Error(ExitCode::usage, "--out: names no file; give one or leave it out");
+  require_replaceable(path);
+  std::error_code none;
+  if (!o.study.file().empty() && std::filesystem::equivalent(o.study.file(), path, none))
+    throw Error(ExitCode::usage, fmt::format("--out {}: is the study itself; name another file", *o.out));
+  if (!o.force && std::filesystem::exists(path, none))
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: is there already; name another file, or replace it with --force", *o.out));
+  if (const int reason = try_writing(path.parent_path()); reason != 0)
+    throw Error(ExitCode::usage, fmt::format("--out {}: cannot be written ({}); name a file in a writable folder",
+                                             *o.out, std::strerror(reason)));
+}
 
 void tune_command(const TuneArguments& o, Session& session) {
   session.listen();
@@ -31,7 +56,9 @@ void tune_command(const TuneArguments& o, Session& session) {
   if (o.budget < 1)
     throw Error(ExitCode::usage,
                 fmt::format("--budget {}: give the lanes that the choice may take, 1 or more", o.budget));
-  const std::vector<PlannedSetting> settings = make_plans(o.study.config());
+  require_writable(o);
+  const StudyConfig config = o.study.config();
+  const std::vector<PlannedSetting> settings = make_plans(config);
   TuneOptions options;
   options.budget = static_cast<std::uint64_t>(o.budget);
   options.sweep.threads = o.backend.threads;
@@ -43,6 +70,10 @@ void tune_command(const TuneArguments& o, Session& session) {
   };
   const Tuning tuning = tune(settings, options);
   bar.reset();
+  if (o.out) {
+    using nlohmann::json;
+    write_file(*o.out, tune_json(tuning, config).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  }
   if (format == TableFormat::csv) {
     print_table(tune_csv(tuning), format);
   } else {
@@ -50,7 +81,7 @@ void tune_command(const TuneArguments& o, Session& session) {
   }
   std::fflush(stdout);
   int failed = 0;
-  for (const TuneRace& race : tuning.races) failed += race.judged.failed();
+  for (const TuneRace& race : tuning.races) failed += race.judged.failed() + race.judged_standard.failed();
   if (failed > 0)
     throw Error(
         ExitCode::internal,
@@ -70,6 +101,8 @@ void add_tune(CLI::App& program, Session& session, Command& run) {
   command->add_option("--budget", o->budget, "lanes that the choice may take (a lane is a policy in one replication)")
       ->required();
   command->add_option("--format", o->format, "text, markdown, latex or csv")->capture_default_str();
+  command->add_option("--out", o->out, "JSON file with candidates, rounds, what was judged and the study");
+  command->add_flag("--force", o->force, "replace the file that --out names");
   command->add_flag("--quiet", o->quiet, "no progress");
   command->callback([o, &session, &run] { run = [o, &session] { tune_command(*o, session); }; });
 }

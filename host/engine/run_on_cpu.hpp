@@ -14,4 +14,12 @@ std::vector<LaneTally> run_on_cpu(const Replication& replication, std::span<cons
                                   const BlockOptions& options, EngineCounters* counters = nullptr,
                                   std::span<LaneRecord> records = {});
 
+/// The bytes that run_on_cpu takes for lanes of that specification on tapes of that size.
+struct TapeSize {
+  Dimensions dimensions;
+  int calibration_rows = 0, online_rows = 0;
+};
+template <class Real>
+std::size_t memory_on_cpu(const TapeSize& tape, const std::vector<LaneSpec>& lanes, const BlockOptions& options);
+
 }  // namespace pandora

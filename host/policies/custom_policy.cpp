@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "kernels/base/elementary.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
+
+thread_local const std::atomic<bool>* interrupt_of_lane = nullptr;
 
 Output output_of(const Tape& tape, int row, int box) {
   const std::size_t at = tape.at(row, box);
@@ -27,6 +30,7 @@ void calibrate(const Tape& tape, CustomPolicy& policy, int T0) {
   if (T0 == 0)
     for (int a = 0; a < tape.boxes(); ++a) policy.calibrate(request_of(tape, 0, 0), output_of(tape, 0, a), {});
   for (int k = 0; k < T0; ++k) {
+    end_lane_if_interrupted();
     const int row = tape.calibration_row(k), a = k % tape.boxes();
     policy.calibrate(request_of(tape, k + 1, row), output_of(tape, row, a), tape.reward[tape.at(row, a)]);
   }
@@ -62,6 +66,17 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
 
 }  // namespace
 
+InterruptOfLane::InterruptOfLane(const std::atomic<bool>* flag) : before_(std::exchange(interrupt_of_lane, flag)) {}
+
+InterruptOfLane::~InterruptOfLane() {
+  interrupt_of_lane = before_;
+}
+
+void end_lane_if_interrupted() {
+  if (interrupt_of_lane != nullptr && interrupt_of_lane->load())
+    throw Error(ExitCode::interrupted, "interrupted; nothing was written");
+}
+
 LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0, std::string* why,
                           std::vector<PeriodOutcome>* outcomes) {
   const Tape& tape = replication.tape;
@@ -76,6 +91,7 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
   try {
     calibrate(tape, policy, T0);
     for (period = 1; period <= tape.online_rows; ++period) {
+      end_lane_if_interrupted();
       const int row = tape.online_row(period - 1);
       const std::size_t at = tape.at(row, 0);
       Request request = request_of(tape, period, row);

@@ -40,6 +40,13 @@ class InformedWeitzman : public IndexPolicy {
     keep(output);
   }
 
+  /// A Gram matrix for each box, and in a fit four matrices more; all contexts, whose memory grows by doubling.
+  static CodeDemand demand(const Dimensions& dimensions, int T0, int periods) {
+    const auto u64 = [](int n) { return static_cast<std::uint64_t>(n); };
+    const std::uint64_t m = u64(dimensions.index_size()), rows = u64(std::max(T0, dimensions.boxes)) + u64(periods);
+    return {sizeof(double) * m * m * u64(dimensions.boxes + 4) + 3 * sizeof(float) * m * rows, 3};
+  }
+
  protected:
   void prepare(const Request& request) override {
     see(request);
@@ -134,9 +141,13 @@ Policy informed_weitzman() {
               "yardstick: told how the environments are made, learns location, scales, costs and the law of the shock",
           .by_name_only = true,
           .variants = [](const Grids&) -> std::vector<PolicyVariant> {
-            return {{"known", "", {}, [](const Replication& replication, int, const EstimationOptions& options) {
+            return {{"known",
+                     "",
+                     {},
+                     [](const Replication& replication, int, const EstimationOptions& options) {
                        return std::make_unique<InformedWeitzman>(replication, options);
-                     }}};
+                     },
+                     InformedWeitzman::demand}};
           }};
 }
 

@@ -1,6 +1,7 @@
 #include "host/reference/reference_engine.hpp"
 
 #include "host/reference/checks.hpp"
+#include "pandora/custom_policy.hpp"
 #include "pandora/weitzman.hpp"
 
 namespace pandora {
@@ -53,6 +54,7 @@ class ReferenceLane {
     const Stream random_order = replication_.instance.stream(Purpose::random_order),
                  exploration = replication_.instance.stream(Purpose::exploration);
     for (int t = 0; t < tape_.online_rows; ++t) {
+      end_lane_if_interrupted();
       const int row = tape_.online_row(t);
       const std::size_t at = tape_.at(row, 0);
       const std::uint32_t draw = static_cast<std::uint32_t>(t);

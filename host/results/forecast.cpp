@@ -5,208 +5,181 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <new>
+#include <functional>
+#include <iterator>
 
-#include "host/results/lane_contents.hpp"
-#include "host/results/parts.hpp"
-#include "host/sweep/prepare_replication.hpp"
-#include "host/sweep/runnable_lanes.hpp"
 #include "host/sweep/sweep.hpp"
-#include "kernels/rules/checkpoints.hpp"
-#include "kernels/rules/needs.hpp"
 
 namespace pandora {
-
 namespace {
 
-std::uint64_t u64(int n) {
-  return static_cast<std::uint64_t>(n);
-}
+// Sizes of a probe at the most: what a plan takes must not grow with the study, which is scaled up from them.
+constexpr int kProbePeriods = 3000, kProbeContext = 200, kProbeContexts = 100000, kProbeSamples = 1000000,
+              kProbeNodes = 101, kProbeT0 = 10000, kProbeT0Values = 3;
+constexpr std::size_t kProbeLanes = 64, kProbeSettings = 12;
 
-// What a lane needs depends on its policy, which a replication as small as can be is enough to ask.
-std::vector<LaneSpec> specs_of(const Study& study, const Plan& plan) {
-  Study tiny = study;
-  tiny.dimensions.context = tiny.dimensions.output = 1;
-  tiny.periods = 1;
-  tiny.order = false;
-  tiny.oracle = {1000, {2, 2, 2}, 10};
-  for (Environment& environment : tiny.environments) environment.truncation_radius = INFINITY;
-  Plan small = plan;
-  small.calibration_periods = std::min(plan.calibration_periods, 10);
-  std::vector<LaneSpec> specs;
-  try {
-    Unit unit = plan.units[0];
-    unit.environment.truncation_radius = INFINITY;
-    const Replication replication = prepare_replication(tiny, small, unit, nullptr);
-    for (const PlannedLane& lane : plan.lanes) {
-      if (lane.variant.custom) continue;
-      LaneSpec spec = lane.variant.lane(replication, std::min(lane.T0, small.calibration_periods));
-      spec.T0 = lane.T0;
-      specs.push_back(spec);
-    }
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception&) {  // an environment or a policy of one's own takes no such study
-  }
-  return specs;
-}
-
-// As host/engine/layout.hpp takes it: matrices and rows of samples of every box, and the deployed samples.
-std::uint64_t lane_bytes(const Study& study, const LaneSpec& spec, std::uint64_t real) {
-  if (spec.learning == Learning::none) return 0;
-  const Dimensions& dim = study.dimensions;
-  const std::uint64_t A = u64(dim.boxes), d = u64(dim.reward_features), m = u64(dim.index_size()),
-                      stride = u64(padded_to_vector<float>(dim.index_size())),
-                      capacity = u64(std::max(spec.T0, 1)) + (spec.online() ? u64(study.periods) : 0);
-  const bool solves = !spec.learns_payoff() && !spec.fits_jointly() && (spec.learns_index() || spec.online());
-  const LaneNeeds needs = needs_of(spec, study.estimation.refit);
-  const std::uint64_t matrices = (needs.design ? 1 : 0) + (needs.curvature ? 1 : 0) + (solves ? 2 : 0);
-  return A * (real * stride * (matrices * m + (needs.response ? d : 0) + 1) + 4 * capacity) +
-         (spec.learns_reward() ? 4 * capacity * (d + 2) : 0);
-}
-
-std::uint64_t instance_bytes(const Study& study) {
-  return study.instances ? sizeof(double) * size_of_instance(study.dimensions) : 0;
-}
-
-// A unit's results as they are kept until a part or a group of parts is whole; and as numbers in a file.
-struct UnitBytes {
-  std::uint64_t kept = 0, written = 0;
+// Seconds that one unit of a sweep takes on a thread.
+struct UnitTime {
+  double seconds = 0.0;
+  bool rough = false;
 };
 
-UnitBytes unit_bytes(const Study& study, const Plan& plan) {
-  const Dimensions& dim = study.dimensions;
-  const std::uint64_t lanes = study.regret ? plan.lanes.size() : 0,
-                      estimates =
-                          study.estimates
-                              ? sizeof(double) * (u64(dim.boxes) * u64(dim.index_size()) + u64(dim.reward_features))
-                              : 0,
-                      choices = u64(dim.boxes) * 12 + 4, instance = instance_bytes(study);
-  constexpr std::uint64_t kNote = 64;  // what the allocator adds
-  return {sizeof(UnitResult) + instance + lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
-          24 + instance + lanes * (sizeof(double) * (study.regret ? tally_size(study) : 0) + choices + estimates)};
+double seconds_of(const Study& study, const Plan& plan) {
+  SweepOptions options;
+  options.threads = 1;
+  const auto start = std::chrono::steady_clock::now();
+  run_sweep(study, plan, options);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-}  // namespace
+// The least, the greatest and the middle of the values of T_0 that a probe can take.
+std::vector<int> probed_T0(const Study& study) {
+  std::vector<int> all;
+  for (const int T0 : study.T0)
+    if (T0 <= kProbeT0) all.push_back(T0);
+  if (all.empty()) return {kProbeT0};
+  std::sort(all.begin(), all.end());
+  if (all.size() <= kProbeT0Values) return all;
+  return {all.front(), all[all.size() / 2], all.back()};
+}
 
-std::uint64_t sweep_bytes(const Study& study, const Plan& plan, int threads) {
-  const Dimensions& dim = study.dimensions;
-  const std::uint64_t A = u64(dim.boxes), d = u64(dim.reward_features),
-                      stride = u64(padded_to_vector<float>(dim.index_size())), M = u64(study.oracle.samples),
-                      T = u64(study.periods), rows = 1 + u64(plan.calibration_periods) + T,
-                      workers = std::min<std::uint64_t>(u64(threads), plan.units.size());
-  const bool single =
-      study.engine.kind == EngineSettings::Kind::blocked && study.engine.precision == EngineSettings::Precision::fp32;
-  const std::uint64_t real = single ? 4 : 8;
-  // Contexts: psi, Q x, l, s and context cost. The tape: phi, mu, cost, reward, sigma. Inputs of sigma.
-  const std::uint64_t contexts = 4 * (stride + d) + 8 + A * 16, inputs = A * 16, sigma = A * 8;
-  const std::uint64_t tape = rows * (contexts + A * (4 * d + 8 + 8 + 1) + sigma);
-  const bool contextual = std::find(study.regimes.begin(), study.regimes.end(), Regime::B) != study.regimes.end();
-  const bool exact = std::find(study.regimes.begin(), study.regimes.end(), Regime::A) != study.regimes.end();
-  // Projected shocks, sorted, with the cost terms of the boxes; or points, cumulative, G and sums of the exact solver.
-  const std::uint64_t sample = M * (8 + std::max<std::uint64_t>(contextual ? 4 * A + 8 : 0, exact ? 4 * 8 : 0));
-  const std::uint64_t grid =
-      contextual ? 8 * u64(study.oracle.grid.shift) * u64(study.oracle.grid.scale) * u64(study.oracle.grid.cost) : 0;
-  const std::uint64_t orders = study.order ? u64(study.order_contexts) * (contexts + inputs + sigma) : 0;
-  const std::uint64_t preparation = sample + grid + std::max(orders, study.regret ? rows * inputs : 0);
-  std::uint64_t lanes = 0;  // those that run together
-  if (study.regret) {
-    std::vector<std::uint64_t> each;
-    for (const LaneSpec& spec : specs_of(study, plan)) each.push_back(lane_bytes(study, spec, real));
-    std::sort(each.rbegin(), each.rend());
-    const std::size_t chunk =
-        study.engine.kind == EngineSettings::Kind::reference ? 1 : static_cast<std::size_t>(study.engine.chunk);
-    for (std::size_t k = 0; k < std::min(each.size(), chunk); ++k) lanes += each[k];
-    lanes += rows * (4 * real + 4) + (single ? 0 : rows * stride * 8);
+// Lanes of the plan whose time grows with this power of the context, few enough and at values of T_0 that a probe
+// takes.
+struct ProbedLanes {
+  std::vector<PlannedLane> lanes;
+  std::size_t all = 0;
+};
+
+ProbedLanes probed_lanes(const Plan& plan, const std::vector<LaneGroup>& groups, const std::vector<int>& T0,
+                         const std::function<bool(int)>& power) {
+  ProbedLanes out;
+  std::vector<PlannedLane> found;
+  for (const LaneGroup& group : groups) {
+    if (!power(group.power_of_context())) continue;
+    out.all += group.count;
+    const auto first = plan.lanes.begin() + static_cast<std::ptrdiff_t>(group.first),
+               last = first + static_cast<std::ptrdiff_t>(group.count);
+    const std::size_t before = found.size();
+    std::copy_if(first, last, std::back_inserter(found), [&T0](const PlannedLane& lane) {
+      return !lane.policy->uses_calibration || std::find(T0.begin(), T0.end(), lane.T0) != T0.end();
+    });
+    if (found.size() > before) continue;
+    found.push_back(*first);
+    found.back().T0 = T0.back();
   }
-  // A thread prepares or runs lanes; one more unit than there are threads may hold a tape.
-  const std::uint64_t tapes = study.regret ? std::min<std::uint64_t>(workers + 1, plan.units.size()) * tape : 0;
-  return tapes + workers * std::max(preparation, lanes);
+  const std::size_t step = std::max<std::size_t>(1, (found.size() + kProbeLanes - 1) / kProbeLanes);
+  for (std::size_t k = 0; k < found.size(); k += step) out.lanes.push_back(std::move(found[k]));
+  return out;
 }
 
-std::uint64_t peak_bytes(const Study& study, const Plan& plan, int threads) {
-  const UnitBytes unit = unit_bytes(study, plan);
-  const std::uint64_t R = std::min<std::uint64_t>(u64(study.replications), plan.units.size());
-  std::uint64_t longest = 1;  // units of a part (make_parts)
-  for (std::uint64_t units = 50; units < R; units += 50 * longest) longest *= 2;
-  // A part that is complete stands there as results, as a document, as its bytes and with its header.
-  const std::uint64_t parts = longest * (unit.kept + 4 * unit.written);
-  // Tables are made of a whole group (environment, regime); results.h5 is put together in memory, of all groups.
-  const std::uint64_t hdf5 = study.hdf5 ? 2 * plan.units.size() * unit.written + R * unit.written : 0;
-  const std::uint64_t curves = study.regret ? plan.units.size() / R * plan.lanes.size() * kMostCheckpoints * 100 : 0;
-  const std::uint64_t tables = R * unit.kept + longest * 4 * unit.written + hdf5 + curves;
-  const std::uint64_t fixed = std::uint64_t{32} << 20;  // the program and its libraries
-  return fixed + std::max(sweep_bytes(study, plan, threads) + parts, tables);
-}
-
-Forecast forecast(const Study& study, const Plan& plan, int threads) {
-  Forecast f;
-  f.units = plan.units.size();
-  f.lanes = study.regret ? f.units * plan.lanes.size() : 0;
-  f.policy_periods = static_cast<double>(f.lanes) * study.periods;
-  f.bytes = peak_bytes(study, plan, threads);
-  // One unit of each (environment, regime) would be fairer still, but lanes cost nearly the same in all of them. A
-  // study that is larger than these is scaled up from them: what `--plan` takes must not grow with it.
-  constexpr int kProbePeriods = 3000, kProbeContext = 200, kProbeContexts = 100000, kProbeSamples = 1000000,
-                kProbeNodes = 101, kProbeT0 = 10000;
+UnitTime time_of_unit(const PlannedSweep& sweep, const std::vector<LaneGroup>& groups) {
+  const Study& study = sweep.study;
   Study probe = study;
   probe.replications = 1;
-  probe.environments.resize(1);
-  probe.regimes.resize(1);
   probe.periods = std::min(study.periods, kProbePeriods);
-  double more = 1.0, wider = 1.0;  // what preparing takes beyond the probe's, and lanes
+  probe.instances = false;
   const auto limit = [](int& value, int most) {
     const double factor = static_cast<double>(std::max(value, 1)) / most;
     value = std::min(value, most);
     return std::max(factor, 1.0);
   };
-  const double context = limit(probe.dimensions.context, kProbeContext);
-  wider = context * context;
-  more = std::max({context, limit(probe.order_contexts, kProbeContexts), limit(probe.oracle.samples, kProbeSamples),
-                   limit(probe.oracle.grid.shift, kProbeNodes) * limit(probe.oracle.grid.scale, kProbeNodes) *
-                       limit(probe.oracle.grid.cost, kProbeNodes)});
-  probe.T0.clear();
-  for (const int T0 : study.T0)
-    if (T0 <= kProbeT0) probe.T0.push_back(T0);
-  if (probe.T0.empty()) probe.T0 = {kProbeT0};
-  const auto seconds = [](auto&& body) {
-    const auto start = std::chrono::steady_clock::now();
-    body();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  SweepOptions options;
-  options.threads = 1;
-  Study empty = probe;
-  empty.regret = false;
-  const double fixed = seconds([&] { run_sweep(empty, make_plan(empty), options); });
-  double per_unit = more * fixed;
-  if (study.regret) {
-    const Plan probed = make_plan(probe);
-    const double all = seconds([&] { run_sweep(probe, probed, options); });
-    per_unit += wider * std::max(all - fixed, 0.0) * study.periods / probe.periods *
-                static_cast<double>(plan.lanes.size()) / static_cast<double>(probed.lanes.size());
+  const double longer = static_cast<double>(study.periods) / probe.periods,
+               wider = limit(probe.dimensions.context, kProbeContext),
+               more = std::max(
+                   {wider, limit(probe.order_contexts, kProbeContexts), limit(probe.oracle.samples, kProbeSamples),
+                    limit(probe.oracle.grid.shift, kProbeNodes) * limit(probe.oracle.grid.scale, kProbeNodes) *
+                        limit(probe.oracle.grid.cost, kProbeNodes)});
+  Plan plan;
+  plan.estimation = sweep.plan.estimation;
+  plan.units.push_back(sweep.plan.units[0]);
+  UnitTime out;
+  if (study.order || !study.regret) {
+    Study order = probe;
+    order.regret = false;
+    out.seconds += more * seconds_of(order, plan);
   }
-  f.seconds = per_unit * static_cast<double>(f.units) / std::min<double>(threads, static_cast<double>(f.units));
-  f.rough = more > 1.0 || wider > 1.0 || probe.T0.size() < study.T0.size();
+  out.rough = more > 1.0;
+  if (!study.regret) return out;
+  probe.order = false;
+  const std::vector<int> T0 = probed_T0(study);
+  plan.calibration_periods = T0.back();
+  plan.lanes = {sweep.setting->plan.lanes[0]};  // the oracle
+  const double alone = seconds_of(probe, plan);
+  out.seconds += alone * std::max(more, wider * longer);
+  // Where nothing is scaled by the context, one probe serves all lanes.
+  for (const int power : wider > 1.0 ? std::vector<int>{1, 2, 3, 4} : std::vector<int>{1}) {
+    const ProbedLanes lanes = probed_lanes(sweep.plan, groups, T0, [&](int p) { return wider == 1.0 || p == power; });
+    if (lanes.lanes.empty()) continue;
+    plan.lanes.resize(1);
+    plan.lanes.insert(plan.lanes.end(), lanes.lanes.begin(), lanes.lanes.end());
+    const double each = std::max(seconds_of(probe, plan) - alone, 0.0) / static_cast<double>(lanes.lanes.size());
+    out.seconds += each * static_cast<double>(lanes.all) * std::pow(wider, power) * longer;
+  }
+  out.rough = out.rough || wider > 1.0 || T0.size() < study.T0.size();
+  return out;
+}
+
+// What two settings' units take, against each other, as far as sizes tell.
+double size_of_unit(const PlannedSweep& sweep) {
+  const double m = sweep.study.dimensions.index_size();
+  return (1.0 + static_cast<double>(sweep.plan.lanes.size())) * sweep.study.periods * m * m;
+}
+
+void add_time(const std::vector<PlannedSweep>& sweeps, const std::vector<std::vector<LaneGroup>>& groups, int threads,
+              Forecast& f) {
+  // Probes of some settings, from the first to the last, stand for those near them.
+  const std::size_t n = sweeps.size(), probes = std::min(n, kProbeSettings);
+  std::vector<UnitTime> times;
+  std::vector<std::size_t> probed;
+  for (std::size_t k = 0; k < probes; ++k) {
+    probed.push_back(probes == 1 ? 0 : k * (n - 1) / (probes - 1));
+    times.push_back(time_of_unit(sweeps[probed[k]], groups[probed[k]]));
+  }
+  for (std::size_t s = 0, near = 0; s < n; ++s) {
+    while (near + 1 < probes && probed[near + 1] <= s) ++near;
+    const double scale = probed[near] == s ? 1.0 : size_of_unit(sweeps[s]) / size_of_unit(sweeps[probed[near]]);
+    const double units = static_cast<double>(sweeps[s].plan.units.size());
+    f.seconds += scale * times[near].seconds * units / std::min<double>(threads, units);
+    f.rough = f.rough || times[near].rough || probed[near] != s;
+  }
+}
+
+}  // namespace
+
+std::vector<PlannedSweep> whole_sweeps(const std::vector<PlannedSetting>& settings) {
+  std::vector<PlannedSweep> out;
+  for (const PlannedSetting& planned : settings) out.push_back({&planned, planned.setting.study, planned.plan});
+  return out;
+}
+
+Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps, int threads) {
+  Forecast f;
+  std::uint64_t hdf5 = 0;
+  for (const PlannedSetting& planned : settings) {
+    const Study& study = planned.setting.study;
+    if (study.hdf5)  // that of all settings stands in memory together
+      hdf5 += 2 * planned.plan.units.size() * unit_bytes(study, planned.plan).written;
+    f.bytes = std::max(f.bytes, table_bytes(study, planned.plan));
+  }
+  std::vector<std::vector<LaneGroup>> groups;
+  for (const PlannedSweep& sweep : sweeps) {
+    groups.push_back(sweep.study.regret ? lane_groups(sweep.study, sweep.plan) : std::vector<LaneGroup>());
+    const std::size_t lanes = sweep.study.regret ? sweep.plan.units.size() * sweep.plan.lanes.size() : 0;
+    f.units += sweep.plan.units.size();
+    f.lanes += lanes;
+    f.policy_periods += static_cast<double>(lanes) * sweep.study.periods;
+    f.bytes = std::max(f.bytes, sweep_bytes(sweep.study, sweep.plan, groups.back(), threads) +
+                                    part_bytes(sweep.setting->setting.study, sweep.setting->plan));
+  }
+  constexpr std::uint64_t kFixed = std::uint64_t{32} << 20;  // the program and its libraries
+  f.bytes += kFixed + (settings.size() > 1 ? hdf5 : 0);
+  add_time(sweeps, groups, threads, f);
   return f;
 }
 
-std::string forecast_text(const std::vector<PlannedSetting>& settings, int threads, int processes) {
-  Forecast all;
-  std::uint64_t hdf5 = 0;
-  for (const PlannedSetting& planned : settings) {
-    const Forecast f = forecast(planned.setting.study, planned.plan, threads);
-    all.units += f.units;
-    all.lanes += f.lanes;
-    all.policy_periods += f.policy_periods;
-    if (planned.setting.study.hdf5)  // that of all settings stands in memory together
-      hdf5 += 2 * f.units * unit_bytes(planned.setting.study, planned.plan).written;
-    all.bytes = std::max(all.bytes, f.bytes);
-    all.seconds += f.seconds;
-    all.rough = all.rough || f.rough;
-  }
-  if (settings.size() > 1) all.bytes += hdf5;
-  const std::vector<Part> parts = make_parts(settings);
+std::string forecast_text(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps,
+                          const std::vector<Part>& parts, int threads, int processes) {
+  const Forecast all = forecast(settings, sweeps, threads);
   std::size_t longest = 0;
   for (const Part& part : parts) longest = std::max(longest, part.last - part.first);
   const std::size_t n = static_cast<std::size_t>(processes), most = (parts.size() + n - 1) / n;
@@ -220,8 +193,8 @@ std::string forecast_text(const std::vector<PlannedSetting>& settings, int threa
       "estimated time    {:.0f} s on a CPU, {} threads in each of {} processes ({}{})\n",
       settings.size(), all.units, all.lanes, all.policy_periods, static_cast<double>(all.bytes) / (1u << 30),
       parts.size(), longest, processes, most,
-      all.seconds * static_cast<double>(most) / static_cast<double>(parts.size()), threads, processes,
-      settings[0].setting.study.engine.text(), all.rough ? ", roughly" : "");
+      parts.empty() ? 0.0 : all.seconds * static_cast<double>(most) / static_cast<double>(parts.size()), threads,
+      processes, settings[0].setting.study.engine.text(), all.rough ? ", roughly" : "");
 }
 
 }  // namespace pandora

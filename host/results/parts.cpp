@@ -177,8 +177,12 @@ Identity identity_in(const json& content) {
   return out;
 }
 
+bool PartContents::all_lanes() const {
+  return std::find(lanes.begin(), lanes.end(), false) == lanes.end();
+}
+
 bool PartContents::whole() const {
-  return units.size() == wanted && std::find(lanes.begin(), lanes.end(), false) == lanes.end();
+  return units.size() == wanted && all_lanes();
 }
 
 std::vector<std::string> lanes_in(const json& content) {

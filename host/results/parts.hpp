@@ -42,6 +42,7 @@ struct PartContents {
   std::vector<bool> lanes;        ///< of the plan: whether the part has them
   std::size_t wanted = 0;         ///< units of the part
 
+  bool all_lanes() const;
   bool whole() const;
 };
 

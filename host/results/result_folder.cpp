@@ -104,6 +104,14 @@ bool holds_results(const fs::path& folder) {
   return std::any_of(parts.begin(), parts.end(), begins_as_part) || holds_leftovers_alone(folder);
 }
 
+// Else the folder is somebody else's.
+void require_empty(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error) && !fs::is_empty(path, error))
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: is not empty and holds no results of this program; name another folder", path));
+}
+
 [[noreturn]] void refuse_mismatch(const std::string& where, const std::vector<std::string>& found) {
   throw Error(
       ExitCode::mismatch,
@@ -138,9 +146,7 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   std::error_code error;
   const bool found = mode != Mode::fresh && fs::is_directory(path, error) && holds_results(path);
   const bool adds = mode == Mode::resume || mode == Mode::extend;
-  if (adds && !found && fs::is_directory(path, error) && !fs::is_empty(path, error))
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: is not empty and holds no results of this program; name another folder", path));
+  if (adds && !found) require_empty(path);
   if (fs::is_symlink(fs::path(path) / "parts", error))
     throw Error(ExitCode::usage, fmt::format("--out {}: its folder parts is a link; name another folder", path));
   ResultFolder folder(claim_output_folder(path, mode == Mode::replace || found), identity, std::move(note));
@@ -156,6 +162,14 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   if (error)
     throw Error(ExitCode::usage, fmt::format("{}: cannot be created ({}); name a writable folder with --out",
                                              (folder.path_ / "parts").string(), error.message()));
+  return folder;
+}
+
+ResultFolder ResultFolder::look(const std::string& path, Mode mode, const Identity& identity, DamageNote note) {
+  ResultFolder folder(path, identity, std::move(note));
+  std::error_code error;
+  const bool found = fs::is_directory(path, error) && holds_results(path);
+  found ? folder.check_manifest(mode) : require_empty(path);
   return folder;
 }
 

@@ -35,6 +35,10 @@ class ResultFolder {
   /// folder that cannot be used or is used by another process, Error (mismatch) naming every difference.
   static ResultFolder open(const std::string& path, Mode mode, const Identity& identity, DamageNote note);
 
+  /// What open() would find there under `resume` or `extend`, to be looked at alone: nothing is claimed, locked or
+  /// written. Throws as open() does; a folder that is not there holds nothing.
+  static ResultFolder look(const std::string& path, Mode mode, const Identity& identity, DamageNote note);
+
   /// Whether the folder holds results of this program that are not complete, or what a process left that was killed
   /// before it wrote any.
   static bool is_unfinished(const std::string& path);

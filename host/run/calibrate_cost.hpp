@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <functional>
 
 #include "host/study/study.hpp"
 
@@ -15,6 +17,9 @@ struct CostSearch {
   int contexts = 200;  ///< periods simulated per replication
   std::uint64_t seed = 1;
   OracleOptions oracle;
+  int threads = 1;  ///< 0: all cores; the result does not depend on it
+  /// Told how many of how many pieces of work are done, all of like size; by any thread, never by two at once.
+  std::function<void(std::size_t done, std::size_t total)> progress;
   const std::atomic<bool>* interrupted = nullptr;  ///< polled; true ends the search with Error (interrupted)
 };
 

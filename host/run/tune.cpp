@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "host/study/hyperparameter_values.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -71,6 +72,9 @@ class Runner {
     }
   }
 
+  /// Lanes in all are fewer by so many.
+  void expect_less(std::size_t lanes) { total_ -= lanes; }
+
  private:
   void run_setting(const PlannedSetting& planned, const std::vector<TuneCandidate*>& candidates, std::uint32_t first,
                    std::size_t replications) {
@@ -90,15 +94,20 @@ class Runner {
       sweep.progress = [&](std::size_t done, std::size_t all) {  // the oracle's lanes are not counted
         options_.sweep.progress(done_ + done * lanes / all, total_);
       };
+    // Units come in any order; they are added in one, so that sums do not depend on it.
+    std::vector<std::vector<double>> regrets(plan.units.size());
     run_sweep(study, plan, sweep, [&](std::size_t unit, UnitResult&& result) {
       std::size_t lane = 1;
-      for (TuneCandidate* candidate : candidates) {
-        double& regret = *(candidate->regrets.end() - static_cast<std::ptrdiff_t>(replications - unit % replications));
-        const double cells = groups * static_cast<double>(candidate->lanes.size());
-        for (std::size_t k = 0; k < candidate->lanes.size(); ++k, ++lane)
-          regret += 1000.0 * regret_of(result, lane) / cells;
+      for (const TuneCandidate* candidate : candidates) {
+        double sum = 0.0;
+        for (std::size_t k = 0; k < candidate->lanes.size(); ++k, ++lane) sum += 1000.0 * regret_of(result, lane);
+        regrets[unit].push_back(sum / (groups * static_cast<double>(candidate->lanes.size())));
       }
     });
+    for (std::size_t unit = 0; unit < regrets.size(); ++unit)
+      for (std::size_t c = 0; c < candidates.size(); ++c)
+        *(candidates[c]->regrets.end() - static_cast<std::ptrdiff_t>(replications - unit % replications)) +=
+            regrets[unit][c];
     done_ += lanes;
   }
 
@@ -110,7 +119,7 @@ class Runner {
 
   const std::vector<PlannedSetting>& settings_;
   const TuneOptions& options_;
-  const std::size_t total_;
+  std::size_t total_;
   std::size_t done_ = 0;
 };
 
@@ -123,8 +132,87 @@ std::vector<TuneCandidate*> ranking(TuneRace& race) {
   return left;
 }
 
+// Whether the values are among the defaults of the policy, or of another that names the hyperparameter.
+bool has_default_values(const std::string& policy, const std::string& hyperparameter) {
+  std::vector<Hyperparameter> known =
+      find_policy(policy) != nullptr ? find_policy(policy)->hyperparameters : std::vector<Hyperparameter>();
+  for (Hyperparameter& h : all_hyperparameters()) known.push_back(std::move(h));
+  for (const auto& [name, value] : hyperparameter_values(hyperparameter)) {
+    const auto h = std::find_if(known.begin(), known.end(), [&n = name](const auto& k) { return k.name == n; });
+    if (h == known.end() ||
+        std::none_of(h->grid.begin(), h->grid.end(), [&v = value](double x) { return fmt::format("{}", x) == v; }))
+      return false;
+  }
+  return true;
+}
+
+// Whether all keys of the setting that vary have their defaults; values of hyperparameters are asked of lanes.
+bool has_default_keys(const Setting& setting) {
+  const std::vector<StudyKeyInfo> keys = study_keys();
+  for (const auto& [key, value] : setting.varied) {
+    if (key.starts_with("hyperparameters.")) continue;
+    const auto known = std::find_if(keys.begin(), keys.end(), [&k = key](const auto& info) { return info.name == k; });
+    if (known == keys.end() || (known->standard != value && known->standard != '"' + value + '"')) return false;
+  }
+  return true;
+}
+
+// The default candidate that stayed longest, by its place in the race.
+std::optional<std::size_t> standard_of(const TuneRace& race, const std::vector<PlannedSetting>& settings) {
+  std::optional<std::size_t> found;
+  const auto stayed = [](const TuneCandidate& c) { return c.out == 0 ? std::numeric_limits<int>::max() : c.out; };
+  for (std::size_t k = 0; k < race.candidates.size(); ++k) {
+    const TuneCandidate& candidate = race.candidates[k];
+    if (!has_default_values(race.policy, candidate.hyperparameter) ||
+        !has_default_keys(settings[candidate.setting].setting))
+      continue;
+    const TuneCandidate* const best = found ? &race.candidates[*found] : nullptr;
+    if (best == nullptr || stayed(candidate) > stayed(*best) ||
+        (stayed(candidate) == stayed(*best) && better(candidate, *best)))
+      found = k;
+  }
+  return found;
+}
+
+// The difference over the replications that both have.
+PairedDifference paired(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> of_a, of_b;
+  for (std::size_t r = 0; r < a.size(); ++r)
+    if (!std::isnan(a[r]) && !std::isnan(b[r])) {
+      of_a.push_back(a[r]);
+      of_b.push_back(b[r]);
+    }
+  return paired_difference(of_a, of_b);
+}
+
 std::size_t half(std::size_t candidates) {
   return (candidates + 1) / 2;
+}
+
+// The winners and, beside them, the default values, on the study's own replications. `lanes`: of a candidate of each
+// race in one replication.
+void judge(const std::vector<PlannedSetting>& settings, const std::vector<std::size_t>& lanes, Runner& runner,
+           Tuning& out) {
+  std::vector<TuneCandidate*> judged;
+  const auto fresh = [&](const TuneCandidate& candidate, TuneCandidate& copy) {
+    copy = candidate;
+    copy.regrets.clear();
+    judged.push_back(&copy);
+  };
+  const auto R = static_cast<std::size_t>(out.judged_replications);
+  for (std::size_t r = 0; r < out.races.size(); ++r) {
+    TuneRace& race = out.races[r];
+    race.winner = static_cast<std::size_t>(ranking(race)[0] - race.candidates.data());
+    fresh(race.candidates[race.winner], race.judged);
+    race.standard = standard_of(race, settings);
+    if (race.standard && *race.standard != race.winner)
+      fresh(race.candidates[*race.standard], race.judged_standard);
+    else if (race.standard)
+      runner.expect_less(R * lanes[r]);
+  }
+  runner.run(judged, 0, out.judged_replications);
+  for (TuneRace& race : out.races)
+    if (!race.judged_standard.regrets.empty()) race.lost = paired(race.judged_standard.regrets, race.judged.regrets);
 }
 
 }  // namespace
@@ -185,7 +273,7 @@ Tuning tune(const std::vector<PlannedSetting>& settings, const TuneOptions& opti
   Tuning out;
   out.races = races_of(settings);
   out.judged_replications = study.replications;
-  out.first_replication = static_cast<std::uint32_t>(study.replications);
+  out.first_replication = kFirstOfChoice;
   std::vector<std::size_t> sizes, lanes;
   for (const TuneRace& race : out.races) {
     sizes.push_back(race.candidates.size());
@@ -198,9 +286,11 @@ Tuning tune(const std::vector<PlannedSetting>& settings, const TuneOptions& opti
                 "tune: no policy of the study has two hyperparameters to choose from; give several values under "
                 "[hyperparameters], or vary a key of [estimation]");
 
-  std::size_t total =
-      static_cast<std::size_t>(study.replications) * std::accumulate(lanes.begin(), lanes.end(), std::size_t{0});
+  const std::size_t R = static_cast<std::size_t>(study.replications);
+  std::size_t total = R * std::accumulate(lanes.begin(), lanes.end(), std::size_t{0});
   for (const TuneRound& round : out.rounds) total += round.lanes;
+  for (std::size_t r = 0; r < lanes.size(); ++r)  // of default values, where they do not win
+    if (standard_of(out.races[r], settings)) total += R * lanes[r];
   Runner runner(settings, options, total);
   std::uint32_t next = out.first_replication;
   for (std::size_t k = 0; k < out.rounds.size(); ++k) {
@@ -216,14 +306,7 @@ Tuning tune(const std::vector<PlannedSetting>& settings, const TuneOptions& opti
         left[place]->out = static_cast<int>(k) + 1;
     }
   }
-  std::vector<TuneCandidate*> winners;
-  for (TuneRace& race : out.races) {
-    race.winner = static_cast<std::size_t>(ranking(race)[0] - race.candidates.data());
-    race.judged = race.candidates[race.winner];
-    race.judged.regrets.clear();
-    winners.push_back(&race.judged);
-  }
-  runner.run(winners, 0, study.replications);
+  judge(settings, lanes, runner, out);
   return out;
 }
 

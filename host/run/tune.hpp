@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "host/analysis/statistics.hpp"
 #include "host/results/summary.hpp"
 #include "host/study/planned_setting.hpp"
 
@@ -30,7 +32,16 @@ struct TuneRace {
   std::vector<TuneCandidate> candidates;
   std::size_t winner = 0;
   TuneCandidate judged = {};  ///< the winner on the replications 0 .. R-1 of the study
+  /// The candidate all of whose values are defaults, of the policy's hyperparameters and of the keys that vary; of
+  /// several the one that stayed longest. None where the study names no such candidate.
+  std::optional<std::size_t> standard = {};
+  TuneCandidate judged_standard = {};  ///< judged beside the winner, where it is another candidate
+  PairedDifference lost = {};          ///< then: its regret less the winner's, x 1000, over the replications of both
 };
+
+/// Where the replications of the choice begin: no study has so many, so that none, however it grows, is judged on what
+/// chose its values.
+inline constexpr std::uint32_t kFirstOfChoice = 1000000000;
 
 /// Whether a is to be preferred: by fewer failures, then by the mean. Candidates that have run the same replications.
 bool better(const TuneCandidate& a, const TuneCandidate& b);
@@ -44,7 +55,7 @@ struct Tuning {
   std::vector<TuneRace> races;
   std::vector<TuneRound> rounds;
   std::size_t cells = 0;                ///< the largest number of cells of a race
-  std::uint32_t first_replication = 0;  ///< of the choice: R
+  std::uint32_t first_replication = 0;  ///< of the choice
   int judged_replications = 0;          ///< R
 };
 

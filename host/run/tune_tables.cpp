@@ -38,8 +38,9 @@ Cell number_cell(double value, bool bold = false) {
   return exact_cell(number_text(value, 3), value, bold);
 }
 
-// Options that make a study of the winner alone.
-std::string options_text(const TuneRace& race) {
+}  // namespace
+
+std::string winner_options(const TuneRace& race) {
   std::string text = "--policy " + race.policy;
   const TuneCandidate& winner = race.candidates[race.winner];
   for (const std::string& pair : split(winner.varied, ' '))
@@ -47,6 +48,38 @@ std::string options_text(const TuneRace& race) {
   for (const auto& [name, value] : hyperparameter_values(winner.hyperparameter))
     text += fmt::format(" --set hyperparameters.{}={}", name, value);
   return text;
+}
+
+namespace {
+
+std::vector<Cell> csv_cells(const TuneRace& race, const TuneCandidate& c) {
+  const Estimate regret = c.regret();
+  const bool chosen = c.out == 0, standard = race.standard && &c == &race.candidates[*race.standard];
+  const TuneCandidate* const judged = chosen                                              ? &race.judged
+                                      : standard && !race.judged_standard.regrets.empty() ? &race.judged_standard
+                                                                                          : nullptr;
+  std::vector<Cell> cells = {race.policy,
+                             race.reward,
+                             c.varied,
+                             c.hyperparameter,
+                             fmt::format("{}", c.regrets.size()),
+                             fmt::format("{}", c.failed()),
+                             number_cell(regret.mean),
+                             number_cell(regret.half_width_95),
+                             chosen ? "" : fmt::format("{}", c.out),
+                             chosen ? "1" : "0"};
+  if (judged != nullptr) {
+    const Estimate found = judged->regret();
+    cells.insert(cells.end(), {fmt::format("{}", judged->regrets.size()), fmt::format("{}", judged->failed()),
+                               number_cell(found.mean), number_cell(found.half_width_95)});
+  } else {
+    cells.resize(cells.size() + 4);
+  }
+  cells.emplace_back(standard ? "1" : "0");
+  const bool compared = judged == &race.judged_standard;
+  cells.push_back(compared ? number_cell(race.lost.difference.mean) : Cell());
+  cells.push_back(compared ? number_cell(race.lost.difference.half_width_95) : Cell());
+  return cells;
 }
 
 }  // namespace
@@ -83,18 +116,29 @@ std::vector<Table> tune_tables(const Tuning& tuning) {
       "What was chosen, judged by time-averaged regret x 1000 on {} replications that had no part in the choice, "
       "numbers 0 to {}",
       tuning.judged_replications, tuning.judged_replications - 1);
-  winners.columns = {"policy", "choice", "regret", "± (95%)", "when it was chosen"};
+  winners.columns = {"policy",         "choice",       "regret",           "± (95%)",      "when it was chosen",
+                     "default values", "their regret", "default - choice", "± of it (95%)"};
   for (const TuneRace& race : tuning.races) {
     const TuneCandidate& winner = race.candidates[race.winner];
     const Estimate judged = race.judged.regret();
     const bool chosen = race.candidates.size() > 1;
     winners.rows.push_back({{of(race), choice_text(winner), number_cell(judged.mean), number_cell(judged.half_width_95),
                              chosen ? number_cell(winner.regret().mean) : Cell("---")}});
-    if (chosen) winners.notes.push_back(fmt::format("{}: {}", of(race), options_text(race)));
+    std::vector<Cell>& cells = winners.rows.back().cells;
+    if (!race.judged_standard.regrets.empty())
+      cells.insert(cells.end(),
+                   {choice_text(race.judged_standard), number_cell(race.judged_standard.regret().mean),
+                    number_cell(race.lost.difference.mean), number_cell(race.lost.difference.half_width_95)});
+    else
+      cells.insert(cells.end(),
+                   {Cell(chosen && race.standard ? "chosen" : "---"), Cell("---"), Cell("---"), Cell("---")});
+    if (chosen) winners.notes.push_back(fmt::format("{}: {}", of(race), winner_options(race)));
   }
   if (!winners.notes.empty())
     winners.notes.insert(winners.notes.begin(),
-                         "`pandora run` of the study with these options gives the judged lanes:");
+                         "default - choice: of the best default values that the study names, paired over the same "
+                         "replications, with the interval of Student's t. `pandora run` of the study with these "
+                         "options gives the judged lanes:");
   return {candidates, winners};
 }
 
@@ -113,21 +157,12 @@ Table tune_csv(const Tuning& tuning) {
                    "judged_replications",
                    "judged_failed",
                    "judged_regret_x1000",
-                   "judged_half_width_95_x1000"};
+                   "judged_half_width_95_x1000",
+                   "default",
+                   "minus_chosen_x1000",
+                   "minus_chosen_half_width_95_x1000"};
   for (const TuneRace& race : tuning.races)
-    for (const TuneCandidate* c : in_order(race)) {
-      const Estimate regret = c->regret(), judged = race.judged.regret();
-      const bool chosen = c->out == 0;
-      Row row{{race.policy, race.reward, c->varied, c->hyperparameter, fmt::format("{}", c->regrets.size()),
-               fmt::format("{}", c->failed()), number_cell(regret.mean), number_cell(regret.half_width_95),
-               chosen ? "" : fmt::format("{}", c->out), chosen ? "1" : "0"}};
-      if (chosen)
-        row.cells.insert(row.cells.end(),
-                         {fmt::format("{}", race.judged.regrets.size()), fmt::format("{}", race.judged.failed()),
-                          number_cell(judged.mean), number_cell(judged.half_width_95)});
-      row.cells.resize(table.columns.size());
-      table.rows.push_back(std::move(row));
-    }
+    for (const TuneCandidate* c : in_order(race)) table.rows.push_back({csv_cells(race, *c)});
   return table;
 }
 

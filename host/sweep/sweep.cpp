@@ -14,6 +14,7 @@
 #include "host/sweep/finite.hpp"
 #include "host/sweep/prepare_replication.hpp"
 #include "host/sweep/runnable_lanes.hpp"
+#include "pandora/custom_policy.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -117,7 +118,10 @@ class SweepRunner {
     const std::size_t last = std::min(lanes_, first + static_cast<std::size_t>(study_.engine.chunk));
     active->next_lane = last;
     lock.unlock();
-    guarded([&] { run_planned_lanes(study_, plan_, *active->replication, first, last, active->result); });
+    guarded([&] {
+      const InterruptOfLane interrupt(options_.interrupted);
+      run_planned_lanes(study_, plan_, *active->replication, first, last, active->result);
+    });
     lock.lock();
     active->done_lanes += last - first;
     if (active->done_lanes == lanes_)

@@ -74,7 +74,8 @@ struct SweepOptions {
   std::vector<int> devices;  ///< GPUs that run the lanes; none: the CPU does
   /// Called from a worker, never by two at once, when lanes have finished: lanes done and lanes in all.
   std::function<void(std::size_t done, std::size_t total)> progress;
-  /// Polled between chunks of lanes; when it turns true the sweep stops and throws Error (interrupted).
+  /// Polled between chunks of lanes, and between the periods of lanes that are code; when it turns true the sweep stops
+  /// and throws Error (interrupted).
   const std::atomic<bool>* interrupted = nullptr;
   OracleCache* oracle_cache = nullptr;  ///< for units prepared on the CPU
 };

@@ -7,6 +7,7 @@
 // (kernels/rules/spec.hpp): it then runs in the fast engines and on a GPU.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,6 +60,22 @@ class CustomPolicy {
   virtual std::vector<double> scores() const { return {}; }
   /// The realised reward, 0 or 1, of the deployed output.
   virtual void learn(double reward) { (void)reward; }
+};
+
+/// Ends the lane if the run was interrupted: throws Error (interrupted), to be passed through. It is called between the
+/// periods of a policy; code that works for seconds on end within one calls it now and then.
+void end_lane_if_interrupted();
+
+/// While one of these stands, end_lane_if_interrupted() in this thread looks at the flag, which may be null.
+class InterruptOfLane {
+ public:
+  explicit InterruptOfLane(const std::atomic<bool>* flag);
+  ~InterruptOfLane();
+  InterruptOfLane(const InterruptOfLane&) = delete;
+  InterruptOfLane& operator=(const InterruptOfLane&) = delete;
+
+ private:
+  const std::atomic<bool>* const before_;
 };
 
 /// Runs the policy over the replication's tape. If it breaks the rules above or throws, the lane ends there and its

@@ -2,6 +2,7 @@
 // beside this one and add its name to the list in registry.cpp. To add one from a program of your own: register_policy.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -41,6 +42,12 @@ struct Hyperparameter {
   double least = -std::numeric_limits<double>::infinity(), greatest = std::numeric_limits<double>::infinity();
 };
 
+/// What a lane that is code takes, as far as its policy knows: `--plan` tells it.
+struct CodeDemand {
+  std::uint64_t bytes = 0;   ///< at the most, beside what every lane has
+  int power_of_context = 2;  ///< its time goes with this power of the length of a context, where that is large
+};
+
 /// One row of the results: a policy in one information setting with one hyperparameter.
 struct PolicyVariant {
   std::string reward;          ///< "known", "unknown" or "none" (the policy uses no reward evaluator)
@@ -51,6 +58,8 @@ struct PolicyVariant {
   /// Instead of `lane`: a policy that is no combination of LaneSpec's rules. It runs on the CPU, one lane at a time.
   /// The options are those of the study.
   std::function<std::unique_ptr<CustomPolicy>(const Replication&, int T0, const EstimationOptions&)> custom = {};
+  /// Of `custom`, with T_0 and T: what its lane takes. Empty: nothing worth telling.
+  std::function<CodeDemand(const Dimensions&, int T0, int periods)> demand = {};
 };
 
 /// Where the rows of a policy stand in tables.

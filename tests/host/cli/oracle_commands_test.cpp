@@ -134,9 +134,23 @@ TEST_F(Cli, CalibrateTakesAStudyWithEnvironmentsOfItsOwn) {
             0u);
 }
 
+TEST_F(Cli, CalibrateShowsItsProgress) {
+  const Words words =
+      words_of("calibrate --environment uniform --replications 2 --contexts 20 --samples 1000 --threads 2");
+  const test::ProgramResult result = run(words);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("100%  72 of 72 steps"));
+  Words quiet = words;
+  quiet.back() = "1";
+  quiet.push_back("--quiet");
+  EXPECT_EQ(run(quiet).err, "");
+  EXPECT_EQ(run(quiet).out, result.out);
+  expect_refusal(words_of("calibrate --environment uniform --threads -1"), 2, {"--threads -1"});
+}
+
 TEST_F(Cli, CalibrateRefusesWhatCannotBeReached) {
   const Words tiny_search =
-      words_of("calibrate --environment uniform --replications 1 --contexts 10 --samples 1000 --boxes");
+      words_of("calibrate --quiet --environment uniform --replications 1 --contexts 10 --samples 1000 --boxes");
   Words nine = tiny_search, none = tiny_search;
   nine.push_back("9");
   none.push_back("0");

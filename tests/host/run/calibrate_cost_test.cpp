@@ -96,6 +96,26 @@ TEST(CalibrateCost, IsTheSameForTheSameSeed) {
   EXPECT_EQ(first.boxes, second.boxes);
 }
 
+// Each piece of work is told once, up to the last; how many threads share it leaves no trace.
+TEST(CalibrateCost, TellsItsProgressAndDoesNotDependOnThreads) {
+  const CostSearchResult one = calibrate_cost(paper_environments()[0], small_search(1.5));
+  for (const int threads : {1, 3}) {
+    CostSearch search = small_search(1.5);
+    search.threads = threads;
+    std::size_t calls = 0, last = 0;
+    search.progress = [&](std::size_t done, std::size_t total) {
+      EXPECT_EQ(done, ++calls);
+      last = total;
+    };
+    const CostSearchResult found = calibrate_cost(paper_environments()[0], search);
+    EXPECT_EQ(found.u, one.u);
+    EXPECT_EQ(found.boxes, one.boxes);
+    EXPECT_EQ(found.half_width_95, one.half_width_95);
+    EXPECT_EQ(calls, last);
+    EXPECT_EQ(last, 12u * 18u);
+  }
+}
+
 TEST(CalibrateCost, PoolsTheRegimesThatAreGiven) {
   CostSearch search = small_search(1.5);
   search.regimes = {Regime::A};

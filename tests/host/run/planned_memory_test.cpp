@@ -1,4 +1,5 @@
 // What `--plan` says of memory against what a process takes.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -67,6 +68,9 @@ TEST_F(PlannedMemory, SlowOfTenShapesIsWhatTheyTake) {
   compare({"periods=200000", "replications=2"});
   compare({"T0=[0,100000]", "policies=[\"static_plugin\"]"});
   compare({"dimensions.context=600", "policies=[\"online_plugin\"]", "replications=2"});
+  compare({"dimensions.context=600", "policies=[\"dow\"]"});  // one replication: two threads run lanes of one tape
+  compare({"dimensions.context=800", "policies=[\"shrunk_weitzman\"]"});
+  compare({"dimensions.context=1000", "policies=[\"informed_weitzman\"]"});
   compare({"output.estimates=true", "policies=[\"dow\",\"online_plugin\"]", "replications=60"});
   compare(many({"replications=20000"}));
   compare(many({"replications=20000", "output.hdf5=false", "output.instances=false"}));
@@ -86,6 +90,23 @@ TEST_F(PlannedMemory, ThePlanOfAHugeStudyIsSmall) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << setting << read_file(base_ / "err");
     EXPECT_LT(used.ru_maxrss / 1024, 600) << setting;
     EXPECT_LT(used.ru_utime.tv_sec, 30) << setting;
+  }
+}
+
+// Nor does it with the values of T_0 or the settings of keys that vary, of which a few are probed.
+TEST_F(PlannedMemory, ThePlanOfManyValuesIsSmall) {
+  std::string T0 = "T0 = [0", eta = "\n[vary]\nestimation.eta_index = [1";
+  for (int k = 1; k < 16000; ++k) T0 += fmt::format(",{}", k);
+  for (int k = 1; k < 1000; ++k) eta += fmt::format(",{}", 1.0 + 0.001 * k);
+  const std::string small = "periods = 1000\nreplications = 5\noracle.samples = 1000\ndimensions.radius_draws = 2000\n";
+  for (const std::string& study : {small + T0 + "]\n", small + "T0 = [0]\n" + eta + "]\n"}) {
+    std::ofstream(work() / "many.toml") << study;
+    const pid_t child = start({"run", "many.toml", "--threads", "2", "--backend", "cpu", "--plan"});
+    int status = 0;
+    rusage used{};
+    ASSERT_EQ(::wait4(child, &status, 0, &used), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << read_file(base_ / "err");
+    EXPECT_LT(used.ru_utime.tv_sec, 20) << study.substr(0, 200);
   }
 }
 

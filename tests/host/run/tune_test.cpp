@@ -2,6 +2,7 @@
 #include "host/run/tune.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <sstream>
 
@@ -56,15 +57,21 @@ std::vector<PlannedSetting> settings_of(const char* policies, const char* c_rho,
   return make_plans(config);
 }
 
-// All lanes of a setting in replications 0 .. n-1.
+// All lanes of a setting in the replications that are judged on, 0 .. R-1, and in n of the choice behind them.
 struct WholeSweep {
   Study study;
   Plan plan;
   std::vector<UnitResult> all;
+  std::size_t replications = kJudged;
 
-  WholeSweep(const PlannedSetting& planned, int n) : study(planned.setting.study) {
-    study.replications = n;
-    plan = make_plan(study);
+  WholeSweep(const PlannedSetting& planned, int n) : study(planned.setting.study), plan(planned.plan) {
+    plan.units = {};
+    for (const Environment& environment : study.environments)
+      for (const Regime regime : study.regimes) {
+        plan.units.append({environment, regime, 0}, kJudged);
+        plan.units.append({environment, regime, 1000000000}, static_cast<std::size_t>(n));
+      }
+    replications += static_cast<std::size_t>(n);
     all = run_sweep(study, plan, {});
   }
 };
@@ -72,17 +79,15 @@ struct WholeSweep {
 // Regrets of a candidate in every replication: from the whole study, lane by lane, by its name.
 std::vector<double> regrets_by_hand(const WholeSweep& sweep, const std::string& policy, const std::string& reward,
                                     const std::string& hyperparameter) {
-  const auto& [study, plan, all] = sweep;
-  const int n = study.replications;
-  std::vector<double> sum(static_cast<std::size_t>(n), 0.0);
+  const auto& [study, plan, all, n] = sweep;
+  std::vector<double> sum(n, 0.0);
   int cells = 0;  // four groups of every lane
   for (std::size_t k = 0; k < plan.lanes.size(); ++k) {
     const PlannedLane& lane = plan.lanes[k];
     if (lane.policy->name != policy || lane.variant.reward != reward || lane.variant.hyperparameter != hyperparameter)
       continue;
     cells += 4;
-    for (std::size_t u = 0; u < all.size(); ++u)
-      sum[plan.units[u].replication] += all[u].lanes[0].utility - all[u].lanes[k].utility;
+    for (std::size_t u = 0; u < all.size(); ++u) sum[u % n] += all[u].lanes[0].utility - all[u].lanes[k].utility;
   }
   for (double& value : sum) value *= 1000.0 / (study.periods * cells);
   return sum;
@@ -92,6 +97,27 @@ double mean(const std::vector<double>& values, std::size_t first, std::size_t la
   double sum = 0.0;
   for (std::size_t k = first; k < last; ++k) sum += values[k];
   return sum / static_cast<double>(last - first);
+}
+
+// Of the candidates with default values alone the one that stayed longest is judged beside the winner, in pairs.
+void expect_default_beside_the_winner(const TuneRace& race, const std::vector<std::vector<double>>& regrets) {
+  ASSERT_TRUE(race.standard);
+  const std::string& values = race.candidates[*race.standard].hyperparameter;
+  for (const char* other : {"=3", "=0.02"}) EXPECT_EQ(values.find(other), std::string::npos) << values;
+  EXPECT_THAT(race.candidates[*race.standard].varied, Not(HasSubstr("every:30")));
+  if (*race.standard == race.winner) {
+    EXPECT_TRUE(race.judged_standard.regrets.empty());
+    return;
+  }
+  ASSERT_EQ(race.judged_standard.regrets.size(), kJudged);
+  double difference = 0.0, squares = 0.0;
+  for (std::size_t r = 0; r < kJudged; ++r)
+    difference += (regrets[*race.standard][r] - regrets[race.winner][r]) / kJudged;
+  for (std::size_t r = 0; r < kJudged; ++r)
+    squares += std::pow(regrets[*race.standard][r] - regrets[race.winner][r] - difference, 2.0);
+  EXPECT_EQ(race.lost.n, kJudged);
+  EXPECT_NEAR(race.lost.difference.mean, difference, 1e-9);
+  EXPECT_NEAR(race.lost.difference.half_width_95, 3.18244630528 * std::sqrt(squares / 3.0 / 4.0), 1e-7);
 }
 
 void expect_choice_by_hand(const std::vector<PlannedSetting>& settings, std::uint64_t budget, std::size_t races) {
@@ -106,7 +132,7 @@ void expect_choice_by_hand(const std::vector<PlannedSetting>& settings, std::uin
   EXPECT_EQ(last_done, last_total);
   EXPECT_EQ(tuning.races.size(), races);
   std::size_t used = 0;
-  int all = static_cast<int>(kJudged);
+  int all = 0;
   for (const TuneRound& round : tuning.rounds) used += round.lanes, all += round.replications;
   EXPECT_LE(used, options.budget);
   std::vector<WholeSweep> sweeps;
@@ -144,6 +170,7 @@ void expect_choice_by_hand(const std::vector<PlannedSetting>& settings, std::uin
     ASSERT_EQ(race.judged.regrets.size(), kJudged);
     for (std::size_t r = 0; r < kJudged; ++r) EXPECT_NEAR(race.judged.regrets[r], regrets[race.winner][r], 1e-9);
     EXPECT_NEAR(race.judged.regret().mean, mean(regrets[race.winner], 0, kJudged), 1e-9);
+    expect_default_beside_the_winner(race, regrets);
   }
 }
 
@@ -153,7 +180,22 @@ TEST(Tune, EqualsTheChoiceByHand) {
 
 TEST(Tune, ChoosesAmongKeysThatVaryToo) {
   expect_choice_by_hand(
-      settings_of("online_plugin,dow", "0.1", "[vary]\n\"estimation.refit\" = [\"every:30\", \"tracking\"]\n"), 200, 4);
+      settings_of("online_plugin,dow", "0.1", "[vary]\n\"estimation.refit\" = [\"every:30\", \"geometric:1.5\"]\n"),
+      200, 4);
+}
+
+// Whatever the study grows to, it has no replication of the choice.
+TEST(Tune, ChoosesOnReplicationsThatNoStudyHas) {
+  const Tuning tuning = tune(settings_of("dow", "0.1,1", ""), {200, {}});
+  EXPECT_EQ(tuning.first_replication, 1000000000u);
+  EXPECT_EQ(tuning.judged_replications, static_cast<int>(kJudged));
+}
+
+TEST(Tune, JudgesNoDefaultWhereTheStudyHasNone) {
+  for (const TuneRace& race : tune(settings_of("dow", "0.3,3", ""), {200, {}}).races) {
+    EXPECT_FALSE(race.standard);
+    EXPECT_TRUE(race.judged_standard.regrets.empty());
+  }
 }
 
 // FrugalGPT has one choice: it is judged, and not at T_0 = 0.
@@ -220,12 +262,13 @@ TEST_F(TuneCommand, SaysHowToRunTheWinners) {
   EXPECT_EQ(
       line,
       "policy,reward,setting,hyperparameters,replications,failed,regret_x1000,half_width_95_x1000,out_after_round,"
-      "chosen,judged_replications,judged_failed,judged_regret_x1000,judged_half_width_95_x1000");
+      "chosen,judged_replications,judged_failed,judged_regret_x1000,judged_half_width_95_x1000,default,"
+      "minus_chosen_x1000,minus_chosen_half_width_95_x1000");
   std::getline(lines, line);
   std::vector<std::string> cells;
   std::istringstream row(line);
   for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-  ASSERT_EQ(cells.size(), 14u);
+  ASSERT_GE(cells.size(), 15u);
   EXPECT_EQ(cells[9], "1");
   EXPECT_THAT(result.out, HasSubstr("dow, known: --policy dow --set hyperparameters." + cells[3]));
 
@@ -251,6 +294,40 @@ TEST_F(TuneCommand, SaysHowToRunTheWinners) {
   }
   EXPECT_EQ(rows, 4);  // two environments, two T_0
   EXPECT_NEAR(std::stod(cells[12]), sum / rows, 1e-5);
+}
+
+TEST_F(TuneCommand, KeepsWhatItFoundInAFile) {
+  const test::ProgramResult result =
+      tuned({"--budget", "100", "--regime", "B", "--out", "t.json", "--set", "hyperparameters.c_rho=[0.1,3]"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("numbers 1000000000 to 10000000"));
+  const std::string bytes = test::read_file(work() / "t.json");
+  const nlohmann::json json = nlohmann::json::parse(bytes);
+  EXPECT_EQ(json["first_replication_of_choice"], 1000000000);
+  EXPECT_EQ(json["judged_replications"], 4);
+  const nlohmann::json& race = json["races"][0];
+  EXPECT_EQ(race["policy"], "dow");
+  ASSERT_EQ(race["candidates"].size(), 2u);
+  EXPECT_EQ(race["candidates"][1]["hyperparameters"], "c_rho=3");
+  EXPECT_EQ(race["default"], 0);
+  EXPECT_EQ(race["judged"]["regrets_x1000"].size(), 4u);
+  EXPECT_THAT(race["run_options"].get<std::string>(), HasSubstr("--policy dow --set hyperparameters.c_rho="));
+  // The study in it is the one that was tuned.
+  write("again.toml", json["study_toml"].get<std::string>());
+  ASSERT_EQ(run({"tune", "again.toml", "--threads", "1", "--quiet", "--budget", "100", "--out", "u.json"}).exit_code,
+            0);
+  EXPECT_EQ(test::read_file(work() / "u.json"), bytes);
+
+  const test::Words again = {"tune", "study.toml", "--quiet", "--budget", "100", "--policy", "dow", "--out", "t.json"};
+  expect_refusal(again, 2, {"--out t.json: is there already", "--force"});
+  EXPECT_EQ(test::read_file(work() / "t.json"), bytes);
+  test::Words forced = again;
+  forced.insert(forced.end(), {"--force", "--periods", "40"});
+  EXPECT_EQ(run(forced).exit_code, 0);
+  EXPECT_NE(test::read_file(work() / "t.json"), bytes);
+  expect_refusal({"tune", "study.toml", "--budget", "100", "--out", "study.toml", "--force"}, 2, {"the study itself"});
+  expect_refusal({"tune", "study.toml", "--budget", "100", "--out", "nowhere/t.json"}, 2, {"cannot be written"});
+  expect_refusal({"tune", "study.toml", "--budget", "100", "--out", ""}, 2, {"--out: names no file"});
 }
 
 TEST_F(TuneCommand, RefusesBadOptions) {

@@ -283,6 +283,12 @@ void TraceWorld::fit(const TraceKeys& keys, const std::string& environment) {
     side->context = context_of(features_, side->table, static_cast<std::size_t>(sizes_.context));
 }
 
+std::uint64_t TraceWorld::bytes() const {
+  std::uint64_t out = 0;
+  for (const Side* side : {&calibration_, &online_}) out += trace_bytes(side->table) + 4 * side->context.size();
+  return out + 4 * (outcomes_->quality.size() + outcomes_->dollars.size());
+}
+
 std::vector<int> TraceWorld::online_rows(const ReplicationRequest& request) const {
   const std::vector<std::size_t> rows =
       draw_rows(stream_of(request, Purpose::online_context), request.environment.trace->resample,

@@ -55,6 +55,8 @@ class TraceWorld {
   const FeatureMap& features() const { return features_; }
   /// Of the online table.
   std::shared_ptr<const PromptOutcomes> outcomes() const { return outcomes_; }
+  /// Memory of all of it; while a table is read, the table may take as much again.
+  std::uint64_t bytes() const;
   /// What readers and features left out, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
 

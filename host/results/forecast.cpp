@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 
+#include "host/model/trace_world.hpp"
 #include "host/sweep/sweep.hpp"
 
 namespace pandora {
@@ -161,6 +162,10 @@ Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector
       hdf5 += 2 * planned.plan.units.size() * unit_bytes(study, planned.plan).written;
     f.bytes = std::max(f.bytes, table_bytes(study, planned.plan));
   }
+  std::uint64_t tables = 0;
+  for (const PlannedSetting& planned : settings)
+    if (const Study& study = planned.setting.study; of_table(study))
+      tables += TraceWorld::of(*study.environments[0].trace, study.environments[0].name)->bytes();
   std::vector<std::vector<LaneGroup>> groups;
   for (const PlannedSweep& sweep : sweeps) {
     groups.push_back(sweep.study.regret ? lane_groups(sweep.study, sweep.plan) : std::vector<LaneGroup>());
@@ -172,7 +177,7 @@ Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector
                                     part_bytes(sweep.setting->setting.study, sweep.setting->plan));
   }
   constexpr std::uint64_t kFixed = std::uint64_t{32} << 20;  // the program and its libraries
-  f.bytes += kFixed + (settings.size() > 1 ? hdf5 : 0);
+  f.bytes += kFixed + 2 * tables + (settings.size() > 1 ? hdf5 : 0);
   add_time(sweeps, groups, threads, f);
   return f;
 }

@@ -134,7 +134,7 @@ std::uint64_t sweep_bytes(const Study& study, const Plan& plan, const std::vecto
                       T = u64(study.periods), rows = 1 + u64(plan.calibration_periods) + T;
   // Contexts: psi, Q x, l, s and context cost. The tape: phi, mu, cost, reward, sigma. Inputs of sigma.
   const std::uint64_t contexts = 4 * (stride + d) + 8 + A * 16, inputs = A * 16, sigma = A * 8;
-  const std::uint64_t tape = rows * (contexts + A * (4 * d + 8 + 8 + 1) + sigma);
+  const std::uint64_t tape = rows * (contexts + A * (4 * d + 8 + 8 + 4) + sigma);
   const bool contextual = std::find(study.regimes.begin(), study.regimes.end(), Regime::B) != study.regimes.end();
   const bool exact = std::find(study.regimes.begin(), study.regimes.end(), Regime::A) != study.regimes.end();
   // Projected shocks, sorted, with the cost terms of the boxes; or points, cumulative, G and sums of the exact solver.
@@ -163,7 +163,9 @@ UnitBytes unit_bytes(const Study& study, const Plan& plan) {
                               : 0,
                       choices = u64(dim.boxes) * 12 + 4, instance = instance_bytes(study);
   constexpr std::uint64_t kNote = 64;  // what the allocator adds
-  return {sizeof(UnitResult) + instance + lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
+  // Decisions on a table of outcomes, and the prompts behind the periods; four times while a part is written.
+  const std::uint64_t decisions = of_table(study) ? 5 * 4 * (lanes + 1) * u64(study.periods) : 0;
+  return {sizeof(UnitResult) + instance + decisions + lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
           24 + instance + lanes * (sizeof(double) * (study.regret ? tally_size(study) : 0) + choices + estimates)};
 }
 

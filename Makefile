@@ -57,10 +57,11 @@ RUNS ?= 6000
 fuzz: dependencies
 	@scripts/install-dependencies.sh clang clang
 	cmake --preset fuzz
-	cmake --build build-fuzz --target study_fuzz files_fuzz --parallel $(JOBS)
-	mkdir -p build-fuzz/corpus/study build-fuzz/corpus/files && cp experiments/*.toml build-fuzz/corpus/study
+	cmake --build build-fuzz --target study_fuzz files_fuzz traces_fuzz --parallel $(JOBS)
+	mkdir -p build-fuzz/corpus/study build-fuzz/corpus/files build-fuzz/corpus/traces && cp experiments/*.toml build-fuzz/corpus/study
 	build-fuzz/tests/fuzz/study_fuzz -runs=$(RUNS) -max_len=400 -seed=1 -print_final_stats=1 build-fuzz/corpus/study
 	build-fuzz/tests/fuzz/files_fuzz -runs=$(RUNS) -max_len=1024 -len_control=0 -seed=1 -print_final_stats=1 build-fuzz/corpus/files
+	build-fuzz/tests/fuzz/traces_fuzz -runs=$(RUNS) -max_len=1024 -seed=1 -print_final_stats=1 build-fuzz/corpus/traces tests/fuzz/seeds/traces
 
 # The device path on a CPU (tests/cuda_stand_in): a line per step; the program is build-stand-in/pandora.
 stand-in: test-dependencies

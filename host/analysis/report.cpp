@@ -11,7 +11,10 @@
 #include "host/analysis/study_figures.hpp"
 #include "host/figures/document.hpp"
 #include "host/figures/write_figures.hpp"
+#include "host/files/folder_lock.hpp"
+#include "host/files/input_file.hpp"
 #include "host/files/output_folder.hpp"
+#include "host/files/system_limits.hpp"
 #include "host/files/temporary_file.hpp"
 #include "host/results/overview_table.hpp"
 #include "host/results/result_rows.hpp"
@@ -30,32 +33,45 @@ bool is_own(const fs::path& name, std::initializer_list<const char*> extensions)
 
 // Whether there is nothing but what a report begins with, such as one that was killed.
 bool holds_unfinished(const fs::path& out) {
-  std::error_code error;
-  for (fs::directory_iterator at(out, error), end; !error && at != end; at.increment(error)) {
-    const fs::path name = at->path().filename();
-    if (name != "figures" && name != "report.tex" &&
-        !(target_of_temporary(name.string()) && is_own(name, {".tex", ".html"})))
-      return false;
+  const auto all = [](const fs::path& folder, auto&& belongs) {
+    const std::vector<fs::path> entries = entries_of(folder);
+    return std::all_of(entries.begin(), entries.end(), [&](const fs::path& path) { return belongs(path.filename()); });
+  };
+  try {
+    return all(out,
+               [](const fs::path& name) {
+                 return name == "figures" || name == "report.tex" ||
+                        (target_of_temporary(name.string()) && is_own(name, {".tex", ".html"}));
+               }) &&
+           all(out / "figures", [](const fs::path& name) {
+             return is_own(name, {".dat", ".gp", ".pdf", ".svg", ".png"});
+           });
+  } catch (const Unreadable&) {
+    return false;  // then it is not replaced
   }
-  for (fs::directory_iterator at(out / "figures", error), end; !error && at != end; at.increment(error))
-    if (!is_own(at->path().filename(), {".dat", ".gp", ".pdf", ".svg", ".png"})) return false;
-  return !error || error == std::errc::no_such_file_or_directory;
 }
 
-fs::path claim(const fs::path& out) {
+// The folder, made and locked: two reports there at once would remove each other's figures.
+FolderLock claim(const fs::path& out) {
   std::error_code error;
   if (fs::exists(out, error) && !(fs::is_directory(out, error) && (holds_report(out) || holds_unfinished(out))))
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: is not empty and holds no report; name another folder", out.string()));
   fs::create_directories(out / "figures", error);
+  require_resources(error.value(), fmt::format("--out {}", out.string()));
+  if (error)
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: cannot be created ({}); name a writable folder", out.string(), error.message()));
+  std::optional<FolderLock> lock = FolderLock::take(out);
+  if (!lock)
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: another process is making a report there; wait for it, or name another folder",
+                            out.string()));
   for (const fs::path& folder : {out, out / "figures"})
     remove_leftovers(folder, Others::may_write, [](const std::string& target) {
       return is_own(target, {".html", ".tex", ".dat", ".gp"});
     });
-  if (error)
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: cannot be created ({}); name a writable folder", out.string(), error.message()));
-  return out;
+  return std::move(*lock);
 }
 
 bool has_policy(const StoredResults& results, const std::string& name) {
@@ -198,7 +214,8 @@ ReportOutcome write_report(StoredResults& results, const ReportOptions& options)
     all.rows.insert(all.rows.end(), s.summary.rows.begin(), s.summary.rows.end());
   if (FigureGroup differences = difference_figures(pairs, titles_shown(all)); !differences.figures.empty())
     groups.push_back(std::move(differences));
-  const fs::path out = claim(options.out.empty() ? fs::path(results.path()) / "report" : options.out);
+  const fs::path out = options.out.empty() ? fs::path(results.path()) / "report" : options.out;
+  const FolderLock lock = claim(out);
   ReportOutcome outcome{out / "report.html", 0, ""};
   std::vector<Figure> figures;
   for (const FigureGroup& group : groups) figures.insert(figures.end(), group.figures.begin(), group.figures.end());

@@ -64,6 +64,7 @@ PairedDifference paired_difference(const std::vector<double>& a, const std::vect
   if (scatter > 0.0) {
     out.p = student_t_p_value(out.difference.mean / error, n - 1.0);
     out.relative_efficiency = (scatter_of(a) + scatter_of(b)) / scatter;
+    if (!std::isfinite(out.relative_efficiency)) out.relative_efficiency = kUnknown;  // differences of rounding alone
   } else {
     out.p = out.difference.mean == 0.0 ? 1.0 : 0.0;
   }

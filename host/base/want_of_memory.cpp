@@ -38,6 +38,7 @@ void say(const char* text) {
   int code = kInternal;
   try {
     if (const std::exception_ptr current = std::current_exception()) std::rethrow_exception(current);
+    if (wanted) throw std::bad_alloc();  // one that left a function that throws nothing may be no current one
     say("pandora: defect: the program ended itself; please report it with the command line\n");
   } catch (const std::bad_alloc&) {
     say_out_of_memory();
@@ -59,10 +60,6 @@ void prepare_for_want_of_memory() {
 
 bool memory_was_wanted() {
   return wanted;
-}
-
-void require_memory(const std::error_code& error) {
-  if (error == std::errc::not_enough_memory) throw std::bad_alloc();
 }
 
 void say_out_of_memory() {

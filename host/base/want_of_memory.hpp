@@ -1,8 +1,6 @@
 // The way out when memory ends or an exception escapes: one line and an exit code, whatever still works.
 #pragma once
 
-#include <system_error>
-
 namespace pandora {
 
 /// Keeps a reserve that the first allocation to fail sets free, so that its exception finds memory for a message and
@@ -12,9 +10,6 @@ void prepare_for_want_of_memory();
 
 /// Whether an allocation has failed since.
 bool memory_was_wanted();
-
-/// Throws std::bad_alloc if that is what the system's error says.
-void require_memory(const std::error_code& error);
 
 /// "pandora: out of memory; ..." on standard error, which takes no memory.
 void say_out_of_memory();

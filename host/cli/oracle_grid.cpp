@@ -10,6 +10,8 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/files/hdf5_file.hpp"
+#include "host/files/output_folder.hpp"
+#include "host/files/system_limits.hpp"
 #include "host/model/draw_instance.hpp"
 #include "host/study/study.hpp"
 #include "host/sweep/in_parallel.hpp"
@@ -101,13 +103,13 @@ void write_setting(Hdf5File& file, const std::string& group, const Setting& sett
   for (const auto& [key, value] : setting.varied) file.attribute(group, "vary." + key, value);
 }
 
-void make_tables(const GridOptions& o, Session& session) {
-  session.listen();
-  if (o.cache.empty() && o.out.empty())
-    throw Error(ExitCode::usage, "oracle grid: nowhere to put the tables; give --cache DIR, --out FILE.h5 or both");
-  require_count("--threads", o.threads, 0);
-  const StudyConfig config = o.study.config();
-  const std::vector<Setting> settings = oracle_settings(config);
+void end_if_full(const GridOptions& o, const OracleCache* cache) {
+  if (cache != nullptr && !cache->storing())
+    throw Error(ExitCode::output_lost,
+                fmt::format("--cache {}: not all tables could be stored; free some space and run again", o.cache));
+}
+
+void require_sense(const GridOptions& o, const std::vector<Setting>& settings) {
   for (const Environment& environment : settings[0].study.environments)
     if (environment.law == Law::custom && !o.cache.empty())
       throw Error(ExitCode::usage, fmt::format("--cache {}: no key can hold the code of environment {}'s law; leave it "
@@ -116,58 +118,70 @@ void make_tables(const GridOptions& o, Session& session) {
   if (std::error_code none;
       !o.out.empty() && !o.study.file().empty() && std::filesystem::equivalent(o.study.file(), o.out, none))
     throw Error(ExitCode::usage, fmt::format("--out {}: is the study itself; name another file", o.out));
-  std::optional<Hdf5File> file;
-  if (!o.out.empty()) {
-    file.emplace(o.out);
-    file->attribute("/", "content", std::string("oracle tables of pandora, one group per environment and regime"));
-    file->attribute("/", "numerics", cpu_numerics());
-    file->attribute("/", "study", config.toml());
-  }
+  if (!o.out.empty()) require_hdf5_target(o.out);
+}
+
+// The tables of one setting, in the order of its units; none where there is no file to write them to.
+std::vector<OracleTable> tables_of(const GridOptions& o, const Study& study, OracleCache* cache,
+                                   const Session& session) {
+  const Units units = make_plan(study).units;
+  std::vector<std::optional<OracleTable>> made(o.out.empty() ? 0 : units.size());
+  in_parallel(o.threads, units.size(), [&](std::size_t i) {
+    if (session.interrupted)
+      throw Error(ExitCode::interrupted,
+                  cache ? fmt::format("interrupted; the tables in {} stay and the next run starts from them", o.cache)
+                        : "interrupted; nothing was written");
+    OracleTable table = table_of(study, units[i], cache);
+    if (!made.empty())
+      made[i] = std::move(table);
+    else
+      end_if_full(o, cache);
+  });
+  std::vector<OracleTable> tables;
+  for (std::optional<OracleTable>& table : made) tables.push_back(std::move(*table));
+  return tables;
+}
+
+std::string file_of(const StudyConfig& config, const std::vector<Setting>& settings,
+                    const std::vector<std::vector<OracleTable>>& tables) {
+  return hdf5_bytes([&](Hdf5File& file) {
+    file.attribute("/", "content", std::string("oracle tables of pandora, one group per environment and regime"));
+    file.attribute("/", "numerics", cpu_numerics());
+    file.attribute("/", "study", config.toml());
+    for (std::size_t s = 0; s < settings.size(); ++s) {
+      const Study& study = settings[s].study;
+      const Units units = make_plan(study).units;
+      const std::string at = settings.size() > 1 ? fmt::format("/{:03}", s) : "";
+      if (!at.empty()) file.group(at);
+      write_setting(file, at.empty() ? "/" : at, settings[s]);
+      const std::size_t R = static_cast<std::size_t>(study.replications);  // the units' innermost order
+      for (std::size_t first = 0; first < units.size(); first += R)
+        write_tables(file, at, study, units[first], std::span(tables[s]).subspan(first, R));
+    }
+  });
+}
+
+void make_tables(const GridOptions& o, Session& session) {
+  session.listen();
+  if (o.cache.empty() && o.out.empty())
+    throw Error(ExitCode::usage, "oracle grid: nowhere to put the tables; give --cache DIR, --out FILE.h5 or both");
+  require_count("--threads", o.threads, 0);
+  const StudyConfig config = o.study.config();
+  const std::vector<Setting> settings = oracle_settings(config);
+  require_sense(o, settings);
   std::optional<OracleCache> cache;
   if (!o.cache.empty()) cache.emplace(o.cache, cpu_numerics(), print_error);
-  const auto end_if_full = [&] {
-    if (cache && !cache->storing())
-      throw Error(ExitCode::output_lost,
-                  fmt::format("--cache {}: not all tables could be stored; free some space and run again", o.cache));
-  };
-
-  std::size_t tables_made = 0;
-  for (std::size_t s = 0; s < settings.size(); ++s) {
-    const Study& study = settings[s].study;
-    const Units units = make_plan(study).units;
-    tables_made += units.size();
-    std::vector<std::optional<OracleTable>> made(file ? units.size() : 0);
-    in_parallel(o.threads, units.size(), [&](std::size_t i) {
-      if (session.interrupted)
-        throw Error(ExitCode::interrupted,
-                    cache ? fmt::format("interrupted; the tables in {} stay and the next run starts from them", o.cache)
-                          : "interrupted; nothing was written");
-      OracleTable table = table_of(study, units[i], cache ? &*cache : nullptr);
-      if (file)
-        made[i] = std::move(table);
-      else
-        end_if_full();
-    });
-    if (!file) continue;
-    const std::string at = settings.size() > 1 ? fmt::format("/{:03}", s) : "";
-    if (!at.empty()) file->group(at);
-    write_setting(*file, at.empty() ? "/" : at, settings[s]);
-    const std::size_t R = static_cast<std::size_t>(study.replications);  // the units' innermost order
-    for (std::size_t first = 0; first < units.size(); first += R) {
-      std::vector<OracleTable> tables;
-      for (std::size_t i = first; i < first + R; ++i) {
-        tables.push_back(std::move(*made[i]));
-        made[i].reset();
-      }
-      write_tables(*file, at, study, units[first], tables);
-    }
+  std::size_t made = 0;
+  std::vector<std::vector<OracleTable>> tables;
+  for (const Setting& setting : settings) {
+    made += make_plan(setting.study).units.size();
+    tables.push_back(tables_of(o, setting.study, cache ? &*cache : nullptr, session));
   }
-  if (file) file->close();
-  end_if_full();
+  if (!o.out.empty()) write_file(o.out, file_of(config, settings, tables));
+  end_if_full(o, cache ? &*cache : nullptr);
   if (cache)
-    print_text(
-        fmt::format("{} tables: {} were in {}, {} are new\n", tables_made, cache->hits(), o.cache, cache->misses()));
-  if (file) print_text(fmt::format("{} tables in {}\n", tables_made, o.out));
+    print_text(fmt::format("{} tables: {} were in {}, {} are new\n", made, cache->hits(), o.cache, cache->misses()));
+  if (!o.out.empty()) print_text(fmt::format("{} tables in {}\n", made, o.out));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "host/base/printable.hpp"
 #include "host/base/want_of_memory.hpp"
 #include "host/cli/commands.hpp"
+#include "host/files/system_limits.hpp"
 #include "host/machine/build.hpp"
 #include "pandora/error.hpp"
 
@@ -165,8 +166,9 @@ int run_command_line(int argc, char** argv) {
   } catch (const std::system_error& error) {  // what fmt throws where a stream takes no more
     if (std::ferror(stdout) != 0) return static_cast<int>(ExitCode::done);  // flushed() tells it
     if (error.code() == std::errc::not_enough_memory) return fail_for_memory();
-    return fail(ExitCode::device,
-                fmt::format("the system refuses what is needed ({}); use fewer --threads", error.what()));
+    const std::string remedy = pandora::remedy_of_limit(error.code().value());
+    return fail(ExitCode::device, fmt::format("the system refuses what is needed ({}){}", error.what(),
+                                              remedy.empty() ? "" : "; " + remedy));
   } catch (const std::exception& error) {
     return fail(ExitCode::internal, fmt::format("defect: {}; please report it with the command line", error.what()));
   } catch (...) {

@@ -26,7 +26,8 @@ std::size_t memory_on_cpu(const TapeSize& size, const std::vector<LaneSpec>& lan
   tape.contexts.reward_features = size.dimensions.reward_features;
   const UnitOfLanes unit{&replication, lanes};
   Arena measure;
-  engine::Layout<Real>(measure, std::span(&unit, 1), options, engine::CpuBackend().traits(), LaneRecord::Keep::estimates);
+  engine::Layout<Real>(measure, std::span(&unit, 1), options, engine::CpuBackend().traits(),
+                       LaneRecord::Keep::estimates);
   return measure.used();
 }
 

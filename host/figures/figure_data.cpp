@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "host/base/printable.hpp"
 #include "host/figures/figure_columns.hpp"
 #include "host/figures/gnuplot_script.hpp"
 
@@ -13,10 +14,8 @@ std::string number(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "NaN";
 }
 
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
-  return text;
+std::string one_line(const std::string& text) {
+  return printable(text, text.size());
 }
 
 double at(const std::vector<double>& values, std::size_t i) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "host/base/printable.hpp"
 #include "host/base/split.hpp"
 #include "host/figures/figure_layout.hpp"
 #include "host/figures/plot_commands.hpp"
@@ -191,7 +192,7 @@ std::string gnuplot_text(const std::vector<std::string>& lines) {
   std::string out;
   for (const std::string& line : lines) {
     out += out.empty() ? "'" : ".\"\\n\".'";
-    for (const char c : line) out += c == '\'' ? "''" : std::string(1, c == '\n' || c == '\r' ? ' ' : c);
+    for (const char c : printable(line, line.size())) out += c == '\'' ? "''" : std::string(1, c);
     out += "'";
   }
   return out.empty() ? "''" : out;

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "host/base/split.hpp"
+#include "host/files/system_limits.hpp"
 
 extern char** environ;
 
@@ -30,21 +31,71 @@ bool can_run(const fs::path& program) {
 
 constexpr std::size_t kMostOutput = 64 * 1024;
 
-// What the process writes until it closes its end; true if that was in time. More than kMostOutput is read and dropped.
-bool read_until(int descriptor, std::chrono::steady_clock::time_point end, std::string& out) {
-  for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return false;
-    pollfd waiting{descriptor, POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, static_cast<int>(std::min<long long>(left.count(), 1000)));
-    if (ready < 0 && errno != EINTR) return true;
-    if (ready <= 0) continue;
-    char buffer[4096];
-    const ssize_t n = ::read(descriptor, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return true;
-    out.append(buffer, std::min(static_cast<std::size_t>(n), kMostOutput - std::min(kMostOutput, out.size())));
+using Clock = std::chrono::steady_clock;
+
+// A process while it runs. What it writes is kept up to kMostOutput, read and dropped beyond.
+class Running {
+ public:
+  Running(pid_t id, int output) : id_(id), output_(output) { ::fcntl(output, F_SETFL, O_NONBLOCK); }
+
+  /// False if it has not ended by then; it is killed. What it started and left behind is not waited for, though that
+  /// may hold the other end of its output.
+  bool end_by(Clock::time_point end) {
+    bool in_time = true;
+    while (!has_ended()) {
+      if (Clock::now() >= end) {
+        ::kill(id_, SIGKILL);
+        while (::waitpid(id_, &status_, 0) < 0 && errno == EINTR) {
+        }
+        in_time = false;
+        break;
+      }
+      wait_a_little();
+    }
+    read();
+    return in_time;
   }
+
+  int status() const { return status_; }
+  const std::string& said() const { return said_; }
+
+ private:
+  bool has_ended() {
+    pid_t found;
+    while ((found = ::waitpid(id_, &status_, WNOHANG)) < 0 && errno == EINTR) {
+    }
+    return found != 0;
+  }
+
+  // The end of its output is the usual sign of its own: a process that goes on after it is looked at by turns.
+  void wait_a_little() {
+    constexpr int kMilliseconds = 5;
+    pollfd waiting{output_, POLLIN, 0};
+    if (::poll(&waiting, open_ ? 1 : 0, kMilliseconds) > 0) read();
+  }
+
+  void read() {
+    char buffer[4096];
+    for (int k = 0; k < 1000 && open_; ++k) {  // one that never stops to write must end too
+      const ssize_t n = ::read(output_, buffer, sizeof buffer);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+      open_ = n > 0;
+      if (n > 0)
+        said_.append(buffer, std::min(static_cast<std::size_t>(n), kMostOutput - std::min(kMostOutput, said_.size())));
+    }
+  }
+
+  const pid_t id_;
+  const int output_;
+  bool open_ = true;
+  int status_ = 0;
+  std::string said_;
+};
+
+std::string refusal(const std::string& what, int reason) {
+  const std::string remedy = remedy_of_limit(reason);
+  return fmt::format("{} ({}){}", what, std::strerror(reason), remedy.empty() ? "" : "; " + remedy);
 }
 
 // What the process gets: its folder, nothing to read, one descriptor for all that it says, signals as by default.
@@ -95,17 +146,16 @@ std::string find_gnuplot() {
   return "";
 }
 
-GnuplotResult run_gnuplot(const std::string& program, const fs::path& folder, const std::vector<std::string>& scripts,
+GnuplotResult run_gnuplot(const std::string& program, const fs::path& folder, const std::string& script,
                           const std::string& formats, double most_seconds) {
   // -d: without the files of settings of the machine and the user, so that equal data give equal figures.
-  std::vector<std::string> words = {program, "-d", "-e", fmt::format("formats = '{}'", formats)};
   // A name that begins with - would pass for an option.
-  for (const std::string& script : scripts) words.push_back("./" + script);
+  std::vector<std::string> words = {program, "-d", "-e", fmt::format("formats = '{}'", formats), "./" + script};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {false, fmt::format("no pipe ({})", std::strerror(errno))};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {false, refusal("no pipe", errno)};
   pid_t child = 0;
   int failed;
   {
@@ -117,16 +167,14 @@ GnuplotResult run_gnuplot(const std::string& program, const fs::path& folder, co
   GnuplotResult result;
   if (failed != 0) {
     ::close(ends[0]);
-    return {false, fmt::format("{} cannot be started ({})", program, std::strerror(failed))};
+    return {false, refusal(program + " cannot be started", failed)};
   }
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(most_seconds);
-  const bool in_time =
-      read_until(ends[0], std::chrono::time_point_cast<std::chrono::steady_clock::duration>(end), result.message);
-  if (!in_time) ::kill(child, SIGKILL);
+  Running running(child, ends[0]);
+  const bool in_time = running.end_by(
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(most_seconds)));
   ::close(ends[0]);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = running.status();
+  result.message = running.said();
   while (!result.message.empty() && std::isspace(static_cast<unsigned char>(result.message.back())))
     result.message.pop_back();
   while (!result.message.empty() && std::isspace(static_cast<unsigned char>(result.message.front())))

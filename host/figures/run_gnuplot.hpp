@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 namespace pandora {
 
@@ -16,10 +15,10 @@ struct GnuplotResult {
   std::string message;  ///< what it wrote, and how it ended where that was not well
 };
 
-/// Runs scripts of `folder` one after the other in one process with `folder` as its working directory; it ends at the
-/// first that fails. Neither a shell nor the user's own settings of gnuplot have a part in it. A process that takes
-/// longer than `most_seconds` is ended.
-GnuplotResult run_gnuplot(const std::string& program, const std::filesystem::path& folder,
-                          const std::vector<std::string>& scripts, const std::string& formats, double most_seconds);
+/// Runs a script of `folder` in a process with `folder` as its working directory. Neither a shell nor the user's own
+/// settings of gnuplot have a part in it. A process that takes longer than `most_seconds` is ended, whatever it does
+/// with its output; what it started itself is not waited for.
+GnuplotResult run_gnuplot(const std::string& program, const std::filesystem::path& folder, const std::string& script,
+                          const std::string& formats, double most_seconds);
 
 }  // namespace pandora

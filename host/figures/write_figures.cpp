@@ -12,15 +12,14 @@
 #include <thread>
 
 #include "host/figures/gnuplot_script.hpp"
+#include "host/figures/picture.hpp"
 #include "host/figures/run_gnuplot.hpp"
 #include "host/files/output_folder.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 namespace fs = std::filesystem;
 namespace {
-
-// One start of gnuplot, with its fonts, costs as much as a figure; larger batches would leave threads idle at the end.
-constexpr std::size_t kBatch = 8;
 
 std::vector<std::string> formats_of(const FigureOptions& options) {
   std::vector<std::string> formats;
@@ -30,7 +29,8 @@ std::vector<std::string> formats_of(const FigureOptions& options) {
   return formats;
 }
 
-// Draws figures in batches over threads. A batch ends at its first failure, so each of its figures is then drawn alone.
+// Draws figures over threads, each by a process of its own: gnuplot carries the state of a terminal from one picture to
+// the next, and the bytes would depend on what was drawn before.
 class Drawing {
  public:
   Drawing(const fs::path& folder, const std::vector<Figure>& figures, const FigureOptions& options, std::string program)
@@ -39,15 +39,15 @@ class Drawing {
   }
 
   std::vector<FigureFailure> run() {
-    const std::size_t threads = static_cast<std::size_t>(std::max(options_.threads, 1));
-    const std::size_t batch = std::clamp<std::size_t>((figures_.size() + threads - 1) / threads, 1, kBatch);
+    const std::size_t threads = std::min(static_cast<std::size_t>(std::max(options_.threads, 1)), figures_.size());
     const auto work = [&] {
-      for (std::size_t from = next_.fetch_add(batch); from < figures_.size(); from = next_.fetch_add(batch))
-        draw(from, std::min(from + batch, figures_.size()));
+      for (std::size_t f = next_++; f < figures_.size(); f = next_++) draw(f);
     };
     std::vector<std::thread> others;
-    for (std::size_t t = 1; t < std::min(threads, (figures_.size() + batch - 1) / batch); ++t)
-      others.emplace_back(work);
+    try {
+      for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work);
+    } catch (...) {  // where the system starts no more of them, or has no memory for one, fewer draw all the same
+    }
     work();
     for (std::thread& thread : others) thread.join();
     std::vector<FigureFailure> failures;
@@ -56,33 +56,36 @@ class Drawing {
   }
 
  private:
-  void draw(std::size_t from, std::size_t to) {
-    std::vector<std::string> scripts;
-    for (std::size_t f = from; f < to; ++f) scripts.push_back(figures_[f].name + ".gp");
-    const GnuplotResult result =
-        run_gnuplot(program_, folder_, scripts, formats_, options_.seconds_per_figure * static_cast<double>(to - from));
-    if (result.good && std::all_of(figures_.begin() + static_cast<std::ptrdiff_t>(from),
-                                   figures_.begin() + static_cast<std::ptrdiff_t>(to),
-                                   [&](const Figure& figure) { return is_drawn(figure); }))
-      return;
-    if (to - from > 1) {
-      for (std::size_t f = from; f < to; ++f) draw(f, f + 1);
-      return;
+  void draw(std::size_t f) {
+    std::string problem;
+    try {
+      problem = problem_of(figures_[f]);
+    } catch (const Error& error) {  // a limit of the system
+      problem = error.what();
     }
-    // Half a picture must not pass for one.
+    if (problem.empty()) return;
+    const std::lock_guard lock(mutex_);
+    failures_[f] = problem;
+  }
+
+  // Draws it; empty where that went well.
+  std::string problem_of(const Figure& figure) const {
+    const GnuplotResult result =
+        run_gnuplot(program_, folder_, figure.name + ".gp", formats_, options_.seconds_per_figure);
+    if (result.good && is_drawn(figure)) return "";
+    bool any = false;  // half a picture must not pass for one
     for (const std::string& format : formats_of(options_)) {
       std::error_code error;
-      fs::remove(folder_ / (figures_[from].name + "." + format), error);
+      any = fs::remove(folder_ / (figure.name + "." + format), error) || any;
     }
-    const std::lock_guard lock(mutex_);
-    failures_[from] = result.message.empty() ? "gnuplot wrote no picture" : result.message;
+    if (!result.message.empty()) return result.message;
+    return any ? "gnuplot wrote a part of a picture (is the disk full?)" : "gnuplot wrote no picture";
   }
 
   bool is_drawn(const Figure& figure) const {
     const std::vector<std::string> formats = formats_of(options_);
     return std::all_of(formats.begin(), formats.end(), [&](const std::string& format) {
-      std::error_code error;
-      return fs::file_size(folder_ / (figure.name + "." + format), error) > 0 && !error;
+      return is_whole_picture(folder_ / (figure.name + "." + format), format);
     });
   }
 

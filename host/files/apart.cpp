@@ -12,6 +12,7 @@
 #include <new>
 #include <vector>
 
+#include "host/files/system_limits.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -33,7 +34,10 @@ std::string answer(const std::function<std::string()>& body) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(to) - 1, 0);
   ::close_range(static_cast<unsigned>(to) + 1, ~0U, 0);
-  if (const int silent = ::open("/dev/null", O_WRONLY); silent >= 0) ::dup2(silent, STDERR_FILENO);
+  if (const int silent = ::open("/dev/null", O_WRONLY); silent >= 0) {
+    ::dup2(silent, STDERR_FILENO);
+    ::close(silent);
+  }
   try {
     const std::string bytes = answer(body);
     for (std::size_t done = 0; done < bytes.size();) {
@@ -46,6 +50,11 @@ std::string answer(const std::function<std::string()>& body) {
   } catch (...) {
     ::_exit(1);
   }
+}
+
+[[noreturn]] void refuse(int reason) {
+  require_resources(reason, "a process of its own for what is made now cannot be started");
+  throw std::bad_alloc();
 }
 
 // Ends with its process, also where this one runs out of memory meanwhile.
@@ -71,17 +80,18 @@ struct Child {
 
 std::optional<std::string> run_apart(const std::function<std::string()>& body) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::bad_alloc();
+  if (::pipe2(ends, O_CLOEXEC) != 0) refuse(errno);
   std::fflush(nullptr);
   const pid_t id = ::fork();
   if (id == 0) {
     ::close(ends[0]);
     serve(body, ends[1]);
   }
+  const int reason = errno;
   ::close(ends[1]);
   if (id < 0) {
     ::close(ends[0]);
-    throw std::bad_alloc();
+    refuse(reason);
   }
   Child child{id, ends[0]};
   std::string bytes;

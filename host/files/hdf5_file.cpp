@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "host/files/apart.hpp"
 #include "host/files/output_folder.hpp"
+#include "host/files/system_limits.hpp"
 #include "host/files/temporary_file.hpp"
 #include "pandora/error.hpp"
 
@@ -124,15 +127,6 @@ void write_dataset(hid_t file, const std::string& path, hid_t file_type, hid_t m
   write_attribute(dataset.id(), "dimensions", about.dimensions);
 }
 
-void require_writable(const std::filesystem::path& path) {
-  require_replaceable(path);
-  if (const int reason = try_writing(path.parent_path()); reason != 0)
-    throw Error(ExitCode::usage, fmt::format("{}: cannot be written ({}); name a file in a writable folder",
-                                             path.string(), std::strerror(reason)));
-  remove_leftovers(path.parent_path().empty() ? "." : path.parent_path(), Others::may_write,
-                   [name = path.filename().string()](const std::string& target) { return target == name; });
-}
-
 Handle file_in_memory() {
   constexpr std::size_t kIncrement = std::size_t{8} << 20;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose), creation = timeless(H5P_FILE_CREATE);
@@ -146,50 +140,39 @@ Handle file_in_memory() {
 }  // namespace
 
 struct Hdf5File::State {
-  std::filesystem::path path;
   Handle file;
 };
 
-Hdf5File::Hdf5File(const std::filesystem::path& path) : Hdf5File() {
-  require_writable(path);
-  state_->path = path;
-}
-
 Hdf5File::Hdf5File() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are thrown, not printed
-  state_ = std::make_unique<State>(State{{}, file_in_memory()});
+  state_ = std::make_unique<State>(State{file_in_memory()});
   require(state_->file.good(), "file", "in memory");
 }
 
 Hdf5File::~Hdf5File() = default;
 
-Hdf5File::State& Hdf5File::open() const {
-  if (state_ == nullptr) throw std::invalid_argument("HDF5: the file is closed");
-  return *state_;
-}
-
 void Hdf5File::group(const std::string& path) {
   const Handle links = with_parents(), creation = timeless(H5P_GROUP_CREATE);
-  const Handle group(H5Gcreate2(open().file.id(), path.c_str(), links.id(), creation.id(), H5P_DEFAULT), H5Gclose);
+  const Handle group(H5Gcreate2(state_->file.id(), path.c_str(), links.id(), creation.id(), H5P_DEFAULT), H5Gclose);
   require(group.good(), "group", path);
 }
 
 void Hdf5File::dataset(const std::string& path, std::span<const double> values, const Shape& shape,
                        const Attributes& about) {
   require_values(values.size(), shape, path);
-  write_dataset(open().file.id(), path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values.data(), shape, about);
+  write_dataset(state_->file.id(), path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values.data(), shape, about);
 }
 
 void Hdf5File::dataset(const std::string& path, std::span<const std::int32_t> values, const Shape& shape,
                        const Attributes& about) {
   require_values(values.size(), shape, path);
-  write_dataset(open().file.id(), path, H5T_STD_I32LE, H5T_NATIVE_INT32, values.data(), shape, about);
+  write_dataset(state_->file.id(), path, H5T_STD_I32LE, H5T_NATIVE_INT32, values.data(), shape, about);
 }
 
 void Hdf5File::dataset(const std::string& path, std::span<const std::int64_t> values, const Shape& shape,
                        const Attributes& about) {
   require_values(values.size(), shape, path);
-  write_dataset(open().file.id(), path, H5T_STD_I64LE, H5T_NATIVE_INT64, values.data(), shape, about);
+  write_dataset(state_->file.id(), path, H5T_STD_I64LE, H5T_NATIVE_INT64, values.data(), shape, about);
 }
 
 void Hdf5File::dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
@@ -200,11 +183,11 @@ void Hdf5File::dataset(const std::string& path, const std::vector<std::string>& 
   std::string padded;
   for (const std::string& value : values) padded.append(value).append(length - value.size(), '\0');
   const Handle type = string_type(length);
-  write_dataset(open().file.id(), path, type.id(), type.id(), padded.data(), shape, about);
+  write_dataset(state_->file.id(), path, type.id(), type.id(), padded.data(), shape, about);
 }
 
 void Hdf5File::attribute(const std::string& object, const std::string& name, const Value& value) {
-  const Handle target(H5Oopen(open().file.id(), object.c_str(), H5P_DEFAULT), H5Oclose);
+  const Handle target(H5Oopen(state_->file.id(), object.c_str(), H5P_DEFAULT), H5Oclose);
   require(target.good(), "attribute of", object);
   if (const auto* text = std::get_if<std::string>(&value))
     write_attribute(target.id(), name, *text);
@@ -215,8 +198,8 @@ void Hdf5File::attribute(const std::string& object, const std::string& name, con
 }
 
 std::string Hdf5File::bytes() const {
-  const hid_t file = open().file.id();
-  const std::string name = state_->path.string();
+  const hid_t file = state_->file.id();
+  const char* const name = "the file";
   require_memory(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0, name);
   const ssize_t size = H5Fget_file_image(file, nullptr, 0);
   require_memory(size >= 0, name);
@@ -225,11 +208,25 @@ std::string Hdf5File::bytes() const {
   return image;
 }
 
-void Hdf5File::close() {
-  const std::string image = bytes();
-  const std::filesystem::path path = state_->path;
-  state_.reset();  // half the memory while it is written
-  write_file(path, image);
+std::string hdf5_bytes(const std::function<void(Hdf5File&)>& fill) {
+  std::optional<std::string> bytes = run_apart([&fill] {
+    Hdf5File file;
+    fill(file);
+    return file.bytes();
+  });
+  require_memory(bytes.has_value(), "the file");
+  return std::move(*bytes);
+}
+
+void require_hdf5_target(const std::filesystem::path& path) {
+  require_replaceable(path);
+  const int reason = try_writing(path.parent_path());
+  require_resources(reason, path.string());
+  if (reason != 0)
+    throw Error(ExitCode::usage, fmt::format("{}: cannot be written ({}); name a file in a writable folder",
+                                             path.string(), std::strerror(reason)));
+  remove_leftovers(path.parent_path().empty() ? "." : path.parent_path(), Others::may_write,
+                   [name = path.filename().string()](const std::string& target) { return target == name; });
 }
 
 }  // namespace pandora

@@ -1,8 +1,9 @@
-// A small writer of HDF5 files. They appear whole or not at all, and equal content gives equal bytes.
+// A small writer of HDF5 files. Equal content gives equal bytes.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,8 +12,9 @@
 
 namespace pandora {
 
-/// The file is built in memory and written by close(), so that a full disk is an error like any other: HDF5 itself
-/// writes late and ends badly when it cannot. One thread at a time in the process may use objects of this class.
+/// The file is built in memory, and write_file() writes its bytes, so that a full disk is an error like any other: HDF5
+/// itself writes late and ends badly when it cannot. One thread at a time in the process may use objects of this class.
+/// Without memory HDF5 1.10 crashes, ends the program or damages what it has: hdf5_bytes() makes files.
 class Hdf5File {
  public:
   /// What every dataset says about itself.
@@ -24,12 +26,8 @@ class Hdf5File {
   using Shape = std::vector<std::size_t>;  ///< empty: one value
   using Value = std::variant<std::string, double, std::int64_t>;
 
-  /// For bytes() alone.
   Hdf5File();
-
-  /// Throws Error (usage) if the path is no regular file or cannot be written, before any work is done.
-  explicit Hdf5File(const std::filesystem::path& path);
-  ~Hdf5File();  ///< without close() nothing is left behind
+  ~Hdf5File();
   Hdf5File(const Hdf5File&) = delete;
   Hdf5File& operator=(const Hdf5File&) = delete;
 
@@ -48,17 +46,18 @@ class Hdf5File {
   /// An attribute of the group or dataset `object`; "/" is the file.
   void attribute(const std::string& object, const std::string& name, const Value& value);
 
-  /// What the file would hold.
   std::string bytes() const;
-
-  /// Writes the file, flushes it to disk and gives it its name; nothing can be added afterwards. Throws Error
-  /// (output_lost) as write_file does.
-  void close();
 
  private:
   struct State;
-  State& open() const;  // throws std::invalid_argument after close()
   std::unique_ptr<State> state_;
 };
+
+/// The bytes of the file that `fill` makes, which is called in a process of its own (apart.hpp) and may throw Error.
+/// Error (device) where there is no memory for it.
+std::string hdf5_bytes(const std::function<void(Hdf5File&)>& fill);
+
+/// Error (usage) if the path is no regular file or cannot be written: to be asked before any work is done.
+void require_hdf5_target(const std::filesystem::path& path);
 
 }  // namespace pandora

@@ -1,5 +1,6 @@
 #include "host/files/input_file.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -8,15 +9,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <string_view>
 
-#include "host/base/want_of_memory.hpp"
+#include "host/files/system_limits.hpp"
 
 namespace pandora {
 namespace {
 
 using Why = Unreadable::Why;
 
-[[noreturn]] void refuse(int reason) {
+[[noreturn]] void refuse(int reason, const std::filesystem::path& path) {
+  require_resources(reason, path.string());
   const bool absent = reason == ENOENT || reason == ENOTDIR;
   throw Unreadable(absent ? Why::absent : Why::failed, std::strerror(reason));
 }
@@ -33,14 +37,14 @@ std::string size_text(std::uint64_t bytes) {
 
 }  // namespace
 
-InputFile::InputFile(const std::filesystem::path& path) {
+InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
   struct stat about {};
-  if (::stat(path.c_str(), &about) != 0) refuse(errno);
+  if (::stat(path.c_str(), &about) != 0) refuse(errno, path);
   require_regular(about.st_mode);  // to open a device may already do something
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor_ < 0) refuse(errno);
+  if (descriptor_ < 0) refuse(errno, path);
   try {
-    if (::fstat(descriptor_, &about) != 0) refuse(errno);
+    if (::fstat(descriptor_, &about) != 0) refuse(errno, path);
     require_regular(about.st_mode);  // another one since
   } catch (...) {
     ::close(descriptor_);
@@ -64,7 +68,7 @@ std::string InputFile::read(std::uint64_t most) {
     }
     const ssize_t got = ::read(descriptor_, bytes.data() + n, bytes.size() - n);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse(errno);
+    if (got < 0) refuse(errno, path_);
     if (got == 0) break;
     n += static_cast<std::uint64_t>(got);
     done_ += static_cast<std::uint64_t>(got);
@@ -73,14 +77,21 @@ std::string InputFile::read(std::uint64_t most) {
   return bytes;
 }
 
+// Not by std::filesystem's iterators: those of libstdc++ end the program where a name finds no memory.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
+  const auto close = [](DIR* open) { ::closedir(open); };
+  const std::unique_ptr<DIR, decltype(close)> directory(::opendir(folder.c_str()), close);
   std::vector<std::filesystem::path> entries;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    entries.push_back(at->path());
-  require_memory(error);
-  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
-    refuse(error.value());
+  if (directory == nullptr && (errno == ENOENT || errno == ENOTDIR)) return entries;
+  if (directory == nullptr) refuse(errno, folder);
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(directory.get());
+    if (entry == nullptr && errno != 0) refuse(errno, folder);
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") entries.push_back(folder / name);
+  }
   std::sort(entries.begin(), entries.end());
   return entries;
 }

@@ -20,7 +20,7 @@ struct Unreadable : std::runtime_error {
 /// An open file. Folders, pipes, devices and sockets are refused without waiting for anybody at their other end.
 class InputFile {
  public:
-  /// Throws Unreadable.
+  /// Throws Unreadable; LimitReached and std::bad_alloc where that is what keeps it from being opened.
   explicit InputFile(const std::filesystem::path& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -33,6 +33,7 @@ class InputFile {
   std::string read(std::uint64_t most);
 
  private:
+  std::filesystem::path path_;
   int descriptor_;
   std::uint64_t size_ = 0, done_ = 0;
 };

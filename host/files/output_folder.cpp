@@ -5,7 +5,8 @@
 
 #include <cstring>
 
-#include "host/base/want_of_memory.hpp"
+#include "host/files/input_file.hpp"
+#include "host/files/system_limits.hpp"
 #include "host/files/temporary_file.hpp"
 #include "pandora/error.hpp"
 
@@ -27,7 +28,8 @@ fs::path next_numbered_folder() {
 }
 
 // What helps against the system's reason.
-const char* remedy(int reason) {
+std::string remedy(int reason) {
+  if (std::string of_limit = remedy_of_limit(reason); !of_limit.empty()) return of_limit;
   switch (reason) {
     case EISDIR:
       return "it is a folder; remove it or choose another --out";
@@ -38,9 +40,6 @@ const char* remedy(int reason) {
     case ENOENT:
     case ENOTDIR:
       return "its folder is gone; choose another --out and run again";
-    case EMFILE:
-    case ENFILE:
-      return "too many files are open; raise `ulimit -n` and run again";
     default:
       return "free some space or choose another --out and run again";
   }
@@ -58,11 +57,12 @@ fs::path claim_output_folder(const std::string& path, bool force) {
   if (error)
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: cannot be created ({}); name a writable folder", path, error.message()));
-  const bool empty = fs::is_empty(folder, error);
-  require_memory(error);
-  if (error)
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: cannot be read ({}); name a folder of your own", path, error.message()));
+  bool empty = false;
+  try {
+    empty = entries_of(folder).empty();
+  } catch (const Unreadable& problem) {
+    throw Error(ExitCode::usage, fmt::format("--out {}: {}; name a folder of your own", path, problem.what()));
+  }
   if (!force && !empty)
     throw Error(
         ExitCode::usage,
@@ -70,7 +70,9 @@ fs::path claim_output_folder(const std::string& path, bool force) {
             "--out {}: is not empty; name a fresh folder, add --resume to go on with its results, or --force to "
             "replace them",
             path));
-  if (const int reason = try_writing(folder); reason != 0)
+  const int reason = try_writing(folder);
+  require_resources(reason, fmt::format("--out {}", path));
+  if (reason != 0)
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: cannot be written ({}); name a writable folder", path, std::strerror(reason)));
   return folder;

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/files/input_file.hpp"
+
 namespace pandora {
 namespace fs = std::filesystem;
 namespace {
@@ -106,11 +108,15 @@ int try_writing(const fs::path& folder) {
 
 void remove_leftovers(const fs::path& folder, Others others, const std::function<bool(const std::string&)>& is_own) {
   constexpr std::time_t kYoung = 60;  // seconds; between making a file and locking it are microseconds
-  std::error_code error;              // what cannot be listed or removed does no harm
   std::vector<fs::path> found;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (const auto target = target_of_temporary(at->path().filename().string()); target && is_own(*target))
-      found.push_back(at->path());
+  try {
+    found = entries_of(folder);
+  } catch (const Unreadable&) {  // what cannot be listed or removed does no harm
+  }
+  std::erase_if(found, [&is_own](const fs::path& path) {
+    const auto target = target_of_temporary(path.filename().string());
+    return !target || !is_own(*target);
+  });
   for (const fs::path& path : found) {
     struct stat about {};
     if (::lstat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/files/sealed_file.hpp"
+#include "host/sweep/finite.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {
@@ -23,6 +24,14 @@ int checkpoint_count(const Study& study) {
 int whole(double value, int most) {
   if (!(value >= 0.0 && value <= most && value == std::floor(value))) throw Damaged("holds a count that cannot be");
   return static_cast<int>(value);
+}
+
+// Of boxes, in the periods of a lane.
+void require_counts(const LaneTally& tally, int boxes) {
+  for (int a = 0; a < boxes; ++a)
+    for (const double count : {tally.queries_of_box[a], tally.deployments_of_box[a], tally.depth[a + 1]})
+      (void)whole(count, tally.periods);
+  (void)whole(tally.depth[0], tally.periods);
 }
 
 }  // namespace
@@ -76,7 +85,7 @@ LaneTally SumsOfPart::tally(const Study& study, const double* at) const {
   if (tally.failure == Failure::none && tally.periods != study.periods)
     throw Damaged("holds a lane that ended early without a failure");
   const auto checked = [&tally](double value) {
-    if (tally.failure == Failure::none && !std::isfinite(value)) throw Damaged("holds a sum that is not finite");
+    if (tally.failure == Failure::none && !is_sum(value)) throw Damaged("holds a sum that is not finite");
     return value;
   };
   for (const LaneSum& sum : kLaneSums) tally.*sum.member = std::numeric_limits<double>::quiet_NaN();
@@ -89,6 +98,7 @@ LaneTally SumsOfPart::tally(const Study& study, const double* at) const {
     if (sum >= 0) return;
     number = checked(*at++);
   });
+  if (tally.failure == Failure::none) require_counts(tally, study.dimensions.boxes);
   tally.horizon = study.periods;
   tally.next = next_checkpoint(tally.periods, study.periods);
   tally.recorded = static_cast<int>(std::upper_bound(periods.begin(), periods.end(), tally.periods) - periods.begin());

@@ -244,8 +244,9 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
       if (const auto note = lane == nullptr ? notes.end() : notes.find(lane->first); note != notes.end())
         result.notes[lane->second] = notes_of(study, *note);
     const std::vector<double> order = unpack(field(units[u], "order"), 3);
-    if (!std::all_of(order.begin(), order.end(), [](double x) { return std::isfinite(x); }))
-      throw Damaged("holds a frequency that is not finite");
+    const bool possible = order[0] >= 0.0 && order[0] <= study.order_contexts && order[1] >= 0.0 && order[1] <= 1.0 &&
+                          order[2] >= 0.0 && order[2] <= 1.0;  // NaN is none of it
+    if (!possible) throw Damaged("holds a frequency that cannot be");
     result.order = {order[0], order[1], order[2]};
     if (study.instances) {
       const Unit& unit = planned.plan.units[part.first + u];

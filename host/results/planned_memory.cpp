@@ -165,8 +165,9 @@ UnitBytes unit_bytes(const Study& study, const Plan& plan) {
   constexpr std::uint64_t kNote = 64;  // what the allocator adds
   // Decisions on a table of outcomes, and the prompts behind the periods; four times while a part is written.
   const std::uint64_t decisions = of_table(study) ? 5 * 4 * (lanes + 1) * u64(study.periods) : 0;
-  return {sizeof(UnitResult) + instance + decisions + lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
-          24 + instance + lanes * (sizeof(double) * (study.regret ? tally_size(study) : 0) + choices + estimates)};
+  return {
+      sizeof(UnitResult) + instance + decisions + lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
+      24 + instance + lanes * (sizeof(double) * (study.regret ? tally_size(study) : 0) + choices + estimates)};
 }
 
 std::uint64_t part_bytes(const Study& study, const Plan& plan) {

@@ -1,13 +1,9 @@
 #include "host/results/result_folder.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -107,7 +103,7 @@ bool holds_results(const fs::path& folder) {
 // Else the folder is somebody else's.
 void require_empty(const std::string& path) {
   std::error_code error;
-  if (fs::is_directory(path, error) && !fs::is_empty(path, error))
+  if (fs::is_directory(path, error) && !found_in(path).empty())
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: is not empty and holds no results of this program; name another folder", path));
 }
@@ -129,7 +125,7 @@ ResultFolder::ResultFolder(ResultFolder&& other) noexcept
     : path_(std::move(other.path_)),
       identity_(std::move(other.identity_)),
       note_(std::move(other.note_)),
-      lock_(std::exchange(other.lock_, -1)),
+      lock_(std::move(other.lock_)),
       manifest_(std::move(other.manifest_)),
       sessions_(std::move(other.sessions_)),
       grows_(other.grows_),
@@ -138,9 +134,7 @@ ResultFolder::ResultFolder(ResultFolder&& other) noexcept
       written_(std::move(other.written_)),
       reported_(std::move(other.reported_)) {}
 
-ResultFolder::~ResultFolder() {
-  if (lock_ >= 0) ::close(lock_);
-}
+ResultFolder::~ResultFolder() = default;
 
 ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identity& identity, DamageNote note) {
   std::error_code error;
@@ -213,11 +207,12 @@ bool ResultFolder::is_unfinished(const std::string& path) {
 }
 
 void ResultFolder::take_lock() {
-  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)  // some file systems know no locks
+  std::optional<FolderLock> lock = FolderLock::take(path_);
+  if (!lock)
     throw Error(ExitCode::usage, fmt::format("--out {}: another process is writing there; wait for it, or name another "
                                              "folder",
                                              path_.string()));
+  lock_ = std::move(*lock);
 }
 
 void ResultFolder::remove_results() {

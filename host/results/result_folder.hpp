@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "host/files/folder_lock.hpp"
 #include "host/results/parts.hpp"
 
 namespace pandora {
@@ -111,7 +112,7 @@ class ResultFolder {
   std::filesystem::path path_;
   Identity identity_;
   DamageNote note_;
-  int lock_ = -1;  // the folder, locked; -1 if it is not ours
+  FolderLock lock_;  // nothing if the folder is not ours
   nlohmann::json manifest_;
   nlohmann::json sessions_ = nlohmann::json::array();
   bool grows_ = false, unknown_ = false;

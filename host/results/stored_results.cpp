@@ -167,24 +167,32 @@ StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
 
 namespace {
 
-// The folder once its manifest and its study agree: another process may be extending it just now.
-ResultFolder settled(const std::string& path, const DamageNote& note) {
-  for (int tries = 0;; ++tries) {
+// The folder once its manifest and its study agree, and that study, both of one moment: another process may be
+// extending the folder just now.
+std::pair<ResultFolder, StudyConfig> settled(const std::string& path, const DamageNote& note) {
+  constexpr int kTries = 4;
+  for (int tries = 1;; ++tries) {
     ResultFolder folder = ResultFolder::read(path, note);
     try {
-      (void)study_of_results(folder, is_foreign(folder.identity()));
-      return folder;
+      StudyConfig config = study_of_results(folder, is_foreign(folder.identity()));
+      return {std::move(folder), std::move(config)};
     } catch (const Error&) {
-      if (tries == 3 || ResultFolder::read(path, note).identity() == folder.identity()) throw;
+      const bool changes = folder.manifest().value("state", nlohmann::json()) == "running" ||
+                           ResultFolder::read(path, note).manifest() != folder.manifest();
+      if (tries == kTries || !changes) throw;
     }
   }
 }
 
 }  // namespace
 
-StoredResults::StoredResults(const std::string& path, DamageNote note) : path_(path), folder_(settled(path, note)) {
+StoredResults::StoredResults(const std::string& path, DamageNote note)
+    : StoredResults(path, settled(path, note), note) {}
+
+StoredResults::StoredResults(const std::string& path, std::pair<ResultFolder, StudyConfig> found,
+                             const DamageNote& note)
+    : path_(path), folder_(std::move(found.first)), config_(std::move(found.second)) {
   const bool foreign = is_foreign(folder_.identity());
-  config_ = study_of_results(folder_, foreign);
   if (!config_.passed_over().empty())
     note(fmt::format("{}/study.toml: this program does not know {}; shown without", path,
                      fmt::join(config_.passed_over(), ", ")));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/results/regret_tables.hpp"
@@ -47,6 +48,8 @@ class StoredResults {
   std::string unfinished();
 
  private:
+  StoredResults(const std::string& path, std::pair<ResultFolder, StudyConfig> found, const DamageNote& note);
+
   std::string path_;
   ResultFolder folder_;
   StudyConfig config_;

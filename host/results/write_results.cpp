@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "host/files/apart.hpp"
+#include "host/files/system_limits.hpp"
 #include "host/results/result_rows.hpp"
 #include "host/results/results_hdf5.hpp"
 #include "host/results/stored_results.hpp"
@@ -74,6 +75,8 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
         return hdf5.bytes();
       });
     } catch (const std::bad_alloc&) {
+    } catch (const LimitReached&) {
+      throw;
     } catch (const Error& error) {
       if (error.code() != ExitCode::device) throw;
     }

@@ -55,16 +55,16 @@ std::vector<EnvironmentOption> make_options() {
       refuse(v.where, "a law of your own comes with a program that registers it; use uniform, gaussian, student_t5");
   };
   all.push_back(law);
-  all.push_back(number("scale", "number above 0", "", "Factor on the coordinates.", false, &Environment::shock_scale,
-                       "a finite number above 0 that single precision can hold",
-                       [](float x) { return x > 0.0f && std::isfinite(x); }));
+  all.push_back(number("scale", "number from 1e-06 to 100", "", "Factor on the coordinates.", false,
+                       &Environment::shock_scale, "a number from 1e-06 to 100",
+                       [](float x) { return x >= 1e-6f && x <= 100.0f; }));
   all.push_back(number("truncation_radius", "number above 0, or inf", "",
                        "Shock vectors outside the ball of this radius are rejected.", false,
                        &Environment::truncation_radius, "a number above 0, or inf", [](float x) { return x > 0.0f; }));
-  all.push_back(number("u", "number from 0 on", "reward",
+  all.push_back(number("u", "number from 0 to 1e+06", "reward",
                        "Upper bound of the cost levels c_{0,a} and c_{1,a}; see `pandora calibrate`.", true,
-                       &Environment::cost_level, "a finite number from 0 on",
-                       [](double x) { return x >= 0.0 && std::isfinite(x); }));
+                       &Environment::cost_level, "a number from 0 to 1e+06",
+                       [](double x) { return x >= 0.0 && x <= 1e6; }));
   all.push_back(word("slopes", "common, unrelated or random_sign",
                      "Coefficients of regime B: entries U[0, 1] (the paper's), on coordinates of a box's own, or "
                      "U[-1, 1].",

@@ -131,10 +131,12 @@ std::vector<Key> make_general_keys() {
            refuse(v.where, error.what());
          }
        }});
-  add({"estimation.eta_index", Kind::number, "number above 0", "", "eta_1, ridge of the index fit and of V.", "1",
-       [](Study& s, const StudyValue& v) { s.estimation.ridge_index = positive(v); }});
-  add({"estimation.eta_reward", Kind::number, "number above 0", "", "eta_0, ridge of the reward fit and of Phi.", "1",
-       [](Study& s, const StudyValue& v) { s.estimation.ridge_reward = positive(v); }});
+  add({"estimation.eta_index", Kind::number, "number from 1e-06 to 1e+08", "",
+       "eta_1, ridge of the index fit and of V.", "1",
+       [](Study& s, const StudyValue& v) { s.estimation.ridge_index = number_within(v, 1e-6, 1e8); }});
+  add({"estimation.eta_reward", Kind::number, "number from 0.001 to 1e+08", "",
+       "eta_0, ridge of the reward fit and of Phi.", "1",
+       [](Study& s, const StudyValue& v) { s.estimation.ridge_reward = number_within(v, 1e-3, 1e8); }});
 
   add({"estimation.bonus", Kind::text, "policy, constant, inverse_sqrt, log, log_ratio, count or theory", "",
        "How the bonus on an index or payoff goes with time (docs/extending.md); policy: as each policy has it.",
@@ -154,12 +156,12 @@ std::vector<Key> make_general_keys() {
          const int chosen = static_cast<int>(choice(v, v.texts[0], {"policy", "two_level", "one_level", "fixed"}));
          if (chosen > 0) s.estimation.shrinkage = static_cast<Shrinkage>(chosen - 1);
        }});
-  add({"estimation.ridge_mean", Kind::number, "number above 0", "",
+  add({"estimation.ridge_mean", Kind::number, "number from 0.01 to 1e+12", "",
        "lambda_m, ridge of the mean slope: fixed, or the start of a learned one; needs estimation.shrinkage.", "1000",
-       [](Study& s, const StudyValue& v) { s.estimation.ridge_mean = positive(v); }});
-  add({"estimation.ridge_own", Kind::number, "number above 0", "",
+       [](Study& s, const StudyValue& v) { s.estimation.ridge_mean = number_within(v, 1e-2, 1e12); }});
+  add({"estimation.ridge_own", Kind::number, "number from 0.01 to 1e+12", "",
        "lambda_d, ridge of a box's deviation from the mean slope, where ridges are fixed.", "1000",
-       [](Study& s, const StudyValue& v) { s.estimation.ridge_own = positive(v); }});
+       [](Study& s, const StudyValue& v) { s.estimation.ridge_own = number_within(v, 1e-2, 1e12); }});
   add({"estimation.joint_steps", Kind::integer, "integer from 0 to 100", "",
        "Newton steps of a refit of shrunk_weitzman, at the most; 0: as each policy has it, 3.", "0",
        [](Study& s, const StudyValue& v) {

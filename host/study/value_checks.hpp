@@ -31,6 +31,13 @@ inline double positive(const StudyValue& value) {
   return x;
 }
 
+inline double number_within(const StudyValue& value, double least, double most) {
+  const double x = value.numbers[0];
+  if (!(x >= least && x <= most))
+    refuse(value.where, fmt::format("out of range; give a number from {:g} to {:g}", least, most));
+  return x;
+}
+
 inline std::size_t choice(const StudyValue& value, const std::string& found, const std::vector<std::string>& names) {
   const auto at = std::find(names.begin(), names.end(), found);
   if (at == names.end())

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "host/files/system_limits.hpp"
 #include "host/sweep/finite.hpp"
 #include "host/sweep/prepare_replication.hpp"
 #include "host/sweep/runnable_lanes.hpp"
@@ -45,7 +46,7 @@ class DeviceSweep {
           threads.emplace_back([this, device] { guarded([this, device] { serve(device); }); });
         }
       } catch (const std::system_error&) {
-        guarded([] { throw Error(ExitCode::device, "the system refuses more threads; give fewer --threads"); });
+        guarded([] { throw no_further_thread(""); });
       } catch (...) {  // those that were started wait for the rest
         guarded([] { throw; });
       }

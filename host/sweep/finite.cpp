@@ -73,7 +73,7 @@ std::string not_finite(const Replication& replication) {
 bool sums_are_finite(const LaneTally& tally) {
   bool finite = true;
   for_each_number(tally, kMaxBoxes, tally.recorded,
-                  [&finite](double number, int) { finite = finite && std::isfinite(number); });
+                  [&finite](double number, int) { finite = finite && is_sum(number); });
   return finite;
 }
 

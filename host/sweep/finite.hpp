@@ -1,6 +1,7 @@
 // Numbers that are not finite must not become results: NaN in a mean would look like one.
 #pragma once
 
+#include <cmath>
 #include <span>
 #include <string>
 
@@ -13,10 +14,17 @@ namespace pandora {
 /// rows before the online ones are no part of it. Reads the tape once, at the speed of memory.
 std::string not_finite(const Replication& replication);
 
-/// Whether all sums are. Those over fewer periods are finite if these are.
+/// The greatest magnitude that a sum of a lane may have: squares of such sums over all replications are still finite.
+inline constexpr double kGreatestSum = 1e100;
+inline bool is_sum(double value) {
+  return std::abs(value) <= kGreatestSum;  // NaN is none
+}
+
+/// Whether all sums are such. Those over fewer periods are finite if these are.
 bool sums_are_finite(const LaneTally& tally);
 
-/// A lane whose sums are not finite, though each of its periods was, has failed in its last period.
+/// A lane whose sums are not finite, or beyond kGreatestSum, though each of its periods was, has failed in its last
+/// period.
 void fail_sums_not_finite(std::span<LaneTally> lanes);
 
 /// If the replication is not finite: all of its `count` lanes have failed before the first period, and say by what.

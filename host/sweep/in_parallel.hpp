@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "pandora/error.hpp"
+#include "host/files/system_limits.hpp"
 
 namespace pandora {
 
@@ -39,9 +39,7 @@ void in_parallel(int threads, std::size_t n, Body&& body) {
         }
       });
   } catch (const std::system_error&) {
-    fail(std::make_exception_ptr(
-        Error(ExitCode::device,
-              fmt::format("--threads {}: the system refuses so many, or memory for them; give fewer", threads))));
+    fail(std::make_exception_ptr(no_further_thread(threads > 1 ? fmt::format("--threads {}", threads) : "")));
   } catch (...) {  // those that were started must be waited for
     fail(std::current_exception());
   }

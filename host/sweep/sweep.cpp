@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 
+#include "host/files/system_limits.hpp"
 #include "host/sweep/device_sweep.hpp"
 #include "host/sweep/finite.hpp"
 #include "host/sweep/prepare_replication.hpp"
@@ -38,9 +39,7 @@ class SweepRunner {
       for (int i = 0; i < threads_; ++i) workers.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
       const std::lock_guard guard(mutex_);
-      fail(std::make_exception_ptr(
-          Error(ExitCode::device,
-                fmt::format("--threads {}: the system refuses so many, or memory for them; give fewer", threads_))));
+      fail(std::make_exception_ptr(no_further_thread(threads_ > 1 ? fmt::format("--threads {}", threads_) : "")));
     } catch (...) {  // those that were started must be waited for
       const std::lock_guard guard(mutex_);
       fail(std::current_exception());

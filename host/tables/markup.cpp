@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "host/base/printable.hpp"
 #include "host/tables/table.hpp"
 #include "pandora/error.hpp"
 
@@ -105,11 +106,11 @@ std::string csv_cell(const std::string& text) {
 }
 
 std::string html_escaped(const std::string& text) {
-  return replaced(text, kHtml);
+  return replaced(printable_lines(text), kHtml);
 }
 
 std::string latex_escaped(const std::string& text) {
-  return replaced(text, kLatex);
+  return replaced(printable_lines(text), kLatex);
 }
 
 std::string table_latex(const Table& table) {

@@ -36,9 +36,10 @@ PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Real z, Real cost, Real
 
 /// rho_hat counts as solved when the squared Newton decrement is below this: an error in the linear
 /// index of 1e-3 times the width ||psi||_{H^-1}, which is about its statistical error. Few samples have wide widths
-/// and cheap gradients, so there it is 1e-5 times.
-PANDORA_HD inline constexpr double index_tolerance(int n) {
-  return n <= 1000 ? 1e-10 : 1e-6;
+/// and cheap gradients, so there it is 1e-5 times. Widths grow as the ridge shrinks, without bound where samples say
+/// nothing; below a ridge of 0.01 the tolerance shrinks with it, so that scores keep their digits.
+PANDORA_HD inline constexpr double index_tolerance(int n, double ridge) {
+  return (n <= 1000 ? 1e-10 : 1e-6) * (ridge < 0.01 ? 100.0 * ridge : 1.0);
 }
 
 /// l(z) in closed form: beyond z* = atanh(mu) the bracket is c alone; before it the integral of mu - tanh is

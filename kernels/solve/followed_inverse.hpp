@@ -18,11 +18,12 @@ struct FollowedInverse {
   void reset(double ridge);
 
   /// Takes over new weights by rank-one updates, batched. Changes below `least` are left out, and so is a decrease that
-  /// rounding would decide: the matrix stays the inverse for the weights that stand in `weight`.
-  void follow(const SampleView<Real>& samples, const Real* target, Real least);
+  /// rounding would decide, as with next to no ridge: then it returns false, and the matrix stays the inverse for the
+  /// weights that stand in `weight`.
+  bool follow(const SampleView<Real>& samples, const Real* target, Real least);
 
  private:
-  void apply(const SampleView<Real>& samples, const Real* target, const int* changed, int count);
+  bool apply(const SampleView<Real>& samples, const Real* target, const int* changed, int count);
 };
 
 }  // namespace pandora::engine

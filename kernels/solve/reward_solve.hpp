@@ -45,7 +45,7 @@ class RewardSolve {
   /// finite.
   PANDORA_HD bool solve() {
     // A full step from a squared decrement below this leaves at most about its square: less than is asked of rho_hat.
-    const double quadratic = ::sqrt(index_tolerance(n_));
+    const double quadratic = ::sqrt(index_tolerance(n_, ridge_));
     constexpr int kMostSteps = 100;
     evaluate();
     for (int step = 0; step < kMostSteps; ++step) {

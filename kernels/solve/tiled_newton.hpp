@@ -27,6 +27,7 @@ class TiledNewton {
       : team_(team), samples_(samples), ridge_(ridge), memory_(memory), m_(samples.m), width_(memory.width()) {}
 
   PANDORA_HD const SampleView<Real>& samples() const { return samples_; }
+  PANDORA_HD double ridge() const { return ridge_; }
   PANDORA_HD int gradients() const { return gradients_; }
   PANDORA_HD void charge() { ++gradients_; }
 

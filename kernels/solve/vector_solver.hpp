@@ -87,7 +87,10 @@ class FollowingNewton {
     constexpr Real kChange = Real(0.05);  // smaller changes of a weight (at most 1) slow convergence only a little
     const SolveScratch<Real>& scratch = sums_.scratch();
     const int m = sums_.samples().m;
-    inverse_.follow(sums_.samples(), scratch.weight, kChange);
+    // With next to no ridge a weight that stays in the inverse hides a direction in which the loss has no curvature:
+    // steps and decrements along it would be small far from the minimum.
+    constexpr double kNextToNone = 0.01;
+    if (!inverse_.follow(sums_.samples(), scratch.weight, kChange) && sums_.ridge() < kNextToNone) return false;
     for (int k = 0; k < m; ++k) scratch.point[k] = static_cast<Real>(scratch.gradient[k]);
     form_images(inverse_.matrix, m, sums_.samples().stride, &scratch.point, 1, image_.data());
     for (int k = 0; k < m; ++k) scratch.direction[k] = -static_cast<double>(image_[k]);

@@ -4,14 +4,18 @@
 //   FAULTS_FOLDER   the folder        FAULTS_AT     the number of the call, from 1; 0: none
 //   FAULTS_COUNT    a file: a line is appended to it for each call
 //   FAULTS_RANK     under mpirun: the rank that it is about, whose calls alone are counted
-//   FAULTS_KIND     kill, ENOSPC, EIO; for calls that write, half-kill and half-ENOSPC: half of it is written, then the
+//   FAULTS_PROCESSES  so many threads and processes can be started, then no more (EAGAIN)
+//   FAULTS_KIND     kill, stop (until it is told to go on), ENOSPC, EIO; for calls that write, half-kill and
+//   half-ENOSPC: half of it is written, then the
 //                   process ends or the next call fails; short: half of it is written
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +49,8 @@ struct Wish {
   char folder[PATH_MAX] = "";
   const char* count = nullptr;
   long at = 0;
-  bool kill = false, half = false, fails = true;
+  long processes = -1;  // no limit
+  bool kill = false, stop = false, half = false, fails = true;
   int error = EIO;
   Wish() {
     if (const char* given = ::getenv("FAULTS_FOLDER")) (void)::strncpy(folder, given, sizeof folder - 1);
@@ -57,6 +62,8 @@ struct Wish {
     if (half) kind += 5;
     if (::strcmp(kind, "short") == 0) half = true, fails = false;
     kill = ::strcmp(kind, "kill") == 0;
+    stop = ::strcmp(kind, "stop") == 0;
+    if (const char* given = ::getenv("FAULTS_PROCESSES")) processes = ::atol(given);
     if (::strcmp(kind, "ENOSPC") == 0) error = ENOSPC;
     if (const char* wanted = ::getenv("FAULTS_RANK")) {
       const char* rank = ::getenv("OMPI_COMM_WORLD_RANK");
@@ -110,8 +117,18 @@ bool strikes(const char* name, bool half = false) {
   if (n != wish().at) return false;
   if (wish().half && half) return true;
   if (wish().kill) end();
+  if (wish().stop) {
+    ::kill(shared().program, SIGSTOP);
+    return false;
+  }
   errno = wish().error;
   return true;
+}
+
+// Counts a thread or process that is about to be started; true if the system starts no more.
+bool too_many() {
+  static std::atomic<long> started{0};
+  return wish().processes >= 0 && started++ >= wish().processes;
 }
 
 template <class Function>
@@ -219,6 +236,24 @@ PANDORA_OF_PATH(rmdir)
 int mkdir(const char* path, mode_t mode) noexcept {
   if (concerns(path) && strikes("mkdir")) return -1;
   return next<int(const char*, mode_t)>("mkdir")(path, mode);
+}
+
+pid_t fork() {
+  if (!too_many()) return next<pid_t()>("fork")();
+  errno = EAGAIN;
+  return -1;
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* argument) noexcept {
+  using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  return too_many() ? EAGAIN : next<Create>("pthread_create")(thread, attributes, body, argument);
+}
+
+int posix_spawn(pid_t* id, const char* path, const posix_spawn_file_actions_t* actions,
+                const posix_spawnattr_t* attributes, char* const arguments[], char* const variables[]) {
+  using Spawn = int(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const[],
+                    char* const[]);
+  return too_many() ? EAGAIN : next<Spawn>("posix_spawn")(id, path, actions, attributes, arguments, variables);
 }
 
 DIR* opendir(const char* path) {

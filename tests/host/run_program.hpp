@@ -47,7 +47,8 @@ class ProgramTest : public FolderTest {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    const std::string out = (base_ / "out").string(), err = (base_ / "err").string(), folder = work().string();
+    const std::string out = (base_ / ("out" + beside_)).string(), err = (base_ / ("err" + beside_)).string(),
+                      folder = work().string();
     std::filesystem::remove(out);  // what an earlier run wrote must not pass for this one's
     std::filesystem::remove(err);
     const pid_t child = ::fork();
@@ -61,6 +62,11 @@ class ProgramTest : public FolderTest {
       ::signal(SIGXFSZ, SIG_IGN);  // writes fail instead
       const rlimit limit{file_limit, file_limit};
       ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    if (most_descriptors_ > 0) {
+      ::close_range(3, ~0U, 0);  // what a runner of tests leaves open
+      const rlimit limit{most_descriptors_, most_descriptors_};
+      ::setrlimit(RLIMIT_NOFILE, &limit);
     }
     if (::chdir(folder.c_str()) == 0) ::execvp(argv[0], argv.data());
     ::_exit(127);
@@ -87,7 +93,8 @@ class ProgramTest : public FolderTest {
   ProgramResult wait_for(pid_t child) {
     int status = 0;
     ::waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(base_ / "out"), read_file(base_ / "err")};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(base_ / ("out" + beside_)),
+            read_file(base_ / ("err" + beside_))};
   }
 
   ProgramResult run(const Words& arguments, rlim_t file_limit = 0) { return wait_for(start(arguments, file_limit)); }
@@ -102,6 +109,9 @@ class ProgramTest : public FolderTest {
     for (const std::string& part : parts) EXPECT_THAT(result.err, testing::HasSubstr(part));
     EXPECT_EQ(result.out, "");
   }
+
+  std::string beside_;           ///< added to the names of its output's files, where another one runs at the same time
+  rlim_t most_descriptors_ = 0;  ///< of those that are started; 0: no bound
 };
 
 }  // namespace pandora::test

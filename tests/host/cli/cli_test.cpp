@@ -68,7 +68,7 @@ TEST_F(CliRefusal, CountsOutOfRange) {
   expect_refusal(tiny_with("--t0", "5,5"), 2, {"--t0 5", "each once"});
   for (const char* option : {"--eta-index", "--eta-reward"})
     for (const char* value : {"0", "-1", "nan"})
-      expect_refusal(tiny_with(option, value), 2, {std::string(option) + " " + value, "above 0"});
+      expect_refusal(tiny_with(option, value), 2, {std::string(option) + " " + value, "out of range"});
   expect_refusal(words_of("reproduce --environment uniform,uniform"), 2, {"--environment uniform", "each once"});
   expect_refusal(words_of("reproduce --regime B,B"), 2, {"--regime B", "each once"});
   EXPECT_TRUE(fs::is_empty(work()));

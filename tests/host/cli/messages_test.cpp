@@ -25,9 +25,11 @@ TEST_F(Messages, AFolderWhereAFileBelongsIsNoFullDisk) {
 }
 
 TEST_F(Messages, CommandsQuoteTheirPaths) {
-  const test::ProgramResult result = run(query_all_run({"--out", "a b's", "--set", "environment.uniform.u=1e308"}));
+  std::vector<std::string> words = query_all_run({"--out", "a b's", "--set", "hyperparameters.c_rho=[1e300]"});
+  std::replace(words.begin(), words.end(), std::string("query_all"), std::string("dow"));
+  const test::ProgramResult result = run(words);
   EXPECT_EQ(result.exit_code, 1) << result.err;
-  EXPECT_THAT(test::read_file(work() / "a b's" / "failures.csv"), HasSubstr("replay study.toml --lane uniform/A/"));
+  EXPECT_THAT(test::read_file(work() / "a b's" / "failures.csv"), HasSubstr("replay study.toml --lane 'uniform/A/"));
   EXPECT_THAT(result.out, Not(HasSubstr("nan")));
   EXPECT_THAT(test::read_file(work() / "a b's" / "summary.csv"), Not(HasSubstr("nan")));
   EXPECT_THAT(test::read_file(work() / "a b's" / "oracle.csv"), Not(HasSubstr("nan")));

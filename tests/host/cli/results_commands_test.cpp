@@ -1,6 +1,7 @@
 // show, compare, report, lanes, replay and explain on folders of results.
 #include <algorithm>
 
+#include "host/files/folder_lock.hpp"
 #include "host/tables/table.hpp"
 #include "tests/host/run/run_study_fixture.hpp"
 
@@ -225,6 +226,11 @@ TEST_F(ResultsCommands, ReportIsAPageWithFigures) {
   EXPECT_EQ(output({"show", "out"}).empty(), false);  // the folder is a folder of results still
   ASSERT_EQ(run(words("out", {"--environment", "uniform", "--resume"})).exit_code, 0);
   expect_refusal({"report", "out", "--t0", "8"}, 2, {"--t0 8"});
+  {  // two at once would remove each other's figures
+    const std::optional<FolderLock> other = FolderLock::take(work() / "out" / "report");
+    ASSERT_TRUE(other);
+    expect_refusal({"report", "out"}, 2, {"out/report: another process is making a report there"});
+  }
   expect_refusal({"report", "out", "--base", "nobody"}, 2, {"nobody"});
   output({"report", "out", "--t0", "0", "--policies", "frugalgpt", "--base", "dow"});
   const std::string page = test::read_file(work() / "out" / "report" / "report.html");

@@ -49,22 +49,67 @@ class WantOfMemory : public test::ProgramTest {
   }
 
   ProgramResult run_starved(const std::string& folder, int threads, std::uint64_t at, std::uint64_t in_a_row) {
+    return run_starved(words(folder, threads, false), at, in_a_row);
+  }
+
+  ProgramResult run_starved(const std::vector<std::string>& command, std::uint64_t at, std::uint64_t in_a_row) {
     ::setenv("PANDORA_FAIL_AT", std::to_string(at).c_str(), 1);
     ::setenv("PANDORA_FAIL_FOR", std::to_string(in_a_row).c_str(), 1);
     const std::string program = (fs::path(PANDORA_PROGRAM).parent_path() / "tests" / "pandora_starved").string();
-    const ProgramResult result = wait_for(start(words(folder, threads, false), 0, program.c_str()));
+    const ProgramResult result = wait_for(start(command, 0, program.c_str()));
     for (const char* name : {"PANDORA_FAIL_AT", "PANDORA_FAIL_FOR"}) ::unsetenv(name);
     return result;
   }
 
   std::uint64_t allocations() {
+    const std::uint64_t count = allocations(words("counted", 1, false));
+    fs::remove_all(work() / "counted");
+    return count;
+  }
+
+  std::uint64_t allocations(const std::vector<std::string>& command) {
     const std::string file = (base_ / "count").string();
     ::setenv("PANDORA_COUNT_TO", file.c_str(), 1);
-    const ProgramResult result = run_starved("counted", 1, 0, 1);
+    const ProgramResult result = run_starved(command, 0, 1);
     ::unsetenv("PANDORA_COUNT_TO");
-    fs::remove_all(work() / "counted");
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return std::stoull(read_file(file));
+  }
+
+  // A command about the folder "v", which is a copy of `from` each time; it ends as if nothing happened, or with 4.
+  void spread_over(const std::vector<std::string>& command, const char* from, int count) {
+    const auto copy = [&] {
+      fs::remove_all(work() / "v");
+      fs::copy(work() / from, work() / "v", fs::copy_options::recursive);
+    };
+    copy();
+    const std::uint64_t all = allocations(command);
+    const std::map<std::string, std::string> wanted = files_of("v");
+    for (int k = 0; k < count && !HasFailure(); ++k) {
+      const std::uint64_t at = 1 + all * static_cast<std::uint64_t>(k) / static_cast<std::uint64_t>(count);
+      SCOPED_TRACE(testing::PrintToString(command) + " allocation " + std::to_string(at));
+      copy();
+      const ProgramResult starved = run_starved(command, at, 1);
+      EXPECT_TRUE(starved.exit_code == 0 || starved.exit_code == 4) << starved.exit_code << " " << starved.err;
+      if (starved.exit_code == 0) {
+        EXPECT_TRUE(files_of("v") == wanted);
+      } else {
+        EXPECT_EQ(starved.error_lines(), 1) << starved.err;
+        EXPECT_THAT(starved.err, testing::HasSubstr("memory"));
+      }
+    }
+  }
+
+  // What goes on with a folder reads all of it first, and a grid is made by HDF5.
+  void spread_over_all(int count) {
+    fs::copy(work() / "whole", work() / "half", fs::copy_options::recursive);
+    fs::remove(work() / "half" / "parts" / "000-uniform-A-00000.part");
+    std::vector<std::string> extend = words("v", 1, false);
+    extend.insert(extend.end(), {"--extend", "--replications", "2"});
+    spread_over(words("v", 1, true), "half", count);
+    spread_over(extend, "whole", count);
+    spread_over({"oracle", "grid", "s.toml", "--threads", "1", "--out", "v/grid.h5"}, "whole", count);
+    spread_over({"show", "v"}, "whole", count);
   }
 
   void expect_nothing_lost(int threads, std::uint64_t at, std::uint64_t in_a_row) {
@@ -99,6 +144,14 @@ class WantOfMemory : public test::ProgramTest {
 TEST_F(WantOfMemory, AnywhereInARunLosesNothing) {
   spread(16, 1, 1);
   spread(6, 2, 3);
+}
+
+TEST_F(WantOfMemory, AnywhereInOtherCommandsIsToldAsSuch) {
+  spread_over_all(7);
+}
+
+TEST_F(WantOfMemory, SlowAnywhereInOtherCommandsIsToldAsSuch) {
+  spread_over_all(700);
 }
 
 TEST_F(WantOfMemory, SlowAnywhereInARunLosesNothing) {

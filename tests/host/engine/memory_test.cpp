@@ -18,7 +18,8 @@ TEST(MemoryOnCpu, IsThatOfTheLayout) {
       const std::vector<LaneSpec> some(lanes.begin() + static_cast<std::ptrdiff_t>(first), lanes.end());
       const UnitOfLanes unit{&replication, some};
       Arena measure;
-      engine::Layout<float>(measure, std::span(&unit, 1), options, engine::CpuBackend().traits(), LaneRecord::Keep::estimates);
+      engine::Layout<float>(measure, std::span(&unit, 1), options, engine::CpuBackend().traits(),
+                            LaneRecord::Keep::estimates);
       EXPECT_EQ(memory_on_cpu<float>({dimensions, test::kCalibration, 50}, some, options), measure.used());
     }
   }

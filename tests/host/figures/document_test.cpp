@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 #include <set>
 
+#include "host/figures/gnuplot_script.hpp"
 #include "host/figures/inline_svg.hpp"
 #include "host/figures/write_figures.hpp"
 #include "tests/host/figures/small_figures.hpp"
@@ -181,8 +183,37 @@ TEST(ReportTex, HasNoSignThatPdflatexDoesNotKnow) {
   ReportDocument report = small_report();
   report.sections[0].paragraphs = {"— “x” ₂ ² α ẞ ш 🙂 é \xff\xc3 \x01\t end"};
   const std::string tex = report_tex(report, "");
-  EXPECT_THAT(tex, HasSubstr("--- ``x'' $_2$ $^2$ $\\alpha$ ? ? ? é ?"));
+  EXPECT_THAT(tex, HasSubstr("--- ``x'' $_2$ $^2$ $\\alpha$ ? ? ? é \\textbackslash{}xff"));
   for (const char c : tex) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+}
+
+// Titles and names come from outside: what steers a terminal or a page, or is none of a text, stands in no file.
+TEST(ReportHtml, HasNoControlCharacters) {
+  const std::string steering = std::string("a\0\x1b[31m\x7f\xff", 9) + "\u202e\u009b z";
+  ReportDocument report = small_report();
+  report.title = report.subtitle = steering;
+  ReportSection section{.heading = steering};
+  section.paragraphs = section.commands = {steering, "`" + steering + "`"};
+  section.preformatted = steering + "\n" + steering;
+  Table table;
+  table.title = steering;
+  table.columns = {steering};
+  table.rows = {{{steering}}};
+  table.notes = {steering};
+  section.tables = {table};
+  Figure figure = test::small_figure(Kind::bars, "f");
+  figure.title = figure.x_label = figure.y_label = figure.series[0].label = figure.categories[0] = steering;
+  section.figures = {report_figure(figure)};
+  report.sections.push_back(section);
+  const auto none = [](const std::string&) { return std::string(); };
+  for (const std::string& text : {report_html(report, none, "figures"), report_tex(report, "figures"),
+                                  figure_script(figure), figure_data(figure)}) {
+    EXPECT_TRUE(std::none_of(text.begin(), text.end(), [](unsigned char c) {
+      return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || c == 0xff;
+    }));
+    for (const char* sign : {"\u202e", "\u009b"}) EXPECT_THAT(text, Not(HasSubstr(sign)));
+    EXPECT_THAT(text, HasSubstr("31m"));
+  }
 }
 
 }  // namespace

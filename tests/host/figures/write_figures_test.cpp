@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <chrono>
@@ -57,6 +58,11 @@ class WriteFigures : public test::FolderTest {
     std::ofstream(path) << "#!/bin/sh\n" << text;
     fs::permissions(path, fs::perms::owner_all);
     return path.string();
+  }
+
+  static std::string printf_text(std::string text) {
+    for (std::size_t at = 0; (at = text.find('%', at)) != std::string::npos; at += 2) text.insert(at, 1, '%');
+    return text;
   }
 
   fs::path folder_;
@@ -138,7 +144,7 @@ TEST_F(WriteFigures, NamesAProgramThatCannotBeRun) {
   EXPECT_THAT(result.message, AllOf(HasSubstr("PANDORA_GNUPLOT"), HasSubstr("absent")));
 }
 
-// One figure of a batch fails: it is named with gnuplot's own message, and all others are drawn.
+// One figure fails: it is named with gnuplot's own message, and all others are drawn.
 TEST_F(WriteFigures, NamesTheFigureThatFails) {
   std::vector<Figure> figures;
   for (int i = 0; i < 5; ++i) figures.push_back(test::small_figure(Kind::lines, "f" + std::to_string(i)));
@@ -168,6 +174,49 @@ TEST_F(WriteFigures, SaysHowGnuplotEnded) {
   EXPECT_EQ(message_of("kill -SEGV $$\n", 60), "gnuplot was ended by signal 11");
   EXPECT_EQ(message_of("exec sleep 100\n", 0.05), "gnuplot took longer than 0.05 s");
   EXPECT_EQ(message_of("exit 0\n", 60), "gnuplot wrote no picture");
+  // It closes its output and stays.
+  EXPECT_EQ(message_of("exec sleep 100 >/dev/null 2>&1\n", 0.05), "gnuplot took longer than 0.05 s");
+}
+
+// As a program leaves it that meets a full disk and ends well all the same.
+TEST_F(WriteFigures, APartOfAPictureIsNone) {
+  const std::string whole_svg = "<?xml?><svg></svg>", whole_pdf = "%PDF-1.5 %%EOF";
+  for (const auto& [svg, pdf] : {std::pair<std::string, std::string>{"x", whole_pdf},
+                                 {whole_svg, "x"},
+                                 {"<?xml?><svg><g></g>", whole_pdf},
+                                 {whole_svg, "%PDF-1.5 stream"},
+                                 {"", whole_pdf}}) {
+    const Variable fake("PANDORA_GNUPLOT",
+                        program("printf '" + svg + "' > f.svg; printf '" + printf_text(pdf) + "' > f.pdf\n"));
+    const FigureResult result = write_figures(folder_, {test::small_figure(Kind::lines, "f")}, {.png = false});
+    ASSERT_EQ(result.failures.size(), 1u) << svg << " " << pdf;
+    EXPECT_EQ(result.failures[0].message, "gnuplot wrote a part of a picture (is the disk full?)");
+    EXPECT_FALSE(has("f.svg"));
+    EXPECT_FALSE(has("f.pdf"));
+  }
+}
+
+// What gnuplot starts and leaves behind may hold its output for as long as it likes.
+TEST_F(WriteFigures, AProcessThatGnuplotLeavesBehindIsNotWaitedFor) {
+  const Variable real("REAL_GNUPLOT", find_gnuplot());
+  const Variable fake("PANDORA_GNUPLOT", program("sleep 300 & echo $! > left\nexec \"$REAL_GNUPLOT\" \"$@\"\n"));
+  const FigureResult result =
+      write_figures(folder_, {test::small_figure(Kind::lines, "f")}, {.pdf = false, .png = false});
+  EXPECT_TRUE(result.rendered) << result.message;
+  ::kill(std::stoi(test::read_file(folder_ / "left")), SIGKILL);
+}
+
+// The bytes of a picture are those of its script alone, wherever it stands among others.
+TEST_F(WriteFigures, APictureDoesNotDependOnTheOthers) {
+  const std::vector<Figure> figures = test::figures_of_every_kind();
+  ASSERT_TRUE(write_figures(folder_, figures, {.pdf = false, .png = false}).rendered);
+  fs::create_directory(base_ / "alone");
+  for (const Figure& figure : figures) {
+    ASSERT_TRUE(write_figures(base_ / "alone", {figure}, {.pdf = false, .png = false}).rendered);
+    EXPECT_TRUE(test::read_file(base_ / "alone" / (figure.name + ".svg")) ==
+                test::read_file(folder_ / (figure.name + ".svg")))
+        << figure.name;
+  }
 }
 
 TEST_F(WriteFigures, RefusesTwoFiguresOfOneNameBeforeItWritesAny) {

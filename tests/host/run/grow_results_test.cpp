@@ -177,42 +177,6 @@ TEST_F(GrowResults, ADamagedManifestDoesNotLetResultsShrink) {
   EXPECT_TRUE(files(work() / "out") == before);
 }
 
-// Whenever an extension ends, the folder is readable, and the tables of before stay until the new ones are there.
-TEST_F(GrowResults, AFolderIsReadableWhileItGrows) {
-  const Words first = {"--replications", "2", "--environment", "uniform"};
-  Words more = {"--replications", "4", "--environment", "uniform", "--policy", "online_plugin,dow,frugalgpt,query_all"};
-  ASSERT_EQ(run(words("out", first)).exit_code, 0);
-  ASSERT_EQ(run(words("whole", more)).exit_code, 0);
-  fs::copy(work() / "out", work() / "old", fs::copy_options::recursive);
-  more.push_back("--extend");
-  int caught = 0;
-  for (int i = 0; i < 12; ++i) {
-    fs::remove_all(work() / "out");
-    fs::copy(work() / "old", work() / "out", fs::copy_options::recursive);
-    const pid_t child = start(words("out", more));
-    while (manifest("out")["state"] == "complete" && !has_ended(child)) {
-      const test::ProgramResult shown = run({"show", "out"});
-      EXPECT_EQ(shown.exit_code, 0) << shown.err;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(4 * i));
-    ::kill(child, SIGKILL);
-    if (wait_for(child).exit_code == 0) continue;
-    ++caught;
-    const test::ProgramResult shown = run({"show", "out"});
-    EXPECT_EQ(shown.exit_code, 0) << shown.err;
-    EXPECT_EQ(shown.err, "");
-    if (manifest("out")["state"] == "running") {
-      EXPECT_TRUE(fs::exists(work() / "out" / "summary.csv"));
-      EXPECT_TRUE(fs::exists(work() / "out" / "study.toml"));
-    }
-    const test::ProgramResult again = run(words("out", more));
-    ASSERT_EQ(again.exit_code, 0) << again.err;
-    EXPECT_EQ(again.err, "");  // tables of before are no damage
-    expect_same(work() / "out", work() / "whole");
-  }
-  EXPECT_GT(caught, 0);
-}
-
 // The resolved study in the folder may be the one that is extended.
 TEST_F(GrowResults, FromTheFoldersOwnStudy) {
   ASSERT_EQ(run(words("out", {"--replications", "2"})).exit_code, 0);

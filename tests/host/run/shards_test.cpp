@@ -54,7 +54,9 @@ TEST_F(RunStudyShards, MergeToTheBytesOfOneProcess) {
 
 TEST_F(RunStudyShards, ALostShardCostsOnlyItsOwnWork) {
   run_reference();
-  ASSERT_EQ(run(words("a", {"--shard", "0/2"})).exit_code, 0);
+  const test::ProgramResult first = run(words("a", {"--shard", "0/2", "--report"}));
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_NE(first.out.find("no report"), std::string::npos) << first.out;  // of a part of the results
   ASSERT_EQ(run(words("b", {"--shard", "1/2"})).exit_code, 0);
   const std::string lost = "parts/000-uniform-A-00001.part";
   ASSERT_TRUE(fs::remove(work() / "b" / lost));

@@ -44,8 +44,8 @@ class RandomStudy {
     maybe("c_theta", list([&] { return number(); }));
     out += "[estimation]\n";
     maybe("refit", below(2) ? "\"tracking\"" : fmt::format("\"geometric:{}\"", 1.0 + uniform()));
-    maybe("eta_index", number());
-    maybe("eta_reward", number());
+    maybe("eta_index", ridge());
+    maybe("eta_reward", ridge());
     out += "[oracle]\n";
     maybe("samples", std::to_string(100 + below(1000000)));
     maybe("bins", std::to_string(below(50)));
@@ -54,13 +54,15 @@ class RandomStudy {
                        below(2) ? "inf" : "20", 3 + below(50));
     out += "[output]\n";
     maybe("order", below(2) ? "true" : "false");
-    if (below(2)) out += "[vary]\n\"estimation.eta_index\" = " + list([&] { return number(); }) + "\n";
+    if (below(2)) out += "[vary]\n\"estimation.eta_index\" = " + list([&] { return ridge(); }) + "\n";
     return out;
   }
 
  private:
   std::uint64_t below(std::uint64_t n) { return engine_() % n; }
   double uniform() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
+
+  std::string ridge() { return fmt::format("{:.17g}", std::ldexp(1.0 + uniform(), static_cast<int>(below(30)) - 9)); }
 
   std::string number() {
     switch (below(4)) {

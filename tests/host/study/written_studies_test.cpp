@@ -17,7 +17,7 @@ using testing::HasSubstr;
 TEST(StudyConfig, WhatItWritesReadsBackToTheSame) {
   StudyConfig config = parsed(
       "title = \"a \\\"b\\\" \\\\ \\u0007 ü\"\nenvironments = [\"heavy\"]\n[environment.heavy]\nlaw = \"uniform\"\nu = "
-      "0.1\nstream = 200\ntruncation_radius = inf\n[vary]\nestimation.eta_index = [0.1, 1e-20, 3]\nperiods = [5, 6]");
+      "0.1\nstream = 200\ntruncation_radius = inf\n[vary]\nestimation.eta_index = [0.1, 1e-5, 3]\nperiods = [5, 6]");
   config.set("replications", "2", "");
   const StudyConfig again = StudyConfig::parse(config.toml(), "again");
   EXPECT_EQ(again.toml(), config.toml());

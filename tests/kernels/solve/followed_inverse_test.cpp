@@ -53,8 +53,8 @@ struct Follower {
     view.reset(ridge);
   }
   Follower(const Follower&) = delete;
-  void follow(const Problem& p, const std::vector<double>& target, double least) {
-    view.follow(p.view(), target.data(), least);
+  bool follow(const Problem& p, const std::vector<double>& target, double least) {
+    return view.follow(p.view(), target.data(), least);
   }
 };
 
@@ -77,7 +77,7 @@ TEST(FollowedInverse, FollowsWeightsUpAndDown) {
     for (int round = 0; round < 4; ++round) {
       std::vector<double> target;
       for (int s = 0; s < p.n; ++s) target.push_back(random.uniform(0, 1) < 0.4 ? 0.0 : random.uniform(0, 1));
-      inverse.follow(p, target, 0.0);
+      EXPECT_TRUE(inverse.follow(p, target, 0.0));
       EXPECT_EQ(inverse.weight, target) << "m = " << m;
       EXPECT_LT(largest_difference(inverse, p.inverse(ridge, target), p.stride), 1e-12) << "m = " << m;
     }
@@ -98,7 +98,7 @@ TEST(FollowedInverse, RefusesWhatWouldBeIndefinite) {
   Follower inverse(p, 1e-3);
   inverse.follow(p, {0.5, 0.25}, 0.0);
   const SimdVector<double> before = inverse.matrix;
-  inverse.follow(p, {-2.0, 0.25}, 0.0);
+  EXPECT_FALSE(inverse.follow(p, {-2.0, 0.25}, 0.0));
   EXPECT_EQ(inverse.weight, (std::vector<double>{0.5, 0.25}));
   EXPECT_EQ(inverse.matrix, before);
 }

@@ -55,7 +55,7 @@ class IndexSolves : public ::testing::Test {
       ASSERT_TRUE(box.solve(team));
       // rho itself is rounded to single precision
       EXPECT_LT(decrement(data.contexts, first(data.samples, count), rho_of(box, m)),
-                kSingle ? 2e-5 : 10 * index_tolerance(count))
+                kSingle ? 2e-5 : 10 * index_tolerance(count, kRidge))
           << count << " x " << m;
     }
     EXPECT_LT(box.gradients(), 120);

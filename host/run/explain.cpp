@@ -7,6 +7,8 @@
 #include <limits>
 #include <memory>
 
+#include "host/base/printable.hpp"
+#include "host/model/trace_world.hpp"
 #include "host/sweep/runnable_lanes.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/environment.hpp"
@@ -105,10 +107,17 @@ std::string why_stopped(const LaneSpec& spec, const PeriodRules& rules, const Pe
 // E[c_a(x)] of every row and box, as the oracle takes it; empty where an environment's own code draws.
 std::vector<double> expected_costs(const Study& study, const Replication& replication) {
   const Instance& instance = replication.instance;
-  if (find_drawer(instance.environment.name)) return {};
+  if (find_drawer(instance.environment.name) || instance.environment.trace != nullptr) return {};
   return index_inputs(instance, draw_shock_sample(instance, study.oracle.samples), replication.tape.contexts,
                       replication.tape.online_row(0))
       .cost;
+}
+
+std::string prompt_text(const TraceTable& table, std::size_t row) {
+  constexpr std::size_t kMost = 100;
+  const std::string name = printable(std::string(table.prompts[row]), kMost),
+                    text = printable(std::string(table.text(row)), kMost);
+  return text.empty() || text == name ? name : name + ": " + text;
 }
 
 ExplainedWalk walk_of(const Tape& tape, int row, const PeriodOutcome& outcome, const double* estimate) {
@@ -223,11 +232,14 @@ Explanation explain(const FoundLane& found, int first, int last) {
   if (own.spec.learns_scores()) out.prediction_name = own.spec.learns_payoff() ? "eta'psi" : "rho'psi";
   out.linked = own.spec.learns_index() && own.spec.loss == Loss::reservation;
   const Explainer explainer(found, replication, own);
+  const std::shared_ptr<const TraceWorld> world = found.table();
+  if (world != nullptr) out.models = world->models();
   double so_far = 0.0;
   for (int t = 1; t < first; ++t) so_far += explainer.walks(t).regret;
   for (int t = first; t <= last; ++t) {
     ExplainedPeriod period = explainer.period(t);
     period.regret_so_far = so_far += period.regret;
+    if (world != nullptr) period.prompt = prompt_text(world->online(), found.prompt(t));
     out.periods.push_back(std::move(period));
   }
   return out;

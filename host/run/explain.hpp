@@ -40,12 +40,13 @@ struct ExplainedWalk {
 };
 
 struct ExplainedPeriod {
-  int period = 0;  ///< t, from 1
+  int period = 0;      ///< t, from 1
+  std::string prompt;  ///< its name and the beginning of its text, in a table of outcomes
   std::vector<float> psi;
   double reward_shift = 0.0;  ///< theta_*' Q x_t
   std::vector<ExplainedBox> boxes;
   ExplainedWalk own, oracle;
-  int reward = 0;              ///< the Bernoulli reward of the deployed output
+  double reward = 0.0;         ///< what is told of the deployed output
   double regret = 0.0;         ///< of the period
   double regret_so_far = 0.0;  ///< periods 1 .. t
 };
@@ -56,6 +57,7 @@ struct Explanation {
   std::string prediction_name;  ///< what is learned of them, such as rho'psi; empty if nothing, or a policy's own code
   bool linked = false;          ///< whether a score is tanh(prediction + bonus) and not the sum itself
   bool knows_reward = false;
+  std::vector<std::string> models;  ///< names of the boxes, in a table of outcomes; else empty
   std::vector<ExplainedPeriod> periods;
 };
 

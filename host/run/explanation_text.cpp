@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "host/base/printable.hpp"
 #include "host/run/explain.hpp"
 
 namespace pandora {
@@ -22,13 +23,16 @@ std::string boxes_text(const Explanation& e, const ExplainedPeriod& p) {
   std::string out = "  box";
   if (learned) out += fmt::format("  {:>9}  {:>7}  {:>8}", e.prediction_name, "width", "bonus");
   if (scored) out += fmt::format("  {:>8}", e.score_name);
-  out += "  oracle's sigma*  expected cost  context cost  scale s(x)\n";
+  if (e.models.empty()) out += "  oracle's sigma*  expected cost  context cost  scale s(x)";
+  out += "\n";
   for (const ExplainedBox& b : p.boxes) {
     out += fmt::format("  {:>3}", b.box);
     if (learned) out += column(b.prediction, 9) + column(b.width, 7) + column(b.bonus, 8);
     if (scored) out += b.score >= kForcedScore ? fmt::format("  {:>8}", "forced") : column(b.score, 8);
-    out += column(b.sigma, 15) + column(b.expected_cost.value_or(std::nan("")), 13) + column(b.context_cost, 12) +
-           column(b.scale, 10) + "\n";
+    if (e.models.empty())
+      out += column(b.sigma, 15) + column(b.expected_cost.value_or(std::nan("")), 13) + column(b.context_cost, 12) +
+             column(b.scale, 10);
+    out += "\n";
   }
   return out;
 }
@@ -41,6 +45,7 @@ std::string legend(const Explanation& e) {
     out += fmt::format("{}: {}, by which boxes are ranked; bonus: the width times a factor of the policy\n",
                        e.score_name, e.linked ? fmt::format("tanh({})", sum) : sum);
   }
+  if (!e.models.empty()) return out + "the benchmark knows the best answer beforehand; mu* is the quality\n";
   return out +
          "oracle's sigma*: E[(mu* - sigma*)^+] = expected cost, which is E[c_a(x, omega)] = context cost + what the "
          "output costs\n"
@@ -77,15 +82,18 @@ json walk_json(const ExplainedWalk& walk) {
 
 std::string explanation_text(const Explanation& e) {
   std::string out = fmt::format("lane {}, boxes counted from 1\n", e.lane);
+  for (std::size_t a = 0; a < e.models.size(); ++a) out += fmt::format("box {} is {}\n", a + 1, printable(e.models[a]));
+  const char* const oracle = e.models.empty() ? "the oracle" : "the benchmark";
   for (const ExplainedPeriod& p : e.periods) {
     double squares = 0.0;
     for (const float x : p.psi) squares += static_cast<double>(x) * x;
-    out += fmt::format("\nperiod {}: request with {} index features of length {:.4f}, reward shift {:.4f}\n", p.period,
-                       p.psi.size(), std::sqrt(squares), p.reward_shift);
+    out += fmt::format("\nperiod {}: {} with {} index features of length {:.4f}{}\n", p.period,
+                       e.models.empty() ? "request" : "prompt " + p.prompt, p.psi.size(), std::sqrt(squares),
+                       e.models.empty() ? fmt::format(", reward shift {:.4f}", p.reward_shift) : "");
     out += boxes_text(e, p);
     out += walk_text("the policy", p.own, !e.knows_reward);
-    out += fmt::format("  the realised reward is {}\n", p.reward);
-    out += walk_text("the oracle", p.oracle, false);
+    out += fmt::format("  the realised reward is {:g}\n", p.reward);
+    out += walk_text(oracle, p.oracle, false);
     out += fmt::format("  regret of the period {:.4f}, so far {:.4f}\n", p.regret, p.regret_so_far);
   }
   return out + "\n" + legend(e);
@@ -107,6 +115,7 @@ json explanation_json(const Explanation& e) {
       boxes.push_back(std::move(box));
     }
     periods.push_back({{"period", p.period},
+                       {"prompt", p.prompt},
                        {"psi", p.psi},
                        {"reward_shift", p.reward_shift},
                        {"boxes", std::move(boxes)},
@@ -116,7 +125,11 @@ json explanation_json(const Explanation& e) {
                        {"regret", p.regret},
                        {"regret_so_far", p.regret_so_far}});
   }
-  return {{"lane", e.lane}, {"score", e.score_name}, {"reward_known", e.knows_reward}, {"periods", std::move(periods)}};
+  return {{"lane", e.lane},
+          {"models", e.models},
+          {"score", e.score_name},
+          {"reward_known", e.knows_reward},
+          {"periods", std::move(periods)}};
 }
 
 }  // namespace pandora

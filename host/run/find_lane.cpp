@@ -101,6 +101,17 @@ FoundLane find_lane(const std::vector<PlannedSetting>& settings, const std::stri
   return {find_setting(settings, label, name.substr(0, name.find('/'))), name};
 }
 
+std::shared_ptr<const TraceWorld> FoundLane::table() const {
+  const Environment environment = unit().environment;
+  return environment.trace == nullptr ? nullptr : TraceWorld::of(*environment.trace, environment.name);
+}
+
+std::size_t FoundLane::prompt(int t) const {
+  UnitResult rows;
+  keep_prompts(study(), planned_->plan, unit(), rows);
+  return rows.prompts[static_cast<std::size_t>(t - 1)];
+}
+
 Replication FoundLane::prepare() const {
   return prepare_replication(study(), planned_->plan, unit(), nullptr);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "host/model/trace_world.hpp"
 #include "host/study/planned_setting.hpp"
 #include "host/sweep/unit_result.hpp"
 
@@ -47,6 +48,10 @@ class FoundLane {
 
   /// Everything that is drawn.
   Replication prepare() const;
+
+  /// The table of outcomes that its environment is, or null; and the row of it behind period t, from 1.
+  std::shared_ptr<const TraceWorld> table() const;
+  std::size_t prompt(int t) const;
 
   /// The oracle's tally and the lane's, at lanes 0 and 1.
   UnitResult run(const Replication& replication) const;

@@ -35,8 +35,13 @@ void over_rows(std::size_t rows, unsigned threads, const Body& body) {
     }
   };
   std::vector<std::thread> others;
-  for (std::size_t share = 1; share < shares; ++share) others.emplace_back(run, share);
+  std::size_t share = 1;
+  try {
+    for (; share < shares; ++share) others.emplace_back(run, share);
+  } catch (...) {  // where the system starts no more of them, this one does the rest
+  }
   run(0);
+  for (; share < shares; ++share) run(share);
   for (std::thread& other : others) other.join();
   for (const std::exception_ptr& problem : problems)
     if (problem) std::rethrow_exception(problem);

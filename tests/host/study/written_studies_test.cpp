@@ -55,6 +55,8 @@ TEST(StudyConfig, PrintsDefaultsThatAreTheDefaults) {
     EXPECT_THAT(text, HasSubstr(key.meaning));
     EXPECT_FALSE(key.type.empty() || key.meaning.empty()) << key.name;
   }
+  EXPECT_THAT(text, HasSubstr("two with one stream have the same draws"));
+  EXPECT_NO_THROW(parsed("[environment.gaussian]\nstream = 0"));  // uniform's: they are compared on the same draws
   const Study study = config.settings()[0].study, standard = study_of("");
   EXPECT_EQ(study.environments, standard.environments);
   EXPECT_EQ(study.T0, standard.T0);

@@ -89,7 +89,7 @@ price = 1
 )");
   expect_done({"run", "table.toml", "--quiet", "--backend", "cuda", "--out", "device"});
   expect_done({"run", "table.toml", "--quiet", "--backend", "cpu", "--out", "cpu"});
-  EXPECT_EQ(files(work() / "device", true), files(work() / "cpu", true));
+  expect_same_tables("device", "cpu");
 }
 
 TEST_F(StandIn, ThePaperInShortGivesTheTablesOfTheCpu) {

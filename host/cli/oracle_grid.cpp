@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/oracle_grid_file.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/files/hdf5_file.hpp"
 #include "host/files/output_folder.hpp"
@@ -28,7 +29,7 @@ struct GridOptions {
 };
 
 // The table that a sweep makes for this unit (prepare_replication): only the online contexts count.
-OracleTable table_of(const Study& study, const Unit& unit, OracleCache* cache) {
+ExportedTable table_of(const Study& study, const Unit& unit, OracleCache* cache) {
   const Instance instance =
       draw_instance(study.dimensions, unit.environment, unit.regime, unit.replication, study.seed);
   const Contexts contexts =
@@ -36,61 +37,8 @@ OracleTable table_of(const Study& study, const Unit& unit, OracleCache* cache) {
   const auto build = [&] {
     return oracle_table(instance, draw_shock_sample(instance, study.oracle.samples), contexts, study.oracle);
   };
-  return cache == nullptr ? build() : cache->get(instance, contexts, study.oracle, 0, build);
-}
-
-// One environment and regime: all replications side by side.
-void write_tables(Hdf5File& file, const std::string& at, const Study& study, const Unit& unit,
-                  std::span<const OracleTable> tables) {
-  const std::string group = fmt::format("{}/{}/{}", at, unit.environment.name, regime_name(unit.regime));
-  const std::size_t replications = tables.size(), boxes = static_cast<std::size_t>(study.dimensions.boxes);
-  file.group(group);
-  file.attribute(group, "cost_level", unit.environment.cost_level);
-  file.attribute(group, "shock_scale", static_cast<double>(unit.environment.shock_scale));
-  file.attribute(group, "truncation_radius", static_cast<double>(unit.environment.truncation_radius));
-
-  const auto write = [&](const char* name, Hdf5File::Shape shape, const char* description, const char* dimensions,
-                         auto&& append) {
-    std::vector<double> values;
-    for (const OracleTable& table : tables) append(table, values);
-    shape.insert(shape.begin(), replications);
-    file.dataset(group + "/" + name, values, shape, {description, "1", dimensions});
-  };
-  const auto add = [](std::vector<double>& to, const std::vector<double>& from) {
-    to.insert(to.end(), from.begin(), from.end());
-  };
-  constexpr std::size_t kNodes = OutputCostTable::kNodes;
-  write("projection_norm", {}, "Euclidean norm of D' theta, which the scale s of a box is multiplied with",
-        "replication", [](const OracleTable& t, auto& out) { out.push_back(t.projection_norm); });
-  write("output_cost_scale", {kNodes}, "Chebyshev nodes in the output scale s_a(x) of output_cost",
-        "replication x node", [](const OracleTable& t, auto& out) {
-          for (int node = 0; node < OutputCostTable::kNodes; ++node) out.push_back(t.output_cost.node(node));
-        });
-  write("output_cost", {boxes, kNodes},
-        "E[G(s beta_1a' |xi|)] at the nodes; the expected cost is c_0a G(beta_0a' x) + c_1a times it",
-        "replication x box x node", [&](const OracleTable& t, auto& out) { add(out, t.output_cost.values()); });
-  if (unit.regime == Regime::A) {
-    write("sigma", {boxes}, "oracle reservation index of the box, the same for every context", "replication x box",
-          [&](const OracleTable& t, auto& out) { add(out, t.sigma); });
-    return;
-  }
-  const GridShape& grid = study.oracle.grid;
-  const std::size_t shape[] = {static_cast<std::size_t>(grid.shift), static_cast<std::size_t>(grid.scale),
-                               static_cast<std::size_t>(grid.cost)};
-  const auto nodes = [](int axis, auto&& of_node) {
-    return [axis, of_node](const OracleTable& t, std::vector<double>& out) {
-      const GridAxis& a = t.grid->axes()[static_cast<std::size_t>(axis)];
-      for (int i = 0; i < a.nodes; ++i) out.push_back(of_node(a.node(i)));
-    };
-  };
-  const auto itself = [](double node) { return node; };
-  write("shift", {shape[0]}, "nodes in l = theta' Q x", "replication x shift", nodes(0, itself));
-  write("scale", {shape[1]}, "nodes in s_a(x) times projection_norm", "replication x scale", nodes(1, itself));
-  write("cost", {shape[2]}, "nodes in the expected cost, at equal distances in its square root", "replication x cost",
-        nodes(2, [](double root) { return root * root; }));
-  write("sigma", {shape[0], shape[1], shape[2]},
-        "oracle reservation index at the nodes; between them linear in shift, scale and the square root of cost",
-        "replication x shift x scale x cost", [&](const OracleTable& t, auto& out) { add(out, t.grid->values()); });
+  return exported(instance, cache == nullptr ? build() : cache->get(instance, contexts, study.oracle, 0, build),
+                  contexts);
 }
 
 void write_setting(Hdf5File& file, const std::string& group, const Setting& setting) {
@@ -122,28 +70,28 @@ void require_sense(const GridOptions& o, const std::vector<Setting>& settings) {
 }
 
 // The tables of one setting, in the order of its units; none where there is no file to write them to.
-std::vector<OracleTable> tables_of(const GridOptions& o, const Study& study, OracleCache* cache,
-                                   const Session& session) {
+std::vector<ExportedTable> tables_of(const GridOptions& o, const Study& study, OracleCache* cache,
+                                     const Session& session) {
   const Units units = make_plan(study).units;
-  std::vector<std::optional<OracleTable>> made(o.out.empty() ? 0 : units.size());
+  std::vector<std::optional<ExportedTable>> made(o.out.empty() ? 0 : units.size());
   in_parallel(o.threads, units.size(), [&](std::size_t i) {
     if (session.interrupted)
       throw Error(ExitCode::interrupted,
                   cache ? fmt::format("interrupted; the tables in {} stay and the next run starts from them", o.cache)
                         : "interrupted; nothing was written");
-    OracleTable table = table_of(study, units[i], cache);
+    ExportedTable table = table_of(study, units[i], cache);
     if (!made.empty())
       made[i] = std::move(table);
     else
       end_if_full(o, cache);
   });
-  std::vector<OracleTable> tables;
-  for (std::optional<OracleTable>& table : made) tables.push_back(std::move(*table));
+  std::vector<ExportedTable> tables;
+  for (std::optional<ExportedTable>& table : made) tables.push_back(std::move(*table));
   return tables;
 }
 
 std::string file_of(const StudyConfig& config, const std::vector<Setting>& settings,
-                    const std::vector<std::vector<OracleTable>>& tables) {
+                    const std::vector<std::vector<ExportedTable>>& tables) {
   return hdf5_bytes([&](Hdf5File& file) {
     file.attribute("/", "content", std::string("oracle tables of pandora, one group per environment and regime"));
     file.attribute("/", "numerics", cpu_numerics());
@@ -155,8 +103,11 @@ std::string file_of(const StudyConfig& config, const std::vector<Setting>& setti
       if (!at.empty()) file.group(at);
       write_setting(file, at.empty() ? "/" : at, settings[s]);
       const std::size_t R = static_cast<std::size_t>(study.replications);  // the units' innermost order
-      for (std::size_t first = 0; first < units.size(); first += R)
-        write_tables(file, at, study, units[first], std::span(tables[s]).subspan(first, R));
+      for (std::size_t first = 0; first < units.size(); first += R) {
+        const Unit unit = units[first];
+        write_tables(file, fmt::format("{}/{}/{}", at, unit.environment.name, regime_name(unit.regime)), study, unit,
+                     std::span(tables[s]).subspan(first, R));
+      }
     }
   });
 }
@@ -172,7 +123,7 @@ void make_tables(const GridOptions& o, Session& session) {
   std::optional<OracleCache> cache;
   if (!o.cache.empty()) cache.emplace(o.cache, cpu_numerics(), print_error);
   std::size_t made = 0;
-  std::vector<std::vector<OracleTable>> tables;
+  std::vector<std::vector<ExportedTable>> tables;
   for (const Setting& setting : settings) {
     made += make_plan(setting.study).units.size();
     tables.push_back(tables_of(o, setting.study, cache ? &*cache : nullptr, session));

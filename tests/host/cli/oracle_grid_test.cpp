@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <hdf5.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -52,6 +53,23 @@ std::vector<double> doubles_in(const fs::path& path, const std::string& name, co
     EXPECT_GT(H5Aexists_by_name(set, ".", attribute, H5P_DEFAULT), 0) << name;
   H5Sclose(space);
   H5Dclose(set);
+  H5Fclose(file);
+  return out;
+}
+
+// A text attribute.
+std::string text_in(const fs::path& path, const std::string& object, const char* name) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t attribute = H5Aopen_by_name(file, object.c_str(), name, H5P_DEFAULT, H5P_DEFAULT),
+              type = H5Aget_type(attribute);
+  char* text = nullptr;
+  std::string out;
+  if (H5Aread(attribute, type, &text) >= 0 && text != nullptr) {
+    out = text;
+    H5free_memory(text);
+  }
+  H5Tclose(type);
+  H5Aclose(attribute);
   H5Fclose(file);
   return out;
 }
@@ -128,6 +146,58 @@ TEST_F(CliOracleGrid, ExportsEveryTableWithItsMeaning) {
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(run(small({"--out", "b.h5", "--cache", "c", "--threads", std::to_string(1 + 2 * i)})).exit_code, 0);
     EXPECT_EQ(test::read_file(work() / "b.h5"), bytes);
+  }
+}
+
+// All that it takes to go from a context to its index without this program.
+TEST_F(CliOracleGrid, ExportsWhatTurnsAContextIntoItsIndex) {
+  ASSERT_EQ(run(small({"--out", "a.h5", "--set", "environment.gaussian.reward_link=algebraic"})).exit_code, 0);
+  const fs::path path = work() / "a.h5";
+  Study settings = study();
+  settings.environments[0].reward_link = RewardLink::algebraic;
+  const Plan plan = make_plan(settings);
+  for (const std::string regime : {"A", "B"}) {
+    const std::string group = "/gaussian/" + regime;
+    EXPECT_EQ(text_in(path, group, "reward_link"), "algebraic");
+    EXPECT_EQ(text_in(path, group, "G"), "1/2 + z / (2 (2 + |z|))");
+    EXPECT_EQ(text_in(path, group + "/contexts/expected_cost", "units"), "reward");
+    const auto of = [&](const std::string& name, std::vector<hsize_t> shape) {
+      shape.insert(shape.begin(), 2);
+      return doubles_in(path, group + "/" + name, shape);
+    };
+    const std::vector<double> x = of("contexts/x", {60, 100}), shift = of("contexts/shift", {60}),
+                              scale = of("contexts/scale", {60, 3}), cost = of("contexts/expected_cost", {60, 3}),
+                              sigma = of("contexts/sigma", {60, 3}), theta_Q = of("theta_Q", {100}),
+                              alpha = of("alpha", {3, 100}), beta0 = of("beta0", {3, 100}), c0 = of("c0", {3}),
+                              c1 = of("c1", {3}), coefficients = of("output_cost_coefficients", {3, 17}),
+                              domain = of("output_cost_domain", {2});
+    const auto dot = [&x](const std::vector<double>& with, std::size_t row, std::size_t at) {
+      double sum = 0.0;
+      for (std::size_t j = 0; j < 100; ++j) sum += with[row * 100 + j] * x[at * 100 + j];
+      return sum;
+    };
+    const auto logistic = [](double z) { return 1.0 / (1.0 + std::exp(-z)); };
+    for (std::size_t r = 0; r < 2; ++r) {
+      const Replication replication =
+          prepare_replication(settings, plan, plan.units[(regime == "A" ? 0 : 2) + r], nullptr);
+      for (std::size_t row = 0; row < 60; row += 7) {
+        const std::size_t at = r * 60 + row;
+        EXPECT_NEAR(shift[at], dot(theta_Q, r, at), 1e-5);
+        for (std::size_t a = 0; a < 3; ++a) {
+          const std::size_t box = r * 3 + a;
+          EXPECT_NEAR(scale[at * 3 + a], 0.5 + logistic(dot(alpha, box, at)), 1e-6);
+          const double place =  // in the domain, from -1 to 1
+              (2.0 * scale[at * 3 + a] - domain[2 * r] - domain[2 * r + 1]) / (domain[2 * r + 1] - domain[2 * r]);
+          const double angle = std::acos(std::clamp(place, -1.0, 1.0));
+          double output = 0.0;
+          for (int j = 0; j < 17; ++j)
+            output += coefficients[box * 17 + static_cast<std::size_t>(j)] * std::cos(j * angle);
+          EXPECT_NEAR(cost[at * 3 + a], c0[box] * logistic(dot(beta0, box, at)) + c1[box] * output, 1e-6);
+          EXPECT_EQ(sigma[at * 3 + a],
+                    replication.sigma[replication.tape.at(replication.tape.online_row(static_cast<int>(row)), 0) + a]);
+        }
+      }
+    }
   }
 }
 

@@ -40,7 +40,7 @@ class GroupWriter {
  private:
   Hdf5File& file_;
   const std::string& group_;
-  const std::vector<ExportedTable>& tables_;
+  std::span<const ExportedTable> tables_;
 };
 
 // c_j of f = sum_j c_j T_j, from f at the Chebyshev nodes.

@@ -42,6 +42,7 @@ void add_policies(CLI::App& program, Command& run);
 void add_devices(CLI::App& program, Command& run);
 void add_trace(CLI::App& program, Command& run);
 void add_trace_export(CLI::App& trace, Command& run);
+void add_trace_features(CLI::App& trace, Command& run);
 
 /// The studies of a command that is about the oracle, one for each setting. Throws Error (usage) for an environment
 /// whose oracle is code of its own.

@@ -84,12 +84,14 @@ UnitTime time_of_unit(const PlannedSweep& sweep, const std::vector<LaneGroup>& g
     value = std::min(value, most);
     return std::max(factor, 1.0);
   };
+  // A table of outcomes decides its contexts itself.
+  const bool of_table = sweep.plan.units[0].environment.trace != nullptr;
   const double longer = static_cast<double>(study.periods) / probe.periods,
-               wider = limit(probe.dimensions.context, kProbeContext),
-               more = std::max(
-                   {wider, limit(probe.order_contexts, kProbeContexts), limit(probe.oracle.samples, kProbeSamples),
-                    limit(probe.oracle.grid.shift, kProbeNodes) * limit(probe.oracle.grid.scale, kProbeNodes) *
-                        limit(probe.oracle.grid.cost, kProbeNodes)});
+               wider = of_table ? 1.0 : limit(probe.dimensions.context, kProbeContext);
+  const double more =
+      std::max({wider, limit(probe.order_contexts, kProbeContexts), limit(probe.oracle.samples, kProbeSamples),
+                limit(probe.oracle.grid.shift, kProbeNodes) * limit(probe.oracle.grid.scale, kProbeNodes) *
+                    limit(probe.oracle.grid.cost, kProbeNodes)});
   Plan plan;
   plan.estimation = sweep.plan.estimation;
   plan.units.push_back(sweep.plan.units[0]);

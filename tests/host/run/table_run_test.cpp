@@ -109,6 +109,16 @@ TEST_F(TableRun, ALaneIsExplained) {
   EXPECT_THAT(result.out, HasSubstr("lane mine/B/0/7/dow/"));
 }
 
+TEST_F(TableRun, IsPlanned) {
+  const test::ProgramResult whole = run(words("out", {"--plan"}));
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_THAT(whole.out, HasSubstr("units             4 replications"));
+  ASSERT_EQ(run(words("out")).exit_code, 0);
+  const test::ProgramResult more = run(words("out", {"--extend", "--replications", "6", "--plan"}));
+  EXPECT_EQ(more.exit_code, 0) << more.err;
+  EXPECT_THAT(more.out, HasSubstr("units             2 replications"));
+}
+
 TEST_F(TableRun, AReportIsMade) {
   ASSERT_EQ(run(words("out")).exit_code, 0);
   const test::ProgramResult result = run({"report", "out"});

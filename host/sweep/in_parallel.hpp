@@ -15,8 +15,8 @@
 
 namespace pandora {
 
-/// Calls body(0), ..., body(n - 1) on some threads, 0 for all cores, and rethrows the first failure. Throws Error
-/// (device) where the system refuses the threads.
+/// Calls body(0), ..., body(n - 1) on some threads, 0 for all cores, and rethrows the first failure. Throws
+/// LimitReached where the system refuses the threads.
 template <class Body>
 void in_parallel(int threads, std::size_t n, Body&& body) {
   std::atomic<std::size_t> next{0};

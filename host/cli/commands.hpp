@@ -41,6 +41,7 @@ void add_calibrate(CLI::App& program, Session& session, Command& run);
 void add_policies(CLI::App& program, Command& run);
 void add_devices(CLI::App& program, Command& run);
 void add_trace(CLI::App& program, Command& run);
+void add_trace_check(CLI::App& trace, Command& run);
 void add_trace_export(CLI::App& trace, Command& run);
 void add_trace_features(CLI::App& trace, Command& run);
 

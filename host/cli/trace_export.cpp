@@ -65,6 +65,7 @@ void add_trace_export(CLI::App& trace, Command& run) {
 void add_trace(CLI::App& program, Command& run) {
   CLI::App* trace = program.add_subcommand("trace", "tables of outcomes");
   trace->require_subcommand(1);
+  add_trace_check(*trace, run);
   add_trace_export(*trace, run);
   add_trace_features(*trace, run);
 }

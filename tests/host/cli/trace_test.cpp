@@ -1,0 +1,96 @@
+// `pandora trace`, as its users meet it.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/host/run_program.hpp"
+
+namespace pandora {
+namespace {
+
+using testing::HasSubstr;
+
+class TraceCommand : public test::ProgramTest {
+ protected:
+  // A small model that is right in two of three, a large one that is nearly always, and a judge that does not know.
+  void write_table(int rows = 60) {
+    std::ofstream out(work() / "table.csv");
+    out << "prompt_id,model,quality,cost,score\n";
+    for (int row = 0; row < rows; ++row)
+      out << row << ",small," << (row % 3 == 0 ? 0.1 : 1.0) << ",0.0001,0.5\n"
+          << row << ",large," << (row % 7 == 0 ? 0.8 : 1.0) << ",0.01,0.5\n";
+  }
+  void expect_refused(const std::vector<std::string>& arguments, int exit_code, const std::string& part) {
+    const test::ProgramResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, exit_code) << result.err;
+    EXPECT_EQ(result.error_lines(), 1) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(part));
+    EXPECT_EQ(result.out, "");
+  }
+  nlohmann::json checked(std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"trace", "check", "table.csv", "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const test::ProgramResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    return nlohmann::json::parse(result.out);
+  }
+};
+
+TEST_F(TraceCommand, ChecksATable) {
+  write_table();
+  const test::ProgramResult result = run({"trace", "check", "table.csv"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  for (const char* part : {"60 prompts, 2 models", "Price 5:", "Price 50:", "best single", "fixed cascade",
+                           "index policy", "bound", "routing can pay up to"})
+    EXPECT_THAT(result.out, HasSubstr(part));
+}
+
+TEST_F(TraceCommand, GivesJson) {
+  write_table();
+  const nlohmann::json both = checked({});
+  EXPECT_EQ(both["rows"], 60);
+  EXPECT_EQ(both["models"], (std::vector<std::string>{"small", "large"}));
+  ASSERT_EQ(both["prices"].size(), 2u);
+  EXPECT_EQ(both["prices"][0]["price"], 5.0);
+  EXPECT_THAT(both["prices"][0]["verdict"].get<std::string>(), testing::StartsWith("routing can pay up to"));
+  const nlohmann::json judged = checked({"--price", "1.5", "--evaluator", "score"});
+  ASSERT_EQ(judged["prices"].size(), 1u);
+  EXPECT_THAT(judged["prices"][0]["verdict"].get<std::string>(),
+              testing::StartsWith("no cascade is better than large with this evaluator (score) at price 1.5"));
+  EXPECT_EQ(checked({"--models", "large"})["models"], std::vector<std::string>{"large"});
+}
+
+TEST_F(TraceCommand, DropsRowsWithMissingCellsWhereItIsAsked) {
+  write_table();
+  std::ofstream(work() / "table.csv", std::ios::app) << "60,small,0.5,0.0001,0.5\n";
+  expect_refused({"trace", "check", "table.csv"}, 3, "table.csv");
+  EXPECT_EQ(checked({"--missing", "drop"})["dropped"], 1);
+  EXPECT_EQ(checked({"--missing", "drop"})["rows"], 60);
+}
+
+TEST_F(TraceCommand, RefusesWhatItIsNotGivenRight) {
+  write_table();
+  const auto refused = [&](std::vector<std::string> more, int exit_code, const std::string& part) {
+    more.insert(more.begin(), {"trace", "check"});
+    expect_refused(more, exit_code, part);
+  };
+  refused({"table.csv", "--format", "csv"}, 2, "--format csv");
+  refused({"table.csv", "--missing", "guess"}, 2, "--missing guess");
+  refused({"table.csv", "--price", "-1"}, 2, "price -1");
+  refused({"table.csv", "--price", "5,nan"}, 2, "price nan");
+  refused({"table.csv", "--price", "cheap"}, 2, "cheap");
+  refused({"table.csv", "--evaluator", "truth"}, 2, "evaluator truth");
+  refused({"table.csv", "--evaluator", "score:gpt"}, 3, "gpt");
+  refused({"table.csv", "--models", "huge"}, 3, "huge");
+  refused({"absent.csv"}, 3, "absent.csv");
+  refused({}, 2, "table");
+  expect_refused({"trace"}, 2, "subcommand");
+  expect_refused({"trace", "chek", "table.csv"}, 2, "trace chek: unknown command; the nearest is check");
+  write_table(1);
+  refused({"table.csv"}, 3, "at least 2 different prompts");
+}
+
+}  // namespace
+}  // namespace pandora

@@ -96,8 +96,8 @@ class CrossFitting {
     const std::vector<double> single = judged_[p].single.utility(price), cascade = judged_[p].cascade.utility(price),
                               index = judged_[p].index.utility(price);
     out.best_single = worth(judged_[p].single, price, single);
-    out.fixed_cascade = worth_of_fitted(judged_[p].cascade, price, single);
-    out.index_policy = worth_of_fitted(judged_[p].index, price, single);
+    out.fixed_cascade = worth(judged_[p].cascade, price, single);
+    out.index_policy = worth(judged_[p].index, price, single);
     out.bound = worth(best_answers(outcomes, price, rows), price, single);
     out.single_in_hindsight =
         mean_over_prompts(evaluate(outcomes, FixedCascade{{out.fitted.single}, {}}, rows).utility(price), groups_);
@@ -105,17 +105,11 @@ class CrossFitting {
     out.routing_gain = cross_fitted(difference_over_prompts(better_of(cascade, index), single, groups_), folds_);
   }
 
-  PolicyWorth worth_of_fitted(const Routed& routed, double price, const std::vector<double>& single) const {
-    PolicyWorth out = worth(routed, price, single);
-    out.gain = cross_fitted(out.gain, folds_);
-    return out;
-  }
-
   PolicyWorth worth(const Routed& routed, double price, const std::vector<double>& single) const {
     const std::vector<double> utility = routed.utility(price);
     PolicyWorth out;
     out.utility = mean_over_prompts(utility, groups_);
-    out.gain = difference_over_prompts(utility, single, groups_);
+    out.gain = cross_fitted(difference_over_prompts(utility, single, groups_), folds_);
     out.quality = mean_over_prompts(routed.quality, groups_);
     std::vector<double> usd = routed.dollars;
     for (double& x : usd) x *= 1000.0;

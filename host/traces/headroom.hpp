@@ -30,14 +30,15 @@ struct FittedPolicies {
   ModelIndices index;
 };
 
-/// An interval of a difference between fitted policies that also counts how they would have come out on another table:
+/// An interval of a difference to a fitted policy that also counts how it would have come out on another table:
 /// `folds`-fold cross-validation's variance times 1 + folds / (folds - 1), so 1.5 times as wide for five (Nadeau and
 /// Bengio 2003). Over prompts alone, a fit that opens a second answer for one prompt in fifty "pays" in one table of
 /// ten where it does not on fresh prompts.
 Interval cross_fitted(const Interval& over_prompts, std::size_t folds);
 
 /// The policies are fitted once for each fold, on the prompts outside it, and judged in it: calibration of the scores,
-/// order, thresholds, indices and the choice of the single model.
+/// order, thresholds, indices and the choice of the single model. Utilities have intervals over prompts alone; where
+/// two models are equally good, the interval of the best single one holds its expectation in 91 to 93 of 100 tables.
 struct Headroom {
   double price = 0.0;  ///< utility per dollar
   PolicyWorth best_single, fixed_cascade, index_policy;

@@ -57,7 +57,7 @@ class TraceLaw {
   static double share(std::size_t difficulty) { return difficulty == 0 ? 0.5 : difficulty == 1 ? 0.3 : 0.2; }
   // Dearer models are better, all are worse at what is difficult.
   static double quality_share(std::size_t difficulty, std::size_t model, std::size_t level) {
-    const double best = 0.75 + 0.1 * static_cast<double>(model) - 0.3 * static_cast<double>(difficulty);
+    const double best = 0.55 + 0.2 * static_cast<double>(model) - 0.25 * static_cast<double>(difficulty);
     const double worst = 0.6 * (1.0 - best);
     return level == 2 ? best : level == 0 ? worst : 1.0 - best - worst;
   }
@@ -85,7 +85,7 @@ class TraceLaw {
     table.prompts.push_back(std::to_string(table.rows() + 1));
     for (std::size_t m = 0; m < kModels; ++m) {
       table.quality.push_back(0.2 + 0.4 * static_cast<double>(levels[m]));
-      table.cost.push_back(0.001 * static_cast<double>((1 + difficulty) * (1 + 2 * m * m)));
+      table.cost.push_back(0.001 * static_cast<double>((1 + difficulty) * (1 + m * m)));
       table.scores[0].values.push_back(0.1 + 0.4 * static_cast<double>(levels[kModels + m]));
     }
   }

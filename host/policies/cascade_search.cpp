@@ -46,8 +46,4 @@ Cascade search_cascade(const Tape& tape, int T0) {
   return search(tape, tape.calibration_row(0), T0, tape.reward);
 }
 
-Cascade best_cascade_in_hindsight(const Tape& tape) {
-  return search(tape, tape.online_row(0), tape.online_rows, tape.mu);
-}
-
 }  // namespace pandora

@@ -30,7 +30,4 @@ int longest_cascade(int boxes);
 /// thresholds ascending; utilities within 1e-9 tie and the first maximum wins. Box 0 alone where no utility is finite.
 Cascade search_cascade(const Tape& tape, int T0);
 
-/// The same over the online periods, with mu* in place of the reward: the cascade that nobody can know beforehand.
-Cascade best_cascade_in_hindsight(const Tape& tape);
-
 }  // namespace pandora

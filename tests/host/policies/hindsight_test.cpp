@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "host/engine/run_on_cpu.hpp"
-#include "host/policies/cascade_search.hpp"
 #include "host/reference/reference_engine.hpp"
 #include "pandora/policy.hpp"
 #include "tests/reference/small_problem.hpp"
@@ -35,7 +34,7 @@ TEST(Hindsight, IsTheBestNetAnswerOfEveryPeriod) {
   EXPECT_EQ(run_on_cpu<float>(replication, std::span(&lane, 1), {})[0], reference);
 }
 
-TEST(BestCascade, IsTheBestOfAllOnTheOnlinePeriods) {
+TEST(BestCascade, IsAtLeastTheBestOfAllWithRoundThresholds) {
   const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 3, 60, 8);
   double best = -1e9;
   for (int first = 0; first < 2; ++first)
@@ -49,7 +48,7 @@ TEST(BestCascade, IsTheBestOfAllOnTheOnlinePeriods) {
       lane.threshold[0] = k / 10.0;
       best = std::max(best, run_reference_lane(replication, lane, {}).utility);
     }
-  EXPECT_NEAR(run_reference_lane(replication, lane_of("best_cascade", replication), {}).utility, best, 1e-9);
+  EXPECT_GE(run_reference_lane(replication, lane_of("best_cascade", replication), {}).utility, best - 1e-9);
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ Instance draw_instance(const Dimensions& dim, const Environment& environment, Re
     double levels[2];
     uniforms(instance.stream(Purpose::cost_levels), static_cast<std::uint32_t>(a), 2, levels);
     instance.c0.push_back(environment.cost_level * levels[0]);
-    instance.c1.push_back(environment.output_share * environment.cost_level * levels[1]);
+    instance.c1.push_back(environment.cost_level * levels[1]);
   }
   instance.theta = unit_sphere(instance.stream(Purpose::theta_direction), d);
   const double radius = radius_of(instance);

@@ -75,9 +75,6 @@ std::vector<EnvironmentOption> make_options() {
   all.push_back(number("cost_tail", "number above 1, or inf", "",
                        "alpha of a Pareto factor with mean 1 on every cost (infinite variance up to 2); inf: none.",
                        false, &Environment::cost_tail, "a number above 1, or inf", [](double x) { return x > 1.0; }));
-  all.push_back(number("output_share", "number from 0 to 1000", "", "Factor on c_{1,a}, the costs that outputs bring.",
-                       false, &Environment::output_share, "a number from 0 to 1000",
-                       [](double x) { return x >= 0.0 && x <= 1000.0; }));
   all.push_back({"stream", Kind::integer, "integer from 0 to 255", "",
                  "Coordinate of the random streams: environments with the same share their draws.", true,
                  [](const Environment& e) { return fmt::format("{}", static_cast<int>(e.id)); },

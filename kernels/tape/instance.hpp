@@ -66,7 +66,6 @@ struct Environment {
   RewardLink reward_link = RewardLink::logistic;
   /// alpha > 1: costs have a Pareto(alpha) factor of mean 1, independent of all else; infinite: none
   double cost_tail = std::numeric_limits<double>::infinity();
-  double output_share = 1.0;  ///< factor on c_{1,a}
   /// A table of outcomes in place of the model; null: none. Two environments are equal if they share it.
   std::shared_ptr<const TraceKeys> trace = nullptr;
 

@@ -68,8 +68,6 @@ PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const 
       return mu >= static_cast<Real>(spec.threshold[k]);
     case Stop::after_first:
       return true;
-    case Stop::after_two:
-      return k == 1;
     case Stop::never:
       return false;
   }

@@ -48,7 +48,6 @@ enum class Stop : std::uint8_t {
   best_reaches_scores_left,  ///< Weitzman: max mu over the opened boxes >= largest score of those left
   last_reaches_threshold,    ///< FrugalGPT: mu of the j-th response >= LaneSpec::threshold[j]
   after_first,
-  after_two,
   never
 };
 
@@ -64,8 +63,6 @@ constexpr const char* stop_pattern(Stop stop) {
       return "the response of box {last_box}, {last:.4f}, reaches the threshold {threshold:g}";
     case Stop::after_first:
       return "it queries one box alone";
-    case Stop::after_two:
-      return "it queries two boxes";
     case Stop::never:
       return "";
   }

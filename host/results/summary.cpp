@@ -46,8 +46,6 @@ std::vector<RowStatistic> make_row_statistics() {
   add("cost_x1000", "cost_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::cost, own(&LaneTally::cost));
   add("queries_per_period", "queries_per_period_half_width_95", nullptr, 1.0, &SummaryRow::queries,
       [](const LaneTally&, const LaneTally& t) { return per_period(t.queries(), t); });
-  add("first_cost_x1000", "first_cost_half_width_95_x1000", "cost of first boxes", 1000.0, &SummaryRow::first_cost,
-      own(&LaneTally::first_cost));
   for (int k = 0; k < kCountOfParts; ++k) {
     const RegretPart& part = kRegretParts[k];
     out.push_back({fmt::format("{}_x1000", part.name), fmt::format("{}_half_width_95_x1000", part.name), part.title,

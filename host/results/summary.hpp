@@ -42,7 +42,6 @@ struct SummaryRow {
   Estimate realised_quality;      ///< its Bernoulli reward, x 1000
   Estimate cost;                  ///< of the queried boxes, x 1000
   Estimate queries;               ///< boxes
-  Estimate first_cost;            ///< of the boxes that were opened first, x 1000
   Estimate parts[kCountOfParts];  ///< of `regret`, which they add up to: see RegretParts
   bool best = false;              ///< least expected regret among the hyperparameters of its policy and reward setting
                                   ///< that have the most replications

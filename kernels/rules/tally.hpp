@@ -25,7 +25,6 @@ struct LaneTally {
   double quality = 0.0;           ///< sum of mu*(deployed)
   double realised_quality = 0.0;  ///< sum of the Bernoulli rewards of the deployed boxes
   double cost = 0.0;              ///< sum of the costs of the queried boxes
-  double first_cost = 0.0;        ///< sum of the costs of the boxes that were opened first
   double queries_of_box[kMaxBoxes] = {};
   double deployments_of_box[kMaxBoxes] = {};
   double depth[kMaxBoxes + 1] = {};  ///< depth[k]: periods that opened k boxes
@@ -74,7 +73,6 @@ struct LaneTally {
     quality += mu[outcome.deployed];
     realised_quality += reward[outcome.deployed];
     cost += spent;
-    first_cost += costs[outcome.order[0]];
     deployments_of_box[outcome.deployed] += 1.0;
     depth[outcome.queried] += 1.0;
     if (periods != next) return;
@@ -104,7 +102,6 @@ inline constexpr LaneSum kLaneSums[] = {
     {"realised_quality", "reward", "sum of the Bernoulli rewards of the deployed outputs",
      &LaneTally::realised_quality},
     {"cost", "reward", "sum of the costs of the queried boxes; utility = quality - cost", &LaneTally::cost},
-    {"first_cost", "reward", "sum of the costs of the boxes that were opened first", &LaneTally::first_cost},
 };
 inline constexpr int kCountOfSums = sizeof kLaneSums / sizeof kLaneSums[0];
 static_assert(sizeof(LaneTally) == sizeof(double) * (kCountOfSums + 3 * kMaxBoxes + 1 + kMostCheckpoints +

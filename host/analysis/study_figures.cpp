@@ -291,15 +291,16 @@ std::vector<FigureGroup> study_figures(StoredResults& results, std::optional<int
   if (T0 && std::find(study.T0.begin(), study.T0.end(), *T0) == study.T0.end())
     throw Error(ExitCode::usage, fmt::format("--t0 {}: the results have T0 = {}", *T0, fmt::join(study.T0, ", ")));
   const int shown = T0.value_or(usual_T0(study, results.settings()[0].plan));
-  if (results.settings().size() > 1) return varied_figures(results.summaries(), shown);
+  if (!results.settings()[0].setting.varied.empty()) return varied_figures(results.summaries(), shown);
   std::vector<FigureGroup> groups;
   Summary all;
-  results.for_each_group([&](std::size_t, const Plan& plan, const std::vector<UnitResult>& units) {
-    if (!study.regret) return;
-    Summary summary = summarise(study, plan, units);
+  results.for_each_group([&](std::size_t setting, const Plan& plan, const std::vector<UnitResult>& units) {
+    const Study& own = results.settings()[setting].setting.study;
+    if (!own.regret) return;
+    Summary summary = summarise(own, plan, units);
     const std::vector<PolicyTitle> titles = titles_shown(summary);
-    const CellView cell{
-        study, summary, units, titles, regime_name(plan.units[0].regime), plan.units[0].environment.name, shown};
+    const CellView cell{own,  summary, units, titles, regime_name(plan.units[0].regime), plan.units[0].environment.name,
+                        shown};
     FigureGroup group{fmt::format("{}, regime {}", environment_title(cell.environment), cell.regime), {}};
     add_curves(cell, group.figures);
     add_T0(cell, group.figures);

@@ -7,7 +7,26 @@
 
 namespace pandora {
 
-std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& settings, int T0) {
+namespace {
+
+// Environments of several sizes stand in settings of their own: together again, in the order of the study.
+std::vector<SettingSummary> by_varied_keys(const std::vector<SettingSummary>& all) {
+  std::vector<SettingSummary> out;
+  for (const SettingSummary& s : all) {
+    const auto same = std::find_if(out.begin(), out.end(),
+                                   [&s](const SettingSummary& o) { return o.setting.varied == s.setting.varied; });
+    if (same == out.end())
+      out.push_back(s);
+    else
+      append(Summary(s.summary), same->summary);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& all, int T0) {
+  const std::vector<SettingSummary> settings = by_varied_keys(all);
   std::vector<FigureGroup> groups;
   const auto& first = settings[0].setting.varied;
   const std::vector<PolicyTitle> titles = titles_shown(settings[0].summary);

@@ -131,11 +131,11 @@ std::vector<Setting> oracle_settings(const StudyConfig& config) {
   std::vector<Setting> settings = config.settings();
   for (const Setting& setting : settings)
     for (const Environment& environment : setting.study.environments)
-      if (find_drawer(environment.name))
+      if (find_drawer(environment.name) || environment.trace != nullptr)
         throw Error(ExitCode::usage,
-                    fmt::format("environment {}: its oracle is code of its own, without tables; leave it "
-                                "out by --environment",
-                                environment.name));
+                    fmt::format("environment {}: {}; leave it out by --environment", environment.name,
+                                environment.trace != nullptr ? "is a table of outcomes, whose oracle nobody knows"
+                                                             : "its oracle is code of its own, without tables"));
   return settings;
 }
 

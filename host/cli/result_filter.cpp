@@ -35,11 +35,15 @@ void ResultFilter::add_to(CLI::App& command) {
 void ResultFilter::apply(std::vector<SettingSummary>& settings) const {
   std::vector<std::string> environments, regimes, policies;
   const Study& study = settings[0].setting.study;
-  for (const Environment& e : study.environments) environments.push_back(e.name);
-  for (const SummaryRow& row : settings[0].summary.rows)
-    if (!among(policies, row.policy)) policies.push_back(row.policy);
+  const auto add = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const SettingSummary& s : settings) {
+    for (const Environment& e : s.setting.study.environments) add(environments, e.name);
+    for (const Regime regime : s.setting.study.regimes) add(regimes, regime_name(regime));
+    for (const SummaryRow& row : s.summary.rows) add(policies, row.policy);
+  }
   require_known("--environment", environments_, environments);
-  for (const Regime regime : study.regimes) regimes.push_back(regime_name(regime));
   require_known("--regime", regimes_, regimes);
   for (const int T0 : T0_)
     if (std::find(study.T0.begin(), study.T0.end(), T0) == study.T0.end())

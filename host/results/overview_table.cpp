@@ -76,7 +76,10 @@ Table overview_table(const std::vector<SettingSummary>& settings, const std::str
         if (row.cells.empty()) continue;
         if (first)
           table.rows.push_back(
-              {{}, fmt::format("{}{}regime {}", label, label.empty() ? "" : ", ", name), !table.rows.empty()});
+              {{},
+               fmt::format("{}{}{}", label, label.empty() ? "" : ", ",
+                           of_table(s.setting.study) ? s.setting.study.environments[0].name : "regime " + name),
+               !table.rows.empty()});
         first = false;
         table.rows.push_back(std::move(row));
       }

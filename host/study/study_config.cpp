@@ -162,6 +162,8 @@ std::string commented_defaults() {
   out +=
       "\n# An environment of another name needs law, u and stream; two with one stream have the same draws.\n"
       "# [environment.NAME]\n"
+      "\n# A table of outcomes, prompts x models, is an environment too (docs/traces.md has its keys):\n"
+      "# [environment.NAME]\n# table = \"table.jsonl\"\n# price = 20.0\n"
       "\n# One study for each combination of values of keys that have a single value:\n"
       "# [vary]\n# periods = [1000, 10000]\n# estimation.refit = [\"geometric:1.5\", \"tracking\"]\n";
   return out;

@@ -11,6 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::Words;
 using testing::HasSubstr;
+using testing::Not;
 
 class TableRun : public test::ManyRunsTest {
  protected:
@@ -124,6 +125,32 @@ TEST_F(TableRun, AReportIsMade) {
   const test::ProgramResult result = run({"report", "out"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(test::read_file(work() / "out" / "report" / "report.html"), HasSubstr("dollars per prompt"));
+}
+
+// A study of a table and of the paper's model beside it: every command finds both.
+TEST_F(TableRun, StandsBesideThePapersEnvironments) {
+  const Words both = {"--environment", "uniform,mine", "--periods", "60",  "--set", "dimensions.radius_draws=500",
+                      "--set",         "regimes=A",    "--policy",  "dow", "--set", "oracle.samples=1000"};
+  const test::ProgramResult result = run(words("both", both));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("uniform (u = 0.23)"));
+  EXPECT_THAT(result.out, HasSubstr("mine: utility = quality"));
+  EXPECT_THAT(run({"show", "both", "--environment", "mine"}).out, Not(HasSubstr("uniform")));
+  EXPECT_THAT(run({"show", "both", "--overview"}).out, HasSubstr("\nmine\n"));
+  EXPECT_THAT(run({"compare", "both", "--policies", "dow/known,dow/unknown"}).out, HasSubstr("± over prompts"));
+  ASSERT_EQ(run({"report", "both"}).exit_code, 0);
+  EXPECT_THAT(test::read_file(work() / "both" / "report" / "report.html"), HasSubstr("mine, regime B"));
+  EXPECT_EQ(run({"explain", "both", "--policy", "dow", "--environment", "mine", "--period", "2"}).exit_code, 0);
+}
+
+TEST_F(TableRun, HasNoOracleOfThePapersModel) {
+  for (const Words& command :
+       {Words{"oracle", "order", "study.toml"}, Words{"oracle", "grid", "study.toml", "--out", "g.h5"},
+        Words{"oracle", "check", "study.toml"}, Words{"calibrate", "study.toml"}}) {
+    const test::ProgramResult result = run(command);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("environment mine: is a table of outcomes"));
+  }
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // `run` and `reproduce`, which is `run` with the paper's study; `merge`.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -9,6 +11,8 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
+#include "host/cli/terminal.hpp"
+#include "host/model/trace_world.hpp"
 #include "host/results/forecast.hpp"
 #include "host/run/lacks.hpp"
 #include "host/run/merge_folders.hpp"
@@ -107,6 +111,26 @@ void print_plan(const StudyConfig& config, const std::vector<PlannedSetting>& se
              forecast_text(settings, missing.sweeps, missing.parts, run.threads, processes));
 }
 
+// Tables of outcomes may be large: how far reading is, where somebody looks, and an end on a signal.
+class ReadingProgress {
+ public:
+  ReadingProgress(bool quiet, const Session& session) {
+    TraceWorld::set_progress([this, quiet, &session](const std::string& file, std::uint64_t done, std::uint64_t total) {
+      constexpr int kMebibyte = 20;
+      if (session.interrupted) throw Error(ExitCode::interrupted, "interrupted; nothing was written");
+      if (file != file_) bar_ = std::make_unique<ProgressBar>(quiet || !is_terminal(STDERR_FILENO), "MiB");
+      file_ = file;
+      if (done >> kMebibyte > 0) bar_->update(done >> kMebibyte, std::max(done, total) >> kMebibyte);
+    });
+  }
+  ~ReadingProgress() { TraceWorld::set_progress({}); }
+  ReadingProgress(const ReadingProgress&) = delete;
+
+ private:
+  std::string file_;
+  std::unique_ptr<ProgressBar> bar_;
+};
+
 void run_command(const RunArguments& o, bool paper, Session& session) {
   if (o.print_defaults) {
     fmt::print("{}", commented_defaults());
@@ -121,7 +145,10 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
   try {
     require_count("--threads", o.backend.threads, 0);
     config = config_of(o, paper);
-    fill_in_tables(config);
+    {
+      const ReadingProgress reading(o.quiet || o.plan || ranks.rank() != 0, session);
+      fill_in_tables(config);
+    }
     settings = make_plans(config);
     run.mode = mode_of(o);
     run.study_file = o.study.file();

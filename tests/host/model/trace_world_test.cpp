@@ -212,5 +212,18 @@ TEST_F(TraceWorldTest, AStudyMayHoldTablesAndThePapersEnvironments) {
   EXPECT_EQ(settings[0].number, settings[1].number);
 }
 
+TEST_F(TraceWorldTest, TellsHowFarReadingIsAndEndsWhereThatThrows) {
+  std::uint64_t read = 0;
+  TraceWorld::set_progress([&read](const std::string&, std::uint64_t done, std::uint64_t) { read = done; });
+  (void)make_plans(config("part = \"kind\""));
+  EXPECT_EQ(read, std::filesystem::file_size(base_ / "table.csv"));
+  write("table.csv",
+        test::read_file(base_ / "table.csv") + "p99,m0,0.5,0.1,0.5,online,1\np99,m1,0.5,0.1,0.5,online,1\n");
+  TraceWorld::set_progress(
+      [](const std::string&, std::uint64_t, std::uint64_t) { throw Error(ExitCode::interrupted, "interrupted"); });
+  expect_refused(ExitCode::interrupted, "interrupted", [&] { (void)make_plans(config("split = 0.4")); });
+  TraceWorld::set_progress({});
+}
+
 }  // namespace
 }  // namespace pandora

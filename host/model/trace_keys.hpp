@@ -32,8 +32,6 @@ struct TraceKeys {
   // Filled in by a run, so that its results are read without the table.
   std::string digest;               ///< of both tables as they were read, SHA-256; empty: not known
   std::vector<std::int64_t> sizes;  ///< A, d_x, d, calibration rows, online rows; empty: not known
-
-  friend bool operator==(const TraceKeys&, const TraceKeys&) = default;
 };
 
 }  // namespace pandora

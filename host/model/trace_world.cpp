@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <cmath>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <span>
 
 #include "host/files/sealed_file.hpp"
 #include "host/model/trace_evaluator.hpp"
 #include "host/traces/read_trace.hpp"
-#include "kernels/random/distributions.hpp"
+#include "kernels/rules/spec.hpp"
 #include "kernels/tape/formulas.hpp"
 #include "pandora/error.hpp"
 

@@ -32,8 +32,6 @@ struct PromptOutcomes {
   std::size_t prompts = 0, models = 0;
   std::vector<float> quality;
   std::vector<float> dollars;
-
-  friend bool operator==(const PromptOutcomes&, const PromptOutcomes&) = default;
 };
 
 /// The tables of an environment with the features of their prompts.

@@ -7,24 +7,6 @@ namespace {
 
 constexpr std::size_t kThresholds = 11;
 
-// Over `periods` rows of the tape from `first_row` on; `reward`: of every row and box.
-template <class Rewards>
-Cascade search(const Tape& tape, int first_row, int periods, const Rewards& reward) {
-  std::vector<SearchedModel> boxes(static_cast<std::size_t>(tape.boxes()));
-  for (int a = 0; a < tape.boxes(); ++a) {
-    SearchedModel& box = boxes[static_cast<std::size_t>(a)];
-    for (std::size_t k = 0; k < kThresholds; ++k) box.thresholds.push_back(static_cast<double>(k) / 10.0);
-    for (int period = 0; period < periods; ++period) {
-      const std::size_t at = tape.at(first_row + period, a);
-      box.seen.push_back(tape.mu[at]);
-      box.worth.push_back(static_cast<double>(reward[at]));
-      box.cost.push_back(tape.cost[at]);
-    }
-  }
-  const FixedCascade found = search_cascades(boxes, static_cast<std::size_t>(longest_cascade(tape.boxes())));
-  return {{found.order.begin(), found.order.end()}, found.thresholds};
-}
-
 }  // namespace
 
 std::uint64_t cascade_candidates(int boxes, int longest) {
@@ -43,7 +25,19 @@ int longest_cascade(int boxes) {
 }
 
 Cascade search_cascade(const Tape& tape, int T0) {
-  return search(tape, tape.calibration_row(0), T0, tape.reward);
+  std::vector<SearchedModel> boxes(static_cast<std::size_t>(tape.boxes()));
+  for (int a = 0; a < tape.boxes(); ++a) {
+    SearchedModel& box = boxes[static_cast<std::size_t>(a)];
+    for (std::size_t k = 0; k < kThresholds; ++k) box.thresholds.push_back(static_cast<double>(k) / 10.0);
+    for (int period = 0; period < T0; ++period) {
+      const std::size_t at = tape.at(tape.calibration_row(period), a);
+      box.seen.push_back(tape.mu[at]);
+      box.worth.push_back(static_cast<double>(tape.reward[at]));
+      box.cost.push_back(tape.cost[at]);
+    }
+  }
+  const FixedCascade found = search_cascades(boxes, static_cast<std::size_t>(longest_cascade(tape.boxes())));
+  return {{found.order.begin(), found.order.end()}, found.thresholds};
 }
 
 }  // namespace pandora

@@ -93,7 +93,7 @@ const std::vector<EnvironmentOption>& environment_options() {
 std::map<std::string, std::string> options_of(const Environment& environment) {
   std::map<std::string, std::string> out;
   for (const EnvironmentOption& option : environment_options())
-    if (option.is_for(environment) && option.identity) out[option.name] = option.text(environment);
+    if (option.is_for(environment) && !option.is_path) out[option.name] = option.text(environment);
   return out;
 }
 

@@ -23,8 +23,10 @@ struct EnvironmentOption {
   std::function<void(Environment&, const StudyValue&)> set;
   /// Of tables of outcomes alone; the others, but `stream`, are of the paper's model alone.
   bool of_tables = false;
-  /// Whether results belong to it; or it stands in the resolved study alone, such as where a table lies.
-  bool identity = true;
+  /// Where a table lies: stands in the resolved study alone, and results do not belong to it.
+  bool is_path = false;
+  /// Whether [vary] may name it: what says which table is read cannot vary, since settings share tables and sizes.
+  bool varies = true;
 
   bool is_for(const Environment& environment) const {
     return name == "stream" || of_tables == (environment.trace != nullptr);

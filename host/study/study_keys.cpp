@@ -249,7 +249,7 @@ std::vector<Key> environment_keys(const std::string& name) {
     if (known == nullptr || option.is_for(*known))
       keys.push_back({"environment." + name + "." + option.name, option.kind, option.type, option.unit, option.meaning,
                       option.text(standard), [](Study&, const StudyValue&) {},
-                      option.identity ? Key::Role::identity : Key::Role::file});
+                      option.is_path ? Key::Role::file : Key::Role::identity});
   return keys;
 }
 

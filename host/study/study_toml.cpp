@@ -34,6 +34,7 @@ constexpr void assert_of_toml(bool holds) {
 #include <utility>
 
 #include "host/base/split.hpp"
+#include "host/study/environment_options.hpp"
 #include "host/study/study_keys.hpp"
 #include "host/study/toml_scan.hpp"
 #include "pandora/environment.hpp"
@@ -117,22 +118,25 @@ StudyValue value_of(const StudyKey& key, const toml::node& node, std::string whe
   return value;
 }
 
-// Whether the key is one of an environment's that says what of which table is read.
-bool is_of_reading(const std::string& key) {
-  const std::string name = key.substr(key.rfind('.') + 1);
-  static const std::set<std::string> all = {"table",   "online",    "split",   "part",   "models",
-                                            "context", "evaluator", "missing", "digest", "sizes"};
-  return !environment_in(key).empty() && all.count(name) > 0;
+// The option of environments that the key is; null for other keys.
+const EnvironmentOption* option_of(const std::string& key) {
+  if (environment_in(key).empty()) return nullptr;
+  const std::vector<EnvironmentOption>& all = environment_options();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const EnvironmentOption& option) {
+    return key.substr(key.rfind('.') + 1) == option.name;
+  });
+  return found == all.end() ? nullptr : &*found;
 }
 
 bool can_vary(const std::string& key) {
-  return !is_of_reading(key);  // settings share tables and sizes
+  const EnvironmentOption* option = option_of(key);
+  return option == nullptr || option->varies;
 }
 
 // A table's path as it may stand in a file elsewhere: relative ones are relative to `base`.
 StudyValue with_path(const StudyKey& key, StudyValue value, const fs::path& base) {
-  const std::string name = key.name.substr(key.name.rfind('.') + 1);
-  if (!environment_in(key.name).empty() && (name == "table" || name == "online") && !value.texts[0].empty())
+  const EnvironmentOption* option = option_of(key.name);
+  if (option != nullptr && option->is_path && !value.texts[0].empty())
     value.texts[0] = fs::absolute(base / value.texts[0]).lexically_normal().string();
   return value;
 }

@@ -78,6 +78,7 @@ std::vector<EnvironmentOption> options_of_use() {
   std::vector<EnvironmentOption> all;
   all.push_back(words("evaluator", "quality, score, score:NAME, noisy:S or column:NAME",
                       "What is seen of an answer when its model is opened (docs/traces.md).", &TraceKeys::evaluator));
+  all.back().varies = false;
   all.back().set = [set = all.back().set](Environment& e, const StudyValue& v) {
     check_evaluator(v);
     set(e, v);
@@ -123,16 +124,20 @@ std::vector<EnvironmentOption> options_of_use() {
 
 std::vector<EnvironmentOption> trace_options() {
   std::vector<EnvironmentOption> all;
-  all.push_back(words("table", "path",
-                      "A table of outcomes (docs/traces.md) in place of the paper's model; a relative "
-                      "path is relative to the study's file.",
-                      &TraceKeys::table));
-  all.push_back(words("online", "path",
-                      "A second table that the policies run on; the first is then all for "
-                      "calibration.",
-                      &TraceKeys::online));
-  for (EnvironmentOption& path : all) path.identity = false;
-  all.push_back(option(
+  const auto add_of_reading = [&all](EnvironmentOption option) {
+    option.varies = false;
+    all.push_back(std::move(option));
+  };
+  add_of_reading(words("table", "path",
+                       "A table of outcomes (docs/traces.md) in place of the paper's model; a relative "
+                       "path is relative to the study's file.",
+                       &TraceKeys::table));
+  add_of_reading(words("online", "path",
+                       "A second table that the policies run on; the first is then all for "
+                       "calibration.",
+                       &TraceKeys::online));
+  for (EnvironmentOption& path : all) path.is_path = true;
+  add_of_reading(option(
       "split", Kind::number, "number between 0 and 1", "",
       "Share of the prompts for calibration where there is no second table, by a digest of the prompt.",
       [](const TraceKeys& t) { return fmt::format("{}", t.split); },
@@ -140,20 +145,20 @@ std::vector<EnvironmentOption> trace_options() {
         t.split = v.numbers[0];
         if (!(t.split > 0.0 && t.split < 1.0)) refuse(v.where, "out of range; give a number between 0 and 1");
       }));
-  all.push_back(words("part", "name of a column", "Column with \"calibration\" or \"online\" in place of `split`.",
-                      &TraceKeys::part));
-  all.push_back(list("models", "Models, in order; empty: all of the table, at most 16.", &TraceKeys::models));
-  all.push_back(
+  add_of_reading(words("part", "name of a column", "Column with \"calibration\" or \"online\" in place of `split`.",
+                       &TraceKeys::part));
+  add_of_reading(list("models", "Models, in order; empty: all of the table, at most 16.", &TraceKeys::models));
+  add_of_reading(
       list("context", "What psi is made of beside 1: text:K, length, a column's name, raw:NAME.", &TraceKeys::context));
   for (EnvironmentOption& use : options_of_use()) all.push_back(std::move(use));
-  all.push_back(option(
+  add_of_reading(option(
       "missing", Kind::text, "refuse or drop", "", "What becomes of prompts with a cell that is missing.",
       [](const TraceKeys& t) { return t.drop_missing ? "\"drop\"" : "\"refuse\""; },
       [](TraceKeys& t, const StudyValue& v) {
         t.drop_missing = choice(v, v.texts[0], {"refuse", "drop"}) == 1;
       }));
-  all.push_back(words("digest", "SHA-256", "Digest of the tables' content; a run fills it in.", &TraceKeys::digest));
-  all.push_back(option(
+  add_of_reading(words("digest", "SHA-256", "Digest of the tables' content; a run fills it in.", &TraceKeys::digest));
+  add_of_reading(option(
       "sizes", Kind::integers, "list of 5 integers", "",
       "Models, numbers of the context and of phi, calibration and online prompts; a run fills it in.",
       [](const TraceKeys& t) { return fmt::format("[{}]", fmt::join(t.sizes, ", ")); },

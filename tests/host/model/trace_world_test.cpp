@@ -184,7 +184,7 @@ TEST_F(TraceWorldTest, WhatAStudyCannotHaveIsRefused) {
   });
   expect_refused(usage, "evaluator = \"judge\"", [&] { plans("evaluator = \"judge\""); });
   expect_refused(usage, "out of range", [&] { plans("split = 1.0"); });
-  expect_refused(usage, "cannot vary", [&] { plans("", ""), (void)config("[vary]\nenvironment.mine.split = [0.5]"); });
+  expect_refused(usage, "cannot vary", [&] { (void)config("[vary]\nenvironment.mine.split = [0.5]"); });
   expect_refused(data, "table.csv: has no column nothing", [&] { plans("part = \"nothing\""); });
   expect_refused(data, "m3", [&] { plans("models = [\"m0\", \"m3\"]"); });
   expect_refused(ExitCode::mismatch, "environment.mine.digest", [&] { plans("digest = \"00\""); });

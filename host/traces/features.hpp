@@ -14,29 +14,21 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "host/traces/text_projection.hpp"
 #include "host/traces/trace_table.hpp"
+#include "pandora/prompt.hpp"
 
 namespace pandora {
 
 inline constexpr double kSpreads = 2.0;
 inline constexpr std::size_t kMostClasses = 16;  ///< of a text column
 inline constexpr std::size_t kMostFeatures = 4096;
-
-/// A prompt by itself, as a server has it.
-struct Prompt {
-  using Value = std::variant<double, std::string, std::vector<double>>;
-  std::string text;
-  std::map<std::string, Value> columns;  ///< those that the features use; one that is absent is missing
-};
 
 class FeatureMap {
  public:

@@ -1,0 +1,184 @@
+// A cascade that runs: which model to call next for a prompt, when to stop, which answer to deploy. It is what
+// `pandora cascade fit` writes and `pandora cascade test` runs, and what a service holds.
+//
+//   Cascade cascade = Cascade::load("cascade.json");
+//   const std::uint64_t request = cascade.begin(prompt);
+//   while (const auto model = cascade.next(request)) {
+//     ... call cascade.models()[*model].name ...
+//     cascade.observe(request, *model, {dollars, {score}});
+//   }
+//   deploy the answer of cascade.deploy(request)
+//   cascade.feedback(request, quality);  // now, later, in another order, or never
+//
+// Of the kind `thresholds` it is an order of models, each with the calibrated score from which its answer is accepted;
+// it learns nothing. Of the kind `indices` it is a lane of the engine with its rules (kernels/rules/spec.hpp):
+// Weitzman's policy with indices that depend on the prompt and go on being learned, by the estimator of the reference
+// engine (pandora/weitzman.hpp). Fed with the periods of a replication in order, each with its feedback at once, it
+// decides and estimates as `--engine reference` does, in every digit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/random/philox.hpp"
+#include "kernels/rules/estimation.hpp"
+#include "pandora/lane.hpp"
+#include "pandora/prompt.hpp"
+
+namespace pandora {
+
+/// What opening a model brought.
+struct Observation {
+  double dollars = 0.0;  ///< of the call and of whoever judges the answer; finite, not negative
+  /// What the evaluator shows of the answer: one number in [0, 1], the quality itself or a judge's score. With the
+  /// evaluator column:NAME the d numbers phi(x, omega_a) as they are.
+  std::vector<double> scores;
+};
+
+/// E[quality | score] of a model as knots, linear between them and constant beyond. Without knots a score is its own
+/// quality.
+struct ScoreCalibration {
+  std::vector<double> scores;     ///< strictly ascending
+  std::vector<double> qualities;  ///< nondecreasing, as many
+};
+
+/// What a cascade is made of. Name the members that differ (designated initialisers).
+struct CascadeOptions {
+  std::vector<std::string> models;  ///< names, 1 to 16 different ones
+  double price = 0.0;               ///< utility per dollar; finite, not negative
+  /// What the scores of an observation are: "quality" (the truth), "score" or "score:NAME" (a judge's), "column:NAME".
+  std::string evaluator = "quality";
+  /// How quality is estimated from a score, of each model; empty: a score is its own quality. Rules that learn the
+  /// reward do not use it.
+  std::vector<ScoreCalibration> calibration = {};
+
+  /// The kind `thresholds`: positions in `models`, each at most once, and from which estimated quality on an answer is
+  /// accepted: order.size() - 1 of them.
+  std::vector<std::size_t> order = {};
+  std::vector<double> thresholds = {};
+
+  /// The kind `indices`: a lane's rules, such as dow_rules() below.
+  std::optional<LaneSpec> rules = {};
+  EstimationOptions estimation = {.most_samples = 100'000};
+  /// psi(x): the features of prompts as `pandora trace features` writes them (JSON); psi is 1 and these. Empty: begin()
+  /// is given psi itself, of m = `index_features` numbers.
+  std::string features = {};
+  int index_features = 1;                               ///< m, without `features`
+  int reward_features = 0;                              ///< d, with the evaluator column:NAME alone
+  Stream exploration{.purpose = Purpose::exploration};  ///< of rules that draw (epsilon, Thompson)
+  Stream random_order{.purpose = Purpose::random_order};
+
+  /// Requests that are remembered until their feedback has come. Of more, the oldest is dropped and counted.
+  std::size_t most_requests = 65'536;
+  std::string about = {};  ///< JSON: how it was fitted and what it promises; kept and shown, of no effect
+};
+
+/// Weitzman's rule with optimistic indices (alg:DOW:detailed) and with indices shrunk towards each other
+/// (docs/beyond.md), as rules of a cascade. `learns_reward`: whether quality is learned from the feedback, rather than
+/// known from the evaluator. `T0`: calibrate() calls that come first, in periods.
+LaneSpec dow_rules(bool learns_reward, double c_rho, double c_theta, int T0 = 0);
+LaneSpec shrunk_rules(bool learns_reward, double c_shrunk, int T0 = 0);
+
+struct CascadeModel {
+  std::string name;
+  bool removed = false;
+};
+
+/// How often what has happened.
+struct CascadeCounts {
+  std::uint64_t requests = 0, calls = 0, deployed = 0, feedbacks = 0;
+  std::uint64_t dropped_open = 0;     ///< requests forgotten before they were deployed
+  std::uint64_t dropped_waiting = 0;  ///< likewise, before their feedback came
+  double dollars = 0.0;               ///< of all calls
+  double quality = 0.0;               ///< sum over feedbacks
+};
+
+/// Why a request went as it did. Boxes are positions in models(); numbers that the rules do not have are NaN.
+struct CascadeExplanation {
+  struct Model {
+    double prediction = 0.0;  ///< rho_hat' psi
+    double width = 0.0;       ///< ||psi||_{V^-1}
+    double bonus = 0.0;       ///< what is added to the prediction
+    double score = 0.0;       ///< what it is ranked by: its index; the threshold, in the kind `thresholds`
+  };
+  struct Call {
+    std::size_t model = 0;
+    double dollars = 0.0;
+    double quality = 0.0;  ///< as it was estimated from what the evaluator showed
+  };
+  std::uint64_t request = 0;
+  std::vector<Model> models;
+  std::vector<Call> calls;              ///< in order
+  std::optional<std::size_t> next;      ///< while it is open: the model to call
+  std::optional<std::size_t> deployed;  ///< once it is
+  std::string stopped;                  ///< why no further model is called; empty while one is
+};
+
+/// Safe for threads: requests may interleave, and the order of effects is the order of calls. Every member throws Error
+/// (usage) for a request that is not known (any more), a step out of turn or a number out of range, and changes nothing
+/// then.
+class Cascade {
+ public:
+  explicit Cascade(const CascadeOptions& options);
+  ~Cascade();
+  Cascade(Cascade&&) noexcept;
+  Cascade& operator=(Cascade&&) noexcept;
+
+  /// Throws Error (bad_data) for a file that is not a whole cascade, or was changed by hand.
+  static Cascade load(const std::filesystem::path& path);
+  /// Whole or not at all. A cascade that is saved at any time and loaded goes on as if nothing had been. Throws Error
+  /// (output_lost).
+  void save(const std::filesystem::path& path) const;
+  /// The same as text.
+  static Cascade parse(const std::string& text, const std::string& name);
+  std::string text() const;
+
+  CascadeOptions options() const;                              ///< as they are now
+  std::vector<CascadeModel> models() const;                    ///< positions stay the same
+  std::vector<double> context_of(const Prompt& prompt) const;  ///< psi(x), m numbers
+
+  /// A sample from before: model `model` was called for the prompt (and for others after that with the same `period`)
+  /// and, where `quality` is given, deployed. Before the first begin() alone. Kind `indices` alone.
+  void calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
+                 std::optional<double> quality);
+
+  /// A request arrives; the number that names it from here on, ascending.
+  std::uint64_t begin(const Prompt& prompt);
+  std::uint64_t begin(std::span<const float> psi);
+  /// The model to call next; nothing if it is time to deploy. The same answer until observe().
+  std::optional<std::size_t> next(std::uint64_t request);
+  /// The model that next() named was called.
+  void observe(std::uint64_t request, std::size_t model, const Observation& observation);
+  /// Ends the request with the best answer that was called for; its model. At least one model was called; next() need
+  /// not have said nothing. What was seen is learned from.
+  std::size_t deploy(std::uint64_t request);
+  /// The quality of the deployed answer, in [0, 1]; once.
+  void feedback(std::uint64_t request, double quality);
+  CascadeExplanation explain(std::uint64_t request) const;
+  CascadeCounts counts() const;
+
+  /// Whether begin, observe, deploy and feedback change the estimates (they do at first). Off: every request is judged
+  /// by the cascade as it is.
+  void set_learning(bool on);
+  /// A model more, at the end; one that was removed comes back with what was learned of it. Throws Error (usage) for
+  /// the kind `thresholds`, and beyond 16.
+  std::size_t add_model(const std::string& name);
+  /// Is never called again; requests that are open and about to call it go on without it. At least one stays.
+  void remove_model(const std::string& name);
+  /// What was learned is made over to the new price, positive as the old one was. Throws Error (usage) for the kind
+  /// `thresholds`, which holds for the price that it was fitted for, and for rules that learn payoffs (LinUCB).
+  void set_price(double price);
+
+ private:
+  struct State;
+  explicit Cascade(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pandora

@@ -4,9 +4,7 @@
 
 namespace pandora::policies {
 
-// Weitzman's rule with indices whose slopes are shrunk towards a common one (kernels/rules/shrinkage.hpp), and a bonus
-// on the width of C_aa. Every box is opened first until it has five samples: a box that starts with a bad one could
-// else stay closed for good.
+// Weitzman's rule with indices whose slopes are shrunk towards a common one.
 Policy shrunk_weitzman() {
   return {.name = "shrunk_weitzman",
           .title = "Shrunk Weitzman",
@@ -19,13 +17,8 @@ Policy shrunk_weitzman() {
             std::vector<PolicyVariant> variants;
             for (const RewardSetting& setting : kRewardSettings)
               for (const double c : grids.of("c_shrunk"))
-                variants.push_back({setting.name, fmt::format("c_shrunk={}", c), [=](const Replication&, int T0) {
-                                      LaneSpec lane = weitzman_lane(T0, Learning::online, setting.model, c, 0.0);
-                                      lane.fit = Fit::shrunk;
-                                      lane.bonus.kind = Bonus::log_ratio;
-                                      lane.forced = 5;
-                                      return lane;
-                                    }});
+                variants.push_back({setting.name, fmt::format("c_shrunk={}", c),
+                                    [=](const Replication&, int T0) { return shrunk_lane(T0, setting.model, c); }});
             return variants;
           }};
 }

@@ -23,6 +23,17 @@ inline LaneSpec weitzman_lane(int T0, Learning learning, RewardModel reward, dou
   return lane;
 }
 
+/// Slopes of the boxes shrunk towards a common one (kernels/rules/shrinkage.hpp), and a bonus on the width of C_aa.
+/// Every box is opened first until it has five samples: a box that starts with a bad one could else stay closed for
+/// good.
+inline LaneSpec shrunk_lane(int T0, RewardModel reward, double c_shrunk) {
+  LaneSpec lane = weitzman_lane(T0, Learning::online, reward, c_shrunk, 0.0);
+  lane.fit = Fit::shrunk;
+  lane.bonus.kind = Bonus::log_ratio;
+  lane.forced = 5;
+  return lane;
+}
+
 /// The two variants without optimism, with mu* known and unknown.
 inline std::vector<PolicyVariant> plug_in_variants(Learning learning) {
   std::vector<PolicyVariant> variants;

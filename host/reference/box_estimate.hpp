@@ -23,7 +23,9 @@ struct BoxEstimate {
   IndexSamples samples;
   std::vector<float> phi;      ///< their features, where the reward is learned
   int count = 0;               ///< n_a; LinUCB keeps no samples
+  double mass = 0.0;           ///< the same as a sum of weights; count is this, rounded
   int samples_at_solve = 0;    ///< n at the last exact solve
+  bool due = false;            ///< whether the period ends with a solve of this box
   double reward_widths = 0.0;  ///< sum_s ||phi_s||^2_{Phi^-1}, where a bonus takes it
   /// `tracking`: Hinv = (ridge I + sum h_s psi_s psi_s')^-1; C_aa of a shrunk fit
   Eigen::MatrixXd curvature_inverse;

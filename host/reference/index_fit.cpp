@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "host/reference/checks.hpp"
-#include "kernels/rules/index_loss.hpp"
 
 namespace pandora {
 namespace {
@@ -24,8 +23,8 @@ double index_objective(const Contexts& contexts, const IndexSamples& samples, do
                        const Eigen::VectorXd& rho) {
   double sum = 0.5 * ridge * rho.squaredNorm();
   for (int s = 0; s < samples.size(); ++s)
-    sum += index_loss(psi_of(contexts, samples.rows[s]).cast<double>().dot(rho), samples.cost[s], samples.mu[s],
-                      samples.loss);
+    sum += samples.weight_of(s) * index_loss(psi_of(contexts, samples.rows[s]).cast<double>().dot(rho), samples.cost[s],
+                                             samples.mu[s], samples.loss);
   return sum;
 }
 
@@ -42,8 +41,7 @@ void index_derivatives(const Contexts& contexts, const IndexSamples& samples, do
     z.noalias() = psi.leftCols(n).transpose() * rho;
     int active = 0;
     for (int k = 0; k < n; ++k) {
-      const IndexMoment<double> value =
-          index_moment(samples.loss, z[k], samples.cost[first + k], samples.mu[first + k]);
+      const IndexMoment<double> value = samples.moment(first + k, z[k]);
       moments[k] = value.moment;
       if (hessian != nullptr && value.curvature > 0.0) weighted.col(active++) = std::sqrt(value.curvature) * psi.col(k);
     }

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cmath>
+#include <numeric>
 #include <vector>
 
+#include "kernels/rules/index_loss.hpp"
 #include "kernels/rules/spec.hpp"
 #include "kernels/tape/tape.hpp"
 
@@ -16,6 +19,7 @@ struct IndexSamples {
   std::vector<int> rows;
   std::vector<double> cost;
   std::vector<double> mu;
+  std::vector<double> weight;  ///< in (0, 1]; empty: all 1
   Loss loss = Loss::reservation;
 
   int size() const { return static_cast<int>(rows.size()); }
@@ -23,13 +27,27 @@ struct IndexSamples {
     rows.push_back(row);
     cost.push_back(c);
     mu.push_back(m);
+    if (!weight.empty()) weight.push_back(1.0);
+  }
+  double weight_of(int s) const { return weight.empty() ? 1.0 : weight[static_cast<std::size_t>(s)]; }
+  /// The sum of the weights, rounded.
+  int effective() const {
+    return weight.empty() ? size() : static_cast<int>(std::lround(std::accumulate(weight.begin(), weight.end(), 0.0)));
+  }
+  /// m and h of a sample at z, times its weight.
+  IndexMoment<double> moment(int s, double z) const {
+    IndexMoment<double> out = index_moment(loss, z, cost[static_cast<std::size_t>(s)], mu[static_cast<std::size_t>(s)]);
+    if (weight.empty()) return out;
+    out.moment *= weight_of(s);
+    out.curvature *= weight_of(s);
+    return out;
   }
 };
 
-/// sum_s l_s(rho) + ridge/2 ||rho||^2 at rho.
+/// sum_s w_s l_s(rho) + ridge/2 ||rho||^2 at rho.
 double index_objective(const Contexts& contexts, const IndexSamples& samples, double ridge, const Eigen::VectorXd& rho);
 
-/// Its gradient and, where asked for, its Hessian ridge I + sum h_s psi_s psi_s' (lower triangle).
+/// Its gradient and, where asked for, its Hessian ridge I + sum w_s h_s psi_s psi_s' (lower triangle).
 void index_derivatives(const Contexts& contexts, const IndexSamples& samples, double ridge, const Eigen::VectorXd& rho,
                        Eigen::VectorXd& gradient, Eigen::MatrixXd* hessian);
 

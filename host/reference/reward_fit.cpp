@@ -9,10 +9,12 @@
 namespace pandora {
 namespace {
 
-double negative_log_likelihood(const Eigen::VectorXd& z, const std::vector<double>& reward) {
+double negative_log_likelihood(const Eigen::VectorXd& z, const RewardSamples& samples) {
   double sum = 0.0;  // log(1 + e^z) - r z without overflow
-  for (Eigen::Index k = 0; k < z.size(); ++k)
-    sum += std::max(z[k], 0.0) + std::log1p(std::exp(-std::abs(z[k]))) - reward[k] * z[k];
+  for (Eigen::Index k = 0; k < z.size(); ++k) {
+    const double one = std::max(z[k], 0.0) + std::log1p(std::exp(-std::abs(z[k]))) - samples.reward[k] * z[k];
+    sum += samples.weight.empty() ? one : samples.weight[k] * one;
+  }
   return sum;
 }
 
@@ -25,14 +27,15 @@ void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, Re
     phi.col(k) = Eigen::Map<const Eigen::VectorXf>(tape.phi.data() + samples.at[k] * d, d).cast<double>();
   const Eigen::Map<const Eigen::VectorXd> reward(samples.reward.data(), n);
   Eigen::Map<Eigen::VectorXd> theta(state.theta, d);
-  Eigen::VectorXd z(n), g(n);
+  Eigen::VectorXd z(n), g(n), weight = Eigen::VectorXd::Ones(n);
+  if (!samples.weight.empty()) weight = Eigen::Map<const Eigen::VectorXd>(samples.weight.data(), n);
   Eigen::MatrixXd hessian;
   for (int step = 0; step < 100; ++step) {
     z.noalias() = phi.transpose() * theta;
     for (int k = 0; k < n; ++k) g[k] = logistic(z[k]);
     hessian = ridge * Eigen::MatrixXd::Identity(d, d);
-    hessian.noalias() += phi * (g.array() * (1.0 - g.array())).matrix().asDiagonal() * phi.transpose();
-    const Eigen::VectorXd gradient = phi * (g - reward) + ridge * theta;
+    hessian.noalias() += phi * (g.array() * (1.0 - g.array()) * weight.array()).matrix().asDiagonal() * phi.transpose();
+    const Eigen::VectorXd gradient = phi * ((g - reward).array() * weight.array()).matrix() + ridge * theta;
     const Eigen::LLT<Eigen::MatrixXd> factor(hessian);
     const Eigen::VectorXd direction = factor.solve(-gradient);
     const double slope = gradient.dot(direction);
@@ -44,9 +47,9 @@ void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, Re
     }
     double length = 1.0;
     if (-slope > 1e-9) {
-      const double before = negative_log_likelihood(z, samples.reward) + 0.5 * ridge * theta.squaredNorm();
+      const double before = negative_log_likelihood(z, samples) + 0.5 * ridge * theta.squaredNorm();
       const Eigen::VectorXd dz = phi.transpose() * direction;
-      while (negative_log_likelihood(z + length * dz, samples.reward) +
+      while (negative_log_likelihood(z + length * dz, samples) +
                      0.5 * ridge * (theta + length * direction).squaredNorm() >
                  before + 1e-4 * length * slope &&
              length > 1e-10)

@@ -8,14 +8,15 @@
 
 namespace pandora {
 
-/// Deployed samples: positions in the tape's (row, box) arrays, and rewards r in {0, 1}.
+/// Deployed samples: positions in the tape's (row, box) arrays, and rewards r in [0, 1].
 struct RewardSamples {
   std::vector<std::size_t> at;
   std::vector<double> reward;
+  std::vector<double> weight;  ///< in (0, 1]; empty: all 1
   int size() const { return static_cast<int>(at.size()); }
 };
 
-/// Solves sum_k (r_k - G(theta' phi_k)) phi_k = ridge theta, where the norm in (eq:hat:theta:def) is zero, by
+/// Solves sum_k w_k (r_k - G(theta' phi_k)) phi_k = ridge theta, where the norm in (eq:hat:theta:def) is zero, by
 /// Newton's method from state.theta, and rebuilds state.curvature_inverse at the solution. Phi^-1 is left alone. Throws
 /// LaneFailure if 100 steps do not suffice or a number is not finite.
 void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, RewardState& state);

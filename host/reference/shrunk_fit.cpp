@@ -3,7 +3,6 @@
 #include <Eigen/Cholesky>
 
 #include "host/reference/checks.hpp"
-#include "kernels/rules/index_loss.hpp"
 #include "kernels/solve/minimise.hpp"
 
 namespace pandora {
@@ -71,9 +70,8 @@ int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamp
       hessian.block(a * m_, a * m_, m_, m_) += data.back() / state.dispersion[a];
       for (int s = 0; s < samples[a]->size(); ++s) {
         const auto psi = Eigen::Map<const Eigen::VectorXf>(contexts.psi_row(samples[a]->rows[s]), m_).cast<double>();
-        const IndexMoment<double> value =
-            index_moment(samples[a]->loss, psi.dot(*rho[a]), samples[a]->cost[s], samples[a]->mu[s]);
-        moment_squares[a] += value.moment * value.moment;
+        const IndexMoment<double> value = samples[a]->moment(s, psi.dot(*rho[a]));
+        moment_squares[a] += value.moment * value.moment / samples[a]->weight_of(s);
         curvature[a] += value.curvature;
       }
     }
@@ -102,7 +100,8 @@ int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamp
     sums.mean_square = total.squaredNorm() / A_;
     for (int a = 0; a < A_; ++a) {
       const double determined = (covariance.block(a * m_, a * m_, m_, m_) * data[a]).trace() / state.dispersion[a];
-      state.dispersion[a] = JointState::dispersion_of(samples[a]->size(), moment_squares[a], curvature[a], determined);
+      state.dispersion[a] =
+          JointState::dispersion_of(samples[a]->effective(), moment_squares[a], curvature[a], determined);
     }
     learn_ridges(state, shrinkage_, A_, m_ - 1, sums);
     if (step == (most_steps > 0 ? most_steps : steps_) || -slope <= tolerance_) return step;

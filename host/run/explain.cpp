@@ -9,6 +9,7 @@
 
 #include "host/base/printable.hpp"
 #include "host/model/trace_world.hpp"
+#include "host/reference/why_stopped.hpp"
 #include "host/sweep/runnable_lanes.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/environment.hpp"
@@ -81,27 +82,8 @@ Recorded run_recorded(const FoundLane& found, const Replication& replication) {
   return out;
 }
 
-// Why a period's walk (kernels/rules/period.hpp) ended where it did.
-std::string why_stopped(const LaneSpec& spec, const PeriodRules& rules, const PeriodOutcome& outcome, int A,
-                        const double* score, const double* estimate) {
-  const int length = rules.order == Order::listed ? spec.length : A, opened = outcome.queried;
-  std::string why = rules.order != spec.order ? "exploring in a random order, " : "";
-  if (opened == length && rules.stop != Stop::after_first) {
-    why += rules.stop != spec.stop ? "exploring, it opens all: " : "";
-    return why + (opened == A ? "every box is open" : "the cascade is at its end");
-  }
-  const int last = outcome.order[opened - 1];
-  int left = last;  // the unopened box with the largest score, if there is one
-  for (int a = 0; a < A; ++a)
-    if (std::find(outcome.order, outcome.order + opened, a) == outcome.order + opened &&
-        (left == last || score[a] > score[left]))
-      left = a;
-  const std::string name = score_name(spec.score);
-  return why + fmt::format(fmt::runtime(stop_pattern(rules.stop)), fmt::arg("best", estimate[outcome.deployed]),
-                           fmt::arg("best_box", outcome.deployed + 1), fmt::arg("last", estimate[last]),
-                           fmt::arg("last_box", last + 1), fmt::arg("score", name.empty() ? "score" : name),
-                           fmt::arg("left", score[left]), fmt::arg("left_box", left + 1),
-                           fmt::arg("threshold", spec.threshold[opened - 1]));
+std::string name_of_box(int box) {
+  return fmt::format("box {}", box + 1);
 }
 
 // E[c_a(x)] of every row and box, as the oracle takes it; empty where an environment's own code draws.
@@ -160,8 +142,8 @@ class Explainer {
     const PeriodRules rules(own_.spec, exploration_, static_cast<std::uint32_t>(t - 1));
     period.own.stopped = own_.is_code ? "its code said so"
                                       : why_stopped(own_.spec, rules, outcome, A_, &own_.record.scores[cell(t)],
-                                                    &own_.record.rewards[cell(t)]);
-    period.oracle.stopped = why_stopped(oracle_, oracle_, oracles(row), A_, &sigma_[at], &tape_.mu[at]);
+                                                    &own_.record.rewards[cell(t)], name_of_box);
+    period.oracle.stopped = why_stopped(oracle_, oracle_, oracles(row), A_, &sigma_[at], &tape_.mu[at], name_of_box);
     return period;
   }
 

@@ -48,6 +48,13 @@ struct ScoreCalibration {
   std::vector<double> qualities;  ///< nondecreasing, as many
 };
 
+/// The defaults of studies, with at most 100,000 samples a model, so that a service's memory stays bounded.
+inline EstimationOptions live_estimation() {
+  EstimationOptions options;
+  options.most_samples = 100'000;
+  return options;
+}
+
 /// What a cascade is made of. Name the members that differ (designated initialisers).
 struct CascadeOptions {
   std::vector<std::string> models;  ///< names, 1 to 16 different ones
@@ -65,7 +72,8 @@ struct CascadeOptions {
 
   /// The kind `indices`: a lane's rules, such as dow_rules() below.
   std::optional<LaneSpec> rules = {};
-  EstimationOptions estimation = {.most_samples = 100'000};
+  /// Refit schedule, ridges and what is forgotten; what else it can say is not looked at.
+  EstimationOptions estimation = live_estimation();
   /// psi(x): the features of prompts as `pandora trace features` writes them (JSON); psi is 1 and these. Empty: begin()
   /// is given psi itself, of m = `index_features` numbers.
   std::string features = {};
@@ -139,9 +147,9 @@ class Cascade {
   static Cascade parse(const std::string& text, const std::string& name);
   std::string text() const;
 
-  CascadeOptions options() const;                              ///< as they are now
-  std::vector<CascadeModel> models() const;                    ///< positions stay the same
-  std::vector<double> context_of(const Prompt& prompt) const;  ///< psi(x), m numbers
+  CascadeOptions options() const;                             ///< as they are now
+  std::vector<CascadeModel> models() const;                   ///< positions stay the same
+  std::vector<float> context_of(const Prompt& prompt) const;  ///< psi(x), m numbers
 
   /// A sample from before: model `model` was called for the prompt (and for others after that with the same `period`)
   /// and, where `quality` is given, deployed. Before the first begin() alone. Kind `indices` alone.
@@ -160,7 +168,9 @@ class Cascade {
   std::size_t deploy(std::uint64_t request);
   /// The quality of the deployed answer, in [0, 1]; once.
   void feedback(std::uint64_t request, double quality);
+  /// Until its feedback has come or it is dropped.
   CascadeExplanation explain(std::uint64_t request) const;
+  std::string explain_json(std::uint64_t request) const;  ///< the same as JSON, with the models' names
   CascadeCounts counts() const;
 
   /// Whether begin, observe, deploy and feedback change the estimates (they do at first). Off: every request is judged
@@ -177,7 +187,6 @@ class Cascade {
 
  private:
   struct State;
-  explicit Cascade(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -8,12 +8,24 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/rules/estimation.hpp"
 #include "pandora/index_policy.hpp"
 
 namespace pandora {
+
+/// What an estimator has to know of where it works.
+struct EstimatorShape {
+  int boxes = 1;            ///< A, 1..16
+  int index_features = 1;   ///< m
+  int reward_features = 0;  ///< d, 0..64; 0 where mu* is known
+  Stream exploration = {};  ///< of Thompson's draws
+
+  static EstimatorShape of(const Replication& replication);
+};
 
 /// rho_hat, V^-1 and theta_hat, Phi^-1 with their widths, solved as the schedule says; everything in double. What is
 /// learned follows from `rules` (kernels/rules/spec.hpp): loss and fit of rho_hat, whether mu* is known, whether
@@ -23,7 +35,8 @@ namespace pandora {
 /// CustomPolicy is told of them.
 class WeitzmanEstimator {
  public:
-  /// `replication`: its dimensions, its horizon and the stream of its draws; nothing that a policy must not see.
+  WeitzmanEstimator(const EstimatorShape& shape, const LaneSpec& rules, const EstimationOptions& options);
+  /// The shape of a replication; nothing that a policy must not see.
   WeitzmanEstimator(const Replication& replication, const LaneSpec& rules, const EstimationOptions& options);
   ~WeitzmanEstimator();
   WeitzmanEstimator(WeitzmanEstimator&&) noexcept;
@@ -57,8 +70,29 @@ class WeitzmanEstimator {
   /// Throws LaneFailure if an estimate cannot be solved for.
   void learn(std::span<const Output> opened, int deployed, double reward);
 
- private:
+  // learn() in its three steps, for feedback that comes late: the first two are of the period that has begun last
+  // (begin it anew if another one has begun since).
+  void learn_outputs(std::span<const Output> opened);
+  void learn_reward(const Output& deployed, double reward);
+  /// What the schedule says for the end of a period, where solves are due.
+  void end_period();
+  /// Whether something was learned since the last end_period().
+  bool unsettled() const;
+
+  /// The costs of all samples times a factor, and estimates solved again. Not for rules that learn payoffs.
+  void scale_costs(double factor);
+  /// A box more, without samples, and so many reward features more, which are 0 in all that was seen.
+  void add_box(int more_reward_features);
+
+  /// All that was learned, in bytes that depend on nothing else.
+  std::string saved() const;
+  /// Into an estimator of the same shape, rules and options; throws Damaged (host/files/sealed_file.hpp) if the bytes
+  /// are not what saved() gave for such a one.
+  void restore(std::string_view bytes);
+
   struct State;
+
+ private:
   std::unique_ptr<State> state_;
 };
 

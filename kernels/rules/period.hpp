@@ -74,35 +74,50 @@ PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const 
   return false;
 }
 
-/// Walks one period. `score[a]` is the box's number under spec.score, `permutation` the order of Order::random
-/// (else unused), `reward_of(a)` the lane's estimate of mu for the output of box a, called once per queried box.
-/// The first box is always opened, also with a negative index.
-template <class Real, class RewardOf>
-PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, const PeriodRules& rules, int boxes,
-                                            const Real* score, const int* permutation, RewardOf&& reward_of) {
+/// One period, step by step: next() until done.
+template <class Real>
+struct PeriodWalk {
   PeriodOutcome outcome;
-  int* const order = outcome.order;
-  int length = boxes;
-  if (rules.order == Order::by_score) {
-    sort_boxes(boxes, score, order);
-  } else {
-    length = rules.order == Order::listed ? spec.length : boxes;
-    const int* given = rules.order == Order::listed ? spec.list : permutation;
-    for (int k = 0; k < length; ++k) order[k] = given[k];
+  Real best = Real(0);  ///< the largest response so far, that of outcome.deployed
+  bool done = false;    ///< whether querying has stopped; false until the first box has responded
+
+  /// `score[a]` is the box's number under spec.score, `permutation` the order of Order::random (else unused).
+  PANDORA_HD void start(const LaneSpec& spec, const PeriodRules& rules, int boxes, const Real* score,
+                        const int* permutation) {
+    int* const order = outcome.order;
+    outcome.ranked = boxes;
+    if (rules.order == Order::by_score) {
+      sort_boxes(boxes, score, order);
+    } else {
+      if (rules.order == Order::listed) outcome.ranked = spec.length;
+      const int* given = rules.order == Order::listed ? spec.list : permutation;
+      for (int k = 0; k < outcome.ranked; ++k) order[k] = given[k];
+    }
   }
-  outcome.ranked = length;
-  Real best = Real(0);
-  for (int k = 0; k < length; ++k) {
-    const int box = order[k];
-    const Real mu = reward_of(box);
-    ++outcome.queried;
+
+  /// The box to open. The first is always opened, also with a negative index.
+  PANDORA_HD int next() const { return outcome.order[outcome.queried]; }
+
+  /// next() was opened and the lane's estimate of its response is mu.
+  PANDORA_HD void opened(const LaneSpec& spec, Stop stop, const Real* score, Real mu) {
+    const int k = outcome.queried++, box = outcome.order[k];
     if (k == 0 || mu > best || (mu == best && box < outcome.deployed)) {
       best = mu;
       outcome.deployed = box;
     }
-    if (k + 1 == length || stops(spec, rules.stop, length, score, order, k, mu, best)) break;
+    done = k + 1 == outcome.ranked || stops(spec, stop, outcome.ranked, score, outcome.order, k, mu, best);
   }
-  return outcome;
+};
+
+/// Walks one period. `score` and `permutation`: as PeriodWalk::start. `reward_of(a)` is the lane's estimate of mu for
+/// the output of box a, called once per queried box.
+template <class Real, class RewardOf>
+PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, const PeriodRules& rules, int boxes,
+                                            const Real* score, const int* permutation, RewardOf&& reward_of) {
+  PeriodWalk<Real> walk;
+  walk.start(spec, rules, boxes, score, permutation);
+  while (!walk.done) walk.opened(spec, rules.stop, score, reward_of(walk.next()));
+  return walk.outcome;
 }
 
 template <class Real, class RewardOf>

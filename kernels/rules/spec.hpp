@@ -51,16 +51,16 @@ enum class Stop : std::uint8_t {
   never
 };
 
-/// Why a lane under this rule stops before its order is exhausted, as a pattern that `explain` fills in: {best} of box
-/// {best_box}, {last} of box {last_box} (the response that came last), {left} of box {left_box} (the largest score of
-/// the boxes left) and {threshold}.
+/// Why a lane under this rule stops before its order is exhausted, as a pattern that why_stopped() fills in: {best} of
+/// {best_box}, {last} of {last_box} (the response that came last), {left} of {left_box} (the largest score of the boxes
+/// left) and {threshold}. A box is a name such as "box 2".
 constexpr const char* stop_pattern(Stop stop) {
   switch (stop) {  // without a default: a rule that is forgotten here does not compile
     case Stop::best_reaches_scores_left:
-      return "the best response, {best:.4f} of box {best_box}, reaches the largest {score} left, {left:.4f} of box "
+      return "the best response, {best:.4f} of {best_box}, reaches the largest {score} left, {left:.4f} of "
              "{left_box}";
     case Stop::last_reaches_threshold:
-      return "the response of box {last_box}, {last:.4f}, reaches the threshold {threshold:g}";
+      return "the response of {last_box}, {last:.4f}, reaches the threshold {threshold:g}";
     case Stop::after_first:
       return "it queries one box alone";
     case Stop::never:

@@ -1,0 +1,114 @@
+#include "pandora/cascade.hpp"
+
+#include <utility>
+
+#include "host/cascade/cascade_state.hpp"
+#include "host/files/output_folder.hpp"
+#include "host/policies/weitzman.hpp"
+
+namespace pandora {
+
+LaneSpec dow_rules(bool learns_reward, double c_rho, double c_theta, int T0) {
+  return policies::weitzman_lane(T0, Learning::online, learns_reward ? RewardModel::learned : RewardModel::known, c_rho,
+                                 learns_reward ? c_theta : 0.0);
+}
+
+LaneSpec shrunk_rules(bool learns_reward, double c_shrunk, int T0) {
+  return policies::shrunk_lane(T0, learns_reward ? RewardModel::learned : RewardModel::known, c_shrunk);
+}
+
+Cascade::Cascade(const CascadeOptions& options) : state_(std::make_unique<State>(options)) {}
+Cascade::~Cascade() = default;
+Cascade::Cascade(Cascade&&) noexcept = default;
+Cascade& Cascade::operator=(Cascade&&) noexcept = default;
+
+void Cascade::save(const std::filesystem::path& path) const {
+  write_file(path, text());
+}
+
+CascadeOptions Cascade::options() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->options;
+}
+
+std::vector<CascadeModel> Cascade::models() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->names;
+}
+
+// Without the lock: features do not change, and a text takes its time.
+std::vector<float> Cascade::context_of(const Prompt& prompt) const {
+  std::vector<float> psi = {1.0f};
+  for (const double x : state_->features.apply(prompt)) psi.push_back(static_cast<float>(x));
+  psi.resize(state_->index_features(), 0.0f);
+  return psi;
+}
+
+void Cascade::calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
+                        std::optional<double> quality) {
+  const std::lock_guard lock(state_->mutex);
+  state_->calibrate(period, psi, model, observation, quality);
+}
+
+std::uint64_t Cascade::begin(const Prompt& prompt) {
+  return begin(context_of(prompt));
+}
+
+std::uint64_t Cascade::begin(std::span<const float> psi) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->begin(psi);
+}
+
+std::optional<std::size_t> Cascade::next(std::uint64_t request) {
+  const std::lock_guard lock(state_->mutex);
+  const CascadeRequest& found = state_->request(request);
+  if (found.deployed || found.walk.done) return {};
+  return static_cast<std::size_t>(found.walk.next());
+}
+
+void Cascade::observe(std::uint64_t request, std::size_t model, const Observation& observation) {
+  const std::lock_guard lock(state_->mutex);
+  state_->observe(request, model, observation);
+}
+
+std::size_t Cascade::deploy(std::uint64_t request) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->deploy(request);
+}
+
+void Cascade::feedback(std::uint64_t request, double quality) {
+  const std::lock_guard lock(state_->mutex);
+  state_->feedback(request, quality);
+}
+
+CascadeExplanation Cascade::explain(std::uint64_t request) const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->explain(request);
+}
+
+CascadeCounts Cascade::counts() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->counts;
+}
+
+void Cascade::set_learning(bool on) {
+  const std::lock_guard lock(state_->mutex);
+  state_->learning = on;
+}
+
+std::size_t Cascade::add_model(const std::string& name) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->add_model(name);
+}
+
+void Cascade::remove_model(const std::string& name) {
+  const std::lock_guard lock(state_->mutex);
+  state_->remove_model(name);
+}
+
+void Cascade::set_price(double price) {
+  const std::lock_guard lock(state_->mutex);
+  state_->set_price(price);
+}
+
+}  // namespace pandora

@@ -26,11 +26,11 @@ const char* kind_text(CascadeKind kind);
 
 struct CascadeFitSettings {
   CascadeAim aim;
-  std::string evaluator = "quality";        ///< "quality", "score", "score:NAME"
-  std::vector<std::string> context = {};    ///< specs of FeatureMap, for the kind `indices`
-  bool thresholds = true, indices = true;   ///< which kinds are tried
-  double judge_usd = 0.0;                   ///< dollars of judging an answer, added to each call of a cascade
-  unsigned threads = 0;                     ///< 0: as many as the machine has
+  std::string evaluator = "quality";       ///< "quality", "score", "score:NAME"
+  std::vector<std::string> context = {};   ///< specs of FeatureMap, for the kind `indices`
+  bool thresholds = true, indices = true;  ///< which kinds are tried
+  double judge_usd = 0.0;                  ///< dollars of judging an answer, added to each call of a cascade
+  unsigned threads = 0;                    ///< 0: as many as the machine has
 };
 
 /// Throws Error (usage) for a number that is out of range or where no kind is tried.

@@ -79,9 +79,7 @@ class Choosing {
     return out;
   }
 
-  double worth(std::size_t c) const {
-    return mean_of(worth_by_row(judged_.routed[c], aim_, candidates_[c].price));
-  }
+  double worth(std::size_t c) const { return mean_of(worth_by_row(judged_.routed[c], aim_, candidates_[c].price)); }
 
   // The most valuable one that keeps the bound; else the one that comes nearest to it. Means of the same models differ
   // by much more than their errors, so that no sequence is needed.
@@ -113,8 +111,8 @@ class Choosing {
     out.compared = true;
     out.difference = cross_fitted(difference(out.indices->candidate, out.thresholds->candidate), judged_.folds);
     out.difference_error = standard_error(out.difference, judged_.groups);
-    const bool better = out.indices->met == out.thresholds->met ? out.difference.value > out.difference_error
-                                                                : out.indices->met;
+    const bool better =
+        out.indices->met == out.thresholds->met ? out.difference.value > out.difference_error : out.indices->met;
     if (better) out.cascade = CascadeKind::indices;
   }
 
@@ -161,9 +159,9 @@ NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, cons
   }
   CascadeChoice& choice = out.choice;
   const double price = candidates[choice.of(choice.cascade).candidate].price;
-  choice.gain = cross_fitted(
-      difference_over_prompts(worth_by_row(cascade, aim, price), worth_by_row(out.single, aim, price), validation.groups()),
-      kCascadeFolds);
+  choice.gain = cross_fitted(difference_over_prompts(worth_by_row(cascade, aim, price),
+                                                     worth_by_row(out.single, aim, price), validation.groups()),
+                             kCascadeFolds);
   Choosing::decide(choice, aim);
   return out;
 }

@@ -45,8 +45,8 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
 /// brought on prompts that it did not see.
 struct NestedChoice {
   CascadeChoice choice;
-  Routed kept;     ///< by row: of what was chosen without the row's fold
-  Routed single;   ///< by row: of the single model that was picked without the row's fold
+  Routed kept;    ///< by row: of what was chosen without the row's fold
+  Routed single;  ///< by row: of the single model that was picked without the row's fold
 };
 NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, const CrossValidation& validation,
                            const CrossValidated& judged, const CascadeAim& aim);

@@ -15,10 +15,10 @@ namespace pandora {
 
 // A fit without one fold or two, judged in these.
 struct CrossValidation::Task {
-  std::size_t folds[2] = {0, 0};        // the same twice for one
-  std::vector<std::size_t> held_out;    // rows, ascending
-  std::vector<Routed> routed;           // of held_out, by candidate
-  std::vector<FixedCascade> orders;     // by candidate
+  std::size_t folds[2] = {0, 0};      // the same twice for one
+  std::vector<std::size_t> held_out;  // rows, ascending
+  std::vector<Routed> routed;         // of held_out, by candidate
+  std::vector<FixedCascade> orders;   // by candidate
 };
 
 CrossValidation::CrossValidation(const TraceTable& table, const CascadeFitSettings& settings)

@@ -15,9 +15,9 @@ namespace pandora {
 
 /// The same fit under another circumstance.
 struct OtherFit {
-  std::string what;         ///< "without MODEL", "price 10", "a judge at $0.0001"
-  CascadeWorth worth;       ///< gain over the best single model there
-  Interval change;          ///< in worth, against the fit as it is; without a model alone
+  std::string what;    ///< "without MODEL", "price 10", "a judge at $0.0001"
+  CascadeWorth worth;  ///< gain over the best single model there
+  Interval change;     ///< in worth, against the fit as it is; without a model alone
   bool has_change = false;
 };
 
@@ -33,13 +33,13 @@ struct CascadeFit {
   std::size_t rows = 0, prompts = 0;
   std::vector<std::string> models;  ///< of the table
 
-  double price = 0.0;          ///< the one that was asked for, or was found
-  CascadeChoice choice;        ///< with a gain of choices that did not see the prompts that judge them
-  CascadeWorth single;         ///< the best single model, picked on other prompts
+  double price = 0.0;    ///< the one that was asked for, or was found
+  CascadeChoice choice;  ///< with a gain of choices that did not see the prompts that judge them
+  CascadeWorth single;   ///< the best single model, picked on other prompts
   /// Each kind by itself, fitted on other prompts; only those that were tried.
   std::vector<std::pair<CascadeKind, CascadeWorth>> kinds;
-  CascadeWorth promise;        ///< what the whole procedure brought on prompts that it did not see
-  std::string single_model;    ///< of all rows
+  CascadeWorth promise;            ///< what the whole procedure brought on prompts that it did not see
+  std::string single_model;        ///< of all rows
   std::vector<std::string> never;  ///< models that no fit of a fold calls
   std::vector<ModelShare> shares;  ///< of the models that the cascade calls
   std::vector<OtherFit> without, elsewhere;

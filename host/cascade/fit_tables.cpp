@@ -35,10 +35,10 @@ std::string choice_note(const CascadeFit& fit) {
 Table kinds_table(const CascadeFit& fit) {
   Table out;
   const CascadeAim& aim = fit.settings.aim;
-  out.title =
-      fmt::format("Fitted for {} on {} prompts with {} models, evaluator {}: utility = quality - {:g} x dollars; "
-                  "judged on prompts that were not fitted on, with 95% intervals",
-                  aim_text(aim), fit.prompts, fit.models.size(), fit.settings.evaluator, fit.price);
+  out.title = fmt::format(
+      "Fitted for {} on {} prompts with {} models, evaluator {}: utility = quality - {:g} x dollars; "
+      "judged on prompts that were not fitted on, with 95% intervals",
+      aim_text(aim), fit.prompts, fit.models.size(), fit.settings.evaluator, fit.price);
   out.columns = kWorthColumns;
   out.columns[0] = "policy";
   out.rows.push_back({worth_cells(kind_text(CascadeKind::single), fit.single, false)});
@@ -85,8 +85,8 @@ Table elsewhere_table(const CascadeFit& fit) {
   out.columns = kWorthColumns;
   for (const OtherFit& other : fit.elsewhere) out.rows.push_back({worth_cells(other.what, other.worth, true)});
   if (fit.break_even_judge > 0.0)
-    out.notes.push_back(fmt::format("as it is, the gain is gone where judging an answer costs ${:.2g} more",
-                                    fit.break_even_judge));
+    out.notes.push_back(
+        fmt::format("as it is, the gain is gone where judging an answer costs ${:.2g} more", fit.break_even_judge));
   return out;
 }
 

@@ -131,8 +131,8 @@ class FrontierSearch {
     for (std::size_t i = 1; i < mixtures.size(); ++i) {
       const MixturePoint &a = mixtures[i - 1], &b = mixtures[i];
       const double width = b.usd_per_1000 - a.usd_per_1000;
-      const double share = width > 0.0 ? std::clamp((usd - a.usd_per_1000) / width, 0.0, 1.0)
-                                       : (usd >= b.usd_per_1000 ? 1.0 : 0.0);
+      const double share =
+          width > 0.0 ? std::clamp((usd - a.usd_per_1000) / width, 0.0, 1.0) : (usd >= b.usd_per_1000 ? 1.0 : 0.0);
       if (share > 0.0) best = a.quality + share * (b.quality - a.quality);
     }
     return point.quality.value - best;

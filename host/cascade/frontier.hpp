@@ -13,12 +13,13 @@
 namespace pandora {
 
 struct FrontierPoint {
-  std::string name;   ///< the model, or the models in order with their thresholds
-  double price = 0.0; ///< of a cascade: the greatest one that it was fitted for
-  Routed routed;      ///< of the test table, by row
+  std::string name;    ///< the model, or the models in order with their thresholds
+  double price = 0.0;  ///< of a cascade: the greatest one that it was fitted for
+  Routed routed;       ///< of the test table, by row
   Interval quality, usd_per_1000;
   double calls = 1.0;
-  double above_mixture = 0.0;  ///< quality less that of the mixture of models for the same dollars; NaN below the cheapest
+  double above_mixture =
+      0.0;  ///< quality less that of the mixture of models for the same dollars; NaN below the cheapest
 };
 
 /// Two models, one of which is called for each prompt by chance.
@@ -30,7 +31,7 @@ struct MixturePoint {
 
 struct Frontier {
   std::string fitted_on, tested_on, kind, evaluator;
-  std::size_t prompts = 0;              ///< of the test table
+  std::size_t prompts = 0;  ///< of the test table
   PromptGroups groups;
   std::vector<FrontierPoint> cascades;  ///< by price, descending; those that do not differ stand once
   std::vector<FrontierPoint> singles;   ///< in the order of the table

@@ -49,12 +49,11 @@ Table frontier_table(const Frontier& frontier) {
   for (const FrontierPoint& point : frontier.singles) out.rows.push_back(frontier_row("single", point));
   for (const MixturePoint& point : frontier.mixtures) {
     const std::string& cheap = frontier.singles[point.cheap].name;
-    const std::string name =
-        point.cheap == point.dear
-            ? cheap
-            : fmt::format("{:.4g} {} + {:.4g} {}", 1.0 - point.share, cheap, point.share, frontier.singles[point.dear].name);
-    out.rows.push_back({{"mixture", name, "---", exact_cell(point.usd_per_1000), "---", "---", exact_cell(point.quality),
-                         "---", "---", exact_cell(1.0), exact_cell(0.0)}});
+    const std::string name = point.cheap == point.dear ? cheap
+                                                       : fmt::format("{:.4g} {} + {:.4g} {}", 1.0 - point.share, cheap,
+                                                                     point.share, frontier.singles[point.dear].name);
+    out.rows.push_back({{"mixture", name, "---", exact_cell(point.usd_per_1000), "---", "---",
+                         exact_cell(point.quality), "---", "---", exact_cell(1.0), exact_cell(0.0)}});
   }
   return out;
 }
@@ -63,8 +62,8 @@ Table frontier_steps(const Frontier& frontier) {
   Table out;
   out.title = fmt::format("Cascades ({}) that are worth more dollars on {}: what each step costs, and brings (95%)",
                           frontier.kind, frontier.tested_on);
-  out.columns = {"cascade", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality",
-                 "$ per 0.01 of quality"};
+  out.columns = {"cascade",       "price",  "$ per 1,000",  "quality",
+                 "above mixture", "more $", "more quality", "$ per 0.01 of quality"};
   for (std::size_t i = 0; i < frontier.steps.size(); ++i) {
     const FrontierPoint& point = frontier.cascades[frontier.steps[i]];
     Row row{{point.name, fmt::format("{:g}", point.price), usd_text(point.usd_per_1000),
@@ -82,8 +81,9 @@ Table frontier_steps(const Frontier& frontier) {
     }
     out.rows.push_back(row);
   }
-  out.notes.push_back("above mixture: quality more than two models have between which chance decides, for the same "
-                      "dollars");
+  out.notes.push_back(
+      "above mixture: quality more than two models have between which chance decides, for the same "
+      "dollars");
   return out;
 }
 
@@ -105,8 +105,7 @@ Figure frontier_figure(const Frontier& frontier) {
   }
   const bool together = frontier.singles.size() + 2 > kMostMarkers;
   for (const FrontierPoint& point : frontier.singles) {
-    if (!together || out.series.size() == 2)
-      out.series.push_back(markers(together ? "models alone" : point.name));
+    if (!together || out.series.size() == 2) out.series.push_back(markers(together ? "models alone" : point.name));
     add_point(out.series.back(), point);
   }
   out.caption = fmt::format("Quality against dollars on {} prompts of {}, fitted on {}; 95% intervals over prompts.",

@@ -42,10 +42,9 @@ std::optional<CascadeWorth> promise_of(const json& record) {
 std::size_t model_against(const TraceTable& table, const std::string& name, bool asked) {
   const auto found = std::find(table.models.begin(), table.models.end(), name);
   if (found == table.models.end())
-    throw Error(ExitCode::bad_data,
-                fmt::format("{}: has no model {}{}; {}name one of the table's with --against", table.source, name,
-                            nearest_text(nearest(name, table.models)),
-                            asked ? "" : "it was the best single model of the fit; "));
+    throw Error(ExitCode::bad_data, fmt::format("{}: has no model {}{}; {}name one of the table's with --against",
+                                                table.source, name, nearest_text(nearest(name, table.models)),
+                                                asked ? "" : "it was the best single model of the fit; "));
   return static_cast<std::size_t>(found - table.models.begin());
 }
 
@@ -74,12 +73,11 @@ std::string judged_verdict(const JudgedCascade& judged, const CascadeOptions& ca
     return fmt::format("the cascade is {} alone: quality {} at ${} per 1,000 prompts{}", judged.against,
                        interval_text(judged.worth.quality, 4), usd_text(judged.worth.usd_per_1000), bound);
   const Interval& gain = judged.worth.gain;
-  const char* const how = gain.low > 0.0    ? "better than"
-                          : gain.high < 0.0 ? "worse than"
-                                            : "not told apart from";
-  return fmt::format("the cascade is {} {} alone: it gains {} in utility per prompt at price {:g} and saves {} of its "
-                     "dollars{}",
-                     how, judged.against, interval_text(gain, 4), judged.price, share_text(judged.worth.saving), bound);
+  const char* const how = gain.low > 0.0 ? "better than" : gain.high < 0.0 ? "worse than" : "not told apart from";
+  return fmt::format(
+      "the cascade is {} {} alone: it gains {} in utility per prompt at price {:g} and saves {} of its "
+      "dollars{}",
+      how, judged.against, interval_text(gain, 4), judged.price, share_text(judged.worth.saving), bound);
 }
 
 }  // namespace
@@ -109,8 +107,9 @@ JudgedCascade judge_cascade(Cascade& cascade, const std::string& file, const Tra
   const std::string fitted =
       record.contains("single") ? member(record["single"], "model", std::string()) : std::string();
   out.chosen_here = against.empty() && fitted.empty();
-  const std::size_t model = out.chosen_here ? best_single_model(outcomes, options.price, rows)
-                                            : model_against(table, against.empty() ? fitted : against, !against.empty());
+  const std::size_t model = out.chosen_here
+                                ? best_single_model(outcomes, options.price, rows)
+                                : model_against(table, against.empty() ? fitted : against, !against.empty());
   out.against = table.models[model];
   const Routed alone = evaluate(outcomes, FixedCascade{{model}, {}}, rows);
   out.worth = worth_of(run_prompts(cascade, input, rows), alone, options.price, groups, 0);

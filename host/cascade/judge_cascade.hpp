@@ -16,12 +16,12 @@ struct JudgedCascade {
   std::string cascade, table;  ///< files
   std::size_t rows = 0, prompts = 0;
   double price = 0.0;
-  std::string against;         ///< the model alone
-  bool chosen_here = false;    ///< whether it is the best one of this very table
-  bool same_table = false;     ///< whether the cascade was fitted on this table
-  CascadeWorth worth, alone;   ///< of the cascade, and of the model alone
+  std::string against;                  ///< the model alone
+  bool chosen_here = false;             ///< whether it is the best one of this very table
+  bool same_table = false;              ///< whether the cascade was fitted on this table
+  CascadeWorth worth, alone;            ///< of the cascade, and of the model alone
   std::optional<CascadeWorth> promise;  ///< what the fit promised
-  std::string verdict;         ///< a sentence
+  std::string verdict;                  ///< a sentence
 };
 
 /// Every prompt goes through the cascade as a service would send it; nothing is learned. `against`: a model of the

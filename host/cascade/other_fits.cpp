@@ -32,9 +32,9 @@ void add_without(CascadeFit& fit, const TraceTable& table, const Routed& judged)
       if (model != share.model) others.push_back(model);
     const Refit refit(select_models(table, others), fit.settings, fit.choice.kind, fit.price);
     OtherFit& out = fit.without.emplace_back(OtherFit{"without " + share.model, refit.worth(fit.price), {}, true});
-    out.change = cross_fitted(
-        difference_over_prompts(refit.cascade.utility(fit.price), judged.utility(fit.price), refit.groups),
-        kCascadeFolds);
+    out.change =
+        cross_fitted(difference_over_prompts(refit.cascade.utility(fit.price), judged.utility(fit.price), refit.groups),
+                     kCascadeFolds);
   }
 }
 

@@ -59,8 +59,7 @@ std::vector<float> psi_of(const std::string& features, const TraceTable& table, 
 
 }  // namespace
 
-CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& table, double judge_usd,
-                           unsigned threads) {
+CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& table, double judge_usd, unsigned threads) {
   CascadeInput out{&table, columns_of(cascade.models, table), shown_by(cascade.evaluator, table), {}, 1, judge_usd};
   if (!cascade.features.empty())
     out.psi = psi_of(cascade.features, table, out.index_features, threads);

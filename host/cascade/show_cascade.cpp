@@ -18,7 +18,9 @@ using nlohmann::json;
 std::string text_at(const json& record, const json::json_pointer& place) {
   const json none;
   const json& found = record.contains(place) ? record.at(place) : none;
-  return found.is_string() ? found.get<std::string>() : found.is_number() ? fmt::format("{:g}", found.get<double>()) : "";
+  return found.is_string()   ? found.get<std::string>()
+         : found.is_number() ? fmt::format("{:g}", found.get<double>())
+                             : "";
 }
 
 Interval interval_at(const json& record, const json::json_pointer& place) {
@@ -58,7 +60,7 @@ Table models_of_cascade(const CascadeOptions& cascade, const json& record, const
   for (std::size_t i = 0; i < (cascade.rules ? cascade.models.size() : cascade.order.size()); ++i) {
     const std::size_t m = cascade.rules ? i : cascade.order[i];
     const std::string& name = cascade.models[m];
-    const std::string from = cascade.rules                     ? "---"
+    const std::string from = cascade.rules                   ? "---"
                              : i < cascade.thresholds.size() ? fmt::format("{:.4g}", cascade.thresholds[i])
                                                              : "always";
     out.rows.push_back({{name, from, share_at(record, name, "called"), share_at(record, name, "deployed"),

@@ -1,6 +1,4 @@
 // `cascade fit`: from a table of outcomes to a cascade that can be deployed.
-#include "host/cascade/fit_cascade.hpp"
-
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -8,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "host/cascade/fit_cascade.hpp"
 #include "host/cascade/fit_tables.hpp"
 #include "host/cli/cascade_options.hpp"
 #include "host/cli/commands.hpp"
@@ -31,7 +30,7 @@ struct FitArguments {
       throw Error(ExitCode::usage,
                   "cascade fit: say what it is for by exactly one of --price (utility per dollar), --max-usd (dollars "
                   "per prompt) and --min-quality");
-    return price ? CascadeAim{Kind::price, *price}
+    return price      ? CascadeAim{Kind::price, *price}
            : most_usd ? CascadeAim{Kind::most_usd, *most_usd}
                       : CascadeAim{Kind::least_quality, *least_quality};
   }

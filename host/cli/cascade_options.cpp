@@ -37,8 +37,9 @@ CascadeFitSettings CascadeFitOptions::checked() const {
   out.thresholds = kind != "indices";
   out.indices = kind != "thresholds";
   if (!out.indices && !out.context.empty())
-    throw Error(ExitCode::usage, "--context: thresholds are the same for every prompt; use it with --kind indices or "
-                                 "auto");
+    throw Error(ExitCode::usage,
+                "--context: thresholds are the same for every prompt; use it with --kind indices or "
+                "auto");
   return out;
 }
 

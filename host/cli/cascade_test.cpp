@@ -1,4 +1,6 @@
 // `cascade test` and `cascade show`.
+#include "pandora/cascade.hpp"
+
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -6,7 +8,6 @@
 #include "host/cascade/judge_cascade.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/table_options.hpp"
-#include "pandora/cascade.hpp"
 
 namespace pandora::cli {
 namespace {

@@ -228,6 +228,7 @@ void WeitzmanEstimator::State::add_reward_sample(const Output& output, double r)
   reward.observe(output.phi.data(), r);
   reward_samples.at.push_back(reward_samples.at.size());
   reward_samples.reward.push_back(r);
+  if (!reward_samples.weight.empty()) reward_samples.weight.push_back(1.0);
   kept.phi.insert(kept.phi.end(), output.phi.begin(), output.phi.end());
 }
 

@@ -19,7 +19,7 @@ struct IndexSamples {
   std::vector<int> rows;
   std::vector<double> cost;
   std::vector<double> mu;
-  std::vector<double> weight;  ///< in (0, 1]; empty: all 1
+  std::vector<double> weight = {};  ///< in (0, 1]; empty: all 1
   Loss loss = Loss::reservation;
 
   int size() const { return static_cast<int>(rows.size()); }

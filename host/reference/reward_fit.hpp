@@ -12,7 +12,7 @@ namespace pandora {
 struct RewardSamples {
   std::vector<std::size_t> at;
   std::vector<double> reward;
-  std::vector<double> weight;  ///< in (0, 1]; empty: all 1
+  std::vector<double> weight = {};  ///< in (0, 1]; empty: all 1
   int size() const { return static_cast<int>(at.size()); }
 };
 

@@ -11,7 +11,7 @@
 namespace pandora {
 
 struct ShrunkFit {
-  JointState state;
+  JointState state = {};
   Eigen::MatrixXd covariance;  ///< C, A m x A m: the inverse Hessian of the last step
 
   /// The prior covariance; no samples.

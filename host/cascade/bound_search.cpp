@@ -48,7 +48,7 @@ std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const
   const double around = kept > 0.0 ? kept : 0.5 * coarse[1];
   std::vector<double> prices = {coarse[0]};
   for (const double factor : {8.0, 4.0, 2.0, 1.41, 1.0, 0.84, 0.71, 0.59, 0.5}) {
-    const double price = dollars ? around * factor : around / factor;
+    const double price = rounded(dollars ? around * factor : around / factor, 3);
     if (dollars ? price < prices.back() : price > prices.back()) prices.push_back(price);
   }
   std::vector<CascadeCandidate> out;

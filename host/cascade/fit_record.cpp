@@ -84,9 +84,9 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
   if (aim.is_bound() && !(fit.choice.single->met && fit.choice.chosen().met))
     return fmt::format("{}{} {}", bound, what,
                        fit.choice.chosen().met ? "do what no single model does" : "are what comes nearest");
-  return fmt::format("{}use {}: {} {} over {} alone, and {} of its dollars are saved", bound, what,
+  return fmt::format("{}use {}: it {} {} over {} alone, and {}", bound, what,
                      aim.kind == CascadeAim::Kind::least_quality ? "saves" : "gains", gain_text(fit), fit.single_model,
-                     share_text(fit.promise.saving));
+                     saving_text(fit.promise.saving));
 }
 
 json fit_record(const CascadeFit& fit) {

@@ -66,7 +66,8 @@ Table frontier_steps(const Frontier& frontier) {
                  "above mixture", "more $", "more quality", "$ per 0.01 of quality"};
   for (std::size_t i = 0; i < frontier.steps.size(); ++i) {
     const FrontierPoint& point = frontier.cascades[frontier.steps[i]];
-    Row row{{point.name, fmt::format("{:g}", point.price), usd_text(point.usd_per_1000),
+    out.notes.push_back(fmt::format("{}: {}", i + 1, point.name));
+    Row row{{fmt::format("{}", i + 1), fmt::format("{:g}", point.price), usd_text(point.usd_per_1000),
              interval_text(point.quality, 4),
              std::isfinite(point.above_mixture) ? fmt::format("{:.4f}", point.above_mixture) : "---"}};
     if (i == 0) {

@@ -74,10 +74,8 @@ std::string judged_verdict(const JudgedCascade& judged, const CascadeOptions& ca
                        interval_text(judged.worth.quality, 4), usd_text(judged.worth.usd_per_1000), bound);
   const Interval& gain = judged.worth.gain;
   const char* const how = gain.low > 0.0 ? "better than" : gain.high < 0.0 ? "worse than" : "not told apart from";
-  return fmt::format(
-      "the cascade is {} {} alone: it gains {} in utility per prompt at price {:g} and saves {} of its "
-      "dollars{}",
-      how, judged.against, interval_text(gain, 4), judged.price, share_text(judged.worth.saving), bound);
+  return fmt::format("the cascade is {} {} alone: it gains {} in utility per prompt at price {:g} and {}{}", how,
+                     judged.against, interval_text(gain, 4), judged.price, saving_text(judged.worth.saving), bound);
 }
 
 }  // namespace

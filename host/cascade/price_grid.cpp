@@ -5,7 +5,13 @@
 
 namespace pandora {
 
-std::vector<double> price_grid(const TraceTable& table, double factor) {
+double rounded(double x, int digits) {
+  const double unit = std::pow(10.0, std::floor(std::log10(x)) + 1.0 - digits);
+  // By whichever of a product and a quotient is exact: 0.27, not 0.27000000000000002.
+  return unit >= 1.0 ? std::round(x / unit) * unit : std::round(x / unit) / std::round(1.0 / unit);
+}
+
+std::vector<double> price_grid(const TraceTable& table) {
   constexpr double kHardly = 0.002;  // utility of the dearest model's dollars
   constexpr std::size_t kMost = 64;
   double least = HUGE_VAL, greatest = 0.0;  // means of models that cost
@@ -19,14 +25,9 @@ std::vector<double> price_grid(const TraceTable& table, double factor) {
     greatest = std::max(greatest, mean);
   }
   if (!(greatest > 0.0)) return {1.0};
-  // With two digits: prices are read by people.
-  const auto rounded = [](double x) {
-    const double unit = std::pow(10.0, std::floor(std::log10(x)) - 1.0);
-    return std::round(x / unit) * unit;
-  };
   std::vector<double> out;
-  for (double price = kHardly / greatest; out.size() < kMost; price *= factor) {
-    out.push_back(rounded(price));
+  for (double price = kHardly / greatest; out.size() < kMost; price *= 2.0) {
+    out.push_back(rounded(price, 2));
     if (price >= 1.0 / least) break;
   }
   return out;

@@ -8,8 +8,11 @@
 namespace pandora {
 
 /// Ascending, each twice the one before: from where the dearest model's dollars hardly count to where a prompt's
-/// cheapest answer costs as much as the best quality is worth. Prices that lie apart by `factor` are asked for where 2
-/// is not meant. {1} where nothing costs.
-std::vector<double> price_grid(const TraceTable& table, double factor = 2.0);
+/// cheapest answer costs as much as the best quality is worth. With two digits, for people read them. {1} where
+/// nothing costs.
+std::vector<double> price_grid(const TraceTable& table);
+
+/// A positive number with so many digits that count.
+double rounded(double x, int digits);
 
 }  // namespace pandora

@@ -42,9 +42,10 @@ std::string share_at(const json& record, const std::string& model, const char* w
 
 // "0.5 is worth 0.71" at the knots' ends.
 std::string calibration_text(const CascadeOptions& cascade, std::size_t model) {
-  if (cascade.calibration.empty()) return cascade.rules ? "learned" : "none: the score is the quality";
+  if (cascade.rules && cascade.rules->learns_reward()) return "learned";
+  if (cascade.calibration.empty()) return "none";
   const ScoreCalibration& map = cascade.calibration[model];
-  if (map.scores.empty()) return "none: the score is the quality";
+  if (map.scores.empty()) return "none";
   return fmt::format("{:.3g} is worth {:.3g}, {:.3g} is worth {:.3g}", map.scores.front(), map.qualities.front(),
                      map.scores.back(), map.qualities.back());
 }
@@ -66,6 +67,9 @@ Table models_of_cascade(const CascadeOptions& cascade, const json& record, const
     out.rows.push_back({{name, from, share_at(record, name, "called"), share_at(record, name, "deployed"),
                          calibration_text(cascade, m)}});
   }
+  const bool several = cascade.rules || cascade.order.size() > 1;
+  if (several && cascade.calibration.empty() && !(cascade.rules && cascade.rules->learns_reward()))
+    out.notes.push_back("No calibration: what is seen of an answer is taken for its quality.");
   if (cascade.rules) {
     out.notes.push_back(
         "For each prompt the models get indices from its features; they are called in the order of their indices, "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "host/cascade/readable_thresholds.hpp"
 #include "host/traces/cascade_fit.hpp"
 
 namespace pandora {
@@ -55,7 +56,8 @@ std::size_t TrainedTable::calibration_periods() const {
 
 FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
   if (candidate.kind == CascadeKind::thresholds)
-    return fit_fixed_cascade(outcomes(true), candidate.price, rows_, kEffort);
+    return with_readable_thresholds(fit_fixed_cascade(outcomes(true), candidate.price, rows_, kEffort), outcomes(true),
+                                    candidate.price, rows_);
   if (candidate.model != CascadeCandidate::kBest) return {{candidate.model}, {}};
   return {{best_single_model(outcomes(false), candidate.price, rows_)}, {}};
 }

@@ -127,6 +127,12 @@ std::string share_text(const Interval& x) {
   return fmt::format("{:.1f}% [{:.1f}%, {:.1f}%]", 100.0 * x.value, 100.0 * x.low, 100.0 * x.high);
 }
 
+std::string saving_text(const Interval& x) {
+  if (!std::isfinite(x.value)) return "costs what is not known";
+  return x.value >= 0.0 ? fmt::format("saves {} of its dollars", share_text(x))
+                        : fmt::format("costs {} more", share_text({-x.value, -x.high, -x.low}));
+}
+
 nlohmann::json json_of(const Interval& x) {
   return {{"value", x.value}, {"low", x.low}, {"high", x.high}};
 }

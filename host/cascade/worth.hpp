@@ -50,6 +50,8 @@ std::string interval_text(const Interval& interval, int decimals);
 std::string usd_text(const Interval& interval);
 /// "94.4% [93.9%, 94.8%]".
 std::string share_text(const Interval& interval);
+/// "saves 94.4% [93.9%, 94.8%] of its dollars", "costs 10.0% [5.0%, 15.0%] more".
+std::string saving_text(const Interval& saving);
 nlohmann::json json_of(const Interval& interval);
 nlohmann::json json_of(const CascadeWorth& worth);
 /// Throws nlohmann's errors where it is none.

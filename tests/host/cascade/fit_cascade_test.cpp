@@ -34,7 +34,7 @@ TEST(FitCascade, PaysWhereTheTruthIsSeen) {
   EXPECT_GT(fit.choice.gain.low, 0.0);
   EXPECT_EQ(fit.price, 10.0);
   EXPECT_THAT(fit.verdict, StartsWith("use "));
-  EXPECT_THAT(fit.verdict, HasSubstr("of its dollars are saved"));
+  EXPECT_THAT(fit.verdict, HasSubstr(" in utility per prompt over "));
   const CascadeOptions cascade = fit.cascade->options();
   ASSERT_GT(cascade.order.size(), 1u);
   EXPECT_EQ(cascade.order.size(), cascade.thresholds.size() + 1);

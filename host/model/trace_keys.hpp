@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,19 @@ struct TraceKeys {
   Resample resample = Resample::permute;
   bool repeat = false;  ///< whether prompts come round again where the horizon is longer than the table
   bool drop_missing = false;
+  std::string drift;         ///< "MODEL:FACTOR": its quality from the middle of the horizon on; empty: none
   std::string regime = "B";  ///< the name in tables and the coordinate of the random streams: A or B
   // Filled in by a run, so that its results are read without the table.
   std::string digest;               ///< of both tables as they were read, SHA-256; empty: not known
   std::vector<std::int64_t> sizes;  ///< A, d_x, d, calibration rows, online rows; empty: not known
 };
+
+struct Drift {
+  std::string model;
+  double factor = 1.0;  ///< in [0, 1]
+};
+
+/// Of TraceKeys::drift; nothing if it is empty. Throws Error (usage) if it is malformed.
+std::optional<Drift> drift_of(const std::string& text);
 
 }  // namespace pandora

@@ -8,9 +8,11 @@
 #include <mutex>
 #include <span>
 
+#include "host/base/printable.hpp"
 #include "host/files/sealed_file.hpp"
 #include "host/model/trace_evaluator.hpp"
 #include "host/traces/read_trace.hpp"
+#include "host/traces/routing.hpp"
 #include "kernels/rules/spec.hpp"
 #include "kernels/tape/formulas.hpp"
 #include "pandora/error.hpp"
@@ -34,6 +36,7 @@ TraceKeys keys_of_reading(TraceKeys keys) {
 std::string text_of(const TraceKeys& keys) {
   std::string out = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", keys.table, keys.online, keys.split, keys.part,
                                 keys.evaluator, keys.drop_missing, keys.digest);
+  out += keys.drift + "\n";
   for (const std::string& model : keys.models) out += model + "\n";
   for (const std::string& spec : keys.context) out += "\t" + spec + "\n";
   return out;
@@ -47,6 +50,23 @@ TraceTable read(const std::string& path, const TraceKeys& keys) {
   if (progress_of_reading)
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress_of_reading(path, done, total); };
   return read_trace(path, options);
+}
+
+// The rows twice: as they are, then with the quality of a model, and all that evaluators show of it, times a factor.
+TraceTable with_drift(const TraceTable& table, const Drift& drift) {
+  const auto model = std::find(table.models.begin(), table.models.end(), drift.model);
+  if (model == table.models.end())
+    throw Error(ExitCode::bad_data,
+                fmt::format("{}: has no model {}, which drift names", table.source, printable(drift.model)));
+  std::vector<std::size_t> rows = all_rows(table.rows());
+  rows.insert(rows.end(), rows.begin(), rows.end());
+  TraceTable out = select_rows(table, rows);
+  const std::size_t A = out.models.size(), a = static_cast<std::size_t>(model - table.models.begin());
+  std::vector<std::vector<double>*> shown = {&out.quality};
+  for (ScoreColumn& score : out.scores) shown.push_back(&score.values);
+  for (std::vector<double>* values : shown)
+    for (std::size_t row = table.rows(); row < out.rows(); ++row) (*values)[row * A + a] *= drift.factor;
+  return out;
 }
 
 TraceSplit split_by_column(const TraceTable& table, const std::string& name) {
@@ -240,6 +260,7 @@ void TraceWorld::read(const TraceKeys& keys, const std::string& environment) {
                 fmt::format("{}: its content is not that of environment.{}.digest; restore the table, or remove the "
                             "key and name another --out",
                             keys.table, environment));
+  if (const std::optional<Drift> drift = drift_of(keys.drift)) online_.table = with_drift(online_.table, *drift);
   for (const Side* side : {&calibration_, &online_})
     notes_.insert(notes_.end(), side->table.notes.begin(), side->table.notes.end());
 }
@@ -289,10 +310,14 @@ std::uint64_t TraceWorld::bytes() const {
 }
 
 std::vector<int> TraceWorld::online_rows(const ReplicationRequest& request) const {
-  const std::vector<std::size_t> rows =
-      draw_rows(stream_of(request, Purpose::online_context), request.environment.trace->resample,
-                static_cast<std::size_t>(sizes_.online), static_cast<std::size_t>(request.periods));
-  return {rows.begin(), rows.end()};
+  const TraceKeys& keys = *request.environment.trace;
+  const std::size_t copies = keys.drift.empty() ? 1 : 2, rows = static_cast<std::size_t>(sizes_.online) / copies,
+                    periods = static_cast<std::size_t>(request.periods);
+  const std::vector<std::size_t> drawn =
+      draw_rows(stream_of(request, Purpose::online_context), keys.resample, rows, periods);
+  std::vector<int> out(drawn.begin(), drawn.end());
+  for (std::size_t t = periods / 2; t < periods && copies == 2; ++t) out[t] += static_cast<int>(rows);
+  return out;
 }
 
 Replication TraceWorld::draw(const ReplicationRequest& request) const {

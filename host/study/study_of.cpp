@@ -118,6 +118,9 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
     study.environments.push_back(environment_of(name, values, study, environments, foreign));
   if (!study.regret && !study.order)
     refuse(values.at("output.regret").where, "output.regret and output.order are both false; nothing is left to do");
+  if (study.estimation.forget > 0.0 && study.engine.kind != EngineSettings::Kind::reference)
+    refuse(values.at("estimation.forget").where,
+           "samples age in the reference engine alone; set engine.kind to \"reference\"");
   for (const Environment& environment : study.environments)
     if (study.order && find_drawer(environment.name))
       refuse(

@@ -153,6 +153,26 @@ TEST_F(TraceWorldTest, ResampledInOrderAndWithReplacement) {
   EXPECT_GT(seen.size(), 15u);
 }
 
+TEST_F(TraceWorldTest, DriftBringsEveryPromptAgainWithTheModelsQualityTimesAFactor) {
+  const PlannedSetting p = planned(config("part = \"kind\"\ndrift = \"m1:0.5\"\nevaluator = \"score\""));
+  const Tape tape = drawn(p).tape;
+  ASSERT_EQ(tape.online_rows, 80);
+  std::multiset<int> before, after;
+  for (int t = 0; t < 80; ++t) {
+    const int row = tape.online_row(t), prompt = prompt_of(tape, row);
+    (t < 40 ? before : after).insert(prompt);
+    const double factor = t < 40 ? 1.0 : 0.5;
+    EXPECT_DOUBLE_EQ(tape.mu[tape.at(row, 1)], factor * quality_of(prompt, 1));
+    EXPECT_FLOAT_EQ(tape.phi_of(row, 1)[3], static_cast<float>(logit_of_score(factor * (1.0 - quality_of(prompt, 1)))));
+    EXPECT_DOUBLE_EQ(tape.mu[tape.at(row, 0)], quality_of(prompt, 0));
+  }
+  EXPECT_EQ(before.size(), 40u);
+  EXPECT_EQ(before, after);
+  expect_refused(ExitCode::bad_data, "has no model m7, which drift names",
+                 [&] { (void)make_plans(config("drift = \"m7:0.5\"")); });
+  expect_refused(ExitCode::usage, "give MODEL:FACTOR", [&] { (void)config("drift = \"m1\""); });
+}
+
 TEST_F(TraceWorldTest, TheBenchmarkIsHindsight) {
   const Replication r = drawn(planned(config("part = \"kind\"")));
   const Tape& tape = r.tape;
@@ -183,6 +203,7 @@ TEST_F(TraceWorldTest, WhatAStudyCannotHaveIsRefused) {
                              "s.toml");
   });
   expect_refused(usage, "evaluator = \"judge\"", [&] { plans("evaluator = \"judge\""); });
+  expect_refused(usage, "samples age in the reference engine alone", [&] { plans("", "[estimation]\nforget = 100"); });
   expect_refused(usage, "out of range", [&] { plans("split = 1.0"); });
   expect_refused(usage, "cannot vary", [&] { (void)config("[vary]\nenvironment.mine.split = [0.5]"); });
   expect_refused(data, "table.csv: has no column nothing", [&] { plans("part = \"nothing\""); });

@@ -31,6 +31,8 @@ void bind_lanes(nb::module_& module);
 void bind_oracle(nb::module_& module);
 void bind_policies(nb::module_& module);
 void bind_environments(nb::module_& module);
+void bind_traces(nb::module_& module);
+void bind_cascades(nb::module_& module);
 
 template <class T>
 using Array = nb::ndarray<nb::numpy, T>;

@@ -129,4 +129,6 @@ NB_MODULE(_core, module) {
   bind_oracle(module);
   bind_policies(module);
   bind_environments(module);
+  bind_traces(module);
+  bind_cascades(module);
 }

@@ -1,6 +1,6 @@
-// What a service keeps so that nothing is lost that it has answered: a snapshot of the cascade, and the calls since then,
-// which are made again when the service starts. A call is with the system before it is answered, so a kill loses none;
-// it is on the disk within a second, so a power failure loses at most those of the last second.
+// What a service keeps so that nothing is lost that it has answered: a snapshot of the cascade, and the calls since
+// then, which are made again when the service starts. A call is with the system before it is answered, so a kill loses
+// none; it is on the disk within a second, so a power failure loses at most those of the last second.
 #pragma once
 
 #include <chrono>

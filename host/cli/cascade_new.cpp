@@ -14,7 +14,8 @@ namespace {
 
 struct CascadeNewOptions {
   std::vector<std::string> models;
-  std::string evaluator = "quality", policy = "shrunk_weitzman", features, refit = "geometric:1.5", out = "cascade.json";
+  std::string evaluator = "quality", policy = "shrunk_weitzman", features, refit = "geometric:1.5",
+              out = "cascade.json";
   double price = 0.0, width = 0.2, reward_width = 0.0, forget = 0.0;
   int psi = 1, most_samples = live_estimation().most_samples;
 };
@@ -63,7 +64,8 @@ void add_cascade_new(CLI::App& cascade, Command& run) {
   command->add_option("--features", o->features, "features of prompts, as `pandora trace features` writes them");
   command->add_option("--psi", o->psi, "without them: how many numbers a request comes with, of which the first is 1")
       ->capture_default_str();
-  command->add_option("--refit", o->refit, "when estimates are solved anew (docs/conventions.md)")->capture_default_str();
+  command->add_option("--refit", o->refit, "when estimates are solved anew (docs/conventions.md)")
+      ->capture_default_str();
   command->add_option("--forget", o->forget, "half-life of a sample's weight in requests; 0: samples do not age")
       ->capture_default_str();
   command->add_option("--most-samples", o->most_samples, "of a model; of more, the older half is forgotten; 0: any")

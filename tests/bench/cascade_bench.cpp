@@ -53,9 +53,9 @@ void requests(benchmark::State& state, const LaneSpec& rules) {
 void shapes(benchmark::internal::Benchmark* benchmark) {
   benchmark->Args({3, 101})->Args({16, 101})->ArgNames({"A", "m"})->Unit(benchmark::kMillisecond)->Iterations(1);
 }
-BENCHMARK_CAPTURE(requests, dow/known, dow_rules(false, 0.1, 0.0))->Apply(shapes);
-BENCHMARK_CAPTURE(requests, dow/unknown, dow_rules(true, 0.1, 0.1))->Apply(shapes);
-BENCHMARK_CAPTURE(requests, shrunk_weitzman/unknown, shrunk_rules(true, 0.2))->Apply(shapes);
+BENCHMARK_CAPTURE(requests, dow / known, dow_rules(false, 0.1, 0.0))->Apply(shapes);
+BENCHMARK_CAPTURE(requests, dow / unknown, dow_rules(true, 0.1, 0.1))->Apply(shapes);
+BENCHMARK_CAPTURE(requests, shrunk_weitzman / unknown, shrunk_rules(true, 0.2))->Apply(shapes);
 
 }  // namespace
 }  // namespace pandora

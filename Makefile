@@ -51,6 +51,14 @@ example: test-dependencies tests
 	build/custom/custom-pandora run examples/custom/twin.toml --out build/custom/twin --force $(ARGS)
 	grep ,dow,known, build/custom/twin/summary.csv >build/custom/dow.csv
 	sed -n 's|/dow_twin/|/dow/|; s/,dow_twin,/,dow,/p' build/custom/twin/summary.csv | cmp - build/custom/dow.csv
+	cmake -S examples/service -B build/service -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix
+	cmake --build build/service --parallel $(JOBS)
+	rm -rf build/service/kept
+	build/pandora cascade new --models small,middle,large --price 2 --evaluator score --psi 3 --most-samples 20000 \
+	  --out build/service/cascade.json
+	examples/service/client.py build/service/cascade-service build/service/kept build/service/cascade.json
+	tests/service/kill.py build/service/cascade-service build/service/cascade.json 50
+	tests/service/many.py build/service/cascade-service build/service/cascade.json 30000
 
 # Everything that reads files, on inputs that libFuzzer makes up: RUNS of them for each fuzzer.
 RUNS ?= 6000

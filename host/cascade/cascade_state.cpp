@@ -116,6 +116,13 @@ void Cascade::State::make_estimator() {
   const int d = rules->learns_reward() ? static_cast<int>(reward_features()) : 0;
   if (d > kMaxRewardFeatures)
     throw refused(fmt::format("{} models make {} reward features, more than {}", names.size(), d, kMaxRewardFeatures));
+  const double A = boxes(), m = static_cast<double>(index_features()), matrix = 8.0 * m * m,
+               gib = A * matrix * (rules->fits_jointly() ? 1.0 + A : 2.0) / (1 << 30);
+  if (gib > 1.0)
+    throw refused(
+        fmt::format("{} models with contexts of {} numbers take {:.1f} GiB, more than 1; give fewer numbers, "
+                    "such as text:64",
+                    A, m, gib));
   estimator = std::make_unique<WeitzmanEstimator>(
       EstimatorShape{boxes(), static_cast<int>(index_features()), d, options.exploration}, *rules, options.estimation);
 }

@@ -174,7 +174,7 @@ std::vector<Key> make_general_keys() {
          if (v.numbers[0] != 0.0) s.estimation.joint_tolerance = positive(v);
        }});
   add({"estimation.forget", Kind::number, "number from 0 on", "periods",
-       "Half-life of a sample's weight (docs/cascades.md#drift), for engine.kind = \"reference\"; 0: samples do not "
+       "Half-life of a sample's weight (docs/serving.md#drift), for engine.kind = \"reference\"; 0: samples do not "
        "age.",
        "0", [](Study& s, const StudyValue& v) {
          if (v.numbers[0] != 0.0) s.estimation.forget = positive(v);

@@ -32,7 +32,7 @@ struct EstimationOptions {
   std::optional<int> joint_steps = {};
   std::optional<double> joint_tolerance = {};
   TheoryConstants theory = {};
-  // Of the reference engine, and of policies that are code (docs/cascades.md, "Drift"):
+  // Of the reference engine, and of policies that are code (docs/serving.md, "Drift"):
   double forget = 0.0;   ///< half-life of a sample's weight in periods; 0: all samples count alike for good
   int most_samples = 0;  ///< of a box; of more than that the older half is forgotten. 0: any number
 };

@@ -20,6 +20,7 @@
 #include "host/run/run_study.hpp"
 #include "host/sweep/oracle_cache.hpp"
 #include "pandora/error.hpp"
+#include "tests/fuzz/as_cascade.hpp"
 
 namespace {
 
@@ -139,6 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const Damaged&) {
   }
   if (size % 4 == 0) as_manifest(f, bytes);  // writes files
+  if (size % 4 == 1) fuzz::as_cascade(bytes);
   (void)csv_rows(bytes);
   try {
     (void)Shard::parse(bytes);

@@ -220,6 +220,14 @@ TEST(CascadeOptions, ThatContradictThemselvesAreRefused) {
   refused([](CascadeOptions& o) { o.order = {1, 1}; }, "each at most once");
   refused([](CascadeOptions& o) { o.thresholds = {}; }, "a threshold for each of them but the last");
   refused([](CascadeOptions& o) { o.rules = dow_rules(false, 0.1, 0.0); }, "not both");
+  refused(
+      [](CascadeOptions& o) {
+        o.order = {};
+        o.thresholds = {};
+        o.rules = dow_rules(false, 0.1, 0.0);
+        o.index_features = 16000;
+      },
+      "take 7.6 GiB, more than 1");
   refused([](CascadeOptions& o) { o.features = "{"; }, "the features are not JSON");
   refused([](CascadeOptions& o) { o.calibration = {{{0.0}, {0.5}}}; }, "1 calibrations for 2 models");
   refused([](CascadeOptions& o) { o.calibration = {{{1.0, 0.0}, {0.5, 0.6}}, {}}; }, "ascending scores");

@@ -60,10 +60,9 @@ Table frontier_table(const Frontier& frontier) {
 
 Table frontier_steps(const Frontier& frontier) {
   Table out;
-  out.title = fmt::format("Cascades ({}) that are worth more dollars on {}: what each step costs, and brings (95%)",
+  out.title = fmt::format("Cascades ({}) on {}, each better than the cheaper ones: what each step costs and brings",
                           frontier.kind, frontier.tested_on);
-  out.columns = {"cascade",       "price",  "$ per 1,000",  "quality",
-                 "above mixture", "more $", "more quality", "$ per 0.01 of quality"};
+  out.columns = {"", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality", "$ per 0.01"};
   for (std::size_t i = 0; i < frontier.steps.size(); ++i) {
     const FrontierPoint& point = frontier.cascades[frontier.steps[i]];
     out.notes.push_back(fmt::format("{}: {}", i + 1, point.name));
@@ -83,8 +82,10 @@ Table frontier_steps(const Frontier& frontier) {
     out.rows.push_back(row);
   }
   out.notes.push_back(
-      "above mixture: quality more than two models have between which chance decides, for the same "
-      "dollars");
+      "above mixture: quality above that of two models between which chance decides, for the same dollars; more $, "
+      "more "
+      "quality: than the row above, per 1,000 prompts and per prompt; $ per 0.01: for 0.01 of quality more; intervals "
+      "are 95% over prompts");
   return out;
 }
 

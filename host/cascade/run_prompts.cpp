@@ -47,12 +47,14 @@ std::vector<float> psi_of(const std::string& features, const TraceTable& table, 
     throw Error(ExitCode::bad_data, fmt::format("the cascade's features: {}", damaged.what()));
   }
   const std::vector<double> numbers = map.apply(table, threads);
-  m = 1 + map.size();
+  const std::size_t d = map.size();
+  m = 1 + std::max<std::size_t>(1, d);  // as Cascade::context_of
   std::vector<float> psi;
   psi.reserve(table.rows() * m);
   for (std::size_t row = 0; row < table.rows(); ++row) {
     psi.push_back(1.0f);
-    for (std::size_t j = 0; j + 1 < m; ++j) psi.push_back(static_cast<float>(numbers[row * (m - 1) + j]));
+    for (std::size_t j = 0; j < d; ++j) psi.push_back(static_cast<float>(numbers[row * d + j]));
+    if (d == 0) psi.push_back(0.0f);
   }
   return psi;
 }

@@ -36,6 +36,7 @@ TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& se
   features_ = FeatureMap::fit(rows_.size() == table.rows() ? table : select_rows(table, rows_), settings.context);
   const std::vector<double> numbers = features_.apply(table);
   const std::size_t d = features_.size(), m = 1 + d;
+  if (d == 0) return;  // nothing varies
   input_.index_features = m;
   input_.psi.resize(table.rows() * m);
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -122,7 +123,7 @@ CascadeOptions TrainedTable::options_of_indices(double price, bool with_features
   // No bonus: all answers to the rows are known, and what is judged is what is deployed.
   out.rules = shrunk_rules(!evaluator_.is_truth(), 0.0, static_cast<int>(calibration_periods()));
   out.index_features = static_cast<int>(input_.index_features);
-  if (with_features) {
+  if (with_features && features_.size() > 0) {
     out.features = features_.to_json().dump();
     out.index_features = 1;
   }

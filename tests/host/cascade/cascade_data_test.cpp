@@ -143,9 +143,10 @@ TEST_F(CascadeDataTest, TheFrontierLiesAboveMixturesOfModels) {
   const TraceTable val = read("paretobandit_val_k4"), test = read("paretobandit_test_k4");
   const Frontier frontier = find_frontier(val, test, settings({}), {});
   ASSERT_GE(frontier.steps.size(), 5u);
-  for (const std::size_t i : frontier.steps)
-    if (frontier.cascades[i].calls > 1.05)
-      EXPECT_GT(frontier.cascades[i].above_mixture, 0.0) << frontier.cascades[i].name;
+  for (const std::size_t i : frontier.steps) {
+    if (frontier.cascades[i].calls < 1.05) continue;
+    EXPECT_GT(frontier.cascades[i].above_mixture, 0.0) << frontier.cascades[i].name;
+  }
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using testing::StartsWith;
 
 std::string all_text(const std::vector<Table>& tables) {
   std::string out;
-  for (const Table& table : tables) out += table_text(table, 200, false);
+  for (const Table& table : tables) out += table_text(table, 10'000, false);
   return out;
 }
 

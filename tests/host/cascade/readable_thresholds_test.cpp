@@ -10,14 +10,14 @@
 namespace pandora {
 namespace {
 
-// A cheap model whose answers vary between 0 and 1, and a dear one whose answers are worth `dear`.
+// A cheap model whose answers vary between 0 and 1, and a dear one whose answers are worth `dear` on average.
 struct TwoModels {
   std::vector<double> quality, dollars;
 
-  TwoModels(std::size_t rows, double dear) {
+  TwoModels(std::size_t rows, double dear, double noise = 0.0) {
     test::Random random(1);
     for (std::size_t row = 0; row < rows; ++row) {
-      quality.insert(quality.end(), {random.uniform(0.0, 1.0), dear});
+      quality.insert(quality.end(), {random.uniform(0.0, 1.0), dear + random.uniform(-noise, noise)});
       dollars.insert(dollars.end(), {0.0, 0.1});
     }
   }
@@ -35,8 +35,8 @@ TEST(ReadableThresholds, FewDigitsWhereTheyDoAsWell) {
 }
 
 TEST(ReadableThresholds, MoreDigitsWhereTheyCount) {
-  // With 100,000 prompts 0.75 and 0.8 are told apart from 0.776, and 0.78 is not.
-  EXPECT_EQ(TwoModels(100'000, 0.8765).threshold(0.7764), 0.78);
+  // With 100,000 prompts 0.75 and 0.8 are told apart from 0.7785, and 0.78 is not.
+  EXPECT_EQ(TwoModels(100'000, 0.8785, 0.1).threshold(0.7785), 0.78);
 }
 
 TEST(ReadableThresholds, TheFittedOneWhereEveryOtherLoses) {

@@ -111,7 +111,7 @@ TEST_F(CascadeCommand, BoundsThatHoldAndBoundsThatDoNot) {
 TEST_F(CascadeCommand, DrawsTheFrontier) {
   const test::ProgramResult result = run({"cascade", "frontier", "val.csv", "--test", "test.csv", "--out", "front"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("what each step costs and brings"));
+  EXPECT_THAT(result.out, HasSubstr("each better than the cheaper ones"));
   EXPECT_THAT(test::read_file(work() / "front/frontier.csv"), testing::StartsWith("kind,name,price,usd_per_1000"));
   const bool drawn = std::filesystem::exists(work() / "front/frontier.pdf");
   for (const char* kind : {"svg", "png"})

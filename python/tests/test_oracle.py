@@ -12,8 +12,26 @@ import pandora
 
 def test_indices_are_those_of_the_command_line(program: str) -> None:
     said = subprocess.run(
-        [program, "oracle", "index", "--environment", "gaussian", "--samples", "5000", "--seed", "3", "--ell", "0.2",
-         "--scale", "1.5", "--cost", "0.1"], capture_output=True, text=True, check=True,
+        [
+            program,
+            "oracle",
+            "index",
+            "--environment",
+            "gaussian",
+            "--samples",
+            "5000",
+            "--seed",
+            "3",
+            "--ell",
+            "0.2",
+            "--scale",
+            "1.5",
+            "--cost",
+            "0.1",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.split()
     sigma, error = pandora.oracle_index(0.2, 1.5, 0.1, "gaussian", samples=5000, seed=3, with_error=True)
     assert float(said[1]) == pytest.approx(sigma, abs=6e-7)

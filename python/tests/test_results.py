@@ -6,6 +6,7 @@ import csv
 import pathlib
 import shutil
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,8 +48,12 @@ def test_curves_boxes_depth_and_oracle_are_those_of_the_files(example: str) -> N
         ("oracle_order.csv", r.oracle_order),
     ):
         rows = rows_of(example, name)
-        renamed = {"queries_per_period": "queries", "deployments_per_period": "deployments",
-                   "share_of_periods": "share", "half_width_95": "half_width_95"}
+        renamed = {
+            "queries_per_period": "queries",
+            "deployments_per_period": "deployments",
+            "share_of_periods": "share",
+            "half_width_95": "half_width_95",
+        }
         assert len(table) == len(rows)
         compared = 0
         for column in rows[0]:
@@ -103,8 +108,8 @@ def test_compare_overview_and_tables(example: str) -> None:
     paired = r.compare("dow", "online_plugin", T0=0, environment="uniform")
     assert set(paired["a"]) == {"dow/known", "dow/unknown"}
     row = next(paired.where(a="dow/known", regime="A").rows())
-    asked = {"environment": "uniform", "regime": "A", "T0": 0}
-    difference = r.regret("dow/known", **asked) - r.regret("online_plugin/known", **asked)  # type: ignore[arg-type]
+    asked: dict[str, Any] = {"environment": "uniform", "regime": "A", "T0": 0}
+    difference = r.regret("dow/known", **asked) - r.regret("online_plugin/known", **asked)
     assert row["difference_x1000"] == pytest.approx(difference.mean(), rel=1e-5)
     assert "policy" in r.overview
     assert set(r.overview["policy"]) >= {"DOW, known"}

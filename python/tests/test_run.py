@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import SMALL, toml_of
 
 import pandora
+from conftest import SMALL, toml_of
 
 
 def contents(folder: pathlib.Path) -> dict[str, bytes]:
@@ -34,7 +34,9 @@ def manifest_of(folder: pathlib.Path) -> dict[str, Any]:
 
 def test_the_folder_is_that_of_the_command_line(program: str, tmp_path: pathlib.Path) -> None:
     (tmp_path / "study.toml").write_text(toml_of(SMALL))
-    subprocess.run([program, "run", "study.toml", "--out", "line", "--quiet", "--threads", "2"], cwd=tmp_path, check=True)
+    subprocess.run(
+        [program, "run", "study.toml", "--out", "line", "--quiet", "--threads", "2"], cwd=tmp_path, check=True
+    )
     pandora.run(tmp_path / "study.toml", out=tmp_path / "file", threads=2, progress=False)
     pandora.run(SMALL, out=tmp_path / "dict", threads=2, progress=False)
     expected = contents(tmp_path / "line")
@@ -114,8 +116,12 @@ def test_errors_have_the_program_s_text_and_code(program: str, tmp_path: pathlib
     assert said.returncode == raised.value.exit_code == 2
     assert said.stderr == f"pandora: {raised.value}\n".replace(str(tmp_path) + "/", "")
     for error, code in (
-        (pandora.UsageError, 2), (pandora.DataError, 3), (pandora.ResourceError, 4), (pandora.MismatchError, 5),
-        (pandora.OutputError, 6), (pandora.Interrupted, 130),
+        (pandora.UsageError, 2),
+        (pandora.DataError, 3),
+        (pandora.ResourceError, 4),
+        (pandora.MismatchError, 5),
+        (pandora.OutputError, 6),
+        (pandora.Interrupted, 130),
     ):
         assert issubclass(error, pandora.Error) and error.exit_code == code
 
@@ -123,10 +129,26 @@ def test_errors_have_the_program_s_text_and_code(program: str, tmp_path: pathlib
 def test_studies_are_dicts_of_any_form(tmp_path: pathlib.Path) -> None:
     from pandora.study import config_of
 
-    nested = config_of({"oracle": {"samples": 3000}, "environment": {"own": {"law": "gaussian", "u": 0.2, "stream": 9}},
-                        "environments": ["own"], "seed": 2**64 - 1, "T0": np.array([0, 5])})
-    dotted = config_of({"oracle.samples": 3000, "environment.own.law": "gaussian", "environment.own.u": np.float64(0.2),
-                        "environment.own.stream": 9, "environments": ("own",), "seed": 2**64 - 1, "T0": [0, 5]})
+    nested = config_of(
+        {
+            "oracle": {"samples": 3000},
+            "environment": {"own": {"law": "gaussian", "u": 0.2, "stream": 9}},
+            "environments": ["own"],
+            "seed": 2**64 - 1,
+            "T0": np.array([0, 5]),
+        }
+    )
+    dotted = config_of(
+        {
+            "oracle.samples": 3000,
+            "environment.own.law": "gaussian",
+            "environment.own.u": np.float64(0.2),
+            "environment.own.stream": 9,
+            "environments": ("own",),
+            "seed": 2**64 - 1,
+            "T0": [0, 5],
+        }
+    )
     assert nested.toml() == dotted.toml()
     assert 'seed = "18446744073709551615"' in nested.toml()
     with pytest.raises(pandora.UsageError, match="unknown key perods.*periods"):
@@ -140,12 +162,16 @@ def test_studies_are_dicts_of_any_form(tmp_path: pathlib.Path) -> None:
 def test_lanes_and_explain_of_a_study(single: dict[str, Any], program: str, tmp_path: pathlib.Path) -> None:
     names = pandora.lanes(single)
     (tmp_path / "study.toml").write_text(toml_of(single))
-    listed = subprocess.run([program, "lanes", str(tmp_path / "study.toml")], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        [program, "lanes", str(tmp_path / "study.toml")], capture_output=True, text=True, check=True
+    )
     assert names == listed.stdout.split()
     lane = names[-1]
     said = subprocess.run(
         [program, "explain", str(tmp_path / "study.toml"), "--lane", lane, "--period", "2:3", "--format", "json"],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert pandora.explain(single, lane, 2, 3) == json.loads(said.stdout)
 
@@ -155,7 +181,9 @@ def test_tune_and_calibrate(single: dict[str, Any], program: str, tmp_path: path
     found = pandora.tune(single, budget=16, progress=False)
     subprocess.run(
         [program, "tune", "study.toml", "--budget", "16", "--quiet", "--out", "t.json"],
-        cwd=tmp_path, check=True, capture_output=True,
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
     )
     assert found.details == json.loads((tmp_path / "t.json").read_text())
     assert found.winners["policy"].tolist() == ["dow", "dow"]

@@ -11,6 +11,7 @@
 
 #include <deque>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,12 @@ void bind_environments(nb::module_& module);
 void bind_traces(nb::module_& module);
 void bind_cascades(nb::module_& module);
 
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// As the stubs name them.
+using Dict = nb::typed<nb::dict, nb::str, nb::any>;
+using DictList = nb::typed<nb::list, Dict>;
+
 template <class T>
 using Array = nb::ndarray<nb::numpy, T>;
 
@@ -54,7 +61,7 @@ class Columns {
   std::vector<std::int64_t>& flags(const std::string& name) { return column(name, Kind::flag).integers; }
 
   /// Names to lists of str and arrays, in the order in which the columns were first named.
-  nb::dict to_dict() &&;
+  Dict to_dict() &&;
 
  private:
   enum class Kind { number, text, integer, flag };
@@ -71,7 +78,7 @@ class Columns {
 };
 
 /// A table as a dict: title, columns (as Columns::to_dict), notes, and the table itself as text, html and latex.
-nb::dict table_dict(const Table& table);
+Dict table_dict(const Table& table);
 
 /// The line that says what a Python exception is and where it was raised.
 std::string line_of(nb::python_error& error);

@@ -12,18 +12,18 @@
 namespace pandora::python {
 namespace {
 
-using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Values = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 std::size_t rows_of(const ReplicationRequest& request) {
   return 1 + static_cast<std::size_t>(request.calibration_periods) + static_cast<std::size_t>(request.periods);
 }
 
 // The numbers that the drawer returned under that name.
-Numbers numbers(const nb::dict& drawn, const char* name, const std::vector<std::size_t>& shape) {
+Values numbers(const nb::dict& drawn, const char* name, const std::vector<std::size_t>& shape) {
   std::string wanted;
   for (const std::size_t n : shape) wanted += (wanted.empty() ? "" : " x ") + std::to_string(n);
   if (!drawn.contains(name)) throw std::runtime_error(std::string("draw() returned no ") + name);
-  Numbers out;
+  Values out;
   if (!nb::try_cast(drawn[name], out)) throw std::runtime_error(std::string(name) + ": give an array of numbers");
   bool fits = out.ndim() == shape.size();
   for (std::size_t k = 0; fits && k < shape.size(); ++k) fits = out.shape(k) == shape[k];
@@ -52,9 +52,9 @@ Replication replication_of(const ReplicationRequest& request, const nb::dict& dr
   contexts.index_stride = padded_to_vector<float>(dim.index_size());
   contexts.reward_features = dim.reward_features;
   contexts.psi.assign(rows * static_cast<std::size_t>(contexts.index_stride), 0.0f);
-  const Numbers psi = numbers(drawn, "psi", {rows, m}), phi = numbers(drawn, "phi", {rows, A, d}),
-                mu = numbers(drawn, "mu", {rows, A}), cost = numbers(drawn, "cost", {rows, A}),
-                reward = numbers(drawn, "reward", {rows, A}), sigma = numbers(drawn, "sigma", {rows, A});
+  const Values psi = numbers(drawn, "psi", {rows, m}), phi = numbers(drawn, "phi", {rows, A, d}),
+               mu = numbers(drawn, "mu", {rows, A}), cost = numbers(drawn, "cost", {rows, A}),
+               reward = numbers(drawn, "reward", {rows, A}), sigma = numbers(drawn, "sigma", {rows, A});
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t j = 0; j < m; ++j)
       contexts.psi[row * static_cast<std::size_t>(contexts.index_stride) + j] =
@@ -70,7 +70,7 @@ Replication replication_of(const ReplicationRequest& request, const nb::dict& dr
 }
 
 // The paper's model under the environment's law, as arrays.
-nb::dict model_of(const ReplicationRequest& request) {
+Dict model_of(const ReplicationRequest& request) {
   Instance instance;
   Tape tape;
   std::vector<double> sigma;

@@ -8,7 +8,7 @@
 namespace pandora::python {
 namespace {
 
-nb::dict series_dict(const Figure& figure, std::size_t number) {
+Dict series_dict(const Figure& figure, std::size_t number) {
   const Series& series = figure.series[number];
   nb::dict out;
   out["label"] = series.label;
@@ -21,7 +21,7 @@ nb::dict series_dict(const Figure& figure, std::size_t number) {
   return out;
 }
 
-nb::dict figure_dict(const std::string& heading, const Figure& figure) {
+Dict figure_dict(const std::string& heading, const Figure& figure) {
   constexpr const char* kKinds[] = {"lines", "line_points", "scatter", "bars"};
   nb::dict out;
   out["heading"] = heading;
@@ -46,7 +46,7 @@ nb::dict figure_dict(const std::string& heading, const Figure& figure) {
   return out;
 }
 
-nb::list figures_of(Results& results, std::optional<int> T0) {
+DictList figures_of(Results& results, std::optional<int> T0) {
   const std::vector<FigureGroup> groups = beside([&](Beside&) {
     const std::lock_guard lock(results.mutex());
     return study_figures(results.stored(), T0);

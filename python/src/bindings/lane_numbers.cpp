@@ -13,8 +13,6 @@
 namespace pandora::python {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
 // What a lane has in one replication: `shape` numbers, which `fill` writes where there are any.
 struct Field {
   std::string name;
@@ -103,9 +101,8 @@ std::vector<Field> fields_named(const Study& study, const std::vector<std::strin
 
 }  // namespace
 
-nb::dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment,
-                          const std::string& regime, const std::vector<std::size_t>& lanes,
-                          const std::vector<std::string>& names) {
+Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
+                      const std::vector<std::size_t>& lanes, const std::vector<std::string>& names) {
   const PlannedSetting& planned = results.stored().settings().at(setting);
   const Study& study = planned.setting.study;
   const std::vector<Field> fields = fields_named(study, names);

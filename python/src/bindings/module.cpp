@@ -15,7 +15,7 @@ Columns::Column& Columns::column(const std::string& name, Kind kind) {
   return columns_.emplace_back(Column{name, kind});
 }
 
-nb::dict Columns::to_dict() && {
+Dict Columns::to_dict() && {
   nb::dict out;
   for (Column& column : columns_) {
     const nb::str name(column.name.c_str());
@@ -38,8 +38,6 @@ nb::dict Columns::to_dict() && {
 
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
 // The number that a cell says, NaN for what is unknown; none if it says something else.
 std::optional<double> number_in(const Cell& cell) {
   const std::string& text = cell.exact.empty() ? cell.text : cell.exact;
@@ -50,7 +48,7 @@ std::optional<double> number_in(const Cell& cell) {
   return value;
 }
 
-nb::dict columns_of(const Table& table) {
+Dict columns_of(const Table& table) {
   Columns out;
   if (!table.heading_column.empty()) {
     std::string heading;
@@ -83,7 +81,7 @@ nb::dict columns_of(const Table& table) {
 
 }  // namespace
 
-nb::dict table_dict(const Table& table) {
+Dict table_dict(const Table& table) {
   nb::dict out;
   out["title"] = table.title;
   out["columns"] = columns_of(table);

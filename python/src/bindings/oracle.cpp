@@ -22,7 +22,8 @@ void require_model(const Environment& environment) {
     throw Error(ExitCode::usage, "environment " + environment.name + ": has no oracle of the paper's model");
 }
 
-nb::tuple oracle_index(const StudyConfig& config, const Numbers& shift, const Numbers& scale, const Numbers& cost) {
+nb::typed<nb::tuple, Array<double>, Array<double>> oracle_index(const StudyConfig& config, const Numbers& shift,
+                                                                const Numbers& scale, const Numbers& cost) {
   const std::size_t n = shift.shape(0);
   for (std::size_t i = 0; i < n; ++i)
     if (!std::isfinite(shift(i)) || !(scale(i) > 0.0) || !(cost(i) > 0.0) || !std::isfinite(scale(i)))
@@ -111,7 +112,7 @@ class Grid {
   std::optional<OracleTable> table_;
 };
 
-nb::dict instance_dict(const Grid& grid) {
+Dict instance_dict(const Grid& grid) {
   const Instance& instance = grid.instance();
   nb::dict out;
   for (const InstanceField& field : kInstanceFields) {

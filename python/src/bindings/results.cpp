@@ -24,8 +24,6 @@ Results::Results(const std::string& path)
 
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
 // What all rows about a lane begin with.
 class LaneColumns {
  public:
@@ -79,7 +77,7 @@ class LaneColumns {
 
 // The columns that `fill(StoredResults&, Columns&)` gathers without the GIL.
 template <class Fill>
-nb::dict gathered(Results& results, Fill&& fill) {
+Dict gathered(Results& results, Fill&& fill) {
   Columns found = beside([&](Beside&) {
     const std::lock_guard lock(results.mutex());
     Columns out;
@@ -89,7 +87,7 @@ nb::dict gathered(Results& results, Fill&& fill) {
   return std::move(found).to_dict();
 }
 
-nb::dict summary(Results& results) {
+Dict summary(Results& results) {
   return gathered(results, [](StoredResults& stored, Columns& out) {
     LaneColumns lead(out, stored.settings());
     const bool tables = has_table(stored.settings());
@@ -124,7 +122,7 @@ nb::dict summary(Results& results) {
   });
 }
 
-nb::dict oracle(Results& results) {
+Dict oracle(Results& results) {
   return gathered(results, [](StoredResults& stored, Columns& out) {
     LaneColumns lead(out, stored.settings());
     for (const SettingSummary& s : stored.summaries())
@@ -145,7 +143,7 @@ nb::dict oracle(Results& results) {
   });
 }
 
-nb::dict oracle_order(Results& results) {
+Dict oracle_order(Results& results) {
   return gathered(results, [](StoredResults& stored, Columns& out) {
     LaneColumns lead(out, stored.settings());
     for (const SettingSummary& s : stored.summaries())
@@ -186,7 +184,7 @@ void for_each_lane(StoredResults& stored, Body&& body) {
                        });
 }
 
-nb::dict choices(Results& results) {
+Dict choices(Results& results) {
   return gathered(results, [](StoredResults& stored, Columns& out) {
     LaneColumns lead(out, stored.settings());
     for_each_lane(stored, [&](const PlannedSetting& planned, const Unit& unit, std::size_t replication,
@@ -202,7 +200,7 @@ nb::dict choices(Results& results) {
   });
 }
 
-nb::dict failures(Results& results) {
+Dict failures(Results& results) {
   return gathered(results, [](StoredResults& stored, Columns& out) {
     LaneColumns lead(out, stored.settings());
     for_each_lane(stored, [&](const PlannedSetting& planned, const Unit& unit, std::size_t replication,
@@ -219,7 +217,7 @@ nb::dict failures(Results& results) {
   });
 }
 
-nb::list settings(const Results& results) {
+DictList settings(const Results& results) {
   nb::list out;
   for (const PlannedSetting& planned : results.stored().settings()) {
     const Study& study = planned.setting.study;
@@ -247,7 +245,7 @@ nb::list settings(const Results& results) {
 
 // The tables that `make(StoredResults&)` gives.
 template <class Make>
-nb::list tables(Results& results, Make&& make) {
+DictList tables(Results& results, Make&& make) {
   const std::vector<Table> found = beside([&](Beside&) {
     const std::lock_guard lock(results.mutex());
     return make(results.stored());
@@ -377,7 +375,8 @@ void bind_results(nb::module_& module) {
   bind_tables(results);
   module.def(
       "estimate",
-      [](const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& values) {
+      [](const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& values)
+          -> nb::typed<nb::tuple, Array<double>, Array<double>> {
         const std::size_t n = values.shape(0), k = values.shape(1);
         std::vector<double> mean, half;
         for (std::size_t c = 0; c < k; ++c) {

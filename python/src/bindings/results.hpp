@@ -27,8 +27,7 @@ class Results {
 };
 
 /// Numbers of single lanes: for each field an array lanes x replications x what the field has.
-nb::dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment,
-                          const std::string& regime, const std::vector<std::size_t>& lanes,
-                          const std::vector<std::string>& fields);
+Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
+                      const std::vector<std::size_t>& lanes, const std::vector<std::string>& fields);
 
 }  // namespace pandora::python

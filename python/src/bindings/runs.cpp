@@ -37,8 +37,7 @@ struct RunArguments {
   int threads;
 };
 
-nb::dict run(StudyConfig config, const RunArguments& given, const nb::object& on_progress,
-             const nb::object& on_message) {
+Dict run(StudyConfig config, const RunArguments& given, const nb::object& on_progress, const nb::object& on_message) {
   if (given.threads < 0) throw Error(ExitCode::usage, "threads " + std::to_string(given.threads) + ": give 0 or more");
   const RunOutcome outcome = beside(
       [&](Beside& work) {
@@ -68,8 +67,8 @@ nb::dict run(StudyConfig config, const RunArguments& given, const nb::object& on
   return out;
 }
 
-nb::dict tuned(const StudyConfig& config, std::int64_t budget, int threads, const std::string& backend,
-               const std::string& devices, const nb::object& on_progress) {
+Dict tuned(const StudyConfig& config, std::int64_t budget, int threads, const std::string& backend,
+           const std::string& devices, const nb::object& on_progress) {
   if (budget < 1)
     throw Error(ExitCode::usage,
                 "budget " + std::to_string(budget) + ": give the lanes that the choice may take, 1 or more");
@@ -111,8 +110,8 @@ nb::dict tuned(const StudyConfig& config, std::int64_t budget, int threads, cons
   return out;
 }
 
-nb::dict calibrated(const StudyConfig& config, double boxes, int replications, int contexts, int threads,
-                    const nb::object& on_progress) {
+Dict calibrated(const StudyConfig& config, double boxes, int replications, int contexts, int threads,
+                const nb::object& on_progress) {
   if (!(boxes > 0.0)) throw Error(ExitCode::usage, "boxes: give a number above 0");
   Columns found = beside(
       [&](Beside& work) {

@@ -1,6 +1,8 @@
 // Studies: their text, keys and lanes.
 #include "studies.hpp"
 
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
 
 #include "beside.hpp"
@@ -71,10 +73,10 @@ void add_environments(StudyConfig& config, const std::vector<std::string>& names
   config.set("environments", "[" + list + "]", "environments of pandora.run");
 }
 
-nb::list keys() {
-  nb::list out;
+std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> keys() {
+  std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> out;
   for (const StudyKeyInfo& key : study_keys())
-    out.append(nb::make_tuple(key.name, key.type, key.unit, key.meaning, key.standard));
+    out.emplace_back(key.name, key.type, key.unit, key.meaning, key.standard);
   return out;
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import inspect
 import sys
@@ -18,7 +19,11 @@ def _normal(source: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
                 node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree)
 
@@ -74,10 +79,8 @@ class _Digest:
             if isinstance(value, (int, float, str)) or (own and isinstance(value, (types.FunctionType, type))):
                 self._add(used, value)
         for cell in function.__closure__ or ():
-            try:
+            with contextlib.suppress(ValueError):  # empty
                 self._add(f"{name} encloses", cell.cell_contents)
-            except ValueError:  # empty
-                pass
 
 
 def _names(code: types.CodeType) -> list[str]:
@@ -91,8 +94,8 @@ def _names(code: types.CodeType) -> list[str]:
 def code_of(cls: type, instance: Optional[object] = None) -> str:
     """A digest of the class: its methods, its constants, and what of its own module they use.
 
-    Comments, docstrings and formatting do not count, nor do the values of hyperparameters, which lanes are named by. What
-    other modules do is not looked at: give the class a constant, such as ``version = 2``, to tell of a change there.
+    Comments, docstrings and formatting do not count, nor do the values of hyperparameters, which lanes are named by.
+    What other modules do is not looked at: give the class a constant, such as ``version = 2``, to tell of a change.
     """
     digest = _Digest()
     digest.add_class(cls)

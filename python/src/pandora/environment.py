@@ -20,7 +20,7 @@ _ARRAYS = ("psi", "phi", "mu", "cost", "reward", "sigma")
 class Environment:
     """An environment as code: derive from it, write :meth:`draw`, and give it to :func:`pandora.run`."""
 
-    #: its name in studies and results; the class's own unless it says another: letters, digits, _ and -
+    #: its name in studies and results, of letters, digits, _ and -; empty: that of the class
     name: str = ""
     #: the coordinate of its random streams, 3 to 255, of no other environment
     stream: int = 200
@@ -32,8 +32,8 @@ class Environment:
     def draw(self, request: ReplicationRequest) -> Mapping[str, Any]:
         """Everything about one replication; must depend on the request alone.
 
-        Arrays by name, over `request.rows` rows (x_0, the C calibration periods, the T online periods), A boxes, m index
-        features and d reward features:
+        Arrays by name, over `request.rows` rows (x_0, the C calibration periods, the T online periods), A boxes,
+        m index features and d reward features:
 
         ======  ==============  =========================================================================
         psi     rows x m        index features of the request, the first of them 1
@@ -76,8 +76,6 @@ def register(environment: Union[Environment, type[Environment]]) -> str:
     name = own.name or type(own).__name__
     code = code_of(type(own), own)
     if _registered.get(name) != code:
-        _core.register_environment(
-            environment=own, name=name, stream=own.stream, u=own.u, law=own.law, code=code
-        )
+        _core.register_environment(environment=own, name=name, stream=own.stream, u=own.u, law=own.law, code=code)
         _registered[name] = code
     return name

@@ -20,15 +20,16 @@ __all__ = ["IndexPolicy", "LaneSetup", "Output", "Policy", "Request", "WeitzmanE
 class Policy:
     """A policy as code: derive from it, write the five calls, and give the class to :func:`pandora.run`.
 
-    For every lane (a replication, a T0, a reward setting and one value of each hyperparameter) one object is made. It is
-    told of the calibration by :meth:`calibrate`; then in each period come :meth:`begin`, :meth:`next` and :meth:`opened`
-    by turns until next returns None or every box is open, :meth:`deploy`, and :meth:`learn`. Boxes are counted from 0.
+    For every lane (a replication, a T0, a reward setting and one value of each hyperparameter) one object is made. It
+    is told of the calibration by :meth:`calibrate`; then in each period come :meth:`begin`, :meth:`next` and
+    :meth:`opened` by turns until next returns None or every box is open, :meth:`deploy`, and :meth:`learn`. Boxes are
+    counted from 0.
 
-    An exception ends the lane, with its text in ``Results.failures``, and nothing else. Lanes in Python take turns (they
-    hold the GIL); all others run beside them. A lane takes about 10 microseconds per period and call of your own code.
+    An exception ends the lane, with its text in ``Results.failures``, and nothing else. Lanes in Python take turns
+    (they hold the GIL); all others run beside them.
     """
 
-    #: its name in studies and results; the class's own unless it says another: letters, digits, _ and -
+    #: its name in studies and results, of letters, digits, _ and -; empty: that of the class
     name: ClassVar[str] = ""
     #: in tables; empty: the name
     title: ClassVar[str] = ""

@@ -88,7 +88,7 @@ class Results:
 
     @property
     def oracle(self) -> Table:
-        """A row for every environment and regime: the oracle's utility per period x 1000, and the boxes that it opens."""
+        """A row for every environment and regime: the oracle's utility per period x 1000, and the boxes it opens."""
         return Table(self._stored.oracle(), "oracle")
 
     @property
@@ -268,7 +268,8 @@ class Results:
     ) -> Numbers:
         """Time-averaged regret x 1000 of one lane in every replication: R numbers, NaN where it was not run, or failed.
 
-        `realised`: with Bernoulli rewards in place of mu*. Where several lanes fit, the error names what to choose from.
+        `realised`: with Bernoulli rewards in place of mu*. Where several lanes fit, the error names what to choose
+        from.
         """
         field = "realised_regret_x1000" if realised else "regret_x1000"
         return self.numbers(field, policy, reward, environment, regime, T0, hyperparameter, setting)
@@ -359,7 +360,9 @@ class Results:
     def _table(
         self,
         title: str,
-        groups: Sequence[tuple[dict[str, Any], npt.NDArray[Any], str, dict[str, Numbers], Optional[dict[str, Numbers]]]],
+        groups: Sequence[
+            tuple[dict[str, Any], npt.NDArray[Any], str, dict[str, Numbers], Optional[dict[str, Numbers]]]
+        ],
     ) -> Table:
         """Tidy rows: what leads, what they are over, and mean and half-width of each quantity over the replications.
 
@@ -436,9 +439,9 @@ class Results:
         """Whether one policy beats another: policy `a` against each of the others, paired over replications.
 
         Policies are NAME or NAME/REWARD. Where `a` is other results on the same tapes, the same policies (those named,
-        or all) of both folders are compared. A row for every pair and cell: the paired difference with its 95% interval,
-        the cross-fitted difference where hyperparameters were chosen, and p values adjusted by Holm's method over all
-        rows (docs/comparing.md).
+        or all) of both folders are compared. A row for every pair and cell: the paired difference with its 95%
+        interval, the cross-fitted difference where hyperparameters were chosen, and p values adjusted by Holm's method
+        over all rows (docs/comparing.md).
 
         >>> open(example).compare("dow/known", "online_plugin/known")["replications"]
         array([4.])
@@ -461,7 +464,7 @@ class Results:
 
     @property
     def overview(self) -> Table:
-        """What the study says in few rows: regrets and their parts, means over cells, and ratios to the first policy."""
+        """What the study says in few rows: regrets and their parts, means over cells, ratios to the first policy."""
         return of_program(self._stored.overview("")[0])
 
     def overview_to(self, base: str) -> Table:
@@ -584,8 +587,8 @@ class Lane:
         code = self.results.manifest.get("identity", {}).get(f"build.policy.{policy}", "")
         if code and _core.code_of_policy(policy) != code:
             raise MismatchError(
-                f"policy {policy}: the results were made by code ({code}) that is not known here; give the class of then to "
-                "pandora.register"
+                f"policy {policy}: the results were made by code ({code}) that is not known here; give the class of "
+                "then to pandora.register"
             )
         return _core.StudyConfig.of(self.results.path)
 

@@ -60,10 +60,12 @@ def run(
     """Runs what a folder lacks of a study, and opens the folder.
 
     `study`: a dict with the keys of a study's file (nested, or "oracle.samples"), or the path of such a file.
-    `out`: the folder; left out, the next free ``results/NNN``. What is there of the same study is kept: an interrupted run
-    goes on, a study that has grown (replications, policies, hyperparameters, T0, environments, regimes) is extended, and
-    results of another study are refused (MismatchError). `mode` says otherwise: "fresh" takes an empty folder alone,
-    "resume" refuses a study that has grown, "replace" removes the results that are there.
+
+    `out`: the folder; left out, the next free ``results/NNN``. What is there of the same study is kept: an interrupted
+    run goes on, a study that has grown (replications, policies, hyperparameters, T0, environments, regimes) is
+    extended, and results of another study are refused (MismatchError). `mode` says otherwise: "fresh" takes an empty
+    folder alone, "resume" refuses a study that has grown, "replace" removes the results that are there.
+
     `policies`, `environments`: classes of one's own, which are added to those that the study names.
     `threads`: 0 is all cores. `progress`: True, False, a function of lanes done and in all, or None for a bar where
     somebody looks. Other arguments are those of the command line.

@@ -20,7 +20,7 @@ Study = Union[Mapping[str, Any], str, "os.PathLike[str]"]
 
 def _key(name: str) -> str:
     return ".".join(
-        part if part and all(c.isalnum() and c.isascii() or c in "-_" for c in part) else json.dumps(part)
+        part if part and all((c.isalnum() and c.isascii()) or c in "-_" for c in part) else json.dumps(part)
         for part in name.split(".")
     )
 

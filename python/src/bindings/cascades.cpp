@@ -9,6 +9,7 @@
 #include "host/cascade/fit_tables.hpp"
 #include "host/cascade/frontier.hpp"
 #include "host/cascade/judge_cascade.hpp"
+#include "host/cascade/new_cascade.hpp"
 #include "host/study/refit_text.hpp"
 #include "pandora/cascade.hpp"
 #include "pandora/error.hpp"
@@ -55,23 +56,8 @@ std::shared_ptr<Cascade> create(const std::vector<std::string>& models, double p
                                 const std::string& policy, double width, double reward_width,
                                 const std::string& features, int psi, const std::string& refit, double forget,
                                 int most_samples) {
-  CascadeOptions options;
-  options.models = models;
-  options.price = price;
-  options.evaluator = evaluator;
-  const bool learns_reward = evaluator != "quality";
-  if (policy == "dow")
-    options.rules = dow_rules(learns_reward, width, reward_width);
-  else if (policy == "shrunk_weitzman")
-    options.rules = shrunk_rules(learns_reward, width);
-  else
-    throw Error(ExitCode::usage, fmt::format("policy {}: unknown; use shrunk_weitzman or dow", policy));
-  options.estimation.refit = parse_refit(refit);
-  options.estimation.forget = forget;
-  options.estimation.most_samples = most_samples;
-  options.features = features;
-  options.index_features = psi;
-  return std::make_shared<Cascade>(options);
+  return std::make_shared<Cascade>(new_cascade({models, price, evaluator, policy, width, reward_width, features, psi,
+                                                parse_refit(refit), forget, most_samples}));
 }
 
 Prompt prompt_of(const std::string& text, const Dict& columns) {

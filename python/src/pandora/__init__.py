@@ -15,6 +15,7 @@ from __future__ import annotations
 from importlib.metadata import version as _version
 
 from . import _core
+from .cascade import Cascade, CascadeTest, Frontier, Interval
 from .environment import Environment, ReplicationRequest
 from .errors import (
     DataError,
@@ -34,18 +35,23 @@ from .results import Lane, Results, open
 from .running import Tuning, calibrate, explain, lanes, run, tune
 from .study import study_keys
 from .table import Table
+from .trace import Trace, TraceCheck
 
 __version__: str = _version("pandora-box")
 #: version, revision, compiler and flags of the library
 build: str = _core.build
 
 __all__ = [
+    "Cascade",
+    "CascadeTest",
     "DataError",
     "Environment",
     "Error",
     "Figure",
+    "Frontier",
     "IndexPolicy",
     "Interrupted",
+    "Interval",
     "Lane",
     "LaneFailure",
     "LaneSetup",
@@ -60,6 +66,8 @@ __all__ = [
     "ResourceError",
     "Results",
     "Table",
+    "Trace",
+    "TraceCheck",
     "Tuning",
     "UsageError",
     "WeitzmanEstimator",

@@ -147,6 +147,7 @@ int run_command_line(int argc, char** argv) {
   pandora::cli::add_policies(program, run);
   pandora::cli::add_devices(program, run);
   pandora::cli::add_trace(program, run);
+  pandora::cli::add_cascade(program, run);
   try {
     refuse_unknown_command(program, argc, argv);
     program.parse(argc, argv);

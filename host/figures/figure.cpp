@@ -36,6 +36,9 @@ void check_lengths(const Figure& figure, const Series& series) {
     refuse(figure, fmt::format("{} has intervals of another length than its values", series.label));
   if (!series.x_low.empty() && figure.kind != Kind::scatter)
     refuse(figure, fmt::format("{} has intervals of x, which only a scatter shows", series.label));
+  if (series.line && (figure.kind != Kind::scatter || !series.low.empty() || !series.x_low.empty()))
+    refuse(figure, fmt::format("{} is a line in place of markers, which only a scatter shows, without intervals",
+                               series.label));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct Series {
   std::vector<double> high = {};
   std::vector<double> x_low = {};  ///< ends of the interval of x; scatter alone
   std::vector<double> x_high = {};
+  bool line = false;  ///< scatter alone: a line through the points in their order, in place of markers
   int style =
       -1;  ///< of lines and markers: its place in the palette, so that figures can agree; -1: that in the figure
 };
@@ -31,7 +32,7 @@ struct Figure {
   enum class Kind {
     lines,        ///< curves, their intervals as shaded bands
     line_points,  ///< few x: markers with error bars, joined by lines
-    scatter,      ///< markers with error bars both ways, not joined
+    scatter,      ///< markers with error bars both ways, not joined, and lines
     bars          ///< a group of bars, or a stack of parts, per category
   };
   Kind kind = Kind::lines;

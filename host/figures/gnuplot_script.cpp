@@ -140,9 +140,10 @@ std::string legend(const Figure& figure, const FigureLayout& layout) {
           x(0.45), y(-0.08), x(0.75), y(0.08), style);
       continue;
     }
-    if (!series || figure.kind != Kind::scatter)
+    const bool line = series && figure.series[static_cast<std::size_t>(entry.series)].line;
+    if (!series || line || figure.kind != Kind::scatter)
       out += fmt::format("set arrow {} from {}, {} to {}, {} nohead ls {}\n", 100 + i, x(0), y(0), x(0.8), y(0), style);
-    if (series) out += fmt::format("set label {} '' at {}, {} point ls {}\n", 200 + i, x(0.4), y(0), style);
+    if (series && !line) out += fmt::format("set label {} '' at {}, {} point ls {}\n", 200 + i, x(0.4), y(0), style);
   }
   return out + "\n";
 }

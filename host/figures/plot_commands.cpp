@@ -136,7 +136,7 @@ class PlotCommand {
 
   void markers(std::size_t s) {
     const std::size_t points = figure_.series[s].y.size();
-    std::string style = fmt::format("points ls {}", s + 1);
+    std::string style = fmt::format("{} ls {}", figure_.series[s].line ? "lines" : "points", s + 1);
     if (figure_.kind == Kind::line_points || (figure_.kind == Kind::lines && points <= 1))
       style = fmt::format("linespoints ls {}", s + 1);
     else if (figure_.kind == Kind::lines)  // some ten markers per curve

@@ -18,6 +18,8 @@ class CalibratedEvaluator {
   CalibratedEvaluator(const TraceTable& table, const std::string& name);
 
   bool is_truth() const { return score_ == nullptr; }
+  /// The judge's scores; nullptr for the truth.
+  const ScoreColumn* score() const { return score_; }
   /// Maps of the score fitted on these rows, of each model its own; none for the truth.
   std::vector<IsotonicMap> calibrate(std::span<const std::size_t> rows) const;
   /// rows x models, row-major: what is seen of every answer of the table, calibrated on these rows; empty for the

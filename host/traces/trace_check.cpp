@@ -200,16 +200,18 @@ nlohmann::json facts_json(const TableFacts& facts, const TraceTable& table) {
 
 }  // namespace
 
+void require_few_models(const TraceTable& table, double price, const char* done) {
+  if (table.models.size() <= kMostCheckedModels) return;
+  std::vector<std::string> names;
+  for (const std::size_t m : models_by_usefulness(table, price)) names.push_back(table.models[m]);
+  names.resize(kMostCheckedModels);
+  throw Error(ExitCode::bad_data,
+              fmt::format("{}: has {} models; at most {} are {} together; name them: --models {}", table.source,
+                          table.models.size(), kMostCheckedModels, done, fmt::join(names, ",")));
+}
+
 TraceCheck check_trace(const TraceTable& table, const std::string& evaluator, const std::vector<double>& prices) {
-  if (table.models.size() > kMostCheckedModels) {
-    std::vector<std::string> names;
-    for (const std::size_t m : models_by_usefulness(table, prices.empty() ? 0.0 : prices[0]))
-      names.push_back(table.models[m]);
-    names.resize(kMostCheckedModels);
-    throw Error(ExitCode::bad_data,
-                fmt::format("{}: has {} models; at most {} are checked together; name them: --models {}", table.source,
-                            table.models.size(), kMostCheckedModels, fmt::join(names, ",")));
-  }
+  require_few_models(table, prices.empty() ? 0.0 : prices[0], "checked");
   TraceCheck out{evaluator, {}, measure_headroom(table, evaluator, prices), {}};
   out.facts = table_facts(table);
   for (const Headroom& headroom : out.headrooms) out.verdicts.push_back(verdict(headroom, table, evaluator));

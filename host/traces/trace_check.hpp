@@ -15,6 +15,10 @@ namespace pandora {
 /// Of more models the most useful ones must be named: a figure of 16 is what environments take, too.
 inline constexpr std::size_t kMostCheckedModels = 16;
 
+/// Throws Error (bad_data) for more models, with the most useful ones at this price. `done`: what is not done with so
+/// many, such as "checked".
+void require_few_models(const TraceTable& table, double price, const char* done);
+
 struct TraceCheck {
   std::string evaluator;
   TableFacts facts;

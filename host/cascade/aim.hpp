@@ -1,0 +1,39 @@
+// What a cascade is fitted for, and with what.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pandora {
+
+/// A price of dollars, or a bound on them or on the quality. Under a bound a price is found that keeps it.
+struct CascadeAim {
+  enum class Kind { price, most_usd, least_quality };
+  Kind kind = Kind::price;
+  double value = 0.0;  ///< utility per dollar; dollars per prompt; quality, in [0, 1]
+
+  bool is_bound() const { return kind != Kind::price; }
+};
+
+/// "price 20", "at most $0.001 per prompt", "quality of at least 0.95".
+std::string aim_text(const CascadeAim& aim);
+
+/// From the least to the most complicated.
+enum class CascadeKind { single, thresholds, indices };
+
+/// "best single", "thresholds", "indices".
+const char* kind_text(CascadeKind kind);
+
+struct CascadeFitSettings {
+  CascadeAim aim;
+  std::string evaluator = "quality";       ///< "quality", "score", "score:NAME"
+  std::vector<std::string> context = {};   ///< specs of FeatureMap, for the kind `indices`
+  bool thresholds = true, indices = true;  ///< which kinds are tried
+  double judge_usd = 0.0;                  ///< dollars of judging an answer, added to each call of a cascade
+  unsigned threads = 0;                    ///< 0: as many as the machine has
+};
+
+/// Throws Error (usage) for a number that is out of range or where no kind is tried.
+void require_sound(const CascadeFitSettings& settings);
+
+}  // namespace pandora

@@ -1,0 +1,112 @@
+#include "host/cascade/cross_validation.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "host/cascade/worth.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+
+// A fit without one fold or two, judged in these.
+struct CrossValidation::Task {
+  std::size_t folds[2] = {0, 0};      // the same twice for one
+  std::vector<std::size_t> held_out;  // rows, ascending
+  std::vector<Routed> routed;         // of held_out, by candidate
+  std::vector<FixedCascade> orders;   // by candidate
+};
+
+CrossValidation::CrossValidation(const TraceTable& table, const CascadeFitSettings& settings)
+    : table_(table), settings_(settings), groups_(group_prompts(table)) {
+  if (groups_.count < kLeastPrompts)
+    throw Error(ExitCode::bad_data,
+                fmt::format("{}: has {} different prompt{}: too few to judge a cascade on what it was not fitted on; "
+                            "give a table of at least {}, better hundreds",
+                            table.source, groups_.count, groups_.count == 1 ? "" : "s", kLeastPrompts));
+}
+
+std::vector<std::size_t> CrossValidation::rows_in(std::size_t fold) const {
+  return fold_of(groups_, fold, kCascadeFolds).held_out;
+}
+
+std::vector<std::size_t> CrossValidation::rows_outside(std::size_t fold) const {
+  return fold_of(groups_, fold, kCascadeFolds).training;
+}
+
+void CrossValidation::judge(const std::vector<CascadeCandidate>& candidates, Task& task) const {
+  std::vector<std::size_t> training;
+  for (std::size_t row = 0; row < table_.rows(); ++row) {
+    const std::size_t fold = groups_.of_row[row] % kCascadeFolds;
+    (fold == task.folds[0] || fold == task.folds[1] ? task.held_out : training).push_back(row);
+  }
+  const TrainedTable trained(table_, settings_, std::move(training));
+  for (const CascadeCandidate& candidate : candidates) {
+    FixedCascade& order = task.orders.emplace_back();
+    if (candidate.kind == CascadeKind::indices) {
+      Cascade indices = trained.fit_indices(candidate.price);
+      task.routed.push_back(trained.route(indices, task.held_out));
+    } else {
+      order = trained.fit_order(candidate);
+      task.routed.push_back(trained.route(order, task.held_out));
+    }
+  }
+}
+
+CrossValidated CrossValidation::run(const std::vector<CascadeCandidate>& candidates, bool nested) const {
+  std::vector<Task> tasks;
+  for (std::size_t f = 0; f < kCascadeFolds; ++f)
+    for (std::size_t g = f; g < (nested ? kCascadeFolds : f + 1); ++g) tasks.push_back({{f, g}, {}, {}, {}});
+  for_each_task(tasks.size(), settings_.threads, [&](std::size_t i) { judge(candidates, tasks[i]); });
+  CrossValidated out;
+  out.all = {groups_, std::vector<Routed>(candidates.size(), empty_rows(table_.rows())), kCascadeFolds};
+  for (const Task& task : tasks) {
+    if (task.folds[0] != task.folds[1]) continue;
+    for (std::size_t c = 0; c < candidates.size(); ++c) put_rows(out.all.routed[c], task.routed[c], task.held_out);
+    out.orders.push_back(task.orders);
+  }
+  for (std::size_t f = 0; nested && f < kCascadeFolds; ++f) {
+    std::vector<Routed> by_candidate(candidates.size(), empty_rows(table_.rows()));  // rows of f stay empty
+    for (const Task& task : tasks) {
+      if (task.folds[0] == task.folds[1] || (task.folds[0] != f && task.folds[1] != f)) continue;
+      for (std::size_t c = 0; c < candidates.size(); ++c) put_rows(by_candidate[c], task.routed[c], task.held_out);
+    }
+    const std::vector<std::size_t> rows = rows_outside(f);
+    JudgedCandidates& without = out.without.emplace_back();
+    without.groups = groups_of(groups_, rows);
+    without.folds = kCascadeFolds - 1;
+    for (const Routed& routed : by_candidate) without.routed.push_back(routed_of(routed, rows));
+  }
+  return out;
+}
+
+void for_each_task(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& body) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < count;) try {
+        body(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+        next = count;
+      }
+  };
+  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::jthread> others;
+  for (unsigned t = 1; t < threads && t < count; ++t) try {
+      others.emplace_back(work);
+    } catch (const std::system_error&) {  // no more threads are to be had
+      break;
+    }
+  work();
+  others.clear();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace pandora

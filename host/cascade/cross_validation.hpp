@@ -1,0 +1,55 @@
+// Candidates judged on prompts that they were not fitted on, and on prompts that not even the choice between them saw.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "host/cascade/trained_table.hpp"
+#include "host/traces/prompt_groups.hpp"
+
+namespace pandora {
+
+inline constexpr std::size_t kCascadeFolds = 5;
+inline constexpr std::size_t kLeastPrompts = 10;  ///< different ones, two in each fold
+
+/// What became of some rows by each candidate, fitted without the fold that a row is in.
+struct JudgedCandidates {
+  PromptGroups groups;         ///< of the rows
+  std::vector<Routed> routed;  ///< by candidate
+  std::size_t folds = 0;       ///< that the rows are in
+};
+
+struct CrossValidated {
+  JudgedCandidates all;  ///< every row of the table; fitted on the other folds
+  /// For fold f: the rows outside f, each fitted on what is neither in f nor in the row's own fold. A choice that is
+  /// made by this has not seen fold f. Empty unless nested.
+  std::vector<JudgedCandidates> without;
+  std::vector<std::vector<FixedCascade>> orders;  ///< by fold and candidate; empty orders for indices
+};
+
+class CrossValidation {
+ public:
+  /// All must outlive this. Throws Error (bad_data) for a table of fewer than kLeastPrompts different prompts.
+  CrossValidation(const TraceTable& table, const CascadeFitSettings& settings);
+
+  const PromptGroups& groups() const { return groups_; }
+  std::vector<std::size_t> rows_in(std::size_t fold) const;
+  std::vector<std::size_t> rows_outside(std::size_t fold) const;
+
+  CrossValidated run(const std::vector<CascadeCandidate>& candidates, bool nested) const;
+
+ private:
+  struct Task;
+  void judge(const std::vector<CascadeCandidate>& candidates, Task& task) const;
+
+  const TraceTable& table_;
+  const CascadeFitSettings& settings_;
+  PromptGroups groups_;
+};
+
+/// body(0) to body(count - 1) in any order, by several threads; 0: as many as the machine has. The first exception
+/// is thrown when all have ended.
+void for_each_task(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& body);
+
+}  // namespace pandora

@@ -1,0 +1,156 @@
+#include "host/cascade/judge_cascade.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "host/base/nearest.hpp"
+#include "host/cascade/run_prompts.hpp"
+#include "host/traces/prompt_groups.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+using nlohmann::json;
+
+// A member of a record that somebody else may have written: `none` where it is absent or of another type.
+template <class T>
+T member(const json& record, const char* name, T none) {
+  const auto found = record.find(name);
+  if (found == record.end()) return none;
+  try {
+    return found->get<T>();
+  } catch (const json::exception&) {
+    return none;
+  }
+}
+
+std::optional<CascadeWorth> promise_of(const json& record) {
+  const auto found = record.find("promise");
+  if (found == record.end()) return {};
+  try {
+    const auto read = [&](const char* name) { return interval_of(found->at(name)); };
+    return CascadeWorth{read("quality"), read("usd_per_1000"), read("calls"),
+                        read("utility"), read("gain"),         read("saving")};
+  } catch (const json::exception&) {
+    return {};
+  }
+}
+
+std::size_t model_against(const TraceTable& table, const std::string& name, bool asked) {
+  const auto found = std::find(table.models.begin(), table.models.end(), name);
+  if (found == table.models.end())
+    throw Error(ExitCode::bad_data, fmt::format("{}: has no model {}{}; {}name one of the table's with --against",
+                                                table.source, name, nearest_text(nearest(name, table.models)),
+                                                asked ? "" : "it was the best single model of the fit; "));
+  return static_cast<std::size_t>(found - table.models.begin());
+}
+
+bool calls_one_model(const CascadeOptions& cascade) {
+  return !cascade.rules && cascade.order.size() == 1;
+}
+
+std::string bound_sentence(const json& record, const CascadeWorth& worth) {
+  const json aim = member(record, "aim", json::object());
+  const std::string kind = aim.is_object() ? member(aim, "kind", std::string()) : "";
+  const double value = aim.is_object() ? member(aim, "value", 0.0) : 0.0;
+  if (kind == "max_usd") {
+    const double usd = worth.usd_per_1000.value / 1000.0;
+    return fmt::format("; at most ${:g} per prompt {} here: ${:.3g}", value, usd <= value ? "holds" : "does not hold",
+                       usd);
+  }
+  if (kind == "min_quality")
+    return fmt::format("; quality of at least {:g} {} here: {:.4f}", value,
+                       worth.quality.value >= value ? "holds" : "does not hold", worth.quality.value);
+  return "";
+}
+
+std::string judged_verdict(const JudgedCascade& judged, const CascadeOptions& cascade, const json& record) {
+  const std::string bound = bound_sentence(record, judged.worth);
+  if (calls_one_model(cascade) && cascade.models[cascade.order[0]] == judged.against)
+    return fmt::format("the cascade is {} alone: quality {} at ${} per 1,000 prompts{}", judged.against,
+                       interval_text(judged.worth.quality, 4), usd_text(judged.worth.usd_per_1000), bound);
+  const Interval& gain = judged.worth.gain;
+  const char* const how = gain.low > 0.0 ? "better than" : gain.high < 0.0 ? "worse than" : "not told apart from";
+  return fmt::format("the cascade is {} {} alone: it gains {} in utility per prompt at price {:g} and {}{}", how,
+                     judged.against, interval_text(gain, 4), judged.price, saving_text(judged.worth.saving), bound);
+}
+
+}  // namespace
+
+json record_of(const CascadeOptions& cascade) {
+  const json record = json::parse(cascade.about, nullptr, false);
+  return record.is_object() ? record : json::object();
+}
+
+JudgedCascade judge_cascade(Cascade& cascade, const std::string& file, const TraceTable& table,
+                            const std::string& against) {
+  const CascadeOptions options = cascade.options();
+  const json record = record_of(options);
+  const double judge_usd = calls_one_model(options) ? 0.0 : member(record, "judge_usd", 0.0);
+  const CascadeInput input = cascade_input(options, table, judge_usd);
+  const PromptGroups groups = group_prompts(table);
+  const std::vector<std::size_t> rows = all_rows(table.rows());
+  JudgedCascade out;
+  out.cascade = file;
+  out.table = table.source;
+  out.rows = table.rows();
+  out.prompts = groups.count;
+  out.price = options.price;
+  out.same_table = member(record, "digest", std::string()) == content_digest(table);
+  out.promise = promise_of(record);
+  const Outcomes outcomes{table.models.size(), table.quality, table.quality, table.cost};
+  const std::string fitted =
+      record.contains("single") ? member(record["single"], "model", std::string()) : std::string();
+  out.chosen_here = against.empty() && fitted.empty();
+  const std::size_t model = out.chosen_here
+                                ? best_single_model(outcomes, options.price, rows)
+                                : model_against(table, against.empty() ? fitted : against, !against.empty());
+  out.against = table.models[model];
+  const Routed alone = evaluate(outcomes, FixedCascade{{model}, {}}, rows);
+  out.worth = worth_of(run_prompts(cascade, input, rows), alone, options.price, groups, 0);
+  out.alone = worth_of(alone, alone, options.price, groups, 0);
+  out.verdict = judged_verdict(out, options, record);
+  return out;
+}
+
+Table judged_table(const JudgedCascade& judged) {
+  Table out;
+  out.title = fmt::format("{} on {}: {} prompts, price {:g}; 95% intervals over prompts", judged.cascade, judged.table,
+                          judged.prompts, judged.price);
+  out.columns = {"", "utility", "quality", "$ per 1,000", "calls"};
+  const auto add = [&](const std::string& name, const CascadeWorth& worth) {
+    out.rows.push_back({{name, interval_text(worth.utility, 4), interval_text(worth.quality, 4),
+                         usd_text(worth.usd_per_1000), interval_text(worth.calls, 2)}});
+  };
+  add("cascade", judged.worth);
+  if (judged.promise) add("promised", *judged.promise);
+  add(judged.against + " alone", judged.alone);
+  out.rows.push_back({{"gain", interval_text(judged.worth.gain, 4), "", "", ""}, {}, true});
+  out.rows.push_back({{"saving", share_text(judged.worth.saving), "", "", ""}});
+  if (judged.same_table)
+    out.notes.push_back("this is the table that the cascade was fitted on: it looks better here than elsewhere");
+  if (judged.chosen_here)
+    out.notes.push_back(judged.against + " is the best single model of this very table; the cascade names none");
+  out.notes.push_back("verdict: " + judged.verdict);
+  return out;
+}
+
+json judged_json(const JudgedCascade& judged) {
+  json out = json_of(judged.worth);
+  out["cascade"] = judged.cascade;
+  out["table"] = judged.table;
+  out["rows"] = judged.rows;
+  out["prompts"] = judged.prompts;
+  out["price"] = judged.price;
+  out["against"] = judged.against;
+  out["alone"] = json_of(judged.alone);
+  out["same_table"] = judged.same_table;
+  if (judged.promise) out["promise"] = json_of(*judged.promise);
+  out["verdict"] = judged.verdict;
+  return out;
+}
+
+}  // namespace pandora

@@ -1,0 +1,64 @@
+#include "host/cascade/other_fits.hpp"
+
+#include <fmt/format.h>
+
+#include "host/traces/headroom.hpp"
+
+namespace pandora {
+namespace {
+
+// The kind that was chosen among the cascades and the best single model, at a price, each on prompts that it was not
+// fitted on.
+struct Refit {
+  PromptGroups groups;
+  Routed cascade, single;
+
+  Refit(const TraceTable& table, CascadeFitSettings settings, CascadeKind kind, double price) {
+    settings.indices = kind == CascadeKind::indices;
+    settings.thresholds = !settings.indices;
+    const CrossValidation validation(table, settings);
+    CrossValidated judged = validation.run({{CascadeKind::single, price}, {kind, price}}, false);
+    groups = std::move(judged.all.groups);
+    single = std::move(judged.all.routed[0]);
+    cascade = std::move(judged.all.routed[1]);
+  }
+  CascadeWorth worth(double price) const { return worth_of(cascade, single, price, groups, kCascadeFolds); }
+};
+
+void add_without(CascadeFit& fit, const TraceTable& table, const Routed& judged) {
+  for (const ModelShare& share : fit.shares) {
+    std::vector<std::string> others;
+    for (const std::string& model : fit.models)
+      if (model != share.model) others.push_back(model);
+    const Refit refit(select_models(table, others), fit.settings, fit.choice.kind, fit.price);
+    OtherFit& out = fit.without.emplace_back(OtherFit{"without " + share.model, refit.worth(fit.price), {}, true});
+    out.change =
+        cross_fitted(difference_over_prompts(refit.cascade.utility(fit.price), judged.utility(fit.price), refit.groups),
+                     kCascadeFolds);
+  }
+}
+
+void add_elsewhere(CascadeFit& fit, const TraceTable& table) {
+  if (!(fit.price > 0.0)) return;
+  for (const double price : {fit.price / 2.0, 2.0 * fit.price}) {
+    const Refit refit(table, fit.settings, fit.choice.cascade, price);
+    fit.elsewhere.push_back({fmt::format("price {:g}", price), refit.worth(price), {}, false});
+  }
+  if (fit.choice.kind == CascadeKind::single || !(fit.promise.gain.value > 0.0)) return;
+  fit.break_even_judge = fit.promise.gain.value / (fit.price * fit.promise.calls.value);
+  for (const double share : {0.25, 0.5}) {
+    CascadeFitSettings settings = fit.settings;
+    settings.judge_usd += share * fit.break_even_judge;
+    const Refit refit(table, settings, fit.choice.cascade, fit.price);
+    fit.elsewhere.push_back({fmt::format("a judge at ${:.2g}", settings.judge_usd), refit.worth(fit.price), {}, false});
+  }
+}
+
+}  // namespace
+
+void add_other_fits(CascadeFit& fit, const TraceTable& table, const Routed& judged) {
+  if (table.models.size() > 1 && fit.choice.kind != CascadeKind::single) add_without(fit, table, judged);
+  add_elsewhere(fit, table);
+}
+
+}  // namespace pandora

@@ -1,0 +1,57 @@
+// `cascade frontier`: quality against dollars.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "host/cascade/frontier.hpp"
+#include "host/cli/cascade_options.hpp"
+#include "host/cli/commands.hpp"
+#include "host/cli/table_options.hpp"
+#include "host/figures/write_figures.hpp"
+#include "host/files/output_folder.hpp"
+
+namespace pandora::cli {
+namespace {
+
+struct FrontierArguments {
+  std::string table, test, out;
+  std::vector<double> prices;
+  CascadeFitOptions fit;
+  TableOptions reading;
+  bool force = false;
+};
+
+void frontier_command(const FrontierArguments& o) {
+  o.reading.check();
+  CascadeFitSettings settings = o.fit.checked();
+  if (settings.thresholds && settings.indices) settings.indices = false;
+  require_sound(settings);
+  const std::filesystem::path folder = claim_output_folder(o.out, o.force);
+  const TraceTable table = o.reading.read(o.table), test = o.reading.read(o.test);
+  const Frontier frontier = find_frontier(table, test, settings, o.prices);
+  write_file(folder / "frontier.csv", table_csv(frontier_table(frontier)));
+  const FigureResult drawn = write_figures(folder, {frontier_figure(frontier)});
+  print_table(frontier_steps(frontier));
+  if (!drawn.message.empty()) print_error(drawn.message);
+  print_text(fmt::format("{} cascades, {} models and {} mixtures in {}\n", frontier.cascades.size(),
+                         frontier.singles.size(), frontier.mixtures.size(), (folder / "frontier.csv").string()));
+}
+
+}  // namespace
+
+void add_cascade_frontier(CLI::App& cascade, Command& run) {
+  const auto o = std::make_shared<FrontierArguments>();
+  CLI::App* command = cascade.add_subcommand(
+      "frontier", "quality against dollars: cascades over a range of prices, models alone, mixtures of models");
+  command->add_option("table", o->table, "what is fitted on: CSV or JSON lines")->required();
+  command->add_option("--test", o->test, "what is judged on: another table of the same models")->required();
+  command->add_option("--price", o->prices, "utility per dollar; a list (default: from little to much, doubling)")
+      ->delimiter(',');
+  o->fit.add_to(*command, "thresholds");
+  o->reading.add_to(*command);
+  command->add_option("--out", o->out, "folder for frontier.csv and the figure")->required();
+  command->add_flag("--force", o->force, "accept a folder that is not empty");
+  command->callback([o, &run] { run = [o] { frontier_command(*o); }; });
+}
+
+}  // namespace pandora::cli

@@ -1,0 +1,46 @@
+#include "host/cli/cascade_options.hpp"
+
+#include <fmt/format.h>
+
+#include "host/base/nearest.hpp"
+#include "host/cli/commands.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::cli {
+
+void CascadeFitOptions::add_to(CLI::App& command, const std::string& default_kind) {
+  kind = default_kind;
+  command
+      .add_option("--evaluator", settings.evaluator,
+                  "what is seen of an answer when its model was called: quality (the truth), score or score:NAME (a "
+                  "judge's)")
+      ->capture_default_str();
+  command
+      .add_option("--context", settings.context,
+                  "what is known of a prompt before any call: text:K, length, a column, raw:NAME; a list")
+      ->delimiter(',');
+  command
+      .add_option("--kind", kind,
+                  "thresholds (an order of models), indices (an order for each prompt, by its context) or auto")
+      ->capture_default_str();
+  command
+      .add_option("--judge-usd", settings.judge_usd,
+                  "dollars of judging an answer, for each call of a cascade of several models")
+      ->capture_default_str();
+}
+
+CascadeFitSettings CascadeFitOptions::checked() const {
+  if (kind != "thresholds" && kind != "indices" && kind != "auto")
+    throw Error(ExitCode::usage, fmt::format("--kind {}: unknown{}; use thresholds, indices or auto", kind,
+                                             nearest_text(nearest(kind, {"thresholds", "indices", "auto"}))));
+  CascadeFitSettings out = settings;
+  out.thresholds = kind != "indices";
+  out.indices = kind != "thresholds";
+  if (!out.indices && !out.context.empty())
+    throw Error(ExitCode::usage,
+                "--context: thresholds are the same for every prompt; use it with --kind indices or "
+                "auto");
+  return out;
+}
+
+}  // namespace pandora::cli

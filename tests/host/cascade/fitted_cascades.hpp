@@ -1,0 +1,47 @@
+// Cascades that were fitted on tables of a known law, and what they are worth under it.
+#pragma once
+
+#include "host/cascade/fit_cascade.hpp"
+#include "host/cascade/run_prompts.hpp"
+#include "tests/host/traces/made_up_traces.hpp"
+
+namespace pandora::test {
+
+/// Expectations under the law.
+struct LawWorth {
+  double quality = 0.0, dollars = 0.0, utility = 0.0;
+};
+
+inline LawWorth worth_under(const TraceLaw& law, const Routed& routed, double price) {
+  return {law.expected(routed.quality), law.expected(routed.dollars), law.expected(routed.utility(price))};
+}
+
+/// Of the cascade as it is: every atom of the law goes through it.
+inline LawWorth worth_under(const TraceLaw& law, Cascade& cascade, double judge_usd = 0.0) {
+  const CascadeOptions options = cascade.options();
+  const CascadeInput input = cascade_input(options, law.atoms(), judge_usd);
+  return worth_under(law, run_prompts(cascade, input, all_rows(law.atoms().rows())), options.price);
+}
+
+/// Of one model alone.
+inline LawWorth worth_alone(const TraceLaw& law, std::size_t model, double price) {
+  const TraceTable& atoms = law.atoms();
+  const Outcomes outcomes{TraceLaw::kModels, atoms.quality, atoms.quality, atoms.cost};
+  return worth_under(law, evaluate(outcomes, FixedCascade{{model}, {}}, all_rows(atoms.rows())), price);
+}
+
+inline CascadeFitSettings settings_at(double price, const std::string& evaluator = "quality") {
+  CascadeFitSettings settings;
+  settings.aim.value = price;
+  settings.evaluator = evaluator;
+  settings.indices = false;
+  settings.threads = 1;
+  return settings;
+}
+
+inline TraceTable drawn_table(const TraceLaw& law, std::size_t rows, std::uint64_t seed) {
+  Random random(seed);
+  return law.draw(rows, random);
+}
+
+}  // namespace pandora::test

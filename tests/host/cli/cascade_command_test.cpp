@@ -1,0 +1,169 @@
+// `pandora cascade`, as its users meet it.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/host/run_program.hpp"
+
+namespace pandora {
+namespace {
+
+using testing::HasSubstr;
+
+class CascadeCommand : public test::ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_table("val.csv", "v", 90);
+    write_table("test.csv", "t", 60);
+  }
+  // A small model that is right in two of three, a large one that is nearly always, and a judge that does not know.
+  void write_table(const std::string& name, const std::string& prefix, int rows) {
+    std::ofstream out(work() / name);
+    out << "prompt_id,model,quality,cost,score\n";
+    for (int row = 0; row < rows; ++row)
+      out << prefix << row << ",small," << (row % 3 == 0 ? 0.1 : 1.0) << ",0.0001,0.5\n"
+          << prefix << row << ",large," << (row % 7 == 0 ? 0.8 : 1.0) << ",0.01,0.5\n";
+  }
+  test::ProgramResult done(const std::vector<std::string>& arguments) {
+    test::ProgramResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    return result;
+  }
+  void expect_refused(const std::vector<std::string>& arguments, int exit_code, const std::string& part) {
+    const test::ProgramResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, exit_code) << result.err;
+    EXPECT_EQ(result.error_lines(), 1) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(part));
+    EXPECT_EQ(result.out, "");
+  }
+};
+
+TEST_F(CascadeCommand, FromATableToACascadeThatIsTestedAndShown) {
+  const test::ProgramResult fitted = done({"cascade", "fit", "val.csv", "--price", "5"});
+  for (const char* part : {"Fitted for price 5 on 90 prompts with 2 models", "thresholds", "indices", "best single",
+                           "choice: thresholds; runner-up:", "promise", "without small", "price 10",
+                           "verdict: use small", "cascade in cascade.json"})
+    EXPECT_THAT(fitted.out, HasSubstr(part));
+  const test::ProgramResult tested = done({"cascade", "test", "cascade.json", "test.csv"});
+  for (const char* part : {"cascade.json on test.csv: 60 prompts, price 5", "promised", "large alone", "gain", "saving",
+                           "verdict: the cascade is better than large alone"})
+    EXPECT_THAT(tested.out, HasSubstr(part));
+  const nlohmann::json json =
+      nlohmann::json::parse(done({"cascade", "test", "cascade.json", "test.csv", "--format", "json"}).out);
+  for (const char* name : {"quality", "usd_per_1000", "calls", "utility", "gain", "saving"}) {
+    EXPECT_LE(json[name]["low"].get<double>(), json[name]["value"].get<double>()) << name;
+    EXPECT_GE(json[name]["high"].get<double>(), json[name]["value"].get<double>()) << name;
+  }
+  // Two of three prompts end with the small model.
+  EXPECT_NEAR(json["calls"]["value"].get<double>(), 4.0 / 3.0, 1e-12);
+  EXPECT_NEAR(json["usd_per_1000"]["value"].get<double>(), 0.1 + 10.0 / 3.0, 1e-9);
+  EXPECT_NEAR(json["saving"]["value"].get<double>(), 1.0 - (0.1 + 10.0 / 3.0) / 10.0, 1e-9);
+  EXPECT_EQ(json["against"], "large");
+  EXPECT_EQ(json["same_table"], false);
+  EXPECT_THAT(json["verdict"].get<std::string>(), testing::StartsWith("the cascade is better than large alone"));
+  const nlohmann::json small = nlohmann::json::parse(
+      done({"cascade", "test", "cascade.json", "val.csv", "--against", "small", "--format", "json"}).out);
+  EXPECT_EQ(small["against"], "small");
+  EXPECT_EQ(small["same_table"], true);
+  const test::ProgramResult shown = done({"cascade", "show", "cascade.json"});
+  for (const char* part : {"models in order, with thresholds, price 5", "accepted from",
+                           "Promised by the fit on val.csv", "verdict: use small"})
+    EXPECT_THAT(shown.out, HasSubstr(part));
+}
+
+TEST_F(CascadeCommand, TheFileHasTheMembersThatOthersRelyOn) {
+  done({"cascade", "fit", "val.csv", "--price", "5", "--kind", "thresholds", "--out", "a.json"});
+  done({"cascade", "fit", "val.csv", "--price", "5", "--kind", "indices", "--out", "b.json"});
+  for (const char* name : {"a.json", "b.json"}) {
+    const nlohmann::json file = nlohmann::json::parse(test::read_file(work() / name));
+    for (const char* member : {"version", "kind", "models", "price", "evaluator", "digest"})
+      EXPECT_TRUE(file.contains(member)) << name << " " << member;
+  }
+  const nlohmann::json file = nlohmann::json::parse(test::read_file(work() / "a.json"));
+  EXPECT_EQ(file["kind"], "thresholds");
+  EXPECT_EQ(file["models"].size(), 2u);
+  EXPECT_TRUE(file.contains("order"));
+  EXPECT_EQ(file["thresholds"].size(), 1u);
+}
+
+TEST_F(CascadeCommand, WithAJudgeThatDoesNotKnowOneModelIsUsed) {
+  const nlohmann::json record = nlohmann::json::parse(
+      done({"cascade", "fit", "val.csv", "--price", "5", "--evaluator", "score", "--format", "json"}).out);
+  EXPECT_EQ(record["choice"], "best single");
+  EXPECT_EQ(record["pays"], false);
+  EXPECT_THAT(record["verdict"].get<std::string>(),
+              testing::StartsWith("use large alone: no cascade is better with this evaluator (score) at price 5"));
+  EXPECT_THAT(done({"cascade", "show", "cascade.json"}).out, HasSubstr("one model"));
+  EXPECT_THAT(done({"cascade", "test", "cascade.json", "test.csv"}).out, HasSubstr("the cascade is large alone"));
+}
+
+TEST_F(CascadeCommand, BoundsThatHoldAndBoundsThatDoNot) {
+  EXPECT_THAT(done({"cascade", "fit", "val.csv", "--min-quality", "0.9", "--out", "q.json"}).out,
+              HasSubstr("quality of at least 0.9 is kept with 95% confidence"));
+  EXPECT_THAT(done({"cascade", "test", "q.json", "test.csv"}).out, HasSubstr("quality of at least 0.9 holds here"));
+  EXPECT_THAT(done({"cascade", "fit", "val.csv", "--max-usd", "0.000001", "--out", "d.json"}).out,
+              HasSubstr("is missed by $9.9e-05"));
+  EXPECT_TRUE(std::filesystem::exists(work() / "d.json"));  // the nearest
+}
+
+TEST_F(CascadeCommand, DrawsTheFrontier) {
+  const test::ProgramResult result = run({"cascade", "frontier", "val.csv", "--test", "test.csv", "--out", "front"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("each better than the cheaper ones"));
+  EXPECT_THAT(test::read_file(work() / "front/frontier.csv"), testing::StartsWith("kind,name,price,usd_per_1000"));
+  const bool drawn = std::filesystem::exists(work() / "front/frontier.pdf");
+  for (const char* kind : {"svg", "png"})
+    EXPECT_EQ(std::filesystem::exists(work() / (std::string("front/frontier.") + kind)), drawn);
+  EXPECT_TRUE(drawn || result.err.find("gnuplot") != std::string::npos) << result.err;
+  expect_refused({"cascade", "frontier", "val.csv", "--test", "test.csv", "--out", "front"}, 2, "front");
+}
+
+TEST_F(CascadeCommand, RefusesWhatItIsNotGivenRight) {
+  const auto refused = [&](std::vector<std::string> more, int exit_code, const std::string& part) {
+    more.insert(more.begin(), {"cascade", "fit"});
+    expect_refused(more, exit_code, part);
+    EXPECT_FALSE(std::filesystem::exists(work() / "cascade.json")) << part;
+  };
+  refused({"val.csv"}, 2, "exactly one of --price");
+  refused({"val.csv", "--price", "5", "--max-usd", "1"}, 2, "exactly one of --price");
+  refused({"val.csv", "--price", "-5"}, 2, "--price -5");
+  refused({"val.csv", "--min-quality", "2"}, 2, "--min-quality 2");
+  refused({"val.csv", "--max-usd", "0"}, 2, "--max-usd 0");
+  refused({"val.csv", "--price", "5", "--kind", "tresholds"}, 2, "the nearest is thresholds");
+  refused({"val.csv", "--price", "5", "--kind", "thresholds", "--context", "length"}, 2, "--context");
+  refused({"val.csv", "--price", "5", "--evaluator", "truth"}, 2, "evaluator truth");
+  refused({"val.csv", "--price", "5", "--evaluator", "score:gpt"}, 3, "gpt");
+  refused({"val.csv", "--price", "5", "--context", "text:4"}, 3, "no text of prompts");
+  refused({"val.csv", "--price", "5", "--models", "huge"}, 3, "huge");
+  refused({"val.csv", "--price", "5", "--missing", "guess"}, 2, "--missing guess");
+  refused({"val.csv", "--price", "5", "--format", "csv"}, 2, "--format csv");
+  refused({"val.csv", "--price", "5", "--judge-usd", "-1"}, 2, "--judge-usd -1");
+  refused({"absent.csv", "--price", "5"}, 3, "absent.csv");
+  write_table("few.csv", "f", 9);
+  refused({"few.csv", "--price", "5"}, 3, "few.csv: has 9 different prompts");
+  expect_refused({"cascade"}, 2, "subcommand");
+  expect_refused({"cascade", "fitt", "val.csv"}, 2, "cascade fitt: unknown command; the nearest is fit");
+}
+
+TEST_F(CascadeCommand, RefusesToReplaceAndToTestWhatDoesNotFit) {
+  done({"cascade", "fit", "val.csv", "--price", "5"});
+  expect_refused({"cascade", "fit", "val.csv", "--price", "5"}, 2, "--out cascade.json: is there already");
+  done({"cascade", "fit", "val.csv", "--price", "5", "--force"});
+  expect_refused({"cascade", "test", "cascade.json", "absent.csv"}, 3, "absent.csv");
+  expect_refused({"cascade", "test", "absent.json", "test.csv"}, 3, "absent.json");
+  expect_refused({"cascade", "test", "cascade.json", "test.csv", "--against", "larger"}, 3,
+                 "has no model larger; the nearest is large; name one of the table's with --against");
+  expect_refused({"cascade", "test", "cascade.json", "test.csv", "--format", "csv"}, 2, "--format csv");
+  std::ofstream(work() / "small.csv") << "prompt_id,model,quality,cost\na,small,1,0.1\nb,small,0,0.1\n";
+  expect_refused({"cascade", "test", "cascade.json", "small.csv"}, 3, "small.csv: has no model large of the cascade");
+  std::ofstream(work() / "cascade.json", std::ios::app) << " ";
+  const std::string bytes = test::read_file(work() / "cascade.json");
+  std::ofstream(work() / "cascade.json", std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+  expect_refused({"cascade", "test", "cascade.json", "test.csv"}, 3, "cascade.json");
+  expect_refused({"cascade", "show", "cascade.json"}, 3, "cascade.json");
+}
+
+}  // namespace
+}  // namespace pandora

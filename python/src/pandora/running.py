@@ -118,7 +118,7 @@ def lanes(study: AnyStudy, setting: str = "") -> list[str]:
 
     >>> lanes({"replications": 1, "T0": [50], "environments": ["gaussian"], "regimes": ["B"], "policies": ["query_all"],
     ...        "output": {"order": False}})
-    ['gaussian/B/0/-/oracle/none', 'gaussian/B/0/-/query_all/none']
+    ['gaussian/B/0/-/oracle/known', 'gaussian/B/0/-/query_all/known']
     """
     return [name for name, _ in _core.lanes(_config(study), setting)]
 

@@ -19,7 +19,7 @@ __all__ = ["Table"]
 
 def _column(values: Any) -> npt.NDArray[Any]:
     if isinstance(values, np.ndarray):
-        return values
+        return values.astype("l") if values.dtype.kind == "i" else values
     if len(values) > 0 and isinstance(values[0], bool):
         return np.array(values, dtype=bool)
     out = np.empty(len(values), dtype=object)

@@ -9,17 +9,22 @@ import threading
 from collections.abc import Sequence
 
 import numpy as np
-import pandora
 import pytest
 from test_traces import long_file, made_up
+
+import pandora
 
 
 def test_fit_and_test_are_those_of_the_command_line(program: str, tmp_path: pathlib.Path) -> None:
     fitting, fresh = long_file(tmp_path / "a.jsonl", made_up(300, 3)), long_file(tmp_path / "b.jsonl", made_up(300, 4))
     cascade = pandora.Cascade.fit(pandora.Trace(fitting), price=20.0)
     file = tmp_path / "c.json"
-    subprocess.run([program, "cascade", "fit", fitting, "--price", "20", "--out", file], check=True, capture_output=True)
-    test = subprocess.run([program, "cascade", "test", file, fresh, "--format", "json"], check=True, capture_output=True)
+    subprocess.run(
+        [program, "cascade", "fit", fitting, "--price", "20", "--out", file], check=True, capture_output=True
+    )
+    test = subprocess.run(
+        [program, "cascade", "test", file, fresh, "--format", "json"], check=True, capture_output=True
+    )
     told = json.loads(test.stdout)
     of_file = pandora.Cascade.load(file)
     assert (cascade.kind, cascade.order, cascade.thresholds) == (of_file.kind, of_file.order, of_file.thresholds)
@@ -43,9 +48,16 @@ def test_bounds_are_kept_and_told_apart() -> None:
 
 
 def test_frontier_has_cascades_models_and_mixtures() -> None:
-    frontier = pandora.Cascade.frontier(pandora.Trace(made_up(150, 3)), pandora.Trace(
-        {**made_up(150, 4), "prompts": [f"q{k}" for k in range(150)],
-         "columns": {"prompt": [f"other {k}" for k in range(150)]}}))
+    frontier = pandora.Cascade.frontier(
+        pandora.Trace(made_up(150, 3)),
+        pandora.Trace(
+            {
+                **made_up(150, 4),
+                "prompts": [f"q{k}" for k in range(150)],
+                "columns": {"prompt": [f"other {k}" for k in range(150)]},
+            }
+        ),
+    )
     assert {"small", "middle", "large"} <= set(" ".join(map(str, frontier.points[frontier.points.columns[1]])).split())
     assert len(frontier.steps) >= 1
 
@@ -134,8 +146,8 @@ def test_threads_share_a_cascade() -> None:
 def test_prompts_become_features() -> None:
     table = made_up(200)
     trace = pandora.Trace(table)
-    cascade = pandora.Cascade.fit(trace, price=20.0, kind="indices", context=["length"])
+    cascade = pandora.Cascade.fit(trace, price=20.0, kind="indices", context=["size"])
     assert cascade.kind == "indices"
-    assert cascade.context_of("", {"length": 3.0}).shape == (2,)
-    request = cascade.begin("a prompt", {"length": 3.0})
+    assert cascade.context_of("", {"size": 3.0}).shape == (2,)
+    request = cascade.begin("a prompt", {"size": 3.0})
     assert request.next() in trace.models

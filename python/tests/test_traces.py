@@ -7,8 +7,9 @@ import pathlib
 from typing import Any
 
 import numpy as np
-import pandora
 import pytest
+
+import pandora
 
 
 def made_up(rows: int = 200, seed: int = 3) -> dict[str, Any]:
@@ -20,7 +21,7 @@ def made_up(rows: int = 200, seed: int = 3) -> dict[str, Any]:
         "cost": np.array([0.0005, 0.004, 0.02]) * (1 + world.random((rows, 3)).round(3)),
         "scores": {"score": np.clip(quality + 0.05 * world.standard_normal((rows, 3)), 0, 1).round(3)},
         "prompts": [f"p{k}" for k in range(rows)],
-        "columns": {"prompt": [f"question {k % 50} of {k}" for k in range(rows)], "length": np.arange(rows) / 7.0},
+        "columns": {"prompt": [f"question {k % 50} of {k}" for k in range(rows)], "size": np.arange(rows) / 7.0},
     }
 
 
@@ -35,7 +36,7 @@ def long_file(path: pathlib.Path, table: dict[str, Any]) -> str:
                     "cost": table["cost"][k, m],
                     "score": table["scores"]["score"][k, m],
                     "prompt": table["columns"]["prompt"][k],
-                    "length": table["columns"]["length"][k],
+                    "size": table["columns"]["size"][k],
                 }
                 file.write(json.dumps(row) + "\n")
     return str(path)
@@ -49,14 +50,14 @@ def test_arrays_and_a_file_of_the_same_content_are_the_same_table(tmp_path: path
     np.testing.assert_array_equal(of_file.quality, table["quality"])
     np.testing.assert_array_equal(of_file.scores["score"], table["scores"]["score"])
     assert of_file.column("prompt")[7] == "question 7 of 7"
-    np.testing.assert_array_equal(of_file.column("length"), table["columns"]["length"])
+    np.testing.assert_array_equal(of_file.column("size"), table["columns"]["size"])
 
 
 def test_data_frames_in_both_forms_are_the_same_table(tmp_path: pathlib.Path) -> None:
     pandas = pytest.importorskip("pandas")
     table = made_up()
     wanted = pandora.Trace(table).digest
-    long = pandas.read_json(long_file(tmp_path / "t.jsonl", table), lines=True)
+    long = pandas.read_json(long_file(tmp_path / "t.jsonl", table), lines=True, precise_float=True)
     assert pandora.Trace(long).digest == wanted
     wide = pandas.DataFrame({"prompt_id": table["prompts"], **table["columns"]})
     for m, model in enumerate(table["models"]):

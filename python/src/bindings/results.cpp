@@ -113,6 +113,7 @@ Dict summary(Results& results) {
             out.numbers(statistic.column).push_back(e.mean);
             out.numbers(std::string(statistic.column) + "_half_width_95").push_back(e.half_width_95);
           }
+        if (tables) out.numbers("told").push_back(row.prompts ? (row.told ? 1.0 : 0.0) : kUnknown);
         out.texts("lane").push_back(row.lane_name);
         out.integers("lane_number").push_back(static_cast<std::int64_t>(row.lane));
       }

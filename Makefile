@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example fuzz sanitize stand-in stand-in-slow docs docs-dependencies bench build-times coverage coverage-run gpu-check nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
+.PHONY: build reproduce test test-slow tests example python fuzz sanitize stand-in stand-in-slow docs docs-dependencies bench build-times coverage coverage-run gpu-check nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -59,6 +59,24 @@ example: test-dependencies tests
 	examples/service/client.py build/service/cascade-service build/service/kept build/service/cascade.json
 	tests/service/kill.py build/service/cascade-service build/service/cascade.json 50
 	tests/service/many.py build/service/cascade-service build/service/cascade.json 30000
+
+# The Python package in a virtual environment: its stubs, style, types, tests, examples in docstrings and documents, and
+# the tutorial, whose figures are left in build/python/tutorial.
+PYTHON ?= python3
+venv = build/python/venv/bin
+python: dependencies build
+	[ -x $(venv)/python ] || $(PYTHON) -m venv build/python/venv
+	$(venv)/pip install --quiet --disable-pip-version-check --requirement python/requirements.txt
+	$(venv)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./python
+	$(venv)/python -m nanobind.stubgen --quiet --module pandora._core --output-file build/python/_core.pyi
+	cmp build/python/_core.pyi python/src/pandora/_core.pyi || \
+	  { echo 'The stubs are not those of the module: cp build/python/_core.pyi python/src/pandora/' >&2; exit 1; }
+	cd python && ../$(venv)/ruff format --check --quiet . && ../$(venv)/ruff check --quiet . && ../$(venv)/mypy
+	cd python && ../$(venv)/python -m pytest --quiet tests
+	cd python && ../$(venv)/python -m pytest --quiet --doctest-modules --pyargs pandora
+	rm -rf build/python/tutorial
+	$(venv)/python python/examples/tutorial.py build/python/tutorial >build/python/tutorial.txt
+	[ -s build/python/tutorial/regret.png ]
 
 # Everything that reads files, on inputs that libFuzzer makes up: RUNS of them for each fuzzer.
 RUNS ?= 6000
@@ -173,6 +191,7 @@ help:
 	@echo 'make test       all tests but the slow ones, warnings are errors'
 	@echo 'make test-slow  the slow tests'
 	@echo 'make example    the example program on the installed package'
+	@echo 'make python     the Python package: installed in build/python/venv, and all that is checked of it'
 	@echo 'make fuzz       fuzzers of everything that reads files; RUNS=1000000 for a long run'
 	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'
 	@echo 'make stand-in   the device path on a CPU, through a stand-in for CUDA; stand-in-slow: all of it'

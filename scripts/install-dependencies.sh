@@ -24,6 +24,8 @@ libgtest-dev        gtest/gtest.h
 libgmock-dev        gmock/gmock.h
 librandom123-dev    Random123/philox.h
 libbenchmark-dev    benchmark/benchmark.h
+python3-dev         python3.11/Python.h
+python3-venv        /usr/share/doc/python3-venv
 "
 
 if [ $# -gt 0 ]; then needed=$(printf '%s %s\n' "$@"); fi

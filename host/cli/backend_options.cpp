@@ -1,6 +1,6 @@
 #include "host/cli/backend_options.hpp"
 
-#include "host/sweep/runnable_lanes.hpp"
+#include "host/run/run_options.hpp"
 
 namespace pandora::cli {
 
@@ -11,15 +11,7 @@ void BackendOptions::add_to(CLI::App& command) {
 }
 
 BackendChoice BackendOptions::choose(const std::vector<PlannedSetting>& settings) const {
-  EngineSettings engine = settings[0].setting.study.engine;
-  std::string cpu_only;
-  for (const PlannedSetting& planned : settings) {
-    const EngineSettings& other = planned.setting.study.engine;
-    if (other.kind == EngineSettings::Kind::reference || other.precision == EngineSettings::Precision::fp64)
-      engine = other;
-    if (cpu_only.empty()) cpu_only = needs_cpu(planned.setting.study, planned.plan);
-  }
-  return choose_backend(backend, devices, engine, backend == "cpu" ? DeviceReport{} : find_devices(), cpu_only);
+  return backend_for(backend, devices, settings);
 }
 
 }  // namespace pandora::cli

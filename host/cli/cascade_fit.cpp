@@ -69,6 +69,7 @@ void add_cascade(CLI::App& program, Command& run) {
   add_cascade_test(*cascade, run);
   add_cascade_frontier(*cascade, run);
   add_cascade_show(*cascade, run);
+  add_cascade_new(*cascade, run);
 }
 
 void add_cascade_fit(CLI::App& cascade, Command& run) {

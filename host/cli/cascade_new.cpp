@@ -3,47 +3,31 @@
 
 #include <memory>
 
+#include "host/cascade/new_cascade.hpp"
 #include "host/cli/commands.hpp"
 #include "host/files/input_file.hpp"
 #include "host/study/refit_text.hpp"
-#include "pandora/cascade.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {
 namespace {
 
 struct CascadeNewOptions {
-  std::vector<std::string> models;
-  std::string evaluator = "quality", policy = "shrunk_weitzman", features, refit = "geometric:1.5",
-              out = "cascade.json";
-  double price = 0.0, width = 0.2, reward_width = 0.0, forget = 0.0;
-  int psi = 1, most_samples = live_estimation().most_samples;
+  NewCascade cascade;
+  std::string refit = "geometric:1.5", features, out = "cascade.json";
 };
 
 void create(const CascadeNewOptions& o) {
   constexpr std::uint64_t kMostFeatures = std::uint64_t{256} << 20;  // bytes
-  CascadeOptions options;
-  options.models = o.models;
-  options.price = o.price;
-  options.evaluator = o.evaluator;
-  const bool learns_reward = o.evaluator != "quality";
-  if (o.policy == "dow")
-    options.rules = dow_rules(learns_reward, o.width, o.reward_width);
-  else if (o.policy == "shrunk_weitzman")
-    options.rules = shrunk_rules(learns_reward, o.width);
-  else
-    throw Error(ExitCode::usage, fmt::format("--policy {}: unknown; use shrunk_weitzman or dow", o.policy));
-  options.estimation.refit = parse_refit(o.refit);
-  options.estimation.forget = o.forget;
-  options.estimation.most_samples = o.most_samples;
-  options.index_features = o.psi;
+  NewCascade settings = o.cascade;
+  settings.refit = parse_refit(o.refit);
   if (!o.features.empty()) try {
-      options.features = read_file(o.features, kMostFeatures);
+      settings.features = read_file(o.features, kMostFeatures);
     } catch (const Unreadable& problem) {
       throw Error(ExitCode::bad_data, fmt::format("{}: {}", o.features, problem.what()));
     }
-  Cascade(options).save(o.out);
-  print_text(fmt::format("{}: {} models, nothing learned yet\n", o.out, options.models.size()));
+  Cascade(new_cascade(settings)).save(o.out);
+  print_text(fmt::format("{}: {} models, nothing learned yet\n", o.out, settings.models.size()));
 }
 
 }  // namespace
@@ -51,24 +35,31 @@ void create(const CascadeNewOptions& o) {
 void add_cascade_new(CLI::App& cascade, Command& run) {
   const auto o = std::make_shared<CascadeNewOptions>();
   CLI::App* command = cascade.add_subcommand("new", "a cascade that learns from nothing, for a service");
-  command->add_option("--models", o->models, "names, 1 to 16")->delimiter(',')->required();
-  command->add_option("--price", o->price, "utility per dollar")->required();
+  command->add_option("--models", o->cascade.models, "names, 1 to 16")->delimiter(',')->required();
+  command->add_option("--price", o->cascade.price, "utility per dollar")->required();
   command
-      ->add_option("--evaluator", o->evaluator,
+      ->add_option("--evaluator", o->cascade.evaluator,
                    "what is seen of an answer: quality (the truth), or score (a judge's; what it is worth is then "
                    "learned from the feedback)")
       ->capture_default_str();
-  command->add_option("--policy", o->policy, "shrunk_weitzman or dow")->capture_default_str();
-  command->add_option("--c", o->width, "width of the bonus on an index: c_shrunk or c_rho")->capture_default_str();
-  command->add_option("--c-theta", o->reward_width, "width of dow's bonus on a learned reward")->capture_default_str();
+  command->add_option("--policy", o->cascade.policy, "shrunk_weitzman or dow")->capture_default_str();
+  command->add_option("--c", o->cascade.width, "width of the bonus on an index: c_shrunk or c_rho")
+      ->capture_default_str();
+  command->add_option("--c-theta", o->cascade.reward_width, "width of dow's bonus on a learned reward")
+      ->capture_default_str();
   command->add_option("--features", o->features, "features of prompts, as `pandora trace features` writes them");
-  command->add_option("--psi", o->psi, "without them: how many numbers a request comes with, of which the first is 1")
+  command
+      ->add_option("--psi", o->cascade.index_features,
+                   "without them: how many numbers a request comes with, of which the first is 1")
       ->capture_default_str();
   command->add_option("--refit", o->refit, "when estimates are solved anew (docs/conventions.md)")
       ->capture_default_str();
-  command->add_option("--forget", o->forget, "half-life of a sample's weight in requests; 0: samples do not age")
+  command
+      ->add_option("--forget", o->cascade.forget, "half-life of a sample's weight in requests; 0: samples do not age")
       ->capture_default_str();
-  command->add_option("--most-samples", o->most_samples, "of a model; of more, the older half is forgotten; 0: any")
+  command
+      ->add_option("--most-samples", o->cascade.most_samples,
+                   "of a model; of more, the older half is forgotten; 0: any")
       ->capture_default_str();
   command->add_option("--out", o->out, "the cascade's file")->capture_default_str();
   command->callback([o, &run] { run = [o] { create(*o); }; });

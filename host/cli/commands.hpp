@@ -49,6 +49,7 @@ void add_cascade_fit(CLI::App& cascade, Command& run);
 void add_cascade_test(CLI::App& cascade, Command& run);
 void add_cascade_frontier(CLI::App& cascade, Command& run);
 void add_cascade_show(CLI::App& cascade, Command& run);
+void add_cascade_new(CLI::App& cascade, Command& run);
 
 /// The studies of a command that is about the oracle, one for each setting. Throws Error (usage) for an environment
 /// whose oracle is code of its own.

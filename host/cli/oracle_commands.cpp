@@ -7,6 +7,7 @@
 #include "host/cli/study_options.hpp"
 #include "host/model/draw_instance.hpp"
 #include "host/results/regret_tables.hpp"
+#include "host/run/oracle_index.hpp"
 #include "host/sweep/sweep.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
@@ -32,20 +33,9 @@ void print_index(const IndexOptions& o) {
                 fmt::format("--environment: an index is of one environment; name one of {}", fmt::join(names, ", ")));
   }
   for (const Setting& setting : settings) {
-    Instance instance;  // D = one unit row and theta_* = 1 make the projection the drawn vector
-    instance.environment = setting.study.environments[0];
-    instance.seed = setting.study.seed;
-    instance.dimensions = setting.study.dimensions;
-    instance.dimensions.reward_features = 1;
-    instance.theta = {1.0};
-    instance.D = unit_sphere(instance.stream(Purpose::projection_vector), instance.dimensions.output);
-    const ShockSample sample = draw_shock_sample(instance, setting.study.oracle.samples);
-    const ProjectedLaw law = empirical_law(sample.projected, sample.link);
-    ReservationSolver solver(law);
-    solver.evaluate(o.shift, o.scale);
-    const double sigma = solver.index(o.cost);
+    const OracleIndex::Found found = OracleIndex(setting.study)(o.shift, o.scale, o.cost);
     print_setting(setting);
-    fmt::print("sigma {:.6f}\nmonte_carlo_se {:.6f}\n", sigma, solver.standard_error(sigma));
+    fmt::print("sigma {:.6f}\nmonte_carlo_se {:.6f}\n", found.sigma, found.standard_error);
   }
 }
 

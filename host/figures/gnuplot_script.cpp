@@ -36,17 +36,29 @@ std::string part_colour(std::size_t part, std::size_t parts) {
   return colour;
 }
 
+std::size_t place_of(const Figure& figure, std::size_t series) {
+  const int wanted = figure.series[series].style;
+  return wanted < 0 ? series : static_cast<std::size_t>(wanted);
+}
+
+}  // namespace
+
+std::string series_colour(const Figure& figure, std::size_t series) {
+  return figure.kind == Kind::bars ? part_colour(series, figure.series.size())
+                                   : kColours[place_of(figure, series) % kColours.size()];
+}
+
+namespace {
+
 std::string styles(const Figure& figure) {
   std::string out = "# Line styles: one for each series, then (90) for references.\n";
   const std::size_t count = figure.series.size();
   for (std::size_t i = 0; i < count; ++i) {
-    const int wanted = figure.series[i].style;
-    const std::size_t place = wanted < 0 ? i : static_cast<std::size_t>(wanted);
+    const std::size_t place = place_of(figure, i);
     if (figure.kind == Kind::bars)
-      out += fmt::format("set style line {} lc rgb '{}' lw 0.5\n", i + 1, part_colour(i, count));
+      out += fmt::format("set style line {} lc rgb '{}' lw 0.5\n", i + 1, series_colour(figure, i));
     else
-      out += fmt::format("set style line {} lc rgb '{}' lw 1.2 dt {} pt {} ps {}\n", i + 1,
-                         kColours[place % kColours.size()],
+      out += fmt::format("set style line {} lc rgb '{}' lw 1.2 dt {} pt {} ps {}\n", i + 1, series_colour(figure, i),
                          figure.kind == Kind::scatter ? "1" : kDashes[place % kDashes.size()],
                          kMarkers[place % kMarkers.size()], figure.kind == Kind::scatter ? 0.65 : 0.5);
   }

@@ -11,6 +11,9 @@ namespace pandora {
 /// Lines of at most `columns` columns of a terminal, broken between words; a longer word keeps a line of its own.
 std::vector<std::string> wrapped_lines(const std::string& text, std::size_t columns);
 
+/// The colour of a series, such as #0060A8: that of its place in the palette, in bars that of its part.
+std::string series_colour(const Figure& figure, std::size_t series);
+
 /// A string expression of gnuplot, one line of text per element. Nothing in it is replaced or executed.
 std::string gnuplot_text(const std::vector<std::string>& lines);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "pandora/error.hpp"
@@ -12,6 +13,7 @@ namespace {
 struct Registry {
   std::list<Environment> environments{paper_environments().begin(), paper_environments().end()};
   std::map<std::string, ReplicationDrawer> drawers;
+  std::map<std::string, std::string> codes;
 };
 
 Registry& registry() {
@@ -37,18 +39,38 @@ const ReplicationDrawer& find_drawer(const std::string& environment) {
   return drawer == registry().drawers.end() ? none : drawer->second;
 }
 
-void register_environment(Environment environment, ReplicationDrawer drawer) {
+std::string code_of_environment(const std::string& name) {
+  const auto code = registry().codes.find(name);
+  return code == registry().codes.end() ? "" : code->second;
+}
+
+bool has_registered_environments() {
+  return std::any_of(registry().environments.begin(), registry().environments.end(), [](const Environment& known) {
+    const auto& built_in = paper_environments();
+    return code_of_environment(known.name).empty() &&
+           std::none_of(built_in.begin(), built_in.end(), [&](const Environment& e) { return e.name == known.name; });
+  });
+}
+
+void register_environment(Environment environment, ReplicationDrawer drawer, const std::string& code) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ExitCode::usage, fmt::format("environment \"{}\": {}", environment.name, why));
   };
   if (!is_plain_name(environment.name)) refuse("use letters, digits, _ and - in its name");
   if (environment.law == Law::custom && environment.coordinate == nullptr && !drawer)
     refuse("Law::custom needs a coordinate function");
+  const bool replaces = !code.empty() && !code_of_environment(environment.name).empty();
   for (const Environment& other : registry().environments) {
+    if (other.name == environment.name && replaces) continue;
     if (other.name == environment.name) refuse("the name is taken; choose another");
     if (other.id == environment.id)
       refuse(fmt::format("its id {} belongs to {}; choose another", environment.id, other.name));
   }
+  if (replaces) {
+    std::erase_if(registry().environments, [&](const Environment& e) { return e.name == environment.name; });
+    registry().drawers.erase(environment.name);
+  }
+  if (!code.empty()) registry().codes[environment.name] = code;
   if (drawer) registry().drawers.emplace(environment.name, std::move(drawer));
   registry().environments.push_back(std::move(environment));
 }

@@ -25,15 +25,29 @@ PANDORA_POLICIES(PANDORA_DECLARE)
 
 namespace {
 
-std::vector<Policy>& list() {
+std::list<Policy>& list() {
 #define PANDORA_LIST(name) policies::name(),
-  static std::vector<Policy> policies = {PANDORA_POLICIES(PANDORA_LIST)};
+  static std::list<Policy> policies = {PANDORA_POLICIES(PANDORA_LIST)};
   return policies;
+}
+
+std::uint64_t registrations = 0;
+
+bool is_built_in(const Policy& policy) {
+#define PANDORA_IS(is) || policy.name == #is
+  return false PANDORA_POLICIES(PANDORA_IS);
+}
+
+// Plans point to policies that were replaced.
+void retire(const Policy& policy) {
+  static std::list<Policy> retired;
+  const auto at = std::find_if(list().begin(), list().end(), [&](const Policy& p) { return &p == &policy; });
+  retired.splice(retired.end(), list(), at);
 }
 
 }  // namespace
 
-const std::vector<Policy>& all_policies() {
+const std::list<Policy>& all_policies() {
   return list();
 }
 
@@ -46,7 +60,8 @@ const Policy* find_policy(const std::string& name) {
 void register_policy(Policy policy) {
   if (!is_plain_name(policy.name))
     throw Error(ExitCode::usage, fmt::format("policy \"{}\": use letters, digits, _ and - in its name", policy.name));
-  if (find_policy(policy.name) != nullptr)
+  const Policy* const taken = find_policy(policy.name);
+  if (taken != nullptr && (taken->code.empty() || policy.code.empty()))
     throw Error(ExitCode::usage, fmt::format("policy {}: the name is taken; choose another", policy.name));
   if (!policy.variants)
     throw Error(ExitCode::usage, fmt::format("policy {}: has no variants; give at least one", policy.name));
@@ -55,12 +70,18 @@ void register_policy(Policy policy) {
       throw Error(ExitCode::usage,
                   fmt::format("policy {}: hyperparameter \"{}\": use letters, digits, _ and - in its name", policy.name,
                               h.name));
+  if (taken != nullptr) retire(*taken);
   list().push_back(std::move(policy));
+  ++registrations;
 }
 
 bool has_registered_policies() {
-#define PANDORA_COUNT(name) +1
-  return list().size() > 0 PANDORA_POLICIES(PANDORA_COUNT);
+  return std::any_of(list().begin(), list().end(),
+                     [](const Policy& policy) { return policy.code.empty() && !is_built_in(policy); });
+}
+
+std::uint64_t registrations_of_policies() {
+  return registrations;
 }
 
 std::vector<Hyperparameter> all_hyperparameters() {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstring>
 #include <set>
 #include <span>
 
@@ -108,15 +110,55 @@ std::string program_digest() {
 Identity build_parts_of_identity() {
   Identity identity;
   for (const auto& [name, value] : build_identity()) identity["build." + name] = value;
-  if (has_registered_policies() || known_environments().size() > paper_environments().size())
-    identity["build.program"] = program_digest();
+  if (has_registered_policies() || has_registered_environments()) identity["build.program"] = program_digest();
   return identity;
+}
+
+namespace {
+
+constexpr const char* kPolicyCode = "build.policy.";
+constexpr const char* kEnvironmentCode = "build.environment.";
+
+bool is_code(const std::string& name) {
+  return name.starts_with(kPolicyCode) || name.starts_with(kEnvironmentCode);
+}
+
+// Of the policies and environments that a study simulates, as far as they have a code of their own.
+Identity codes_of(const std::vector<Setting>& settings) {
+  Identity out;
+  for (const Setting& setting : settings) {
+    const std::vector<std::string>& named = setting.study.policies;
+    for (const Policy& policy : all_policies())
+      if (!policy.code.empty() &&
+          (named.empty() ? !policy.by_name_only : std::find(named.begin(), named.end(), policy.name) != named.end()))
+        out[kPolicyCode + policy.name] = policy.code;
+    for (const Environment& environment : setting.study.environments)
+      if (const std::string code = code_of_environment(environment.name); !code.empty())
+        out[kEnvironmentCode + environment.name] = code;
+  }
+  return out;
+}
+
+std::string code_known_here(const std::string& name) {
+  if (name.starts_with(kEnvironmentCode)) return code_of_environment(name.substr(std::strlen(kEnvironmentCode)));
+  const Policy* const policy = find_policy(name.substr(std::strlen(kPolicyCode)));
+  return policy == nullptr ? "" : policy->code;
+}
+
+}  // namespace
+
+Identity build_of_results(const Identity& identity) {
+  Identity out;
+  for (const auto& [name, value] : identity)
+    if (name.starts_with("build.") && !(is_code(name) && value == code_known_here(name))) out[name] = value;
+  return out;
 }
 
 Identity identity_of(const StudyConfig& config, const std::vector<Setting>& settings, const BackendChoice& backend) {
   Identity identity;
   for (const auto& [key, value] : config.identity()) identity["study." + key] = value;
   identity.merge(build_parts_of_identity());
+  identity.merge(codes_of(settings));
   identity["numerics.backend"] = backend.name;
   identity["numerics.devices"] = backend.hardware;
   std::set<std::string> engines;
@@ -152,6 +194,16 @@ std::vector<std::string> differences(const Identity& there, const Identity& here
     if (text(there, name) != text(here, name))
       out.push_back(fmt::format("{} is {} there and {} here", name, text(there, name), text(here, name)));
   return out;
+}
+
+std::vector<std::string> differences_of_fixed(const Identity& there, const Identity& here) {
+  Identity a = fixed_part(there), b = fixed_part(here);
+  const auto leave_out = [](Identity& of, const Identity& other) {
+    std::erase_if(of, [&](const auto& entry) { return is_code(entry.first) && !other.contains(entry.first); });
+  };
+  leave_out(a, b);
+  leave_out(b, a);
+  return differences(a, b);
 }
 
 }  // namespace pandora

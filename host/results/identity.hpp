@@ -14,12 +14,16 @@ namespace pandora {
 using Identity = std::map<std::string, std::string>;
 
 /// study.*: every key that numbers depend on. build.*: version, digest of the sources, compiler, flags, instruction
-/// set, and, where policies or environments were registered, a digest of the program. numerics.*: backend, devices by
-/// name, and a fingerprint of the arithmetic: a digest of what a small sweep gives on this machine.
+/// set, and, where policies or environments were registered, a digest of the program, or (build.policy.NAME,
+/// build.environment.NAME) the code of those of the study that have one of their own (Policy::code). numerics.*:
+/// backend, devices by name, and a fingerprint of the arithmetic: a digest of what a small sweep gives on this machine.
 Identity identity_of(const StudyConfig& config, const std::vector<Setting>& settings, const BackendChoice& backend);
 
 /// The build.* of this program.
 Identity build_parts_of_identity();
+
+/// The build.* of results, without the codes of policies and environments that this program knows just so.
+Identity build_of_results(const Identity& identity);
 
 /// What numbers depend on, without how many there are: replications, policies, hyperparameters, T_0, environments,
 /// regimes. Results may grow by those.
@@ -28,5 +32,8 @@ Identity fixed_part(const Identity& identity);
 /// One line for each name on which they differ, such as "study.replications is 2 there and 3 here"; empty if they
 /// agree.
 std::vector<std::string> differences(const Identity& there, const Identity& here);
+
+/// Likewise of the fixed parts, where policies and environments that one of them has not are no difference.
+std::vector<std::string> differences_of_fixed(const Identity& there, const Identity& here);
 
 }  // namespace pandora

@@ -243,7 +243,7 @@ void ResultFolder::check_manifest(Mode mode) {
   }
   const Identity there = identity_in(manifest);
   const std::vector<std::string> found =
-      mode == Mode::extend ? differences(fixed_part(there), fixed_part(identity_)) : differences(there, identity_);
+      mode == Mode::extend ? differences_of_fixed(there, identity_) : differences(there, identity_);
   if (!found.empty()) refuse_mismatch(path_.string(), found);
   if (const auto had = there.find("study.replications"); mode == Mode::extend && had != there.end())
     if (const std::string& has = identity_.at("study.replications");
@@ -271,7 +271,7 @@ std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, co
   const fs::path file = path_ / "parts" / part.name;
   try {
     const json content = read_sealed(kKind, file, most_part_bytes(planned, part));
-    const std::vector<std::string> found = differences(identity_in(content), fixed_part(identity_));
+    const std::vector<std::string> found = differences_of_fixed(identity_in(content), identity_);
     if (!found.empty()) refuse_mismatch(file.string(), found);
     return part_contents(planned, part, content, passes_over_others);
   } catch (const Unreadable& problem) {

@@ -66,10 +66,7 @@ namespace {
 
 // Whether another build of the program made the results: another version, or a program with code of its own.
 bool is_foreign(const Identity& identity) {
-  Identity build;
-  for (const auto& [name, value] : identity)
-    if (name.starts_with("build.")) build[name] = value;
-  return build != build_parts_of_identity();
+  return build_of_results(identity) != build_parts_of_identity();
 }
 
 // A lane of a policy that this program does not know, from its name: see lane_name().
@@ -207,6 +204,18 @@ StoredResults::StoredResults(const std::string& path, std::pair<ResultFolder, St
 
 void StoredResults::for_each_group(const GroupBody& body) {
   pandora::for_each_group(folder_, settings_, parts_, Missing::leave_empty, body);
+}
+
+void StoredResults::for_each_part(const Wanted& wanted, const PartBody& body) {
+  for (const Part& part : parts_) {
+    const PlannedSetting& planned = settings_[part.setting];
+    const Unit first = planned.plan.units[part.first];
+    if (!wanted(part.setting, first)) continue;
+    std::optional<PartContents> found = folder_.load(planned, part, true);
+    std::vector<UnitResult> units = found ? std::move(found->units) : std::vector<UnitResult>();
+    units.resize(part.last - part.first);
+    body(part.setting, first, units);
+  }
 }
 
 void append(Summary&& group, Summary& whole) {

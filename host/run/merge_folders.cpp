@@ -67,8 +67,7 @@ class Merge {
 
   // The program must be the one that the results were made with, as for resuming.
   void require_this_build() const {
-    Identity of_build = sources_[0].identity();
-    std::erase_if(of_build, [](const auto& entry) { return !entry.first.starts_with("build."); });
+    const Identity of_build = build_of_results(sources_[0].identity());
     if (const std::vector<std::string> found = differences(of_build, build_parts_of_identity()); !found.empty())
       throw Error(ExitCode::mismatch, fmt::format("{}: was made by another build: {}; merge with that one",
                                                   sources_[0].path().string(), fmt::join(found, "; ")));

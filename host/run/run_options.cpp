@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "host/sweep/runnable_lanes.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -18,6 +19,19 @@ Shard Shard::parse(const std::string& text) {
       shard.index < 0 || shard.count < 1 || shard.index >= shard.count)
     throw Error(ExitCode::usage, fmt::format("--shard {}: give i/n with i from 0 to n - 1, such as 0/4", text));
   return shard;
+}
+
+BackendChoice backend_for(const std::string& backend, const std::string& devices,
+                          const std::vector<PlannedSetting>& settings) {
+  EngineSettings engine = settings[0].setting.study.engine;
+  std::string cpu_only;
+  for (const PlannedSetting& planned : settings) {
+    const EngineSettings& other = planned.setting.study.engine;
+    if (other.kind == EngineSettings::Kind::reference || other.precision == EngineSettings::Precision::fp64)
+      engine = other;
+    if (cpu_only.empty()) cpu_only = needs_cpu(planned.setting.study, planned.plan);
+  }
+  return choose_backend(backend, devices, engine, backend == "cpu" ? DeviceReport{} : find_devices(), cpu_only);
 }
 
 }  // namespace pandora

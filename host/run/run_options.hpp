@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "host/devices/backend_choice.hpp"
 #include "host/results/result_folder.hpp"
@@ -19,6 +20,10 @@ struct Shard {
   /// "i/n" with 0 <= i < n; throws Error (usage) otherwise.
   static Shard parse(const std::string& text);
 };
+
+/// The backend that serves all settings; `backend` and `devices` as choose_backend's. Throws Error (usage, device).
+BackendChoice backend_for(const std::string& backend, const std::string& devices,
+                          const std::vector<PlannedSetting>& settings);
 
 struct RunOptions {
   std::string out;         ///< empty: the next free results/NNN

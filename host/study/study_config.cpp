@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <mutex>
+#include <string_view>
 
 #include "host/files/input_file.hpp"
 #include "host/study/study_keys.hpp"
@@ -26,12 +28,15 @@ std::string Setting::label() const {
 }
 
 StudyConfig::StudyConfig() {
-  static const StudyValues defaults = [] {
-    StudyValues values;
-    for (const StudyKey& key : general_keys())
-      values[key.name] = value_from_word(key, key.standard, "default of " + key.name);
-    return values;
-  }();
+  static std::mutex guard;
+  static const std::vector<StudyKey>* of = nullptr;
+  static StudyValues defaults;
+  const std::lock_guard lock(guard);
+  if (const std::vector<StudyKey>& keys = general_keys(); &keys != of) {
+    defaults.clear();
+    for (const StudyKey& key : keys) defaults[key.name] = value_from_word(key, key.standard, "default of " + key.name);
+    of = &keys;
+  }
   values_ = defaults;
 }
 
@@ -47,10 +52,27 @@ bool StudyConfig::simulates_environment_of(const std::string& key) const {
   return name.empty() || std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Policies that come and go while the program runs (Policy::code) bring keys that are of studies that name them alone.
+bool StudyConfig::is_of_policies(const std::string& key) const {
+  constexpr std::string_view kPrefix = "hyperparameters.";
+  if (!key.starts_with(kPrefix)) return true;
+  const std::string name = key.substr(kPrefix.size());
+  const std::vector<std::string>& named = values_.at("policies").texts;
+  bool comes_and_goes = false;
+  for (const Policy& policy : all_policies())
+    for (const Hyperparameter& h : policy.hyperparameters) {
+      if (h.name != name) continue;
+      if (policy.code.empty() || std::find(named.begin(), named.end(), policy.name) != named.end()) return true;
+      comes_and_goes = true;
+    }
+  return !comes_and_goes;
+}
+
 // A study's tables are still there for a list that is replaced once more; what an option says itself is not passed
 // over.
 bool StudyConfig::counts(const std::string& key) const {
-  return replaced_.count("environments") == 0 || replaced_.count(key) > 0 || simulates_environment_of(key);
+  return is_of_policies(key) &&
+         (replaced_.count("environments") == 0 || replaced_.count(key) > 0 || simulates_environment_of(key));
 }
 
 std::map<std::string, StudyValue> StudyConfig::values() const {
@@ -120,8 +142,8 @@ std::string StudyConfig::toml() const {
 std::map<std::string, std::string> StudyConfig::identity() const {
   std::map<std::string, std::string> out;
   for (const StudyKey& key : all_keys(values_))
-    if (const auto value = values_.find(key.name);
-        key.role == StudyKey::Role::identity && value != values_.end() && simulates_environment_of(key.name))
+    if (const auto value = values_.find(key.name); key.role == StudyKey::Role::identity && value != values_.end() &&
+                                                   simulates_environment_of(key.name) && is_of_policies(key.name))
       out[key.name] = value->second.toml();
   for (const auto& [key, values] : varying()) {
     out["vary." + key] = list_text(values);

@@ -85,6 +85,7 @@ class StudyConfig {
   void assign(const std::string& key, StudyValue value);
   bool counts(const std::string& key) const;
   bool simulates_environment_of(const std::string& key) const;
+  bool is_of_policies(const std::string& key) const;
 
   std::map<std::string, StudyValue> values_;  // every key of the list and of [environment.*]
   std::vector<std::pair<std::string, std::vector<StudyValue>>> varying_;  // [vary]

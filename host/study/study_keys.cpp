@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <set>
 
 #include "host/base/nearest.hpp"
@@ -293,8 +295,12 @@ std::string environment_in(const std::string& key) {
 }
 
 const std::vector<Key>& general_keys() {
-  static const std::vector<Key> keys = make_general_keys();
-  return keys;
+  static std::mutex guard;
+  static std::map<std::uint64_t, std::vector<Key>> made;  // those that were handed out stay
+  const std::lock_guard lock(guard);
+  const std::uint64_t registrations = registrations_of_policies();
+  if (const auto known = made.find(registrations); known != made.end()) return known->second;
+  return made[registrations] = make_general_keys();
 }
 
 std::vector<Key> all_keys(const StudyValues& values) {

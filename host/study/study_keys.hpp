@@ -29,7 +29,7 @@ using StudyValues = std::map<std::string, StudyValue>;
 /// Throws Error (usage): where, what is wrong there, and what to do about it.
 [[noreturn]] void refuse(const std::string& where, const std::string& problem);
 
-/// All keys but those of environments. Made once: policies are registered before anything else.
+/// All keys but those of environments; made anew when policies were registered.
 const std::vector<StudyKey>& general_keys();
 
 /// The NAME of environment.NAME.key; empty for other keys.

@@ -88,7 +88,9 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
 Study study_of(const StudyValues& values, const std::vector<std::string>& known, bool foreign) {
   Study study;
   for (const StudyKey& key : general_keys()) {
-    StudyValue value = values.at(key.name);
+    const auto given = values.find(key.name);
+    if (given == values.end()) continue;  // of a policy that the study does not name
+    StudyValue value = given->second;
     if (foreign && key.name == "policies" && !value.texts.empty()) {
       std::erase_if(value.texts, [](const std::string& name) { return find_policy(name) == nullptr; });
       if (value.texts.empty()) value.texts = {"oracle"};  // an empty list means all

@@ -40,7 +40,15 @@ const ReplicationDrawer& find_drawer(const std::string& environment);
 /// Makes an environment known to studies. Its id, a coordinate of its random streams, must be none of 0 (uniform),
 /// 1 (gaussian), 2 (student_t5) and of no other environment. With Law::custom and a coordinate function the paper's
 /// model is drawn with that law; with a drawer anything is possible. Either runs on the CPU. Call it before anything
-/// else runs. Throws Error (usage) if name or id are taken or the name is not made of letters, digits, _ and -.
-void register_environment(Environment environment, ReplicationDrawer drawer = {});
+/// else runs. `code`: as Policy::code; such an environment may be registered while no study is run, and replaces one of
+/// its name that has a code too. Throws Error (usage) if name or id are taken or the name is not made of letters,
+/// digits, _ and -.
+void register_environment(Environment environment, ReplicationDrawer drawer = {}, const std::string& code = "");
+
+/// The code that an environment was registered with; empty if it has none.
+std::string code_of_environment(const std::string& name);
+
+/// Whether an environment was registered without a code.
+bool has_registered_environments();
 
 }  // namespace pandora

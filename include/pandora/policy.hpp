@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -78,6 +79,9 @@ struct Policy {
   std::string short_title = {};  ///< in other tables and figures, such as "Online plug-in"; empty: the title
   PolicyGroup group = PolicyGroup::own;
   std::string summary = {};
+  /// A digest of what the policy is, where its code can change while the program runs, as that of an interpreter does:
+  /// results then depend on it. Empty: its code is the program's, and results depend on the whole program.
+  std::string code = {};
   bool needs_calibration = false;  ///< not applicable at T_0 = 0
   bool uses_calibration = true;    ///< false: the lane is the same for all T_0 and is simulated once
   bool by_name_only = false;       ///< not among those that an empty list of policies means
@@ -87,17 +91,21 @@ struct Policy {
 };
 
 /// All policies, in the order of the tables; registered ones follow in the order of their registration.
-const std::vector<Policy>& all_policies();
+const std::list<Policy>& all_policies();
 
-/// The policy of that name, or nullptr. Pointers stay valid until the next registration.
+/// The policy of that name, or nullptr. Pointers stay valid, also to a policy that another one has replaced.
 const Policy* find_policy(const std::string& name);
 
-/// Makes a policy known to studies. Call it before anything else runs. Throws Error (usage) if the name is taken, is
+/// Makes a policy known to studies. Call it before anything else runs. A policy that says its `code` may be registered
+/// while no study is run, and replaces one of its name that says its own. Throws Error (usage) if the name is taken, is
 /// not made of letters, digits, _ and -, or if there are no variants.
 void register_policy(Policy policy);
 
-/// Whether register_policy was used.
+/// Whether a policy was registered that does not say its `code`.
 bool has_registered_policies();
+
+/// How often the list of policies has changed.
+std::uint64_t registrations_of_policies();
 
 /// The hyperparameters of all policies, each name once, in order of appearance.
 std::vector<Hyperparameter> all_hyperparameters();

@@ -1,0 +1,27 @@
+#include "host/cascade/new_cascade.hpp"
+
+#include "pandora/error.hpp"
+
+namespace pandora {
+
+CascadeOptions new_cascade(const NewCascade& settings) {
+  CascadeOptions options;
+  options.models = settings.models;
+  options.price = settings.price;
+  options.evaluator = settings.evaluator;
+  const bool learns_reward = settings.evaluator != "quality";
+  if (settings.policy == "dow")
+    options.rules = dow_rules(learns_reward, settings.width, settings.reward_width);
+  else if (settings.policy == "shrunk_weitzman")
+    options.rules = shrunk_rules(learns_reward, settings.width);
+  else
+    throw Error(ExitCode::usage, "policy " + settings.policy + ": unknown; use shrunk_weitzman or dow");
+  options.estimation.refit = settings.refit;
+  options.estimation.forget = settings.forget;
+  options.estimation.most_samples = settings.most_samples;
+  options.features = settings.features;
+  options.index_features = settings.index_features;
+  return options;
+}
+
+}  // namespace pandora

@@ -1,0 +1,27 @@
+// A cascade that has learned nothing yet, from what a user says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pandora/cascade.hpp"
+
+namespace pandora {
+
+struct NewCascade {
+  std::vector<std::string> models;
+  double price = 0.0;
+  std::string evaluator = "quality";       ///< with another one the quality is learned from the feedback
+  std::string policy = "shrunk_weitzman";  ///< or "dow"
+  double width = 0.2, reward_width = 0.0;  ///< c_shrunk or c_rho; dow's c_theta
+  std::string features;                    ///< JSON; empty: requests come with psi
+  int index_features = 1;                  ///< m, then
+  RefitSchedule refit = {};
+  double forget = 0.0;
+  int most_samples = live_estimation().most_samples;
+};
+
+/// Throws Error (usage) for a policy that is none; Cascade's constructor checks all else.
+CascadeOptions new_cascade(const NewCascade& settings);
+
+}  // namespace pandora

@@ -1,0 +1,208 @@
+// Cascades: fitted, tested, and running.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "beside.hpp"
+#include "bindings.hpp"
+#include "host/cascade/fit_cascade.hpp"
+#include "host/cascade/fit_tables.hpp"
+#include "host/cascade/frontier.hpp"
+#include "host/cascade/judge_cascade.hpp"
+#include "host/cascade/new_cascade.hpp"
+#include "host/study/refit_text.hpp"
+#include "pandora/cascade.hpp"
+#include "pandora/error.hpp"
+#include "traces.hpp"
+
+namespace pandora::python {
+namespace {
+
+using Psi = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+DictList tables_of(const std::vector<Table>& tables) {
+  DictList out;
+  for (const Table& table : tables) out.append(table_dict(table));
+  return out;
+}
+
+CascadeFitSettings settings_of(const std::string& aim, double value, const std::string& evaluator,
+                               const std::vector<std::string>& context, const std::string& kind, double judge_usd) {
+  CascadeFitSettings out;
+  out.aim = {aim == "price" ? CascadeAim::Kind::price
+                            : aim == "max_usd" ? CascadeAim::Kind::most_usd : CascadeAim::Kind::least_quality,
+             value};
+  out.evaluator = evaluator;
+  out.context = context;
+  out.judge_usd = judge_usd;
+  if (kind != "auto" && kind != "thresholds" && kind != "indices")
+    throw Error(ExitCode::usage, "kind \"" + kind + "\": unknown; use auto, thresholds or indices");
+  out.thresholds = kind != "indices";
+  out.indices = kind != "thresholds";
+  require_sound(out);
+  return out;
+}
+
+std::pair<std::shared_ptr<Cascade>, DictList> fit(const TraceTable& table, const std::string& aim, double value,
+                                                  const std::string& evaluator,
+                                                  const std::vector<std::string>& context, const std::string& kind,
+                                                  double judge_usd) {
+  const CascadeFitSettings settings = settings_of(aim, value, evaluator, context, kind, judge_usd);
+  const CascadeFit fitted = beside([&](Beside&) { return fit_cascade(table, settings); });
+  return {fitted.cascade, tables_of(fit_tables(fitted))};
+}
+
+std::shared_ptr<Cascade> create(const std::vector<std::string>& models, double price, const std::string& evaluator,
+                                const std::string& policy, double width, double reward_width,
+                                const std::string& features, int psi, const std::string& refit, double forget,
+                                int most_samples) {
+  return std::make_shared<Cascade>(new_cascade({models, price, evaluator, policy, width, reward_width, features, psi,
+                                                parse_refit(refit), forget, most_samples}));
+}
+
+Prompt prompt_of(const std::string& text, const Dict& columns) {
+  Prompt prompt;
+  prompt.text = text;
+  for (const auto& [key, value] : columns) {
+    const std::string name = nb::cast<std::string>(key);
+    if (nb::isinstance<nb::str>(value))
+      prompt.columns[name] = nb::cast<std::string>(value);
+    else if (nb::isinstance<nb::float_>(value) || nb::isinstance<nb::int_>(value))
+      prompt.columns[name] = nb::cast<double>(value);
+    else if (!value.is_none())
+      prompt.columns[name] = nb::cast<std::vector<double>>(value);
+  }
+  return prompt;
+}
+
+Dict description(const Cascade& cascade) {
+  const CascadeOptions options = cascade.options();
+  nb::dict out;
+  nb::list order;
+  for (const std::size_t model : options.order) order.append(options.models[model]);
+  out["kind"] = options.rules ? "indices" : "thresholds";
+  out["price"] = options.price;
+  out["evaluator"] = options.evaluator;
+  out["order"] = order;
+  out["thresholds"] = options.thresholds;
+  out["about"] = options.about.empty() ? nb::object(nb::none()) : python_of(nlohmann::json::parse(options.about));
+  return out;
+}
+
+Dict counts(const Cascade& cascade) {
+  const CascadeCounts n = cascade.counts();
+  nb::dict out;
+  out["requests"] = n.requests;
+  out["calls"] = n.calls;
+  out["deployed"] = n.deployed;
+  out["feedbacks"] = n.feedbacks;
+  out["dropped_open"] = n.dropped_open;
+  out["dropped_waiting"] = n.dropped_waiting;
+  out["dollars"] = n.dollars;
+  out["quality"] = n.quality;
+  return out;
+}
+
+// Calls that may wait for another thread's refit, without the GIL.
+template <class Body>
+auto freely(Body&& body) {
+  const nb::gil_scoped_release release;
+  return body();
+}
+
+void bind_live(nb::class_<Cascade>& cascade) {
+  cascade
+      .def(
+          "begin", [](Cascade& c, const Psi& psi) { return freely([&] { return c.begin({psi.data(), psi.size()}); }); },
+          nb::arg("psi"))
+      .def(
+          "begin_prompt",
+          [](Cascade& c, const std::string& text, const Dict& columns) {
+            const Prompt prompt = prompt_of(text, columns);
+            return freely([&] { return c.begin(prompt); });
+          },
+          nb::arg("text"), nb::arg("columns"))
+      .def(
+          "context_of",
+          [](const Cascade& c, const std::string& text, const Dict& columns) {
+            std::vector<float> psi = c.context_of(prompt_of(text, columns));
+            const std::size_t m = psi.size();
+            return array_of(std::move(psi), {m});
+          },
+          nb::arg("text"), nb::arg("columns"))
+      .def("next", &Cascade::next, nb::arg("request"))
+      .def(
+          "observe",
+          [](Cascade& c, std::uint64_t request, std::size_t model, double dollars, const std::vector<double>& scores) {
+            freely([&] { c.observe(request, model, {dollars, scores}); });
+          },
+          nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("scores"))
+      .def("deploy", &Cascade::deploy, nb::arg("request"), nb::call_guard<nb::gil_scoped_release>())
+      .def("feedback", &Cascade::feedback, nb::arg("request"), nb::arg("quality"),
+           nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "explain",
+          [](const Cascade& c, std::uint64_t request) {
+            return python_of(nlohmann::json::parse(c.explain_json(request)));
+          },
+          nb::arg("request"))
+      .def(
+          "calibrate",
+          [](Cascade& c, int period, const Psi& psi, std::size_t model, double dollars,
+             const std::vector<double>& scores, std::optional<double> quality) {
+            c.calibrate(period, {psi.data(), psi.size()}, model, {dollars, scores}, quality);
+          },
+          nb::arg("period"), nb::arg("psi"), nb::arg("model"), nb::arg("dollars"), nb::arg("scores"),
+          nb::arg("quality").none());
+}
+
+}  // namespace
+
+void bind_cascades(nb::module_& module) {
+  nb::class_<Cascade> cascade(module, "Cascade", "A cascade that runs.");
+  cascade.def_static("load", [](const std::string& path) { return Cascade::load(path); }, nb::arg("path"))
+      .def_static(
+          "parse", [](const std::string& text, const std::string& name) { return Cascade::parse(text, name); },
+          nb::arg("text"), nb::arg("name"))
+      .def("save", [](const Cascade& c, const std::string& path) { freely([&] { c.save(path); }); }, nb::arg("path"))
+      .def("text", &Cascade::text, nb::call_guard<nb::gil_scoped_release>())
+      .def("description", &description)
+      .def("counts", &counts)
+      .def("models",
+           [](const Cascade& c) {
+             std::vector<std::pair<std::string, bool>> out;
+             for (const CascadeModel& model : c.models()) out.emplace_back(model.name, model.removed);
+             return out;
+           })
+      .def("show", [](const Cascade& c) { return tables_of(show_tables(c.options(), c.counts(), "cascade")); })
+      .def("set_learning", &Cascade::set_learning, nb::arg("on"))
+      .def("add_model", &Cascade::add_model, nb::arg("name"), nb::call_guard<nb::gil_scoped_release>())
+      .def("remove_model", &Cascade::remove_model, nb::arg("name"), nb::call_guard<nb::gil_scoped_release>())
+      .def("set_price", &Cascade::set_price, nb::arg("price"), nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "test",
+          [](Cascade& c, const TraceTable& table, const std::string& against) {
+            const JudgedCascade judged = beside([&](Beside&) { return judge_cascade(c, "cascade", table, against); });
+            return std::pair(python_of(judged_json(judged)), table_dict(judged_table(judged)));
+          },
+          nb::arg("table"), nb::arg("against"));
+  bind_live(cascade);
+  module.def("new_cascade", &create, nb::arg("models"), nb::arg("price"), nb::arg("evaluator"), nb::arg("policy"),
+             nb::arg("width"), nb::arg("reward_width"), nb::arg("features"), nb::arg("psi"), nb::arg("refit"),
+             nb::arg("forget"), nb::arg("most_samples"));
+  module.def("fit_cascade", &fit, nb::arg("table"), nb::arg("aim"), nb::arg("value"), nb::arg("evaluator"),
+             nb::arg("context"), nb::arg("kind"), nb::arg("judge_usd"));
+  module.def(
+      "find_frontier",
+      [](const TraceTable& table, const TraceTable& test, const std::string& evaluator,
+         const std::vector<std::string>& context, const std::string& kind, double judge_usd,
+         const std::vector<double>& prices) {
+        const CascadeFitSettings settings = settings_of("price", 0.0, evaluator, context, kind, judge_usd);
+        const Frontier frontier = beside([&](Beside&) { return find_frontier(table, test, settings, prices); });
+        return std::pair(table_dict(frontier_table(frontier)), table_dict(frontier_steps(frontier)));
+      },
+      nb::arg("table"), nb::arg("test"), nb::arg("evaluator"), nb::arg("context"), nb::arg("kind"),
+      nb::arg("judge_usd"), nb::arg("prices"));
+}
+
+}  // namespace pandora::python

@@ -1,0 +1,159 @@
+// Environments that are code in Python.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+
+#include "bindings.hpp"
+#include "kernels/base/aligned.hpp"
+#include "pandora/environment.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::python {
+namespace {
+
+using Values = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
+std::size_t rows_of(const ReplicationRequest& request) {
+  return 1 + static_cast<std::size_t>(request.calibration_periods) + static_cast<std::size_t>(request.periods);
+}
+
+// The numbers that the drawer returned under that name.
+Values numbers(const nb::dict& drawn, const char* name, const std::vector<std::size_t>& shape) {
+  std::string wanted;
+  for (const std::size_t n : shape) wanted += (wanted.empty() ? "" : " x ") + std::to_string(n);
+  if (!drawn.contains(name)) throw std::runtime_error(std::string("draw() returned no ") + name);
+  Values out;
+  if (!nb::try_cast(drawn[name], out)) throw std::runtime_error(std::string(name) + ": give an array of numbers");
+  bool fits = out.ndim() == shape.size();
+  for (std::size_t k = 0; fits && k < shape.size(); ++k) fits = out.shape(k) == shape[k];
+  if (!fits) throw std::runtime_error(std::string(name) + ": give an array of " + wanted);
+  return out;
+}
+
+// The tape of arrays; rows are x_0, the calibration periods, the online periods.
+Replication replication_of(const ReplicationRequest& request, const nb::dict& drawn) {
+  const Dimensions& dim = request.dimensions;
+  const std::size_t rows = rows_of(request), A = static_cast<std::size_t>(dim.boxes),
+                    m = static_cast<std::size_t>(dim.index_size()), d = static_cast<std::size_t>(dim.reward_features);
+  Replication out;
+  out.instance.dimensions = dim;
+  out.instance.environment = request.environment;
+  out.instance.regime = request.regime;
+  out.instance.replication = request.replication;
+  out.instance.seed = request.seed;
+  Tape& tape = out.tape;
+  tape.calibration_rows = request.calibration_periods;
+  tape.online_rows = request.periods;
+  Contexts& contexts = tape.contexts;
+  contexts.rows = static_cast<int>(rows);
+  contexts.boxes = dim.boxes;
+  contexts.index_size = dim.index_size();
+  contexts.index_stride = padded_to_vector<float>(dim.index_size());
+  contexts.reward_features = dim.reward_features;
+  contexts.psi.assign(rows * static_cast<std::size_t>(contexts.index_stride), 0.0f);
+  const Values psi = numbers(drawn, "psi", {rows, m}), phi = numbers(drawn, "phi", {rows, A, d}),
+               mu = numbers(drawn, "mu", {rows, A}), cost = numbers(drawn, "cost", {rows, A}),
+               reward = numbers(drawn, "reward", {rows, A}), sigma = numbers(drawn, "sigma", {rows, A});
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t j = 0; j < m; ++j)
+      contexts.psi[row * static_cast<std::size_t>(contexts.index_stride) + j] =
+          static_cast<float>(psi.data()[row * m + j]);
+  tape.phi.assign(phi.data(), phi.data() + rows * A * d);
+  tape.mu.assign(mu.data(), mu.data() + rows * A);
+  tape.cost.assign(cost.data(), cost.data() + rows * A);
+  tape.reward.assign(reward.data(), reward.data() + rows * A);
+  if (std::any_of(tape.reward.begin(), tape.reward.end(), [](float r) { return !(r >= 0.0f && r <= 1.0f); }))
+    throw std::runtime_error("reward: give numbers in [0, 1]");
+  out.sigma.assign(sigma.data(), sigma.data() + rows * A);
+  return out;
+}
+
+// The paper's model under the environment's law, as arrays.
+Dict model_of(const ReplicationRequest& request) {
+  Instance instance;
+  Tape tape;
+  std::vector<double> sigma;
+  {
+    const nb::gil_scoped_release release;
+    instance =
+        draw_instance(request.dimensions, request.environment, request.regime, request.replication, request.seed);
+    tape = draw_tape(instance, request.calibration_periods, request.periods);
+    sigma = oracle_indices(instance, draw_shock_sample(instance, request.oracle.samples), tape.contexts, request.oracle,
+                           tape.online_row(0));
+  }
+  const std::size_t rows = rows_of(request), A = static_cast<std::size_t>(request.dimensions.boxes),
+                    m = static_cast<std::size_t>(request.dimensions.index_size()),
+                    d = static_cast<std::size_t>(request.dimensions.reward_features);
+  std::vector<double> psi;
+  for (int row = 0; row < tape.contexts.rows; ++row)
+    psi.insert(psi.end(), tape.contexts.psi_row(row), tape.contexts.psi_row(row) + m);
+  nb::dict out;
+  out["psi"] = nb::cast(array_of(std::move(psi), {rows, m}));
+  out["phi"] = nb::cast(array_of(std::vector<double>(tape.phi.begin(), tape.phi.end()), {rows, A, d}));
+  out["mu"] = nb::cast(array_of(tape.mu, {rows, A}));
+  out["cost"] = nb::cast(array_of(tape.cost, {rows, A}));
+  out["reward"] = nb::cast(array_of(std::vector<double>(tape.reward.begin(), tape.reward.end()), {rows, A}));
+  out["sigma"] = nb::cast(array_of(sigma, {rows, A}));
+  return out;
+}
+
+void register_python_environment(nb::object environment, const std::string& name, int stream, double u,
+                                 const std::string& law, const std::string& code) {
+  if (stream < 0 || stream > 255)
+    throw Error(ExitCode::usage, "environment " + name + ": stream " + std::to_string(stream) + ": give 3 to 255");
+  Environment own;
+  own.name = name;
+  if (const Environment* const base = find_environment(law); base != nullptr && !law.empty()) own = *base;
+  own.name = name;
+  own.id = static_cast<std::uint8_t>(stream);
+  own.cost_level = u;
+  PyObject* const kept = environment.release().ptr();  // to the end of the process
+  register_environment(
+      own,
+      [kept](const ReplicationRequest& request) {
+        const nb::gil_scoped_acquire acquire;
+        try {
+          const nb::object drawn = nb::handle(kept).attr("_drawn")(request);
+          return replication_of(request, nb::cast<nb::dict>(drawn));
+        } catch (nb::python_error& error) {
+          throw std::runtime_error(line_of(error));
+        }
+      },
+      code);
+}
+
+}  // namespace
+
+void bind_environments(nb::module_& module) {
+  nb::class_<ReplicationRequest>(module, "ReplicationRequest", "The replication that an environment is to draw.")
+      .def_prop_ro(
+          "boxes", [](const ReplicationRequest& r) { return r.dimensions.boxes; }, "A")
+      .def_prop_ro(
+          "context", [](const ReplicationRequest& r) { return r.dimensions.context; }, "d_x")
+      .def_prop_ro(
+          "index_features", [](const ReplicationRequest& r) { return r.dimensions.index_size(); }, "m")
+      .def_prop_ro(
+          "reward_features", [](const ReplicationRequest& r) { return r.dimensions.reward_features; }, "d")
+      .def_prop_ro(
+          "regime", [](const ReplicationRequest& r) { return std::string(regime_name(r.regime)); }, "A or B")
+      .def_ro("replication", &ReplicationRequest::replication, "from 0")
+      .def_ro("seed", &ReplicationRequest::seed, "of the study")
+      .def_prop_ro("stream", [](const ReplicationRequest& r) { return static_cast<int>(r.environment.id); })
+      .def_ro("calibration_periods", &ReplicationRequest::calibration_periods, "C, the largest T0 of the study")
+      .def_ro("periods", &ReplicationRequest::periods, "T")
+      .def_prop_ro("rows", &rows_of, "1 + C + T: x_0, the calibration periods, the online periods")
+      .def("model", &model_of, "The paper's model, drawn under the environment's law: a dict of arrays to be changed.");
+  module.def("register_environment", &register_python_environment, nb::kw_only(), nb::arg("environment"),
+             nb::arg("name"), nb::arg("stream"), nb::arg("u"), nb::arg("law"), nb::arg("code"));
+  module.def(
+      "environments",
+      [] {
+        std::vector<std::string> out;
+        for (const Environment& environment : known_environments()) out.push_back(environment.name);
+        return out;
+      },
+      "Names of all environments.");
+}
+
+}  // namespace pandora::python

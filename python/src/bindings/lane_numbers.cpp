@@ -1,0 +1,141 @@
+// Numbers of single lanes from the parts of a folder, one part in memory at a time.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "beside.hpp"
+#include "host/base/nearest.hpp"
+#include "kernels/rules/checkpoints.hpp"
+#include "pandora/error.hpp"
+#include "results.hpp"
+
+namespace pandora::python {
+namespace {
+
+// What a lane has in one replication: `shape` numbers, which `fill` writes where there are any.
+struct Field {
+  std::string name;
+  std::vector<std::size_t> shape;
+  std::function<void(const UnitResult& unit, std::size_t lane, double* out)> fill;
+
+  std::size_t size() const {
+    std::size_t n = 1;
+    for (const std::size_t k : shape) n *= k;
+    return n;
+  }
+};
+
+std::vector<Field> all_fields(const Study& study) {
+  const std::size_t A = static_cast<std::size_t>(study.dimensions.boxes), K = checkpoints(study.periods).size(),
+                    m = static_cast<std::size_t>(study.dimensions.index_size()),
+                    d = static_cast<std::size_t>(study.dimensions.reward_features);
+  std::vector<Field> out;
+  const auto of_tally = [&out](const std::string& name, std::vector<std::size_t> shape, auto&& fill) {
+    out.push_back({name, std::move(shape), [fill](const UnitResult& unit, std::size_t lane, double* to) {
+                     if (unit.lanes[lane].ran()) fill(unit.lanes[lane], to);
+                   }});
+  };
+  // Per period, x 1000, of replications that count: what the lane lost against the oracle.
+  const auto regret = [&out](const std::string& name, double LaneTally::*sum) {
+    out.push_back({name, {}, [sum](const UnitResult& unit, std::size_t lane, double* to) {
+                     const LaneTally &oracle = unit.lanes[0], &own = unit.lanes[lane];
+                     if (counts(unit, lane)) *to = 1000.0 * (oracle.*sum / oracle.periods - own.*sum / own.periods);
+                   }});
+  };
+  regret("regret_x1000", &LaneTally::utility);
+  regret("realised_regret_x1000", &LaneTally::realised_utility);
+  of_tally("periods", {}, [](const LaneTally& t, double* to) { *to = t.periods; });
+  of_tally("failed", {}, [](const LaneTally& t, double* to) { *to = t.failure == Failure::none ? 0.0 : 1.0; });
+  for (const LaneSum& sum : kLaneSums)
+    of_tally(sum.name, {}, [member = sum.member](const LaneTally& t, double* to) { *to = t.*member; });
+  for (const RegretPart& part : kRegretParts)
+    of_tally(part.name, {}, [member = part.member](const LaneTally& t, double* to) { *to = t.regret.*member; });
+  const auto boxes = [&](const char* name, auto member, std::size_t n, std::size_t from) {
+    of_tally(name, {n}, [member, n, from](const LaneTally& t, double* to) { std::copy_n(t.*member + from, n, to); });
+  };
+  boxes("queries_of_box", &LaneTally::queries_of_box, A, 0);
+  boxes("deployments_of_box", &LaneTally::deployments_of_box, A, 0);
+  boxes("depth", &LaneTally::depth, A, 1);
+  out.push_back({"cumulative_regret", {K}, [](const UnitResult& unit, std::size_t lane, double* to) {
+                   const LaneTally &oracle = unit.lanes[0], &own = unit.lanes[lane];
+                   if (counts(unit, lane))
+                     for (int k = 0; k < own.recorded; ++k) to[k] = oracle.curve[k] - own.curve[k];
+                 }});
+  of_tally("cumulative_utility", {K}, [](const LaneTally& t, double* to) { std::copy_n(t.curve, t.recorded, to); });
+  for (const RegretPart& part : kRegretParts)
+    out.push_back({std::string("cumulative_") + part.name,
+                   {K},
+                   [member = part.member](const UnitResult& unit, std::size_t lane, double* to) {
+                     const LaneTally& own = unit.lanes[lane];
+                     if (counts(unit, lane))
+                       for (int k = 0; k < own.recorded; ++k) to[k] = own.regret_curve[k].*member;
+                   }});
+  const auto learned = [&](const char* name, std::vector<std::size_t> shape, std::vector<double> LaneNotes::*member) {
+    Field field{name, std::move(shape), {}};
+    field.fill = [n = field.size(), member](const UnitResult& unit, std::size_t lane, double* to) {
+      if (const std::vector<double>& own = unit.notes[lane].*member; own.size() == n)
+        std::copy(own.begin(), own.end(), to);
+    };
+    out.push_back(std::move(field));
+  };
+  learned("rho", {A, m}, &LaneNotes::rho);
+  learned("theta", {d}, &LaneNotes::theta);
+  return out;
+}
+
+std::vector<Field> fields_named(const Study& study, const std::vector<std::string>& names) {
+  std::vector<Field> out;
+  const std::vector<Field> all = all_fields(study);
+  for (const std::string& name : names) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Field& f) { return f.name == name; });
+    if (found == all.end()) {
+      std::vector<std::string> known;
+      for (const Field& field : all) known.push_back(field.name);
+      throw Error(ExitCode::usage, "\"" + name + "\" is nothing that lanes have" + nearest_text(nearest(name, known)));
+    }
+    out.push_back(*found);
+  }
+  return out;
+}
+
+}  // namespace
+
+Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
+                      const std::vector<std::size_t>& lanes, const std::vector<std::string>& names) {
+  const PlannedSetting& planned = results.stored().settings().at(setting);
+  const Study& study = planned.setting.study;
+  const std::vector<Field> fields = fields_named(study, names);
+  const std::size_t R = static_cast<std::size_t>(study.replications);
+  for (const std::size_t lane : lanes)
+    if (lane >= planned.plan.lanes.size()) throw Error(ExitCode::usage, "there is no such lane");
+  std::vector<std::vector<double>> found = beside([&](Beside& work) {
+    std::vector<std::vector<double>> values;
+    for (const Field& field : fields) values.emplace_back(lanes.size() * R * field.size(), kUnknown);
+    const std::lock_guard lock(results.mutex());
+    results.stored().for_each_part(
+        [&](std::size_t s, const Unit& any) {
+          return s == setting && any.environment.name == environment && regime_name(any.regime) == regime;
+        },
+        [&](std::size_t, const Unit& first, const std::vector<UnitResult>& units) {
+          if (work.interrupted) throw Error(ExitCode::interrupted, "interrupted while results were read");
+          for (std::size_t u = 0; u < units.size(); ++u)
+            for (std::size_t k = 0; k < lanes.size(); ++k) {
+              if (lanes[k] >= units[u].lanes.size()) continue;  // not there yet
+              for (std::size_t f = 0; f < fields.size(); ++f)
+                fields[f].fill(units[u], lanes[k],
+                               values[f].data() + (k * R + first.replication + u) * fields[f].size());
+            }
+        });
+    return values;
+  });
+  nb::dict out;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    std::vector<std::size_t> shape = {lanes.size(), R};
+    shape.insert(shape.end(), fields[f].shape.begin(), fields[f].shape.end());
+    out[fields[f].name.c_str()] = nb::cast(array_of(std::move(found[f]), shape));
+  }
+  return out;
+}
+
+}  // namespace pandora::python

@@ -1,0 +1,132 @@
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "bindings.hpp"
+#include "host/base/printable.hpp"
+#include "host/machine/build.hpp"
+
+namespace pandora::python {
+
+Columns::Column& Columns::column(const std::string& name, Kind kind) {
+  for (Column& column : columns_)
+    if (column.name == name) return column;
+  return columns_.emplace_back(Column{name, kind});
+}
+
+Dict Columns::to_dict() && {
+  nb::dict out;
+  for (Column& column : columns_) {
+    const nb::str name(column.name.c_str());
+    if (column.kind == Kind::text) {
+      out[name] = nb::cast(column.texts);
+    } else if (column.kind == Kind::number) {
+      const std::size_t n = column.numbers.size();
+      out[name] = nb::cast(array_of(std::move(column.numbers), {n}));
+    } else if (column.kind == Kind::integer) {
+      const std::size_t n = column.integers.size();
+      out[name] = nb::cast(array_of(std::move(column.integers), {n}));
+    } else {
+      nb::list flags;
+      for (const std::int64_t flag : column.integers) flags.append(nb::bool_(flag != 0));
+      out[name] = flags;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// The number that a cell says, NaN for what is unknown; none if it says something else.
+std::optional<double> number_in(const Cell& cell) {
+  const std::string& text = cell.exact.empty() ? cell.text : cell.exact;
+  if (text.empty() || text == "---") return kUnknown;
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Dict columns_of(const Table& table) {
+  Columns out;
+  if (!table.heading_column.empty()) {
+    std::string heading;
+    for (const Row& row : table.rows) {
+      if (row.cells.empty()) heading = row.heading;
+      if (!row.cells.empty()) out.texts(table.heading_column).push_back(heading);
+    }
+  }
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    std::vector<double> numbers;
+    std::vector<std::string> texts;
+    bool all_numbers = true, any = false;
+    for (const Row& row : table.rows) {
+      if (row.cells.empty()) continue;
+      const Cell cell = c < row.cells.size() ? row.cells[c] : Cell();
+      const std::optional<double> number = number_in(cell);
+      all_numbers = all_numbers && number;
+      any = any || (number && !std::isnan(*number));
+      numbers.push_back(number.value_or(kUnknown));
+      texts.push_back(cell.text == "---" ? "" : cell.text);
+    }
+    const std::string name = table.columns[c].empty() ? "column " + std::to_string(c + 1) : table.columns[c];
+    if (all_numbers && (any || c >= table.row_headers))
+      out.numbers(name) = std::move(numbers);
+    else
+      out.texts(name) = std::move(texts);
+  }
+  return std::move(out).to_dict();
+}
+
+}  // namespace
+
+Dict table_dict(const Table& table) {
+  nb::dict out;
+  out["title"] = table.title;
+  out["columns"] = columns_of(table);
+  out["notes"] = table.notes;
+  out["text"] = table_text(table, 100, false);
+  out["html"] = table_html(table);
+  out["latex"] = table_latex(table);
+  return out;
+}
+
+std::string line_of(nb::python_error& error) {
+  constexpr std::size_t kMost = 250;
+  std::string what = "an exception that cannot be told";
+  try {
+    const std::string type = nb::cast<std::string>(error.type().attr("__name__")),
+                      text = nb::str(error.value()).c_str();
+    what = type + (text.empty() ? "" : ": " + printable(text, kMost));
+    nb::object trace = error.traceback();
+    if (trace.is_valid() && !trace.is_none()) {
+      while (!trace.attr("tb_next").is_none()) trace = trace.attr("tb_next");
+      const std::string file = nb::cast<std::string>(trace.attr("tb_frame").attr("f_code").attr("co_filename"));
+      what +=
+          " (" + file.substr(file.rfind('/') + 1) + ":" + std::to_string(nb::cast<int>(trace.attr("tb_lineno"))) + ")";
+    }
+  } catch (nb::python_error&) {  // of a __str__ of its own
+  }
+  return what;
+}
+
+}  // namespace pandora::python
+
+NB_MODULE(_core, module) {
+  using namespace pandora::python;
+  nb::set_leak_warnings(false);  // policies and environments that were registered stay to the end of the process
+  module.doc() = "The library behind the package; what is meant for users stands in pandora itself.";
+  module.attr("build") = pandora::build_text();
+  bind_errors(module);
+  bind_studies(module);
+  bind_results(module);
+  bind_figures(module);
+  bind_runs(module);
+  bind_lanes(module);
+  bind_oracle(module);
+  bind_policies(module);
+  bind_environments(module);
+  bind_traces(module);
+  bind_cascades(module);
+}

@@ -1,0 +1,175 @@
+// Reservation indices: of a law, and of a replication for any context.
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "beside.hpp"
+#include "bindings.hpp"
+#include "host/run/oracle_index.hpp"
+#include "host/study/study_config.hpp"
+#include "oracle/oracle_table.hpp"
+#include "pandora/environment.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::python {
+namespace {
+
+using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void require_model(const Environment& environment) {
+  if (find_drawer(environment.name) || environment.trace != nullptr)
+    throw Error(ExitCode::usage, "environment " + environment.name + ": has no oracle of the paper's model");
+}
+
+nb::typed<nb::tuple, Array<double>, Array<double>> oracle_index(const StudyConfig& config, const Numbers& shift,
+                                                                const Numbers& scale, const Numbers& cost) {
+  const std::size_t n = shift.shape(0);
+  for (std::size_t i = 0; i < n; ++i)
+    if (!std::isfinite(shift(i)) || !(scale(i) > 0.0) || !(cost(i) > 0.0) || !std::isfinite(scale(i)))
+      throw Error(ExitCode::usage, "oracle_index: give finite shifts, and scales and costs above 0");
+  std::vector<OracleIndex::Found> found = beside([&](Beside& work) {
+    const std::vector<Setting> settings = config.settings();
+    const Study& study = settings[0].study;
+    if (settings.size() != 1 || study.environments.size() != 1)
+      throw Error(ExitCode::usage, "oracle_index: an index is of one environment and one setting; name one");
+    require_model(study.environments[0]);
+    OracleIndex index(study);
+    std::vector<OracleIndex::Found> out;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (work.interrupted) throw Error(ExitCode::interrupted, "interrupted");
+      out.push_back(index(shift(i), scale(i), cost(i)));
+    }
+    return out;
+  });
+  std::vector<double> sigma, error;
+  for (const OracleIndex::Found& one : found) {
+    sigma.push_back(one.sigma);
+    error.push_back(one.standard_error);
+  }
+  return nb::make_tuple(array_of(std::move(sigma), {n}), array_of(std::move(error), {n}));
+}
+
+// The oracle of one replication, as a sweep makes it.
+class Grid {
+ public:
+  Grid(const StudyConfig& config, const std::string& environment, const std::string& regime, int replication) {
+    const std::vector<Setting> settings = config.settings();
+    const Study& study = settings[0].study;
+    const Environment* found = nullptr;
+    for (const Environment& e : study.environments)
+      if (environment.empty() || e.name == environment) found = found == nullptr ? &e : found;
+    if (settings.size() != 1) throw Error(ExitCode::usage, "OracleGrid: keys of the study vary; give them one value");
+    if (found == nullptr) throw Error(ExitCode::usage, "OracleGrid: the study has no environment " + environment);
+    if (replication < 0) throw Error(ExitCode::usage, "OracleGrid: replications are counted from 0");
+    require_model(*found);
+    Regime of = study.regimes[0];
+    if (regime == "A" || regime == "B")
+      of = regime == "A" ? Regime::A : Regime::B;
+    else if (!regime.empty())
+      throw Error(ExitCode::usage, "OracleGrid: regime " + regime + ": use A or B");
+    instance_ = draw_instance(study.dimensions, *found, of, static_cast<std::uint32_t>(replication), study.seed);
+    const Contexts contexts =
+        draw_contexts(instance_, {{Purpose::online_context, 0, static_cast<std::uint32_t>(study.periods)}});
+    table_.emplace(oracle_table(instance_, draw_shock_sample(instance_, study.oracle.samples), contexts, study.oracle));
+  }
+
+  const Instance& instance() const { return instance_; }
+  const OracleTable& table() const { return *table_; }
+
+  /// x: rows x d_x; sigma, rows x A.
+  std::vector<double> sigma(const double* x, std::size_t rows) const {
+    const Dimensions& dim = instance_.dimensions;
+    const std::size_t A = static_cast<std::size_t>(dim.boxes), n = static_cast<std::size_t>(dim.context),
+                      d = static_cast<std::size_t>(dim.reward_features);
+    Contexts contexts;
+    contexts.rows = static_cast<int>(rows);
+    contexts.boxes = dim.boxes;
+    const bool contextual = instance_.contextual();
+    const auto dot = [n](const std::vector<double>& rows_of, std::size_t row, const double* at) {
+      double sum = 0.0;
+      for (std::size_t j = 0; j < n; ++j) sum += rows_of[row * n + j] * at[j];
+      return sum;
+    };
+    for (std::size_t i = 0; i < rows; ++i) {
+      const double* const at = x + i * n;
+      double shift = 0.0;
+      for (std::size_t k = 0; k < d && contextual; ++k) shift += instance_.theta[k] * dot(instance_.Q, k, at);
+      contexts.reward_shift.push_back(shift);
+      for (std::size_t a = 0; a < A; ++a) {
+        const auto mapped = [&](const std::vector<double>& of) {
+          return contextual ? static_cast<float>(dot(of, a, at)) : 0.0f;
+        };
+        contexts.scale.push_back(shock_scale_of(mapped(instance_.alpha), contextual));
+        contexts.context_cost.push_back(context_cost_of(instance_.c0[a], mapped(instance_.beta0), contextual));
+      }
+    }
+    return table_->indices(instance_, contexts);
+  }
+
+ private:
+  Instance instance_;
+  std::optional<OracleTable> table_;
+};
+
+Dict instance_dict(const Grid& grid) {
+  const Instance& instance = grid.instance();
+  nb::dict out;
+  for (const InstanceField& field : kInstanceFields) {
+    std::vector<std::size_t> shape = {static_cast<std::size_t>(instance.dimensions.*field.rows)};
+    if (field.columns != nullptr) shape.push_back(static_cast<std::size_t>(instance.dimensions.*field.columns));
+    out[field.name] = nb::cast(array_of(instance.*field.member, shape));
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_oracle(nb::module_& module) {
+  module.def("oracle_index", &oracle_index, nb::arg("study"), nb::arg("shift"), nb::arg("scale"), nb::arg("cost"));
+  nb::class_<Grid>(module, "Grid", "The oracle of one replication.")
+      .def(
+          "__init__",
+          [](Grid* self, const StudyConfig& config, const std::string& environment, const std::string& regime,
+             int replication) {
+            const nb::gil_scoped_release release;
+            new (self) Grid(config, environment, regime, replication);
+          },
+          nb::arg("study"), nb::arg("environment"), nb::arg("regime"), nb::arg("replication"))
+      .def_prop_ro("boxes", [](const Grid& grid) { return grid.instance().dimensions.boxes; })
+      .def_prop_ro("context", [](const Grid& grid) { return grid.instance().dimensions.context; })
+      .def_prop_ro("environment", [](const Grid& grid) { return grid.instance().environment.name; })
+      .def_prop_ro("regime", [](const Grid& grid) { return std::string(regime_name(grid.instance().regime)); })
+      .def_prop_ro("replication", [](const Grid& grid) { return grid.instance().replication; })
+      .def("instance", &instance_dict)
+      .def(
+          "contexts",
+          [](const Grid& grid, int periods) {
+            const Contexts drawn = draw_contexts(
+                grid.instance(), {{Purpose::online_context, 0, static_cast<std::uint32_t>(std::max(periods, 0))}});
+            const std::size_t n = static_cast<std::size_t>(grid.instance().dimensions.context);
+            std::vector<double> out;
+            for (int row = 0; row < drawn.rows; ++row)
+              out.insert(out.end(), drawn.psi_row(row) + 1, drawn.psi_row(row) + 1 + n);
+            return array_of(std::move(out), {static_cast<std::size_t>(drawn.rows), n});
+          },
+          nb::arg("periods"))
+      .def(
+          "sigma",
+          [](const Grid& grid, const Rows& x) {
+            const std::size_t rows = x.shape(0), A = static_cast<std::size_t>(grid.instance().dimensions.boxes);
+            if (x.shape(1) != static_cast<std::size_t>(grid.instance().dimensions.context))
+              throw Error(ExitCode::usage, "OracleGrid.sigma: a context has " +
+                                               std::to_string(grid.instance().dimensions.context) + " numbers, not " +
+                                               std::to_string(x.shape(1)));
+            std::vector<double> out;
+            {
+              const nb::gil_scoped_release release;
+              out = grid.sigma(x.data(), rows);
+            }
+            return array_of(std::move(out), {rows, A});
+          },
+          nb::arg("x"));
+}
+
+}  // namespace pandora::python

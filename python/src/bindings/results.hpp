@@ -1,0 +1,33 @@
+// A folder of results, open for Python.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bindings.hpp"
+#include "host/results/stored_results.hpp"
+
+namespace pandora::python {
+
+class Results {
+ public:
+  explicit Results(const std::string& path);
+
+  StoredResults& stored() { return stored_; }
+  const StoredResults& stored() const { return stored_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+  /// Reading is one at a time.
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  std::vector<std::string> notes_;
+  StoredResults stored_;
+  std::mutex mutex_;
+};
+
+/// Numbers of single lanes: for each field an array lanes x replications x what the field has.
+Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
+                      const std::vector<std::size_t>& lanes, const std::vector<std::string>& fields);
+
+}  // namespace pandora::python

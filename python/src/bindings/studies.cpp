@@ -1,0 +1,124 @@
+// Studies: their text, keys and lanes.
+#include "studies.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+
+#include "beside.hpp"
+#include "bindings.hpp"
+#include "host/model/trace_world.hpp"
+#include "host/run/find_lane.hpp"
+#include "host/study/planned_setting.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::python {
+
+void read_tables(StudyConfig& config, Beside& work) {
+  TraceWorld::set_progress([&work](const std::string&, std::uint64_t, std::uint64_t) {
+    if (work.interrupted) throw Error(ExitCode::interrupted, "interrupted; nothing was written");
+  });
+  try {
+    fill_in_tables(config);
+  } catch (...) {
+    TraceWorld::set_progress({});
+    throw;
+  }
+  TraceWorld::set_progress({});
+}
+
+namespace {
+
+// The study with policies that are code in Python added to those that it names, and their own values of hyperparameters
+// where it says none and no other policy of it asks for them.
+void add_policies(StudyConfig& config, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  std::vector<std::string> all = config.values().at("policies").texts;
+  if (all.empty())
+    for (const Policy& policy : all_policies())
+      if (!policy.by_name_only) all.push_back(policy.name);
+  for (const std::string& name : names)
+    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+  std::string list;
+  for (const std::string& name : all) list += (list.empty() ? "\"" : ", \"") + name + "\"";
+  config.set("policies", "[" + list + "]", "policies of pandora.run");
+  for (const std::string& name : names) {
+    const Policy& own = *find_policy(name);
+    for (const Hyperparameter& h : own.hyperparameters) {
+      const std::string key = "hyperparameters." + h.name;
+      const bool shared = std::any_of(all.begin(), all.end(), [&](const std::string& other) {
+        const Policy* const policy = find_policy(other);
+        return policy != nullptr && policy != &own &&
+               std::any_of(policy->hyperparameters.begin(), policy->hyperparameters.end(),
+                           [&](const Hyperparameter& g) { return g.name == h.name; });
+      });
+      const auto values = config.values();
+      if (shared || values.at(key).where != "default of " + key) continue;
+      StudyValue grid;
+      grid.kind = StudyValue::Kind::numbers;
+      grid.numbers = h.grid;
+      config.set(key, grid.toml(), "hyperparameters of policy " + name);
+    }
+  }
+}
+
+void add_environments(StudyConfig& config, const std::vector<std::string>& names, bool named) {
+  if (names.empty()) return;
+  std::vector<std::string> all;
+  if (named) all = config.values().at("environments").texts;
+  for (const std::string& name : names)
+    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+  std::string list;
+  for (const std::string& name : all) list += (list.empty() ? "\"" : ", \"") + name + "\"";
+  config.set("environments", "[" + list + "]", "environments of pandora.run");
+}
+
+std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> keys() {
+  std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> out;
+  for (const StudyKeyInfo& key : study_keys())
+    out.emplace_back(key.name, key.type, key.unit, key.meaning, key.standard);
+  return out;
+}
+
+}  // namespace
+
+void bind_studies(nb::module_& module) {
+  nb::class_<StudyConfig>(module, "StudyConfig", "A study as the program reads it.")
+      .def(nb::init<>(), "The paper's study.")
+      .def_static("parse", nb::overload_cast<const std::string&, const std::string&>(&StudyConfig::parse),
+                  nb::arg("text"), nb::arg("name"), "The study that a text in TOML is; `name` stands in errors.")
+      .def_static("read", &read_study_file, nb::arg("path"), "The study of a file.")
+      .def_static("of", &read_study_or_results, nb::arg("path"), "The study of a file or of a folder of results.")
+      .def("copy", [](const StudyConfig& config) { return StudyConfig(config); })
+      .def("set", &StudyConfig::set, nb::arg("key"), nb::arg("value"), nb::arg("where"),
+           "Replaces the value of a key by one written as TOML.")
+      .def("add_policies", &add_policies, nb::arg("names"))
+      .def("add_environments", &add_environments, nb::arg("names"), nb::arg("to_those_named"))
+      .def(
+          "is_given",
+          [](const StudyConfig& config, const std::string& key) {
+            const auto values = config.values();
+            const auto value = values.find(key);
+            return value != values.end() && value->second.where != "default of " + key;
+          },
+          nb::arg("key"), "Whether the study says a value of its own.")
+      .def("check", [](const StudyConfig& config) { (void)config.settings(); })
+      .def("toml", &StudyConfig::toml, "The whole study as a file.");
+  module.def("study_keys", &keys, "Name, type, unit, meaning and default of every key of a study.");
+  module.def(
+      "lanes",
+      [](const StudyConfig& config, const std::string& setting) {
+        return beside([&](Beside&) {
+          const std::vector<PlannedSetting> settings = make_plans(config);
+          if (!setting.empty()) (void)find_setting(settings, setting);
+          std::vector<std::pair<std::string, std::string>> out;
+          for (const PlannedSetting& planned : settings)
+            if (const std::string label = planned.setting.label(); setting.empty() || label == setting)
+              for (std::string& name : lane_names(planned)) out.emplace_back(std::move(name), label);
+          return out;
+        });
+      },
+      nb::arg("study"), nb::arg("setting"), "Name and setting of every lane.");
+}
+
+}  // namespace pandora::python

@@ -1,0 +1,12 @@
+// What several topics do with studies.
+#pragma once
+
+#include "beside.hpp"
+#include "host/study/study_config.hpp"
+
+namespace pandora::python {
+
+/// fill_in_tables, which ends when the work is interrupted.
+void read_tables(StudyConfig& config, Beside& work);
+
+}  // namespace pandora::python

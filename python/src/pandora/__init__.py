@@ -1,0 +1,86 @@
+"""pandora: learning policies for the online contextual Pandora's box, at full scale.
+
+>>> import pandora
+>>> results = pandora.run({"replications": 2, "periods": 200, "T0": [0], "environments": ["uniform"], "regimes": ["A"],
+...                        "policies": ["online_plugin", "dow"], "oracle": {"samples": 2000},
+...                        "output": {"order": False}}, out=tmp / "first", progress=False)
+>>> results.best(reward="known")["policy"].tolist() in (["dow", "online_plugin"], ["online_plugin", "dow"])
+True
+
+`run` simulates a study, `open` reads a folder of results; `Policy` and `Environment` are what own code derives from.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version as _version
+
+from . import _core
+from .cascade import Cascade, CascadeTest, Frontier, Interval
+from .environment import Environment, ReplicationRequest
+from .errors import (
+    DataError,
+    Error,
+    Interrupted,
+    LaneFailure,
+    MismatchError,
+    OutputError,
+    PandoraWarning,
+    ResourceError,
+    UsageError,
+)
+from .figures import Figure
+from .oracle import OracleGrid, oracle_index
+from .policy import IndexPolicy, LaneSetup, Output, Policy, Request, WeitzmanEstimator, policies, register
+from .results import Lane, Results, open
+from .running import Tuning, calibrate, explain, lanes, run, tune
+from .study import study_keys
+from .table import Table
+from .trace import Trace, TraceCheck
+
+__version__: str = _version("pandora-box")
+#: version, revision, compiler and flags of the library
+build: str = _core.build
+
+__all__ = [
+    "Cascade",
+    "CascadeTest",
+    "DataError",
+    "Environment",
+    "Error",
+    "Figure",
+    "Frontier",
+    "IndexPolicy",
+    "Interrupted",
+    "Interval",
+    "Lane",
+    "LaneFailure",
+    "LaneSetup",
+    "MismatchError",
+    "OracleGrid",
+    "Output",
+    "OutputError",
+    "PandoraWarning",
+    "Policy",
+    "ReplicationRequest",
+    "Request",
+    "ResourceError",
+    "Results",
+    "Table",
+    "Trace",
+    "TraceCheck",
+    "Tuning",
+    "UsageError",
+    "WeitzmanEstimator",
+    "__version__",
+    "build",
+    "calibrate",
+    "explain",
+    "lanes",
+    "open",
+    "oracle_index",
+    "policies",
+    "register",
+    "run",
+    "study_keys",
+    "tune",
+]

@@ -1,0 +1,333 @@
+"""Cascades: fitted on a table, tested on another, and running."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple, Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .errors import UsageError
+from .table import Table, of_program
+from .trace import Source, Trace, numbers, table_of, tables_of
+
+__all__ = ["Cascade", "CascadeTest", "Frontier", "Interval", "Request"]
+
+Prompt = Union[str, Sequence[float], npt.NDArray[Any]]
+
+
+class Interval(NamedTuple):
+    """A number with its 95% confidence interval over prompts."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+def _interval(found: Any) -> Interval:
+    if found is None:
+        return Interval(np.nan, np.nan, np.nan)
+    return Interval(*(np.nan if found[end] is None else found[end] for end in ("value", "low", "high")))
+
+
+class CascadeTest:
+    """What a cascade does on a table: `.quality`, `.usd_per_1000`, `.calls`, `.utility`, `.gain`, `.saving`, each an
+    Interval over prompts; `.gain` and `.saving` are over the model `.against`; `.verdict` is a sentence.
+    """
+
+    def __init__(self, found: dict[str, Any], table: Mapping[str, Any]) -> None:
+        #: as `pandora cascade test --format json` prints it
+        self.values = found
+        self.table: Table = of_program(table)
+        self.quality = _interval(found["quality"])
+        self.usd_per_1000 = _interval(found["usd_per_1000"])
+        self.calls = _interval(found["calls"])
+        self.utility = _interval(found["utility"])
+        self.gain = _interval(found["gain"])
+        self.saving = _interval(found["saving"])
+        self.against: str = found["against"]
+        self.verdict: str = found["verdict"]
+
+    def __repr__(self) -> str:
+        return repr(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+class Frontier:
+    """Quality against dollars: `.points` has a row for each cascade, model and mixture, `.steps` what more costs."""
+
+    def __init__(self, points: Mapping[str, Any], steps: Mapping[str, Any]) -> None:
+        self.points: Table = of_program(points)
+        self.steps: Table = of_program(steps)
+
+    def __repr__(self) -> str:
+        return repr(self.steps)
+
+    def _repr_html_(self) -> str:
+        return self.steps._repr_html_()
+
+
+class Request:
+    """A request under way. Iterating names the models to call; leaving a ``with`` block deploys what was called for.
+
+    >>> cascade = Cascade.new(["small", "large"], price=1.0)
+    >>> with cascade.begin([1.0]) as request:
+    ...     for model in request:
+    ...         request.observe(dollars=0.01, score=0.9)
+    >>> request.deployed in ("small", "large")
+    True
+    >>> request.feedback(0.9)
+    """
+
+    def __init__(self, cascade: Cascade, number: int) -> None:
+        self._cascade = cascade
+        #: what the cascade knows it by
+        self.number = number
+        #: the model whose answer was deployed, once it is
+        self.deployed: Optional[str] = None
+        self._calls = 0
+
+    def next(self) -> Optional[str]:
+        """The model to call, or None when it is time to deploy."""
+        model = self._cascade._live.next(self.number)
+        return None if model is None else self._cascade._name(model)
+
+    def observe(self, dollars: float, score: Union[float, Sequence[float]], model: Optional[str] = None) -> None:
+        """The model that next() named was called (`model`, where given, must be that one): what it cost and scores."""
+        named = self.next() if model is None else model
+        if named is None:
+            raise UsageError(f"request {self.number} calls no further model; deploy it")
+        scores = [float(score)] if isinstance(score, (int, float)) else [float(s) for s in score]
+        self._cascade._live.observe(self.number, self._cascade._position(named), float(dollars), scores)
+        self._calls += 1
+
+    def deploy(self) -> str:
+        """Ends the request; the model whose answer is deployed."""
+        self.deployed = self._cascade._name(self._cascade._live.deploy(self.number))
+        return self.deployed
+
+    def feedback(self, quality: float) -> None:
+        """The quality of the deployed answer, in [0, 1]: at once, later, or never."""
+        self._cascade._live.feedback(self.number, float(quality))
+
+    def explain(self) -> dict[str, Any]:
+        """Why it goes as it does: models with prediction, width, bonus and score, calls, and why it stopped."""
+        found: dict[str, Any] = self._cascade._live.explain(self.number)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        model = self.next()
+        while model is not None:
+            calls = self._calls
+            yield model
+            if self._calls == calls:
+                raise UsageError(f"request {self.number}: call observe() for {model} before the next model")
+            model = self.next()
+
+    def __enter__(self) -> Request:
+        return self
+
+    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if kind is None and self.deployed is None:
+            self.deploy()
+
+
+class Cascade:
+    """A cascade of models: from `fit`, `load` or `new`. It is safe to use from several threads.
+
+    >>> trace = Trace({"models": ["small", "large"], "quality": [[k % 3 / 2, 0.9] for k in range(60)],
+    ...                "cost": [[0.001, 0.02]] * 60})
+    >>> cascade = Cascade.fit(trace, price=10.0)
+    >>> cascade.kind, cascade.order
+    ('thresholds', ['small', 'large'])
+    """
+
+    def __init__(self, live: _core.Cascade) -> None:
+        self._live = live
+        #: what a fit compared and chose, as tables; empty for others
+        self.tables: list[Table] = []
+
+    @classmethod
+    def fit(
+        cls,
+        trace: Union[Trace, Source],
+        *,
+        price: Optional[float] = None,
+        max_usd: Optional[float] = None,
+        min_quality: Optional[float] = None,
+        evaluator: str = "quality",
+        context: Sequence[str] = (),
+        kind: str = "auto",
+        judge_usd: float = 0.0,
+    ) -> Cascade:
+        """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
+
+        As `pandora cascade fit`: `kind` is "thresholds", "indices" or "auto" (chosen by cross-validation); `context` are
+        features for indices, such as "text:16". What was promised stands in `.about` and `.tables`.
+        """
+        aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
+        given = [(name, value) for name, value in aims.items() if value is not None]
+        if len(given) != 1:
+            raise UsageError("Cascade.fit: give one of price, max_usd and min_quality")
+        live, tables = _core.fit_cascade(
+            table_of(trace), given[0][0], float(given[0][1]), evaluator, list(context), kind, float(judge_usd)
+        )
+        cascade = cls(live)
+        cascade.tables = tables_of(tables)
+        return cascade
+
+    @classmethod
+    def load(cls, path: Union[str, os.PathLike[str]]) -> Cascade:
+        """From a file of `save`, `pandora cascade fit` or a service."""
+        return cls(_core.Cascade.load(os.fspath(path)))
+
+    @classmethod
+    def new(
+        cls,
+        models: Sequence[str],
+        *,
+        price: float,
+        evaluator: str = "quality",
+        policy: str = "shrunk_weitzman",
+        c: float = 0.2,
+        c_theta: float = 0.0,
+        features: Union[None, str, Mapping[str, Any]] = None,
+        psi: int = 1,
+        refit: str = "geometric:1.5",
+        forget: float = 0.0,
+        most_samples: int = 100_000,
+    ) -> Cascade:
+        """A cascade that has learned nothing yet, as `pandora cascade new` makes it.
+
+        `features`: of prompts, as `pandora trace features` writes them (its JSON as text or dict); without them a request
+        comes with `psi` numbers, of which the first is 1.
+        """
+        text = "" if features is None else features if isinstance(features, str) else json.dumps(features)
+        return cls(
+            _core.new_cascade(
+                list(models), float(price), evaluator, policy, float(c), float(c_theta), text, int(psi), refit,
+                float(forget), int(most_samples),
+            )
+        )
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Whole or not at all; loaded, it goes on to the same bytes."""
+        self._live.save(os.fspath(path))
+
+    def test(self, trace: Union[Trace, Source], against: str = "") -> CascadeTest:
+        """What it does on a table that it was not fitted on, beside the model `against` (default: the fit's best)."""
+        return CascadeTest(*self._live.test(table_of(trace), against))
+
+    @staticmethod
+    def frontier(
+        trace: Union[Trace, Source],
+        test: Union[Trace, Source],
+        *,
+        evaluator: str = "quality",
+        context: Sequence[str] = (),
+        kind: str = "thresholds",
+        judge_usd: float = 0.0,
+        prices: Sequence[float] = (),
+    ) -> Frontier:
+        """Quality against dollars of cascades over a range of prices, fitted on one table and judged on the other."""
+        return Frontier(
+            *_core.find_frontier(table_of(trace), table_of(test), evaluator, list(context), kind, float(judge_usd),
+                                 [float(p) for p in prices])
+        )
+
+    def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
+        """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers)."""
+        if isinstance(prompt, str):
+            return Request(self, self._live.begin_prompt(prompt, dict(columns or {})))
+        return Request(self, self._live.begin(numbers(prompt)))
+
+    def request(self, number: int) -> Request:
+        """A request that began before, also before the cascade was saved."""
+        return Request(self, number)
+
+    def context_of(self, prompt: str, columns: Optional[Mapping[str, Any]] = None) -> npt.NDArray[np.float32]:
+        """psi of a prompt."""
+        return self._live.context_of(prompt, dict(columns or {}))
+
+    def calibrate(self, period: int, psi: npt.ArrayLike, model: str, dollars: float, score: float,
+                  quality: Optional[float] = None) -> None:
+        """A sample from before the first request; samples of one prompt have one `period`."""
+        self._live.calibrate(period, numbers(psi), self._position(model), float(dollars), [float(score)], quality)
+
+    def set_learning(self, on: bool) -> None:
+        """Whether requests change the estimates."""
+        self._live.set_learning(on)
+
+    def add_model(self, name: str) -> None:
+        """A model more, or one back that was removed."""
+        self._live.add_model(name)
+
+    def remove_model(self, name: str) -> None:
+        """Is never called again."""
+        self._live.remove_model(name)
+
+    def set_price(self, price: float) -> None:
+        """Makes over what was learned to another price."""
+        self._live.set_price(float(price))
+
+    @property
+    def kind(self) -> str:
+        """thresholds or indices."""
+        return str(self._live.description()["kind"])
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models that are not removed."""
+        return [name for name, removed in self._live.models() if not removed]
+
+    @property
+    def order(self) -> list[str]:
+        """Of the kind `thresholds`: the models in the order of calls."""
+        return list(self._live.description()["order"])
+
+    @property
+    def thresholds(self) -> list[float]:
+        """From which estimated quality on each model's answer is accepted, one fewer than `order`."""
+        return list(self._live.description()["thresholds"])
+
+    @property
+    def price(self) -> float:
+        """Utility per dollar."""
+        return float(self._live.description()["price"])
+
+    @property
+    def about(self) -> Optional[dict[str, Any]]:
+        """How it was fitted and what it promises; None for one that was not fitted."""
+        about: Optional[dict[str, Any]] = self._live.description()["about"]
+        return about
+
+    @property
+    def counts(self) -> dict[str, float]:
+        """How often what has happened."""
+        return dict(self._live.counts())
+
+    def _name(self, position: int) -> str:
+        return self._live.models()[position][0]
+
+    def _position(self, name: str) -> int:
+        for position, (known, _) in enumerate(self._live.models()):
+            if known == name:
+                return position
+        raise UsageError(f"there is no model {name}")
+
+    def __repr__(self) -> str:
+        return "\n".join(repr(of_program(table)) for table in self._live.show())
+
+    def _repr_html_(self) -> str:
+        return "".join(of_program(table)._repr_html_() for table in self._live.show())

@@ -1,0 +1,81 @@
+"""Environments of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Union
+
+import numpy as np
+
+from . import _core
+from ._core import ReplicationRequest
+from .code import code_of
+from .errors import UsageError
+
+__all__ = ["Environment", "ReplicationRequest"]
+
+_ARRAYS = ("psi", "phi", "mu", "cost", "reward", "sigma")
+
+
+class Environment:
+    """An environment as code: derive from it, write :meth:`draw`, and give it to :func:`pandora.run`."""
+
+    #: its name in studies and results, of letters, digits, _ and -; empty: that of the class
+    name: str = ""
+    #: the coordinate of its random streams, 3 to 255, of no other environment
+    stream: int = 200
+    #: upper bound of the cost levels of the paper's model, where draw starts from it
+    u: float = 0.23
+    #: the law of the paper's model that `request.model()` draws from: uniform, gaussian or student_t5
+    law: str = "uniform"
+
+    def draw(self, request: ReplicationRequest) -> Mapping[str, Any]:
+        """Everything about one replication; must depend on the request alone.
+
+        Arrays by name, over `request.rows` rows (x_0, the C calibration periods, the T online periods), A boxes,
+        m index features and d reward features:
+
+        ======  ==============  =========================================================================
+        psi     rows x m        index features of the request, the first of them 1
+        phi     rows x A x d    reward features of the output of each box
+        mu      rows x A        mu*, what deploying the output is worth
+        cost    rows x A        what querying costs, in the unit of mu
+        reward  rows x A        what is told of a deployed output, in [0, 1]; left out: Bernoulli(mu)
+        sigma   rows x A        the oracle's reservation indices; only those of the online rows count
+        ======  ==============  =========================================================================
+
+        ``request.model()`` gives all of them for the paper's model, to be changed. What it raises ends the run.
+        """
+        raise NotImplementedError
+
+    def generator(self, request: ReplicationRequest) -> np.random.Generator:
+        """A generator for draws of the replication: the same whenever it is drawn."""
+        regime = ord(request.regime)
+        return np.random.default_rng([request.seed, request.stream, regime, request.replication])
+
+    def _drawn(self, request: ReplicationRequest) -> dict[str, Any]:
+        drawn = dict(self.draw(request))
+        unknown = [name for name in drawn if name not in _ARRAYS]
+        if unknown:
+            raise UsageError(f"draw() returned {', '.join(unknown)}; use {', '.join(_ARRAYS)}")
+        out = {name: np.ascontiguousarray(values, dtype=np.float64) for name, values in drawn.items()}
+        if "reward" not in out and "mu" in out:
+            words = np.random.default_rng([request.seed, request.stream, ord(request.regime), request.replication, 1])
+            out["reward"] = (words.random(out["mu"].shape) < out["mu"]).astype(np.float64)
+        return out
+
+
+_registered: dict[str, str] = {}
+
+
+def register(environment: Union[Environment, type[Environment]]) -> str:
+    """Makes an environment known to studies; returns its name."""
+    own = environment() if isinstance(environment, type) else environment
+    if not isinstance(own, Environment):
+        raise UsageError(f"environments: {environment!r} is not derived from pandora.Environment")
+    name = own.name or type(own).__name__
+    code = code_of(type(own), own)
+    if _registered.get(name) != code:
+        _core.register_environment(environment=own, name=name, stream=own.stream, u=own.u, law=own.law, code=code)
+        _registered[name] = code
+    return name

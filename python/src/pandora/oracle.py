@@ -1,0 +1,105 @@
+"""Reservation indices."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .errors import UsageError
+from .results import Results
+from .study import Study, config_of
+
+__all__ = ["OracleGrid", "oracle_index"]
+
+Numbers = npt.NDArray[np.float64]
+
+
+def oracle_index(
+    ell: npt.ArrayLike,
+    scale: npt.ArrayLike,
+    cost: npt.ArrayLike,
+    environment: str = "uniform",
+    *,
+    samples: Optional[int] = None,
+    seed: Optional[int] = None,
+    study: Study = {},  # noqa: B006
+    with_error: bool = False,
+) -> Any:
+    """Weitzman's reservation index: the sigma with E[(G(ell + scale w) - sigma)^+] = cost.
+
+    w is the shock of the environment, projected on a unit vector drawn from the seed; the expectation is over `samples`
+    shocks (400,000 unless the study says otherwise). Arguments are numbers or arrays of one shape, which sigma has too;
+    `scale` and `cost` above 0. `with_error`: also the Monte Carlo standard errors of sigma.
+
+    >>> low, high = oracle_index(0.0, 1.0, [0.05, 0.2], samples=20000)
+    >>> bool(low > high)
+    True
+    """
+    config = config_of(study)
+    config.set("environments", environment, f"environment {environment}")
+    if samples is not None:
+        config.set("oracle.samples", str(samples), f"samples {samples}")
+    if seed is not None:
+        config.set("seed", str(seed), f"seed {seed}")
+    arguments = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (ell, scale, cost)))
+    shape = arguments[0].shape
+    flat = [np.ascontiguousarray(value).reshape(-1) for value in arguments]
+    found = tuple(values.reshape(shape)[()] for values in _core.oracle_index(config, *flat))
+    return found if with_error else found[0]
+
+
+class OracleGrid:
+    """The oracle of one replication of a study: its indices for any context.
+
+    In regime A they are the same in all contexts; in regime B they come from the grid that a run of the study makes.
+
+    >>> grid = OracleGrid({"periods": 200, "oracle": {"samples": 2000, "grid": [9, 5, 9]}}, "gaussian", "B")
+    >>> grid.sigma(grid.contexts(4)).shape
+    (4, 3)
+    """
+
+    def __init__(
+        self,
+        study: Union[Study, Results] = {},  # noqa: B006
+        environment: str = "",
+        regime: str = "",
+        replication: int = 0,
+    ) -> None:
+        config = study._stored.study if isinstance(study, Results) else config_of(study)
+        self._grid = _core.Grid(config, environment, regime, replication)
+
+    @property
+    def boxes(self) -> int:
+        """A."""
+        return self._grid.boxes
+
+    @property
+    def context(self) -> int:
+        """d_x, the length of a context."""
+        return self._grid.context
+
+    def instance(self) -> dict[str, Numbers]:
+        """The parameters of the replication by name: theta, D, Q, alpha, beta0, beta1, c0, c1."""
+        found: dict[str, Numbers] = self._grid.instance()
+        return found
+
+    def contexts(self, periods: int) -> Numbers:
+        """The contexts of the first online periods, periods x d_x."""
+        return self._grid.contexts(periods)
+
+    def sigma(self, x: npt.ArrayLike, box: Optional[int] = None) -> Any:
+        """sigma_a^*(x) for contexts x, d_x numbers or n x d_x: of the box (from 0), or of all A along the last axis.
+
+        Contexts beyond the range of those that the grid was made for are extrapolated.
+        """
+        at = np.asarray(x, dtype=np.float64)
+        if at.ndim not in (1, 2):
+            raise UsageError("OracleGrid.sigma: give a context, or an array of contexts x d_x")
+        if box is not None and not 0 <= box < self.boxes:
+            raise UsageError(f"OracleGrid.sigma: box {box} is none of 0 to {self.boxes - 1}")
+        found = self._grid.sigma(np.ascontiguousarray(np.atleast_2d(at)))
+        out = found if at.ndim == 2 else found[0]
+        return out if box is None else out[..., box]

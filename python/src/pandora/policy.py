@@ -1,0 +1,210 @@
+"""Policies of one's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Optional
+
+import numpy as np
+
+from . import _core
+from ._core import LaneSetup, Output, Request, WeitzmanEstimator
+from .code import code_of
+from .errors import UsageError
+from .table import Table
+
+__all__ = ["IndexPolicy", "LaneSetup", "Output", "Policy", "Request", "WeitzmanEstimator", "policies", "register"]
+
+
+class Policy:
+    """A policy as code: derive from it, write the five calls, and give the class to :func:`pandora.run`.
+
+    For every lane (a replication, a T0, a reward setting and one value of each hyperparameter) one object is made. It
+    is told of the calibration by :meth:`calibrate`; then in each period come :meth:`begin`, :meth:`next` and
+    :meth:`opened` by turns until next returns None or every box is open, :meth:`deploy`, and :meth:`learn`. Boxes are
+    counted from 0.
+
+    An exception ends the lane, with its text in ``Results.failures``, and nothing else. Lanes in Python take turns
+    (they hold the GIL); all others run beside them.
+    """
+
+    #: its name in studies and results, of letters, digits, _ and -; empty: that of the class
+    name: ClassVar[str] = ""
+    #: in tables; empty: the name
+    title: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    #: the settings that it runs in: "known" (outputs show mu), "unknown" (they do not), "none" (it uses no evaluator)
+    rewards: ClassVar[Sequence[str]] = ("known",)
+    #: the values of each hyperparameter that __init__ takes; a study may name others under [hyperparameters]
+    hyperparameters: ClassVar[Mapping[str, Sequence[float]]] = {}
+    #: does not run at T0 = 0
+    needs_calibration: ClassVar[bool] = False
+    #: False: the lane is the same for all T0 and is simulated once
+    uses_calibration: ClassVar[bool] = True
+
+    def __init__(self, lane: LaneSetup, **hyperparameters: float) -> None:
+        self.lane = lane
+        self.boxes = lane.boxes
+
+    def calibrate(self, request: Request, output: Output, reward: Optional[float]) -> None:
+        """A period in which `output.box` was queried and deployed.
+
+        With T0 = 0 every box is queried once at x_0, and there is no reward.
+        """
+
+    def begin(self, request: Request) -> None:
+        """A period begins."""
+
+    def next(self) -> Optional[int]:
+        """The box to open next, not yet open in this period; None to stop once one is open."""
+        raise NotImplementedError
+
+    def opened(self, output: Output) -> None:
+        """The box that next() named was opened."""
+
+    def deploy(self) -> int:
+        """The box to deploy, one of the open ones."""
+        raise NotImplementedError
+
+    def learn(self, reward: float) -> None:
+        """The realised reward of the deployed output, 0 or 1 in the paper's model."""
+
+    def ranking(self) -> list[int]:
+        """The boxes that it would have opened next, if it has such an order; only the parts of the regret need it."""
+        return []
+
+    def scores(self) -> list[float]:
+        """The A numbers by which it ranked the boxes in this period, if it has such; `explain` shows them."""
+        return []
+
+    def generator(self) -> np.random.Generator:
+        """A generator for the policy's own draws: the same for all lanes of a replication, so that results repeat."""
+        return np.random.default_rng(self.lane.random_words)
+
+
+class IndexPolicy(Policy):
+    """Weitzman's rule with scores of one's own.
+
+    Boxes are opened in the order of :meth:`score` until the best mu so far reaches every score left; the best is
+    deployed. Override score, and learn_from to learn; prepare, reward_of and stops where they differ.
+    """
+
+    def prepare(self, request: Request) -> None:
+        """A period begins, before any score is asked for."""
+
+    def score(self, box: int) -> float:
+        """The number that a box is given when a period begins."""
+        raise NotImplementedError
+
+    def reward_of(self, output: Output) -> float:
+        """The mu of an opened output, or an estimate of it where the reward is unknown."""
+        return output.mu
+
+    def stops(self, best: float, left: float) -> bool:
+        """Whether to stop; the best output has `best`, the largest score of the boxes left is `left`."""
+        return best >= left
+
+    def learn_from(self, opened: Sequence[Output], deployed: int, reward: float) -> None:
+        """Ends the period: the outputs that were opened, in order, of which that of `deployed` brought `reward`."""
+
+    def begin(self, request: Request) -> None:
+        """Scores and order of the period."""
+        self.request = request
+        self.prepare(request)
+        self._scores = [self.score(box) for box in range(self.boxes)]
+        self._order = sorted(range(self.boxes), key=lambda box: -self._scores[box])
+        self._open: list[Output] = []
+        self._best, self._best_mu = 0, -math.inf
+
+    def next(self) -> Optional[int]:
+        """The first box of the order that is not open, or None."""
+        left = self._order[len(self._open) :]
+        if not left or (self._open and self.stops(self._best_mu, max(self._scores[box] for box in left))):
+            return None
+        return left[0]
+
+    def opened(self, output: Output) -> None:
+        """Keeps the best; of equal ones the box with the least number."""
+        mu = self.reward_of(output)
+        if not self._open or mu > self._best_mu or (mu == self._best_mu and output.box < self._best):
+            self._best, self._best_mu = output.box, mu
+        self._open.append(output)
+
+    def deploy(self) -> int:
+        """The best."""
+        return self._best
+
+    def learn(self, reward: float) -> None:
+        """Hands on what was opened."""
+        self.learn_from(self._open, self._best, reward)
+
+    def ranking(self) -> list[int]:
+        """The order of the period."""
+        return self._order
+
+    def scores(self) -> list[float]:
+        """The scores of the period."""
+        return self._scores
+
+
+_REWARDS = ("known", "unknown", "none")
+_registered: dict[str, tuple[type[Policy], str]] = {}
+
+
+def name_of(policy: type[Policy]) -> str:
+    """The name of a policy in studies."""
+    return policy.name or policy.__name__
+
+
+def register(policy: type[Policy]) -> type[Policy]:
+    """Makes a policy known to studies and results; :func:`pandora.run` does it with those that it is given.
+
+    A class that was changed takes the place of the one of its name. Results know the code that made them: going on with
+    another is refused (:class:`MismatchError`). It can stand above a class as a decorator.
+    """
+    if not (isinstance(policy, type) and issubclass(policy, Policy)):
+        raise UsageError(f"policies: {policy!r} is no class derived from pandora.Policy")
+    rewards = tuple(policy.rewards)
+    if not rewards or any(reward not in _REWARDS for reward in rewards):
+        raise UsageError(f"policy {name_of(policy)}: rewards {rewards}: use some of {', '.join(_REWARDS)}")
+    grids: list[tuple[str, str, list[float]]] = []
+    for key, values in policy.hyperparameters.items():
+        grid = [float(value) for value in values]
+        if not grid or len(set(grid)) < len(grid) or not all(math.isfinite(value) for value in grid):
+            raise UsageError(f"policy {name_of(policy)}: hyperparameter {key}: give different finite numbers")
+        grids.append((key, f"Of policy {name_of(policy)}", grid))
+    code = code_of(policy)
+    said = repr((code, policy.title, policy.summary, rewards, grids))
+    if _registered.get(name_of(policy)) != (policy, said):
+        _core.register_policy(
+            type=policy,
+            name=name_of(policy),
+            title=policy.title,
+            summary=policy.summary,
+            code=code,
+            rewards=list(rewards),
+            hyperparameters=grids,
+            needs_calibration=policy.needs_calibration,
+            uses_calibration=policy.uses_calibration,
+        )
+        _registered[name_of(policy)] = (policy, said)
+    return policy
+
+
+def policies() -> Table:
+    """All policies: name, title, what they do, and whether they run only where a study names them.
+
+    >>> "dow" in policies()["policy"]
+    True
+    """
+    found = _core.policies()
+    return Table(
+        {
+            "policy": [p[0] for p in found],
+            "title": [p[1] for p in found],
+            "summary": [p[2] for p in found],
+            "by_name_only": np.array([p[3] for p in found], dtype=bool),
+        },
+        "policies",
+    )

@@ -1,0 +1,604 @@
+"""Folders of results."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .errors import DataError, MismatchError, PandoraWarning, UsageError
+from .figures import Figure
+from .table import Table, of_program
+
+__all__ = ["Lane", "Results", "open"]
+
+Numbers = npt.NDArray[np.float64]
+_PARTS = ("wrong_order", "too_early", "too_many", "wrong_deployment")
+_LEAD = ("regime", "environment", "T0", "policy", "reward", "hyperparameter")
+
+
+def open(path: Union[str, os.PathLike[str]]) -> Results:
+    """Opens a folder of results, finished or not. What is damaged or unknown is told as a warning.
+
+    >>> open(example).policies
+    ['oracle', 'online_plugin', 'dow']
+    """
+    return Results(path)
+
+
+class Results:
+    """A folder of results.
+
+    The study is simulated in cells (environment, regime, T0); in each, a policy has one or more lanes: one for each
+    reward setting and value of its hyperparameters. Where a method takes these, what is left out is all of them, or the
+    only one that there is; hyperparameters that are left out are the best, those with the least mean regret.
+
+    Nothing is kept in memory but what was asked for: numbers of single replications are read part by part.
+
+    >>> r = open(example)
+    >>> r.regret("dow", reward="known", T0=0).shape
+    (4,)
+    """
+
+    def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
+        self._stored = _core.Results(os.fspath(path))
+        for note in self._stored.notes:
+            warnings.warn(note, PandoraWarning, stacklevel=3)
+        self._settings: list[dict[str, Any]] = self._stored.settings()
+        self._summary: Optional[Table] = None
+
+    @property
+    def path(self) -> str:
+        """The folder."""
+        return self._stored.path
+
+    @property
+    def study(self) -> str:
+        """The study, every key of it, as TOML."""
+        return self._stored.study.toml()
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Provenance: the program, the study, what numbers depend on (identity), and who worked on the folder."""
+        found: dict[str, Any] = json.loads(self._stored.manifest)
+        return found
+
+    @property
+    def unfinished(self) -> str:
+        """Empty if all is there, else such as "unfinished: 120 of 300 parts are complete"."""
+        return self._stored.unfinished()
+
+    @property
+    def summary(self) -> Table:
+        """A row for every policy, reward setting, hyperparameter and cell: means over replications.
+
+        The columns are those of summary.csv (docs/results.md), where the regret is time-averaged, x 1000, against the
+        oracle, and half-widths are 1.96 standard errors; `best` marks the least mean regret among the hyperparameters
+        of a policy and reward setting; `lane` is the lane's name without the replication.
+        """
+        if self._summary is None:
+            self._summary = Table(self._stored.summary(), "summary")
+        return self._summary
+
+    @property
+    def oracle(self) -> Table:
+        """A row for every environment and regime: the oracle's utility per period x 1000, and the boxes it opens."""
+        return Table(self._stored.oracle(), "oracle")
+
+    @property
+    def oracle_order(self) -> Table:
+        """A row for every environment and regime: how much the oracle's order varies (Table 3 of the paper)."""
+        return Table(self._stored.oracle_order(), "oracle's order")
+
+    @property
+    def choices(self) -> Table:
+        """A row for every box of an order that a policy fixed before the horizon, with its threshold if it has one.
+
+        Boxes and positions are counted from 1, as in choices.csv.
+        """
+        return Table(self._stored.choices(), "choices")
+
+    @property
+    def failures(self) -> Table:
+        """A row for every lane that was stopped: where, in which period, and why."""
+        return Table(self._stored.failures(), "failures")
+
+    @property
+    def policies(self) -> list[str]:
+        """The names of the policies."""
+        return self._names("policy")
+
+    @property
+    def environments(self) -> list[str]:
+        """The names of the environments."""
+        return self._across("environments")
+
+    @property
+    def regimes(self) -> list[str]:
+        """The regimes, of A and B."""
+        return self._across("regimes")
+
+    @property
+    def T0(self) -> list[int]:
+        """The numbers of calibration periods."""
+        return self._across("T0")
+
+    @property
+    def settings(self) -> list[str]:
+        """The settings of the keys that vary, such as "periods=1000"; one empty text where nothing varies."""
+        return list(dict.fromkeys(setting["label"] for setting in self._settings))
+
+    @property
+    def replications(self) -> int:
+        """R."""
+        return int(self._settings[0]["replications"])
+
+    def _across(self, key: str) -> list[Any]:
+        return list(dict.fromkeys(value for setting in self._settings for value in setting[key]))
+
+    def _names(self, column: str) -> list[str]:
+        place = {"policy": 1, "reward": 2, "hyperparameter": 3}[column]
+        return list(dict.fromkeys(lane[place] for setting in self._settings for lane in setting["lanes"]))
+
+    # ---- which lanes ---------------------------------------------------------------------------------------------
+
+    def _require(self, what: str, value: Any, known: Sequence[Any]) -> None:
+        values = value if isinstance(value, (list, tuple)) else [value]
+        for one in values:
+            if one is not None and one not in known:
+                listed = ", ".join(str(k) for k in known)
+                raise UsageError(f"{what} {one!r}: the results have none of that name; they have {listed}")
+
+    def _rows(
+        self,
+        policy: Union[str, Sequence[str], None],
+        reward: Optional[str],
+        environment: Union[str, Sequence[str], None],
+        regime: Optional[str],
+        T0: Union[int, Sequence[int], None],
+        hyperparameter: Optional[str],
+        setting: Optional[str],
+    ) -> Table:
+        if isinstance(policy, str) and "/" in policy and reward is None:
+            policy, reward = policy.split("/", 1)
+        self._require("policy", policy, self.policies)
+        self._require("environment", environment, self.environments)
+        self._require("regime", regime, self.regimes)
+        self._require("T0", T0, self.T0)
+        self._require("hyperparameter", hyperparameter, self._names("hyperparameter"))
+        self._require("setting", setting, self.settings)
+        wanted: dict[str, Any] = {
+            "policy": policy,
+            "reward": reward,
+            "environment": environment,
+            "regime": regime,
+            "T0": T0,
+            "hyperparameter": hyperparameter,
+        }
+        if setting is not None and "setting" in self.summary:
+            wanted["setting"] = setting
+        if len(self.summary) == 0:
+            raise UsageError(f"{self.path}: its study simulates no policies (output.regret = false)")
+        if hyperparameter is None:
+            wanted["best"] = True
+        rows = self.summary.where(**wanted)
+        if len(rows) == 0:
+            asked = ", ".join(f"{key} {value}" for key, value in wanted.items() if value is not None and key != "best")
+            raise DataError(f"{self.path}: there is nothing yet of {asked}" if asked else f"{self.path}: is empty")
+        return rows
+
+    def _row(self, where: str, **asked: Any) -> dict[str, Any]:
+        rows = self._rows(**asked)
+        if len(rows) > 1:
+            for column in ("setting", "environment", "regime", "T0", "policy", "reward", "hyperparameter"):
+                if column in rows and len(set(rows[column])) > 1:
+                    values = ", ".join(str(value) for value in dict.fromkeys(rows[column]))
+                    raise UsageError(f"{where}: there are several; name a {column}, one of {values}")
+        return next(rows.rows())
+
+    def _numbers(self, rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[dict[str, Numbers]]:
+        """The fields of the lanes of some rows: each group's parts are read once."""
+        groups: dict[tuple[str, str, str], list[int]] = {}
+        for k, row in enumerate(rows):
+            groups.setdefault((row.get("setting", ""), row["environment"], row["regime"]), []).append(k)
+        out: list[dict[str, Numbers]] = [{} for _ in rows]
+        for (setting, environment, regime), members in groups.items():
+            number = self._setting_number(setting, environment)
+            lanes = [int(rows[k]["lane_number"]) for k in members]
+            found = self._stored.numbers_of_lanes(number, environment, regime, lanes, list(fields))
+            for at, k in enumerate(members):
+                out[k] = {field: found[field][at] for field in fields}
+        return out
+
+    def _setting_number(self, label: str, environment: str) -> int:
+        for number, setting in enumerate(self._settings):
+            if setting["label"] == label and environment in setting["environments"]:
+                return number
+        raise UsageError(f"setting {label!r}: the study has no such setting")
+
+    # ---- numbers of replications ---------------------------------------------------------------------------------
+
+    def numbers(
+        self,
+        field: str,
+        policy: str,
+        reward: Optional[str] = None,
+        environment: Optional[str] = None,
+        regime: Optional[str] = None,
+        T0: Optional[int] = None,
+        hyperparameter: Optional[str] = None,
+        setting: Optional[str] = None,
+    ) -> Numbers:
+        """What one lane has in every replication, R x what the field has; NaN where it was not run, or failed.
+
+        Fields are the sums of results.h5 (utility, quality, cost, realised_utility, ..., queries_of_box,
+        deployments_of_box, depth: over the periods), the parts of the regret (wrong_order, too_early, too_many,
+        wrong_deployment), what is cumulative at the checkpoints (cumulative_regret, cumulative_utility,
+        cumulative_wrong_order, ...), what was learned (rho, theta: see estimates), periods, failed, regret_x1000 and
+        realised_regret_x1000.
+        """
+        row = self._row(
+            field,
+            policy=policy,
+            reward=reward,
+            environment=environment,
+            regime=regime,
+            T0=T0,
+            hyperparameter=hyperparameter,
+            setting=setting,
+        )
+        return self._numbers([row], [field])[0][field]
+
+    def regret(
+        self,
+        policy: str,
+        reward: Optional[str] = None,
+        environment: Optional[str] = None,
+        regime: Optional[str] = None,
+        T0: Optional[int] = None,
+        hyperparameter: Optional[str] = None,
+        setting: Optional[str] = None,
+        realised: bool = False,
+    ) -> Numbers:
+        """Time-averaged regret x 1000 of one lane in every replication: R numbers, NaN where it was not run, or failed.
+
+        `realised`: with Bernoulli rewards in place of mu*. Where several lanes fit, the error names what to choose
+        from.
+        """
+        field = "realised_regret_x1000" if realised else "regret_x1000"
+        return self.numbers(field, policy, reward, environment, regime, T0, hyperparameter, setting)
+
+    def _tidy(self, rows: Table, fields: Sequence[str]) -> list[tuple[dict[str, Any], dict[str, Numbers]]]:
+        listed = list(rows.rows())
+        lead = [key for key in ("setting", *_LEAD) if key in rows]
+        return [({key: row[key] for key in lead}, found) for row, found in zip(listed, self._numbers(listed, fields))]
+
+    def checkpoints(self, setting: Optional[str] = None) -> npt.NDArray[np.int64]:
+        """The periods, from 1, at which cumulative sums are kept."""
+        for one in self._settings:
+            if setting is None or one["label"] == setting:
+                return np.array(one["checkpoints"], dtype=np.int64)
+        raise UsageError(f"setting {setting!r}: the study has no such setting")
+
+    def curves(
+        self,
+        policy: Union[str, Sequence[str], None] = None,
+        reward: Optional[str] = None,
+        environment: Union[str, Sequence[str], None] = None,
+        regime: Optional[str] = None,
+        T0: Union[int, Sequence[int], None] = None,
+        hyperparameter: Optional[str] = None,
+        setting: Optional[str] = None,
+    ) -> Table:
+        """Cumulative regret and its parts at the checkpoints: means over replications and 1.96 standard errors.
+
+        A row for every lane and period. Curves of single replications: ``numbers("cumulative_regret", ...)``.
+        """
+        rows = self._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
+        fields = ["cumulative_regret", *(f"cumulative_{part}" for part in _PARTS)]
+        return self._table(
+            "cumulative regret",
+            [
+                (lead, self.checkpoints(lead.get("setting")), "period", {name: found[name] for name in fields}, None)
+                for lead, found in self._tidy(rows.take(np.flatnonzero(rows["policy"] != "oracle")), fields)
+            ],
+        )
+
+    def boxes(
+        self,
+        policy: Union[str, Sequence[str], None] = None,
+        reward: Optional[str] = None,
+        environment: Union[str, Sequence[str], None] = None,
+        regime: Optional[str] = None,
+        T0: Union[int, Sequence[int], None] = None,
+        hyperparameter: Optional[str] = None,
+        setting: Optional[str] = None,
+    ) -> Table:
+        """Queries and deployments of each box (from 1) per period: means over replications and 1.96 standard errors."""
+        rows = self._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
+        fields = ["queries_of_box", "deployments_of_box", "periods", "regret_x1000"]
+        return self._table(
+            "queries and deployments per period",
+            [
+                (
+                    lead,
+                    np.arange(1, found["queries_of_box"].shape[1] + 1),
+                    "box",
+                    {"queries": found["queries_of_box"], "deployments": found["deployments_of_box"]},
+                    found,
+                )
+                for lead, found in self._tidy(rows, fields)
+            ],
+        )
+
+    def depth(
+        self,
+        policy: Union[str, Sequence[str], None] = None,
+        reward: Optional[str] = None,
+        environment: Union[str, Sequence[str], None] = None,
+        regime: Optional[str] = None,
+        T0: Union[int, Sequence[int], None] = None,
+        hyperparameter: Optional[str] = None,
+        setting: Optional[str] = None,
+    ) -> Table:
+        """The share of periods in which so many boxes were opened: means over replications and 1.96 standard errors."""
+        rows = self._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
+        return self._table(
+            "share of periods",
+            [
+                (lead, np.arange(1, found["depth"].shape[1] + 1), "boxes_opened", {"share": found["depth"]}, found)
+                for lead, found in self._tidy(rows, ["depth", "periods", "regret_x1000"])
+            ],
+        )
+
+    def _table(
+        self,
+        title: str,
+        groups: Sequence[
+            tuple[dict[str, Any], npt.NDArray[Any], str, dict[str, Numbers], Optional[dict[str, Numbers]]]
+        ],
+    ) -> Table:
+        """Tidy rows: what leads, what they are over, and mean and half-width of each quantity over the replications.
+
+        The last of a group says by what its quantities are divided: the periods, in the replications that count.
+        """
+        columns: dict[str, list[Any]] = {}
+        for lead, places, over, quantities, per_period in groups:
+            for key, value in lead.items():
+                columns.setdefault(key, []).extend([value] * len(places))
+            columns.setdefault(over, []).extend(places.tolist())
+            for name, values in quantities.items():
+                if per_period is not None:
+                    values = values / per_period["periods"][:, None]
+                    values[np.isnan(per_period["regret_x1000"])] = np.nan
+                mean, half = _core.estimate(np.ascontiguousarray(values))
+                columns.setdefault(name, []).extend(mean)
+                columns.setdefault(f"{name}_half_width_95", []).extend(half)
+        texts = {"setting", "regime", "environment", "policy", "reward", "hyperparameter"}
+        return Table({k: v if k in texts else np.array(v) for k, v in columns.items()}, title)
+
+    def estimates(
+        self,
+        policy: str,
+        reward: Optional[str] = None,
+        environment: Optional[str] = None,
+        regime: Optional[str] = None,
+        T0: Optional[int] = None,
+        hyperparameter: Optional[str] = None,
+        setting: Optional[str] = None,
+    ) -> dict[str, Numbers]:
+        """What one lane had learned in the end: rho_hat, R x A x m, and theta_hat, R x d; NaN where it learns none.
+
+        The study must have output.estimates = true.
+        """
+        row = self._row(
+            "estimates",
+            policy=policy,
+            reward=reward,
+            environment=environment,
+            regime=regime,
+            T0=T0,
+            hyperparameter=hyperparameter,
+            setting=setting,
+        )
+        found = self._numbers([row], ["rho", "theta"])[0]
+        if all(bool(np.isnan(values).all()) for values in found.values()):
+            raise DataError(f"{self.path}: has no estimates of {policy}; run the study with output.estimates = true")
+        return found
+
+    # ---- conclusions -----------------------------------------------------------------------------------------------
+
+    def best(
+        self,
+        policy: Union[str, Sequence[str], None] = None,
+        reward: Optional[str] = None,
+        environment: Union[str, Sequence[str], None] = None,
+        regime: Optional[str] = None,
+        T0: Union[int, Sequence[int], None] = None,
+        setting: Optional[str] = None,
+    ) -> Table:
+        """The rows of the summary with the best hyperparameters, least mean regret first, without the oracle."""
+        rows = self._rows(policy, reward, environment, regime, T0, None, setting)
+        rows = rows.take(np.flatnonzero(rows["policy"] != "oracle"))
+        return rows.take(np.argsort(rows["regret_x1000"], kind="stable"))
+
+    def compare(
+        self,
+        a: Union[str, Results],
+        *others: str,
+        T0: Union[int, Sequence[int], None] = None,
+        environment: Union[str, Sequence[str], None] = None,
+        regime: Union[str, Sequence[str], None] = None,
+    ) -> Table:
+        """Whether one policy beats another: policy `a` against each of the others, paired over replications.
+
+        Policies are NAME or NAME/REWARD. Where `a` is other results on the same tapes, the same policies (those named,
+        or all) of both folders are compared. A row for every pair and cell: the paired difference with its 95%
+        interval, the cross-fitted difference where hyperparameters were chosen, and p values adjusted by Holm's method
+        over all rows (docs/comparing.md).
+
+        >>> open(example).compare("dow/known", "online_plugin/known")["replications"]
+        array([4.])
+        """
+        asked = (_list(T0), _list(environment), _list(regime))
+        if isinstance(a, Results):
+            return _joined(self._stored.compare_with(a._stored, list(others), *asked))
+        return _joined(self._stored.compare([a, *others], *asked))
+
+    def compare_published(
+        self,
+        *policies: str,
+        T0: Union[int, Sequence[int], None] = None,
+        environment: Union[str, Sequence[str], None] = None,
+        regime: Union[str, Sequence[str], None] = None,
+    ) -> Table:
+        """Against the paper's Tables 1 and 2: not paired, differences in standard errors."""
+        found = self._stored.compare_published(list(policies), _list(T0), _list(environment), _list(regime))
+        return of_program(found[0])
+
+    @property
+    def overview(self) -> Table:
+        """What the study says in few rows: regrets and their parts, means over cells, ratios to the first policy."""
+        return of_program(self._stored.overview("")[0])
+
+    def overview_to(self, base: str) -> Table:
+        """The overview with ratios to the regret of policy `base`."""
+        return of_program(self._stored.overview(base)[0])
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables that a run prints: Tables 1 to 3 of the paper where the study is the paper's."""
+        return [of_program(table) for table in self._stored.tables()]
+
+    # ---- lanes -----------------------------------------------------------------------------------------------------
+
+    def lane(
+        self,
+        name: Optional[str] = None,
+        policy: Optional[str] = None,
+        T0: Optional[int] = None,
+        environment: str = "",
+        regime: str = "",
+        replication: int = 0,
+        setting: str = "",
+    ) -> Lane:
+        """A lane by its name, ENVIRONMENT/REGIME/REPLICATION/T0/POLICY/REWARD[/HYPERPARAMETERS], or by its policy.
+
+        A name without the first three, as the column `lane` of the summary has it, is that of `replication` in the
+        (first) environment and regime. By policy, NAME or NAME/REWARD, it is the lane with the best hyperparameters.
+        """
+        if (name is None) == (policy is None):
+            raise UsageError("lane: give its name, or a policy")
+        if name is None:
+            assert policy is not None
+            name = _core.best_lane(self.path, setting, policy, T0, environment, regime, replication)
+        elif any(lane[0] == name for one in self._settings for lane in one["lanes"]):
+            lead = (environment or self.environments[0], regime or self.regimes[0], str(replication))
+            name = "/".join((*lead, name))
+        return Lane(self, name, setting)
+
+    # ---- looking -----------------------------------------------------------------------------------------------------
+
+    def figures(self, T0: Optional[int] = None) -> dict[str, Figure]:
+        """The figures of a report by name, such as "curves-known-uniform-A"; T0 of those that show one."""
+        return {found["name"]: Figure(found) for found in _core.figures(self._stored, T0)}
+
+    def plot(
+        self,
+        kind: str = "curves",
+        environment: str = "",
+        regime: str = "",
+        known: Optional[bool] = None,
+        T0: Optional[int] = None,
+        axes: Any = None,
+    ) -> Any:
+        """Draws a figure of the report by matplotlib, in the report's colours, and returns matplotlib's figure.
+
+        `kind`: curves, curves-loglog, t0, hyperparameters, quality-cost, regret-parts, queries, deployments, depth,
+        published-A; the first environment and regime unless they are named; `known`: of policies that see mu*, or that
+        do not.
+        """
+        found = self.figures(T0)
+        kinds = [f"{kind}-known", f"{kind}-unknown"]
+        kinds = [kind, *kinds] if known is None else kinds[:1] if known else kinds[1:]
+        places = [
+            f"-{e}-{r}" for e in self._either(environment, "environments") for r in self._either(regime, "regimes")
+        ]
+        for name in [kind, *(one + place for place in places for one in kinds)]:
+            if name in found:
+                return found[name].draw(axes).figure
+        raise UsageError(f"plot: there is no figure {kind!r} of that kind; there are {', '.join(found)}")
+
+    def _either(self, wanted: str, key: str) -> list[str]:
+        return [wanted] if wanted else self._across(key)
+
+    def __repr__(self) -> str:
+        unfinished = self.unfinished
+        return f"<pandora.Results {self.path}{', ' + unfinished if unfinished else ''}>"
+
+    def __str__(self) -> str:
+        return "\n\n".join([repr(self), *(repr(table) for table in self.tables)])
+
+    def _repr_html_(self) -> str:
+        unfinished = self.unfinished
+        head = f"<p><code>{self.path}</code>{', ' + unfinished if unfinished else ''}</p>"
+        return head + "".join(table._repr_html_() for table in self.tables)
+
+
+class Lane:
+    """One lane of a folder of results."""
+
+    def __init__(self, results: Results, name: str, setting: str = "") -> None:
+        self.results = results
+        self.name = name
+        self.setting = setting
+
+    def __repr__(self) -> str:
+        return f"<pandora.Lane {self.name}{' of ' + self.setting if self.setting else ''}>"
+
+    def explain(self, period: int, last: Optional[int] = None) -> dict[str, Any]:
+        """Period `period`, or all up to `last`: what the lane saw, did and why, and what the oracle would have done.
+
+        The lane is run again, alone, up to its horizon. Boxes and periods are counted from 1. The dict has the keys of
+        ``pandora explain --format json``: lane, score, reward_known, and in `periods` one dict for each with period,
+        psi, boxes, policy, oracle, reward, regret and regret_so_far.
+
+        >>> found = open(example).lane(policy="dow/known", T0=0).explain(7)
+        >>> found["periods"][0]["period"], len(found["periods"][0]["boxes"])
+        (7, 3)
+        """
+        text = _core.explain(self._study(), self.setting, self.name, period, period if last is None else last)
+        found: dict[str, Any] = json.loads(text)
+        return found
+
+    def replay(self) -> str:
+        """The lane run again, alone: its sums, regret and curve, as ``pandora replay`` prints them."""
+        return _core.replay(self._study(), self.setting, self.name)
+
+    def _study(self) -> _core.StudyConfig:
+        words = self.name.split("/")
+        policy = words[4] if len(words) > 4 else ""
+        code = self.results.manifest.get("identity", {}).get(f"build.policy.{policy}", "")
+        if code and _core.code_of_policy(policy) != code:
+            raise MismatchError(
+                f"policy {policy}: the results were made by code ({code}) that is not known here; give the class of "
+                "then to pandora.register"
+            )
+        return _core.StudyConfig.of(self.results.path)
+
+
+def _list(value: Any) -> list[Any]:
+    return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _joined(found: Sequence[Mapping[str, Any]]) -> Table:
+    """The columns of the first table, shown as the others are."""
+    text = "\n\n".join(table["text"] for table in found[1:])
+    html = "".join(table["html"] for table in found[1:])
+    return Table(found[0]["columns"], found[0]["title"], text, html)

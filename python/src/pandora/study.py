@@ -1,0 +1,78 @@
+"""Studies: a dict with the keys of a study's file, a file, or a folder of results."""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Union
+
+from . import _core
+from .errors import UsageError
+from .table import Table
+
+__all__ = ["Study", "study_keys"]
+
+Study = Union[Mapping[str, Any], str, "os.PathLike[str]"]
+
+
+def _key(name: str) -> str:
+    return ".".join(
+        part if part and all((c.isalnum() and c.isascii()) or c in "-_" for c in part) else json.dumps(part)
+        for part in name.split(".")
+    )
+
+
+def _value(where: str, value: Any) -> str:
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+        return "true" if value else "false"
+    if isinstance(value, numbers.Integral):
+        return str(int(value)) if -(2**63) <= int(value) < 2**63 else f'"{int(value)}"'
+    if isinstance(value, numbers.Real):
+        x = float(value)
+        return repr(x) if math.isfinite(x) else "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
+    if isinstance(value, (str, os.PathLike)):
+        return json.dumps(os.fspath(value), ensure_ascii=False)
+    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
+        items = value if isinstance(value, (list, tuple)) else value.tolist()
+        return "[" + ", ".join(_value(where, item) for item in items) + "]"
+    raise UsageError(f"study: {where} = {value!r}: give a number, a text, a truth value or a list of such")
+
+
+def _lines(study: Mapping[str, Any], lead: str = "") -> Iterator[str]:
+    for name, value in study.items():
+        key = f"{lead}{_key(str(name))}"
+        if isinstance(value, Mapping):
+            yield from _lines(value, key + ".")
+        else:
+            yield f"{key} = {_value(key, value)}"
+
+
+def config_of(study: Study) -> _core.StudyConfig:
+    """The study as the program reads it.
+
+    >>> config_of({"periods": 500, "oracle": {"samples": 2000}, "vary": {"estimation.refit": ["tracking"]}}).check()
+    """
+    if isinstance(study, Mapping):
+        return _core.StudyConfig.parse("\n".join(_lines(study)) + "\n", "study")
+    path = os.fspath(study)
+    return _core.StudyConfig.of(path) if os.path.isdir(path) else _core.StudyConfig.read(path)
+
+
+def file_of(study: Study) -> str:
+    """The file that the study was read from; empty if it is none."""
+    return "" if isinstance(study, Mapping) else os.fspath(study)
+
+
+def study_keys() -> Table:
+    """Every key of a study with its type, unit, meaning and default (as TOML).
+
+    >>> keys = study_keys()
+    >>> keys.where(key="periods")["default"][0]
+    '30000'
+    """
+    found = _core.study_keys()
+    names = ("key", "type", "unit", "meaning", "default")
+    return Table({name: [key[k] for key in found] for k, name in enumerate(names)}, "keys of a study")

@@ -1,0 +1,127 @@
+"""Tables: columns by name."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Table"]
+
+
+def _column(values: Any) -> npt.NDArray[Any]:
+    if isinstance(values, np.ndarray):
+        return values.astype("l") if values.dtype.kind == "i" else values
+    if len(values) > 0 and isinstance(values[0], bool):
+        return np.array(values, dtype=bool)
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+class Table:
+    """Columns by name, all of one length: numbers as arrays, texts as arrays of str. NaN where nothing is known.
+
+    >>> t = Table({"policy": ["dow", "oracle"], "regret_x1000": np.array([3.5, 0.0])})
+    >>> t["policy"][0], float(t["regret_x1000"].max()), len(t)
+    ('dow', 3.5, 2)
+    >>> t.where(policy="oracle")["regret_x1000"]
+    array([0.])
+    """
+
+    def __init__(self, columns: Mapping[str, Any], title: str = "", text: str = "", html: str = "") -> None:
+        self._columns = {name: _column(values) for name, values in columns.items()}
+        self.title = title
+        self._text = text
+        self._html = html
+        if len({len(values) for values in self._columns.values()}) > 1:
+            raise UsageError("Table: columns of different lengths")
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._columns)
+
+    def __len__(self) -> int:
+        return next((len(values) for values in self._columns.values()), 0)
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        try:
+            return self._columns[name]
+        except KeyError:
+            raise KeyError(f"{name}: the columns are {', '.join(self._columns)}") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows one after the other, as dicts of plain numbers and texts."""
+        for k in range(len(self)):
+            yield {name: v[k] if v.dtype == object else v[k].item() for name, v in self._columns.items()}
+
+    def where(self, **wanted: Any) -> Table:
+        """The rows in which every named column has the value, or one of the values of a list; None asks for nothing."""
+        keep = np.ones(len(self), dtype=bool)
+        for name, value in wanted.items():
+            if value is None:
+                continue
+            column = self[name]
+            values = list(value) if isinstance(value, (list, tuple, set, np.ndarray)) else [value]
+            keep &= np.array([any(x == v for v in values) for x in column], dtype=bool)
+        return self.take(np.flatnonzero(keep))
+
+    def take(self, rows: Sequence[int] | npt.NDArray[Any]) -> Table:
+        """The rows of these numbers, in this order."""
+        index = np.asarray(rows, dtype=np.intp)
+        return Table({name: values[index] for name, values in self._columns.items()}, self.title)
+
+    def only(self, columns: Sequence[str]) -> Table:
+        """These columns."""
+        return Table({name: self[name] for name in columns}, self.title)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A data frame of pandas, where that is installed (``pip install "./python[pandas]"``)."""
+        import pandas
+
+        return pandas.DataFrame(self._columns)
+
+    def __repr__(self) -> str:
+        if self._text:
+            return self._text.rstrip("\n")
+        shown = [[_cell(values[k]) for values in self._columns.values()] for k in range(min(len(self), 20))]
+        widths = [max([len(name)] + [len(row[c]) for row in shown]) for c, name in enumerate(self._columns)]
+        lines = [" ".join(name.rjust(w) for name, w in zip(self._columns, widths))]
+        lines += [" ".join(cell.rjust(w) for cell, w in zip(row, widths)) for row in shown]
+        if len(shown) < len(self):
+            lines.append(f"... {len(self)} rows")
+        return "\n".join(([self.title] if self.title else []) + lines)
+
+    def _repr_html_(self) -> str:
+        if self._html:
+            return self._html
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(v[k]))}</td>" for v in self._columns.values()) + "</tr>"
+            for k in range(min(len(self), 60))
+        )
+        rest = f"<p>{len(self)} rows</p>" if len(self) > 60 else ""
+        return f"<table><caption>{html.escape(self.title)}</caption><tr>{head}</tr>{body}</table>{rest}"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, (float, np.floating)):
+        return "" if np.isnan(value) else f"{value:.6g}"
+    return str(value)
+
+
+def of_program(found: Mapping[str, Any]) -> Table:
+    """A table that the program makes."""
+    return Table(found["columns"], found["title"], found["text"], found["html"])

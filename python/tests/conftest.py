@@ -1,0 +1,67 @@
+"""A small study, run once, for tests and doctests."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+from typing import Any
+
+import pytest
+
+import pandora
+
+SMALL: dict[str, Any] = {
+    "replications": 4,
+    "periods": 200,
+    "T0": [0, 50],
+    "environments": ["uniform", "gaussian"],
+    "regimes": ["A", "B"],
+    "policies": ["online_plugin", "dow"],
+    "hyperparameters": {"c_rho": [0.1, 1], "c_theta": [0.1]},
+    "oracle": {"samples": 2000, "grid": [9, 5, 9], "order_contexts": 50},
+    "output": {"estimates": True},
+}
+
+SINGLE: dict[str, Any] = {
+    "replications": 2,
+    "periods": 200,
+    "T0": [0, 50],
+    "environments": ["uniform"],
+    "regimes": ["B"],
+    "policies": ["dow"],
+    "hyperparameters": {"c_rho": [0.1, 1], "c_theta": [0.1]},
+    "oracle": {"samples": 2000, "grid": [9, 5, 9]},
+    "output": {"order": False},
+}
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a finished run of SMALL."""
+    folder = tmp_path_factory.mktemp("example") / "results"
+    pandora.run(SMALL, out=folder, progress=False)
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def program() -> str:
+    """The command line's program; tests that compare with it are left out where it is not."""
+    default = pathlib.Path(__file__).resolve().parents[2] / "build" / "pandora"
+    found = shutil.which(os.environ.get("PANDORA", str(default)))
+    if found is None:
+        pytest.skip("no program; `make build`, or name one in PANDORA")
+    return found
+
+
+def toml_of(study: dict[str, Any]) -> str:
+    """The study as the program reads it from a file."""
+    from pandora.study import _lines
+
+    return "\n".join(_lines(study)) + "\n"
+
+
+@pytest.fixture
+def single() -> dict[str, Any]:
+    """A study of one environment and regime."""
+    return {**SINGLE}

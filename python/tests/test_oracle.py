@@ -1,0 +1,63 @@
+"""Reservation indices."""
+
+from __future__ import annotations
+
+import subprocess
+
+import numpy as np
+import pytest
+
+import pandora
+
+
+def test_indices_are_those_of_the_command_line(program: str) -> None:
+    said = subprocess.run(
+        [
+            program,
+            "oracle",
+            "index",
+            "--environment",
+            "gaussian",
+            "--samples",
+            "5000",
+            "--seed",
+            "3",
+            "--ell",
+            "0.2",
+            "--scale",
+            "1.5",
+            "--cost",
+            "0.1",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    sigma, error = pandora.oracle_index(0.2, 1.5, 0.1, "gaussian", samples=5000, seed=3, with_error=True)
+    assert float(said[1]) == pytest.approx(sigma, abs=6e-7)
+    assert float(said[3]) == pytest.approx(error, abs=6e-7)
+    costs = np.array([[0.05, 0.1], [0.2, 0.4]])
+    found = pandora.oracle_index(0.2, 1.5, costs, "gaussian", samples=5000, seed=3)
+    assert found.shape == (2, 2) and found[0, 1] == sigma
+    assert (np.diff(found.ravel()) < 0).all()
+    with pytest.raises(pandora.UsageError, match="scales and costs above 0"):
+        pandora.oracle_index(0.0, 1.0, 0.0)
+
+
+@pytest.mark.parametrize("regime", ["A", "B"])
+def test_the_grid_gives_the_indices_of_a_run(example: str, regime: str) -> None:
+    r = pandora.open(example)
+    grid = pandora.OracleGrid(r, "uniform", regime, replication=1)
+    assert (grid.boxes, grid.context) == (3, 100)
+    x = grid.contexts(5)
+    assert x.shape == (5, 100)
+    lane = r.lane(policy="dow/known", environment="uniform", regime=regime, T0=0, replication=1)
+    told = [[box["sigma"] for box in period["boxes"]] for period in lane.explain(1, 5)["periods"]]
+    np.testing.assert_allclose(grid.sigma(x), told, atol=1e-5)
+    np.testing.assert_array_equal(grid.sigma(x, box=2), grid.sigma(x)[:, 2])
+    np.testing.assert_array_equal(grid.sigma(x[3]), grid.sigma(x)[3])
+    assert grid.instance()["D"].shape == (10, 100)
+    with pytest.raises(pandora.UsageError, match="100 numbers, not 4"):
+        grid.sigma(np.ones(4))
+    with pytest.raises(pandora.UsageError, match="box 3"):
+        grid.sigma(x, box=3)

@@ -1,0 +1,184 @@
+"""What is read of a folder is what its files say."""
+
+from __future__ import annotations
+
+import csv
+import pathlib
+import shutil
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pandora
+
+
+def rows_of(folder: str, name: str) -> list[dict[str, str]]:
+    with pathlib.Path(folder, name).open() as file:
+        return list(csv.DictReader(file))
+
+
+def number(text: str) -> float:
+    return float(text) if text else float("nan")
+
+
+def test_summary_has_the_numbers_of_its_file(example: str) -> None:
+    r = pandora.open(example)
+    rows = rows_of(example, "summary.csv")
+    assert len(r.summary) == len(rows)
+    for column in rows[0]:
+        if column in ("policy", "reward", "environment", "regime", "lane"):
+            assert r.summary[column].tolist() == [row[column] for row in rows]
+            assert all(type(value) is str for value in r.summary[column])
+        elif column in r.summary:
+            expected = [number(row[column]) for row in rows]
+            np.testing.assert_allclose(r.summary[column].astype(float), expected, atol=6e-7)
+        else:  # a hyperparameter that nobody has
+            assert not any(row[column] for row in rows)
+
+
+def test_curves_boxes_depth_and_oracle_are_those_of_the_files(example: str) -> None:
+    r = pandora.open(example)
+    for name, table in (
+        ("curves.csv", r.curves()),
+        ("boxes.csv", r.boxes()),
+        ("depth.csv", r.depth()),
+        ("oracle.csv", r.oracle),
+        ("oracle_order.csv", r.oracle_order),
+    ):
+        rows = rows_of(example, name)
+        renamed = {
+            "queries_per_period": "queries",
+            "deployments_per_period": "deployments",
+            "share_of_periods": "share",
+            "half_width_95": "half_width_95",
+        }
+        assert len(table) == len(rows)
+        compared = 0
+        for column in rows[0]:
+            own = renamed.get(column, column)
+            if column == "half_width_95":
+                own = {"curves.csv": "cumulative_regret_half_width_95", "depth.csv": "share_half_width_95"}[name]
+            if own not in table:
+                continue
+            compared += 1
+            if table[own].dtype == object:
+                assert table[own].tolist() == [row[column] for row in rows]
+            else:
+                np.testing.assert_allclose(
+                    table[own].astype(float), [number(row[column]) for row in rows], atol=6e-7, err_msg=column
+                )
+        assert compared > 5
+
+
+def test_replications_average_to_the_summary(example: str) -> None:
+    r = pandora.open(example)
+    for row in r.summary.where(environment="gaussian", regime="B").rows():
+        regrets = r.regret(row["policy"], row["reward"], "gaussian", "B", row["T0"], row["hyperparameter"])
+        assert regrets.shape == (4,)
+        assert regrets.mean() == pytest.approx(row["regret_x1000"], abs=1e-9)
+        half = 1.96 * regrets.std(ddof=1) / 2
+        assert half == pytest.approx(row["half_width_95_x1000"], abs=1e-9)
+
+
+def test_what_is_left_open_must_be_unique(example: str) -> None:
+    r = pandora.open(example)
+    with pytest.raises(pandora.UsageError, match="name a environment, one of uniform, gaussian"):
+        r.regret("dow", reward="known", T0=0)
+    with pytest.raises(pandora.UsageError, match="'dew'.*oracle, online_plugin, dow"):
+        r.regret("dew")
+    best = r.best("dow/known", environment="uniform", regime="A", T0=0)
+    chosen = best["hyperparameter"][0]
+    np.testing.assert_array_equal(
+        r.regret("dow/known", environment="uniform", regime="A", T0=0),
+        r.regret("dow", "known", "uniform", "A", 0, hyperparameter=chosen),
+    )
+
+
+def test_estimates_have_their_shapes(example: str) -> None:
+    found = pandora.open(example).estimates("dow", "unknown", "uniform", "A", 50)
+    assert found["rho"].shape == (4, 3, 101)
+    assert found["theta"].shape == (4, 10)
+    assert np.isfinite(found["theta"]).all()
+
+
+def test_compare_overview_and_tables(example: str) -> None:
+    r = pandora.open(example)
+    paired = r.compare("dow", "online_plugin", T0=0, environment="uniform")
+    assert set(paired["a"]) == {"dow/known", "dow/unknown"}
+    row = next(paired.where(a="dow/known", regime="A").rows())
+    asked: dict[str, Any] = {"environment": "uniform", "regime": "A", "T0": 0}
+    difference = r.regret("dow/known", **asked) - r.regret("online_plugin/known", **asked)
+    assert row["difference_x1000"] == pytest.approx(difference.mean(), rel=1e-5)
+    assert "policy" in r.overview
+    assert set(r.overview["policy"]) >= {"DOW, known"}
+    assert "<table" in r._repr_html_()
+    assert "uniform" in str(r)
+    assert r.compare(r, "dow")["difference_x1000"].tolist() == [0.0] * 16
+
+
+def test_lanes_are_explained(example: str) -> None:
+    r = pandora.open(example)
+    by_name = r.lane(r.summary.where(policy="dow", T0=0)["lane"][0], environment="gaussian", regime="B", replication=2)
+    found = by_name.explain(3, 4)
+    assert found["lane"].startswith("gaussian/B/2/0/dow/")
+    assert [p["period"] for p in found["periods"]] == [3, 4]
+    best = r.lane(policy="dow/known", environment="gaussian", regime="B", T0=0)
+    assert best.explain(1)["reward_known"] is True
+    assert "regret" in best.replay()
+    with pytest.raises(pandora.UsageError, match="--period 201"):
+        best.explain(201)
+
+
+def test_an_unfinished_folder_is_read(example: str, tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "part"
+    shutil.copytree(example, folder)
+    for part in (folder / "parts").glob("*-uniform-A-00001.part"):
+        part.unlink()
+    r = pandora.open(folder)
+    assert r.unfinished == "unfinished: 15 of 16 parts are complete"
+    regrets = r.regret("online_plugin/known", environment="uniform", regime="A", T0=0)
+    assert np.isnan(regrets).tolist() == [False, True, False, False]
+    assert r.summary.where(environment="uniform", regime="A")["replications"].tolist() == [3] * 14
+
+
+def test_what_is_damaged_is_a_warning(example: str, tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(example, folder)
+    part = next((folder / "parts").glob("*-uniform-A-00001.part"))
+    part.write_bytes(part.read_bytes()[:-1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pandora.PandoraWarning)
+        assert "15 of 16" in pandora.open(folder).unfinished
+    with pytest.raises(pandora.DataError, match="holds no results") as found:
+        pandora.open(tmp_path)
+    assert found.value.exit_code == 3
+
+
+def test_figures_draw_in_the_colours_of_the_report(example: str) -> None:
+    r = pandora.open(example)
+    figures = r.figures()
+    assert "curves-known-uniform-A" in figures
+    assert [s["colour"] for s in figures["curves-known-uniform-A"].series] == ["#000000", "#0060A8"]
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for figure in figures.values():
+            axes = figure.draw()
+            assert axes.get_xlabel()
+            plt.close(axes.figure)
+        drawn = r.plot("curves", known=False)
+    assert drawn.axes[0].get_legend_handles_labels()[1] == ["Online plug-in, unknown", "DOW, unknown"]
+    with pytest.raises(pandora.UsageError, match="no figure 'nothing'"):
+        r.plot("nothing")
+
+
+def test_tables_go_to_pandas(example: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandora.open(example).summary.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.groupby("policy").size()["oracle"] == 8

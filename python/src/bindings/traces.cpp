@@ -64,7 +64,8 @@ CellValue number_cell(double value) {
 
 // What is wrong with a cell is refused by the reader of files, with `source` in place of a file's name.
 TraceTable of_arrays(const std::string& source, const std::vector<std::string>& models,
-                     const std::vector<std::string>& prompts, const std::vector<std::pair<std::string, Matrix>>& answers,
+                     const std::vector<std::string>& prompts,
+                     const std::vector<std::pair<std::string, Matrix>>& answers,
                      const std::vector<std::pair<std::string, nb::list>>& columns, const std::string& missing) {
   FilePlace place(source);
   TraceOptions options;

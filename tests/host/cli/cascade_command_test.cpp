@@ -101,7 +101,7 @@ TEST_F(CascadeCommand, WithAJudgeThatDoesNotKnowOneModelIsUsed) {
 
 TEST_F(CascadeCommand, BoundsThatHoldAndBoundsThatDoNot) {
   EXPECT_THAT(done({"cascade", "fit", "val.csv", "--min-quality", "0.9", "--out", "q.json"}).out,
-              HasSubstr("quality of at least 0.9 is kept with 95% confidence"));
+              HasSubstr("quality of at least 0.9 is kept: with 95%"));
   EXPECT_THAT(done({"cascade", "test", "q.json", "test.csv"}).out, HasSubstr("quality of at least 0.9 holds here"));
   EXPECT_THAT(done({"cascade", "fit", "val.csv", "--max-usd", "0.000001", "--out", "d.json"}).out,
               HasSubstr("is missed by $9.9e-05"));

@@ -193,3 +193,15 @@ def test_tune_and_calibrate(single: dict[str, Any], program: str, tmp_path: path
     assert 0.0 < table["u"][0] < 1.0
     assert table["boxes_per_period"][0] == pytest.approx(1.5, abs=0.05)
     assert table["u_of_study"][0] == 0.23
+
+
+def test_a_table_of_outcomes_is_an_environment(program: str, tmp_path: pathlib.Path) -> None:
+    root = pathlib.Path(__file__).resolve().parents[2]
+    study = root / "experiments" / "traces" / "exported.toml"
+    r = pandora.run(study, out=tmp_path / "own", progress=False)
+    subprocess.run([program, "run", str(study), "--out", "line", "--quiet"], cwd=tmp_path, check=True, stdout=-3)
+    for name in ("summary.csv", "results.h5", "study.toml"):
+        assert (tmp_path / "own" / name).read_bytes() == (tmp_path / "line" / name).read_bytes()
+    row = next(r.best().rows())
+    assert 0.0 < row["utility"] < 1.0 and row["calls"] >= 1.0 and row["told"] in (0, 1)
+    assert "prompt" in r.lane(policy=row["policy"], T0=row["T0"]).explain(1)["periods"][0]

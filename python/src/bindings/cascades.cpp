@@ -1,6 +1,8 @@
 // Cascades: fitted, tested, and running.
 #include <fmt/format.h>
 
+#include <nanobind/stl/shared_ptr.h>
+
 #include <nlohmann/json.hpp>
 
 #include "beside.hpp"

@@ -1,5 +1,6 @@
-// Policies that are code in Python: one object per lane, which holds the GIL from its making to its end; and the
-// estimates of the built-in policies, for them to use.
+// Policies that are code in Python: one object per lane, which holds the GIL from its making to its end.
+#include "policies.hpp"
+
 #include <fmt/format.h>
 #include <nanobind/stl/tuple.h>
 
@@ -9,59 +10,16 @@
 #include <new>
 #include <stdexcept>
 
-#include "bindings.hpp"
 #include "kernels/random/distributions.hpp"
-#include "pandora/error.hpp"
-#include "pandora/policy.hpp"
-#include "pandora/weitzman.hpp"
 
 namespace pandora::python {
 namespace {
-
-// What a policy gets are copies: it may keep them longer than the replication lives.
-struct OwnRequest {
-  int period = 0;
-  std::shared_ptr<const std::vector<float>> psi;
-  std::shared_ptr<const std::vector<double>> sigma;
-
-  explicit OwnRequest(const Request& request)
-      : period(request.period),
-        psi(std::make_shared<const std::vector<float>>(request.psi.begin(), request.psi.end())),
-        sigma(std::make_shared<const std::vector<double>>(request.sigma.begin(), request.sigma.end())) {}
-
-  Request request() const { return {period, *psi, *sigma}; }
-};
-
-struct OwnOutput {
-  int box = 0;
-  std::vector<float> phi;
-  double cost = 0.0, mu = 0.0;
-  bool shows_mu = true;
-
-  OwnOutput(const Output& output, bool shows)
-      : box(output.box), phi(output.phi.begin(), output.phi.end()), cost(output.cost), mu(output.mu), shows_mu(shows) {}
-
-  Output output() const { return {box, phi, cost, mu}; }
-};
 
 // A read-only view of an object's own numbers.
 template <class T>
 nb::ndarray<nb::numpy, const T, nb::ndim<1>> view_of(const std::vector<T>& values, nb::handle owner) {
   return {values.data(), {values.size()}, owner};
 }
-
-// What a lane is; valid as long as the lane is run.
-struct Lane {
-  const Replication* replication = nullptr;
-  EstimationOptions estimation;
-  int T0 = 0;
-  std::string reward, hyperparameter;
-
-  const Replication& there() const {
-    if (replication == nullptr) throw Error(ExitCode::usage, "the lane has ended; make estimators while it is run");
-    return *replication;
-  }
-};
 
 // ---- a lane's policy -------------------------------------------------------------------------------------------
 
@@ -211,164 +169,6 @@ void register_python_policy(
     return variants;
   };
   register_policy(std::move(policy));
-}
-
-// ---- estimates ---------------------------------------------------------------------------------------------------
-
-template <class Enum>
-Enum word(const char* what, const std::string& text, std::initializer_list<const char*> names) {
-  int number = 0;
-  std::string list;
-  for (const char* name : names) {
-    if (text == name) return static_cast<Enum>(number);
-    list += (number++ > 0 ? ", " : "") + std::string(name);
-  }
-  throw Error(ExitCode::usage, std::string(what) + " \"" + text + "\": use one of " + list);
-}
-
-// Keeps the request that its questions are about.
-class Estimator {
- public:
-  Estimator(const Lane& lane, const LaneSpec& rules)
-      : estimator_(lane.there(), rules, lane.estimation),
-        boxes_(lane.there().tape.boxes()),
-        features_(lane.there().tape.contexts.reward_features) {}
-
-  void calibrate(const OwnRequest& request, const OwnOutput& output, std::optional<double> reward) {
-    require(output);
-    keep(request);
-    estimator_.calibrate(request_->request(), output.output(), reward);
-  }
-  void begin(const OwnRequest& request) {
-    keep(request);
-    estimator_.begin(request_->request());
-    has_begun_ = true;
-  }
-  WeitzmanEstimator& of(int box) {
-    if (box < 0 || box >= boxes_)
-      throw Error(ExitCode::usage, fmt::format("box {} is none of 0 to {}", box, boxes_ - 1));
-    if (!has_begun_) throw Error(ExitCode::usage, "WeitzmanEstimator: call begin(request) first");
-    return estimator_;
-  }
-  double reward(const OwnOutput& output) {
-    require(output);
-    return estimator_.reward(output.output());
-  }
-  double reward_width(const std::vector<float>& phi) {
-    if (static_cast<int>(phi.size()) != features_)
-      throw Error(ExitCode::usage, fmt::format("phi has {} numbers, not {}", features_, phi.size()));
-    return estimator_.reward_width(phi);
-  }
-  std::vector<double> theta() const { return {estimator_.theta().begin(), estimator_.theta().end()}; }
-  void learn(const std::vector<OwnOutput>& opened, int deployed, double reward) {
-    (void)of(deployed);
-    std::vector<Output> outputs;
-    for (const OwnOutput& output : opened) {
-      require(output);
-      outputs.push_back(output.output());
-    }
-    if (std::none_of(outputs.begin(), outputs.end(), [&](const Output& o) { return o.box == deployed; }))
-      throw Error(ExitCode::usage,
-                  fmt::format("learn: box {} was deployed and is not among the opened ones", deployed));
-    estimator_.learn(outputs, deployed, reward);
-  }
-
- private:
-  void keep(const OwnRequest& request) { request_ = std::make_unique<OwnRequest>(request); }
-  void require(const OwnOutput& output) const {
-    if (output.box < 0 || output.box >= boxes_ || static_cast<int>(output.phi.size()) != features_)
-      throw Error(ExitCode::usage, "an output of another lane");
-  }
-
-  WeitzmanEstimator estimator_;
-  std::unique_ptr<OwnRequest> request_;
-  const int boxes_, features_;
-  bool has_begun_ = false;
-};
-
-void make_estimator(Estimator* self, const Lane& lane, const std::optional<std::string>& reward,
-                    const std::string& learning, double c_rho, double c_theta, double c_b, const std::string& score,
-                    const std::string& loss, const std::string& fit, const std::string& bonus, bool thompson,
-                    int forced) {
-  LaneSpec rules;
-  rules.T0 = lane.T0;
-  rules.score = score == "payoff" ? Score::learned_payoff : Score::learned_index;
-  if (score != "payoff" && score != "index")
-    throw Error(ExitCode::usage, "score \"" + score + "\": use index or payoff");
-  rules.reward = reward.value_or(lane.reward) == "unknown" ? RewardModel::learned : RewardModel::known;
-  if (rules.reward == RewardModel::known && lane.reward != "known" && score == "index")
-    throw Error(ExitCode::usage, "the estimator would learn from mu*, which this lane (reward \"" + lane.reward +
-                                     "\") does not show; use reward=\"unknown\"");
-  rules.learning = word<Learning>("learning", learning, {"none", "calibration", "online"});
-  rules.c_rho = c_rho;
-  rules.c_theta = c_theta;
-  rules.c_b = c_b;
-  rules.loss = word<Loss>("loss", loss, {"reservation", "linear_quadratic"});
-  rules.fit = word<Fit>("fit", fit, {"separate", "shrunk"});
-  rules.bonus.kind = word<Bonus>("bonus", bonus, {"constant", "inverse_sqrt", "log", "log_ratio", "count", "theory"});
-  rules.thompson = thompson;
-  rules.forced = forced;
-  const Tape& tape = lane.there().tape;
-  rules = with_estimation(rules, lane.estimation, tape.boxes(), tape.contexts.index_size, tape.contexts.reward_features,
-                          tape.online_rows);
-  new (self) Estimator(lane, rules);
-}
-
-void bind_estimator(nb::module_& module) {
-  nb::class_<Estimator>(
-      module, "WeitzmanEstimator",
-      "What the built-in policies learn with: rho_hat, V^-1 and theta_hat, Phi^-1 with their widths.\n\n"
-      "Make one in the policy's __init__ from the lane that it gets. In a period: begin, any "
-      "questions, then\nlearn; before the first, calibrate for every calibration period. A policy "
-      "that asks what a built-in one\nasks has its numbers in every digit (engine.kind = "
-      "\"reference\").")
-      .def("__init__", &make_estimator, nb::arg("lane"), nb::kw_only(), nb::arg("reward").none() = nb::none(),
-           nb::arg("learning") = "online", nb::arg("c_rho") = 0.0, nb::arg("c_theta") = 0.0, nb::arg("c_b") = 0.0,
-           nb::arg("score") = "index", nb::arg("loss") = "reservation", nb::arg("fit") = "separate",
-           nb::arg("bonus") = "constant", nb::arg("thompson") = false, nb::arg("forced") = 0)
-      .def("calibrate", &Estimator::calibrate, nb::arg("request"), nb::arg("output"), nb::arg("reward").none(),
-           "A calibration period, as Policy.calibrate is told of it.")
-      .def("begin", &Estimator::begin, nb::arg("request"), "A period begins.")
-      .def(
-          "linear", [](Estimator& e, int box) { return e.of(box).linear(box); }, nb::arg("box"),
-          "rho_hat_a' psi(x_t); with score=\"payoff\" eta_hat_a' psi.")
-      .def(
-          "width", [](Estimator& e, int box) { return e.of(box).width(box); }, nb::arg("box"),
-          "||psi(x_t)||_{V_a^-1}; 0 without a bonus.")
-      .def(
-          "bonus", [](Estimator& e, int box) { return e.of(box).bonus(box); }, nb::arg("box"),
-          "What the rules put on the width: c_rho (or c_b) times its schedule.")
-      .def(
-          "index",
-          [](Estimator& e, int box, std::optional<double> bonus) {
-            return bonus ? e.of(box).index(box, *bonus) : e.of(box).index(box);
-          },
-          nb::arg("box"), nb::arg("bonus").none() = nb::none(),
-          "Lambda(linear + bonus * width), the optimistic index; `bonus` in place of the rules' own.")
-      .def("reward", &Estimator::reward, nb::arg("output"),
-           "mu of an opened output: mu*, or G(theta_hat' phi + c_theta ||phi||_{Phi^-1}).")
-      .def("reward_width", &Estimator::reward_width, nb::arg("phi"), "||phi||_{Phi^-1}")
-      .def(
-          "samples", [](Estimator& e, int box) { return e.of(box).samples(box); }, nb::arg("box"),
-          "n_a, outputs of the box that were learned from.")
-      .def(
-          "rho",
-          [](Estimator& e, int box) {
-            const std::span<const double> rho = e.of(box).rho(box);
-            return array_of(std::vector<double>(rho.begin(), rho.end()), {rho.size()});
-          },
-          nb::arg("box"), "rho_hat_a, m numbers.")
-      .def(
-          "theta",
-          [](const Estimator& e) {
-            std::vector<double> theta = e.theta();
-            const std::size_t n = theta.size();
-            return array_of(std::move(theta), {n});
-          },
-          "theta_hat, d numbers; none where mu* is known.")
-      .def(
-          "learn", &Estimator::learn, nb::arg("opened"), nb::arg("deployed"), nb::arg("reward"),
-          "Ends the period: the outputs that were opened, in order, of which that of box `deployed` brought `reward`.");
 }
 
 void bind_lane(nb::module_& module) {

@@ -30,4 +30,7 @@ class Results {
 Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& environment, const std::string& regime,
                       const std::vector<std::size_t>& lanes, const std::vector<std::string>& fields);
 
+/// Adds tables and comparisons.
+void bind_tables(nb::class_<Results>& results);
+
 }  // namespace pandora::python

@@ -64,9 +64,8 @@ CellValue number_cell(double value) {
 
 // What is wrong with a cell is refused by the reader of files, with `source` in place of a file's name.
 TraceTable of_arrays(const std::string& source, const std::vector<std::string>& models,
-                     const std::vector<std::string>& prompts,
-                     const std::vector<std::pair<std::string, Matrix>>& answers,
-                     const std::vector<std::pair<std::string, nb::list>>& columns, const std::string& missing) {
+                     const std::vector<std::string>& prompts, const std::vector<std::pair<std::string, Matrix>>& answers,
+                     const std::vector<std::pair<std::string, nb::typed<nb::list, nb::any>>>& columns, const std::string& missing) {
   FilePlace place(source);
   TraceOptions options;
   options.missing = missing_of(missing);
@@ -121,8 +120,9 @@ nb::object column(const TraceTable& table, const std::string& name) {
 
 }  // namespace
 
-nb::object python_of(const nlohmann::json& json) {
-  return nb::module_::import_("json").attr("loads")(json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+Dict python_of(const nlohmann::json& json) {
+  const std::string text = json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  return nb::cast<Dict>(nb::module_::import_("json").attr("loads")(text));
 }
 
 void bind_traces(nb::module_& module) {

@@ -8,7 +8,7 @@
 
 namespace pandora::python {
 
-/// Plain Python values.
-nb::object python_of(const nlohmann::json& json);
+/// An object as plain Python values.
+Dict python_of(const nlohmann::json& json);
 
 }  // namespace pandora::python

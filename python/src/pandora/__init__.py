@@ -29,9 +29,10 @@ from .errors import (
     UsageError,
 )
 from .figures import Figure
+from .lane import Lane
 from .oracle import OracleGrid, oracle_index
 from .policy import IndexPolicy, LaneSetup, Output, Policy, Request, WeitzmanEstimator, policies, register
-from .results import Lane, Results, open
+from .results import Results, open
 from .running import Tuning, calibrate, explain, lanes, run, tune
 from .study import study_keys
 from .table import Table

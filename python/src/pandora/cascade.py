@@ -137,8 +137,9 @@ class Request:
     def __enter__(self) -> Request:
         return self
 
-    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
+    def __exit__(
+        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
         if kind is None and self.deployed is None:
             self.deploy()
 
@@ -173,8 +174,8 @@ class Cascade:
     ) -> Cascade:
         """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
 
-        As `pandora cascade fit`: `kind` is "thresholds", "indices" or "auto" (chosen by cross-validation); `context` are
-        features for indices, such as "text:16". What was promised stands in `.about` and `.tables`.
+        As `pandora cascade fit`: `kind` is "thresholds", "indices" or "auto" (chosen by cross-validation); `context`
+        are features for indices, such as "text:16". What was promised stands in `.about` and `.tables`.
         """
         aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
         given = [(name, value) for name, value in aims.items() if value is not None]
@@ -202,7 +203,7 @@ class Cascade:
         policy: str = "shrunk_weitzman",
         c: float = 0.2,
         c_theta: float = 0.0,
-        features: Union[None, str, Mapping[str, Any]] = None,
+        features: Union[str, Mapping[str, Any], None] = None,
         psi: int = 1,
         refit: str = "geometric:1.5",
         forget: float = 0.0,
@@ -210,14 +211,23 @@ class Cascade:
     ) -> Cascade:
         """A cascade that has learned nothing yet, as `pandora cascade new` makes it.
 
-        `features`: of prompts, as `pandora trace features` writes them (its JSON as text or dict); without them a request
-        comes with `psi` numbers, of which the first is 1.
+        `features`: of prompts, as `pandora trace features` writes them (its JSON as text or dict); without them a
+        request comes with `psi` numbers, of which the first is 1.
         """
         text = "" if features is None else features if isinstance(features, str) else json.dumps(features)
         return cls(
             _core.new_cascade(
-                list(models), float(price), evaluator, policy, float(c), float(c_theta), text, int(psi), refit,
-                float(forget), int(most_samples),
+                list(models),
+                float(price),
+                evaluator,
+                policy,
+                float(c),
+                float(c_theta),
+                text,
+                int(psi),
+                refit,
+                float(forget),
+                int(most_samples),
             )
         )
 
@@ -242,8 +252,15 @@ class Cascade:
     ) -> Frontier:
         """Quality against dollars of cascades over a range of prices, fitted on one table and judged on the other."""
         return Frontier(
-            *_core.find_frontier(table_of(trace), table_of(test), evaluator, list(context), kind, float(judge_usd),
-                                 [float(p) for p in prices])
+            *_core.find_frontier(
+                table_of(trace),
+                table_of(test),
+                evaluator,
+                list(context),
+                kind,
+                float(judge_usd),
+                [float(p) for p in prices],
+            )
         )
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
@@ -257,11 +274,12 @@ class Cascade:
         return Request(self, number)
 
     def context_of(self, prompt: str, columns: Optional[Mapping[str, Any]] = None) -> npt.NDArray[np.float32]:
-        """psi of a prompt."""
+        """Psi of a prompt."""
         return self._live.context_of(prompt, dict(columns or {}))
 
-    def calibrate(self, period: int, psi: npt.ArrayLike, model: str, dollars: float, score: float,
-                  quality: Optional[float] = None) -> None:
+    def calibrate(
+        self, period: int, psi: npt.ArrayLike, model: str, dollars: float, score: float, quality: Optional[float] = None
+    ) -> None:
         """A sample from before the first request; samples of one prompt have one `period`."""
         self._live.calibrate(period, numbers(psi), self._position(model), float(dollars), [float(score)], quality)
 
@@ -283,7 +301,7 @@ class Cascade:
 
     @property
     def kind(self) -> str:
-        """thresholds or indices."""
+        """Thresholds or indices."""
         return str(self._live.description()["kind"])
 
     @property

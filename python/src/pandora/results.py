@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional, Union
 
@@ -12,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .errors import DataError, MismatchError, PandoraWarning, UsageError
+from .errors import DataError, UsageError
 from .figures import Figure
+from .folder import Folder, Numbers
+from .lane import Lane
 from .table import Table, of_program
 
-__all__ = ["Lane", "Results", "open"]
+__all__ = ["Results", "open"]
 
-Numbers = npt.NDArray[np.float64]
 _PARTS = ("wrong_order", "too_early", "too_many", "wrong_deployment")
 _LEAD = ("regime", "environment", "T0", "policy", "reward", "hyperparameter")
 
@@ -32,7 +31,7 @@ def open(path: Union[str, os.PathLike[str]]) -> Results:
     return Results(path)
 
 
-class Results:
+class Results(Folder):
     """A folder of results.
 
     The study is simulated in cells (environment, regime, T0); in each, a policy has one or more lanes: one for each
@@ -45,182 +44,6 @@ class Results:
     >>> r.regret("dow", reward="known", T0=0).shape
     (4,)
     """
-
-    def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
-        self._stored = _core.Results(os.fspath(path))
-        for note in self._stored.notes:
-            warnings.warn(note, PandoraWarning, stacklevel=3)
-        self._settings: list[dict[str, Any]] = self._stored.settings()
-        self._summary: Optional[Table] = None
-
-    @property
-    def path(self) -> str:
-        """The folder."""
-        return self._stored.path
-
-    @property
-    def study(self) -> str:
-        """The study, every key of it, as TOML."""
-        return self._stored.study.toml()
-
-    @property
-    def manifest(self) -> dict[str, Any]:
-        """Provenance: the program, the study, what numbers depend on (identity), and who worked on the folder."""
-        found: dict[str, Any] = json.loads(self._stored.manifest)
-        return found
-
-    @property
-    def unfinished(self) -> str:
-        """Empty if all is there, else such as "unfinished: 120 of 300 parts are complete"."""
-        return self._stored.unfinished()
-
-    @property
-    def summary(self) -> Table:
-        """A row for every policy, reward setting, hyperparameter and cell: means over replications.
-
-        The columns are those of summary.csv (docs/results.md), where the regret is time-averaged, x 1000, against the
-        oracle, and half-widths are 1.96 standard errors; `best` marks the least mean regret among the hyperparameters
-        of a policy and reward setting; `lane` is the lane's name without the replication.
-        """
-        if self._summary is None:
-            self._summary = Table(self._stored.summary(), "summary")
-        return self._summary
-
-    @property
-    def oracle(self) -> Table:
-        """A row for every environment and regime: the oracle's utility per period x 1000, and the boxes it opens."""
-        return Table(self._stored.oracle(), "oracle")
-
-    @property
-    def oracle_order(self) -> Table:
-        """A row for every environment and regime: how much the oracle's order varies (Table 3 of the paper)."""
-        return Table(self._stored.oracle_order(), "oracle's order")
-
-    @property
-    def choices(self) -> Table:
-        """A row for every box of an order that a policy fixed before the horizon, with its threshold if it has one.
-
-        Boxes and positions are counted from 1, as in choices.csv.
-        """
-        return Table(self._stored.choices(), "choices")
-
-    @property
-    def failures(self) -> Table:
-        """A row for every lane that was stopped: where, in which period, and why."""
-        return Table(self._stored.failures(), "failures")
-
-    @property
-    def policies(self) -> list[str]:
-        """The names of the policies."""
-        return self._names("policy")
-
-    @property
-    def environments(self) -> list[str]:
-        """The names of the environments."""
-        return self._across("environments")
-
-    @property
-    def regimes(self) -> list[str]:
-        """The regimes, of A and B."""
-        return self._across("regimes")
-
-    @property
-    def T0(self) -> list[int]:
-        """The numbers of calibration periods."""
-        return self._across("T0")
-
-    @property
-    def settings(self) -> list[str]:
-        """The settings of the keys that vary, such as "periods=1000"; one empty text where nothing varies."""
-        return list(dict.fromkeys(setting["label"] for setting in self._settings))
-
-    @property
-    def replications(self) -> int:
-        """R."""
-        return int(self._settings[0]["replications"])
-
-    def _across(self, key: str) -> list[Any]:
-        return list(dict.fromkeys(value for setting in self._settings for value in setting[key]))
-
-    def _names(self, column: str) -> list[str]:
-        place = {"policy": 1, "reward": 2, "hyperparameter": 3}[column]
-        return list(dict.fromkeys(lane[place] for setting in self._settings for lane in setting["lanes"]))
-
-    # ---- which lanes ---------------------------------------------------------------------------------------------
-
-    def _require(self, what: str, value: Any, known: Sequence[Any]) -> None:
-        values = value if isinstance(value, (list, tuple)) else [value]
-        for one in values:
-            if one is not None and one not in known:
-                listed = ", ".join(str(k) for k in known)
-                raise UsageError(f"{what} {one!r}: the results have none of that name; they have {listed}")
-
-    def _rows(
-        self,
-        policy: Union[str, Sequence[str], None],
-        reward: Optional[str],
-        environment: Union[str, Sequence[str], None],
-        regime: Optional[str],
-        T0: Union[int, Sequence[int], None],
-        hyperparameter: Optional[str],
-        setting: Optional[str],
-    ) -> Table:
-        if isinstance(policy, str) and "/" in policy and reward is None:
-            policy, reward = policy.split("/", 1)
-        self._require("policy", policy, self.policies)
-        self._require("environment", environment, self.environments)
-        self._require("regime", regime, self.regimes)
-        self._require("T0", T0, self.T0)
-        self._require("hyperparameter", hyperparameter, self._names("hyperparameter"))
-        self._require("setting", setting, self.settings)
-        wanted: dict[str, Any] = {
-            "policy": policy,
-            "reward": reward,
-            "environment": environment,
-            "regime": regime,
-            "T0": T0,
-            "hyperparameter": hyperparameter,
-        }
-        if setting is not None and "setting" in self.summary:
-            wanted["setting"] = setting
-        if len(self.summary) == 0:
-            raise UsageError(f"{self.path}: its study simulates no policies (output.regret = false)")
-        if hyperparameter is None:
-            wanted["best"] = True
-        rows = self.summary.where(**wanted)
-        if len(rows) == 0:
-            asked = ", ".join(f"{key} {value}" for key, value in wanted.items() if value is not None and key != "best")
-            raise DataError(f"{self.path}: there is nothing yet of {asked}" if asked else f"{self.path}: is empty")
-        return rows
-
-    def _row(self, where: str, **asked: Any) -> dict[str, Any]:
-        rows = self._rows(**asked)
-        if len(rows) > 1:
-            for column in ("setting", "environment", "regime", "T0", "policy", "reward", "hyperparameter"):
-                if column in rows and len(set(rows[column])) > 1:
-                    values = ", ".join(str(value) for value in dict.fromkeys(rows[column]))
-                    raise UsageError(f"{where}: there are several; name a {column}, one of {values}")
-        return next(rows.rows())
-
-    def _numbers(self, rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[dict[str, Numbers]]:
-        """The fields of the lanes of some rows: each group's parts are read once."""
-        groups: dict[tuple[str, str, str], list[int]] = {}
-        for k, row in enumerate(rows):
-            groups.setdefault((row.get("setting", ""), row["environment"], row["regime"]), []).append(k)
-        out: list[dict[str, Numbers]] = [{} for _ in rows]
-        for (setting, environment, regime), members in groups.items():
-            number = self._setting_number(setting, environment)
-            lanes = [int(rows[k]["lane_number"]) for k in members]
-            found = self._stored.numbers_of_lanes(number, environment, regime, lanes, list(fields))
-            for at, k in enumerate(members):
-                out[k] = {field: found[field][at] for field in fields}
-        return out
-
-    def _setting_number(self, label: str, environment: str) -> int:
-        for number, setting in enumerate(self._settings):
-            if setting["label"] == label and environment in setting["environments"]:
-                return number
-        raise UsageError(f"setting {label!r}: the study has no such setting")
 
     # ---- numbers of replications ---------------------------------------------------------------------------------
 
@@ -549,48 +372,6 @@ class Results:
         unfinished = self.unfinished
         head = f"<p><code>{self.path}</code>{', ' + unfinished if unfinished else ''}</p>"
         return head + "".join(table._repr_html_() for table in self.tables)
-
-
-class Lane:
-    """One lane of a folder of results."""
-
-    def __init__(self, results: Results, name: str, setting: str = "") -> None:
-        self.results = results
-        self.name = name
-        self.setting = setting
-
-    def __repr__(self) -> str:
-        return f"<pandora.Lane {self.name}{' of ' + self.setting if self.setting else ''}>"
-
-    def explain(self, period: int, last: Optional[int] = None) -> dict[str, Any]:
-        """Period `period`, or all up to `last`: what the lane saw, did and why, and what the oracle would have done.
-
-        The lane is run again, alone, up to its horizon. Boxes and periods are counted from 1. The dict has the keys of
-        ``pandora explain --format json``: lane, score, reward_known, and in `periods` one dict for each with period,
-        psi, boxes, policy, oracle, reward, regret and regret_so_far.
-
-        >>> found = open(example).lane(policy="dow/known", T0=0).explain(7)
-        >>> found["periods"][0]["period"], len(found["periods"][0]["boxes"])
-        (7, 3)
-        """
-        text = _core.explain(self._study(), self.setting, self.name, period, period if last is None else last)
-        found: dict[str, Any] = json.loads(text)
-        return found
-
-    def replay(self) -> str:
-        """The lane run again, alone: its sums, regret and curve, as ``pandora replay`` prints them."""
-        return _core.replay(self._study(), self.setting, self.name)
-
-    def _study(self) -> _core.StudyConfig:
-        words = self.name.split("/")
-        policy = words[4] if len(words) > 4 else ""
-        code = self.results.manifest.get("identity", {}).get(f"build.policy.{policy}", "")
-        if code and _core.code_of_policy(policy) != code:
-            raise MismatchError(
-                f"policy {policy}: the results were made by code ({code}) that is not known here; give the class of "
-                "then to pandora.register"
-            )
-        return _core.StudyConfig.of(self.results.path)
 
 
 def _list(value: Any) -> list[Any]:

@@ -62,8 +62,9 @@ class Trace:
     Raises DataError where a cell is missing (unless ``missing="drop"``) or not to be trusted.
     """
 
-    def __init__(self, source: Source, *, models: Sequence[str] = (), missing: str = "refuse",
-                 name: str = "trace") -> None:
+    def __init__(
+        self, source: Source, *, models: Sequence[str] = (), missing: str = "refuse", name: str = "trace"
+    ) -> None:
         if isinstance(source, (str, os.PathLike)):
             path = os.fspath(source)
             if path.endswith((".parquet", ".pq")):
@@ -174,8 +175,15 @@ def _matrix(values: Any, what: str, source: str) -> Numbers:
     return out
 
 
-def _build(source: str, models: Sequence[str], prompts: Sequence[Any], answers: Mapping[str, Any],
-           columns: Mapping[str, Sequence[Any]], wanted: Sequence[str], missing: str) -> _core.TraceTable:
+def _build(
+    source: str,
+    models: Sequence[str],
+    prompts: Sequence[Any],
+    answers: Mapping[str, Any],
+    columns: Mapping[str, Sequence[Any]],
+    wanted: Sequence[str],
+    missing: str,
+) -> _core.TraceTable:
     matrices = [(name, _matrix(values, name, source)) for name, values in answers.items()]
     lists = [(name, _plain(values)) for name, values in columns.items()]
     table = _core.trace_of_arrays(source, list(models), [str(p) for p in prompts], matrices, lists, missing)
@@ -197,13 +205,16 @@ def _of_arrays(source: Mapping[str, Any], name: str, wanted: Sequence[str], miss
             raise UsageError(f"Trace: a dict of arrays needs models, quality and cost; {needed} is not there")
     unknown = set(source) - {"models", "quality", "cost", "scores", "prompts", "columns"}
     if unknown:
-        raise UsageError(f"Trace: {', '.join(sorted(unknown))}: unknown; use models, quality, cost, scores, prompts, "
-                         "columns")
+        raise UsageError(
+            f"Trace: {', '.join(sorted(unknown))}: unknown; use models, quality, cost, scores, prompts, columns"
+        )
     scores = source.get("scores", {})
     if not isinstance(scores, Mapping):
         scores = {"score": scores}
     answers = {"quality": source["quality"], "cost": source["cost"], **scores}
-    return _build(name, source["models"], source.get("prompts", ()), answers, source.get("columns", {}), wanted, missing)
+    return _build(
+        name, source["models"], source.get("prompts", ()), answers, source.get("columns", {}), wanted, missing
+    )
 
 
 def _of_frame(frame: pandas.DataFrame, name: str, wanted: Sequence[str], missing: str) -> _core.TraceTable:
@@ -212,8 +223,10 @@ def _of_frame(frame: pandas.DataFrame, name: str, wanted: Sequence[str], missing
         return _of_long(frame, name, wanted, missing)
     models = [column for column in names if any(f"{column}|{cost}" in names for cost in _COSTS)]
     if not models:
-        raise DataError(f"{name}: is no table of outcomes: give columns M and M|cost for every model M, or prompt_id, "
-                        "model, quality and cost")
+        raise DataError(
+            f"{name}: is no table of outcomes: give columns M and M|cost for every model M, or prompt_id, "
+            "model, quality and cost"
+        )
     cost = [next(f"{m}|{c}" for c in _COSTS if f"{m}|{c}" in names) for m in models]
     answers = {"quality": frame[models].to_numpy(dtype=np.float64), "cost": frame[cost].to_numpy(dtype=np.float64)}
     for score in sorted({column.split("|", 1)[1] for column in names if "|score" in column}):
@@ -250,8 +263,15 @@ def _of_long(frame: pandas.DataFrame, name: str, wanted: Sequence[str], missing:
     return _finish(frame.iloc[first], name, models, answers, constant, wanted, missing)
 
 
-def _finish(frame: pandas.DataFrame, name: str, models: Sequence[str], answers: Mapping[str, Any],
-            rest: Sequence[str], wanted: Sequence[str], missing: str) -> _core.TraceTable:
+def _finish(
+    frame: pandas.DataFrame,
+    name: str,
+    models: Sequence[str],
+    answers: Mapping[str, Any],
+    rest: Sequence[str],
+    wanted: Sequence[str],
+    missing: str,
+) -> _core.TraceTable:
     prompt = next((column for column in ("prompt_id", "sample_id", "id") if column in rest), None)
     prompts = [] if prompt is None else frame[prompt].astype(str).tolist()
     columns = {column: frame[column] for column in rest if column != prompt}

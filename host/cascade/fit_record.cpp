@@ -81,8 +81,10 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
   if (aim.is_bound() && !(fit.choice.single->met && fit.choice.chosen().met))
     return fmt::format("{}use {}: {}", bound, what,
                        fit.choice.chosen().met ? "no single model keeps the bound" : "it comes nearest");
-  return fmt::format("{}use {}: it {} {} over {} alone, and {}", bound, what,
-                     aim.kind == CascadeAim::Kind::least_quality ? "saves" : "gains", gain_text(fit), fit.single_model,
+  if (aim.kind == CascadeAim::Kind::least_quality)
+    return fmt::format("{}use {}: against {} alone it saves {}, {} of its dollars", bound, what, fit.single_model,
+                       gain_text(fit), share_text(fit.promise.saving));
+  return fmt::format("{}use {}: it gains {} over {} alone, and {}", bound, what, gain_text(fit), fit.single_model,
                      saving_text(fit.promise.saving));
 }
 

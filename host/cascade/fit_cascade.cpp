@@ -39,7 +39,11 @@ class Fitting {
     fit_.single_model = table_.models[single.order[0]];
     FixedCascade order = single;
     if (choice.kind == CascadeKind::thresholds) order = trained.fit_order(candidates_[choice.thresholds->candidate]);
-    if (order.order.size() == 1 && choice.kind == CascadeKind::thresholds) choice.kind = CascadeKind::single;
+    if (choice.kind == CascadeKind::thresholds &&
+        order.order.size() == 1) {  // thresholds that call one model are that model
+      choice.kind = CascadeKind::single;
+      order = single;
+    }
     report(judged, nested);
     CascadeOptions options = choice.kind == CascadeKind::indices ? trained.options_of_indices(fit_.price, true)
                                                                  : trained.options_of(order, fit_.price);

@@ -27,7 +27,7 @@ class Choosing {
     out.indices = pick_in_sequence(CascadeKind::indices);
     choose_cascade(out);
     const PickedCandidate& cascade = out.of(out.cascade);
-    out.gain = cross_fitted(difference(cascade.candidate, out.single->candidate), judged_.folds);
+    out.gain = judged_.fitted(difference(cascade.candidate, out.single->candidate));
     decide(out, aim_);
     return out;
   }
@@ -51,7 +51,7 @@ class Choosing {
         mean_over_prompts(dollars ? judged_.routed[c].dollars : judged_.routed[c].quality, judged_.groups);
     // Nothing is fitted where a model is named.
     const bool fitted = candidates_[c].model == CascadeCandidate::kBest;
-    const Interval interval = fitted ? cross_fitted(over_prompts, judged_.folds) : over_prompts;
+    const Interval interval = fitted ? judged_.fitted(over_prompts) : over_prompts;
     return dollars ? upper_bound(interval, judged_.groups) : lower_bound(interval, judged_.groups);
   }
 
@@ -109,7 +109,7 @@ class Choosing {
     out.cascade = out.thresholds ? CascadeKind::thresholds : CascadeKind::indices;
     if (!out.thresholds || !out.indices) return;
     out.compared = true;
-    out.difference = cross_fitted(difference(out.indices->candidate, out.thresholds->candidate), judged_.folds);
+    out.difference = judged_.fitted(difference(out.indices->candidate, out.thresholds->candidate));
     out.difference_error = standard_error(out.difference, judged_.groups);
     const bool better =
         out.indices->met == out.thresholds->met ? out.difference.value > out.difference_error : out.indices->met;

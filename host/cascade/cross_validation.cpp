@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
 #include "host/cascade/worth.hpp"
+#include "host/traces/headroom.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -20,6 +22,12 @@ struct CrossValidation::Task {
   std::vector<Routed> routed;         // of held_out, by candidate
   std::vector<FixedCascade> orders;   // by candidate
 };
+
+Interval JudgedCandidates::fitted(const Interval& over_prompts) const {
+  const Interval wide = cross_fitted(over_prompts, kCascadeFolds);
+  return {wide.value, wide.value + narrower * (wide.low - wide.value),
+          wide.value + narrower * (wide.high - wide.value)};
+}
 
 CrossValidation::CrossValidation(const TraceTable& table, const CascadeFitSettings& settings)
     : table_(table), settings_(settings), groups_(group_prompts(table)) {
@@ -63,7 +71,7 @@ CrossValidated CrossValidation::run(const std::vector<CascadeCandidate>& candida
     for (std::size_t g = f; g < (nested ? kCascadeFolds : f + 1); ++g) tasks.push_back({{f, g}, {}, {}, {}});
   for_each_task(tasks.size(), settings_.threads, [&](std::size_t i) { judge(candidates, tasks[i]); });
   CrossValidated out;
-  out.all = {groups_, std::vector<Routed>(candidates.size(), empty_rows(table_.rows())), kCascadeFolds};
+  out.all = {groups_, std::vector<Routed>(candidates.size(), empty_rows(table_.rows()))};
   for (const Task& task : tasks) {
     if (task.folds[0] != task.folds[1]) continue;
     for (std::size_t c = 0; c < candidates.size(); ++c) put_rows(out.all.routed[c], task.routed[c], task.held_out);
@@ -78,7 +86,7 @@ CrossValidated CrossValidation::run(const std::vector<CascadeCandidate>& candida
     const std::vector<std::size_t> rows = rows_outside(f);
     JudgedCandidates& without = out.without.emplace_back();
     without.groups = groups_of(groups_, rows);
-    without.folds = kCascadeFolds - 1;
+    without.narrower = std::sqrt(static_cast<double>(without.groups.count) / static_cast<double>(groups_.count));
     for (const Routed& routed : by_candidate) without.routed.push_back(routed_of(routed, rows));
   }
   return out;

@@ -17,7 +17,11 @@ inline constexpr std::size_t kLeastPrompts = 10;  ///< different ones, two in ea
 struct JudgedCandidates {
   PromptGroups groups;         ///< of the rows
   std::vector<Routed> routed;  ///< by candidate
-  std::size_t folds = 0;       ///< that the rows are in
+  /// Intervals are taken to be narrower by this: a choice without a fold is to be made as one of the whole table is.
+  double narrower = 1.0;
+
+  /// As wide as that of a cross-fitted policy.
+  Interval fitted(const Interval& over_prompts) const;
 };
 
 struct CrossValidated {

@@ -39,14 +39,17 @@ class Fitting {
     fit_.single_model = table_.models[single.order[0]];
     FixedCascade order = single;
     if (choice.kind == CascadeKind::thresholds) order = trained.fit_order(candidates_[choice.thresholds->candidate]);
-    if (order.order.size() == 1 && choice.kind == CascadeKind::thresholds) choice.kind = CascadeKind::single;
+    if (choice.kind == CascadeKind::thresholds && order.order.size() == 1) {  // then it is a single model
+      choice.kind = CascadeKind::single;
+      order = single;
+    }
     report(judged, nested);
     CascadeOptions options = choice.kind == CascadeKind::indices ? trained.options_of_indices(fit_.price, true)
                                                                  : trained.options_of(order, fit_.price);
     count_shares(trained, options);
     add_other_fits(fit_, table_, judged.all.routed[choice.of(choice.cascade).candidate]);
     fit_.verdict = fit_verdict(fit_, options);
-    options.about = fit_record(fit_).dump();
+    options.about = fit_record(fit_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     fit_.cascade = std::make_shared<Cascade>(make(trained, options));
     return std::move(fit_);
   }

@@ -42,19 +42,16 @@ std::string gain_text(const CascadeFit& fit) {
   return "";
 }
 
-// "at most $0.001 per prompt is kept with 95% confidence (up to $0.00094)"
+// "at most $0.001 per prompt is kept: with 95% confidence it is at most $0.00094"
 std::string bound_text(const CascadeFit& fit) {
   const PickedCandidate& picked = fit.choice.chosen();
   const CascadeAim& aim = fit.settings.aim;
   const bool dollars = aim.kind == CascadeAim::Kind::most_usd;
-  const std::string reached =
-      dollars ? fmt::format("${:.3g} per prompt", picked.bound) : fmt::format("a quality of {:.4f}", picked.bound);
-  if (picked.met)
-    return fmt::format("{} is kept with 95% confidence ({} {})", aim_text(aim), dollars ? "up to" : "from", reached);
-  const double missed = std::abs(picked.bound - aim.value);
-  return fmt::format("{} is missed by {}: with 95% confidence it is {} {}, and nothing comes nearer", aim_text(aim),
-                     dollars ? fmt::format("${:.3g}", missed) : fmt::format("{:.4f}", missed),
-                     dollars ? "up to" : "from", reached);
+  const auto number = [&](double x) { return dollars ? fmt::format("${:.3g}", x) : fmt::format("{:.4f}", x); };
+  const std::string reached = fmt::format("at {} {}", dollars ? "most" : "least", number(picked.bound));
+  if (picked.met) return fmt::format("{} is kept: with 95% confidence it is {}", aim_text(aim), reached);
+  return fmt::format("{} is missed by {}: with 95% confidence what comes nearest has {}", aim_text(aim),
+                     number(std::abs(picked.bound - aim.value)), reached);
 }
 
 }  // namespace
@@ -82,10 +79,12 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
   }
   const std::string what = cascade.rules ? "indices of each prompt" : order_text(cascade);
   if (aim.is_bound() && !(fit.choice.single->met && fit.choice.chosen().met))
-    return fmt::format("{}{} {}", bound, what,
-                       fit.choice.chosen().met ? "do what no single model does" : "are what comes nearest");
-  return fmt::format("{}use {}: it {} {} over {} alone, and {}", bound, what,
-                     aim.kind == CascadeAim::Kind::least_quality ? "saves" : "gains", gain_text(fit), fit.single_model,
+    return fmt::format("{}use {}: {}", bound, what,
+                       fit.choice.chosen().met ? "no single model keeps the bound" : "it comes nearest");
+  if (aim.kind == CascadeAim::Kind::least_quality)
+    return fmt::format("{}use {}: against {} alone it saves {}, {} of its dollars", bound, what, fit.single_model,
+                       gain_text(fit), share_text(fit.promise.saving));
+  return fmt::format("{}use {}: it gains {} over {} alone, and {}", bound, what, gain_text(fit), fit.single_model,
                      saving_text(fit.promise.saving));
 }
 

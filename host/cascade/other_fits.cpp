@@ -44,7 +44,8 @@ void add_elsewhere(CascadeFit& fit, const TraceTable& table) {
     const Refit refit(table, fit.settings, fit.choice.cascade, price);
     fit.elsewhere.push_back({fmt::format("price {:g}", price), refit.worth(price), {}, false});
   }
-  if (fit.choice.kind == CascadeKind::single || !(fit.promise.gain.value > 0.0)) return;
+  // Under a bound the model that a cascade is held against is not the best one at the price.
+  if (fit.settings.aim.is_bound() || fit.choice.kind == CascadeKind::single || !(fit.promise.gain.value > 0.0)) return;
   fit.break_even_judge = fit.promise.gain.value / (fit.price * fit.promise.calls.value);
   for (const double share : {0.25, 0.5}) {
     CascadeFitSettings settings = fit.settings;

@@ -9,8 +9,8 @@
 namespace pandora {
 namespace {
 
-// A search of every fold and pair of folds: an eighth of what one search may take.
-constexpr CascadeEffort kEffort{.most_prompts = 20000, .most_steps = 50'000'000};
+// Searches come by the dozen: for folds and pairs of folds, without each model, at other prices.
+constexpr CascadeEffort kEffort{.most_prompts = 6000, .most_steps = 50'000'000};
 
 // Indices are learned from so many answers at the most, of prompts that are spread over the table.
 constexpr std::size_t kMostAnswers = 40'000;

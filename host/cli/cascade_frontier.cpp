@@ -33,7 +33,7 @@ void frontier_command(const FrontierArguments& o) {
   const FigureResult drawn = write_figures(folder, {frontier_figure(frontier)});
   print_table(frontier_steps(frontier));
   if (!drawn.message.empty()) print_error(drawn.message);
-  print_text(fmt::format("{} cascades, {} models and {} mixtures in {}\n", frontier.cascades.size(),
+  print_text(fmt::format("{} cascades, {} models and {} points of mixtures in {}\n", frontier.cascades.size(),
                          frontier.singles.size(), frontier.mixtures.size(), (folder / "frontier.csv").string()));
 }
 

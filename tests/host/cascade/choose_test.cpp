@@ -20,7 +20,6 @@ class MadeUpCandidates {
   MadeUpCandidates() {
     for (std::size_t row = 0; row < kPrompts; ++row) judged_.groups.of_row.push_back(row);
     judged_.groups.count = kPrompts;
-    judged_.folds = 5;
   }
   // `pattern`: after how many rows the sign of the spread changes; candidates of one pattern move together.
   void add(const CascadeCandidate& candidate, double quality, double usd, double spread = 0.0, int pattern = 1) {

@@ -170,7 +170,7 @@ TEST(FitCascade, TheRecordSaysHowItWasFitted) {
   EXPECT_EQ(record["runner_up"], "best single");
   EXPECT_EQ(record["verdict"], fit.verdict);
   EXPECT_EQ(record["price"], fit.price);
-  EXPECT_THAT(fit.verdict, StartsWith("at most $0.004 per prompt is kept with 95% confidence (up to $"));
+  EXPECT_THAT(fit.verdict, StartsWith("at most $0.004 per prompt is kept: with 95% confidence it is at most $0.00"));
   const std::string shown = all_text(show_tables(fit.cascade->options(), fit.cascade->counts(), "c"));
   EXPECT_THAT(shown, HasSubstr(fit.verdict));
   EXPECT_THAT(shown, HasSubstr("Promised by the fit on made up (300 prompts)"));

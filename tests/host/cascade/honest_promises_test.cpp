@@ -50,11 +50,13 @@ struct Kept {
   int alone = 0;                   ///< tables for which one model is deployed
 };
 
-Kept promise_minus_kept(const TraceLaw& law, CascadeFitSettings settings, int tables, std::size_t rows) {
+Kept promise_minus_kept(const TraceLaw& law, const CascadeFitSettings& settings, int tables, std::size_t rows,
+                        std::uint64_t first_seed = 100) {
   double sum = 0.0, squares = 0.0;
   Kept out;
   for (int t = 0; t < tables; ++t) {
-    const CascadeFit fit = fit_cascade(test::drawn_table(law, rows, 100 + static_cast<std::uint64_t>(t)), settings);
+    const CascadeFit fit =
+        fit_cascade(test::drawn_table(law, rows, first_seed + static_cast<std::uint64_t>(t)), settings);
     const LawWorth kept = test::worth_under(law, *fit.cascade);
     const double more = fit.promise.utility.value - kept.utility;
     sum += more;
@@ -82,9 +84,10 @@ TEST(HonestPromises, NoMoreThanIsKeptWhereTheChoiceIsClose) {
 TEST(HonestPromises, NoMoreThanIsKeptOverManyTablesSlow) {
   for (const double noise : {0.2, 0.4, 0.6, 0.8}) {
     CascadeFitSettings settings = test::settings_at(10.0, "score");
-    const Kept kept = promise_minus_kept(TraceLaw(noise), settings, 400, 300);
+    const Kept kept = promise_minus_kept(TraceLaw(noise), settings, 800, 300, static_cast<std::uint64_t>(1e6 * noise));
     EXPECT_LT(kept.mean, 2.0 * kept.error) << noise << ": " << kept.mean << " +- " << kept.error;
-    EXPECT_GT(kept.mean, -4.0 * kept.error - 0.002) << noise << ": " << kept.mean << " +- " << kept.error;
+    // Fits of four fifths of the prompts, and choices of three fifths, are a little worse than what is deployed.
+    EXPECT_GT(kept.mean, -0.005) << noise << ": " << kept.mean << " +- " << kept.error;
   }
 }
 

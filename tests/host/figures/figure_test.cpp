@@ -50,6 +50,12 @@ TEST(Figure, ThatContradictsItselfIsRefused) {
   expect_refused(Kind::lines, "intervals of another length", [](Figure& f) { f.series[1].high.clear(); });
   expect_refused(Kind::lines, "only a scatter",
                  [](Figure& f) { f.series[1].x_low = f.series[1].x_high = f.series[1].x; });
+  expect_refused(Kind::lines, "a line in place of markers", [](Figure& f) {
+    f.series[1].line = true;
+    f.series[1].low.clear();
+    f.series[1].high.clear();
+  });
+  expect_refused(Kind::scatter, "a line in place of markers", [](Figure& f) { f.series[1].line = true; });
   expect_refused(Kind::lines, "diagonal", [](Figure& f) { f.diagonal = true; });
   expect_refused(Kind::scatter, "diagonal", [](Figure& f) { f.diagonal = f.log_x = true; });
   expect_refused(Kind::lines, "stacked", [](Figure& f) { f.stacked = true; });

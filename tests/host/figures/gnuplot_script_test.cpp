@@ -107,6 +107,18 @@ TEST(FigureScript, TellsCurvesApartWithoutColour) {
   EXPECT_EQ(std::unique(markers.begin(), markers.end()), markers.end());
 }
 
+TEST(FigureScript, OfAScatterDrawsLinesWhereTheyAreAskedFor) {
+  Figure figure = test::small_figure(Kind::scatter, "f");
+  Series& line = figure.series[1];
+  line.line = true;
+  for (std::vector<double>* ends : {&line.low, &line.high, &line.x_low, &line.x_high}) ends->clear();
+  const std::string script = figure_script(figure);
+  EXPECT_THAT(script, HasSubstr("with points ls 1"));
+  EXPECT_THAT(script, HasSubstr("with lines ls 2"));
+  EXPECT_THAT(script, HasSubstr("nohead ls 2"));                  // its sample in the legend
+  EXPECT_THAT(script, testing::Not(HasSubstr("nohead ls 1\n")));  // that of the markers has none
+}
+
 TEST(FigureScript, LeavesOutAndClipsWhatALogarithmicAxisCannotShow) {
   Figure figure = test::small_figure(Kind::lines, "f");
   EXPECT_THAT(figure_script(figure), Not(HasSubstr("shown(")));

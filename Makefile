@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example python fuzz sanitize stand-in stand-in-slow docs docs-dependencies bench build-times coverage coverage-run gpu-check nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
+.PHONY: build reproduce test test-slow tests example python python-bench fuzz sanitize stand-in stand-in-slow docs docs-dependencies bench build-times coverage coverage-run gpu-check nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -77,6 +77,10 @@ python: dependencies build
 	rm -rf build/python/tutorial
 	$(venv)/python python/examples/tutorial.py build/python/tutorial >build/python/tutorial.txt
 	[ -s build/python/tutorial/regret.png ]
+
+# Lanes in Python, and reading 1,000 replications; after `make python`, on a quiet machine.
+python-bench:
+	$(venv)/python python/benchmark.py
 
 # Everything that reads files, on inputs that libFuzzer makes up: RUNS of them for each fuzzer. FUZZ_LEVEL: -O0 is built in
 # a third of the time and runs at half the rate.

@@ -136,8 +136,8 @@ void Cascade::State::start_walk(CascadeRequest& request) {
   request.stop = drawn.stop;
   int permutation[kMaxBoxes];
   if (drawn.order == Order::random) random_permutation(options.random_order, draw, boxes(), permutation);
-  request.walk.start(*rules, drawn, boxes(), request.score.data(), permutation);
   PeriodOutcome& walk = request.walk.outcome;
+  pandora::start_walk(*rules, drawn, boxes(), request.score.data(), permutation, walk);
   int* const end = std::remove_if(walk.order, walk.order + walk.ranked,
                                   [&](int a) { return names[static_cast<std::size_t>(a)].removed; });
   walk.ranked = static_cast<int>(end - walk.order);

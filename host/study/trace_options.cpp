@@ -120,6 +120,22 @@ std::vector<EnvironmentOption> options_of_use() {
   return all;
 }
 
+EnvironmentOption drift_option() {
+  EnvironmentOption drift = words("drift", "MODEL:FACTOR",
+                                  "Every online prompt comes twice, in the second half of the horizon with the "
+                                  "model's quality times the factor, a number in [0, 1]; empty: once.",
+                                  &TraceKeys::drift);
+  drift.set = [set = drift.set](Environment& e, const StudyValue& v) {
+    try {
+      (void)drift_of(v.texts[0]);
+    } catch (const Error& error) {
+      refuse(v.where, error.what());
+    }
+    set(e, v);
+  };
+  return drift;
+}
+
 }  // namespace
 
 std::vector<EnvironmentOption> trace_options() {
@@ -147,18 +163,7 @@ std::vector<EnvironmentOption> trace_options() {
       }));
   add_of_reading(words("part", "name of a column", "Column with \"calibration\" or \"online\" in place of `split`.",
                        &TraceKeys::part));
-  add_of_reading(words("drift", "MODEL:FACTOR",
-                       "Every online prompt comes twice, in the second half of the horizon with the model's quality "
-                       "times the factor, a number in [0, 1]; empty: once.",
-                       &TraceKeys::drift));
-  all.back().set = [set = all.back().set](Environment& e, const StudyValue& v) {
-    try {
-      (void)drift_of(v.texts[0]);
-    } catch (const Error& error) {
-      refuse(v.where, error.what());
-    }
-    set(e, v);
-  };
+  add_of_reading(drift_option());
   add_of_reading(list("models", "Models, in order; empty: all of the table, at most 16.", &TraceKeys::models));
   add_of_reading(
       list("context", "What psi is made of beside 1: text:K, length, a column's name, raw:NAME.", &TraceKeys::context));

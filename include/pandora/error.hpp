@@ -9,7 +9,7 @@
 
 namespace pandora {
 
-/// Exit codes of the program (README, "Exit codes").
+/// Exit codes of the program (docs/commands.md, "Exit codes").
 enum class ExitCode : int {
   done = 0,
   internal = 1,      ///< lanes failed, or a defect of the program

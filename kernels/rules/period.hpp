@@ -74,50 +74,59 @@ PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const 
   return false;
 }
 
-/// One period, step by step: next() until done.
+/// The order of a period. `score[a]` is the box's number under spec.score, `permutation` the order of Order::random
+/// (else unused).
+template <class Real>
+PANDORA_HD inline void start_walk(const LaneSpec& spec, const PeriodRules& rules, int boxes, const Real* score,
+                                  const int* permutation, PeriodOutcome& outcome) {
+  outcome.ranked = boxes;
+  if (rules.order == Order::by_score) {
+    sort_boxes(boxes, score, outcome.order);
+    return;
+  }
+  if (rules.order == Order::listed) outcome.ranked = spec.length;
+  const int* given = rules.order == Order::listed ? spec.list : permutation;
+  for (int k = 0; k < outcome.ranked; ++k) outcome.order[k] = given[k];
+}
+
+/// The next box of the order was opened and the lane's estimate of its response is mu. `best` is the largest so far,
+/// that of outcome.deployed. Returns whether querying stops.
+template <class Real>
+PANDORA_HD inline bool take_response(const LaneSpec& spec, Stop stop, const Real* score, Real mu,
+                                     PeriodOutcome& outcome, Real& best) {
+  const int k = outcome.queried++, box = outcome.order[k];
+  if (k == 0 || mu > best || (mu == best && box < outcome.deployed)) {
+    best = mu;
+    outcome.deployed = box;
+  }
+  return k + 1 == outcome.ranked || stops(spec, stop, outcome.ranked, score, outcome.order, k, mu, best);
+}
+
+/// A period that is walked step by step: next() until done.
 template <class Real>
 struct PeriodWalk {
   PeriodOutcome outcome;
-  Real best = Real(0);  ///< the largest response so far, that of outcome.deployed
-  bool done = false;    ///< whether querying has stopped; false until the first box has responded
+  Real best = Real(0);
+  bool done = false;  ///< whether querying has stopped; false until the first box has responded
 
-  /// `score[a]` is the box's number under spec.score, `permutation` the order of Order::random (else unused).
-  PANDORA_HD void start(const LaneSpec& spec, const PeriodRules& rules, int boxes, const Real* score,
-                        const int* permutation) {
-    int* const order = outcome.order;
-    outcome.ranked = boxes;
-    if (rules.order == Order::by_score) {
-      sort_boxes(boxes, score, order);
-    } else {
-      if (rules.order == Order::listed) outcome.ranked = spec.length;
-      const int* given = rules.order == Order::listed ? spec.list : permutation;
-      for (int k = 0; k < outcome.ranked; ++k) order[k] = given[k];
-    }
-  }
-
-  /// The box to open. The first is always opened, also with a negative index.
-  PANDORA_HD int next() const { return outcome.order[outcome.queried]; }
-
-  /// next() was opened and the lane's estimate of its response is mu.
-  PANDORA_HD void opened(const LaneSpec& spec, Stop stop, const Real* score, Real mu) {
-    const int k = outcome.queried++, box = outcome.order[k];
-    if (k == 0 || mu > best || (mu == best && box < outcome.deployed)) {
-      best = mu;
-      outcome.deployed = box;
-    }
-    done = k + 1 == outcome.ranked || stops(spec, stop, outcome.ranked, score, outcome.order, k, mu, best);
+  int next() const { return outcome.order[outcome.queried]; }
+  void opened(const LaneSpec& spec, Stop stop, const Real* score, Real mu) {
+    done = take_response(spec, stop, score, mu, outcome, best);
   }
 };
 
-/// Walks one period. `score` and `permutation`: as PeriodWalk::start. `reward_of(a)` is the lane's estimate of mu for
-/// the output of box a, called once per queried box.
+/// Walks one period. `reward_of(a)` is the lane's estimate of mu for the output of box a, called once per queried box.
+/// The first box is always opened, also with a negative index.
 template <class Real, class RewardOf>
 PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, const PeriodRules& rules, int boxes,
                                             const Real* score, const int* permutation, RewardOf&& reward_of) {
-  PeriodWalk<Real> walk;
-  walk.start(spec, rules, boxes, score, permutation);
-  while (!walk.done) walk.opened(spec, rules.stop, score, reward_of(walk.next()));
-  return walk.outcome;
+  PeriodOutcome outcome;
+  start_walk(spec, rules, boxes, score, permutation, outcome);
+  Real best = Real(0);
+  for (bool done = false; !done;)
+    done = take_response(spec, rules.stop, score, static_cast<Real>(reward_of(outcome.order[outcome.queried])), outcome,
+                         best);
+  return outcome;
 }
 
 template <class Real, class RewardOf>

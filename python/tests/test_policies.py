@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import warnings
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any, ClassVar, Optional
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ class DowTwin(pandora.IndexPolicy):
     """DOW from the building blocks."""
 
     name = "dow_twin"
-    rewards = ("known", "unknown")
+    rewards: ClassVar[Sequence[str]] = ("known", "unknown")
     hyperparameters = {"c_rho": (0.1,), "c_theta": (0.1,)}  # noqa: RUF012
 
     def __init__(self, lane: pandora.LaneSetup, c_rho: float, c_theta: float) -> None:

@@ -1,6 +1,5 @@
 // Cascades: fitted, tested, and running.
 #include <fmt/format.h>
-
 #include <nanobind/stl/shared_ptr.h>
 
 #include <nlohmann/json.hpp>
@@ -31,8 +30,9 @@ DictList tables_of(const std::vector<Table>& tables) {
 CascadeFitSettings settings_of(const std::string& aim, double value, const std::string& evaluator,
                                const std::vector<std::string>& context, const std::string& kind, double judge_usd) {
   CascadeFitSettings out;
-  out.aim = {aim == "price" ? CascadeAim::Kind::price
-                            : aim == "max_usd" ? CascadeAim::Kind::most_usd : CascadeAim::Kind::least_quality,
+  out.aim = {aim == "price"     ? CascadeAim::Kind::price
+             : aim == "max_usd" ? CascadeAim::Kind::most_usd
+                                : CascadeAim::Kind::least_quality,
              value};
   out.evaluator = evaluator;
   out.context = context;
@@ -46,9 +46,8 @@ CascadeFitSettings settings_of(const std::string& aim, double value, const std::
 }
 
 std::pair<std::shared_ptr<Cascade>, DictList> fit(const TraceTable& table, const std::string& aim, double value,
-                                                  const std::string& evaluator,
-                                                  const std::vector<std::string>& context, const std::string& kind,
-                                                  double judge_usd) {
+                                                  const std::string& evaluator, const std::vector<std::string>& context,
+                                                  const std::string& kind, double judge_usd) {
   const CascadeFitSettings settings = settings_of(aim, value, evaluator, context, kind, judge_usd);
   const CascadeFit fitted = beside([&](Beside&) { return fit_cascade(table, settings); });
   return {fitted.cascade, tables_of(fit_tables(fitted))};
@@ -115,7 +114,9 @@ auto freely(Body&& body) {
 void bind_live(nb::class_<Cascade>& cascade) {
   cascade
       .def(
-          "begin", [](Cascade& c, const Psi& psi) { return freely([&] { return c.begin({psi.data(), psi.size()}); }); },
+          "begin", [](Cascade& c, const Psi& psi) { return freely([&] {
+                                                      return c.begin({psi.data(), psi.size()});
+                                                    }); },
           nb::arg("psi"))
       .def(
           "begin_prompt",
@@ -162,11 +163,14 @@ void bind_live(nb::class_<Cascade>& cascade) {
 
 void bind_cascades(nb::module_& module) {
   nb::class_<Cascade> cascade(module, "Cascade", "A cascade that runs.");
-  cascade.def_static("load", [](const std::string& path) { return Cascade::load(path); }, nb::arg("path"))
+  cascade
+      .def_static(
+          "load", [](const std::string& path) { return Cascade::load(path); }, nb::arg("path"))
       .def_static(
           "parse", [](const std::string& text, const std::string& name) { return Cascade::parse(text, name); },
           nb::arg("text"), nb::arg("name"))
-      .def("save", [](const Cascade& c, const std::string& path) { freely([&] { c.save(path); }); }, nb::arg("path"))
+      .def(
+          "save", [](const Cascade& c, const std::string& path) { freely([&] { c.save(path); }); }, nb::arg("path"))
       .def("text", &Cascade::text, nb::call_guard<nb::gil_scoped_release>())
       .def("description", &description)
       .def("counts", &counts)

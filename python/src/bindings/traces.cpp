@@ -64,8 +64,10 @@ CellValue number_cell(double value) {
 
 // What is wrong with a cell is refused by the reader of files, with `source` in place of a file's name.
 TraceTable of_arrays(const std::string& source, const std::vector<std::string>& models,
-                     const std::vector<std::string>& prompts, const std::vector<std::pair<std::string, Matrix>>& answers,
-                     const std::vector<std::pair<std::string, nb::typed<nb::list, nb::any>>>& columns, const std::string& missing) {
+                     const std::vector<std::string>& prompts,
+                     const std::vector<std::pair<std::string, Matrix>>& answers,
+                     const std::vector<std::pair<std::string, nb::typed<nb::list, nb::any>>>& columns,
+                     const std::string& missing) {
   FilePlace place(source);
   TraceOptions options;
   options.missing = missing_of(missing);

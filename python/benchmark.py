@@ -1,0 +1,107 @@
+"""What the package costs: a lane in Python, and reading 1,000 replications. On a quiet machine: make python-bench."""
+
+from __future__ import annotations
+
+import pathlib
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any, Callable, ClassVar, Optional
+
+import pandora
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "tests"))
+from test_policies import DowTwin
+
+STUDY: dict[str, Any] = {
+    "replications": 1,
+    "T0": [0],
+    "environments": ["uniform"],
+    "regimes": ["A"],
+    "hyperparameters": {"c_rho": [0.1], "c_theta": [0.1]},
+    "oracle": {"samples": 2000},
+    "output": {"order": False, "hdf5": False},
+}
+
+
+class Nothing(pandora.Policy):
+    """The five calls."""
+
+    is_open = False
+
+    def begin(self, request: pandora.Request) -> None:
+        """Nothing is open."""
+        self.is_open = False
+
+    def next(self) -> Optional[int]:
+        """Box 0."""
+        return None if self.is_open else 0
+
+    def opened(self, output: pandora.Output) -> None:
+        """It is open."""
+        self.is_open = True
+
+    def deploy(self) -> int:
+        """It."""
+        return 0
+
+
+class KnownTwin(DowTwin):
+    """DOW from the building blocks, the reward known."""
+
+    name = "known_twin"
+    rewards: ClassVar[Sequence[str]] = ("known",)
+    hyperparameters = {"c_rho": (0.1,), "c_theta": (0.1,)}  # noqa: RUF012
+
+
+def processor_time(study: dict[str, Any], policies: list[type[pandora.Policy]], repeats: int = 3) -> float:
+    """The least processor time of a run, in seconds."""
+    least = float("inf")
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as folder:
+            start = time.process_time()
+            pandora.run(study, out=folder + "/r", policies=policies, threads=1, progress=False)
+            least = min(least, time.process_time() - start)
+    return least
+
+
+def lanes() -> None:
+    """Microseconds of a lane per period."""
+    cases: list[tuple[str, list[type[pandora.Policy]], dict[str, Any], int]] = [
+        ("a policy that does nothing", [Nothing], {"periods": 50000, "policies": ["oracle"]}, 50000),
+        ("DOW in Python", [KnownTwin], {"periods": 3000, "policies": ["oracle"]}, 3000),
+        ("DOW, reference engine, known and unknown", [], {"periods": 3000, "policies": ["dow"]}, 3000),
+    ]
+    for policy, own, study, periods in cases:
+        whole = {**STUDY, **study, "engine": {"kind": "reference"}}
+        taken = processor_time(whole, own) - processor_time({**whole, "policies": ["oracle"]}, [])
+        print(f"{policy}: {1e6 * taken / periods:.2f} us per period")
+
+
+def reading() -> None:
+    """Seconds and memory of reading 1,000 replications."""
+    with tempfile.TemporaryDirectory() as folder:
+        study = {**STUDY, "replications": 1000, "periods": 300, "policies": ["dow", "online_plugin"]}
+        study.update({"dimensions": {"context": 20}, "hyperparameters": {"c_rho": [0.01, 0.1, 1], "c_theta": [0.1, 1]}})
+        pandora.run(study, out=folder + "/r", progress=False)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        start = time.perf_counter()
+        results = pandora.open(folder + "/r")
+        steps: list[tuple[str, Callable[[], object]]] = [
+            ("open", lambda: None),
+            ("summary", lambda: results.summary),
+            ("regret", lambda: results.regret("dow/known")),
+            ("curves", lambda: results.curves("dow")),
+        ]
+        for name, step in steps:
+            step()
+            print(f"{name}: {time.perf_counter() - start:.3f} s")
+            start = time.perf_counter()
+        print(f"memory: {(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024:.0f} MiB above the run's")
+
+
+if __name__ == "__main__":
+    lanes()
+    reading()

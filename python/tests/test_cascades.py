@@ -6,7 +6,8 @@ import json
 import pathlib
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,6 +113,93 @@ def test_steps_out_of_turn_are_usage_errors() -> None:
         cascade.remove_model("d")
     with pytest.raises(pandora.DataError, match=r"absent\.json"):
         pandora.Cascade.load("absent.json")
+
+
+def test_what_was_observed_is_booked_to_the_model_that_was_named() -> None:
+    cascade = learner()
+    request = cascade.begin([1.0, 0.5])
+    with pytest.raises(pandora.UsageError, match=r"call next\(\), which names the model to call, before observe"):
+        request.observe(dollars=0.01, score=0.1)
+    first = request.next()
+    with pytest.raises(pandora.UsageError, match="score 2"):
+        request.observe(dollars=0.01, score=2.0)
+    request.observe(dollars=0.01, score=0.1)
+    second = cascade.request(request.number).next()
+    assert second is not None
+    with pytest.raises(pandora.UsageError, match="before observe"):
+        request.observe(dollars=0.01, score=0.1)
+    assert [call["model"] for call in request.explain()["calls"]] == [first]
+    request.observe(dollars=0.01, score=0.1, model=second)
+    assert [call["model"] for call in request.explain()["calls"]] == [first, second]
+    done = cascade.begin([1.0, 0.5])
+    for _ in done:
+        done.observe(dollars=0.01, score=True)
+    with pytest.raises(pandora.UsageError, match="calls no further model; deploy it"):
+        done.observe(dollars=0.01, score=0.1)
+
+
+def test_a_model_that_was_removed_when_its_answer_comes_is_told() -> None:
+    cascade = learner()
+    request = cascade.begin([1.0, 0.5])
+    named = request.next()
+    assert named is not None
+    cascade.remove_model(named)
+    with pytest.raises(pandora.UsageError, match=f"model {named} is not the one to call next"):
+        request.observe(dollars=0.01, score=0.5)
+    assert request.explain()["calls"] == []
+
+
+def test_arguments_of_another_type_are_usage_errors(tmp_path: pathlib.Path) -> None:
+    cascade, trace = learner(), pandora.Trace(made_up(50))
+    anything: Any = pandora.Cascade
+    live: Any = cascade
+    refused: list[tuple[Callable[[], Any], str]] = [
+        (lambda: anything("c.json"), "Cascade.fit, Cascade.load or Cascade.new"),
+        (lambda: anything.new("abc", price=1.0), "models 'abc': give a list of texts"),
+        (lambda: anything.new([1, 2], price=1.0), "models 1: give a text"),
+        (lambda: anything.new(["a", "\ud800"], price=1.0), "surrogate pair"),
+        (lambda: anything.new(["a"], price="1"), "price '1': give a number"),
+        (lambda: anything.new(["a"], price=True), "price True: give a number"),
+        (lambda: anything.new(["a"], price=1.0, psi=1.5), "psi 1.5: give a whole number"),
+        (lambda: anything.new(["a"], price=1.0, most_samples=2**40), "most_samples 1099511627776: give a whole"),
+        (lambda: anything.new(["a"], price=1.0, features=5), "features 5: give JSON"),
+        (lambda: anything.load(5), "path 5: give the path of a file"),
+        (lambda: anything.fit(trace, price="1"), "price '1': give a number"),
+        (lambda: anything.fit(trace, price=1.0, context=5), "context 5: give a list of texts"),
+        (lambda: anything.fit(trace, price=1.0, kind=None), "kind None: give a text"),
+        (lambda: anything.frontier(trace, trace, prices="1"), "prices '1': give a number"),
+        (lambda: live.save(5), "path 5: give the path of a file"),
+        (lambda: live.add_model(5), "name 5: give a text"),
+        (lambda: live.remove_model(5), "name 5: give a text"),
+        (lambda: live.set_price("1"), "price '1': give a number"),
+        (lambda: live.set_learning("off"), "on 'off': give True or False"),
+        (lambda: live.request(-1), "number -1: give a whole number"),
+        (lambda: live.test(trace, against=5), "against 5: give a text"),
+        (lambda: live.begin(None), "psi None: give a list of numbers"),
+        (lambda: live.begin(["1", "2"]), "psi .*: give a list of numbers"),
+        (lambda: live.begin([[1.0, 2.0]]), "psi .*: give a list of numbers"),
+        (lambda: live.begin("\ud800"), "prompt .*surrogate pair"),
+        (lambda: live.begin("a", {"size": {}}), "column size {}: give a number, a text or a list of numbers"),
+        (lambda: live.begin("a", 5), "columns 5: give a dict"),
+        (lambda: live.begin([1.0, 0.0]).observe("1", 0.5, model="a"), "dollars '1': give a number"),
+        (lambda: live.begin([1.0, 0.0]).observe(0.1, "1", model="a"), "score '1': give a number"),
+        (lambda: live.begin([1.0, 0.0]).observe(0.1, 0.5, model=1), "model 1: give a text"),
+        (lambda: live.begin([1.0, 0.0]).feedback(None), "quality None: give a number"),
+        (lambda: live.calibrate("1", [1.0, 0.0], "a", 0.1, 0.5), "period '1': give a whole number"),
+    ]
+    for call, told in refused:
+        with pytest.raises(pandora.UsageError, match=told):
+            call()
+
+
+def test_a_context_may_be_one_text_and_numbers_those_of_numpy() -> None:
+    trace = pandora.Trace(made_up(200))
+    cascade = pandora.Cascade.fit(trace, price=np.float32(20), kind="indices", context="size")  # type: ignore[arg-type]
+    assert cascade.context_of("", {"size": np.float32(3)}).shape == (2,)
+    request = cascade.begin("a prompt", {"size": np.int64(3)})
+    assert request.next() is not None
+    request.observe(dollars=np.float32(0.5), score=np.float32(0.5))  # type: ignore[arg-type]
+    assert request.explain()["calls"][0]["dollars"] == 0.5
 
 
 def test_an_exception_in_a_request_deploys_nothing() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -106,3 +107,77 @@ def test_parts_of_a_table() -> None:
     assert trace.take([5, 3]).prompts == ["p5", "p3"]
     with pytest.raises(pandora.UsageError, match="has no row 200"):
         trace.take([200])
+
+
+def test_rows_are_numbers_or_a_mask() -> None:
+    trace = pandora.Trace(made_up())
+    mask = np.zeros(200, dtype=bool)
+    mask[[3, 5]] = True
+    assert trace.take(mask).prompts == trace.take(mask.tolist()).prompts == ["p3", "p5"]
+    assert trace.take(range(2)).prompts == trace.take(np.arange(2)).prompts == ["p0", "p1"]
+    assert trace.take(iter([4])).prompts == ["p4"]  # type: ignore[arg-type]
+    refused: list[tuple[Any, str]] = [
+        (mask[:100], r"a mask of shape \(100,\) for 200 rows"),
+        ([1.5], r"rows \[1.5\]: give a list of whole numbers"),
+        ([-1], "row -1: rows are counted from 0 on; the last is 199"),
+        (["1"], "give a list of whole numbers"),
+        ([[1], [2]], "give a list of whole numbers"),
+        ([[1], 2], "give a list of whole numbers"),
+        (1, "give a list of whole numbers"),
+    ]
+    for rows, told in refused:
+        with pytest.raises(pandora.UsageError, match=told):
+            trace.take(rows)
+
+
+def test_a_part_without_rows_or_models_is_refused() -> None:
+    trace = pandora.Trace(made_up())
+    nothing: list[Any] = [[], np.zeros(200, dtype=bool), np.array([], dtype=int)]
+    for rows in nothing:
+        with pytest.raises(pandora.UsageError, match="no rows: a table has at least one"):
+            trace.take(rows)
+    with pytest.raises(pandora.UsageError, match="no models: give one or more of small, middle, large"):
+        trace.select([])
+    with pytest.raises(pandora.DataError, match="has 1 rows, too few to be split"):
+        trace.take([0]).split()
+
+
+def test_arguments_of_another_type_are_usage_errors() -> None:
+    trace, table = pandora.Trace(made_up(20)), made_up(20)
+    anything: Any = pandora.Trace
+    refused: list[tuple[Callable[[], Any], str]] = [
+        (lambda: anything(None), "Trace: None: give a path, a data frame of pandas or a dict"),
+        (lambda: anything(trace), "give a path, a data frame of pandas or a dict"),
+        (lambda: anything(table, models="small"), "Trace: models 'small': give a list of texts"),
+        (lambda: anything(table, models=[1]), "Trace: models 1: give a text"),
+        (lambda: anything(table, missing=None), "Trace: missing None: give a text"),
+        (lambda: anything({**table, "models": [1, 2, 3]}), "Trace: models 1: give a text"),
+        (lambda: anything({**table, "models": "abc"}), "Trace: models 'abc': give a list of texts"),
+        (lambda: anything({**table, "models": ["a", "b", "\ud800"]}), "surrogate pair at character 0"),
+        (lambda: anything({**table, "prompts": "p"}), "prompts 'p': give a list of names"),
+        (lambda: anything({**table, "columns": ["size"]}), "give a dict with a list for each column"),
+        (lambda: anything({**table, "columns": {"size": "abc"}}), "column size 'abc': give a list"),
+        (lambda: anything({**table, "columns": {"size": [{}] * 20}}), "column size, row 1: {}: give a number, a text"),
+        (lambda: anything({**table, "columns": {"prompt": ["a\udc00"] * 20}}), "row 1:.*surrogate pair at character 1"),
+        (lambda: anything("\udc00.csv"), "surrogate pair"),
+        (lambda: trace.select("small"), "models 'small': give a list of texts"),
+        (lambda: trace.split("a"), "share 'a': give a number"),  # type: ignore[arg-type]
+        (lambda: trace.check(price="1"), "price '1': give a number"),  # type: ignore[arg-type]
+        (lambda: trace.column(1), "name 1: give a text"),  # type: ignore[arg-type]
+    ]
+    for call, told in refused:
+        with pytest.raises(pandora.UsageError, match=told):
+            call()
+    matrices: list[Any] = [[["0.5"] * 3] * 20, [[0.5], [0.5, 0.1]], [[{}] * 3] * 20]
+    for quality in matrices:
+        with pytest.raises(pandora.DataError, match="quality"):
+            pandora.Trace({**table, "quality": quality})
+
+
+def test_cells_of_numpy_are_those_of_python() -> None:
+    table = made_up(20)
+    table["columns"] = {"n": list(np.arange(20)), "v": [np.arange(2, dtype=np.float32)] * 20, "b": [True] * 20}
+    trace = pandora.Trace(table)
+    np.testing.assert_array_equal(trace.column("n"), np.arange(20))
+    np.testing.assert_array_equal(trace.column("v")[3], [0, 1])
+    np.testing.assert_array_equal(trace.column("b"), np.ones(20))

@@ -11,12 +11,15 @@ from typing import Any, NamedTuple, Optional, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
+from . import _core, arguments
+from .arguments import integer, number, numbers, refused, text, texts
 from .errors import UsageError
 from .table import Table, of_program
-from .trace import Source, Trace, numbers, table_of, tables_of
+from .trace import Source, Trace, table_of, tables_of
 
 __all__ = ["Cascade", "CascadeTest", "Frontier", "Interval", "Request"]
+
+_MOST_NUMBER = 2**64 - 1
 
 Prompt = Union[str, Sequence[float], npt.NDArray[Any]]
 
@@ -96,19 +99,32 @@ class Request:
         #: the model whose answer was deployed, once it is
         self.deployed: Optional[str] = None
         self._calls = 0
+        # what next() said since the last observation
+        self._named: Optional[str] = None
 
     def next(self) -> Optional[str]:
         """The model to call, or None when it is time to deploy."""
         model = self._cascade._live.next(self.number)
-        return None if model is None else self._cascade._name(model)
+        self._named = None if model is None else self._cascade._name(model)
+        return self._named
 
     def observe(self, dollars: float, score: Union[float, Sequence[float]], model: Optional[str] = None) -> None:
-        """The model that next() named was called (`model`, where given, must be that one): what it cost and scores."""
-        named = self.next() if model is None else model
+        """A model was called: what it cost, and what the cascade's evaluator shows of its answer.
+
+        `score` is the quality itself where the evaluator is "quality", else the judge's score, in [0, 1]; with
+        "column:NAME" it is a list of numbers. `model` must be the one to call next; without it, it is the one that
+        next() (or iterating) named since the last observation, and UsageError says where there was none.
+        """
+        named = self._named if model is None else text(f"request {self.number}: model", model)
         if named is None:
-            raise UsageError(f"request {self.number} calls no further model; deploy it")
-        scores = [float(score)] if isinstance(score, (int, float)) else [float(s) for s in score]
-        self._cascade._live.observe(self.number, self._cascade._position(named), float(dollars), scores)
+            if self.next() is None:
+                raise UsageError(f"request {self.number} calls no further model; deploy it")
+            self._named = None
+            raise UsageError(f"request {self.number}: call next(), which names the model to call, before observe()")
+        what = f"request {self.number}:"
+        spent, scores = number(f"{what} dollars", dollars), numbers(f"{what} score", score)
+        self._cascade._live.observe(self.number, self._cascade._position(named), spent, scores)
+        self._named = None
         self._calls += 1
 
     def deploy(self) -> str:
@@ -118,7 +134,7 @@ class Request:
 
     def feedback(self, quality: float) -> None:
         """The quality of the deployed answer, in [0, 1]: at once, later, or never."""
-        self._cascade._live.feedback(self.number, float(quality))
+        self._cascade._live.feedback(self.number, number(f"request {self.number}: quality", quality))
 
     def explain(self) -> dict[str, Any]:
         """Why it goes as it does: models with prediction, width, bonus and score, calls, and why it stopped."""
@@ -144,6 +160,19 @@ class Request:
             self.deploy()
 
 
+def _specs(what: str, context: Any) -> list[str]:
+    return [text(what, context)] if isinstance(context, str) else texts(what, context)
+
+
+def _json(what: str, features: Any) -> str:
+    if features is None or isinstance(features, str):
+        return text(what, features or "")
+    try:
+        return json.dumps(dict(features))
+    except (TypeError, ValueError):
+        raise refused(what, features, "JSON as text or dict") from None
+
+
 class Cascade:
     """A cascade of models: from `fit`, `load` or `new`. It is safe to use from several threads.
 
@@ -155,6 +184,8 @@ class Cascade:
     """
 
     def __init__(self, live: _core.Cascade) -> None:
+        if not isinstance(live, _core.Cascade):
+            raise UsageError("Cascade: make one with Cascade.fit, Cascade.load or Cascade.new")
         self._live = live
         #: what a fit compared and chose, as tables; empty for others
         self.tables: list[Table] = []
@@ -168,21 +199,29 @@ class Cascade:
         max_usd: Optional[float] = None,
         min_quality: Optional[float] = None,
         evaluator: str = "quality",
-        context: Sequence[str] = (),
+        context: Union[str, Sequence[str]] = (),
         kind: str = "auto",
         judge_usd: float = 0.0,
     ) -> Cascade:
         """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
 
         As `pandora cascade fit`: `kind` is "thresholds", "indices" or "auto" (chosen by cross-validation); `context`
-        are features for indices, such as "text:16". What was promised stands in `.about` and `.tables`.
+        are features for indices, such as "text:16" or a list of them. What was promised stands in `.about` and
+        `.tables`. Ctrl-C is taken when the fit has ended.
         """
         aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
         given = [(name, value) for name, value in aims.items() if value is not None]
         if len(given) != 1:
             raise UsageError("Cascade.fit: give one of price, max_usd and min_quality")
+        aim, value = given[0]
         live, tables = _core.fit_cascade(
-            table_of(trace), given[0][0], float(given[0][1]), evaluator, list(context), kind, float(judge_usd)
+            table_of(trace),
+            aim,
+            number(f"Cascade.fit: {aim}", value),
+            text("Cascade.fit: evaluator", evaluator),
+            _specs("Cascade.fit: context", context),
+            text("Cascade.fit: kind", kind),
+            number("Cascade.fit: judge_usd", judge_usd),
         )
         cascade = cls(live)
         cascade.tables = tables_of(tables)
@@ -191,7 +230,7 @@ class Cascade:
     @classmethod
     def load(cls, path: Union[str, os.PathLike[str]]) -> Cascade:
         """From a file of `save`, `pandora cascade fit` or a service."""
-        return cls(_core.Cascade.load(os.fspath(path)))
+        return cls(_core.Cascade.load(arguments.path("Cascade.load: path", path)))
 
     @classmethod
     def new(
@@ -214,30 +253,30 @@ class Cascade:
         `features`: of prompts, as `pandora trace features` writes them (its JSON as text or dict); without them a
         request comes with `psi` numbers, of which the first is 1.
         """
-        text = "" if features is None else features if isinstance(features, str) else json.dumps(features)
+        what = "Cascade.new:"
         return cls(
             _core.new_cascade(
-                list(models),
-                float(price),
-                evaluator,
-                policy,
-                float(c),
-                float(c_theta),
-                text,
-                int(psi),
-                refit,
-                float(forget),
-                int(most_samples),
+                texts(f"{what} models", models),
+                number(f"{what} price", price),
+                text(f"{what} evaluator", evaluator),
+                text(f"{what} policy", policy),
+                number(f"{what} c", c),
+                number(f"{what} c_theta", c_theta),
+                _json(f"{what} features", features),
+                integer(f"{what} psi", psi),
+                text(f"{what} refit", refit),
+                number(f"{what} forget", forget),
+                integer(f"{what} most_samples", most_samples),
             )
         )
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Whole or not at all; loaded, it goes on to the same bytes."""
-        self._live.save(os.fspath(path))
+        self._live.save(arguments.path("Cascade.save: path", path))
 
     def test(self, trace: Union[Trace, Source], against: str = "") -> CascadeTest:
         """What it does on a table that it was not fitted on, beside the model `against` (default: the fit's best)."""
-        return CascadeTest(*self._live.test(table_of(trace), against))
+        return CascadeTest(*self._live.test(table_of(trace), text("Cascade.test: against", against)))
 
     @staticmethod
     def frontier(
@@ -245,7 +284,7 @@ class Cascade:
         test: Union[Trace, Source],
         *,
         evaluator: str = "quality",
-        context: Sequence[str] = (),
+        context: Union[str, Sequence[str]] = (),
         kind: str = "thresholds",
         judge_usd: float = 0.0,
         prices: Sequence[float] = (),
@@ -255,49 +294,60 @@ class Cascade:
             *_core.find_frontier(
                 table_of(trace),
                 table_of(test),
-                evaluator,
-                list(context),
-                kind,
-                float(judge_usd),
-                [float(p) for p in prices],
+                text("Cascade.frontier: evaluator", evaluator),
+                _specs("Cascade.frontier: context", context),
+                text("Cascade.frontier: kind", kind),
+                number("Cascade.frontier: judge_usd", judge_usd),
+                numbers("Cascade.frontier: prices", prices),
             )
         )
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
         """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers)."""
         if isinstance(prompt, str):
-            return Request(self, self._live.begin_prompt(prompt, dict(columns or {})))
-        return Request(self, self._live.begin(numbers(prompt)))
+            given = arguments.columns(columns)
+            return Request(self, self._live.begin_prompt(text("Cascade.begin: prompt", prompt), given))
+        return Request(self, self._live.begin(arguments.psi(prompt)))
 
     def request(self, number: int) -> Request:
-        """A request that began before, also before the cascade was saved."""
-        return Request(self, number)
+        """A request that began before, also before the cascade was saved; `number` is its `Request.number`."""
+        return Request(self, integer("Cascade.request: number", number, _MOST_NUMBER))
 
     def context_of(self, prompt: str, columns: Optional[Mapping[str, Any]] = None) -> npt.NDArray[np.float32]:
         """Psi of a prompt."""
-        return self._live.context_of(prompt, dict(columns or {}))
+        return self._live.context_of(text("Cascade.context_of: prompt", prompt), arguments.columns(columns))
 
     def calibrate(
         self, period: int, psi: npt.ArrayLike, model: str, dollars: float, score: float, quality: Optional[float] = None
     ) -> None:
         """A sample from before the first request; samples of one prompt have one `period`."""
-        self._live.calibrate(period, numbers(psi), self._position(model), float(dollars), [float(score)], quality)
+        what = "Cascade.calibrate:"
+        self._live.calibrate(
+            integer(f"{what} period", period),
+            arguments.psi(psi),
+            self._position(model),
+            number(f"{what} dollars", dollars),
+            numbers(f"{what} score", score),
+            None if quality is None else number(f"{what} quality", quality),
+        )
 
     def set_learning(self, on: bool) -> None:
         """Whether requests change the estimates."""
-        self._live.set_learning(on)
+        if not isinstance(on, (bool, np.bool_)):
+            raise refused("Cascade.set_learning: on", on, "True or False")
+        self._live.set_learning(bool(on))
 
     def add_model(self, name: str) -> None:
         """A model more, or one back that was removed."""
-        self._live.add_model(name)
+        self._live.add_model(text("Cascade.add_model: name", name))
 
     def remove_model(self, name: str) -> None:
         """Is never called again."""
-        self._live.remove_model(name)
+        self._live.remove_model(text("Cascade.remove_model: name", name))
 
     def set_price(self, price: float) -> None:
         """Makes over what was learned to another price."""
-        self._live.set_price(float(price))
+        self._live.set_price(number("Cascade.set_price: price", price))
 
     @property
     def kind(self) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Union
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from .arguments import cell, number, numbers, path, refused, text, texts
 from .errors import DataError, UsageError
 from .table import Table, of_program
 
@@ -65,18 +66,23 @@ class Trace:
     def __init__(
         self, source: Source, *, models: Sequence[str] = (), missing: str = "refuse", name: str = "trace"
     ) -> None:
+        wanted = texts("Trace: models", models)
+        text("Trace: missing", missing)
+        text("Trace: name", name)
         if isinstance(source, (str, os.PathLike)):
-            path = os.fspath(source)
-            if path.endswith((".parquet", ".pq")):
+            file = path("Trace:", source)
+            if file.endswith((".parquet", ".pq")):
                 import pandas
 
-                self._table = _of_frame(pandas.read_parquet(path), path, models, missing)
+                self._table = _of_frame(pandas.read_parquet(file), file, wanted, missing)
             else:
-                self._table = _core.read_trace(path, list(models), missing)
+                self._table = _core.read_trace(file, wanted, missing)
         elif isinstance(source, Mapping):
-            self._table = _of_arrays(source, name, models, missing)
+            self._table = _of_arrays(source, name, wanted, missing)
+        elif all(hasattr(source, member) for member in ("columns", "iloc", "groupby")):
+            self._table = _of_frame(source, name, wanted, missing)
         else:
-            self._table = _of_frame(source, name, models, missing)
+            raise refused("Trace:", source, "a path, a data frame of pandas or a dict of arrays")
 
     @classmethod
     def _of(cls, table: _core.TraceTable) -> Trace:
@@ -124,7 +130,7 @@ class Trace:
 
     def column(self, name: str) -> Any:
         """A list of texts, or an array of numbers (rows, or rows x numbers of a list)."""
-        return self._table.column(name)
+        return self._table.column(text("Trace.column: name", name))
 
     @property
     def digest(self) -> str:
@@ -137,12 +143,22 @@ class Trace:
         return self._table.notes
 
     def select(self, models: Sequence[str]) -> Trace:
-        """The same prompts with these models alone, in this order."""
-        return Trace._of(self._table.select_models(list(models)))
+        """The same prompts with these models alone, in this order. Raises UsageError for none."""
+        wanted = texts("Trace.select: models", models)
+        if not wanted:
+            raise UsageError(f"Trace.select: no models: give one or more of {', '.join(self.models)}")
+        return Trace._of(self._table.select_models(wanted))
 
-    def take(self, rows: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Trace:
-        """These rows, in this order."""
-        return Trace._of(self._table.select_rows([int(row) for row in rows]))
+    def take(self, rows: Union[Sequence[int], Sequence[bool], npt.NDArray[Any]]) -> Trace:
+        """These rows, in this order: whole numbers from 0 on, or a truth value for each row (a mask).
+
+        >>> trace = Trace({"models": ["m"], "quality": [[0.1], [0.5], [0.9]], "cost": [[1.0]] * 3})
+        >>> trace.take([2, 0]).quality.tolist(), trace.take(trace.quality[:, 0] > 0.4).rows
+        ([[0.9], [0.1]], 2)
+
+        Raises UsageError for a row that is not there, a mask of another length, and no rows.
+        """
+        return Trace._of(self._table.select_rows(_rows(rows, self.rows)))
 
     def split(self, share: float = 0.5) -> tuple[Trace, Trace]:
         """Two parts: a row is in the first with probability `share`, by a digest of its prompt; equal prompts together.
@@ -151,8 +167,10 @@ class Trace:
         >>> first, second = Trace(table).split(0.3)
         >>> first.rows + second.rows
         100
+
+        Raises DataError where a part would have no rows.
         """
-        first, second = self._table.split_rows(share)
+        first, second = self._table.split_rows(number("Trace.split: share", share))
         return self.take(first), self.take(second)
 
     def check(self, price: Union[float, Sequence[float]] = (5.0, 50.0), evaluator: str = "quality") -> TraceCheck:
@@ -161,18 +179,45 @@ class Trace:
         As `pandora trace check`: best single model, index policy, fixed cascade and bound, each judged on prompts that
         it was not fitted on, with 95% intervals over prompts.
         """
-        prices = [float(price)] if isinstance(price, (int, float)) else [float(p) for p in price]
-        return TraceCheck(*self._table.check(evaluator, prices))
+        prices = numbers("Trace.check: price", price)
+        return TraceCheck(*self._table.check(text("Trace.check: evaluator", evaluator), prices))
 
     def __repr__(self) -> str:
         return f"Trace({self._table.source}: {self.rows} prompts, models {', '.join(self.models)})"
 
 
+def _rows(rows: Any, count: int) -> list[int]:
+    wanted = "a list of whole numbers, or a mask with a truth value for each row"
+    try:
+        found = np.asarray(rows if hasattr(rows, "__len__") else list(rows))
+    except (TypeError, ValueError):
+        raise refused("Trace.take: rows", rows, wanted) from None
+    if found.dtype == np.bool_:
+        if found.shape != (count,):
+            raise UsageError(f"Trace.take: a mask of shape {found.shape} for {count} rows: give one value for each row")
+        found = np.flatnonzero(found)
+    if found.ndim != 1 or (found.size > 0 and found.dtype.kind not in "iu"):
+        raise refused("Trace.take: rows", rows, wanted)
+    if found.size == 0:
+        raise UsageError("Trace.take: no rows: a table has at least one")
+    if found.min() < 0:
+        raise UsageError(f"Trace.take: row {found.min()}: rows are counted from 0 on; the last is {count - 1}")
+    return [int(row) for row in found]
+
+
 def _matrix(values: Any, what: str, source: str) -> Numbers:
-    out = np.ascontiguousarray(values, dtype=np.float64)
+    try:
+        out = np.ascontiguousarray(values)
+    except ValueError:
+        out = np.empty(0)
     if out.ndim != 2:
         raise DataError(f"{source}: {what} is not an array of prompts x models")
-    return out
+    if out.dtype.kind in "USM" or out.dtype.kind == "m":
+        raise DataError(f"{source}: {what} holds {out.dtype} in place of numbers")
+    try:
+        return np.ascontiguousarray(out, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{source}: {what} holds what is no number: {error}") from None
 
 
 def _build(
@@ -185,18 +230,17 @@ def _build(
     missing: str,
 ) -> _core.TraceTable:
     matrices = [(name, _matrix(values, name, source)) for name, values in answers.items()]
-    lists = [(name, _plain(values)) for name, values in columns.items()]
-    table = _core.trace_of_arrays(source, list(models), [str(p) for p in prompts], matrices, lists, missing)
+    lists = [(text("Trace: the name of a column", name), _plain(name, values)) for name, values in columns.items()]
+    names = [text("Trace: a prompt's name", str(p)) for p in prompts]
+    table = _core.trace_of_arrays(source, list(models), names, matrices, lists, missing)
     return table.select_models(list(wanted)) if len(wanted) > 0 else table
 
 
-def _plain(values: Any) -> list[Any]:
+def _plain(name: str, values: Any) -> list[Any]:
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise refused(f"Trace: column {name}", values, "a list with a value for each prompt")
     found = values.tolist() if hasattr(values, "tolist") else list(values)
-    return [None if x is None or x != x else x for x in found] if _is_flat(found) else found
-
-
-def _is_flat(values: Sequence[Any]) -> bool:
-    return all(isinstance(x, (str, int, float, type(None))) for x in values)
+    return [cell(f"Trace: column {name}, row {row}:", value) for row, value in enumerate(found, 1)]
 
 
 def _of_arrays(source: Mapping[str, Any], name: str, wanted: Sequence[str], missing: str) -> _core.TraceTable:
@@ -206,15 +250,20 @@ def _of_arrays(source: Mapping[str, Any], name: str, wanted: Sequence[str], miss
     unknown = set(source) - {"models", "quality", "cost", "scores", "prompts", "columns"}
     if unknown:
         raise UsageError(
-            f"Trace: {', '.join(sorted(unknown))}: unknown; use models, quality, cost, scores, prompts, columns"
+            f"Trace: {', '.join(sorted(map(str, unknown)))}: unknown; "
+            "use models, quality, cost, scores, prompts, columns"
         )
     scores = source.get("scores", {})
     if not isinstance(scores, Mapping):
         scores = {"score": scores}
+    scores = {text("Trace: the name of a score", key): values for key, values in scores.items()}
     answers = {"quality": source["quality"], "cost": source["cost"], **scores}
-    return _build(
-        name, source["models"], source.get("prompts", ()), answers, source.get("columns", {}), wanted, missing
-    )
+    prompts, columns = source.get("prompts", ()), source.get("columns", {})
+    if isinstance(prompts, (str, bytes)) or not isinstance(prompts, Iterable):
+        raise refused("Trace: prompts", prompts, "a list of names")
+    if not isinstance(columns, Mapping):
+        raise refused("Trace: columns", columns, "a dict with a list for each column")
+    return _build(name, texts("Trace: models", source["models"]), list(prompts), answers, columns, wanted, missing)
 
 
 def _of_frame(frame: pandas.DataFrame, name: str, wanted: Sequence[str], missing: str) -> _core.TraceTable:
@@ -286,8 +335,3 @@ def table_of(source: Union[Trace, Source]) -> _core.TraceTable:
 def tables_of(found: Sequence[Mapping[str, Any]]) -> list[Table]:
     """Tables that the program makes."""
     return [of_program(table) for table in found]
-
-
-def numbers(values: Optional[npt.ArrayLike]) -> npt.NDArray[np.float32]:
-    """What a context is given as."""
-    return np.ascontiguousarray(values, dtype=np.float32)

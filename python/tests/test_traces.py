@@ -70,6 +70,11 @@ def test_data_frames_in_both_forms_are_the_same_table(tmp_path: pathlib.Path) ->
         pandora.Trace(pandas.concat([long, long]))
     with pytest.raises(pandora.DataError, match="is no table of outcomes"):
         pandora.Trace(long.drop(columns="model"))
+    for frame in (long.assign(cost="dear"), wide.assign(**{"small|total_cost": "dear"})):
+        with pytest.raises(pandora.DataError, match="cost holds what is no number"):
+            pandora.Trace(frame)
+    with pytest.raises(pandora.UsageError, match="column when, row 1: Timestamp.*give a number, a text or a list"):
+        pandora.Trace(wide.assign(when=pandas.Timestamp(2026, 1, 1)))
 
 
 def test_what_is_wrong_with_a_cell_is_said() -> None:
@@ -163,6 +168,7 @@ def test_arguments_of_another_type_are_usage_errors() -> None:
         (lambda: trace.select("small"), "models 'small': give a list of texts"),
         (lambda: trace.split("a"), "share 'a': give a number"),  # type: ignore[arg-type]
         (lambda: trace.check(price="1"), "price '1': give a number"),  # type: ignore[arg-type]
+        (lambda: trace.check(price=[]), "no price: give one or more"),
         (lambda: trace.column(1), "name 1: give a text"),  # type: ignore[arg-type]
     ]
     for call, told in refused:

@@ -180,6 +180,8 @@ class Trace:
         it was not fitted on, with 95% intervals over prompts.
         """
         prices = numbers("Trace.check: price", price)
+        if not prices:
+            raise UsageError("Trace.check: no price: give one or more")
         return TraceCheck(*self._table.check(text("Trace.check: evaluator", evaluator), prices))
 
     def __repr__(self) -> str:
@@ -266,6 +268,14 @@ def _of_arrays(source: Mapping[str, Any], name: str, wanted: Sequence[str], miss
     return _build(name, texts("Trace: models", source["models"]), list(prompts), answers, columns, wanted, missing)
 
 
+def _floats(part: Any, source: str, what: str) -> Numbers:
+    try:
+        found: Numbers = part.to_numpy(dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{source}: {what} holds what is no number: {error}") from None
+    return found
+
+
 def _of_frame(frame: pandas.DataFrame, name: str, wanted: Sequence[str], missing: str) -> _core.TraceTable:
     names = [str(column) for column in frame.columns]
     if "model" in names:
@@ -277,10 +287,10 @@ def _of_frame(frame: pandas.DataFrame, name: str, wanted: Sequence[str], missing
             "model, quality and cost"
         )
     cost = [next(f"{m}|{c}" for c in _COSTS if f"{m}|{c}" in names) for m in models]
-    answers = {"quality": frame[models].to_numpy(dtype=np.float64), "cost": frame[cost].to_numpy(dtype=np.float64)}
+    answers = {"quality": _floats(frame[models], name, "quality"), "cost": _floats(frame[cost], name, "cost")}
     for score in sorted({column.split("|", 1)[1] for column in names if "|score" in column}):
         if all(f"{m}|{score}" in names for m in models):
-            answers[score] = frame[[f"{m}|{score}" for m in models]].to_numpy(dtype=np.float64)
+            answers[score] = _floats(frame[[f"{m}|{score}" for m in models]], name, score)
     rest = [column for column in names if column not in models and column.split("|")[0] not in models]
     return _finish(frame, name, models, answers, rest, wanted, missing)
 
@@ -305,7 +315,7 @@ def _of_long(frame: pandas.DataFrame, name: str, wanted: Sequence[str], missing:
         answers["quality" if what == quality else "cost" if what == cost else what] = values = np.full(
             (len(prompts), len(models)), np.nan
         )
-        values[rows, columns] = frame[what].to_numpy(dtype=np.float64)
+        values[rows, columns] = _floats(frame[what], name, what)
     first = np.unique(rows, return_index=True)[1]
     rest = [column for column in names if column not in {"model", quality, cost, *scores}]
     constant = [column for column in rest if frame.groupby(prompt)[column].nunique(dropna=False).max() <= 1]

@@ -55,7 +55,7 @@ example: test-dependencies tests
 	cmake --build build/service --parallel $(JOBS)
 	rm -rf build/service/kept
 	build/pandora cascade new --models small,middle,large --price 2 --evaluator score --psi 3 --most-samples 20000 \
-	  --out build/service/cascade.json
+	  --out build/service/cascade.json --force
 	examples/service/client.py build/service/cascade-service build/service/kept build/service/cascade.json
 	tests/service/kill.py build/service/cascade-service build/service/cascade.json 50
 	tests/service/many.py build/service/cascade-service build/service/cascade.json 30000

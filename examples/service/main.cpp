@@ -67,12 +67,17 @@ class Service {
     if (op == "set_price") return cascade_.set_price(call.at("price")), json::object();
     if (op == "counts") return counts();
     if (op == "save") return json::object();
-    return of_request(op, call);
+    for (const char* known : {"next", "observe", "deploy", "feedback", "explain"})
+      if (op == known) return of_request(op, call);
+    throw pandora::Error(pandora::ExitCode::usage, "op \"" + op + "\" is unknown");
   }
 
  private:
   json of_request(const std::string& op, const json& call) {
-    const auto request = call.at("request").get<std::uint64_t>();
+    const json& number = call.contains("request") ? call["request"] : json();
+    if (!number.is_number_unsigned())
+      throw pandora::Error(pandora::ExitCode::usage, "\"request\" must be the number that begin has answered");
+    const auto request = number.get<std::uint64_t>();
     json out = {{"request", request}};
     if (op == "observe") {
       cascade_.observe(request, position(call.at("model")),
@@ -85,10 +90,8 @@ class Service {
       out["deployed"] = cascade_.models()[cascade_.deploy(request)].name;
     } else if (op == "feedback") {
       cascade_.feedback(request, call.at("quality"));
-    } else if (op == "explain") {
-      out = json::parse(cascade_.explain_json(request));
     } else {
-      throw pandora::Error(pandora::ExitCode::usage, "op \"" + op + "\" is unknown");
+      out = json::parse(cascade_.explain_json(request));
     }
     return out;
   }
@@ -128,7 +131,8 @@ void serve(Service& service, Journal& journal, const std::string& line) {
   } catch (const pandora::Error& error) {
     out["error"] = error.what();
   } catch (const json::exception& error) {
-    out["error"] = std::string("not a call: ") + error.what();
+    const std::string what = error.what();  // such as "[json.exception.type_error.302] type must be number"
+    out["error"] = "not a call: " + what.substr(what.find("] ") == std::string::npos ? 0 : what.find("] ") + 2);
   }
   std::cout << out.dump(-1, ' ', false, json::error_handler_t::replace) << '\n' << std::flush;
 }
@@ -173,8 +177,9 @@ int main(int argc, char** argv) {
       bool changed = false;
       (void)service.answer(json::parse(line), changed);
     });
+    const bool resumed = journal.resumes();
     journal.start(service.cascade());
-    std::cerr << (journal.resumes() ? "resumed" : "started") << ", " << again << " calls made again\n";
+    std::cerr << (resumed ? "resumed" : "started") << ", " << again << " calls made again\n";
     run(service, journal);
     return 0;
   } catch (const pandora::Error& error) {

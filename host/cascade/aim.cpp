@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "host/traces/trace_table.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -37,15 +38,15 @@ void require_sound(const CascadeFitSettings& settings) {
   const auto refuse = [](const char* option, double value, const char* range) {
     throw Error(ExitCode::usage, fmt::format("{} {:g}: out of range; give {}", option, value, range));
   };
-  const bool number = std::isfinite(aim.value) && aim.value >= 0.0;
+  const bool number = aim.value >= 0.0 && aim.value <= kMostPrice;
   if (aim.kind == CascadeAim::Kind::price && !number)
-    refuse("--price", aim.value, "utility per dollar, a finite number that is not negative, such as 5");
+    refuse("--price", aim.value, "utility per dollar, a number from 0 to 1e9, such as 5");
   if (aim.kind == CascadeAim::Kind::most_usd && !(number && aim.value > 0.0))
     refuse("--max-usd", aim.value, "dollars per prompt, a finite number above 0, such as 0.001");
   if (aim.kind == CascadeAim::Kind::least_quality && !(number && aim.value <= 1.0))
     refuse("--min-quality", aim.value, "a mean quality from 0 to 1");
-  if (!(settings.judge_usd >= 0.0 && std::isfinite(settings.judge_usd)))
-    refuse("--judge-usd", settings.judge_usd, "dollars of judging an answer, a finite number that is not negative");
+  if (!(settings.judge_usd >= 0.0 && settings.judge_usd <= kMostCallUsd))
+    refuse("--judge-usd", settings.judge_usd, "dollars of judging an answer, a number from 0 to 1e6");
   if (!settings.thresholds && !settings.indices)
     throw Error(ExitCode::usage, "no kind of cascade is tried; give thresholds, indices or both");
 }

@@ -5,6 +5,7 @@
 #include "host/cascade/cascade_state.hpp"
 #include "host/files/output_folder.hpp"
 #include "host/policies/weitzman.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 
@@ -38,6 +39,12 @@ std::vector<CascadeModel> Cascade::models() const {
 
 // Without the lock: features do not change, and a text takes its time.
 std::vector<float> Cascade::context_of(const Prompt& prompt) const {
+  if (state_->options.features.empty() && state_->index_features() > 1)
+    throw Error(ExitCode::usage, "cascade: it has no features of prompts; a request begins with psi, " +
+                                     std::to_string(state_->index_features()) + " numbers of which the first is 1");
+  for (const auto& [name, value] : prompt.columns)
+    if (!state_->columns.contains(name))
+      throw Error(ExitCode::usage, "cascade: no feature is made of a column " + name + "; leave it out");
   std::vector<float> psi = {1.0f};
   for (const double x : state_->features.apply(prompt)) psi.push_back(static_cast<float>(x));
   psi.resize(state_->index_features(), 0.0f);

@@ -35,8 +35,10 @@ void Cascade::State::require_context(std::span<const float> psi) const {
 }
 
 void Cascade::State::require_observation(const Observation& observation) const {
-  if (!(observation.dollars >= 0.0 && std::isfinite(observation.dollars)))
-    throw out_of_turn(fmt::format("{:g} dollars: give a finite number that is not negative", observation.dollars));
+  if (!(observation.dollars >= 0.0 && observation.dollars <= kMostCallUsd &&
+        options.price * observation.dollars <= kMostCallUsd))
+    throw out_of_turn(fmt::format("{:g} dollars: give a number from 0 to a million, also as utility at price {:g}",
+                                  observation.dollars, options.price));
   const std::size_t wanted = reads_phi() ? reward_features() : 1;
   if (observation.scores.size() != wanted)
     throw out_of_turn(

@@ -59,8 +59,11 @@ void check_rules(const CascadeOptions& o) {
   if (o.rules->order == Order::listed) throw refused("rules with a fixed order stand in order and thresholds");
   if (o.reward_features < 0 || o.reward_features > kMaxRewardFeatures)
     throw refused(fmt::format("reward_features must lie in 0..{}", kMaxRewardFeatures));
-  if (!(o.estimation.forget >= 0.0) || o.estimation.most_samples < 0)
-    throw refused("forget and most_samples must not be negative");
+  if (!(o.estimation.forget >= 0.0 && std::isfinite(o.estimation.forget)) || o.estimation.most_samples < 0)
+    throw refused("forget and most_samples must be finite and not negative");
+  for (const double width : {o.rules->c_rho, o.rules->c_theta, o.rules->c_b})
+    if (!(width >= 0.0 && width <= 1e6))
+      throw refused(fmt::format("the width of a bonus is {:g}; give a number from 0 to 1e6", width));
 }
 
 }  // namespace
@@ -70,7 +73,10 @@ Cascade::State::State(const CascadeOptions& given) : options(given) {
   for (const ScoreCalibration& map : options.calibration) calibration.push_back({map.scores, map.qualities});
   check();
   if (!options.features.empty()) try {
-      features = FeatureMap::from_json(nlohmann::json::parse(options.features));
+      const nlohmann::json json = nlohmann::json::parse(options.features);
+      features = FeatureMap::from_json(json);
+      for (const nlohmann::json& source : json["sources"])
+        if (source.contains("column")) columns.insert(source["column"].get<std::string>());
     } catch (const nlohmann::json::exception&) {
       throw refused("the features are not JSON");
     } catch (const Damaged& damage) {
@@ -88,8 +94,8 @@ void Cascade::State::check() const {
   for (const std::string& name : o.models)
     if (name.empty() || !seen.insert(name).second)
       throw refused(fmt::format("model \"{}\" is empty or stands twice; give each model a name of its own", name));
-  if (!(o.price >= 0.0 && std::isfinite(o.price)))
-    throw refused(fmt::format("price {:g}: give utility per dollar, a finite number that is not negative", o.price));
+  if (!(o.price >= 0.0 && o.price <= kMostPrice))
+    throw refused(fmt::format("price {:g}: give utility per dollar, a number from 0 to 1e9", o.price));
   const bool scores = o.evaluator == "quality" || o.evaluator == "score" ||
                       (o.evaluator.starts_with("score:") && o.evaluator.size() > 6);
   if (!scores && !(o.rules && o.evaluator.starts_with("column:")))
@@ -144,8 +150,15 @@ std::size_t Cascade::State::add_model(const std::string& name) {
                     "again, or use rules that learn the reward",
                     name));
   settle();
+  const std::string before = estimator->saved();
   const int more = rules->learns_reward() && !reads_phi() ? 2 : 0;
-  estimator->add_box(more);
+  try {
+    estimator->add_box(more);
+  } catch (const LaneFailure& failure) {
+    make_estimator();
+    estimator->restore(before);
+    throw refused(fmt::format("{} cannot be taken in ({})", name, failure.what()));
+  }
   for (auto& [id, request] : requests)
     for (CascadeRequest::Call& call : request.calls)
       if (more > 0) call.phi.resize(call.phi.size() + 2, 0.0f);
@@ -201,10 +214,18 @@ void Cascade::State::go_on_without(CascadeRequest& request, int box) const {
 void Cascade::State::set_price(double price) {
   if (!learns()) throw refused("thresholds hold for the price that they were fitted for; fit again with --price");
   if (rules->learns_payoff()) throw refused("what was learned of payoffs holds for one price; learn anew");
-  if (!(price > 0.0 && std::isfinite(price)) || !(options.price > 0.0))
-    throw refused(fmt::format("price {:g} in place of {:g}: both must be positive", price, options.price));
+  if (!(price > 0.0 && price <= kMostPrice) || !(options.price > 0.0))
+    throw refused(
+        fmt::format("price {:g} in place of {:g}: both must be positive, and at most 1e9", price, options.price));
   settle();
-  estimator->scale_costs(price / options.price);
+  const std::string before = estimator->saved();
+  try {
+    estimator->scale_costs(price / options.price);
+  } catch (const LaneFailure& failure) {
+    make_estimator();
+    estimator->restore(before);
+    throw refused(fmt::format("price {:g}: what was learned cannot be made over to it ({})", price, failure.what()));
+  }
   options.price = price;
 }
 

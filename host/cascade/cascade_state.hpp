@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,7 @@ struct Cascade::State {
   mutable std::mutex mutex;
   CascadeOptions options;  // order, thresholds and price as they are now
   FeatureMap features;
+  std::set<std::string> columns;  // that the features use
   std::vector<IsotonicMap> calibration;
   std::vector<CascadeModel> names;
   std::shared_ptr<const LaneSpec> rules;

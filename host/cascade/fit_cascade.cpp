@@ -118,6 +118,7 @@ class Fitting {
 
 CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings) {
   require_sound(settings);
+  require_content(table);
   require_few_models(table, settings.aim.is_bound() ? 0.0 : settings.aim.value, "fitted");
   return Fitting(table, settings).run();
 }

@@ -82,10 +82,10 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
     return fmt::format("{}use {}: {}", bound, what,
                        fit.choice.chosen().met ? "no single model keeps the bound" : "it comes nearest");
   if (aim.kind == CascadeAim::Kind::least_quality)
-    return fmt::format("{}use {}: against {} alone it saves {}, {} of its dollars", bound, what, fit.single_model,
-                       gain_text(fit), share_text(fit.promise.saving));
-  return fmt::format("{}use {}: it gains {} over {} alone, and {}", bound, what, gain_text(fit), fit.single_model,
-                     saving_text(fit.promise.saving));
+    return fmt::format("{}use {}: against the best single model (of all prompts {}) it saves {}, {} of its dollars",
+                       bound, what, fit.single_model, gain_text(fit), share_text(fit.promise.saving));
+  return fmt::format("{}use {}: it gains {} over the best single model (of all prompts {}), and {}", bound, what,
+                     gain_text(fit), fit.single_model, saving_text(fit.promise.saving));
 }
 
 json fit_record(const CascadeFit& fit) {

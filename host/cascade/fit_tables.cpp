@@ -27,8 +27,8 @@ std::string choice_note(const CascadeFit& fit) {
   if (!choice.compared) return out;
   out += fmt::format("; indices less thresholds is {:.4g}, with a standard error of {:.2g}", choice.difference.value,
                      choice.difference_error);
-  if (std::abs(choice.difference.value) <= choice.difference_error && choice.thresholds->met)
-    out += ": no more than it, so that the simpler kind is taken";
+  if (choice.difference.value <= choice.difference_error && choice.thresholds->met)
+    out += choice.difference.value > 0.0 ? ": indices do not lead by more than that, so the simpler kind is taken" : "";
   return out;
 }
 

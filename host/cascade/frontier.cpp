@@ -159,10 +159,12 @@ class FrontierSearch {
 Frontier find_frontier(const TraceTable& table, const TraceTable& test, const CascadeFitSettings& settings,
                        std::vector<double> prices) {
   require_sound(settings);
+  require_content(table);
+  require_content(test);
   require_few_models(table, 0.0, "fitted");
   require_apart(table, test);
   for (const double price : prices)
-    if (!(price >= 0.0 && std::isfinite(price)))
+    if (!(price >= 0.0 && price <= kMostPrice))
       throw Error(ExitCode::usage, fmt::format("--price {:g}: out of range; give utility per dollar, finite numbers "
                                                "that are not negative",
                                                price));

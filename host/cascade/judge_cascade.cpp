@@ -87,6 +87,7 @@ json record_of(const CascadeOptions& cascade) {
 
 JudgedCascade judge_cascade(Cascade& cascade, const std::string& file, const TraceTable& table,
                             const std::string& against) {
+  require_content(table);
   const CascadeOptions options = cascade.options();
   const json record = record_of(options);
   const double judge_usd = calls_one_model(options) ? 0.0 : member(record, "judge_usd", 0.0);

@@ -96,7 +96,10 @@ Table promise_of_cascade(const CascadeOptions& cascade, const json& record) {
                          interval_text(at("quality"), 4), usd_text(at("usd_per_1000")), share_text(at("saving"))}});
   };
   add("cascade", "/promise");
-  add(text_at(record, "/single/model"_json_pointer) + " alone", "/single");
+  add("best single model", "/single");
+  out.notes.push_back(
+      fmt::format("best single model: the one that was best on the other prompts, fold by fold; of all prompts {}",
+                  text_at(record, "/single/model"_json_pointer)));
   out.notes.push_back(fmt::format("choice: {}; runner-up: {}", text_at(record, "/choice"_json_pointer),
                                   text_at(record, "/runner_up"_json_pointer)));
   if (record.contains("judge_usd") && record["judge_usd"].is_number() && record["judge_usd"].get<double>() > 0.0 &&

@@ -124,6 +124,7 @@ std::string usd_text(const Interval& x) {
 
 std::string share_text(const Interval& x) {
   if (!std::isfinite(x.value)) return "---";
+  if (!std::isfinite(x.low)) return fmt::format("{:.1f}%", 100.0 * x.value);  // of a single prompt
   return fmt::format("{:.1f}% [{:.1f}%, {:.1f}%]", 100.0 * x.value, 100.0 * x.low, 100.0 * x.high);
 }
 

@@ -1,6 +1,7 @@
 // `cascade new`: a cascade that has learned nothing yet.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "host/cascade/new_cascade.hpp"
@@ -15,10 +16,15 @@ namespace {
 struct CascadeNewOptions {
   NewCascade cascade;
   std::string refit = "geometric:1.5", features, out = "cascade.json";
+  bool force = false;
 };
 
 void create(const CascadeNewOptions& o) {
   constexpr std::uint64_t kMostFeatures = std::uint64_t{256} << 20;  // bytes
+  std::error_code none;
+  if (!o.force && std::filesystem::exists(o.out, none))
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: is there already; name another file, or replace it with --force", o.out));
   NewCascade settings = o.cascade;
   settings.refit = parse_refit(o.refit);
   if (!o.features.empty()) try {
@@ -62,6 +68,7 @@ void add_cascade_new(CLI::App& cascade, Command& run) {
                    "of a model; of more, the older half is forgotten; 0: any")
       ->capture_default_str();
   command->add_option("--out", o->out, "the cascade's file")->capture_default_str();
+  command->add_flag("--force", o->force, "replace the file that --out names");
   command->callback([o, &run] { run = [o] { create(*o); }; });
 }
 

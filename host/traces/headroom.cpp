@@ -157,11 +157,11 @@ Interval cross_fitted(const Interval& over_prompts, std::size_t folds) {
 std::vector<Headroom> measure_headroom(const TraceTable& table, const std::string& evaluator,
                                        const std::vector<double>& prices) {
   for (const double price : prices)
-    if (!(price >= 0.0 && std::isfinite(price)))
-      throw Error(ExitCode::usage,
-                  fmt::format("price {:g}: out of range; give utility per dollar, a finite number that "
-                              "is not negative, such as 5",
-                              price));
+    if (!(price >= 0.0 && price <= kMostPrice))
+      throw Error(
+          ExitCode::usage,
+          fmt::format("price {:g}: out of range; give utility per dollar, a number from 0 to 1e9, such as 5", price));
+  require_content(table);
   return CrossFitting(table, evaluator, prices).run();
 }
 

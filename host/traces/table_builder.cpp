@@ -28,7 +28,10 @@ std::uint64_t half_of_memory() {
 // Why a number cannot be a quality (0), a cost (1) or a score; nullptr if it can.
 const char* problem_with(std::size_t quantity, double x) {
   if (!std::isfinite(x)) return "is not finite";
-  if (quantity == 1) return x < 0 ? "is negative; a cost is in dollars, at least 0" : nullptr;
+  if (quantity == 1)
+    return x < 0              ? "is negative; a cost is in dollars, at least 0"
+           : x > kMostCallUsd ? "is more than a million dollars for one call; costs are in dollars"
+                              : nullptr;
   if (x >= 0 && x <= 1) return nullptr;
   return quantity == 0 ? "is outside [0, 1]; rescale qualities to that range"
                        : "is outside [0, 1]; rescale scores to that range";

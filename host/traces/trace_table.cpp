@@ -89,7 +89,14 @@ const PromptColumn* find_column(const TraceTable& table, const std::string& name
   return nullptr;
 }
 
+void require_content(const TraceTable& table) {
+  if (table.models.empty() || table.rows() == 0)
+    refuse(table,
+           fmt::format("has {} prompts and {} models; give at least one of each", table.rows(), table.models.size()));
+}
+
 TraceTable select_models(const TraceTable& table, const std::vector<std::string>& models) {
+  if (models.empty()) refuse(table, "no model is asked for; name at least one");
   std::vector<std::size_t> which;
   for (const std::string& name : models) {
     const auto found = std::find(table.models.begin(), table.models.end(), name);

@@ -10,6 +10,9 @@
 
 namespace pandora {
 
+/// What nothing sensible goes beyond, so that sums of it stay numbers: utility per dollar, and dollars of a call.
+inline constexpr double kMostPrice = 1e9, kMostCallUsd = 1e6;
+
 /// Many texts in one piece of memory.
 class TextColumn {
  public:
@@ -76,8 +79,11 @@ const ScoreColumn& find_score(const TraceTable& table, const std::string& name);
 /// The column of that name; nullptr if there is none.
 const PromptColumn* find_column(const TraceTable& table, const std::string& name);
 
-/// The same prompts with these models alone, in this order. Throws Error (bad_data) where one is not there (with near
-/// names) or named twice.
+/// Throws Error (bad_data) for a table without prompts or models.
+void require_content(const TraceTable& table);
+
+/// The same prompts with these models alone, in this order, at least one. Throws Error (bad_data) where one is not
+/// there (with near names) or named twice.
 TraceTable select_models(const TraceTable& table, const std::vector<std::string>& models);
 
 /// These rows, in this order; a row may come several times.

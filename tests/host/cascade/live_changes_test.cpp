@@ -113,6 +113,26 @@ TEST_P(LiveChanges, APriceMakesOverWhatWasLearned) {
   test::expect_refused([&] { changed.set_price(0.0); }, "both must be positive");
 }
 
+TEST_P(LiveChanges, ARefusedChangeLeavesACascadeThatGoesOn) {
+  Cascade cascade(learner(2, rules())), other(learner(2, rules()));
+  serve(cascade, 30, 7);
+  serve(other, 30, 7);
+  test::expect_refused([&] { cascade.set_price(1e300); }, "at most 1e9");
+  const float psi[] = {1.0f, 0.5f, -0.5f};
+  const std::uint64_t request = cascade.begin(psi);
+  test::expect_refused([&] { cascade.observe(request, *cascade.next(request), {1e200, {0.5}}); }, "1e+200 dollars");
+  other.begin(psi);
+  try {  // whether or not it can be made over to such a price, all is as one says
+    cascade.set_price(9e8);
+  } catch (const Error& error) {
+    EXPECT_EQ(cascade.options().price, 2.0);
+    EXPECT_TRUE(Cascade::parse(cascade.text(), "memory").text() == cascade.text());
+    cascade.add_model("c");
+    other.add_model("c");
+    EXPECT_EQ(serve(cascade, 30, 8), serve(other, 30, 8));
+  }
+}
+
 TEST(LiveThresholds, GoOnWithoutAModel) {
   CascadeOptions options;
   options.models = {"a", "b", "c"};
@@ -228,6 +248,13 @@ TEST(CascadeOptions, ThatContradictThemselvesAreRefused) {
         o.index_features = 16000;
       },
       "take 7.6 GiB, more than 1");
+  refused(
+      [](CascadeOptions& o) {
+        o.order = {};
+        o.thresholds = {};
+        o.rules = dow_rules(false, std::nan(""), 0.0);
+      },
+      "width of a bonus");
   refused([](CascadeOptions& o) { o.features = "{"; }, "the features are not JSON");
   refused([](CascadeOptions& o) { o.calibration = {{{0.0}, {0.5}}}; }, "1 calibrations for 2 models");
   refused([](CascadeOptions& o) { o.calibration = {{{1.0, 0.0}, {0.5, 0.6}}, {}}; }, "ascending scores");

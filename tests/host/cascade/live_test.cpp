@@ -162,6 +162,17 @@ TEST_F(LiveCascade, AStepOutOfTurnIsRefusedAndChangesNothing) {
   test::expect_refused([&] { cascade.feedback(request, 1.1); }, "quality 1.1");
 }
 
+TEST_F(LiveCascade, APromptNeedsFeatures) {
+  Cascade cascade(test::options_of_lane(replication_, test::spec_of("dow", "known", replication_, 0), {}));
+  Prompt prompt;
+  prompt.text = "hello";
+  test::expect_refused([&] { cascade.begin(prompt); }, "a request begins with psi, 7 numbers");
+  Cascade thresholds(test::two_thresholds());
+  thresholds.begin(prompt);
+  prompt.columns["sorce"] = 1.0;
+  test::expect_refused([&] { thresholds.begin(prompt); }, "no feature is made of a column sorce");
+}
+
 TEST_F(LiveCascade, ThresholdsGoByTheCalibratedScore) {
   CascadeOptions options = test::two_thresholds();
   options.evaluator = "score";

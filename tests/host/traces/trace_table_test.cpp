@@ -25,6 +25,8 @@ TEST_F(TraceTableTest, SelectsModels) {
   EXPECT_EQ(table.quality[1], 1);
   EXPECT_EQ(table.scores[0].values[3], 0.4);
   EXPECT_EQ(content_digest(select_models(table, small_.models)), content_digest(small_));
+  EXPECT_NE(refusal_of([&] { (void)select_models(small_, {}); }).find("no model is asked for"), std::string::npos);
+  EXPECT_NE(refusal_of([&] { require_content(select_rows(small_, {})); }).find("has 0 prompts"), std::string::npos);
   EXPECT_EQ(refusal_of([&] { (void)select_models(small_, {"smal"}); }),
             "small.csv: has no model \"smal\"; the nearest is small");
   EXPECT_THAT(refusal_of([&] { (void)select_models(small_, {"small", "small"}); }), HasSubstr("asked for twice"));

@@ -58,7 +58,7 @@ example: test-dependencies tests
 	  --out build/service/cascade.json --force
 	examples/service/client.py build/service/cascade-service build/service/kept build/service/cascade.json
 	tests/service/kill.py build/service/cascade-service build/service/cascade.json 50
-	tests/service/many.py build/service/cascade-service build/service/cascade.json 30000
+	tests/service/many.py build/service/cascade-service build/service/cascade.json 80000
 
 # The Python package in a virtual environment: its stubs, style, types, tests, examples in docstrings and documents, and
 # the tutorial, whose figures are left in build/python/tutorial.

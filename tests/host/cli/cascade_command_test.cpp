@@ -102,7 +102,7 @@ TEST_F(CascadeCommand, WithAJudgeThatDoesNotKnowOneModelIsUsed) {
 TEST_F(CascadeCommand, BoundsThatHoldAndBoundsThatDoNot) {
   const std::string kept = done({"cascade", "fit", "val.csv", "--min-quality", "0.9", "--out", "q.json"}).out;
   EXPECT_THAT(kept, HasSubstr("quality of at least 0.9 is kept: with 95%"));
-  EXPECT_THAT(kept, HasSubstr("of all prompts"));
+  EXPECT_THAT(kept, HasSubstr("against the best single model (of\nall prompts large) it saves $6.57"));
   EXPECT_THAT(done({"cascade", "test", "q.json", "test.csv"}).out, HasSubstr("quality of at least 0.9 holds here"));
   EXPECT_THAT(done({"cascade", "fit", "val.csv", "--max-usd", "0.000001", "--out", "d.json"}).out,
               HasSubstr("is missed by $9.9e-05"));

@@ -73,7 +73,8 @@ def test_shards_are_unfinished_results(single: dict[str, Any], tmp_path: pathlib
 
 def test_ctrl_c_ends_cleanly_and_a_second_call_resumes(tmp_path: pathlib.Path) -> None:
     script = """
-import sys, time, pandora
+import signal, sys, time, pandora
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background of a shell ignores it
 
 class Slow(pandora.Policy):  # a lane in Python ends at its next period
     def begin(self, request):

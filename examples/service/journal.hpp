@@ -34,11 +34,12 @@ class Journal {
 
   /// A call that changed something.
   void write(const std::string& line, const pandora::Cascade& cascade);
-  /// What was written, on the disk: now, or if half a second has passed since the last time.
-  void sync();
+  /// What was written, on the disk, if half a second has passed since the last time.
   void sync_in_time();
 
  private:
+  void sync();
+
   const std::filesystem::path folder_;
   std::filesystem::path snapshot_;
   int lock_ = -1, calls_ = -1;

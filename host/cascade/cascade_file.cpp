@@ -3,7 +3,6 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "host/cascade/cascade_state.hpp"
 #include "host/cascade/rules_json.hpp"

@@ -42,6 +42,7 @@ td { text-align: right; }
 thead th { border-bottom: 1px solid #222; text-align: right; vertical-align: bottom; font-weight: 600; }
 tbody th { text-align: left; font-weight: 400; }
 thead th.names { text-align: left; }
+tbody th, thead th.names { position: sticky; left: 0; background: #fff; }
 tr.rule > * { border-top: 1px solid #bbb; }
 tr.heading th { padding-top: 0.7rem; font-style: italic; border-bottom: 1px solid #bbb; }
 .note { margin: 0.3rem 0; font-size: 0.84rem; color: #444; }
@@ -61,6 +62,7 @@ summary h2, summary h3 { display: inline; border: 0; }
   body { max-width: none; padding: 0; font-size: 10pt; }
   nav, .files { display: none; }
   .scroll, pre { overflow: visible; }
+  tbody th, thead th.names { position: static; }
   pre { white-space: pre-wrap; }
   figure, tr { break-inside: avoid; }
   h2, h3, caption { break-after: avoid; }

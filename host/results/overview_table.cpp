@@ -29,7 +29,17 @@ std::vector<const RowStatistic*> titled_statistics() {
   return out;
 }
 
-Row row_of(const Summary& summary, const std::string& regime, const PolicyTitle& title, const std::string& base) {
+// Whether the paper says anything about the base in what is shown; where it does not, a column of dashes would tell
+// nothing.
+bool has_published(const std::vector<SettingSummary>& settings, const std::string& base) {
+  for (const SettingSummary& s : settings)
+    for (const SummaryRow& row : s.summary.rows)
+      if (row.best && row.policy == base && row.published) return true;
+  return false;
+}
+
+Row row_of(const Summary& summary, const std::string& regime, const PolicyTitle& title, const std::string& base,
+           bool published) {
   const std::vector<const RowStatistic*> shown = titled_statistics();
   std::vector<std::vector<double>> values(shown.size());
   std::vector<double> of_base, of_published;
@@ -49,13 +59,14 @@ Row row_of(const Summary& summary, const std::string& regime, const PolicyTitle&
   for (std::size_t k = 0; k < shown.size(); ++k) row.cells.push_back(mean_cell(values[k], k == 0));  // the regret
   if (base.empty()) return row;
   row.cells.push_back(mean_cell(of_base, true));
-  row.cells.push_back(mean_cell(of_published, true));
+  if (published) row.cells.push_back(mean_cell(of_published, true));
   return row;
 }
 
 }  // namespace
 
 Table overview_table(const std::vector<SettingSummary>& settings, const std::string& base) {
+  const bool published = has_published(settings, base);
   Table table;
   table.label = "overview";
   table.title =
@@ -65,14 +76,14 @@ Table overview_table(const std::vector<SettingSummary>& settings, const std::str
   for (const RowStatistic* statistic : titled_statistics()) table.columns.push_back(statistic->title);
   if (!base.empty()) {
     table.columns.push_back("of " + base);
-    table.columns.push_back("of the published " + base);
+    if (published) table.columns.push_back("of the published " + base);
   }
   for (const SettingSummary& s : settings)
     for (const Regime regime : s.setting.study.regimes) {
       const std::string label = s.setting.label(), name = regime_name(regime);
       bool first = true;
       for (const PolicyTitle& title : policy_titles(s.summary)) {
-        Row row = row_of(s.summary, name, title, base);
+        Row row = row_of(s.summary, name, title, base, published);
         if (row.cells.empty()) continue;
         if (first)
           table.rows.push_back(

@@ -99,6 +99,12 @@ TEST(ReportHtml, HasEveryPart) {
             HasSubstr("run <code>gnuplot absent.gp</code>"), HasSubstr("<pre>\n  a  &lt;b&gt;\n\nc_d --x\n</pre>")));
 }
 
+// On a narrow screen a wide table scrolls under its row names.
+TEST(ReportHtml, KeepsRowNamesInSight) {
+  EXPECT_THAT(report_html(small_report(), some_svg),
+              HasSubstr("tbody th, thead th.names { position: sticky; left: 0; background: #fff; }"));
+}
+
 TEST(ReportHtml, LinksToFilesOnlyWhereTheyAre) {
   EXPECT_THAT(report_html(small_report(), some_svg), Not(HasSubstr(".dat")));
 }

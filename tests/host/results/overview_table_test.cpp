@@ -42,6 +42,15 @@ SettingSummary made_up() {
   return s;
 }
 
+// An environment of one's own, which the paper says nothing about.
+TEST(OverviewTable, HasNoColumnOfPublishedValuesWhereThereAreNone) {
+  SettingSummary s = made_up();
+  s.summary.rows[0].published.reset();
+  const Table table = overview_table({s}, "dow");
+  EXPECT_EQ(table.columns.back(), "of dow");
+  for (const Row& row : table.rows) EXPECT_TRUE(row.cells.empty() || row.cells.size() == table.columns.size());
+}
+
 TEST(OverviewTable, HasMeansPartsAndRatios) {
   const Table table = overview_table({made_up()}, "dow");
   ASSERT_EQ(table.rows.size(), 6u);

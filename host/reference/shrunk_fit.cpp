@@ -53,11 +53,25 @@ VectorXd ShrunkFit::gradient(const Contexts& contexts, const std::vector<const I
   return sum + penalty() * all;
 }
 
+void ShrunkFit::measure_features(const Contexts& contexts, const std::vector<const IndexSamples*>& samples) {
+  int n = 0;
+  double squares = 0.0;
+  for (const IndexSamples* own : samples)
+    for (const int row : own->rows) {
+      ++n;
+      squares += Eigen::Map<const Eigen::VectorXf>(contexts.psi_row(row) + 1, m_ - 1).cast<double>().squaredNorm();
+    }
+  if (n == 0) return;
+  state.squares = squares * state.samples / n;  // where old samples were forgotten, of those that are left
+  state.learn_scale(shrinkage_, m_ - 1);
+}
+
 int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
                      const std::vector<VectorXd*>& rho, int most_steps) {
   const auto move = [&](const VectorXd& direction, double part) {
     for (int a = 0; a < A_; ++a) *rho[a] += part * direction.segment(a * m_, m_);
   };
+  measure_features(contexts, samples);
   state.samples_at_solve = state.samples;
   for (int step = 1;; ++step) {
     MatrixXd hessian = penalty(), own;

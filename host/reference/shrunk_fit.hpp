@@ -33,6 +33,7 @@ struct ShrunkFit {
 
  private:
   Eigen::MatrixXd penalty() const;  // A m x A m
+  void measure_features(const Contexts& contexts, const std::vector<const IndexSamples*>& samples);
 
   Shrinkage shrinkage_ = Shrinkage::two_level;
   int A_ = 0, m_ = 0, steps_ = 3;

@@ -102,9 +102,9 @@ struct StartBox {
 template <class Real>
 PANDORA_HD double smallest_ridge(const Problem<Real>& problem, const LaneView<Real>& lane) {
   if (lane.joint == nullptr) return problem.ridge_index;
-  double least = problem.ridge_index < kLeastRidge ? problem.ridge_index : kLeastRidge;
-  least = lane.spec.ridge_mean < least ? lane.spec.ridge_mean : least;
-  return lane.spec.ridge_own < least ? lane.spec.ridge_own : least;
+  const double start = lane.spec.ridge_mean < lane.spec.ridge_own ? lane.spec.ridge_mean : lane.spec.ridge_own;
+  const double slopes = (start < kLeastRidge ? start : kLeastRidge) * lane.joint->scale;
+  return problem.ridge_index < slopes ? problem.ridge_index : slopes;
 }
 
 /// The repair of a C_aa: what it was before any sample, until the joint solve that the next period brings.

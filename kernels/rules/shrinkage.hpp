@@ -6,14 +6,15 @@
 //
 // is minimised: a ridge lambda_m on the mean slope (A times) and lambda_d on the deviations from it. Both are learned
 // by the fixed point of their evidence, and so is the dispersion kappa_a of a box's moments. docs/beyond.md has the
-// derivation.
+// derivation. The made-up numbers that hold the ridges are in units of the features' own scale, so that features times
+// a factor are the same problem.
 #pragma once
 
 #include "kernels/rules/spec.hpp"
 
 namespace pandora {
 
-/// Learned ridges lie between these.
+/// Learned ridges lie between these, times JointState::scale.
 inline constexpr double kLeastRidge = 0.5, kLargestRidge = 1e7;
 
 /// What a lane that fits jointly carries beside its rho_hat and C_aa.
@@ -21,6 +22,8 @@ struct JointState {
   double ridge_mean, ridge_own;  ///< lambda_m, lambda_d
   double dispersion[kMaxBoxes];  ///< kappa_a
   int samples, samples_at_solve;
+  double squares;  ///< sum of |slopes of psi|^2 over the samples of the last solve
+  double scale;    ///< three times the mean square of a feature in them: 1 for features from U[-1, 1]
 
   /// Before any sample.
   PANDORA_HD void start(const LaneSpec& spec) {
@@ -28,6 +31,18 @@ struct JointState {
     ridge_own = spec.shrinkage == Shrinkage::fixed ? spec.ridge_own : spec.ridge_mean;
     for (double& kappa : dispersion) kappa = dispersion_of(0, 0.0, 0.0, 0.0);
     samples = samples_at_solve = 0;
+    squares = 0.0;
+    scale = 1.0;
+  }
+
+  /// Before a solve, with `squares` over all samples: ridges that nothing has been learned of yet are brought to the
+  /// features' scale. Ridges that are fixed are taken as they are. `slopes`: of a box.
+  PANDORA_HD void learn_scale(Shrinkage shrinkage, int slopes) {
+    if (shrinkage == Shrinkage::fixed || !(squares > 0.0)) return;
+    scale = 3.0 * squares / (static_cast<double>(samples) * slopes);
+    if (samples_at_solve > 0) return;
+    ridge_mean *= scale;
+    ridge_own *= scale;
   }
 
   /// kappa_a of n samples with sums of m^2 and h, and gamma_a parameters that they have determined: m's variance over
@@ -46,25 +61,28 @@ struct SlopeSums {
   double mean_trace, trace;
 };
 
-/// The ridge of `size` parameters from their squares, and from how many of them the data has determined.
-PANDORA_HD inline double learned_ridge(double ridge, int size, double square, double trace) {
+/// The ridge of `size` parameters from their squares, and from how many of them the data has determined; `scale` is
+/// that of the features that they multiply.
+PANDORA_HD inline double learned_ridge(double ridge, int size, double square, double trace, double scale = 1.0) {
   double determined = size - ridge * trace;
   determined = determined < 0.0 ? 0.0 : determined > size ? size : determined;
-  const double learned = (determined + 0.2) / (square + 2e-5);
-  return learned < kLeastRidge ? kLeastRidge : learned > kLargestRidge ? kLargestRidge : learned;
+  const double learned = (determined + 0.2) / (square + 2e-5 / scale);
+  const double least = kLeastRidge * scale, largest = kLargestRidge * scale;
+  return learned < least ? least : learned > largest ? largest : learned;
 }
 
 /// After a step: the ridges for the next one. `slopes`: of a box.
 PANDORA_HD inline void learn_ridges(JointState& state, Shrinkage shrinkage, int A, int slopes, const SlopeSums& sums) {
   if (shrinkage == Shrinkage::fixed) return;
   if (shrinkage == Shrinkage::one_level || A == 1) {
-    state.ridge_mean = state.ridge_own = learned_ridge(state.ridge_mean, A * slopes, sums.square, sums.trace);
+    state.ridge_mean = state.ridge_own =
+        learned_ridge(state.ridge_mean, A * slopes, sums.square, sums.trace, state.scale);
     return;
   }
-  state.ridge_mean = learned_ridge(state.ridge_mean, slopes, sums.mean_square, sums.mean_trace);
+  state.ridge_mean = learned_ridge(state.ridge_mean, slopes, sums.mean_square, sums.mean_trace, state.scale);
   const double own = sums.square - sums.mean_square;
-  state.ridge_own =
-      learned_ridge(state.ridge_own, (A - 1) * slopes, own < 0.0 ? 0.0 : own, sums.trace - sums.mean_trace);
+  state.ridge_own = learned_ridge(state.ridge_own, (A - 1) * slopes, own < 0.0 ? 0.0 : own,
+                                  sums.trace - sums.mean_trace, state.scale);
 }
 
 }  // namespace pandora

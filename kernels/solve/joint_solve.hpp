@@ -32,6 +32,7 @@ class JointSolve {
     for (int a = 0; a < A_; ++a)
       for (int k = team_.rank(); k < m_; k += team_.size()) rho(a)[k] = static_cast<double>(lane_.box[a].rho[k]);
     sum_slopes();
+    measure_features();
     for (int step = 1;; ++step) {
       for (int a = 0; a < A_; ++a)
         if (!open_box(a)) return false;
@@ -114,6 +115,40 @@ class JointSolve {
       double sum = 0.0;
       for (int a = 0; a < A_; ++a) sum += rho(a)[k];
       slope_sum()[k] = sum;
+    }
+    team_.sync();
+  }
+
+  // The scale of the features, from the samples that are new since the last solve.
+  PANDORA_HD void measure_features() const {
+    using V = typename Team::template Vectors<Real>;
+    double squares = 0.0;
+    for (int a = 0; a < A_; ++a) {
+      const BoxView<Real>& box = lane_.box[a];
+      for_tiles<Real>(team_, shape_.stride, [&](auto tile, int i) {
+        constexpr int N = decltype(tile)::value;
+        typename V::Vector sum[N];
+        PANDORA_UNROLL
+        for (int v = 0; v < N; ++v) sum[v] = V::broadcast(Real(0));
+        for (int s = box.progress->samples_at_solve; s < box.progress->samples; ++s) {
+          const Real* const psi = lane_.tape.psi_of(box.rows[s], shape_.stride) + i;
+          PANDORA_UNROLL
+          for (int v = 0; v < N; ++v) {
+            const typename V::Vector part = V::load(psi + v * V::width);
+            sum[v] = V::fused(part, part, sum[v]);
+          }
+        }
+        Real element[N * V::width];
+        PANDORA_UNROLL
+        for (int v = 0; v < N; ++v) V::store(element + v * V::width, sum[v]);
+        for (int k = 0; k < N * V::width; ++k) line()[i + k] = static_cast<double>(element[k]);
+      });
+      team_.sync();
+      squares += sum_of(n_, [&](int k) { return line()[k + 1]; });
+    }
+    if (team_.rank() == 0) {
+      state_.squares += squares;
+      state_.learn_scale(lane_.spec.shrinkage, n_);
     }
     team_.sync();
   }

@@ -12,7 +12,8 @@ namespace pandora::naive {
 
 struct Shrunk {
   int A = 0, m = 0;
-  double ridge = 1.0, mean = 1000.0, own = 1000.0;
+  double ridge = 1.0, mean = 1000.0, own = 1000.0, scale = 1.0;
+  bool measured = false;
   Shrinkage learns = Shrinkage::two_level;
   int most_steps = 3;
   double tolerance = 1e-4;
@@ -68,6 +69,7 @@ struct Shrunk {
 
   void refit(const std::vector<std::vector<IndexSample>>& samples, const std::vector<std::vector<double>>& mu,
              Loss loss, Eigen::VectorXd& rho) {
+    measure(samples);
     for (int step = 0; step < most_steps; ++step) {
       const Point here = at(samples, mu, loss, rho);
       C = here.hessian.inverse();
@@ -86,6 +88,23 @@ struct Shrunk {
   }
 
  private:
+  // Three times the mean square of a feature; what is not learned yet goes with it.
+  void measure(const std::vector<std::vector<IndexSample>>& samples) {
+    double square = 0.0, n = 0.0;
+    for (const auto& box : samples)
+      for (const IndexSample& sample : box) {
+        square += sample.psi.tail(m - 1).squaredNorm() / (m - 1);
+        n += 1.0;
+      }
+    if (learns == Shrinkage::fixed || !(square > 0.0)) return;
+    scale = 3.0 * square / n;
+    if (!measured) {
+      mean *= scale;
+      own *= scale;
+    }
+    measured = true;
+  }
+
   void learn(const std::vector<std::vector<IndexSample>>& samples, const Point& here, const Eigen::VectorXd& rho) {
     const Eigen::MatrixXd prior = penalty();
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(m - 1);
@@ -102,9 +121,9 @@ struct Shrunk {
       const double free = n == 0 ? 1.0 : 1.0 - (C.block(a * m, a * m, m, m) * data).trace() / n;
       kappa[a] = std::min(0.5, (0.4 + here.moment_squares[a] / std::max(0.5, free)) / (5.0 + here.curvature[a]));
     }
-    const auto ridge_of = [](double lambda, double size, double square, double variance) {
+    const auto ridge_of = [this](double lambda, double size, double square, double variance) {
       const double determined = std::min(size, std::max(0.0, size - lambda * variance));
-      return std::min(1e7, std::max(0.5, (determined + 0.2) / (square + 2e-5)));
+      return std::min(1e7 * scale, std::max(0.5 * scale, (determined + 0.2) / (square + 2e-5 / scale)));
     };
     if (learns == Shrinkage::fixed) return;
     const double mean_square = sum.squaredNorm() / A;

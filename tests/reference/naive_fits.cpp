@@ -126,19 +126,28 @@ VectorXd fit_reward_in_disc(const std::vector<RewardSample>& samples, double rid
   const VectorXd zero = fit_reward(samples, ridge, d);
   if (radius == 0.0 || zero.norm() <= radius) return zero;
   if (d != 2) throw std::logic_error("the naive search goes around a circle");
-  const auto on_circle = [&](double angle) -> VectorXd {
-    return Eigen::Vector2d(radius * std::cos(angle), radius * std::sin(angle));
+  Eigen::Matrix2d design = ridge * Eigen::Matrix2d::Identity();
+  for (const RewardSample& sample : samples) design += sample.phi * sample.phi.transpose();
+  const Eigen::Matrix2d inverse = design.inverse();
+  const auto norm_at = [&](double angle) {  // reward_norm, without its vectors of any size
+    const Eigen::Vector2d theta(radius * std::cos(angle), radius * std::sin(angle));
+    Eigen::Vector2d residual = ridge * theta;
+    for (const RewardSample& sample : samples) {
+      const double error = sample.reward - reward_link(sample.phi[0] * theta[0] + sample.phi[1] * theta[1]);
+      residual -= error * Eigen::Vector2d(sample.phi[0], sample.phi[1]);
+    }
+    return residual.dot(inverse * residual);
   };
-  const auto norm_at = [&](double angle) { return reward_norm(samples, ridge, on_circle(angle)); };
-  constexpr double kStep = 2.0 * 3.14159265358979324 / 360.0;
+  constexpr int kAngles = 36;
+  constexpr double kStep = 2.0 * 3.14159265358979324 / kAngles;
   double best = 0.0;
-  for (int k = 1; k < 360; ++k) best = norm_at(k * kStep) < norm_at(best) ? k * kStep : best;
+  for (int k = 1; k < kAngles; ++k) best = norm_at(k * kStep) < norm_at(best) ? k * kStep : best;
   double low = best - kStep, high = best + kStep;
-  for (int step = 0; step < 80; ++step) {  // by thirds
+  for (int step = 0; step < 45; ++step) {  // by thirds
     const double left = low + (high - low) / 3.0, right = high - (high - low) / 3.0;
     (norm_at(left) < norm_at(right) ? high : low) = norm_at(left) < norm_at(right) ? right : left;
   }
-  return on_circle(0.5 * (low + high));
+  return Eigen::Vector2d(radius * std::cos(low), radius * std::sin(low));
 }
 
 MatrixXd index_jacobian(const std::vector<IndexSample>& samples, const std::vector<double>& mu, const VectorXd& ridge,

@@ -32,7 +32,7 @@ TEST(MinimiseInBall, IsWhereProjectedGradientStepsEnd) {
     for (int k = 0; k < m; ++k) root.col(k) = vector_within(m, 1.0, random);
     const MatrixXd hessian = root * root.transpose() + 0.1 * MatrixXd::Identity(m, m);
     const VectorXd gradient = vector_within(m, 2.0, random), at = vector_within(m, 1.0, random);
-    const double radius = random.uniform(0.1, 3.0);
+    const double radius = random.uniform(0.1, 8.0);
     MatrixXd lower = hessian;
     lower.triangularView<Eigen::StrictlyUpper>().setConstant(99.0);  // the lower triangle alone is read
     const BallPoint found = minimise_in_ball(lower, gradient, at, radius);
@@ -47,7 +47,7 @@ TEST(MinimiseInBall, IsWhereProjectedGradientStepsEnd) {
     on_sphere += found.multiplier > 0.0 ? 1 : 0;
   }
   EXPECT_GT(on_sphere, 20);
-  EXPECT_LT(on_sphere, 50);
+  EXPECT_LT(on_sphere, 55);
 }
 
 // Multipliers from 1e-13 to 1e13 beside eigenvalues from 1e-6 to 1e6.

@@ -149,29 +149,36 @@ TEST_P(EveryRule, IsTheNaiveLane) {
       });
 }
 
-// Estimates that are kept in balls, some of which bind in the middle of a run: also under `tracking`, where a box or
-// theta_hat on the sphere is solved at every sample.
+// Estimates that are kept in balls, which bind in parts of a run: also under `tracking`, where a box or theta_hat on
+// the sphere is solved at every sample.
 TEST(ReferenceEngine, IsTheNaiveLaneInBalls) {
-  const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 7, 260, 21);
-  for (const char* schedule : {"geometric:1.5", "tracking", "every:5"})
-    for (const auto& [rho, theta] : {std::pair{0.45, 0.0}, std::pair{0.7, 1.1}, std::pair{0.0, 1.1}}) {
-      EstimationOptions options = {parse_refit(schedule), 0.6, 0.5};
-      options.ridge_slopes = 0.4;
-      options.ridge_loss = rho < 0.5 ? 0.01 : 0.0;
-      options.radius_rho = rho;
-      options.radius_theta = theta;
-      for (const PolicyVariant& variant : find_policy("dow")->variants({0.1})) {
-        SCOPED_TRACE(std::string(schedule) + " " + variant.reward + " " + std::to_string(rho));
-        const LaneSpec lane = variant.lane(replication, 7);
-        expect_same_lane(replication, lane, options);
-        LaneRecord inside;
-        run_reference_lane(replication, lane, options, &inside);
-        const auto norm = [](const double* at, int n) { return Eigen::Map<const Eigen::VectorXd>(at, n).norm(); };
-        for (int a = 0; a < 2 && rho > 0.0; ++a) EXPECT_LE(norm(&inside.rho[4 * a], 4), rho * (1.0 + 1e-12));
-        const bool confined = theta > 0.0 && lane.learns_reward();
-        EXPECT_LE(confined ? norm(inside.theta.data(), 2) : 0.0, theta * (1.0 + 1e-12));
-      }
+  const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 7, 240, 21);
+  const auto check = [&](const char* schedule, const char* reward, double rho, double theta, double loss) {
+    SCOPED_TRACE(std::string(schedule) + " " + reward + " " + std::to_string(rho));
+    EstimationOptions options = {parse_refit(schedule), 0.6, 0.5};
+    options.ridge_slopes = 0.4;
+    options.ridge_loss = loss;
+    options.radius_rho = rho;
+    options.radius_theta = theta;
+    for (const PolicyVariant& variant : find_policy("dow")->variants({0.1})) {
+      if (variant.reward != reward) continue;
+      const LaneSpec lane = variant.lane(replication, 7);
+      expect_same_lane(replication, lane, options);
+      LaneRecord inside, outside;
+      run_reference_lane(replication, lane, options, &inside);
+      options.radius_rho = options.radius_theta = 0.0;
+      run_reference_lane(replication, lane, options, &outside);
+      EXPECT_NE(inside.scores, outside.scores);
+      const auto norm = [](const double* at, int n) { return Eigen::Map<const Eigen::VectorXd>(at, n).norm(); };
+      for (int a = 0; a < 2 && rho > 0.0; ++a) EXPECT_LE(norm(&inside.rho[4 * a], 4), rho * (1.0 + 1e-12));
+      EXPECT_LE(theta > 0.0 ? norm(inside.theta.data(), 2) : 0.0, theta * (1.0 + 1e-12));
     }
+  };
+  for (const char* schedule : {"geometric:1.5", "tracking"}) {
+    check(schedule, "known", 0.45, 0.0, 0.01);
+    check(schedule, "unknown", 0.7, 1.1, 0.0);
+  }
+  check("every:5", "unknown", 0.0, 1.1, 0.3);
 }
 
 TEST(ReferenceEngine, TheCurveIsWhatAnObserverAccumulates) {

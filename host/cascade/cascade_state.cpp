@@ -61,6 +61,10 @@ void check_rules(const CascadeOptions& o) {
     throw refused(fmt::format("reward_features must lie in 0..{}", kMaxRewardFeatures));
   if (!(o.estimation.forget >= 0.0 && std::isfinite(o.estimation.forget)) || o.estimation.most_samples < 0)
     throw refused("forget and most_samples must be finite and not negative");
+  for (const double number :
+       {o.estimation.ridge_slopes, o.estimation.ridge_loss, o.estimation.radius_rho, o.estimation.radius_theta})
+    if (!(number >= 0.0 && std::isfinite(number)))
+      throw refused(fmt::format("a ridge or radius is {:g}; give a finite number, or 0 for none", number));
   for (const double width : {o.rules->c_rho, o.rules->c_theta, o.rules->c_b})
     if (!(width >= 0.0 && width <= 1e6))
       throw refused(fmt::format("the width of a bonus is {:g}; give a number from 0 to 1e6", width));

@@ -25,6 +25,10 @@ struct MemberWriter {
     else
       out[name] = value;
   }
+  // A number whose default is 0, which then does not appear.
+  void unless_zero(const char* name, double& value) {
+    if (value != 0.0) out[name] = value;
+  }
 };
 
 struct MemberReader {
@@ -43,6 +47,9 @@ struct MemberReader {
         throw Damaged(fmt::format("has rules with {} = {:g}", name, x));
       value = static_cast<T>(std::is_same_v<T, double> ? x : static_cast<std::int64_t>(x));
     }
+  }
+  void unless_zero(const char* name, double& value) {
+    if (in.contains(name)) (*this)(name, value, 0.0, std::numeric_limits<double>::max());
   }
 };
 
@@ -92,6 +99,10 @@ void visit_estimation(Members& member, EstimationOptions& options) {
   member("eta_0", options.ridge_reward, 0, kAny);
   member("forget", options.forget, 0, kAny);
   member("most_samples", options.most_samples, 0, kInt);
+  member.unless_zero("eta_slopes", options.ridge_slopes);
+  member.unless_zero("eta_loss", options.ridge_loss);
+  member.unless_zero("radius_rho", options.radius_rho);
+  member.unless_zero("radius_theta", options.radius_theta);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ class LaneRun {
   // The lanes from `first` on, as bodies see them.
   Problem<Real> problem(int first = 0) const {
     const EstimationOptions& estimation = options_.estimation;
-    return {layout_->shape, estimation.ridge_index, estimation.ridge_reward, estimation.refit,
+    return {layout_->shape, estimation.index_ridges(), estimation.ridge_reward, estimation.refit,
             layout_->device_lanes + first};
   }
 

@@ -27,7 +27,7 @@ struct BoxEstimate {
   int samples_at_solve = 0;    ///< n at the last exact solve
   bool due = false;            ///< whether the period ends with a solve of this box
   double reward_widths = 0.0;  ///< sum_s ||phi_s||^2_{Phi^-1}, where a bonus takes it
-  /// `tracking`: Hinv = (ridge I + sum h_s psi_s psi_s')^-1; C_aa of a shrunk fit
+  /// `tracking`: Hinv = (diag(ridges) + sum h_s psi_s psi_s')^-1; C_aa of a shrunk fit
   Eigen::MatrixXd curvature_inverse;
   Eigen::MatrixXd cross;         ///< `tracking`: M = sum psi_s 1{active_s} G'_s phi_s'
   int samples_at_curvature = 0;  ///< n when both were last rebuilt

@@ -22,9 +22,9 @@ void keep(Values& values, std::size_t width, const Stays& stays) {
   values.resize(kept * width);
 }
 
-// (ridge I + sum_k w_k x_k x_k')^-1 of the columns x_k.
-Eigen::MatrixXd weighted_inverse(const Eigen::MatrixXd& columns, const std::vector<double>& weight, double ridge) {
-  Eigen::MatrixXd design = ridge * Eigen::MatrixXd::Identity(columns.rows(), columns.rows());
+// (diag(ridges) + sum_k w_k x_k x_k')^-1 of the columns x_k.
+Eigen::MatrixXd weighted_inverse(const Eigen::MatrixXd& columns, const std::vector<double>& weight, Ridges ridges) {
+  Eigen::MatrixXd design = diagonal_of(ridges, static_cast<int>(columns.rows())).asDiagonal();
   Eigen::MatrixXd scaled = columns;
   for (std::size_t k = 0; k < weight.size(); ++k) scaled.col(static_cast<Eigen::Index>(k)) *= std::sqrt(weight[k]);
   design.selfadjointView<Eigen::Lower>().rankUpdate(scaled);
@@ -135,7 +135,7 @@ void WeitzmanEstimator::State::rebuild_all() {
     Eigen::MatrixXd psi_of(m, box.samples.size());
     for (int s = 0; s < box.samples.size(); ++s)
       psi_of.col(s) = Eigen::Map<const Eigen::VectorXf>(kept.contexts.psi_row(box.samples.rows[s]), m).cast<double>();
-    box.design_inverse = weighted_inverse(psi_of, box.samples.weight, options.ridge_index);
+    box.design_inverse = weighted_inverse(psi_of, box.samples.weight, options.index_ridges());
   }
   if (rules.learns_reward()) {
     const Eigen::Map<const Eigen::MatrixXf> phi(kept.phi.data(), d, reward_samples.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/reference/ball.hpp"
 #include "host/reference/checks.hpp"
 #include "kernels/rules/index_loss.hpp"
 
@@ -35,12 +36,15 @@ WeitzmanEstimator::State::State(const EstimatorShape& shape, const LaneSpec& spe
 }
 
 BoxEstimate WeitzmanEstimator::State::empty_box() const {
-  const double ridge = rules.learns_payoff() ? 1.0 : options.ridge_index;  // LinUCB's design starts at I
+  const auto inverse_of = [this](Ridges ridges) -> MatrixXd {
+    return diagonal_of(ridges, m).cwiseInverse().asDiagonal();
+  };
   BoxEstimate box;
   box.rho = VectorXd::Zero(m);
   box.samples.loss = rules.loss;
-  if (needs.design) box.design_inverse = MatrixXd::Identity(m, m) / ridge;
-  if (needs.steps) box.curvature_inverse = MatrixXd::Identity(m, m) / options.ridge_index;
+  // LinUCB's design starts at I.
+  if (needs.design) box.design_inverse = inverse_of(rules.learns_payoff() ? Ridges(1.0) : options.index_ridges());
+  if (needs.steps) box.curvature_inverse = inverse_of(options.loss_ridges());
   if (needs.response) box.cross = MatrixXd::Zero(m, d);
   return box;
 }
@@ -78,8 +82,15 @@ void WeitzmanEstimator::State::learn_outputs(std::span<const Output> opened) {
     BoxEstimate& box = boxes[output.box];
     add_index_sample(output);
     box.due = !rules.fits_jointly() && options.refit.due(box.samples.size(), box.samples_at_solve);
+    must_stay_in_ball(box);
     if (needs.steps) step_index(output, box.due);
+    must_stay_in_ball(box);
   }
+}
+
+// A Newton step knows of no ball: a box on the sphere before one, or after it, is solved in this period.
+void WeitzmanEstimator::State::must_stay_in_ball(BoxEstimate& box) const {
+  if (needs.steps && !rules.fits_jointly() && reaches_sphere(box.rho, options.radius_rho)) box.due = true;
 }
 
 void WeitzmanEstimator::State::learn_reward(const Output& deployed, double r) {
@@ -87,12 +98,19 @@ void WeitzmanEstimator::State::learn_reward(const Output& deployed, double r) {
   unsettled = true;
   if (rules.learns_payoff()) return add_payoff(deployed, r);
   if (!rules.learns_reward()) return;
-  const VectorXd before = Eigen::Map<VectorXd>(reward.theta, d);
+  const Eigen::Map<const VectorXd> theta(reward.theta, d);
+  const VectorXd before = theta;
   add_reward_sample(deployed, r);
-  if (reward_refit_due(reward_samples.size(), reward_samples_at_solve)) solve_reward();
+  if (reward_refit_due(reward_samples.size(), reward_samples_at_solve) ||
+      reaches_sphere(before, options.radius_theta) || reaches_sphere(theta, options.radius_theta))
+    solve_reward();
   if (needs.response) {
-    const VectorXd move = Eigen::Map<VectorXd>(reward.theta, d) - before;
-    for (BoxEstimate& box : boxes) box.rho += box.curvature_inverse.selfadjointView<Lower>() * (box.cross * move);
+    const VectorXd move = theta - before;
+    for (BoxEstimate& box : boxes) {
+      must_stay_in_ball(box);
+      box.rho += box.curvature_inverse.selfadjointView<Lower>() * (box.cross * move);
+      must_stay_in_ball(box);
+    }
   }
 }
 
@@ -193,7 +211,7 @@ void WeitzmanEstimator::State::solve_index(int a) {
   const int n = box.samples.size();
   if (n == 0) return;
   plug_in(box);
-  fit_index(kept.contexts, box.samples, options.ridge_index, box.rho);
+  fit_index(kept.contexts, box.samples, options.loss_ridges(), box.rho, options.radius_rho);
   box.samples_at_solve = n;
   if (needs.steps && options.refit.curvature_due(n, box.samples_at_curvature, rules.learns_reward()))
     rebuild_curvature(box);
@@ -202,7 +220,7 @@ void WeitzmanEstimator::State::solve_index(int a) {
 void WeitzmanEstimator::State::rebuild_curvature(BoxEstimate& box) {
   VectorXd gradient;
   MatrixXd hessian;
-  index_derivatives(kept.contexts, box.samples, options.ridge_index, box.rho, gradient, &hessian);
+  index_derivatives(kept.contexts, box.samples, options.loss_ridges(), box.rho, gradient, &hessian);
   box.curvature_inverse = factorised_or_fail(hessian).solve(MatrixXd::Identity(m, m));
   box.samples_at_curvature = box.samples.size();
   box.cross.setZero();
@@ -233,7 +251,7 @@ void WeitzmanEstimator::State::add_reward_sample(const Output& output, double r)
 }
 
 void WeitzmanEstimator::State::solve_reward() {
-  fit_reward(kept, reward_samples, options.ridge_reward, reward);
+  fit_reward(kept, reward_samples, options.ridge_reward, reward, options.radius_theta);
   reward_samples_at_solve = reward_samples.size();
 }
 

@@ -63,6 +63,7 @@ struct WeitzmanEstimator::State {
   BoxEstimate empty_box() const;
   void add_index_sample(const Output& output);
   void step_index(const Output& output, bool exact_follows);
+  void must_stay_in_ball(BoxEstimate& box) const;
   void add_cross(BoxEstimate& box, const Eigen::VectorXd& at, double mu, const float* phi);
   void plug_in(BoxEstimate& box);
   void solve_jointly();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/rules/index_loss.hpp"
+#include "kernels/rules/ridges.hpp"
 #include "kernels/rules/spec.hpp"
 #include "kernels/tape/tape.hpp"
 
@@ -44,16 +45,21 @@ struct IndexSamples {
   }
 };
 
-/// sum_s w_s l_s(rho) + ridge/2 ||rho||^2 at rho.
-double index_objective(const Contexts& contexts, const IndexSamples& samples, double ridge, const Eigen::VectorXd& rho);
+/// diag(ridges), m numbers.
+Eigen::VectorXd diagonal_of(Ridges ridges, int m);
 
-/// Its gradient and, where asked for, its Hessian ridge I + sum w_s h_s psi_s psi_s' (lower triangle).
-void index_derivatives(const Contexts& contexts, const IndexSamples& samples, double ridge, const Eigen::VectorXd& rho,
+/// sum_s w_s l_s(rho) + rho' diag(ridges) rho / 2 at rho.
+double index_objective(const Contexts& contexts, const IndexSamples& samples, Ridges ridges,
+                       const Eigen::VectorXd& rho);
+
+/// Its gradient and, where asked for, its Hessian diag(ridges) + sum w_s h_s psi_s psi_s' (lower triangle).
+void index_derivatives(const Contexts& contexts, const IndexSamples& samples, Ridges ridges, const Eigen::VectorXd& rho,
                        Eigen::VectorXd& gradient, Eigen::MatrixXd* hessian);
 
-/// Moves rho to the minimiser (eq:known-theta-rho-estimator), (eq:hat:rho:at) with the ridge term, starting from its
-/// value, to a squared Newton decrement of 1e-18. Returns the number of Newton steps; throws LaneFailure if 100 do
-/// not suffice or a number is not finite.
-int fit_index(const Contexts& contexts, const IndexSamples& samples, double ridge, Eigen::VectorXd& rho);
+/// Moves rho to the minimiser (eq:known-theta-rho-estimator), (eq:hat:rho:at) with the ridge term, over the ball of
+/// that radius around 0 or, with a radius of 0, over all rho; starting from its value, to a squared Newton decrement of
+/// 1e-18. Returns the number of Newton steps; throws LaneFailure if 100 do not suffice or a number is not finite.
+int fit_index(const Contexts& contexts, const IndexSamples& samples, Ridges ridges, Eigen::VectorXd& rho,
+              double radius = 0.0);
 
 }  // namespace pandora

@@ -17,8 +17,10 @@ struct RewardSamples {
 };
 
 /// Solves sum_k w_k (r_k - G(theta' phi_k)) phi_k = ridge theta, where the norm in (eq:hat:theta:def) is zero, by
-/// Newton's method from state.theta, and rebuilds state.curvature_inverse at the solution. Phi^-1 is left alone. Throws
-/// LaneFailure if 100 steps do not suffice or a number is not finite.
-void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, RewardState& state);
+/// Newton's method from state.theta, and rebuilds state.curvature_inverse at the solution. With a radius above 0 Theta
+/// is the ball of that radius around 0: where the zero lies outside, theta_hat is where on the sphere the norm in
+/// Phi^-1, that of the samples, is least (a local minimum, found from the zero scaled to the sphere). state's Phi^-1 is
+/// left alone. Throws LaneFailure if the steps do not suffice or a number is not finite.
+void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, RewardState& state, double radius = 0.0);
 
 }  // namespace pandora

@@ -133,12 +133,7 @@ std::vector<Key> make_general_keys() {
            refuse(v.where, error.what());
          }
        }});
-  add({"estimation.eta_index", Kind::number, "number from 1e-06 to 1e+08", "",
-       "eta_1, ridge of the index fit and of V.", "1",
-       [](Study& s, const StudyValue& v) { s.estimation.ridge_index = number_within(v, 1e-6, 1e8); }});
-  add({"estimation.eta_reward", Kind::number, "number from 0.001 to 1e+08", "",
-       "eta_0, ridge of the reward fit and of Phi.", "1",
-       [](Study& s, const StudyValue& v) { s.estimation.ridge_reward = number_within(v, 1e-3, 1e8); }});
+  for (Key& key : ridge_keys()) add(std::move(key));
 
   add({"estimation.bonus", Kind::text, "policy, constant, inverse_sqrt, log, log_ratio, count or theory", "",
        "How the bonus on an index or payoff goes with time (docs/extending.md); policy: as each policy has it.",

@@ -48,6 +48,11 @@ bool is_key(const std::string& name);
 /// The key of that name. Throws Error (usage) with the valid ones near to it, or where all are listed.
 StudyKey key_named(const std::string& name, const std::string& where);
 
+// In ridge_keys.cpp:
+
+/// The keys of what holds the estimates of rho_a and theta_* back: ridges and balls.
+std::vector<StudyKey> ridge_keys();
+
 // In study_of.cpp:
 
 /// The study that the values make; they hold every general key. Throws Error (usage) where a value is out of range or

@@ -41,12 +41,13 @@ PANDORA_HD void form_gram(const Team& team, const Shape& shape, const GramView<R
   start_gram(team, shape, g, block.B);
 }
 
-/// Whether 0 < psi_j' P psi_j <= factor ||psi_j||^2 for all contexts right after form_gram, which holds for the inverse
-/// of any matrix of at least I / factor; false (also for NaN) calls for a fresh inverse. Every member finds the same;
-/// g.row is overwritten.
+/// Whether 0 < psi_j' P psi_j <= psi_j' diag(ridges)^-1 psi_j, with 0.1% of slack, for all contexts right after
+/// form_gram, which holds for the inverse of any matrix of at least diag(ridges); false (also for NaN) calls for a
+/// fresh inverse. Every member finds the same; g.row is overwritten.
 template <class Real, class Team>
 PANDORA_HD bool sound_gram(const Team& team, const Shape& shape, const GramView<Real>& g,
-                           const BlockContexts<Real>& block, Real factor) {
+                           const BlockContexts<Real>& block, Ridges ridges) {
+  const Real first = static_cast<Real>(1.001 / ridges.first), others = static_cast<Real>(1.001 / ridges.others);
   for (int j = team.rank(); j < block.B; j += team.size()) {
     Real norm = 0;
     if constexpr (Team::kVectors)
@@ -54,7 +55,9 @@ PANDORA_HD bool sound_gram(const Team& team, const Shape& shape, const GramView<
     else
       for (int k = 0; k < shape.m; ++k)
         norm = fused(block.psi[j * block.stride + k], block.psi[j * block.stride + k], norm);
-    g.row[j] = g.diagonal[j] > Real(0) && g.diagonal[j] <= factor * norm ? Real(1) : Real(0);
+    const Real intercept = block.psi[j * block.stride] * block.psi[j * block.stride];
+    const Real most = fused(first, intercept, others * (norm - intercept));
+    g.row[j] = g.diagonal[j] > Real(0) && g.diagonal[j] <= most ? Real(1) : Real(0);
   }
   team.sync();
   bool sound = true;

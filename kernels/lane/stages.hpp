@@ -71,9 +71,10 @@ struct StartBox {
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
     if (lane.needs.design && !solve.rebuild_design()) return box.fail(team, Failure::indefinite, 0);
     // A box without a calibration sample (T_0 < A) starts from no curvature.
-    const Real start = static_cast<Real>(1.0 / problem.ridge_index);
-    for (int at = team.rank(); lane.needs.curvature && at < shape.m * shape.stride; at += team.size())
-      box.curvature.P[at] = at / shape.stride == at % shape.stride ? start : Real(0);
+    for (int at = team.rank(); lane.needs.curvature && at < shape.m * shape.stride; at += team.size()) {
+      const int row = at / shape.stride;
+      box.curvature.P[at] = row == at % shape.stride ? static_cast<Real>(1.0 / problem.ridge_index.of(row)) : Real(0);
+    }
     team.sync();
     if (!lane.spec.learns_index() || box.progress->samples == 0) return;
     solve_and_rebuild(team, problem, lane, a, solve, 0, false);
@@ -98,13 +99,12 @@ struct StartBox {
   }
 };
 
-/// No eigenvalue of an inverse curvature exceeds the inverse of this.
+/// What the inverse of Hinv or C_aa is at least.
 template <class Real>
-PANDORA_HD double smallest_ridge(const Problem<Real>& problem, const LaneView<Real>& lane) {
+PANDORA_HD Ridges least_curvature(const Problem<Real>& problem, const LaneView<Real>& lane) {
   if (lane.joint == nullptr) return problem.ridge_index;
   const double start = lane.spec.ridge_mean < lane.spec.ridge_own ? lane.spec.ridge_mean : lane.spec.ridge_own;
-  const double slopes = (start < kLeastRidge ? start : kLeastRidge) * lane.joint->scale;
-  return problem.ridge_index < slopes ? problem.ridge_index : slopes;
+  return Ridges(problem.ridge_index.first, (start < kLeastRidge ? start : kLeastRidge) * lane.joint->scale);
 }
 
 /// The repair of a C_aa: what it was before any sample, until the joint solve that the next period brings.
@@ -116,7 +116,7 @@ PANDORA_HD bool forget_samples(const Team& team, const Problem<Real>& problem, c
   Real* const P = lane.box[a].curvature.P;
   for (int at = team.rank(); at < shape.m * shape.stride; at += team.size()) {
     const int i = at / shape.stride;
-    P[at] = i != at % shape.stride ? Real(0) : static_cast<Real>(i == 0 ? 1.0 / problem.ridge_index : slopes);
+    P[at] = i != at % shape.stride ? Real(0) : static_cast<Real>(i == 0 ? 1.0 / problem.ridge_index.first : slopes);
   }
   if (team.rank() == 0) lane.progress->joint_due = 1;
   team.sync();
@@ -153,9 +153,9 @@ struct AdvanceBlock {
     ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range));
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
     // An inverse that is not sound is formed anew from the samples; false if it cannot be.
-    const auto begin = [&](const GramView<Real>& g, double ridge, auto&& rebuild) {
+    const auto begin = [&](const GramView<Real>& g, Ridges ridges, auto&& rebuild) {
       products.form(g, formed);
-      if (sound_gram(team, shape, g, products.contexts(), static_cast<Real>(1.001 / ridge))) return true;
+      if (sound_gram(team, shape, g, products.contexts(), ridges)) return true;
       if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
       team.sync();
       if (!rebuild()) {
@@ -166,9 +166,9 @@ struct AdvanceBlock {
       return true;
     };
     if (ends && lane.needs.design) products.finish(box.design);
-    if (begins && lane.needs.widths && !begin(box.design, lane.spec.learns_payoff() ? 1.0 : problem.ridge_index, [&] {
-          return solve.rebuild_design();
-        }))
+    if (begins && lane.needs.widths &&
+        !begin(box.design, lane.spec.learns_payoff() ? Ridges(1.0) : problem.ridge_index,
+               [&] { return solve.rebuild_design(); }))
       return;
     if (begins) predict(team, shape, products.contexts(), box.rho, box.prediction);
     if (!lane.needs.curvature) return;
@@ -176,7 +176,7 @@ struct AdvanceBlock {
     const auto rebuild = [&] {
       return lane.joint != nullptr ? forget_samples(team, problem, lane, a) : solve.rebuild_curvature();
     };
-    if (!begins || !begin(box.curvature, smallest_ridge(problem, lane), rebuild)) return;
+    if (!begins || !begin(box.curvature, least_curvature(problem, lane), rebuild)) return;
     start_coupling(team, shape, lane, box, products.contexts());
   }
 };

@@ -21,14 +21,14 @@ enum class Bonus : std::uint8_t {
 /// What B_at (eq:index:error:theta:known), (eq:index:error:unknown:theta) and beta_t (eq:beta:t-1) are made of beside
 /// t.
 struct Theory {
-  double scale = 1.0;              ///< sqrt(C_1); C_2 where the reward is learned
-  double base = 0.0;               ///< m log T + log(T A / delta)
-  double ridge = 0.0;              ///< eta_1 d_B^2; 0 where the reward is learned
-  double features = 0.0;           ///< d
-  double confidence = 0.0;         ///< log(1 / delta)
-  double reward_scale = 1.0;       ///< 2 gamma_0 / min(1, mu_min)
-  double reward_offset = 0.0;      ///< 2 sqrt(eta_0) alpha / min(1, mu_min)
-  double reward_growth = 1.0;      ///< C_phi^2 / eta_0
+  double scale = 1.0;          ///< sqrt(C_1); C_2 where the reward is learned
+  double base = 0.0;           ///< m log T + log(T A / delta)
+  double ridge = 0.0;          ///< eta_1 d_B^2, or that of the slopes where it is larger; 0 where the reward is learned
+  double features = 0.0;       ///< d
+  double confidence = 0.0;     ///< log(1 / delta)
+  double reward_scale = 1.0;   ///< 2 gamma_0 / min(1, mu_min)
+  double reward_offset = 0.0;  ///< 2 sqrt(eta_0) alpha / min(1, mu_min)
+  double reward_growth = 1.0;  ///< C_phi^2 / eta_0
   double reward_confidence = 0.0;  ///< 2 log(3 / delta)
 
   /// B_at; `widths` is sum_s ||phi_s||^2_{Phi^-1} over the box's samples, each at its own time, which bounds the

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "kernels/rules/refit_schedule.hpp"
+#include "kernels/rules/ridges.hpp"
 #include "kernels/rules/spec.hpp"
 
 namespace pandora {
@@ -35,6 +36,17 @@ struct EstimationOptions {
   // Of the reference engine, and of policies that are code (docs/serving.md, "Drift"):
   double forget = 0.0;   ///< half-life of a sample's weight in periods; 0: all samples count alike for good
   int most_samples = 0;  ///< of a box; of more than that the older half is forgotten. 0: any number
+  /// In place of eta_1 on the slopes of every rho_a, in the loss and in V; 0: eta_1. No concern of Fit::shrunk and of
+  /// LinUCB.
+  double ridge_slopes = 0.0;
+  // Of the reference engine, and of policies that are code: radii of the balls around 0 that the paper minimises over,
+  // B of (eq:known-theta-rho-estimator), (eq:hat:rho:at) and Theta of (eq:hat:theta:def); 0: everywhere.
+  double radius_rho = 0.0, radius_theta = 0.0;
+  double ridge_loss = 0.0;  ///< of the same: the loss's ridge on all coordinates, where V keeps its own; 0: that of V
+
+  /// diag(eta_1, eta_slopes, ..., eta_slopes): of V, and of the loss where it has none of its own
+  Ridges index_ridges() const { return {ridge_index, ridge_slopes > 0.0 ? ridge_slopes : ridge_index}; }
+  Ridges loss_ridges() const { return ridge_loss > 0.0 ? Ridges(ridge_loss) : index_ridges(); }
 };
 
 /// The lane under what the study says; A, m, d, T: its dimensions and horizon.
@@ -54,7 +66,9 @@ inline LaneSpec with_estimation(LaneSpec spec, const EstimationOptions& options,
   Theory& theory = spec.bonus.theory;
   theory.scale = learns ? say.C_2 : std::sqrt(say.C_1);
   theory.base = m * std::log(static_cast<double>(T)) + std::log(static_cast<double>(T) * A / say.delta);
-  theory.ridge = learns ? 0.0 : options.ridge_index * say.d_B * say.d_B;
+  // Of the ridge matrix D the proof needs e'D e <= ridge * d_B^2 for differences e in B: D's largest number.
+  const double ridge = spec.fits_jointly() ? options.ridge_index : options.index_ridges().greatest();
+  theory.ridge = learns ? 0.0 : ridge * say.d_B * say.d_B;
   theory.features = d;
   theory.confidence = std::log(1.0 / say.delta);
   theory.reward_scale = 2.0 * say.gamma_0 / slope;

@@ -87,7 +87,8 @@ enum class Loss : std::uint8_t {
 
 /// How the boxes' rho_hat are estimated.
 enum class Fit : std::uint8_t {
-  separate,  ///< each from its own samples, with the ridge eta_1, (eq:known-theta-rho-estimator), (eq:hat:rho:at)
+  separate,  ///< each from its own samples, with the ridges eta_1 and eta_slopes, (eq:known-theta-rho-estimator),
+             ///< (eq:hat:rho:at)
   shrunk     ///< together, slopes shrunk towards a common one (docs/beyond.md); the width is that of C_aa
 };
 

@@ -19,10 +19,10 @@ constexpr Real kLeastPivot = sizeof(Real) == 4 ? Real(1e-3) : Real(1e-10);
 }  // namespace
 
 template <class Real>
-void FollowedInverse<Real>::reset(double ridge) {
+void FollowedInverse<Real>::reset(Ridges ridges) {
   std::fill(matrix, matrix + static_cast<std::size_t>(m) * stride, Real(0));
   std::fill(weight, weight + capacity, Real(0));
-  for (int k = 0; k < m; ++k) matrix[static_cast<std::size_t>(k) * stride + k] = static_cast<Real>(1.0 / ridge);
+  for (int k = 0; k < m; ++k) matrix[static_cast<std::size_t>(k) * stride + k] = static_cast<Real>(1.0 / ridges.of(k));
 }
 
 template <class Real>

@@ -5,8 +5,8 @@
 
 namespace pandora::engine {
 
-/// A view of (ridge I + sum w_s psi_s psi_s')^-1, m x m in full with rows of `stride`, and the weights w_s that are in
-/// it.
+/// A view of (diag(ridges) + sum w_s psi_s psi_s')^-1, m x m in full with rows of `stride`, and the weights w_s that
+/// are in it.
 template <class Real>
 struct FollowedInverse {
   Real* matrix;
@@ -14,8 +14,8 @@ struct FollowedInverse {
   int m, stride;
   int capacity;  ///< weights that there is room for
 
-  /// Back to no sample in it: I / ridge, and weights of 0.
-  void reset(double ridge);
+  /// Back to no sample in it: diag(1 / ridges), and weights of 0.
+  void reset(Ridges ridges);
 
   /// Takes over new weights by rank-one updates, batched. Changes below `least` are left out, and so is a decrease that
   /// rounding would decide, as with next to no ridge: then it returns false, and the matrix stays the inverse for the

@@ -12,18 +12,19 @@ namespace pandora::engine {
 template <class Real>
 double index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient, Real* weight);
 
-/// sum_s l_s(psi_s' rho) + ridge/2 ||rho||^2: scratch holds rho, its gradient, a direction and the samples' weights.
+/// sum_s l_s(psi_s' rho) + rho' diag(ridges) rho / 2: scratch holds rho, its gradient, a direction and the samples'
+/// weights.
 template <class Real, class Team>
 class IndexSums {
  public:
-  PANDORA_HD IndexSums(const Team& team, const SampleView<Real>& samples, double ridge,
+  PANDORA_HD IndexSums(const Team& team, const SampleView<Real>& samples, Ridges ridges,
                        const SolveScratch<Real>& scratch)
-      : team_(team), samples_(samples), ridge_(ridge), scratch_(scratch) {}
+      : team_(team), samples_(samples), ridges_(ridges), scratch_(scratch) {}
 
   PANDORA_HD const Team& team() const { return team_; }
   PANDORA_HD const SampleView<Real>& samples() const { return samples_; }
   PANDORA_HD const SolveScratch<Real>& scratch() const { return scratch_; }
-  PANDORA_HD double ridge() const { return ridge_; }
+  PANDORA_HD Ridges ridges() const { return ridges_; }
   PANDORA_HD int gradients() const { return gradients_; }
   /// Something that cost about as much as a gradient.
   PANDORA_HD void charge() { ++gradients_; }
@@ -45,7 +46,8 @@ class IndexSums {
       moment_squares_ = index_gradient(samples_, scratch_.point, scratch_.gradient, scratch_.weight);
     else
       sum_gradient();
-    for (int k = team_.rank(); k < samples_.m; k += team_.size()) scratch_.gradient[k] += ridge_ * scratch_.rho[k];
+    for (int k = team_.rank(); k < samples_.m; k += team_.size())
+      scratch_.gradient[k] += ridges_.of(k) * scratch_.rho[k];
     team_.sync();
   }
 
@@ -128,7 +130,7 @@ class IndexSums {
 
   const Team& team_;
   const SampleView<Real> samples_;
-  const double ridge_;
+  const Ridges ridges_;
   const SolveScratch<Real>& scratch_;
   int gradients_ = 0;
   double moment_squares_ = 0.0;

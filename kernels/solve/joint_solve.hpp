@@ -161,7 +161,7 @@ class JointSolve {
     const double weight = 1.0 / state_.dispersion[a];
     for (int k = team_.rank(); k < m_; k += team_.size()) {
       const double penalty =
-          k == 0 ? problem_.ridge_index * rho(a)[k] : state_.ridge_own * rho(a)[k] - delta() * slope_sum()[k];
+          k == 0 ? problem_.ridge_index.first * rho(a)[k] : state_.ridge_own * rho(a)[k] - delta() * slope_sum()[k];
       gradient(a)[k] = weight * scratch_.gradient[k] + penalty;
     }
     team_.sync();
@@ -179,7 +179,7 @@ class JointSolve {
     }
     const double kappa = state_.dispersion[a];
     typename Solver<Real, Team>::Factor factor(team_, samples, scratch_);
-    factor.template sum<Real>(Ridges(kappa * problem_.ridge_index, kappa * state_.ridge_own), true, matrix(a));
+    factor.template sum<Real>(Ridges(kappa * problem_.ridge_index.first, kappa * state_.ridge_own), true, matrix(a));
     if (!invert_symmetric(team_, box_matrix(a), m_, scratch_.factor)) return false;
     for (int at = team_.rank(); at < m_ * m_; at += team_.size()) matrix(a)[at] *= kappa;
     team_.sync();
@@ -248,8 +248,8 @@ class JointSolve {
       const double trace = sum_of(n_, [&](int i) { return own[i][i]; }) + delta() * others;
       sums.trace += trace;
       if (team_.rank() == 0)
-        determined()[a] =
-            m_ + coupled - problem_.ridge_index * (box_matrix(a)[0][0] + delta() * first) - state_.ridge_own * trace;
+        determined()[a] = m_ + coupled - problem_.ridge_index.first * (box_matrix(a)[0][0] + delta() * first) -
+                          state_.ridge_own * trace;
       team_.sync();
       if (!forms) continue;
       add_symmetric(team_, delta(), product(), slopes, box_matrix(a), shared(), m_, n_);

@@ -33,7 +33,7 @@ template <class Sums, class Method>
 PANDORA_HD bool minimise(Sums& sums, Method&& method) {
   using Kind = std::remove_reference_t<Method>;
   constexpr int kMostGradients = 500;
-  const double tolerance = index_tolerance(sums.samples().n, sums.ridge());
+  const double tolerance = index_tolerance(sums.samples().n, sums.ridges().least());
   RoundingFloor floor;
   double last = 0.0;
   sums.evaluate();

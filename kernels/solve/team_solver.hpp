@@ -69,13 +69,6 @@ PANDORA_HD void invert_factorised(const Team& team, const double* L, int m, doub
   team.sync();
 }
 
-/// On the diagonal: of the first feature (the intercept) and of the others.
-struct Ridges {
-  double first, others;
-  PANDORA_HD Ridges(double all) : first(all), others(all) {}  // NOLINT: implicit
-  PANDORA_HD Ridges(double of_first, double of_others) : first(of_first), others(of_others) {}
-};
-
 /// A weighted sum of outer products, and what its Cholesky factor gives.
 template <class Real, class Team>
 class TeamFactor {
@@ -130,7 +123,7 @@ class TeamFactor {
         for (int c = 0; c < T; ++c) {
           const int i = i0 + r, k = k0 + c;
           if (i >= m_ || k > i) continue;
-          store(i, k, static_cast<double>(sum[r][c]) + (i != k ? 0.0 : k == 0 ? ridge.first : ridge.others));
+          store(i, k, static_cast<double>(sum[r][c]) + (i != k ? 0.0 : ridge.of(k)));
         }
     }
     team_.sync();
@@ -174,7 +167,7 @@ class FactorisedNewton {
   PANDORA_HD FactorisedNewton(IndexSums<Real, Team>& sums, Factor& factor) : sums_(sums), factor_(factor) {}
 
   PANDORA_HD bool direct() {
-    if (!fresh_ && !factor_.template factorise<double>(sums_.ridge(), true)) return false;
+    if (!fresh_ && !factor_.template factorise<double>(sums_.ridges(), true)) return false;
     const Team& team = sums_.team();
     const SolveScratch<Real>& scratch = sums_.scratch();
     team.sync();  // the last direction is still being read

@@ -13,21 +13,21 @@
 
 namespace pandora::engine {
 
-/// sum_s l_s(psi_s' rho) + ridge/2 ||rho||^2 (eq:known-theta-rho-estimator) with gradient and Hessian, and Newton's
-/// direction: both what minimise() moves and its method. Every member finds the same. Sums go over strips in the order
-/// of the samples whatever the team's size.
+/// sum_s l_s(psi_s' rho) + rho' diag(ridges) rho / 2 (eq:known-theta-rho-estimator) with gradient and Hessian, and
+/// Newton's direction: both what minimise() moves and its method. Every member finds the same. Sums go over strips in
+/// the order of the samples whatever the team's size.
 template <class Real, class Team>
 class TiledNewton {
  public:
   static constexpr bool kLastStep = true, kTrustsRate = true;
   static constexpr int kFreshSamples = 2000;  ///< up to so many every sweep forms a Hessian
 
-  PANDORA_HD TiledNewton(const Team& team, const SampleView<Real>& samples, double ridge,
+  PANDORA_HD TiledNewton(const Team& team, const SampleView<Real>& samples, Ridges ridges,
                          const TileMemory<Real>& memory)
-      : team_(team), samples_(samples), ridge_(ridge), memory_(memory), m_(samples.m), width_(memory.width()) {}
+      : team_(team), samples_(samples), ridges_(ridges), memory_(memory), m_(samples.m), width_(memory.width()) {}
 
   PANDORA_HD const SampleView<Real>& samples() const { return samples_; }
-  PANDORA_HD double ridge() const { return ridge_; }
+  PANDORA_HD Ridges ridges() const { return ridges_; }
   PANDORA_HD int gradients() const { return gradients_; }
   PANDORA_HD void charge() { ++gradients_; }
 
@@ -49,7 +49,7 @@ class TiledNewton {
     team_.sync();
     for (int k = team_.rank(); k < width_; k += team_.size()) {
       memory_.point()[k] = static_cast<Real>(memory_.rho()[k]);
-      memory_.gradient()[k] = ridge_ * memory_.rho()[k];
+      memory_.gradient()[k] = ridges_.of(k) * memory_.rho()[k];
     }
     for (int tile = team_.rank(); tile < memory_.tiles() && !has_factor_; tile += team_.size()) {
       const TilePlace at = place_of_tile(tile);
@@ -57,7 +57,7 @@ class TiledNewton {
       for (int e = 0; e < kSide * kSide; ++e) values[e] = Real(0);
       // Beyond m stand ones, which the factor leaves alone.
       for (int r = 0; r < kSide && at.i == at.j; ++r)
-        values[r * kSide + r] = at.i * kSide + r < m_ ? static_cast<Real>(ridge_) : Real(1);
+        values[r * kSide + r] = at.i * kSide + r < m_ ? static_cast<Real>(ridges_.of(at.i * kSide + r)) : Real(1);
     }
     for (int first = 0; first < samples_.n; first += kStrip)
       add_strip(first, samples_.n - first < kStrip ? samples_.n - first : kStrip);
@@ -208,7 +208,7 @@ class TiledNewton {
 
   const Team& team_;
   const SampleView<Real> samples_;
-  const double ridge_;
+  const Ridges ridges_;
   const TileMemory<Real> memory_;
   const int m_, width_;
   int gradients_ = 0, pairs_ = 0;

@@ -45,7 +45,8 @@ class VectorFactor {
   template <class Sum>
   bool factorise(Ridges ridge, bool weighted) {
     Eigen::MatrixXd matrix(samples_.m, samples_.m);
-    sum<Sum>(ridge, weighted, matrix.data());
+    sum<Sum>(0.0, weighted, matrix.data());
+    for (int k = 0; k < samples_.m; ++k) matrix(k, k) += ridge.of(k);
     factor_.compute(matrix);
     return is_factor(factor_);
   }
@@ -90,7 +91,8 @@ class FollowingNewton {
     // With next to no ridge a weight that stays in the inverse hides a direction in which the loss has no curvature:
     // steps and decrements along it would be small far from the minimum.
     constexpr double kNextToNone = 0.01;
-    if (!inverse_.follow(sums_.samples(), scratch.weight, kChange) && sums_.ridge() < kNextToNone) return false;
+    if (!inverse_.follow(sums_.samples(), scratch.weight, kChange) && sums_.ridges().least() < kNextToNone)
+      return false;
     for (int k = 0; k < m; ++k) scratch.point[k] = static_cast<Real>(scratch.gradient[k]);
     form_images(inverse_.matrix, m, sums_.samples().stride, &scratch.point, 1, image_.data());
     for (int k = 0; k < m; ++k) scratch.direction[k] = -static_cast<double>(image_[k]);
@@ -100,7 +102,7 @@ class FollowingNewton {
   bool recover() {
     for (int k = 0; k < sums_.samples().m; ++k)
       if (!is_finite(sums_.scratch().gradient[k])) return false;
-    inverse_.reset(sums_.ridge());
+    inverse_.reset(sums_.ridges());
     return true;
   }
   void stepped(double, double, double) {}
@@ -183,8 +185,8 @@ class Solver<Real, VectorTeam> {
  public:
   using Factor = VectorFactor<Real>;
 
-  Solver(const VectorTeam& team, const SampleView<Real>& samples, double ridge, const SolveScratch<Real>& scratch)
-      : sums_(team, samples, ridge, scratch) {}
+  Solver(const VectorTeam& team, const SampleView<Real>& samples, Ridges ridges, const SolveScratch<Real>& scratch)
+      : sums_(team, samples, ridges, scratch) {}
 
   bool minimise_loss(const BoxView<Real>& box, const Shape& shape, bool current_inverse) {
     sums_.start(box.rho);
@@ -204,7 +206,7 @@ class Solver<Real, VectorTeam> {
   bool follow(const BoxView<Real>& box, const Shape& shape) {
     FollowedInverse<Real> inverse{box.inverse, box.inverse_weight, shape.m, shape.stride,
                                   std::min(shape.capacity, kNewtonSamples)};
-    if (box.progress->follows == 0) inverse.reset(sums_.ridge());
+    if (box.progress->follows == 0) inverse.reset(sums_.ridges());
     box.progress->follows = 1;
     return minimise(sums_, FollowingNewton<Real>(sums_, inverse));
   }
@@ -227,7 +229,7 @@ class Solver<Real, VectorTeam> {
     box.progress->samples_in_hessian = sums_.samples().n;
     Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic> hessian =
         PaddedMatrix<Real>(box.hessian, m, m, Eigen::OuterStride<>(shape.stride));
-    hessian.diagonal().array() += static_cast<Real>(sums_.ridge());
+    for (int k = 0; k < m; ++k) hessian(k, k) += static_cast<Real>(sums_.ridges().of(k));
     const Eigen::LLT<Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>> factor(hessian);
     return is_factor(factor) && descend([&](double* x) {
              Eigen::Map<Eigen::VectorXd> vector(x, m);

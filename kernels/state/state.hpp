@@ -8,6 +8,7 @@
 #include "kernels/base/team.hpp"
 #include "kernels/random/philox.hpp"
 #include "kernels/rules/needs.hpp"
+#include "kernels/rules/ridges.hpp"
 #include "kernels/rules/shrinkage.hpp"
 #include "kernels/rules/tally.hpp"
 
@@ -168,7 +169,8 @@ struct LaneView {
 template <class Real>
 struct Problem {
   Shape shape;
-  double ridge_index, ridge_reward;
+  Ridges ridge_index;
+  double ridge_reward;
   RefitSchedule refit;
   LaneView<Real>* lanes;
 };

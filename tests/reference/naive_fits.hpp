@@ -26,17 +26,35 @@ struct RewardSample {
 double reward_link(double z);  ///< G, the logistic function
 double index_link(double z);   ///< Lambda = tanh
 
-/// ridge rho + sum_s m_s(rho) psi_s with the rewards mu_s (eq:known-theta-loss-gradient).
-Eigen::VectorXd index_gradient(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
-                               const Eigen::VectorXd& rho, Loss loss = Loss::reservation);
+/// A ridge for every coordinate of rho: of its first and of the others.
+Eigen::VectorXd ridges_of(int m, double first, double others);
+
+/// diag(ridge) rho + sum_s m_s(rho) psi_s with the rewards mu_s (eq:known-theta-loss-gradient).
+Eigen::VectorXd index_gradient(const std::vector<IndexSample>& samples, const std::vector<double>& mu,
+                               const Eigen::VectorXd& ridge, const Eigen::VectorXd& rho, Loss loss = Loss::reservation);
 
 /// The zero of index_gradient.
-Eigen::VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
-                          Loss loss = Loss::reservation);
+Eigen::VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu,
+                          const Eigen::VectorXd& ridge, Loss loss = Loss::reservation);
+inline Eigen::VectorXd fit_index(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
+                                 Loss loss = Loss::reservation) {
+  return fit_index(samples, mu, ridges_of(static_cast<int>(samples[0].psi.size()), ridge, ridge), loss);
+}
+
+/// The minimiser over the ball of that radius (0: everywhere): the zero or, where that lies outside, what gradient
+/// steps that are projected on the ball lead to.
+Eigen::VectorXd fit_index_in_ball(const std::vector<IndexSample>& samples, const std::vector<double>& mu,
+                                  const Eigen::VectorXd& ridge, double radius, Loss loss = Loss::reservation);
 
 /// ridge theta - sum_k (r_k - G(theta' phi_k)) phi_k, and its zero (eq:hat:theta:def).
 Eigen::VectorXd reward_gradient(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);
 Eigen::VectorXd fit_reward(const std::vector<RewardSample>& samples, double ridge, int d);
+
+/// ||reward_gradient||^2 in the inverse of ridge I + sum_k phi_k phi_k' (eq:hat:theta:def), and where it is least on
+/// the disc of that radius (0: everywhere): the zero or, where that lies outside, the best of the circle's angles (d =
+/// 2).
+double reward_norm(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);
+Eigen::VectorXd fit_reward_in_disc(const std::vector<RewardSample>& samples, double ridge, int d, double radius);
 
 // What the gradient is made of, sample by sample, for the loss that the index is fitted with.
 double link_of(Loss loss, double z);   ///< Lambda, or the identity
@@ -45,8 +63,8 @@ bool is_active(double mu, double z, Loss loss = Loss::reservation);
 double moment(double cost, double mu, double z, Loss loss = Loss::reservation);
 
 /// Derivatives of the gradients, (m x m) and (d x d).
-Eigen::MatrixXd index_jacobian(const std::vector<IndexSample>& samples, const std::vector<double>& mu, double ridge,
-                               const Eigen::VectorXd& rho, Loss loss);
+Eigen::MatrixXd index_jacobian(const std::vector<IndexSample>& samples, const std::vector<double>& mu,
+                               const Eigen::VectorXd& ridge, const Eigen::VectorXd& rho, Loss loss);
 Eigen::MatrixXd reward_jacobian(const std::vector<RewardSample>& samples, double ridge, const Eigen::VectorXd& theta);
 
 /// The score of Score::hindsight: whether no box has a greater mu* - c, and none before it as great a one.

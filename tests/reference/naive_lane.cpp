@@ -48,7 +48,7 @@ class Lane {
     curvature_ = options.ridge_reward * MatrixXd::Identity(d_, d_);
     for (Box& box : boxes_) {
       box.rho = VectorXd::Zero(m_);
-      box.H = options.ridge_index * MatrixXd::Identity(m_, m_);
+      box.H = loss_ridges().asDiagonal();
       box.M = MatrixXd::Zero(m_, d_);
     }
     if (!shrunk()) return;
@@ -76,6 +76,16 @@ class Lane {
   bool linucb() const { return spec_.score == Score::learned_payoff; }
   bool unknown() const { return spec_.reward == RewardModel::learned; }
   bool shrunk() const { return spec_.learns_index() && spec_.fit == Fit::shrunk; }
+  VectorXd ridges() const {
+    const double slopes = options_.ridge_slopes > 0.0 ? options_.ridge_slopes : options_.ridge_index;
+    return ridges_of(m_, options_.ridge_index, slopes);
+  }
+  VectorXd loss_ridges() const {
+    return options_.ridge_loss > 0.0 ? ridges_of(m_, options_.ridge_loss, options_.ridge_loss) : ridges();
+  }
+  static bool binds(const VectorXd& estimate, double radius) {
+    return radius > 0.0 && estimate.norm() > radius * (1.0 - 1e-9);
+  }
   bool tracking() const { return options_.refit.kind == RefitSchedule::Kind::tracking; }
   VectorXd psi(int row) const { return features(tape_.contexts.psi_row(row), m_); }
   VectorXd phi(int row, int a) const { return features(tape_.phi_of(row, a), d_); }
@@ -110,7 +120,7 @@ class Lane {
   }
 
   void solve_theta() {
-    theta_ = fit_reward(rewards_, options_.ridge_reward, d_);
+    theta_ = fit_reward_in_disc(rewards_, options_.ridge_reward, d_, options_.radius_theta);
     curvature_ = reward_jacobian(rewards_, options_.ridge_reward, theta_);
     rewards_at_solve_ = static_cast<double>(rewards_.size());
   }
@@ -137,12 +147,12 @@ class Lane {
     if (box.samples.empty()) return;
     std::vector<double> mu;
     for (const IndexSample& sample : box.samples) mu.push_back(plug_in(sample));
-    box.rho = naive::fit_index(box.samples, mu, options_.ridge_index, spec_.loss);
+    box.rho = fit_index_in_ball(box.samples, mu, loss_ridges(), options_.radius_rho, spec_.loss);
     box.n_last = static_cast<int>(box.samples.size());
     if (box.n_last < RefitSchedule::kCurvatureGrowth * box.n_rebuilt - 1e-9) return;
     if (!unknown() && box.n_last < RefitSchedule::kTrackingExact) return;  // no use before: exact solves every sample
     box.n_rebuilt = box.n_last;
-    box.H = index_jacobian(box.samples, mu, options_.ridge_index, box.rho, spec_.loss);
+    box.H = index_jacobian(box.samples, mu, loss_ridges(), box.rho, spec_.loss);
     box.M.setZero();
     for (std::size_t s = 0; s < box.samples.size(); ++s)
       if (is_active(mu[s], box.samples[s].psi.dot(box.rho), spec_.loss)) couple(box, box.samples[s], mu[s]);
@@ -203,7 +213,8 @@ class Lane {
     }
     const double T = tape_.online_rows, delta = options_.theory.delta, dB = options_.theory.d_B;
     const double known = m_ * std::log(T) + std::log(T * A_ / delta);
-    if (!unknown()) return std::sqrt(options_.theory.C_1 * known + options_.ridge_index * dB * dB);
+    const double ridge = shrunk() ? options_.ridge_index : ridges().maxCoeff();
+    if (!unknown()) return std::sqrt(options_.theory.C_1 * known + ridge * dB * dB);
     return options_.theory.C_2 *
            std::sqrt(known + (d_ * std::log(time) + std::log(1.0 / delta)) * boxes_[a].reward_widths);
   }
@@ -223,7 +234,7 @@ class Lane {
     if (spec_.score == Score::oracle_index) return replication_.sigma[tape_.at(row, a)];
     if (spec_.score == Score::hindsight) return naive_hindsight(tape_, row, a);
     const Box& box = boxes_[a];
-    MatrixXd V = (linucb() ? 1.0 : options_.ridge_index) * MatrixXd::Identity(m_, m_);
+    MatrixXd V = linucb() ? MatrixXd::Identity(m_, m_) : MatrixXd(ridges().asDiagonal());
     for (const IndexSample& sample : box.samples) V += sample.psi * sample.psi.transpose();
     if (shrunk()) V = box.H;
     const double c = linucb() ? spec_.c_b : spec_.c_rho;
@@ -269,6 +280,7 @@ class Lane {
       if (linucb()) continue;
       solve_now[a] = !shrunk() && due(box);
       if (!tracking()) continue;
+      solve_now[a] = solve_now[a] || (!shrunk() && binds(box.rho, options_.radius_rho));
       const IndexSample& sample = box.samples.back();
       const double mu = plug_in(sample), z = sample.psi.dot(box.rho);
       const double weight = shrunk() ? 1.0 / joint_.kappa[a] : 1.0;
@@ -278,9 +290,10 @@ class Lane {
         couple(box, sample, mu);
       }
       if (!solve_now[a]) box.rho -= box.H.inverse() * sample.psi * slope;
+      solve_now[a] = solve_now[a] || (!shrunk() && binds(box.rho, options_.radius_rho));
     }
     if (linucb()) return;
-    if (unknown()) move_theta(row, period.deployed);
+    if (unknown()) move_theta(row, period.deployed, solve_now);
     const bool all = options_.refit.kind == RefitSchedule::Kind::every && (t + 1) % options_.refit.every == 0;
     if (shrunk()) {
       const double growth = tracking() ? 1.1 : options_.refit.growth;
@@ -293,16 +306,23 @@ class Lane {
       if (all || solve_now[a]) solve(boxes_[a]);
   }
 
-  void move_theta(int row, int deployed) {
+  void move_theta(int row, int deployed, std::vector<bool>& solve_now) {
     const VectorXd before = theta_;
     add_reward(deployed, row);
     const RewardSample& sample = rewards_.back();
     const double g = reward_link(sample.phi.dot(theta_));
     curvature_ += g * (1.0 - g) * sample.phi * sample.phi.transpose();
     theta_ += curvature_.inverse() * sample.phi * (sample.reward - g);
-    if (static_cast<double>(rewards_.size()) >= 1.05 * rewards_at_solve_ - 1e-9) solve_theta();
-    if (tracking() && !shrunk())
-      for (Box& box : boxes_) box.rho += box.H.inverse() * box.M * (theta_ - before);
+    if (static_cast<double>(rewards_.size()) >= 1.05 * rewards_at_solve_ - 1e-9 ||
+        binds(before, options_.radius_theta) || binds(theta_, options_.radius_theta))
+      solve_theta();
+    if (!tracking() || shrunk()) return;
+    for (int a = 0; a < A_; ++a) {
+      VectorXd& rho = boxes_[a].rho;
+      solve_now[a] = solve_now[a] || binds(rho, options_.radius_rho);
+      rho += boxes_[a].H.inverse() * boxes_[a].M * (theta_ - before);
+      solve_now[a] = solve_now[a] || binds(rho, options_.radius_rho);
+    }
   }
 
   const Replication& replication_;

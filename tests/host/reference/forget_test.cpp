@@ -53,13 +53,16 @@ class Forgetting : public testing::Test {
 TEST_F(Forgetting, WeightsHalveWithinTheHalfLife) {
   EstimationOptions options = exact_;
   options.forget = 16;
+  options.ridge_slopes = 1.5;
+  Eigen::VectorXd ridges = Eigen::VectorXd::Constant(m_, 1.5);
+  ridges[0] = 0.4;
   WeitzmanEstimator estimator(replication_, dow(RewardModel::known), options);
   learn(estimator, 1, kPeriods);
   estimator.begin(request(1));
   for (int a = 0; a < 3; ++a) {
-    Eigen::MatrixXd design = 0.4 * Eigen::MatrixXd::Identity(m_, m_);
+    Eigen::MatrixXd design = ridges.asDiagonal();
     const Eigen::VectorXd rho = Eigen::Map<const Eigen::VectorXd>(estimator.rho(a).data(), m_);
-    Eigen::VectorXd gradient = 0.4 * rho;
+    Eigen::VectorXd gradient = ridges.cwiseProduct(rho);
     double mass = 0.0;
     for (int t = 1; t <= kPeriods; ++t) {
       const double weight = std::exp2(-0.25 * (kPeriods / 4 - (t - 1) / 4));

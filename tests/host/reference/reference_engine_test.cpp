@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -123,6 +124,14 @@ TEST_P(EveryRule, IsTheNaiveLane) {
         options.theory = {0.1, 0.02, 0.05, 0.7, 1.5, 0.1, 0.4, 0.3};
       });
   }
+  for (const double slopes : {0.05, 20.0})
+    for (const char* name : {"online_plugin", "dow", "atsidakou", "shrunk_weitzman", "linucb_online"})
+      check(name, [&](EstimationOptions& options) {
+        options.ridge_slopes = slopes;
+        if (std::string(name) != "dow") return;
+        options.bonus = Bonus::theory;  // which knows the larger of the two ridges
+        options.theory = {0.1, 0.002, 0.005, 0.7, 1.5, 0.1, 0.4, 0.3};
+      });
   for (const int forced : {0, 3, 12})
     for (const char* name : {"dow", "shrunk_weitzman", "atsidakou"})
       check(name, [&](EstimationOptions& options) { options.forced = forced; });
@@ -138,6 +147,38 @@ TEST_P(EveryRule, IsTheNaiveLane) {
         options.joint_steps = steps;
         options.joint_tolerance = tolerance;
       });
+}
+
+// Estimates that are kept in balls, which bind in parts of a run: also under `tracking`, where a box or theta_hat on
+// the sphere is solved at every sample.
+TEST(ReferenceEngine, IsTheNaiveLaneInBalls) {
+  const Replication replication = test::small_replication(test::small_dimensions(2, 3, 2), Regime::B, 7, 240, 21);
+  const auto check = [&](const char* schedule, const char* reward, double rho, double theta, double loss) {
+    SCOPED_TRACE(std::string(schedule) + " " + reward + " " + std::to_string(rho));
+    EstimationOptions options = {parse_refit(schedule), 0.6, 0.5};
+    options.ridge_slopes = 0.4;
+    options.ridge_loss = loss;
+    options.radius_rho = rho;
+    options.radius_theta = theta;
+    for (const PolicyVariant& variant : find_policy("dow")->variants({0.1})) {
+      if (variant.reward != reward) continue;
+      const LaneSpec lane = variant.lane(replication, 7);
+      expect_same_lane(replication, lane, options);
+      LaneRecord inside, outside;
+      run_reference_lane(replication, lane, options, &inside);
+      options.radius_rho = options.radius_theta = 0.0;
+      run_reference_lane(replication, lane, options, &outside);
+      EXPECT_NE(inside.scores, outside.scores);
+      const auto norm = [](const double* at, int n) { return Eigen::Map<const Eigen::VectorXd>(at, n).norm(); };
+      for (int a = 0; a < 2 && rho > 0.0; ++a) EXPECT_LE(norm(&inside.rho[4 * a], 4), rho * (1.0 + 1e-12));
+      EXPECT_LE(theta > 0.0 ? norm(inside.theta.data(), 2) : 0.0, theta * (1.0 + 1e-12));
+    }
+  };
+  for (const char* schedule : {"geometric:1.5", "tracking"}) {
+    check(schedule, "known", 0.45, 0.0, 0.01);
+    check(schedule, "unknown", 0.7, 1.1, 0.0);
+  }
+  check("every:5", "unknown", 0.0, 1.1, 0.3);
 }
 
 TEST(ReferenceEngine, TheCurveIsWhatAnObserverAccumulates) {

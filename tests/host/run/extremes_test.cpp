@@ -76,6 +76,8 @@ TEST_F(Extremes, BothEnginesDecideAlike) {
 TEST_F(Extremes, SlowBothEnginesDecideAlike) {
   expect_alike({{"estimation.eta_index=1e-4"},
                 {"estimation.eta_index=1e8"},
+                {"estimation.eta_slopes=1e-6"},
+                {"estimation.eta_slopes=1e8", "estimation.eta_index=1e-6"},
                 {"estimation.eta_reward=1e-3"},
                 {"estimation.eta_reward=1e8"},
                 {"environment.uniform.scale=100"},

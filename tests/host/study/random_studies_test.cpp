@@ -45,6 +45,7 @@ class RandomStudy {
     out += "[estimation]\n";
     maybe("refit", below(2) ? "\"tracking\"" : fmt::format("\"geometric:{}\"", 1.0 + uniform()));
     maybe("eta_index", ridge());
+    maybe("eta_slopes", below(2) ? "0" : ridge());
     maybe("eta_reward", ridge());
     out += "[oracle]\n";
     maybe("samples", std::to_string(100 + below(1000000)));

@@ -151,14 +151,14 @@ TEST(Gram, TheCurrentInverseTimesAVector) {
 }
 
 template <class Team>
-void expect_soundness(const Team& team) {
+void expect_soundness(const Team& team, int feature, Ridges ridges) {
   test::GramMemory<float> memory(4, 1);
-  const std::vector<Sample> data = {{Eigen::VectorXd::Unit(4, 0), 0.0, 0.0}};
+  const std::vector<Sample> data = {{Eigen::VectorXd::Unit(4, feature), 0.0, 0.0}};
   const engine::BlockContexts<float> block = memory.contexts(1, [&](int j, int k) { return data[j].psi[k]; });
   const auto sound_with = [&](float p00) {
-    memory.P[0] = p00;
+    memory.P[static_cast<std::size_t>(feature * memory.shape.stride + feature)] = p00;
     engine::form_gram(team, memory.shape, memory.view, block);
-    return engine::sound_gram(team, memory.shape, memory.view, block, 1.001f);
+    return engine::sound_gram(team, memory.shape, memory.view, block, ridges);
   };
   EXPECT_TRUE(sound_with(1.0f));
   EXPECT_TRUE(sound_with(1e-6f));
@@ -168,8 +168,13 @@ void expect_soundness(const Team& team) {
 }
 
 TEST(Gram, SoundSeesAnInverseThatIsNone) {
-  expect_soundness(VectorTeam{});
-  expect_soundness(SerialTeam{});
+  for (const int feature : {0, 2}) {
+    expect_soundness(VectorTeam{}, feature, 1.0);
+    expect_soundness(SerialTeam{}, feature, 1.0);
+    const Ridges ridges = feature == 0 ? Ridges(1.0, 1e-3) : Ridges(1e-3, 1.0);  // each has a bound of its own
+    expect_soundness(VectorTeam{}, feature, ridges);
+    expect_soundness(SerialTeam{}, feature, ridges);
+  }
 }
 
 }  // namespace

@@ -247,9 +247,9 @@ struct InterpolateIndices {
 
   GridArrays grid;
   double projection_norm;      ///< ||D' theta_*||, so that s~_a(x) = s_a(x) ||D' theta_*||
-  const double* reward_shift;  ///< count / boxes
+  const double* reward_shift;  ///< count / boxes, or count where each box has a location of its own
   const double *scale, *cost;  ///< count
-  int boxes;
+  int boxes, locations;        ///< A; 1 or A
   std::size_t count;
   double* sigma;  ///< count
 
@@ -257,7 +257,8 @@ struct InterpolateIndices {
   PANDORA_HD void operator()(const Team& team, int item, int) const {
     const ItemRange cells(item, count);
     for (std::size_t at = cells.begin + team.rank(); at < cells.end; at += team.size())
-      sigma[at] = interpolate_index(grid.axes, grid.values, reward_shift[at / static_cast<std::size_t>(boxes)],
+      sigma[at] = interpolate_index(grid.axes, grid.values,
+                                    reward_shift[locations == 1 ? at / static_cast<std::size_t>(boxes) : at],
                                     scale[at] * projection_norm, cost[at]);
   }
 };

@@ -15,6 +15,7 @@ IndexInputs index_inputs(const Instance& instance, const ShockSample& sample, co
 
 std::vector<double> oracle_indices(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                                    const OracleOptions& options, int first_row) {
+  if (instance.linear_indices()) return OracleTable::drawn_indices(contexts, first_row);
   return oracle_table(instance, sample, contexts, options, first_row).indices(instance, contexts, first_row);
 }
 
@@ -29,7 +30,7 @@ GridErrors grid_errors(const Instance& instance, const ShockSample& sample, cons
   errors.solves = solves;
   for (int i = 0; i < solves; ++i) {
     const std::size_t at = (static_cast<std::size_t>(i) * 2654435761u) % n;  // spreads over rows and boxes
-    const double shift = contexts.reward_shift[at / A];
+    const double shift = contexts.reward_shift[contexts.location_at(at / A, static_cast<int>(at % A))];
     exact.evaluate(shift, inputs.scale[at]);
     compressed.evaluate(shift, inputs.scale[at]);
     const double truth = exact.index(inputs.cost[at]);

@@ -10,7 +10,8 @@ namespace pandora {
 
 /// sigma_a^*(x) (eq:oracle-weitzman-index) for every box and the rows of `contexts` from `first_row` on, rows x A; NaN
 /// in the rows before. Earlier rows (x_0, calibration) must not matter: their number depends on the values of T_0 that
-/// happen to run together, and the grid's range would move with it. The table of these contexts, evaluated for them.
+/// happen to run together, and the grid's range would move with it. The table of these contexts, evaluated for them;
+/// where indices are drawn, these, and `sample` may be empty.
 std::vector<double> oracle_indices(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                                    const OracleOptions& options, int first_row = 0);
 

@@ -22,8 +22,16 @@ IndexInputs OracleTable::inputs(const Instance& instance, const Contexts& contex
   return out;
 }
 
+std::vector<double> OracleTable::drawn_indices(const Contexts& contexts, int first_row) {
+  std::vector<double> out = contexts.index;
+  std::fill_n(out.begin(), static_cast<std::size_t>(first_row) * static_cast<std::size_t>(contexts.boxes),
+              std::numeric_limits<double>::quiet_NaN());
+  return out;
+}
+
 std::vector<double> OracleTable::indices(const Instance& instance, const Contexts& contexts, int first_row) const {
   const std::size_t A = static_cast<std::size_t>(contexts.boxes), first = static_cast<std::size_t>(first_row) * A;
+  if (!contexts.index.empty()) return drawn_indices(contexts, first_row);
   std::vector<double> out(contexts.scale.size(), std::numeric_limits<double>::quiet_NaN());
   if (!grid) {
     for (std::size_t at = first; at < out.size(); ++at) out[at] = sigma[at % A];
@@ -31,7 +39,8 @@ std::vector<double> OracleTable::indices(const Instance& instance, const Context
   }
   const IndexInputs in = inputs(instance, contexts, first_row);
   for (std::size_t at = first; at < out.size(); ++at)
-    out[at] = (*grid)(contexts.reward_shift[at / A], in.scale[at], in.cost[at]);
+    out[at] = (*grid)(contexts.reward_shift[contexts.location_at(at / A, static_cast<int>(at % A))], in.scale[at],
+                      in.cost[at]);
   return out;
 }
 
@@ -42,6 +51,7 @@ OracleTable oracle_table(const Instance& instance, const ShockSample& sample, co
       std::minmax_element(contexts.scale.begin() + static_cast<std::ptrdiff_t>(first), contexts.scale.end());
   OracleTable table{
       sample.projection_norm, OutputCostTable(sample, contexts.boxes, *least, *greatest), {}, std::nullopt};
+  if (instance.linear_indices()) return table;
   const IndexInputs in = table.inputs(instance, contexts, first_row);
   if (!instance.contextual()) {
     const ProjectedLaw law = empirical_law(sample.projected, sample.link);
@@ -50,10 +60,11 @@ OracleTable oracle_table(const Instance& instance, const ShockSample& sample, co
     for (std::size_t at = first; at < first + A; ++at) table.sigma.push_back(solver.index(in.cost[at]));
     return table;
   }
-  Range shift = Range::of(contexts.reward_shift[first / A]), scale = Range::of(in.scale[first]),
+  const std::size_t L = static_cast<std::size_t>(contexts.locations);
+  Range shift = Range::of(contexts.reward_shift[first / A * L]), scale = Range::of(in.scale[first]),
         cost = Range::of(in.cost[first]);
   for (std::size_t at = first; at < in.scale.size(); ++at) {
-    shift.include(contexts.reward_shift[at / A]);
+    shift.include(contexts.reward_shift[contexts.location_at(at / A, static_cast<int>(at % A))]);
     scale.include(in.scale[at]);
     cost.include(in.cost[at]);
   }

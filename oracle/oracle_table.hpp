@@ -27,7 +27,7 @@ struct IndexInputs {
 struct OracleTable {
   double projection_norm = 0.0;  ///< ||D' theta_*||_2
   OutputCostTable output_cost;
-  std::vector<double> sigma;      ///< regime A: per box
+  std::vector<double> sigma;      ///< regime A: per box; empty where indices are drawn
   std::optional<IndexGrid> grid;  ///< regime B
 
   /// The inputs for the rows from `first_row` on; zero in the rows before.
@@ -36,10 +36,13 @@ struct OracleTable {
   /// sigma, rows x A; NaN in the rows before `first_row`. Contexts beyond the range of those that the table was made
   /// for are extrapolated.
   std::vector<double> indices(const Instance& instance, const Contexts& contexts, int first_row = 0) const;
+
+  /// The same where the environment draws its indices (Contexts::index): no table is needed.
+  static std::vector<double> drawn_indices(const Contexts& contexts, int first_row = 0);
 };
 
-/// Regime A: solved exactly on the whole sample, once per box. Regime B: the three-parameter grid over the range of
-/// the contexts from `first_row` on.
+/// Where indices are drawn, a table without any. Regime A: solved exactly on the whole sample, once per box. Regime B:
+/// the three-parameter grid over the range of the contexts from `first_row` on.
 OracleTable oracle_table(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                          const OracleOptions& options, int first_row = 0);
 

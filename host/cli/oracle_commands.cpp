@@ -81,7 +81,7 @@ void print_check(const CheckOptions& o, Session& session) {
     print_setting(setting);
     fmt::print(
         "Errors of sigma against exact solves on the whole sample of {}; grid {}x{}x{}, {} quantile bins, {} indices "
-        "in each of {} replications.\n{:<12}{:<8}{:>12}{:>12}{:>16}{:>16}{:>18}{:>10}\n",
+        "in each of {} replications.\n{:<11} {:<8}{:>12}{:>12}{:>16}{:>16}{:>18}{:>10}\n",
         study.oracle.samples, grid.shift, grid.scale, grid.cost, study.oracle.bins, o.solves, study.replications,
         "environment", "regime", "grid max", "grid rms", "compression max", "compression rms", "Monte Carlo s.e.",
         "negative");
@@ -103,7 +103,7 @@ void print_check(const CheckOptions& o, Session& session) {
           worst.mean_standard_error += e.mean_standard_error / study.replications;
           worst.negative_share += e.negative_share / study.replications;
         }
-        fmt::print("{:<12}{:<8}{:>12.2e}{:>12.2e}{:>16.2e}{:>16.2e}{:>18.2e}{:>9.1f}%\n", environment.name,
+        fmt::print("{:<11} {:<8}{:>12.2e}{:>12.2e}{:>16.2e}{:>16.2e}{:>18.2e}{:>9.1f}%\n", environment.name,
                    regime_name(regime), worst.grid_max, std::sqrt(worst.grid_rms), worst.compression_max,
                    std::sqrt(worst.compression_rms), worst.mean_standard_error, 100.0 * worst.negative_share);
         std::fflush(stdout);

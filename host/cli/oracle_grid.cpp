@@ -58,6 +58,12 @@ void end_if_full(const GridOptions& o, const OracleCache* cache) {
 }
 
 void require_sense(const GridOptions& o, const std::vector<Setting>& settings) {
+  for (const Setting& setting : settings)
+    for (const Environment& environment : setting.study.environments)
+      if (environment.indices == Indices::linear)
+        throw Error(ExitCode::usage, fmt::format("environment {}: draws its indices, tanh(rho_a' psi(x)), and has no "
+                                                 "tables; leave it out by --environment",
+                                                 environment.name));
   for (const Environment& environment : settings[0].study.environments)
     if (environment.law == Law::custom && !o.cache.empty())
       throw Error(ExitCode::usage, fmt::format("--cache {}: no key can hold the code of environment {}'s law; leave it "

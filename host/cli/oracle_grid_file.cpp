@@ -54,20 +54,30 @@ void add_chebyshev_coefficients(const double* values, std::vector<double>& out) 
   }
 }
 
-// theta_*' Q: l = theta_*' Q x.
-void add_shift_direction(const Instance& instance, std::vector<double>& out) {
-  const std::size_t n = static_cast<std::size_t>(instance.dimensions.context);
-  for (std::size_t j = 0; j < n; ++j) {
-    double sum = 0.0;
-    for (std::size_t k = 0; k < instance.theta.size(); ++k) sum += instance.theta[k] * instance.Q[k * n + j];
-    out.push_back(sum);
-  }
+// theta_*' Q of each location: l = theta_*' Q x.
+void add_shift_directions(const Instance& instance, std::vector<double>& out) {
+  const std::size_t n = static_cast<std::size_t>(instance.dimensions.context), d = instance.theta.size();
+  for (std::size_t first = 0; first < instance.Q.size(); first += d * n)
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0.0;
+      for (std::size_t k = 0; k < d; ++k) sum += instance.theta[k] * instance.Q[first + k * n + j];
+      out.push_back(sum);
+    }
 }
 
-void write_parameters(GroupWriter& group, const Dimensions& dim) {
+// A shape of one row where boxes have Q in common, of a row for each where they have their own.
+Hdf5File::Shape located(bool own, std::size_t boxes, Hdf5File::Shape shape) {
+  if (own) shape.push_back(boxes);
+  return shape;
+}
+
+void write_parameters(GroupWriter& group, const Dimensions& dim, bool own) {
   const std::size_t A = static_cast<std::size_t>(dim.boxes), n = static_cast<std::size_t>(dim.context);
-  group.write("theta_Q", {n}, "theta_*' Q: the shift of a context is l = theta_Q' x", "1", "d_x",
-              [](const ExportedTable& t, auto& out) { add_shift_direction(t.instance, out); });
+  Hdf5File::Shape directions = located(own, A, {});
+  directions.push_back(n);
+  group.write("theta_Q", directions, "theta_*' Q: the shift of a context is l = theta_Q' x", "1",
+              own ? "box x d_x" : "d_x",
+              [](const ExportedTable& t, auto& out) { add_shift_directions(t.instance, out); });
   group.write("alpha", {A, n}, "the scale of a box is s_a(x) = 0.5 + 1 / (1 + exp(-alpha_a' x))", "1", "box x d_x",
               [](const ExportedTable& t, auto& out) { GroupWriter::add(t.instance.alpha, out); });
   group.write("beta0", {A, n},
@@ -127,11 +137,12 @@ void write_grid(GroupWriter& group, const GridShape& grid) {
               [](const ExportedTable& t, auto& out) { GroupWriter::add(t.table.grid->values(), out); });
 }
 
-void write_contexts(GroupWriter& group, const Dimensions& dim, std::size_t rows) {
+void write_contexts(GroupWriter& group, const Dimensions& dim, std::size_t rows, bool own) {
   const std::size_t A = static_cast<std::size_t>(dim.boxes), n = static_cast<std::size_t>(dim.context);
   group.write("contexts/x", {rows, n}, "contexts of the first online periods", "1", "period x d_x",
               &ExportedTable::context);
-  group.write("contexts/shift", {rows}, "their l", "1", "period", &ExportedTable::shift);
+  group.write("contexts/shift", located(own, A, {rows}), "their l", "1", own ? "period x box" : "period",
+              &ExportedTable::shift);
   group.write("contexts/scale", {rows, A}, "their s_a(x)", "1", "period x box", &ExportedTable::scale);
   group.write("contexts/expected_cost", {rows, A}, "their E[c_a(x)]", "reward", "period x box",
               &ExportedTable::expected);
@@ -154,8 +165,13 @@ ExportedTable exported(Instance instance, OracleTable table, const Contexts& con
   }
   std::vector<double> expected = first(table.inputs(instance, contexts).cost, cells),
                       sigma = first(table.indices(instance, contexts), cells);
-  return {std::move(instance),          std::move(table),    std::move(x),    first(contexts.reward_shift, rows),
-          first(contexts.scale, cells), std::move(expected), std::move(sigma)};
+  return {std::move(instance),
+          std::move(table),
+          std::move(x),
+          first(contexts.reward_shift, contexts.location_at(rows, 0)),
+          first(contexts.scale, cells),
+          std::move(expected),
+          std::move(sigma)};
 }
 
 void write_tables(Hdf5File& file, const std::string& group, const Study& study, const Unit& unit,
@@ -175,9 +191,11 @@ void write_tables(Hdf5File& file, const std::string& group, const Study& study, 
   GroupWriter writer(file, group, tables);
   writer.write("projection_norm", {}, "Euclidean norm of D' theta, which the scale s of a box is multiplied with", "1",
                "", [](const ExportedTable& t, auto& out) { out.push_back(t.table.projection_norm); });
-  write_parameters(writer, study.dimensions);
+  const bool own = environment.location == Location::own;
+  write_parameters(writer, study.dimensions, own);
   write_output_cost(writer, A);
-  write_contexts(writer, study.dimensions, tables[0].shift.size());
+  write_contexts(writer, study.dimensions,
+                 tables[0].context.size() / static_cast<std::size_t>(study.dimensions.context), own);
   if (unit.regime == Regime::B) return write_grid(writer, study.oracle.grid);
   writer.write("sigma", {A}, "oracle reservation index of the box, the same for every context", "reward", "box",
                [](const ExportedTable& t, auto& out) { GroupWriter::add(t.table.sigma, out); });

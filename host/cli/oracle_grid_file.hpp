@@ -18,7 +18,7 @@ struct ExportedTable {
   Instance instance;
   OracleTable table;
   std::vector<double> context;                 ///< rows x d_x, of the first online periods
-  std::vector<double> shift;                   ///< rows: l
+  std::vector<double> shift;                   ///< rows: l, or rows x A where each box has its own
   std::vector<double> scale, expected, sigma;  ///< rows x A: s_a(x), E[c_a(x)], sigma_a^*(x)
 };
 

@@ -44,7 +44,7 @@ class Preparer {
                                            return calibrate_radius();
                                          });
     start(replication.instance, rows, study.oracle);
-    draw_sample();
+    if (!replication.instance.linear_indices()) draw_sample();  // whose indices need none
     if (order != nullptr) *order = order_frequencies(study.order_contexts);
     if (study.regret) {
       replication.tape = draw_tape(plan.calibration_periods, study.periods);
@@ -60,7 +60,8 @@ class Preparer {
     instance_ = &instance;
     oracle_ = oracle;
     capacity_rows_ = std::max(rows, kRadiusRows);
-    const Extent extent{instance.dimensions, instance.contextual(), capacity_rows_, oracle, backend_.slots()};
+    const Extent extent{instance.dimensions, instance.environment, instance.contextual(), capacity_rows_, oracle,
+                        backend_.slots()};
     Arena measure;
     Workspace(measure, extent);
     if (capacity_ < measure.used()) {
@@ -187,7 +188,9 @@ class Preparer {
   std::vector<double> indices(int first_row) {
     std::vector<double> sigma(cells(), std::numeric_limits<double>::quiet_NaN());
     const std::size_t first = static_cast<std::size_t>(first_row) * instance_->dimensions.boxes;
-    if (instance_->contextual())
+    if (instance_->linear_indices())
+      backend_.download(sigma.data() + first, at_.contexts.index + first, (cells() - first) * sizeof(double));
+    else if (instance_->contextual())
       interpolated_indices(first_row, sigma.data() + first);
     else
       constant_indices(sigma.data() + first, cells() - first);
@@ -217,10 +220,15 @@ class Preparer {
     put(at_.theta, instance.theta);
     put(at_.c0, instance.c0);
     put(at_.c1, instance.c1);
-    std::vector<double> maps = instance.Q;
-    maps.insert(maps.end(), instance.alpha.begin(), instance.alpha.end());
-    maps.insert(maps.end(), instance.beta0.begin(), instance.beta0.end());
-    put(at_.maps, coordinate_major(maps, d + 2 * A, dim.context));
+    if (instance.linear_indices()) {
+      std::vector<double> intercept;
+      for (int a = 0; a < A; ++a)
+        intercept.push_back(instance.rho[static_cast<std::size_t>(a) * static_cast<std::size_t>(dim.index_size())]);
+      put(at_.intercept, intercept);
+      put(at_.quantiles, instance.shock_quantiles);
+    }
+    const std::vector<double> maps = context_maps(instance);
+    put(at_.maps, coordinate_major(maps, static_cast<int>(maps.size()) / dim.context, dim.context));
     put(at_.D, coordinate_major(instance.D, d, dim.output));
     put(at_.beta1, std::vector<float>(instance.beta1.begin(), instance.beta1.end()));
     put(at_.sample_beta1, coordinate_major(instance.beta1, A, dim.output));
@@ -241,7 +249,11 @@ class Preparer {
   void draw_contexts(const RowSegments& segments, int rows) {
     at_.contexts.rows = rows;
     backend_.warps(rows, DrawContexts{segments, at_.contexts, instance_->dimensions.index_features,
-                                      instance_->contextual(), at_.theta, at_.c0, at_.maps});
+                                      instance_->contextual(), at_.theta, at_.c0, at_.intercept, at_.maps});
+    const int quantiles = static_cast<int>(instance_->shock_quantiles.size());
+    if (quantiles > 0)
+      backend_.blocks(items_of(cells()),
+                      BalanceCosts{at_.contexts, at_.quantiles, quantiles, instance_->environment.reward_link});
   }
 
   void fetch_contexts(Contexts& out) const {
@@ -252,11 +264,13 @@ class Preparer {
     out.index_size = from.index_size;
     out.index_stride = from.index_stride;
     out.reward_features = from.reward_features;
+    out.locations = from.locations;
     fetch(out.psi, from.psi, rows * from.index_stride);
-    fetch(out.reward_context, from.reward_context, rows * from.reward_features);
-    fetch(out.reward_shift, from.reward_shift, rows);
+    fetch(out.reward_context, from.reward_context, out.location_at(rows, 0) * from.reward_features);
+    fetch(out.reward_shift, from.reward_shift, out.location_at(rows, 0));
     fetch(out.scale, from.scale, cells());
     fetch(out.context_cost, from.context_cost, cells());
+    if (from.index != nullptr) fetch(out.index, from.index, cells());
   }
 
   // Regime A: one exact solve per box on the whole sample, the same in all rows; s = 1, l = 0.
@@ -278,9 +292,10 @@ class Preparer {
   void interpolated_indices(int first_row, double* sigma) {
     const int A = instance_->dimensions.boxes;
     const std::size_t first = static_cast<std::size_t>(first_row) * A, count = cells() - first;
-    const double* const shift = at_.contexts.reward_shift + first_row;
+    const std::size_t before = at_.contexts.location_at(static_cast<std::size_t>(first_row), 0);
+    const double* const shift = at_.contexts.reward_shift + before;
     const double* const scale = at_.contexts.scale + first;
-    const Range shifts = range(shift, count / static_cast<std::size_t>(A)), scales = range(scale, count);
+    const Range shifts = range(shift, at_.contexts.location_at(cells() / A, 0) - before), scales = range(scale, count);
     backend_.blocks(items_of(count), ExpectedCosts{output_costs(scales), scale, at_.contexts.context_cost + first,
                                                    at_.c1, A, count, at_.expected_cost});
     const Range costs = range(at_.expected_cost, count);
@@ -291,8 +306,8 @@ class Preparer {
          GridAxis::over(oracle_.grid.cost, std::sqrt(costs.least), std::sqrt(costs.greatest))},
         at_.grid};
     backend_.blocks(grid.axes[0].nodes * grid.axes[1].nodes, SolveNodes{at_.law, grid, at_.law_scratch});
-    backend_.blocks(items_of(count),
-                    InterpolateIndices{grid, projection_norm_, shift, scale, at_.expected_cost, A, count, at_.sigma});
+    backend_.blocks(items_of(count), InterpolateIndices{grid, projection_norm_, shift, scale, at_.expected_cost, A,
+                                                        at_.contexts.locations, count, at_.sigma});
     backend_.download(sigma, at_.sigma, count * sizeof(double));
   }
 

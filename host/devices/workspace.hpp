@@ -16,6 +16,7 @@ namespace pandora::prepare {
 /// What a workspace has room for.
 struct Extent {
   Dimensions dimensions;
+  Environment environment;
   bool contextual = false;
   int rows = 0;  ///< contexts at a time
   OracleOptions oracle;
@@ -30,7 +31,7 @@ struct Extent {
 /// Where everything of a preparation lies on the backend.
 struct Workspace {
   // parameters
-  double *theta = nullptr, *c0 = nullptr, *c1 = nullptr;
+  double *theta = nullptr, *c0 = nullptr, *c1 = nullptr, *intercept = nullptr, *quantiles = nullptr;
   float *maps = nullptr, *D = nullptr, *beta1 = nullptr, *direction = nullptr, *sample_beta1 = nullptr;
   // draws
   ContextArrays contexts{};
@@ -49,11 +50,16 @@ struct Workspace {
     const std::size_t A = static_cast<std::size_t>(dim.boxes), d = static_cast<std::size_t>(dim.reward_features),
                       n = static_cast<std::size_t>(dim.context), w = static_cast<std::size_t>(dim.output),
                       rows = static_cast<std::size_t>(extent.rows), cells = extent.cells(),
-                      M = static_cast<std::size_t>(extent.oracle.samples);
+                      M = static_cast<std::size_t>(extent.oracle.samples),
+                      L = static_cast<std::size_t>(location_count(dim, extent.environment));
+    const bool linear = extent.environment.indices == Indices::linear;
     theta = arena.take<double>(d);
     c0 = arena.take<double>(A);
     c1 = arena.take<double>(A);
-    maps = arena.take<float>(n * (d + 2 * A));
+    intercept = arena.take<double>(linear ? A : 0);
+    quantiles = arena.take<double>(static_cast<std::size_t>(length::quantiles(dim, extent.environment)));
+    maps = arena.take<float>(n * static_cast<std::size_t>(DrawContexts::outputs(
+                                     static_cast<int>(L), dim.reward_features, dim.boxes, linear)));
     D = arena.take<float>(w * d);
     beta1 = arena.take<float>(A * w);
     direction = arena.take<float>(w);
@@ -66,11 +72,13 @@ struct Workspace {
                 dim.context,
                 dim.index_size(),
                 stride,
+                static_cast<int>(L),
                 arena.take<float>(rows * stride),
-                arena.take<float>(rows * d),
-                arena.take<double>(rows),
+                arena.take<float>(rows * L * d),
+                arena.take<double>(rows * L),
                 arena.take<double>(cells),
-                arena.take<double>(cells)};
+                arena.take<double>(cells),
+                linear ? arena.take<double>(cells) : nullptr};
     outputs = {arena.take<float>(cells * d), arena.take<double>(cells), arena.take<double>(cells),
                arena.take<float>(cells)};
     projected = arena.take<float>(M);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "kernels/tape/shock_projection.hpp"
 #include "kernels/tape/tape.hpp"
+#include "oracle/reservation_index.hpp"
 
 namespace pandora {
 namespace {
@@ -18,15 +20,17 @@ void uniforms(const Stream& stream, std::uint32_t row, int n, double* out) {
   }
 }
 
-// Rows with entries U[0,1], or as `slopes` says, each scaled to unit length.
-std::vector<double> unit_rows(const Stream& stream, int rows, int columns, Slopes slopes = Slopes::common) {
+// Rows with entries U[0,1], or as `slopes` says, each scaled to unit length; `rows_of_box` of them belong to a box.
+std::vector<double> unit_rows(const Stream& stream, int rows, int columns, Slopes slopes = Slopes::common,
+                              int rows_of_box = 1) {
   std::vector<double> out(static_cast<std::size_t>(rows) * columns);
+  const int boxes = rows / rows_of_box;
   for (int i = 0; i < rows; ++i) {
     double* row = out.data() + static_cast<std::size_t>(i) * columns;
     uniforms(stream, static_cast<std::uint32_t>(i), columns, row);
     for (int j = 0; j < columns; ++j) {
       if (slopes == Slopes::random_sign) row[j] = 2.0 * row[j] - 1.0;
-      if (slopes == Slopes::unrelated && j % rows != i) row[j] = 0.0;
+      if (slopes == Slopes::unrelated && j % boxes != i / rows_of_box) row[j] = 0.0;
     }
     double norm = 0.0;
     for (int j = 0; j < columns; ++j) norm += row[j] * row[j];
@@ -34,6 +38,52 @@ std::vector<double> unit_rows(const Stream& stream, int rows, int columns, Slope
     for (int j = 0; j < columns; ++j) row[j] /= norm;
   }
   return out;
+}
+
+// Q, or Q_a of box after box; zero where the environment has none and in regime A.
+std::vector<double> draw_locations(const Instance& instance) {
+  const Dimensions& dim = instance.dimensions;
+  const Environment& environment = instance.environment;
+  const int d = dim.reward_features, rows = location_count(dim, environment) * d;
+  if (!instance.contextual() || environment.location == Location::none)
+    return std::vector<double>(static_cast<std::size_t>(rows) * dim.context, 0.0);
+  const bool of_all = environment.location == Location::common && environment.slopes == Slopes::unrelated;
+  return unit_rows(instance.stream(Purpose::reward_context_matrix), rows, dim.context,
+                   of_all ? Slopes::common : environment.slopes, d);
+}
+
+// rho_a: an intercept with which the oracle opens about 1.5 of three boxes, and slopes that move the index of a box by
+// about 0.045 (its standard deviation over contexts), as much as in the paper's regime B. Lambda(rho_a' psi(x)) leaves
+// (0, 1) where the slopes' sum falls below its mean by more than five standard deviations.
+std::vector<double> draw_indices(const Instance& instance) {
+  constexpr double kLeastIntercept = 0.3, kGreatestIntercept = 0.65, kSlope = 0.1;
+  const Dimensions& dim = instance.dimensions;
+  const std::size_t n = static_cast<std::size_t>(dim.context), m = static_cast<std::size_t>(dim.index_size());
+  const Stream stream = instance.stream(Purpose::index_coefficients);
+  const std::vector<double> slopes = unit_rows(stream, dim.boxes, dim.context, instance.environment.slopes);
+  std::vector<double> rho(static_cast<std::size_t>(dim.boxes) * m, 0.0);
+  for (std::size_t a = 0; a < static_cast<std::size_t>(dim.boxes); ++a) {
+    double level = 0.0;
+    uniforms(stream, static_cast<std::uint32_t>(kMaxBoxes + a), 1, &level);
+    rho[a * m] = kLeastIntercept + (kGreatestIntercept - kLeastIntercept) * level;
+    for (std::size_t j = 0; instance.contextual() && j < n; ++j) rho[a * m + 1 + j] = kSlope * slopes[a * n + j];
+  }
+  return rho;
+}
+
+// The law of theta_*' D xi as the means of its quantile bins, from the oracle's stream of shocks.
+std::vector<double> draw_shock_quantiles(const Instance& instance) {
+  const Dimensions& dim = instance.dimensions;
+  ShockWeights weights;
+  weights.n_linear = 1;
+  for (const double value : output_direction(instance, instance.theta))
+    weights.linear.push_back(static_cast<float>(value));
+  const int draws = draws_behind_costs(dim);
+  std::vector<float> projected(static_cast<std::size_t>(draws));
+  draw_projected_shocks(instance.environment, dim.output, instance.stream(Purpose::oracle_shock),
+                        {0, static_cast<std::uint32_t>(draws), 0, 0}, weights, projected.data(), nullptr);
+  std::sort(projected.begin(), projected.end(), std::greater<>());
+  return compressed_law(projected, kShockQuantiles).points;
 }
 
 }  // namespace
@@ -75,9 +125,9 @@ double calibrate_radius(const Instance& instance, const std::vector<double>& dir
       const Contexts contexts = draw_contexts(probe, {{Purpose::radius_context, first, count}});
       for (std::uint32_t i = 0; i < count; ++i) {
         const std::uint32_t box = (first + i) % static_cast<std::uint32_t>(dim.boxes);
-        magnitude[first + i] =
-            std::abs(contexts.reward_shift[i] + contexts.scale[static_cast<std::size_t>(i) * dim.boxes + box] *
-                                                    static_cast<double>(projected[first + i]));
+        magnitude[first + i] = std::abs(contexts.reward_shift[contexts.location_at(i, static_cast<int>(box))] +
+                                        contexts.scale[static_cast<std::size_t>(i) * dim.boxes + box] *
+                                            static_cast<double>(projected[first + i]));
       }
     }
   } else {
@@ -109,20 +159,22 @@ Instance draw_instance(const Dimensions& dim, const Environment& environment, Re
   instance.seed = seed;
   const int A = dim.boxes, d = dim.reward_features;
   instance.D = unit_rows(instance.stream(Purpose::reward_output_matrix), d, dim.output);
-  if (instance.contextual()) {
-    const Slopes slopes = environment.slopes;
-    instance.Q = unit_rows(instance.stream(Purpose::reward_context_matrix), d, dim.context,
-                           slopes == Slopes::unrelated ? Slopes::common : slopes);  // of all boxes
-    instance.alpha = unit_rows(instance.stream(Purpose::scale_coefficients), A, dim.context, slopes);
-    instance.beta0 = unit_rows(instance.stream(Purpose::context_cost_coefficients), A, dim.context, slopes);
-    instance.beta1 = unit_rows(instance.stream(Purpose::output_cost_coefficients), A, dim.output, slopes);
-  } else {
-    instance.Q.assign(static_cast<std::size_t>(d) * dim.context, 0.0);
-    instance.alpha.assign(static_cast<std::size_t>(A) * dim.context, 0.0);
-    instance.beta0 = instance.alpha;
-    instance.beta1.assign(static_cast<std::size_t>(A) * dim.output, 0.0);
+  instance.Q = draw_locations(instance);
+  const bool linear = instance.linear_indices(), contextual = instance.contextual();
+  // A row for each box, zero where it is not part of the model.
+  const auto coefficients = [&](bool drawn, Purpose purpose, int columns) {
+    return drawn ? unit_rows(instance.stream(purpose), A, columns, environment.slopes)
+                 : std::vector<double>(static_cast<std::size_t>(A) * columns, 0.0);
+  };
+  instance.alpha = coefficients(contextual, Purpose::scale_coefficients, dim.context);
+  instance.beta0 = coefficients(contextual && !linear, Purpose::context_cost_coefficients, dim.context);
+  instance.beta1 = coefficients(contextual && !linear, Purpose::output_cost_coefficients, dim.output);
+  if (linear) {
+    instance.rho = draw_indices(instance);
+    instance.c0.assign(static_cast<std::size_t>(A), 0.0);
+    instance.c1 = instance.c0;
   }
-  for (int a = 0; a < A; ++a) {
+  for (int a = 0; a < A && !linear; ++a) {
     double levels[2];
     uniforms(instance.stream(Purpose::cost_levels), static_cast<std::uint32_t>(a), 2, levels);
     instance.c0.push_back(environment.cost_level * levels[0]);
@@ -131,6 +183,7 @@ Instance draw_instance(const Dimensions& dim, const Environment& environment, Re
   instance.theta = unit_sphere(instance.stream(Purpose::theta_direction), d);
   const double radius = radius_of(instance);
   for (double& value : instance.theta) value *= radius;
+  if (linear) instance.shock_quantiles = draw_shock_quantiles(instance);
   return instance;
 }
 

@@ -115,9 +115,9 @@ std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
   const auto doubles = [](auto... of) { return (static_cast<std::uint64_t>(of) * ...) * sizeof(double); };
   const std::uint64_t lane =
       doubles(tally_size(study)) + doubles(dim.boxes, dim.index_size() + 2) + doubles(dim.reward_features) + kNotes;
-  const std::uint64_t instance = doubles(size_of_instance(dim) + 1000);  // or of an environment of its own
   const Environment environment = planned.plan.units[part.first].environment;
-  std::uint64_t periods = 0, table = 0;  // of a table of outcomes
+  const std::uint64_t instance = doubles(size_of_instance(dim, environment) + 1000);  // or of an environment of its own
+  std::uint64_t periods = 0, table = 0;                                               // of a table of outcomes
   if (environment.trace != nullptr) {
     periods = static_cast<std::uint64_t>(study.periods);
     table = doubles(trace_sizes(environment).online, dim.boxes);
@@ -146,7 +146,8 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
     unit["order"] = pack(std::vector<double>{result.order.permutations, result.order.max_mass, result.order.min_mass});
     if (result.instance) {
       json instance = json::object();
-      for (const InstanceField& f : kInstanceFields) instance[f.name] = pack((*result.instance).*f.member);
+      for (const InstanceField& f : kInstanceFields)
+        if (is_part_of(f, *result.instance)) instance[f.name] = pack((*result.instance).*f.member);
       unit["instance"] = std::move(instance);
     }
     if (result.table != nullptr) unit["prompts"] = pack32(std::span<const std::uint32_t>(result.prompts));
@@ -257,7 +258,7 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
       instance.replication = unit.replication;
       instance.seed = study.seed;
       for (const InstanceField& f : kInstanceFields)
-        instance.*f.member = unpack(field(field(units[u], "instance"), f.name));
+        if (is_part_of(f, instance)) instance.*f.member = unpack(field(field(units[u], "instance"), f.name));
       result.instance = std::move(instance);
     }
     if (table != nullptr) {

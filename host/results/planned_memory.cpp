@@ -83,7 +83,10 @@ std::uint64_t lane_bytes(const Study& study, const Plan& plan, const std::vector
 }
 
 std::uint64_t instance_bytes(const Study& study) {
-  return study.instances ? sizeof(double) * size_of_instance(study.dimensions) : 0;
+  std::size_t largest = 0;
+  for (const Environment& environment : study.environments)
+    largest = std::max(largest, size_of_instance(study.dimensions, environment));
+  return study.instances ? sizeof(double) * largest : 0;
 }
 
 // Units of the longest part (make_parts).
@@ -132,8 +135,15 @@ std::uint64_t sweep_bytes(const Study& study, const Plan& plan, const std::vecto
   const std::uint64_t A = u64(dim.boxes), d = u64(dim.reward_features),
                       stride = u64(padded_to_vector<float>(dim.index_size())), M = u64(study.oracle.samples),
                       T = u64(study.periods), rows = 1 + u64(plan.calibration_periods) + T;
-  // Contexts: psi, Q x, l, s and context cost. The tape: phi, mu, cost, reward, sigma. Inputs of sigma.
-  const std::uint64_t contexts = 4 * (stride + d) + 8 + A * 16, inputs = A * 16, sigma = A * 8;
+  // Contexts: psi, Q x, l, s, context cost and drawn indices. The tape: phi, mu, cost, reward, sigma. Inputs of sigma.
+  std::uint64_t located = 0, drawn = 0, quantiles = 0;
+  for (const Environment& environment : study.environments) {
+    located = std::max(located, u64(location_count(dim, environment)) * (4 * d + 8));
+    if (environment.indices != Indices::linear) continue;
+    drawn = A * 8;
+    quantiles = 4 * u64(draws_behind_costs(dim));
+  }
+  const std::uint64_t contexts = 4 * stride + located + A * 16 + drawn, inputs = A * 16, sigma = A * 8;
   const std::uint64_t tape = rows * (contexts + A * (4 * d + 8 + 8 + 4) + sigma);
   const bool contextual = std::find(study.regimes.begin(), study.regimes.end(), Regime::B) != study.regimes.end();
   const bool exact = std::find(study.regimes.begin(), study.regimes.end(), Regime::A) != study.regimes.end();
@@ -142,7 +152,8 @@ std::uint64_t sweep_bytes(const Study& study, const Plan& plan, const std::vecto
   const std::uint64_t grid =
       contextual ? 8 * u64(study.oracle.grid.shift) * u64(study.oracle.grid.scale) * u64(study.oracle.grid.cost) : 0;
   const std::uint64_t orders = study.order ? u64(study.order_contexts) * (contexts + inputs + sigma) : 0;
-  const std::uint64_t preparation = sample + grid + std::max(orders, study.regret ? rows * inputs : 0);
+  const std::uint64_t preparation =
+      std::max(sample + grid, quantiles) + std::max(orders, study.regret ? rows * inputs : 0);
   const std::uint64_t lanes = study.regret ? lane_bytes(study, plan, groups) : 0;
   // A thread prepares a unit or runs a chunk of lanes, also of a unit that others run; one more unit than there are
   // threads may hold a tape.

@@ -59,17 +59,22 @@ class Least {
   double known_ = std::numeric_limits<double>::quiet_NaN(), unknown_ = known_;
 };
 
+// What decides the costs of an environment.
+std::string costs_text(const OracleRow& oracle) {
+  return std::isnan(oracle.u) ? "linear indices" : fmt::format("u = {:g}", oracle.u);
+}
+
 std::string panel_heading(const OracleRow& oracle, int replications, std::size_t number, TableLayout layout) {
   constexpr const char* kNumbers[] = {"i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"};
   if (layout == TableLayout::paper)
-    return fmt::format("{}{}: u = {:g}; oracle utility × 10³: {}; {} boxes queried",
+    return fmt::format("{}{}: {}; oracle utility × 10³: {}; {} boxes queried",
                        number < std::size(kNumbers) ? fmt::format("({}) ", kNumbers[number]) : "",
-                       environment_title(oracle.environment), oracle.u, plus_minus(oracle.utility_x1000),
+                       environment_title(oracle.environment), costs_text(oracle), plus_minus(oracle.utility_x1000),
                        plus_minus({oracle.boxes_queried.mean, 0.0}));
   const auto entry = [&](const Estimate& ours, const PublishedValue* published, bool has_half_width) {
     return published == nullptr ? plus_minus(ours) : with_published(ours, *published, has_half_width, replications);
   };
-  return fmt::format("{} (u = {:g}): oracle utility x 1000 {}; {} boxes queried", oracle.environment, oracle.u,
+  return fmt::format("{} ({}): oracle utility x 1000 {}; {} boxes queried", oracle.environment, costs_text(oracle),
                      entry(oracle.utility_x1000, oracle.published ? &oracle.published->utility_x1000 : nullptr, true),
                      entry(oracle.boxes_queried, oracle.published ? &oracle.published->boxes_queried : nullptr, false));
 }

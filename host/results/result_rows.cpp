@@ -108,7 +108,8 @@ void ResultRows::add_summary(const Summary& found, const Varied& varied) {
     summary += tables_ ? (r.prompts ? fmt::format(",{}\n", r.told ? 1 : 0) : ",\n") : "\n";
   }
   for (const OracleRow& r : found.oracle) {
-    oracle += cells(varied) + fmt::format("{},{},{:g},{},{},", r.regime, r.environment, r.u, both(r.utility_x1000),
+    oracle += cells(varied) + fmt::format("{},{},{},{},{},", r.regime, r.environment,
+                                          std::isnan(r.u) ? "" : fmt::format("{:g}", r.u), both(r.utility_x1000),
                                           both(r.boxes_queried));
     oracle += r.published ? fmt::format("{:g},{:.2f},{:.2f},{:.2f}\n", r.published->u, r.published->utility_x1000.value,
                                         r.published->utility_x1000.half_width_95, r.published->boxes_queried.value)

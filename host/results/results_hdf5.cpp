@@ -209,16 +209,18 @@ class LaneDatasets {
   const std::size_t lanes_, replications_, boxes_;
 };
 
-void add_instances(Hdf5File& file, const std::string& at, const Dimensions& dim,
+void add_instances(Hdf5File& file, const std::string& at, const Dimensions& dim, const Environment& environment,
                    const std::vector<UnitResult>& results) {
   for (const InstanceField& field : kInstanceFields) {
     std::vector<double> values;
     for (const UnitResult& unit : results)
       if (unit.instance)
         values.insert(values.end(), ((*unit.instance).*field.member).begin(), ((*unit.instance).*field.member).end());
-    if (values.size() != results.size() * size_of(field, dim)) continue;  // an environment of its own may have none
-    Shape shape = {results.size(), static_cast<std::size_t>(dim.*field.rows)};
-    if (field.columns != nullptr) shape.push_back(static_cast<std::size_t>(dim.*field.columns));
+    const std::size_t size = size_of(field, dim, environment);
+    // an environment of its own may have none
+    if (size == 0 || values.size() != results.size() * size) continue;
+    Shape shape = {results.size(), static_cast<std::size_t>(field.rows(dim, environment))};
+    if (field.columns != nullptr) shape.push_back(static_cast<std::size_t>(field.columns(dim, environment)));
     file.dataset(at + "instances/" + field.name, values, shape,
                  {field.meaning, field.unit, fmt::format("replication x {}", field.axes)});
   }
@@ -265,7 +267,7 @@ void ResultsHdf5::add(const Setting& setting, std::size_t number, const Plan& gr
                  {"distinct orders of the boxes by the oracle's indices, the greatest and the least share of one", "",
                   "replication x statistic"});
   }
-  if (study.instances) add_instances(file, at, study.dimensions, results);
+  if (study.instances) add_instances(file, at, study.dimensions, unit.environment, results);
 }
 
 std::string ResultsHdf5::bytes() {

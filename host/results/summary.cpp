@@ -164,7 +164,8 @@ Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitRe
     const bool known = comparable(study, unit.environment);
     if (study.regret) {
       add_rows(study, plan, unit, units, summary);
-      OracleRow row{regime, environment, unit.environment.cost_level, {}, {}, {}};
+      const bool linear = unit.environment.indices == Indices::linear;
+      OracleRow row{regime, environment, linear ? std::nan("") : unit.environment.cost_level, {}, {}, {}};
       row.utility_x1000 = scaled(
           over_replications(
               units, 0, [](const LaneTally& oracle, const LaneTally&) { return per_period(oracle.utility, oracle); }),

@@ -136,7 +136,8 @@ class Explainer {
     ExplainedPeriod period = walks(t);
     period.period = t;
     period.psi.assign(tape_.contexts.psi_row(row), tape_.contexts.psi_row(row) + tape_.contexts.index_size);
-    period.reward_shift = told(tape_.contexts.reward_shift, static_cast<std::size_t>(row));
+    if (tape_.contexts.locations == 1)
+      period.reward_shift = told(tape_.contexts.reward_shift, static_cast<std::size_t>(row));
     period.reward = tape_.reward[at + static_cast<std::size_t>(outcome.deployed)];
     for (int a = 0; a < A_; ++a) period.boxes.push_back(box(t, a));
     const PeriodRules rules(own_.spec, exploration_, static_cast<std::uint32_t>(t - 1));
@@ -181,6 +182,8 @@ class Explainer {
     if (!expected_cost_.empty()) box.expected_cost = expected_cost_[k];
     box.context_cost = told(tape_.contexts.context_cost, k);
     box.scale = told(tape_.contexts.scale, k);
+    box.reward_shift = told(tape_.contexts.reward_shift,
+                            tape_.contexts.location_at(static_cast<std::size_t>(tape_.online_row(t - 1)), a));
     return box;
   }
 

@@ -30,6 +30,7 @@ struct ExplainedBox {
   std::optional<double> expected_cost;
   double context_cost = 0.0;  ///< the part of it that the context alone tells, c_{0,a} G(beta_{0,a}' x)
   double scale = 0.0;         ///< s_a(x_t) of the output's shock; 0 where the environment tells none
+  double reward_shift = 0.0;  ///< theta_*' Q x_t, with Q_a where each box has its own
 };
 
 struct ExplainedWalk {
@@ -43,7 +44,7 @@ struct ExplainedPeriod {
   int period = 0;      ///< t, from 1
   std::string prompt;  ///< its name and the beginning of its text, in a table of outcomes
   std::vector<float> psi;
-  double reward_shift = 0.0;  ///< theta_*' Q x_t
+  std::optional<double> reward_shift;  ///< theta_*' Q x_t, where it is that of all boxes
   std::vector<ExplainedBox> boxes;
   ExplainedWalk own, oracle;
   double reward = 0.0;         ///< what is told of the deployed output

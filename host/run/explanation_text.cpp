@@ -24,6 +24,7 @@ std::string boxes_text(const Explanation& e, const ExplainedPeriod& p) {
   if (learned) out += fmt::format("  {:>9}  {:>7}  {:>8}", e.prediction_name, "width", "bonus");
   if (scored) out += fmt::format("  {:>8}", e.score_name);
   if (e.models.empty()) out += "  oracle's sigma*  expected cost  context cost  scale s(x)";
+  if (e.models.empty() && !p.reward_shift) out += "  reward shift";
   out += "\n";
   for (const ExplainedBox& b : p.boxes) {
     out += fmt::format("  {:>3}", b.box);
@@ -31,7 +32,7 @@ std::string boxes_text(const Explanation& e, const ExplainedPeriod& p) {
     if (scored) out += b.score >= kForcedScore ? fmt::format("  {:>8}", "forced") : column(b.score, 8);
     if (e.models.empty())
       out += column(b.sigma, 15) + column(b.expected_cost.value_or(std::nan("")), 13) + column(b.context_cost, 12) +
-             column(b.scale, 10);
+             column(b.scale, 10) + (p.reward_shift ? "" : column(b.reward_shift, 12));
     out += "\n";
   }
   return out;
@@ -89,7 +90,7 @@ std::string explanation_text(const Explanation& e) {
     for (const float x : p.psi) squares += static_cast<double>(x) * x;
     out += fmt::format("\nperiod {}: {} with {} index features of length {:.4f}{}\n", p.period,
                        e.models.empty() ? "request" : "prompt " + p.prompt, p.psi.size(), std::sqrt(squares),
-                       e.models.empty() ? fmt::format(", reward shift {:.4f}", p.reward_shift) : "");
+                       e.models.empty() && p.reward_shift ? fmt::format(", reward shift {:.4f}", *p.reward_shift) : "");
     out += boxes_text(e, p);
     out += walk_text("the policy", p.own, !e.knows_reward);
     out += fmt::format("  the realised reward is {:g}\n", p.reward);
@@ -105,6 +106,7 @@ json explanation_json(const Explanation& e) {
     json boxes = json::array();
     for (const ExplainedBox& b : p.boxes) {
       json box = {{"box", b.box}, {"sigma", b.sigma}, {"scale", b.scale}, {"context_cost", b.context_cost}};
+      box["reward_shift"] = b.reward_shift;
       box["expected_cost"] = b.expected_cost ? json(*b.expected_cost) : json();
       if (!e.score_name.empty()) box["score"] = b.score;
       if (!e.prediction_name.empty()) {
@@ -117,7 +119,7 @@ json explanation_json(const Explanation& e) {
     periods.push_back({{"period", p.period},
                        {"prompt", p.prompt},
                        {"psi", p.psi},
-                       {"reward_shift", p.reward_shift},
+                       {"reward_shift", p.reward_shift ? json(*p.reward_shift) : json()},
                        {"boxes", std::move(boxes)},
                        {"policy", walk_json(p.own)},
                        {"oracle", walk_json(p.oracle)},

@@ -75,6 +75,16 @@ std::vector<EnvironmentOption> make_options() {
   all.push_back(number("cost_tail", "number above 1, or inf", "",
                        "alpha of a Pareto factor with mean 1 on every cost (infinite variance up to 2); inf: none.",
                        false, &Environment::cost_tail, "a number above 1, or inf", [](double x) { return x > 1.0; }));
+  all.push_back(
+      word("location", "common, none or own",
+           "Q of phi = Q x + D omega in regime B: one of all boxes (the paper's), none (Q = 0), or one of each "
+           "box's own.",
+           &Environment::location, {"common", "none", "own"}));
+  all.push_back(
+      word("indices", "of_costs or linear",
+           "Costs are drawn and indices follow (the paper's); or tanh(rho_a' psi(x)) is drawn as the index and "
+           "costs follow.",
+           &Environment::indices, {"of_costs", "linear"}));
   all.push_back({"stream", Kind::integer, "integer from 0 to 255", "",
                  "Coordinate of the random streams: environments with the same share their draws.", true,
                  [](const Environment& e) { return fmt::format("{}", static_cast<int>(e.id)); },

@@ -192,7 +192,8 @@ std::vector<Key> make_general_keys() {
   constant("d_B", "Radius d_B of the index parameters, of B_at*.", &TheoryConstants::d_B);
   constant("C_phi", "Bound of ||phi||, of beta_t.", &TheoryConstants::C_phi);
   constant("gamma_0", "gamma_0 of beta_t.", &TheoryConstants::gamma_0);
-  constant("mu_min", "Least slope of G, of beta_t.", &TheoryConstants::mu_min);
+  constant("mu_min", "Least slope of G, of beta_t; with the logistic G less than 1/4 (docs/theory.md).",
+           &TheoryConstants::mu_min);
   constant("alpha_bar", "Bound of ||theta_*||, of beta_t.", &TheoryConstants::alpha_bar);
 
   add(counter("oracle.samples", "shocks", "M, Monte Carlo shocks behind the oracle's indices.", 1000, kAny,

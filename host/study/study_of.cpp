@@ -51,6 +51,8 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
   Environment environment = known != nullptr ? *known : Environment{};
   environment.name = name;
   if (find("table") != nullptr) return table_of(name, find, environments);
+  const StudyValue* const indices = find("indices");
+  const bool drawn_indices = indices != nullptr && indices->texts[0] == "linear";
   for (const EnvironmentOption& option : environment_options()) {
     const StudyValue* value = find(option.name);
     if (option.of_tables) {
@@ -63,7 +65,7 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
       environment.law = Law::custom;
     else if (value != nullptr)
       option.set(environment, *value);
-    else if (option.required && known == nullptr && !foreign)
+    else if (option.required && known == nullptr && !foreign && !(option.name == "u" && drawn_indices))
       refuse(environments.where,
              fmt::format("environment {} has no {}; set environment.{}.{}", name, option.name, name, option.name));
   }
@@ -73,6 +75,10 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
            fmt::format("the truncation radius {} of {} belongs to 100 coordinates; set "
                        "environment.{}.truncation_radius for {}",
                        environment.truncation_radius, name, name, study.dimensions.output));
+  if (const StudyValue* u = find("u"); u != nullptr && environment.indices == Indices::linear)
+    refuse(u->where, fmt::format("sets no cost where indices are linear, for costs follow from them; leave out "
+                                 "environment.{}.u",
+                                 name));
   const StudyValue* slopes = find("slopes");
   if (environment.slopes == Slopes::unrelated &&
       std::min(study.dimensions.context, study.dimensions.output) < study.dimensions.boxes)

@@ -58,8 +58,9 @@ std::string not_finite(const Replication& replication) {
   };
   for (const InstanceField& field : kInstanceFields) parameter(field.symbol, instance.*field.member);
   rows("psi", contexts.psi, static_cast<std::size_t>(contexts.index_stride), false);
-  rows("Q x", contexts.reward_context, static_cast<std::size_t>(contexts.reward_features), false);
-  rows("l", contexts.reward_shift, 1, false);
+  rows("Q x", contexts.reward_context, contexts.location_at(1, 0) * static_cast<std::size_t>(contexts.reward_features),
+       false);
+  rows("l", contexts.reward_shift, contexts.location_at(1, 0), false);
   rows("s", contexts.scale, 1, true);
   rows("the context's cost", contexts.context_cost, 1, true);
   rows("phi", tape.phi, static_cast<std::size_t>(contexts.reward_features), true);

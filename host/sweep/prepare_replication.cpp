@@ -76,7 +76,8 @@ Replication prepare_replication(const Study& study, const Plan& plan, const Unit
   Replication replication;
   replication.instance = draw_instance(study.dimensions, unit.environment, unit.regime, unit.replication, study.seed);
   const Instance& instance = replication.instance;
-  std::optional<ShockSample> drawn;  // a cached table does without
+  std::optional<ShockSample> drawn;  // a cached table does without, and so do drawn indices
+  if (instance.linear_indices()) drawn.emplace();
   const auto sample = [&]() -> const ShockSample& {
     if (!drawn) drawn = draw_shock_sample(instance, study.oracle.samples);
     return *drawn;
@@ -88,10 +89,13 @@ Replication prepare_replication(const Study& study, const Plan& plan, const Unit
     const Contexts& contexts = replication.tape.contexts;
     const int first = replication.tape.online_row(0);
     const auto build = [&] { return oracle_table(instance, sample(), contexts, study.oracle, first); };
-    const OracleTable table = cache == nullptr || unit.environment.law == Law::custom  // whose code no key can hold
-                                  ? build()
-                                  : cache->get(instance, contexts, study.oracle, first, build);
-    replication.sigma = table.indices(instance, contexts, first);
+    if (instance.linear_indices())
+      replication.sigma = OracleTable::drawn_indices(contexts, first);
+    else
+      replication.sigma = (cache == nullptr || unit.environment.law == Law::custom  // whose code no key can hold
+                               ? build()
+                               : cache->get(instance, contexts, study.oracle, first, build))
+                              .indices(instance, contexts, first);
   }
   return replication;
 }

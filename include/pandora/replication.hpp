@@ -17,7 +17,8 @@ struct Replication {
 
 /// All parameters of one replication. Directions of theta_* are uniform on the sphere; rows of D and Q and the
 /// vectors alpha_a, beta_{0,a}, beta_{1,a} have U[0,1] entries and unit length; c_{0,a}, c_{1,a} ~ U[0, u];
-/// r = 1 / (upper median of the pooled |u' phi|), so that P(-1 <= theta_*' phi <= 1) = 1/2.
+/// r = 1 / (upper median of the pooled |u' phi|), so that P(-1 <= theta_*' phi <= 1) = 1/2. The environment says what
+/// else there is: other slopes and locations, or indices in place of costs.
 Instance draw_instance(const Dimensions& dimensions, const Environment& environment, Regime regime,
                        std::uint32_t replication, std::uint64_t seed);
 

@@ -42,9 +42,10 @@ enum class Purpose : std::uint8_t {
   online_reward = 18,
   random_order = 19,
   projection_vector = 20,
-  custom_policy = 21,  // for policies that users write
-  exploration = 22,    // draws of policies: Thompson's normals at box 0, epsilon-greedy's at box 1
-  cost_factor = 23,    // at box + kMaxBoxes * segment of the tape (x_0, calibration, online)
+  custom_policy = 21,       // for policies that users write
+  exploration = 22,         // draws of policies: Thompson's normals at box 0, epsilon-greedy's at box 1
+  cost_factor = 23,         // at box + kMaxBoxes * segment of the tape (x_0, calibration, online)
+  index_coefficients = 24,  // rho_a of linear indices: slopes at period a, the intercept at kMaxBoxes + a
 };
 
 /// Coordinates of a family of draws. The key is the seed; counter word 2 = box | purpose << 8 |

@@ -70,11 +70,17 @@ struct RowSegments {
 /// Where a replication's contexts lie; row-major as in Contexts (kernels/tape/tape.hpp).
 struct ContextArrays {
   int rows, boxes, reward_features, context, index_size, index_stride;
+  int locations;          ///< L: 1 if boxes have Q in common, A if each has its own
   float* psi;             ///< rows x index_stride: psi(x), then zeros
-  float* reward_context;  ///< rows x d: Q x
-  double* reward_shift;   ///< rows: theta_*' Q x, the l of (eq:sigma)
+  float* reward_context;  ///< rows x L x d: Q x
+  double* reward_shift;   ///< rows x L: theta_*' Q x, the l of (eq:sigma)
   double* scale;          ///< rows x A: s_a(x) = 0.5 + G(alpha_a' x)
-  double* context_cost;   ///< rows x A: c_{0,a} G(beta_{0,a}' x)
+  double* context_cost;   ///< rows x A: c_{0,a} G(beta_{0,a}' x); after BalanceCosts all of c_a(x)
+  double* index;          ///< rows x A: Lambda(rho_a' psi(x)); null where costs are drawn
+
+  PANDORA_HD std::size_t location_at(std::size_t row, std::size_t box) const {
+    return row * static_cast<std::size_t>(locations) + (locations == 1 ? 0 : box);
+  }
 };
 
 /// Contexts with everything that depends on them alone. Item: row; a warp each.
@@ -86,7 +92,12 @@ struct DrawContexts {
   IndexFeatures features;
   bool contextual;
   const double *theta, *c0;  ///< d; A
-  const float* maps;         ///< d_x x (d + 2 A), coordinate-major: Q, alpha, beta_0
+  const double* intercept;   ///< A: of rho_a, where indices are drawn
+  const float* maps;  ///< d_x x outputs(), coordinate-major: Q, alpha, beta_0 and, where indices are drawn, rho_a
+
+  PANDORA_HD static int outputs(int locations, int d, int boxes, bool linear) {
+    return locations * d + (linear ? 3 : 2) * boxes;
+  }
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int) const {
@@ -104,30 +115,56 @@ struct DrawContexts {
     }
     for (int j = out.index_size + team.rank(); j < out.index_stride; j += team.size()) psi[j] = 0.0f;
     team.sync();
-    const int outputs = d + 2 * A;
-    for (int p = team.rank(); p < outputs; p += team.size()) {
+    const int count = outputs(out.locations, d, A, out.index != nullptr);
+    for (int p = team.rank(); p < count; p += team.size()) {
       float sum = 0.0f;
-      for (int j = 0; contextual && j < n; ++j) sum = fused(maps[static_cast<std::size_t>(j) * outputs + p], x[j], sum);
+      for (int j = 0; contextual && j < n; ++j) sum = fused(maps[static_cast<std::size_t>(j) * count + p], x[j], sum);
       store(row, p, sum);
     }
     team.sync();
-    if (team.rank() != 0) return;
-    double shift = 0.0;
-    for (int k = 0; contextual && k < d; ++k) shift += theta[k] * static_cast<double>(out.reward_context[row * d + k]);
-    out.reward_shift[row] = shift;
+    for (int location = team.rank(); location < out.locations; location += team.size()) {
+      const std::size_t at = out.location_at(row, static_cast<std::size_t>(location));
+      double shift = 0.0;
+      for (int k = 0; contextual && k < d; ++k) shift += theta[k] * static_cast<double>(out.reward_context[at * d + k]);
+      out.reward_shift[at] = shift;
+    }
   }
 
  private:
   PANDORA_HD void store(std::size_t row, int p, float mapped) const {
-    const int d = out.reward_features, A = out.boxes;
-    if (p < d) {
-      out.reward_context[row * d + p] = mapped;
+    const int features = out.locations * out.reward_features, A = out.boxes;
+    if (p < features) {
+      out.reward_context[row * features + p] = mapped;
       return;
     }
-    if (p < d + A)
-      out.scale[row * A + (p - d)] = shock_scale_of(mapped, contextual);
+    const int a = (p - features) % A;
+    if (p < features + A)
+      out.scale[row * A + a] = shock_scale_of(mapped, contextual);
+    else if (p < features + 2 * A)
+      out.context_cost[row * A + a] = context_cost_of(c0[a], mapped, contextual);
     else
-      out.context_cost[row * A + (p - d - A)] = context_cost_of(c0[p - d - A], mapped, contextual);
+      out.index[row * A + a] = linear_index_of(intercept[a], mapped);
+  }
+};
+
+/// The costs under which the indices are the drawn ones: c_a(x) = E[(mu* - Lambda(rho_a' psi(x)))^+ | x]. Item:
+/// kPerItem of the rows x A cells; a block each.
+struct BalanceCosts {
+  static constexpr const char* kName = "balance";
+
+  ContextArrays contexts;
+  const double* quantiles;  ///< count: Instance::shock_quantiles
+  int count;
+  RewardLink link;
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team& team, int item, int) const {
+    const std::size_t A = static_cast<std::size_t>(contexts.boxes);
+    const ItemRange cells(item, static_cast<std::size_t>(contexts.rows) * A);
+    for (std::size_t at = cells.begin + team.rank(); at < cells.end; at += team.size())
+      contexts.context_cost[at] =
+          expected_excess(quantiles, count, contexts.reward_shift[contexts.location_at(at / A, at % A)],
+                          contexts.scale[at], contexts.index[at], link);
   }
 };
 
@@ -191,8 +228,9 @@ struct DrawOutputs {
                   contextual ? 1 : 0, shock))
       return;
     const double scale = contexts.scale[at];
-    const double mu = output_features(contexts.reward_context + static_cast<std::size_t>(row) * d, shock.linear[0],
-                                      scale, theta, d, link, out.phi + at * d);
+    const double mu =
+        output_features(contexts.reward_context + contexts.location_at(static_cast<std::size_t>(row), box) * d,
+                        shock.linear[0], scale, theta, d, link, out.phi + at * d);
     out.mu[at] = mu;
     const double cost =
         output_cost_of(contexts.context_cost[at], c1[a], scale, contextual ? shock.absolute[0][0] : 0.0f, contextual);
@@ -247,8 +285,8 @@ struct PooledMagnitudes {
     const std::size_t A = static_cast<std::size_t>(contexts.boxes);
     for (std::size_t i = draws.begin + team.rank(); i < draws.end; i += team.size()) {
       const std::size_t draw = static_cast<std::size_t>(first) + i;
-      const double value =
-          contexts.reward_shift[i] + contexts.scale[i * A + draw % A] * static_cast<double>(projected[draw]);
+      const double value = contexts.reward_shift[contexts.location_at(i, draw % A)] +
+                           contexts.scale[i * A + draw % A] * static_cast<double>(projected[draw]);
       magnitude[draw] = value < 0.0 ? -value : value;
     }
   }

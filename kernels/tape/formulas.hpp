@@ -42,6 +42,37 @@ PANDORA_HD inline double output_features(const float* reward_context, const floa
   return reward_link(link, z);
 }
 
+/// The index Lambda(rho_a' psi(x)) of an environment that draws rho_a, given its intercept and the slopes' rho' x.
+PANDORA_HD inline double linear_index_of(double intercept, float mapped) {
+  return index_link(intercept + static_cast<double>(mapped));
+}
+
+/// E[(G(l + s W) - sigma)^+], the left side of (eq:sigma), for W that takes the n values `descending` with equal
+/// probability. In strips of fixed length, so that it has the same bits wherever it is computed; it ends at the first
+/// strip whose last value adds nothing.
+PANDORA_HD inline double expected_excess(const double* descending, int n, double shift, double scale, double sigma,
+                                         RewardLink link) {
+  constexpr int kStrip = 8;
+  double sum[kStrip] = {}, excess[kStrip] = {};
+  int first = 0;
+  for (bool more = true; more && first + kStrip <= n; first += kStrip) {
+    PANDORA_SIMD
+    for (int k = 0; k < kStrip; ++k) {
+      excess[k] = reward_link(link, fused(scale, descending[first + k], shift)) - sigma;
+      sum[k] += excess[k] > 0.0 ? excess[k] : 0.0;
+    }
+    more = excess[kStrip - 1] > 0.0;
+  }
+  double total = 0.0;
+  for (int k = 0; k < kStrip; ++k) total += sum[k];
+  for (; first < n; ++first) {
+    const double rest = reward_link(link, fused(scale, descending[first], shift)) - sigma;
+    if (!(rest > 0.0)) break;
+    total += rest;
+  }
+  return total / n;
+}
+
 /// c_a(x, omega_a), given beta_{1,a}' |xi|.
 PANDORA_HD inline double output_cost_of(double context_cost, double c1, double scale, float magnitude,
                                         bool contextual) {

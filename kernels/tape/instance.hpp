@@ -41,6 +41,19 @@ enum class Slopes : std::uint8_t {
   random_sign  ///< entries U[-1, 1]
 };
 
+/// Whose Q it is in phi(x, omega_a) = Q x + D omega_a of regime B.
+enum class Location : std::uint8_t {
+  common,  ///< one Q of all boxes, as in the paper
+  none,    ///< Q = 0
+  own      ///< a Q_a of each box; box 1's is the common one
+};
+
+/// Which of costs and oracle indices is drawn; the other follows by (eq:sigma).
+enum class Indices : std::uint8_t {
+  of_costs,  ///< costs are drawn, as in the paper
+  linear     ///< the index of box a is Lambda(rho_a' psi(x)) with rho_a drawn (eq:index:a)
+};
+
 /// The G of mu* = G(theta_*' phi). Policies that learn rewards assume the logistic one.
 enum class RewardLink : std::uint8_t {
   logistic,
@@ -66,6 +79,8 @@ struct Environment {
   RewardLink reward_link = RewardLink::logistic;
   /// alpha > 1: costs have a Pareto(alpha) factor of mean 1, independent of all else; infinite: none
   double cost_tail = std::numeric_limits<double>::infinity();
+  Location location = Location::common;
+  Indices indices = Indices::of_costs;
   /// A table of outcomes in place of the model; null: none. Two environments are equal if they share it.
   std::shared_ptr<const TraceKeys> trace = nullptr;
 
@@ -85,13 +100,17 @@ struct Instance {
 
   std::vector<double> theta;   ///< theta_*, d
   std::vector<double> D;       ///< d x d_w
-  std::vector<double> Q;       ///< d x d_x, zero in regime A
+  std::vector<double> Q;       ///< d x d_x, box after box where each has its own; zero in regime A
   std::vector<double> alpha;   ///< A x d_x, zero in regime A
   std::vector<double> beta0;   ///< A x d_x, zero in regime A
   std::vector<double> beta1;   ///< A x d_w, zero in regime A
   std::vector<double> c0, c1;  ///< A, in [0, u]
+  /// Indices::linear alone (else empty), where beta_0, beta_1, c_0 and c_1 are zero: rho_a, A x m; and quantile means
+  /// of theta_*' D xi, descending, the law under which expected costs are what makes the indices Lambda(rho_a' psi(x)).
+  std::vector<double> rho, shock_quantiles;
 
   bool contextual() const { return regime == Regime::B; }
+  bool linear_indices() const { return environment.indices == Indices::linear; }
   Stream stream(Purpose purpose) const {
     return {seed, purpose, environment.id, static_cast<std::uint8_t>(regime), replication};
   }
@@ -99,39 +118,89 @@ struct Instance {
   friend bool operator==(const Instance&, const Instance&) = default;
 };
 
-/// A parameter of an instance: its name in files, its symbol, its length (rows x columns, 0 columns: a vector) and what
-/// its axes are. Parts, results.h5, plans and the checks of what is finite go over kInstanceFields.
+/// Matrices Q of an instance: box a's is number `a` of them, or the only one.
+inline int location_count(const Dimensions& dimensions, const Environment& environment) {
+  return environment.location == Location::own ? dimensions.boxes : 1;
+}
+
+/// Quantile means behind costs that follow from indices, and the shocks that they are of: about 4 radius_draws, as many
+/// behind each. The means in place of the shocks move an index by less than 1e-4.
+inline constexpr int kShockQuantiles = 512;
+inline int draws_behind_costs(const Dimensions& dimensions) {
+  const int each = 4 * dimensions.radius_draws / kShockQuantiles;
+  return kShockQuantiles * (each < 1 ? 1 : each);
+}
+
+/// A parameter of an instance: its name in files, its symbol, its length (rows x columns, no columns: a vector; no
+/// rows: the environment has none of it) and what its axes are. Parts, results.h5, plans and the checks of what is
+/// finite go over kInstanceFields.
 struct InstanceField {
   using Member = std::vector<double> Instance::*;
-  using Length = int Dimensions::*;
+  using Length = int (*)(const Dimensions&, const Environment&);
   const char *name, *symbol, *meaning, *unit, *axes;
   Member member;
   Length rows;
   Length columns;  ///< null: a vector
 };
+/// Lengths of fields.
+namespace length {
+inline int boxes(const Dimensions& dim, const Environment&) {
+  return dim.boxes;
+}
+inline int context(const Dimensions& dim, const Environment&) {
+  return dim.context;
+}
+inline int output(const Dimensions& dim, const Environment&) {
+  return dim.output;
+}
+inline int reward_features(const Dimensions& dim, const Environment&) {
+  return dim.reward_features;
+}
+inline int located_features(const Dimensions& dim, const Environment& environment) {
+  return location_count(dim, environment) * dim.reward_features;
+}
+inline int linear_boxes(const Dimensions& dim, const Environment& environment) {
+  return environment.indices == Indices::linear ? dim.boxes : 0;
+}
+inline int index_size(const Dimensions& dim, const Environment&) {
+  return dim.index_size();
+}
+inline int quantiles(const Dimensions&, const Environment& environment) {
+  return environment.indices == Indices::linear ? kShockQuantiles : 0;
+}
+}  // namespace length
 inline constexpr InstanceField kInstanceFields[] = {
-    {"theta", "theta_*", "theta_*", "", "d", &Instance::theta, &Dimensions::reward_features, nullptr},
-    {"D", "D", "D of phi = Q x + D omega", "", "d x d_w", &Instance::D, &Dimensions::reward_features,
-     &Dimensions::output},
-    {"Q", "Q", "Q, zero in regime A", "", "d x d_x", &Instance::Q, &Dimensions::reward_features, &Dimensions::context},
-    {"alpha", "alpha", "alpha_a of the scales, zero in regime A", "", "box x d_x", &Instance::alpha, &Dimensions::boxes,
-     &Dimensions::context},
+    {"theta", "theta_*", "theta_*", "", "d", &Instance::theta, &length::reward_features, nullptr},
+    {"D", "D", "D of phi = Q x + D omega", "", "d x d_w", &Instance::D, &length::reward_features, &length::output},
+    {"Q", "Q", "Q, zero in regime A; of box after box where each has its own", "", "d x d_x", &Instance::Q,
+     &length::located_features, &length::context},
+    {"alpha", "alpha", "alpha_a of the scales, zero in regime A", "", "box x d_x", &Instance::alpha, &length::boxes,
+     &length::context},
     {"beta0", "beta_0", "beta_{0,a} of the context costs, zero in regime A", "", "box x d_x", &Instance::beta0,
-     &Dimensions::boxes, &Dimensions::context},
+     &length::boxes, &length::context},
     {"beta1", "beta_1", "beta_{1,a} of the output costs, zero in regime A", "", "box x d_w", &Instance::beta1,
-     &Dimensions::boxes, &Dimensions::output},
-    {"c0", "c_0", "c_{0,a}", "reward", "box", &Instance::c0, &Dimensions::boxes, nullptr},
-    {"c1", "c_1", "c_{1,a}", "reward", "box", &Instance::c1, &Dimensions::boxes, nullptr},
+     &length::boxes, &length::output},
+    {"c0", "c_0", "c_{0,a}", "reward", "box", &Instance::c0, &length::boxes, nullptr},
+    {"c1", "c_1", "c_{1,a}", "reward", "box", &Instance::c1, &length::boxes, nullptr},
+    {"rho", "rho", "rho_a of the oracle's indices Lambda(rho_a' psi(x)), where these are drawn", "", "box x m",
+     &Instance::rho, &length::linear_boxes, &length::index_size},
+    {"shock_quantiles", "the shock's quantiles",
+     "quantile means of theta_*' D xi behind costs that follow from indices", "", "bin", &Instance::shock_quantiles,
+     &length::quantiles, nullptr},
 };
 
 /// Numbers of a field, and of all fields.
-inline std::size_t size_of(const InstanceField& field, const Dimensions& dimensions) {
-  const std::size_t rows = static_cast<std::size_t>(dimensions.*field.rows);
-  return field.columns == nullptr ? rows : rows * static_cast<std::size_t>(dimensions.*field.columns);
+inline std::size_t size_of(const InstanceField& field, const Dimensions& dimensions, const Environment& environment) {
+  const std::size_t rows = static_cast<std::size_t>(field.rows(dimensions, environment));
+  return field.columns == nullptr ? rows : rows * static_cast<std::size_t>(field.columns(dimensions, environment));
 }
-inline std::size_t size_of_instance(const Dimensions& dimensions) {
+/// Whether instances of this environment have the field.
+inline bool is_part_of(const InstanceField& field, const Instance& instance) {
+  return field.rows(instance.dimensions, instance.environment) > 0;
+}
+inline std::size_t size_of_instance(const Dimensions& dimensions, const Environment& environment) {
   std::size_t size = 0;
-  for (const InstanceField& field : kInstanceFields) size += size_of(field, dimensions);
+  for (const InstanceField& field : kInstanceFields) size += size_of(field, dimensions, environment);
   return size;
 }
 

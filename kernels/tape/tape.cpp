@@ -25,19 +25,11 @@ void draw_context(const Stream& stream, std::uint32_t period, int size, float* x
 // Linear maps of the context, coordinate-major and side by side, padded to whole strips of kStrip outputs.
 class ContextMaps {
  public:
-  explicit ContextMaps(int context_size) : size_(context_size) {}
-
-  /// Appends a row-major matrix; returns the position of its first output.
-  int append(const std::vector<double>& rows, int n_rows) {
-    const int first = outputs_;
-    outputs_ += n_rows;
-    rows_.insert(rows_.end(), rows.begin(), rows.end());
-    return first;
-  }
-  void finish() {
-    padded_ = (outputs_ + kStrip - 1) / kStrip * kStrip;
-    rows_.resize(static_cast<std::size_t>(padded_) * size_, 0.0);
-    weights_ = coordinate_major(rows_, padded_, size_);
+  ContextMaps(int context_size, std::vector<double> rows) : size_(context_size) {
+    const int outputs = static_cast<int>(rows.size()) / size_;
+    padded_ = (outputs + kStrip - 1) / kStrip * kStrip;
+    rows.resize(static_cast<std::size_t>(padded_) * size_, 0.0);
+    weights_ = coordinate_major(rows, padded_, size_);
   }
   int padded() const { return padded_; }
 
@@ -56,36 +48,110 @@ class ContextMaps {
 
  private:
   static constexpr int kStrip = 16;
-  int size_, outputs_ = 0, padded_ = 0;
-  std::vector<double> rows_;
+  int size_, padded_ = 0;
   std::vector<float> weights_;
 };
 
-}  // namespace
-
-Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegment>& segments) {
+// Room for the contexts, with the values that do not depend on x in regime A.
+Contexts room_for(const Instance& instance, int count) {
   const Dimensions& dim = instance.dimensions;
-  const int A = dim.boxes, d = dim.reward_features, n = dim.context;
+  const int A = dim.boxes;
   Contexts out;
-  for (const ContextSegment& segment : segments) out.rows += static_cast<int>(segment.count);
+  out.rows = count;
   out.boxes = A;
-  out.reward_features = d;
+  out.reward_features = dim.reward_features;
+  out.locations = location_count(dim, instance.environment);
   out.index_size = dim.index_size();
   out.index_stride = padded_to_vector<float>(out.index_size);
-  const std::size_t rows = static_cast<std::size_t>(out.rows);
+  const std::size_t rows = static_cast<std::size_t>(count);
   out.psi.assign(rows * out.index_stride, 0.0f);
-  out.reward_context.assign(rows * d, 0.0f);
-  out.reward_shift.assign(rows, 0.0);
-  out.scale.assign(rows * A, 1.0);  // regime A: s = 0.5 + G(0)
+  out.reward_context.assign(out.location_at(rows, 0) * dim.reward_features, 0.0f);
+  out.reward_shift.assign(out.location_at(rows, 0), 0.0);
+  out.scale.assign(rows * A, 1.0);  // s = 0.5 + G(0)
   out.context_cost.resize(rows * A);
   for (std::size_t row = 0; row < rows; ++row)
     for (int a = 0; a < A; ++a) out.context_cost[row * A + a] = context_cost_of(instance.c0[a], 0.0f, false);
+  if (!instance.linear_indices()) return out;
+  out.index.resize(rows * A);
+  for (std::size_t row = 0; row < rows; ++row)
+    for (int a = 0; a < A; ++a)
+      out.index[row * A + a] = linear_index_of(instance.rho[static_cast<std::size_t>(a) * out.index_size], 0.0f);
+  return out;
+}
 
-  ContextMaps maps(n);
-  maps.append(instance.Q, d);
-  const int alpha = maps.append(instance.alpha, A), beta0 = maps.append(instance.beta0, A);
-  maps.finish();
-  std::vector<float> mapped(static_cast<std::size_t>(maps.padded()));
+// What the maps of a context give, into its row.
+class MappedRows {
+ public:
+  explicit MappedRows(const Instance& instance)
+      : instance_(instance),
+        maps_(instance.dimensions.context, context_maps(instance)),
+        mapped_(static_cast<std::size_t>(maps_.padded())) {}
+
+  void fill(std::size_t row, const float* x, Contexts& out) {
+    maps_.apply(x, mapped_.data());
+    const int A = out.boxes, d = out.reward_features;
+    for (int location = 0; location < out.locations; ++location) {
+      const std::size_t at = out.location_at(row, location);
+      double shift = 0.0;
+      for (int k = 0; k < d; ++k) {
+        const float value = mapped_[static_cast<std::size_t>(location) * d + k];
+        out.reward_context[at * d + k] = value;
+        shift += instance_.theta[k] * static_cast<double>(value);
+      }
+      out.reward_shift[at] = shift;
+    }
+    const float* const alpha = mapped_.data() + out.locations * d;
+    const float* const beta0 = alpha + A;
+    for (int a = 0; a < A; ++a) {
+      out.scale[row * A + a] = shock_scale_of(alpha[a], true);
+      out.context_cost[row * A + a] = context_cost_of(instance_.c0[a], beta0[a], true);
+      if (!out.index.empty())
+        out.index[row * A + a] =
+            linear_index_of(instance_.rho[static_cast<std::size_t>(a) * out.index_size], beta0[A + a]);
+    }
+  }
+
+ private:
+  const Instance& instance_;
+  ContextMaps maps_;
+  std::vector<float> mapped_;
+};
+
+// c_a(x) = E[(mu* - Lambda(rho_a' psi(x)))^+ | x]; a calibration of the radius goes before the law of the shocks.
+void balance_costs(const Instance& instance, Contexts& contexts) {
+  const std::vector<double>& law = instance.shock_quantiles;
+  if (contexts.index.empty() || law.empty()) return;
+  const std::size_t A = static_cast<std::size_t>(contexts.boxes);
+  for (std::size_t at = 0; at < contexts.index.size(); ++at)
+    contexts.context_cost[at] =
+        !instance.contextual() && at >= A
+            ? contexts.context_cost[at - A]
+            : expected_excess(law.data(), static_cast<int>(law.size()),
+                              contexts.reward_shift[contexts.location_at(at / A, static_cast<int>(at % A))],
+                              contexts.scale[at], contexts.index[at], instance.environment.reward_link);
+}
+
+}  // namespace
+
+std::vector<double> context_maps(const Instance& instance) {
+  const std::size_t n = static_cast<std::size_t>(instance.dimensions.context),
+                    m = static_cast<std::size_t>(instance.dimensions.index_size());
+  std::vector<double> rows = instance.Q;
+  rows.insert(rows.end(), instance.alpha.begin(), instance.alpha.end());
+  rows.insert(rows.end(), instance.beta0.begin(), instance.beta0.end());
+  for (std::size_t first = 1; first < instance.rho.size(); first += m)
+    rows.insert(rows.end(), instance.rho.begin() + static_cast<std::ptrdiff_t>(first),
+                instance.rho.begin() + static_cast<std::ptrdiff_t>(first + n));
+  return rows;
+}
+
+Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegment>& segments) {
+  const Dimensions& dim = instance.dimensions;
+  const int n = dim.context;
+  int rows = 0;
+  for (const ContextSegment& segment : segments) rows += static_cast<int>(segment.count);
+  Contexts out = room_for(instance, rows);
+  MappedRows maps(instance);
   std::size_t row = 0;
   for (const ContextSegment& segment : segments) {
     const Stream stream = instance.stream(segment.purpose);
@@ -95,21 +161,10 @@ Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegmen
       psi[0] = 1.0f;
       draw_context(stream, segment.first_period + i, n, x);
       for (int j = 0; j < n; ++j) add_index_features(dim.index_features, n, j, x[j], psi);
-      if (!instance.contextual()) continue;
-      float* reward_context = out.reward_context.data() + row * d;
-      maps.apply(x, mapped.data());
-      double shift = 0.0;
-      for (int k = 0; k < d; ++k) {
-        reward_context[k] = mapped[k];
-        shift += instance.theta[k] * static_cast<double>(mapped[k]);
-      }
-      out.reward_shift[row] = shift;
-      for (int a = 0; a < A; ++a) {
-        out.scale[row * A + a] = shock_scale_of(mapped[alpha + a], true);
-        out.context_cost[row * A + a] = context_cost_of(instance.c0[a], mapped[beta0 + a], true);
-      }
+      if (instance.contextual()) maps.fill(row, x, out);
     }
   }
+  balance_costs(instance, out);
   return out;
 }
 
@@ -159,9 +214,9 @@ Tape draw_tape(const Instance& instance, int calibration_periods, int periods) {
       for (std::uint32_t i = 0; i < segment.count; ++i, ++row) {
         const std::size_t at = row * A + a;
         const double scale = tape.contexts.scale[at];
-        tape.mu[at] =
-            output_features(&tape.contexts.reward_context[row * d], &linear[static_cast<std::size_t>(i) * d], scale,
-                            instance.theta.data(), d, instance.environment.reward_link, &tape.phi[at * d]);
+        tape.mu[at] = output_features(&tape.contexts.reward_context[tape.contexts.location_at(row, a) * d],
+                                      &linear[static_cast<std::size_t>(i) * d], scale, instance.theta.data(), d,
+                                      instance.environment.reward_link, &tape.phi[at * d]);
         tape.cost[at] =
             output_cost_of(tape.contexts.context_cost[at], instance.c1[a], scale, absolute[i], instance.contextual());
         if (std::isfinite(instance.environment.cost_tail))

@@ -18,12 +18,18 @@ struct Contexts {
   int index_size = 0;    ///< m
   int index_stride = 0;  ///< m rounded up to whole vectors of 64 bytes; the padding is zero
   int reward_features = 0;
+  int locations = 1;                  ///< L: 1 if boxes have Q in common, A if each has its own
   SimdVector<float> psi;              ///< rows x index_stride: psi(x)
-  std::vector<float> reward_context;  ///< rows x d: Q x
-  std::vector<double> reward_shift;   ///< rows: theta_*' Q x, the l of (eq:sigma)
+  std::vector<float> reward_context;  ///< rows x L x d: Q x
+  std::vector<double> reward_shift;   ///< rows x L: theta_*' Q x, the l of (eq:sigma)
   std::vector<double> scale;          ///< rows x A: s_a(x) = 0.5 + G(alpha_a' x)
-  std::vector<double> context_cost;   ///< rows x A: c_{0,a} G(beta_{0,a}' x)
+  std::vector<double> context_cost;   ///< rows x A: c_{0,a} G(beta_{0,a}' x), or all of c_a(x) where indices are drawn
+  std::vector<double> index;          ///< rows x A: Lambda(rho_a' psi(x)); empty where costs are drawn
 
+  /// Which of the rows x L locations a box has in a row.
+  std::size_t location_at(std::size_t row, int box) const {
+    return row * static_cast<std::size_t>(locations) + static_cast<std::size_t>(locations == 1 ? 0 : box);
+  }
   const float* psi_row(int row) const { return psi.data() + static_cast<std::size_t>(row) * index_stride; }
 };
 
@@ -34,13 +40,17 @@ struct ContextSegment {
   std::uint32_t count;
 };
 
+/// The linear maps of a context as rows of d_x: Q (of each location), alpha, beta_0 and, where indices are drawn, rho_a
+/// without its intercept (squares among the index features have no slopes).
+std::vector<double> context_maps(const Instance& instance);
+
 Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegment>& segments);
 
 struct Tape {
   Contexts contexts;
   int calibration_rows = 0;  ///< C, at least the largest T_0
   int online_rows = 0;       ///< T
-  std::vector<float> phi;    ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a
+  std::vector<float> phi;    ///< rows x A x d: phi(x, omega_a) = Q x + D omega_a (Q_a where each box has its own)
   std::vector<double> mu;    ///< rows x A: mu*(x, omega_a) = G(theta_*' phi), (eq:reward:function)
   std::vector<double> cost;  ///< rows x A: c_a(x, omega_a)
   /// rows x A: what is told if this output is deployed, in [0, 1]; the Bernoulli(mu*) reward in the model of the paper

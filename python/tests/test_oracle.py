@@ -61,3 +61,32 @@ def test_the_grid_gives_the_indices_of_a_run(example: str, regime: str) -> None:
         grid.sigma(np.ones(4))
     with pytest.raises(pandora.UsageError, match="box 3"):
         grid.sigma(x, box=3)
+
+
+def test_locations_and_drawn_indices() -> None:
+    study = {
+        "replications": 1,
+        "periods": 60,
+        "T0": [0],
+        "policies": ["dow"],
+        "environments": ["apart", "linear"],
+        "regimes": ["B"],
+        "dimensions": {"context": 6, "output": 8, "reward_features": 3, "radius_draws": 2000},
+        "oracle": {"samples": 2000, "grid": [9, 5, 9]},
+        "output.order": False,
+        "environment": {
+            "apart": {"law": "uniform", "u": 0.2, "stream": 40, "location": "own"},
+            "linear": {"law": "uniform", "stream": 41, "indices": "linear"},
+        },
+    }
+    results = pandora.run(study)
+    for environment in ("apart", "linear"):
+        grid = pandora.OracleGrid(study, environment, "B")
+        lane = results.lane(policy="dow/known", environment=environment, T0=0)
+        told = [[box["sigma"] for box in period["boxes"]] for period in lane.explain(1, 5)["periods"]]
+        np.testing.assert_allclose(grid.sigma(grid.contexts(5)), told, atol=1e-5)
+    rho = grid.instance()["rho"]
+    assert rho.shape == (3, 7)
+    x = grid.contexts(5)
+    np.testing.assert_allclose(grid.sigma(x), np.tanh(rho[:, 0] + x @ rho[:, 1:].T), atol=1e-9)
+    assert pandora.OracleGrid(study, "apart", "B").instance()["Q"].shape == (9, 6)

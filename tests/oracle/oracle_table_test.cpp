@@ -62,8 +62,10 @@ std::vector<double> twin_indices(const Instance& instance, const ShockSample& sa
   const auto from = [first_row](const std::vector<double>& all, int columns) {
     return std::vector<double>(all.begin() + first_row * columns, all.end());
   };
-  const std::vector<double> s = from(contexts.scale, A), context_cost = from(contexts.context_cost, A),
-                            shift = from(contexts.reward_shift, 1);
+  const std::vector<double> s = from(contexts.scale, A), context_cost = from(contexts.context_cost, A);
+  std::vector<double> shift;  // of every box
+  for (std::size_t at = static_cast<std::size_t>(first_row) * A; at < contexts.scale.size(); ++at)
+    shift.push_back(contexts.reward_shift[instance.environment.location == Location::own ? at : at / A]);
   const auto least = [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); };
   const auto greatest = [](const std::vector<double>& v) { return *std::max_element(v.begin(), v.end()); };
   std::vector<TwinCost> output_cost;
@@ -94,7 +96,7 @@ std::vector<double> twin_indices(const Instance& instance, const ShockSample& sa
       for (int k = 0; k < z.nodes; ++k) nodes.push_back(solver.index(z.node(k) * z.node(k)));
     }
   for (std::size_t at = 0; at < s.size(); ++at) {
-    const double root = std::sqrt(cost[at]), l = shift[at / A];
+    const double root = std::sqrt(cost[at]), l = shift[at];
     double value = 0.0;
     for (int k = 0; k < 2; ++k)
       for (int j = 0; j < 2; ++j)
@@ -124,9 +126,11 @@ struct Problem {
   Contexts contexts;
 };
 
-Problem problem(int environment, Regime regime, int samples = 3001) {
+Problem problem(int environment, Regime regime, int samples = 3001, Location location = Location::common) {
   Problem p;
-  p.instance = draw_instance(test::small_dimensions(4, 7, 5), paper_environments()[environment], regime, 2, 11);
+  Environment with_location = paper_environments()[environment];
+  with_location.location = location;
+  p.instance = draw_instance(test::small_dimensions(4, 7, 5), with_location, regime, 2, 11);
   p.sample = draw_shock_sample(p.instance, samples);
   p.contexts = draw_contexts(p.instance, {{Purpose::initial_context, 0, 6}, {Purpose::online_context, 0, 300}});
   return p;
@@ -144,6 +148,15 @@ TEST(OracleIndices, AreTheMethodWrittenOutInEveryBit) {
           expect_same_bits(oracle_indices(p.instance, p.sample, p.contexts, options, first_row),
                            twin_indices(p.instance, p.sample, p.contexts, options, first_row));
         }
+}
+
+TEST(OracleIndices, KnowTheLocationOfABox) {
+  for (const Location location : {Location::none, Location::own})
+    for (const Regime regime : {Regime::A, Regime::B}) {
+      const Problem p = problem(1, regime, 3001, location);
+      expect_same_bits(oracle_indices(p.instance, p.sample, p.contexts, test::small_oracle(), 6),
+                       twin_indices(p.instance, p.sample, p.contexts, test::small_oracle(), 6));
+    }
 }
 
 TEST(OracleTable, GivesTheIndicesWithoutTheSample) {

@@ -1,6 +1,8 @@
 #include "tests/reference/small_instance.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <random>
 
 namespace pandora::naive {
@@ -36,6 +38,38 @@ Instance small_instance(Dimensions dim, Law law, Regime regime) {
   if (regime == Regime::A)
     for (std::vector<double>* zero : {&instance.Q, &instance.alpha, &instance.beta0, &instance.beta1})
       zero->assign(zero->size(), 0.0);
+  return instance;
+}
+
+Instance with_location(Instance instance, Location location) {
+  const Dimensions& dim = instance.dimensions;
+  instance.environment.location = location;
+  std::mt19937 engine(7);
+  std::uniform_real_distribution<double> signed_unit(-1.0, 1.0);
+  const std::size_t one = instance.Q.size();
+  if (location == Location::none) instance.Q.assign(one, 0.0);
+  if (location == Location::own)
+    while (instance.Q.size() < one * static_cast<std::size_t>(dim.boxes))
+      instance.Q.push_back(instance.contextual() ? signed_unit(engine) : 0.0);
+  return instance;
+}
+
+Instance with_linear_indices(Instance instance) {
+  const Dimensions& dim = instance.dimensions;
+  instance.environment.indices = Indices::linear;
+  instance.environment.name = "linear";
+  std::mt19937 engine(8);
+  std::uniform_real_distribution<double> signed_unit(-1.0, 1.0), unit(0.0, 1.0);
+  for (int a = 0; a < dim.boxes; ++a) {
+    instance.rho.push_back(0.3 + 0.3 * unit(engine));
+    for (int k = 1; k < dim.index_size(); ++k)
+      instance.rho.push_back(instance.contextual() && k <= dim.context ? 0.1 * signed_unit(engine) : 0.0);
+  }
+  for (std::vector<double>* zero : {&instance.beta0, &instance.beta1, &instance.c0, &instance.c1})
+    zero->assign(zero->size(), 0.0);
+  std::normal_distribution<double> normal(0.0, 1.5);
+  for (int k = 0; k < 101; ++k) instance.shock_quantiles.push_back(normal(engine));  // fills no strip
+  std::sort(instance.shock_quantiles.begin(), instance.shock_quantiles.end(), std::greater<>());
   return instance;
 }
 

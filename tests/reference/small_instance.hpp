@@ -9,4 +9,10 @@ namespace pandora::naive {
 /// alpha and beta are zero. The ball of `law` rejects some of the shocks.
 Instance small_instance(Dimensions dimensions, Law law, Regime regime);
 
+/// The same with this location; Location::common is the one above, and the first box's of Location::own.
+Instance with_location(Instance instance, Location location);
+
+/// The same with drawn indices, about tanh of 0.1 to 0.6 where d_x is small, and costs that follow.
+Instance with_linear_indices(Instance instance);
+
 }  // namespace pandora::naive

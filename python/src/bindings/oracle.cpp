@@ -85,6 +85,8 @@ class Grid {
     Contexts contexts;
     contexts.rows = static_cast<int>(rows);
     contexts.boxes = dim.boxes;
+    contexts.locations = location_count(dim, instance_.environment);
+    const std::size_t L = static_cast<std::size_t>(contexts.locations), m = static_cast<std::size_t>(dim.index_size());
     const bool contextual = instance_.contextual();
     const auto dot = [n](const std::vector<double>& rows_of, std::size_t row, const double* at) {
       double sum = 0.0;
@@ -93,15 +95,22 @@ class Grid {
     };
     for (std::size_t i = 0; i < rows; ++i) {
       const double* const at = x + i * n;
-      double shift = 0.0;
-      for (std::size_t k = 0; k < d && contextual; ++k) shift += instance_.theta[k] * dot(instance_.Q, k, at);
-      contexts.reward_shift.push_back(shift);
+      for (std::size_t location = 0; location < L; ++location) {
+        double shift = 0.0;
+        for (std::size_t k = 0; k < d && contextual; ++k)
+          shift += instance_.theta[k] * dot(instance_.Q, location * d + k, at);
+        contexts.reward_shift.push_back(shift);
+      }
       for (std::size_t a = 0; a < A; ++a) {
         const auto mapped = [&](const std::vector<double>& of) {
           return contextual ? static_cast<float>(dot(of, a, at)) : 0.0f;
         };
         contexts.scale.push_back(shock_scale_of(mapped(instance_.alpha), contextual));
         contexts.context_cost.push_back(context_cost_of(instance_.c0[a], mapped(instance_.beta0), contextual));
+        if (!instance_.linear_indices()) continue;
+        double slope = 0.0;
+        for (std::size_t j = 0; j < n; ++j) slope += instance_.rho[a * m + 1 + j] * at[j];
+        contexts.index.push_back(index_link(instance_.rho[a * m] + slope));
       }
     }
     return table_->indices(instance_, contexts);
@@ -116,8 +125,12 @@ Dict instance_dict(const Grid& grid) {
   const Instance& instance = grid.instance();
   nb::dict out;
   for (const InstanceField& field : kInstanceFields) {
-    std::vector<std::size_t> shape = {static_cast<std::size_t>(instance.dimensions.*field.rows)};
-    if (field.columns != nullptr) shape.push_back(static_cast<std::size_t>(instance.dimensions.*field.columns));
+    if (!is_part_of(field, instance)) continue;
+    const auto length = [&](InstanceField::Length of) {
+      return static_cast<std::size_t>(of(instance.dimensions, instance.environment));
+    };
+    std::vector<std::size_t> shape = {length(field.rows)};
+    if (field.columns != nullptr) shape.push_back(length(field.columns));
     out[field.name] = nb::cast(array_of(instance.*field.member, shape));
   }
   return out;

@@ -82,7 +82,10 @@ class OracleGrid:
         return self._grid.context
 
     def instance(self) -> dict[str, Numbers]:
-        """The parameters of the replication by name: theta, D, Q, alpha, beta0, beta1, c0, c1."""
+        """The parameters of the replication by name: theta, D, Q, alpha, beta0, beta1, c0, c1.
+
+        With `indices = "linear"` also rho and shock_quantiles.
+        """
         found: dict[str, Numbers] = self._grid.instance()
         return found
 

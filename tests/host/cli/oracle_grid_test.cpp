@@ -265,7 +265,34 @@ oracle.samples = [1000, 2000]
   EXPECT_THAT(two.out, testing::AllOf(HasSubstr("uniform, regime A"), HasSubstr("gaussian, regime B")));
 }
 
+// Each box with a shift of its own: theta_Q has a row for each, and the indices are those of a run.
+TEST_F(CliOracleGrid, ExportsTheLocationOfEachBox) {
+  ASSERT_EQ(run(small({"--out", "a.h5", "--set", "environment.gaussian.location=own"})).exit_code, 0);
+  const fs::path path = work() / "a.h5";
+  const std::vector<double> x = doubles_in(path, "/gaussian/B/contexts/x", {2, 60, 100}),
+                            shift = doubles_in(path, "/gaussian/B/contexts/shift", {2, 60, 3}),
+                            theta_Q = doubles_in(path, "/gaussian/B/theta_Q", {2, 3, 100}),
+                            sigma = doubles_in(path, "/gaussian/B/contexts/sigma", {2, 60, 3});
+  Study settings = study();
+  settings.environments[0].location = Location::own;
+  const Plan plan = make_plan(settings);
+  for (std::size_t r = 0; r < 2; ++r) {
+    const Replication replication = prepare_replication(settings, plan, plan.units[2 + r], nullptr);
+    for (std::size_t row = 0; row < 60; row += 7)
+      for (std::size_t a = 0; a < 3; ++a) {
+        const std::size_t at = (r * 60 + row) * 3 + a;
+        double sum = 0.0;
+        for (std::size_t j = 0; j < 100; ++j) sum += theta_Q[(r * 3 + a) * 100 + j] * x[(r * 60 + row) * 100 + j];
+        EXPECT_NEAR(shift[at], sum, 1e-5);
+        EXPECT_EQ(sigma[at],
+                  replication.sigma[replication.tape.at(replication.tape.online_row(static_cast<int>(row)), 0) + a]);
+      }
+  }
+}
+
 TEST_F(CliOracleGrid, RefusesBeforeAnyWork) {
+  expect_refusal(small({"--out", "a.h5", "--set", "environment.gaussian.indices=linear"}), 2,
+                 {"environment gaussian", "draws its indices", "leave it out"});
   expect_refusal(small(), 2, {"--cache", "--out", "nowhere"});
   expect_refusal(small({"--out", "gone/a.h5"}), 2, {"gone/a.h5", "cannot be written"});
   expect_refusal(small({"--out", "."}), 2, {"folder"});

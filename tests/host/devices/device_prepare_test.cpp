@@ -2,13 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <tuple>
 
-#include "host/devices/preparer.hpp"
 #include "host/model/order_frequencies.hpp"
 #include "host/sweep/prepare_replication.hpp"
+#include "tests/host/devices/prepared.hpp"
 #include "tests/reference/small_instance.hpp"
 #include "tests/reference/small_problem.hpp"
 #include "tests/reference/thread_backend.hpp"
@@ -20,77 +19,14 @@ using prepare::Preparer;
 using test::ScalarPrepareBackend;
 using ThreadPrepareBackend = test::Sorting<test::ThreadBackend>;
 
-constexpr int kCalibration = 6, kPeriods = 70;
+using test::expect_near;
+using test::expect_same;
+using test::oracle_of;
+using test::prepare_all;
+using test::Prepared;
+using test::same_bytes;
 
-template <class Vector, class Other>
-bool same_bytes(const Vector& a, const Other& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
-}
-
-void expect_same(const Tape& actual, const Tape& expected) {
-  const Contexts &a = actual.contexts, &b = expected.contexts;
-  EXPECT_EQ(std::tuple(a.rows, a.boxes, a.index_size, a.index_stride, a.reward_features),
-            std::tuple(b.rows, b.boxes, b.index_size, b.index_stride, b.reward_features));
-  EXPECT_EQ(std::tuple(actual.calibration_rows, actual.online_rows),
-            std::tuple(expected.calibration_rows, expected.online_rows));
-  EXPECT_TRUE(same_bytes(a.psi, b.psi));
-  EXPECT_TRUE(same_bytes(a.reward_context, b.reward_context));
-  EXPECT_TRUE(same_bytes(a.reward_shift, b.reward_shift));
-  EXPECT_TRUE(same_bytes(a.scale, b.scale));
-  EXPECT_TRUE(same_bytes(a.context_cost, b.context_cost));
-  EXPECT_TRUE(same_bytes(actual.phi, expected.phi));
-  EXPECT_TRUE(same_bytes(actual.mu, expected.mu));
-  EXPECT_TRUE(same_bytes(actual.cost, expected.cost));
-  EXPECT_TRUE(same_bytes(actual.reward, expected.reward));
-}
-
-void expect_same(const ShockSample& actual, const ShockSample& expected) {
-  EXPECT_EQ(actual.projection_norm, expected.projection_norm);
-  EXPECT_TRUE(same_bytes(actual.projected, expected.projected));
-  ASSERT_EQ(actual.cost_terms.size(), expected.cost_terms.size());
-  for (std::size_t a = 0; a < expected.cost_terms.size(); ++a)
-    EXPECT_TRUE(same_bytes(actual.cost_terms[a], expected.cost_terms[a])) << "box " << a;
-}
-
-// NaN rows in the same places, all else within `tolerance`.
-void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t at = 0; at < expected.size(); ++at) {
-    ASSERT_EQ(std::isnan(actual[at]), std::isnan(expected[at])) << at;
-    if (std::isnan(expected[at])) continue;
-    ASSERT_NEAR(actual[at], expected[at], tolerance) << at;
-  }
-}
-
-/// Everything that a preparation leaves behind, at a size that cuts items and chunks unevenly.
-struct Prepared {
-  ShockSample sample;
-  Tape tape;
-  std::vector<double> sigma;
-};
-
-OracleOptions oracle_of(int samples) {
-  OracleOptions options = test::small_oracle();
-  options.samples = samples;
-  return options;
-}
-
-template <class Backend>
-Prepared prepare_all(Backend& backend, const Instance& instance, const OracleOptions& oracle) {
-  Preparer<Backend> preparer(backend);
-  preparer.start(instance, 1 + kCalibration + kPeriods, oracle);
-  preparer.draw_sample();
-  Prepared out;
-  out.sample = preparer.sample();
-  out.tape = preparer.draw_tape(kCalibration, kPeriods);
-  out.sigma = preparer.indices(out.tape.online_row(0));
-  return out;
-}
-
-Prepared prepare_all(const Instance& instance, const OracleOptions& oracle) {
-  ScalarPrepareBackend backend;
-  return prepare_all(backend, instance, oracle);
-}
+constexpr int kCalibration = test::kPreparedCalibration, kPeriods = test::kPreparedPeriods;
 
 class PrepareCell : public testing::TestWithParam<std::tuple<Law, Regime>> {
  protected:

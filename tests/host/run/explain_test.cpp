@@ -119,24 +119,30 @@ TEST_F(Explain, ShowsWhatScoresAreMadeOf) {
 
 // The expected cost beside sigma* is the one that sigma* balances, on the oracle's own sample.
 TEST_F(Explain, ShowsTheCostThatSigmaBalances) {
-  for (const char* regime : {"[\"A\"]", "[\"B\"]"}) {
+  for (const auto& [regime, location] :
+       {std::pair{"[\"A\"]", "common"}, {"[\"B\"]", "common"}, {"[\"B\"]", "none"}, {"[\"B\"]", "own"}}) {
     StudyConfig config = StudyConfig::parse(kExplained, "test");
     config.set("regimes", regime, "test");
+    config.set("environment.uniform.location", location, "test");
     config.set("oracle.bins", "0", "test");
     config.set("oracle.grid", "[41,21,41]", "test");
     settings_ = make_plans(config);
     const FoundLane found = lane(lane_names(settings_[0])[0]);
     const ShockSample sample = draw_shock_sample(found.prepare().instance, 2000);
-    for (const ExplainedPeriod& p : explain(found, 1, 20).periods)
+    const Explanation explanation = explain(found, 1, 20);
+    EXPECT_EQ(explanation_text(explanation).find("reward shift ") == std::string::npos, location == std::string("own"));
+    for (const ExplainedPeriod& p : explanation.periods)
       for (const ExplainedBox& b : p.boxes) {
         ASSERT_TRUE(b.expected_cost);
+        if (p.reward_shift) EXPECT_EQ(*p.reward_shift, b.reward_shift);
+        EXPECT_EQ(p.reward_shift.has_value(), location != std::string("own"));
         EXPECT_GT(*b.expected_cost, b.context_cost);
         double excess = 0.0;
         for (const float w : sample.projected) {
-          const double mu = 1.0 / (1.0 + std::exp(-(p.reward_shift + b.scale * sample.projection_norm * w)));
+          const double mu = 1.0 / (1.0 + std::exp(-(b.reward_shift + b.scale * sample.projection_norm * w)));
           excess += std::max(0.0, mu - b.sigma) / 2000.0;
         }
-        EXPECT_NEAR(excess, *b.expected_cost, 2e-3) << regime;
+        EXPECT_NEAR(excess, *b.expected_cost, 2e-3) << regime << location;
       }
   }
 }

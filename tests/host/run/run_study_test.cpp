@@ -1,14 +1,14 @@
 // A study from its file to a folder of results: what is written, what is refused, and lanes that fail.
-#include <hdf5.h>
-
 #include <set>
 
 #include "host/files/sealed_file.hpp"
+#include "tests/host/run/hdf5_dataset.hpp"
 #include "tests/host/run/run_study_fixture.hpp"
 
 namespace pandora {
 namespace {
 namespace fs = std::filesystem;
+using test::dataset;
 using test::kStudy;
 using test::Words;
 using testing::HasSubstr;
@@ -53,22 +53,6 @@ TEST_F(RunStudy, TheStudyInTheResultsGivesTheSameResults) {
   again[1] = "one/study.toml";
   ASSERT_EQ(run(again).exit_code, 0);
   expect_same(work() / "two", work() / "one");
-}
-
-// Doubles of a dataset, with its shape.
-std::vector<double> dataset(const fs::path& file, const std::string& name, std::vector<hsize_t>& shape) {
-  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), d = H5Dopen2(f, name.c_str(), H5P_DEFAULT),
-              space = H5Dget_space(d);
-  EXPECT_GE(d, 0) << name;
-  shape.resize(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
-  H5Sget_simple_extent_dims(space, shape.data(), nullptr);
-  std::vector<double> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-  EXPECT_GE(H5Dread(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0) << name;
-  for (const char* about : {"description", "units", "dimensions"}) EXPECT_GT(H5Aexists(d, about), 0) << name << about;
-  H5Sclose(space);
-  H5Dclose(d);
-  H5Fclose(f);
-  return values;
 }
 
 // The tables follow from results.h5, as docs/files.md says.

@@ -66,6 +66,33 @@ TEST(StudyConfig, NamesTheNearestEnvironment) {
                  {"study.toml:1", "\"wied\" is unknown; the nearest is wide"});
 }
 
+TEST(StudyConfig, LocationsAndIndicesOfAnEnvironment) {
+  const StudyConfig config = parsed(
+      "environments = [\"apart\", \"linear\"]\n[environment.apart]\nlaw = \"gaussian\"\nu = 0.2\nstream = 40\n"
+      "location = \"own\"\n[environment.linear]\nlaw = \"uniform\"\nstream = 41\nindices = \"linear\"\n");
+  const std::vector<Environment> environments = config.settings()[0].study.environments;
+  EXPECT_EQ(environments[0].location, Location::own);
+  EXPECT_EQ(environments[0].indices, Indices::of_costs);
+  EXPECT_EQ(environments[1].location, Location::common);
+  EXPECT_EQ(environments[1].indices, Indices::linear);
+  EXPECT_EQ(StudyConfig::parse(config.toml(), "again").settings()[0].study.environments, environments);
+  const auto identity = config.identity();
+  EXPECT_EQ(identity.at("environment.apart.location"), "\"own\"");
+  EXPECT_EQ(identity.at("environment.linear.indices"), "\"linear\"");
+  EXPECT_EQ(parsed("[environment.uniform]\nlocation = \"none\"").settings()[0].study.environments[0].location,
+            Location::none);
+}
+
+TEST(StudyConfig, RefusesLocationsAndIndicesThatAreNone) {
+  expect_refusal("[environment.uniform]\nlocation = \"onw\"",
+                 {"study.toml:2", "\"onw\"", "nearest is own", "common, none, own"});
+  expect_refusal("[environment.uniform]\nindices = \"lineal\"", {"study.toml:2", "nearest is linear"});
+  const std::string linear = "environments = [\"lin\"]\n[environment.lin]\nlaw = \"uniform\"\nstream = 41\n";
+  expect_refusal(linear, {"environment lin has no u; set environment.lin.u"});
+  expect_refusal(linear + "u = 0.2\nindices = \"linear\"",
+                 {"study.toml:5", "u = 0.2", "costs follow from them; leave out environment.lin.u"});
+}
+
 // Numbers do not depend on an environment that is not simulated.
 TEST(StudyConfig, IdentityLeavesOutEnvironmentsThatAreNotSimulated) {
   EXPECT_EQ(parsed("environments = [\"uniform\"]\n[environment.gaussian]\nu = 0.4").identity(),

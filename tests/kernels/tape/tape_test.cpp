@@ -31,18 +31,20 @@ double row_times(const std::vector<double>& matrix, int i, const Vector& v) {
 // What the paper says about one row, in double, with the vectors written out.
 struct NaiveRow {
   std::vector<float> x;
-  double shift;                                       // theta_*' Q x
-  std::vector<double> scale, context_cost, mu, cost;  // per box
-  std::vector<std::vector<double>> phi;               // per box
+  std::vector<double> shift;                                 // per box: theta_*' Q x
+  std::vector<double> scale, context_cost, index, mu, cost;  // per box
+  std::vector<std::vector<double>> phi;                      // per box
 };
 
 NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std::uint32_t period) {
   const Dimensions& dim = instance.dimensions;
   NaiveRow row;
   row.x = naive::context(instance.stream(context), period, dim.context);
-  row.shift = 0.0;
-  for (int k = 0; k < dim.reward_features; ++k) row.shift += instance.theta[k] * row_times(instance.Q, k, row.x);
   for (int a = 0; a < dim.boxes; ++a) {
+    const int first = instance.environment.location == Location::own ? a * dim.reward_features : 0;  // of Q_a
+    row.shift.push_back(0.0);
+    for (int k = 0; k < dim.reward_features; ++k)
+      row.shift.back() += instance.theta[k] * row_times(instance.Q, first + k, row.x);
     const std::vector<float> xi =
         naive::shock(instance.environment, dim.output, instance.stream(shock), period, static_cast<std::uint32_t>(a))
             .xi;
@@ -55,11 +57,20 @@ NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std
     double z = 0.0;
     row.phi.emplace_back();
     for (int k = 0; k < dim.reward_features; ++k) {
-      row.phi.back().push_back(row_times(instance.Q, k, row.x) + row_times(instance.D, k, omega));
+      row.phi.back().push_back(row_times(instance.Q, first + k, row.x) + row_times(instance.D, k, omega));
       z += instance.theta[k] * row.phi.back().back();
     }
     row.mu.push_back(G(z));
     row.context_cost.push_back(instance.c0[a] * G(row_times(instance.beta0, a, row.x)));
+    if (instance.linear_indices()) {
+      const std::size_t m = static_cast<std::size_t>(dim.index_size());
+      double linear = instance.rho[a * m], excess = 0.0;
+      for (int j = 0; j < dim.context; ++j) linear += instance.rho[a * m + 1 + j] * row.x[j];
+      row.index.push_back(std::tanh(linear));
+      for (const double w : instance.shock_quantiles)
+        excess += std::max(0.0, G(row.shift.back() + row.scale.back() * w) - row.index.back());
+      row.context_cost.back() = excess / static_cast<double>(instance.shock_quantiles.size());
+    }
     row.cost.push_back(row.context_cost.back() + instance.c1[a] * G(row_times(instance.beta1, a, magnitude)));
   }
   return row;
@@ -73,14 +84,28 @@ NaiveRow naive_row(const Instance& instance, int row) {
   return naive_row(instance, Purpose::online_context, Purpose::online_shock, period - kCalibration);
 }
 
-class TapeCell : public testing::TestWithParam<std::tuple<Law, Regime>> {
+enum class World { paper, no_location, own_locations, linear_indices, own_and_linear };
+
+class TapeCell : public testing::TestWithParam<std::tuple<Law, Regime, World>> {
  protected:
-  Instance instance_ = naive::small_instance(kSmall, std::get<0>(GetParam()), std::get<1>(GetParam()));
+  static Instance made() {
+    const auto [law, regime, world] = GetParam();
+    Instance instance = naive::small_instance(kSmall, law, regime);
+    if (world == World::no_location) instance = naive::with_location(instance, Location::none);
+    if (world == World::own_locations || world == World::own_and_linear)
+      instance = naive::with_location(instance, Location::own);
+    if (world == World::linear_indices || world == World::own_and_linear)
+      instance = naive::with_linear_indices(instance);
+    return instance;
+  }
+  Instance instance_ = made();
   Tape tape_ = draw_tape(instance_, kCalibration, kPeriods);
 };
 INSTANTIATE_TEST_SUITE_P(Tape, TapeCell,
                          testing::Combine(testing::Values(Law::uniform, Law::gaussian, Law::student_t5),
-                                          testing::Values(Regime::A, Regime::B)));
+                                          testing::Values(Regime::A, Regime::B),
+                                          testing::Values(World::paper, World::no_location, World::own_locations,
+                                                          World::linear_indices, World::own_and_linear)));
 
 TEST_P(TapeCell, EqualsThePaperInDouble) {
   constexpr double kTolerance = 5e-6;  // sums of 13 and 7 floats of size up to 10
@@ -89,9 +114,10 @@ TEST_P(TapeCell, EqualsThePaperInDouble) {
     const NaiveRow naive = naive_row(instance_, row);
     EXPECT_EQ(tape_.contexts.psi_row(row)[0], 1.0f);
     for (int j = 0; j < kSmall.context; ++j) ASSERT_EQ(tape_.contexts.psi_row(row)[1 + j], naive.x[j]);
-    EXPECT_NEAR(tape_.contexts.reward_shift[row], naive.shift, kTolerance);
     for (int a = 0; a < kSmall.boxes; ++a) {
       const std::size_t at = tape_.at(row, a);
+      EXPECT_NEAR(tape_.contexts.reward_shift[tape_.contexts.location_at(row, a)], naive.shift[a], kTolerance);
+      if (instance_.linear_indices()) ASSERT_NEAR(tape_.contexts.index[at], naive.index[a], kTolerance);
       for (int k = 0; k < kSmall.reward_features; ++k)
         ASSERT_NEAR(tape_.phi_of(row, a)[k], naive.phi[a][k], kTolerance) << row << " " << a << " " << k;
       ASSERT_NEAR(tape_.contexts.scale[at], naive.scale[a], kTolerance);
@@ -131,10 +157,11 @@ TEST_P(TapeCell, RewardsAreOneUniformPerPeriodAndBox) {
 void expect_equal_rows(const Tape& first, int row_first, const Tape& second, int row_second) {
   const Contexts &a = first.contexts, &b = second.contexts;
   for (int j = 0; j < a.index_stride; ++j) ASSERT_EQ(a.psi_row(row_first)[j], b.psi_row(row_second)[j]);
-  for (int k = 0; k < a.reward_features; ++k)
-    ASSERT_EQ(a.reward_context[row_first * a.reward_features + k],
-              b.reward_context[row_second * a.reward_features + k]);
-  ASSERT_EQ(a.reward_shift[row_first], b.reward_shift[row_second]);
+  const int features = a.locations * a.reward_features;
+  for (int k = 0; k < features; ++k)
+    ASSERT_EQ(a.reward_context[row_first * features + k], b.reward_context[row_second * features + k]);
+  for (int l = 0; l < a.locations; ++l)
+    ASSERT_EQ(a.reward_shift[row_first * a.locations + l], b.reward_shift[row_second * a.locations + l]);
   for (int box = 0; box < a.boxes; ++box) {
     const std::size_t i = first.at(row_first, box), j = second.at(row_second, box);
     ASSERT_EQ(a.scale[i], b.scale[j]);

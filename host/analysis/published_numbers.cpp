@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "host/analysis/control_variates.hpp"
 #include "host/analysis/verdict.hpp"
@@ -129,15 +131,23 @@ NumbersInside numbers_inside(const std::vector<JudgedNumber>& numbers, bool all,
   return out;
 }
 
-// The panels' numbers if their replications from `first` on, kPaperReplications of them, had been published and the
-// others were ours.
-std::vector<JudgedNumber> judge_set(const std::vector<Panel>& panels, std::size_t first) {
+// Replications of a panel.
+using Wanted = std::function<bool(std::size_t)>;
+
+Panel part_of(const Panel& panel, const Wanted& wanted) {
+  std::vector<std::size_t> which;
+  for (std::size_t r = 0; r < panel.n(); ++r)
+    if (wanted(r)) which.push_back(r);
+  return panel.of(which);
+}
+
+// The numbers if `ours` were our replications, and `theirs` had been published; without `theirs` the paper's.
+std::vector<JudgedNumber> judge_parts(const std::vector<Panel>& panels, const Wanted& ours, const Wanted& theirs) {
   std::vector<JudgedNumber> out;
   for (const Panel& panel : panels) {
-    std::vector<std::size_t> few, others;
-    for (std::size_t r = 0; r < panel.n(); ++r)
-      (r >= first && r < first + kPaperReplications ? few : others).push_back(r);
-    std::vector<JudgedNumber> own = judge(panel.of(others), as_published(panel.of(few), published_panel(panel)));
+    const PublishedPanel paper = published_panel(panel);
+    std::vector<JudgedNumber> own =
+        judge(part_of(panel, ours), theirs ? as_published(part_of(panel, theirs), paper) : paper);
     std::move(own.begin(), own.end(), std::back_inserter(out));
   }
   return out;
@@ -249,31 +259,45 @@ std::vector<RowVerdict> row_verdicts(const std::vector<JudgedNumber>& numbers) {
 std::vector<CountVerdict> count_verdicts(const std::vector<Panel>& panels, const std::vector<JudgedNumber>& numbers) {
   struct Kind {
     const char* what;
-    bool all, adjusted;
-
-    NumbersInside of(const std::vector<JudgedNumber>& judged) const {
-      return numbers_inside(judged, all, adjusted ? &JudgedNumber::adjusted : &JudgedNumber::plain);
-    }
+    bool all, adjusted, alone;  // alone: a set of ours, not all replications
   };
-  const Kind kinds[] = {
-      {"regrets", false, false}, {"regrets", false, true}, {"all numbers", true, false}, {"all numbers", true, true}};
+  constexpr Kind kCounted[] = {{"regrets", false, false, false},
+                               {"regrets", false, true, false},
+                               {"all numbers", true, false, false},
+                               {"all numbers", true, true, false},
+                               {"regrets, 50 of ours", false, false, true},
+                               {"regrets, 50 of ours", false, true, true}};
+  const auto inside = [](const Kind& kind, const std::vector<JudgedNumber>& judged) {
+    return numbers_inside(judged, kind.all, kind.adjusted ? &JudgedNumber::adjusted : &JudgedNumber::plain);
+  };
   std::vector<CountVerdict> out;
-  for (const Kind& kind : kinds) {
-    const NumbersInside found = kind.of(numbers);
-    out.push_back({kind.what, kind.adjusted, found.of, found.inside, found.rms_z, {}, {}});
+  for (const Kind& kind : kCounted) {
+    const NumbersInside found = inside(kind, numbers);
+    out.push_back({kind.what, kind.adjusted, found.of, 0.0, 0.0, {}, {}});
+    if (!kind.alone) std::tie(out.back().published, out.back().rms_z) = std::pair(found.inside, found.rms_z);
   }
-  constexpr std::size_t kSet = kPaperReplications;
   std::size_t least = std::numeric_limits<std::size_t>::max();
   for (const Panel& panel : panels) least = std::min(least, panel.n());
-  for (std::size_t first = 0; least >= 2 * kSet && first + kSet <= least; first += kSet) {
-    const std::vector<JudgedNumber> judged = judge_set(panels, first);
+  const std::size_t sets = least / kPaperReplications < 2 ? 0 : least / kPaperReplications;
+  for (std::size_t set = 0; set < sets; ++set) {
+    const Wanted own = [set](std::size_t r) { return r / kPaperReplications == set; },
+                 others = [set](std::size_t r) { return r / kPaperReplications != set; },
+                 next = [set, sets](std::size_t r) { return r / kPaperReplications == (set + 1) % sets; };
+    const std::vector<JudgedNumber> against_others = judge_parts(panels, others, own),
+                                    against_next = judge_parts(panels, next, own),
+                                    against_paper = judge_parts(panels, own, {});
     for (std::size_t k = 0; k < out.size(); ++k) {
-      const NumbersInside found = kinds[k].of(judged);
+      const NumbersInside found = inside(kCounted[k], kCounted[k].alone ? against_next : against_others);
       out[k].sets.push_back(found.inside);
       out[k].sets_rms_z.push_back(found.rms_z);
+      if (!kCounted[k].alone) continue;
+      const NumbersInside paper = inside(kCounted[k], against_paper);
+      out[k].published += paper.inside / static_cast<double>(sets);
+      out[k].rms_z += paper.rms_z / static_cast<double>(sets);
     }
   }
-  out.erase(std::remove_if(out.begin(), out.end(), [](const CountVerdict& c) { return c.of == 0; }), out.end());
+  std::size_t k = 0;
+  std::erase_if(out, [&](const CountVerdict& count) { return (kCounted[k++].alone && sets == 0) || count.of == 0; });
   return out;
 }
 

@@ -65,12 +65,13 @@ struct RowVerdict {
 std::vector<RowVerdict> row_verdicts(const std::vector<JudgedNumber>& numbers);
 
 /// How many numbers are inside, and how many would be if a set of 50 of our own replications had been published and our
-/// others had been ours.
+/// others had been ours. "50 of ours": a set is judged against one other set, and the paper's count is the mean over
+/// our sets, as if each of them were all that we had.
 struct CountVerdict {
   std::string what;  ///< such as "regrets"
   bool adjusted = false;
-  std::size_t of = 0;  ///< numbers
-  int published = 0;   ///< inside
+  std::size_t of = 0;      ///< numbers
+  double published = 0.0;  ///< of the paper's, inside
   double rms_z = 0.0;
   std::vector<int> sets;           ///< inside, of each set
   std::vector<double> sets_rms_z;  ///< likewise

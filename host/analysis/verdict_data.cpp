@@ -84,7 +84,7 @@ std::vector<Record> count_records(const Verdict& verdict) {
   for (const CountVerdict& count : verdict.counts)
     for (std::size_t set = 0; set <= count.sets.size(); ++set) {
       const double rms = set == 0 ? count.rms_z : count.sets_rms_z[set - 1];
-      const int inside = set == 0 ? count.published : count.sets[set - 1];
+      const double inside = set == 0 ? count.published : count.sets[set - 1];
       out.push_back({{"numbers", count.what},
                      {"adjusted", count.adjusted},
                      {"of", count.of},

@@ -107,13 +107,16 @@ Table counts_table(const Verdict& verdict) {
         std::count_if(count.sets.begin(), count.sets.end(), [&](int inside) { return inside <= count.published; });
     table.rows.push_back(
         {{count.what + (count.adjusted ? ", adjusted" : ""), fmt::format("{}", count.of),
-          std::isnan(count.rms_z) ? Cell("---") : Cell(fmt::format("{}", count.published)), fmt::format("{}", sets),
+          std::isnan(count.rms_z) ? Cell("---") : Cell(fmt::format("{:.4g}", count.published)), fmt::format("{}", sets),
           of_sets(mean, 1), of_sets(least, 0), of_sets(greatest, 0), of_sets(static_cast<double>(below), 0),
           exact_cell(number_text(count.rms_z, 2), count.rms_z), of_sets(rms, 2)}});
   }
   table.notes = {
       "own sets: disjoint sets of 50 of our replications, each in the place of the published numbers (its best "
-      "hyperparameters chosen on it, printed to two decimals) against our other replications."};
+      "hyperparameters chosen on it, printed to two decimals) against our other replications.",
+      "50 of ours: the paper's count is the mean over our sets, each as if it were all that we had; own sets are "
+      "judged "
+      "against one other."};
   if (!verdict.counts.empty() && verdict.counts[0].sets.empty())
     table.notes.push_back("Sets take 100 replications at least.");
   return table;

@@ -79,7 +79,9 @@ TEST(PaperFindings, HoldWhereTheyAreMadeTo) {
   EXPECT_EQ(counts(all, "6c"), (Counts{6, 6, 0, 0}));
   for (const Finding& f : all)
     for (const FindingCell& cell : f.cells)
-      if (f.label() != "1b") EXPECT_TRUE(cell.mean_agrees) << f.label() << " " << cell.cell;
+      if (f.label() != "1b") {
+        EXPECT_TRUE(cell.mean_agrees) << f.label() << " " << cell.cell;
+      }
   // Static Plug-in at 60 is below LinUCB at 100, and above FrugalGPT.
   EXPECT_EQ(counts(all, "1b"), (Counts{4, 0, 0, 4}));
 }

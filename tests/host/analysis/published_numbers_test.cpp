@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "tests/host/analysis/made_up_panels.hpp"
@@ -86,7 +87,37 @@ TEST(PublishedNumbers, ASetOfFiftyChoosesItsOwnHyperparameters) {
               1e-9);
 }
 
-// Sets of 50 in the place of the paper, each against all other replications: counted again from nothing.
+// A panel's regrets inside, counted from nothing, if the replications in sets `theirs` had been published and those in
+// `ours` were ours; without `theirs` the paper's.
+int naive_inside(const Panel& panel, const std::function<bool(std::size_t)>& ours,
+                 const std::function<bool(std::size_t)>& theirs) {
+  int inside = 0;
+  for (const RegretEntry& entry : panel.entries) {
+    double means[2] = {}, widths[2] = {};
+    for (const int side : {0, 1})
+      for (const std::vector<double>& choice : entry.choices) {
+        std::vector<double> own;
+        for (std::size_t r = 0; r < choice.size(); ++r)
+          if (side == 0 ? ours(r / 50) : theirs && theirs(r / 50)) own.push_back(choice[r]);
+        if (own.empty()) continue;
+        if (&choice == &entry.choices[0] || naive_mean(own) < means[side]) {
+          means[side] = naive_mean(own);
+          widths[side] = naive_half_width(own);
+        }
+      }
+    if (theirs) {
+      for (double* number : {&means[1], &widths[1]}) *number = std::round(100.0 * *number) / 100.0;
+    } else {
+      const PublishedValue published = *published_value(panel, entry);
+      means[1] = published.value;
+      widths[1] = published.half_width_95;
+    }
+    inside += std::abs(means[0] - means[1]) <= std::hypot(widths[0], widths[1]) ? 1 : 0;
+  }
+  return inside;
+}
+
+// Sets of 50 in the place of the paper, against all other replications and against one other set.
 TEST(PublishedNumbers, CountsOfSetsAreThoseOfTheirTwin) {
   std::mt19937_64 random(3);
   const std::vector<Panel> panels = {made_up_panel(random, "A", "uniform", 170),
@@ -96,40 +127,36 @@ TEST(PublishedNumbers, CountsOfSetsAreThoseOfTheirTwin) {
     for (JudgedNumber& number : judge(panel, published_panel(panel))) numbers.push_back(std::move(number));
   const std::vector<CountVerdict> counts = count_verdicts(panels, numbers);
   ASSERT_EQ(counts.at(0).sets.size(), 3u);
+  ASSERT_EQ(counts.size(), 6u);
+  EXPECT_EQ(counts[4].what, "regrets, 50 of ours");
+  double paper = 0.0;
   for (std::size_t set = 0; set < 3; ++set) {
-    int inside = 0;
-    for (const Panel& panel : panels)
-      for (const RegretEntry& entry : panel.entries) {
-        double means[2] = {}, widths[2] = {};  // of the set, of the others
-        for (const int side : {0, 1}) {
-          for (const std::vector<double>& choice : entry.choices) {
-            std::vector<double> own;
-            for (std::size_t r = 0; r < choice.size(); ++r)
-              if ((r / 50 == set) == (side == 0)) own.push_back(choice[r]);
-            if (&choice == &entry.choices[0] || naive_mean(own) < means[side]) {
-              means[side] = naive_mean(own);
-              widths[side] = naive_half_width(own);
-            }
-          }
-        }
-        const double printed = std::round(100.0 * means[0]) / 100.0, width = std::round(100.0 * widths[0]) / 100.0;
-        inside += std::abs(means[1] - printed) <= std::hypot(widths[1], width) ? 1 : 0;
-      }
+    using Sets = std::function<bool(std::size_t)>;
+    const Sets own = [set](std::size_t s) { return s == set; }, others = [set](std::size_t s) { return s != set; },
+               next = [set](std::size_t s) { return s == (set + 1) % 3; };
+    int inside = 0, of_two = 0;
+    for (const Panel& panel : panels) {
+      inside += naive_inside(panel, others, own);
+      of_two += naive_inside(panel, next, own);
+      paper += naive_inside(panel, own, {}) / 3.0;
+    }
     EXPECT_EQ(counts[0].sets[set], inside) << set;
+    EXPECT_EQ(counts[4].sets[set], of_two) << set;
     EXPECT_GT(counts[0].sets_rms_z[set], 0.0);
   }
+  EXPECT_NEAR(counts[4].published, paper, 1e-9);
 }
 
 // Means of rows: errors of the published numbers move together over T_0, which a sum of independent ones would not see.
 TEST(PublishedNumbers, RatiosOfRowsAreCoveredWhereInstancesAreShared) {
   std::mt19937_64 random(4);
-  constexpr int kTrials = 500;
+  constexpr int kTrials = 300;
   int covered[2] = {}, rows = 0, too_narrow = 0;
   double widths[2] = {};
   for (int trial = 0; trial < kTrials; ++trial) {
-    const Panel panel = made_up_panel(random, "A", "gaussian", 250);
+    const Panel panel = made_up_panel(random, "A", "gaussian", 200);
     const std::vector<JudgedNumber> numbers =
-        judge(panel.of(from_to(50, 250)), as_published(panel.of(from_to(0, 50)), published_panel(panel)));
+        judge(panel.of(from_to(50, 200)), as_published(panel.of(from_to(0, 50)), published_panel(panel)));
     const RowVerdict row = row_verdicts(numbers).at(0);  // without a choice of hyperparameters
     ASSERT_EQ(row.cells, 4u);
     ++rows;

@@ -30,6 +30,7 @@ void add_run(CLI::App& program, Session& session, Command& run);
 void add_merge(CLI::App& program, Session& session, Command& run);
 void add_show(CLI::App& program, Command& run);
 void add_compare(CLI::App& program, Command& run);
+void add_verdict(CLI::App& program, Command& run);
 void add_report(CLI::App& program, Command& run);
 void add_tune(CLI::App& program, Session& session, Command& run);
 void add_lanes(CLI::App& program, Command& run);

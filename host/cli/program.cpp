@@ -116,6 +116,25 @@ int flushed(int code) {
   return code == static_cast<int>(ExitCode::done) ? static_cast<int>(ExitCode::output_lost) : code;
 }
 
+void add_commands(CLI::App& program, pandora::cli::Command& run) {
+  pandora::cli::add_run(program, session, run);
+  pandora::cli::add_merge(program, session, run);
+  pandora::cli::add_show(program, run);
+  pandora::cli::add_compare(program, run);
+  pandora::cli::add_verdict(program, run);
+  pandora::cli::add_report(program, run);
+  pandora::cli::add_tune(program, session, run);
+  pandora::cli::add_lanes(program, run);
+  pandora::cli::add_replay(program, run);
+  pandora::cli::add_explain(program, run);
+  pandora::cli::add_oracle(program, session, run);
+  pandora::cli::add_calibrate(program, session, run);
+  pandora::cli::add_policies(program, run);
+  pandora::cli::add_devices(program, run);
+  pandora::cli::add_trace(program, run);
+  pandora::cli::add_cascade(program, run);
+}
+
 int run_command_line(int argc, char** argv) {
   if (argc > 0) session.program = argv[0];
   std::error_code pathless;  // a command that names the program must run in other folders, too
@@ -133,21 +152,7 @@ int run_command_line(int argc, char** argv) {
   program.set_version_flag("--version", pandora::build_text());
   program.require_subcommand(1);
   pandora::cli::Command run;
-  pandora::cli::add_run(program, session, run);
-  pandora::cli::add_merge(program, session, run);
-  pandora::cli::add_show(program, run);
-  pandora::cli::add_compare(program, run);
-  pandora::cli::add_report(program, run);
-  pandora::cli::add_tune(program, session, run);
-  pandora::cli::add_lanes(program, run);
-  pandora::cli::add_replay(program, run);
-  pandora::cli::add_explain(program, run);
-  pandora::cli::add_oracle(program, session, run);
-  pandora::cli::add_calibrate(program, session, run);
-  pandora::cli::add_policies(program, run);
-  pandora::cli::add_devices(program, run);
-  pandora::cli::add_trace(program, run);
-  pandora::cli::add_cascade(program, run);
+  add_commands(program, run);
   try {
     refuse_unknown_command(program, argc, argv);
     program.parse(argc, argv);

@@ -24,6 +24,15 @@ Cell z_cell(const Judgement& judgement) {
   return exact_cell(number_text(judgement.z, 2), judgement.z, !std::isnan(judgement.z) && !judgement.inside);
 }
 
+// What intervals of few replications are not.
+void add_warning(Table& table, const Verdict& verdict) {
+  constexpr std::size_t kFewReplications = 20;
+  if (verdict.least < kFewReplications)
+    table.notes.push_back(fmt::format(
+        "z takes the intervals at their word: of {} replications they are too narrow, and |z| is too large.",
+        verdict.least));
+}
+
 std::string count_text(std::size_t inside, std::size_t of) {
   return fmt::format("{} of {}", inside, of);
 }
@@ -62,6 +71,8 @@ Table numbers_table(const Verdict& verdict) {
       "boxes: the paper gives no half-width; what our scatter gives in 50 replications stands in."};
   if (verdict.least < static_cast<std::size_t>(kLeastForComparison))
     table.notes.push_back(fmt::format("z is told from {} replications on.", kLeastForComparison));
+  else
+    add_warning(table, verdict);
   return table;
 }
 
@@ -89,8 +100,8 @@ Table counts_table(const Verdict& verdict) {
   table.title = title_of(verdict,
                          "Numbers inside the joint 95% interval, and how many would be if 50 of our own "
                          "replications had been published");
-  table.columns = {"numbers", "of",       "inside, paper",       "own sets",        "mean",
-                   "least",   "greatest", "sets below or equal", "rms of z, paper", "rms of z, own sets"};
+  table.columns = {"numbers", "of",       "inside, paper", "own sets",     "mean",
+                   "least",   "greatest", "at or below",   "rms z, paper", "rms z, own sets"};
   for (const CountVerdict& count : verdict.counts) {
     const std::size_t sets = count.sets.size();
     double mean = 0.0, rms = 0.0;
@@ -188,6 +199,7 @@ Table prices_table(const Verdict& verdict) {
   table.notes = {
       "The paper gives no error of a difference: its half-width is what the scatter of ours, over replications that "
       "share all draws, gives in 50 replications."};
+  add_warning(table, verdict);
   return table;
 }
 

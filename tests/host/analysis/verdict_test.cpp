@@ -90,6 +90,8 @@ TEST_F(VerdictOnResults, OfAnotherHorizonHasFindingsAlone) {
   EXPECT_FALSE(verdict.findings.empty());
   EXPECT_FALSE(verdict.findings.at(0).cells.at(0).published.has_value());
   EXPECT_FALSE(verdict.prices.at(0).published.has_value());
+  EXPECT_THAT(verdict_tables(verdict, "prices").at(0).notes.back(),
+              HasSubstr("of 12 replications they are too narrow"));
 }
 
 TEST_F(VerdictOnResults, SettingsAreJudgedApart) {

@@ -18,7 +18,10 @@ MOST_STACK = 256
 STACK = {
     "DrawSample": 520,  # a shock in as many directions as there may be reward features (64)
     "DrawOutputs": 520,
-    "WalkBlock<float, 16>": 544,  # what every one of 16 boxes has; the paper's three take WalkBlock<float, 4>
+    # What every one of 16 boxes has, 8 bytes of each what its output is worth to the lane, which the parts of the regret
+    # need; the paper's three boxes take WalkBlock<float, 4>.
+    "WalkBlock<float, 16>": 672,
+    "WalkBlock<float, 4>": 288,
     "SolveBoxes": 488,  # its parts are functions of their own, and pass what they share by reference
     "StartBox": 472,
     "AdvanceBlock": 320,

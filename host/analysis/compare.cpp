@@ -50,6 +50,9 @@ ComparedRow compared(const Setting& setting, const CellSeries& cell, std::option
   ComparedRow row{setting.label(), cell.environment.name, cell.regime, T0, setting.study.replications,
                   std::move(a),    std::move(b),          {},          {}};
   row.paired = paired_difference(row.a.best, row.b.best);
+  std::vector<double> differences;
+  for (std::size_t r = 0; r < row.a.best.size(); ++r) differences.push_back(row.a.best[r] - row.b.best[r]);
+  row.bootstrap = bootstrap_interval(differences);
   if (const SumsByPrompt& x = row.a.by_prompt, &y = row.b.by_prompt; !x.sums.empty() && x.periods == y.periods) {
     SumsByPrompt difference = y;  // of regrets: the utility of b less that of a
     for (std::size_t p = 0; p < difference.sums.size(); ++p)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "host/analysis/resampling.hpp"
 #include "host/analysis/statistics.hpp"
 #include "host/results/stored_results.hpp"
 #include "host/tables/table.hpp"
@@ -34,6 +35,7 @@ struct ComparedRow {
   PairedDifference paired;  ///< of the best ones
   /// The same difference with an interval that counts prompts, in a table of outcomes where no lane failed.
   std::optional<Estimate> over_prompts;
+  AsymmetricInterval bootstrap = {};  ///< of the same difference, over replications
 };
 
 struct ComparedPair {

@@ -46,8 +46,14 @@ std::string number_text(double x, int decimals) {
   return text.find_first_not_of("-0.") == std::string::npos && text[0] == '-' ? text.substr(1) : text;
 }
 
+std::string interval_text(const AsymmetricInterval& interval, int decimals) {
+  return interval.known()
+             ? fmt::format("{} to {}", number_text(interval.low, decimals), number_text(interval.high, decimals))
+             : "---";
+}
+
 std::string p_value_text(double p) {
-  return std::isnan(p) ? "---" : p < 1e-4 ? "<0.0001" : fmt::format("{:.4f}", p);
+  return std::isnan(p) ? "---" : p < 1e-4 ? "< 1e-4" : fmt::format("{:.4f}", p);
 }
 
 Cell exact_cell(const std::string& text, double value, bool bold) {

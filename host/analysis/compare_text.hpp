@@ -28,6 +28,8 @@ void require_names(const CompareOptions& options, const std::vector<PlannedSetti
 
 /// "---" for what is unknown; no minus before a zero.
 std::string number_text(double x, int decimals);
+std::string interval_text(const AsymmetricInterval& interval, int decimals);
+/// Nothing below 1e-4 is told: so far out no law is known so well.
 std::string p_value_text(double p);
 
 /// A cell with all digits for CSV.

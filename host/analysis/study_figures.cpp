@@ -10,6 +10,7 @@
 #include <set>
 
 #include "host/analysis/figure_parts.hpp"
+#include "host/analysis/resampling.hpp"
 #include "host/figures/power_law.hpp"
 #include "host/results/policy_titles.hpp"
 #include "host/study/hyperparameter_values.hpp"
@@ -53,6 +54,18 @@ struct CellView {
   std::string name(const std::string& what) const { return fmt::format("{}-{}-{}", what, environment, regime); }
 };
 
+// The cumulative regret of a lane at the checkpoints, a curve for each replication that counts.
+std::vector<std::vector<double>> curves_of(const std::vector<UnitResult>& results, std::size_t lane,
+                                           std::size_t checkpoints) {
+  std::vector<std::vector<double>> out;
+  for (const UnitResult& unit : results) {
+    if (!counts(unit, lane)) continue;
+    std::vector<double>& curve = out.emplace_back();
+    for (std::size_t k = 0; k < checkpoints; ++k) curve.push_back(unit.lanes[0].curve[k] - unit.lanes[lane].curve[k]);
+  }
+  return out;
+}
+
 void add_curves(const CellView& cell, std::vector<Figure>& figures) {
   const std::vector<int> periods = checkpoints(cell.study.periods);
   const double from = cell.study.periods / 30.0;
@@ -64,11 +77,14 @@ void add_curves(const CellView& cell, std::vector<Figure>& figures) {
       figure.x_label = "period t";
       figure.y_label = "cumulative regret (reward)";
       figure.log_x = figure.log_y = logarithmic;
-      figure.caption =
-          fmt::format("Cumulative regret against the oracle of {}, T₀ = {}, with 95% bands over replications{}. {}{}",
-                      kind_text(knows), cell.T0,
-                      logarithmic ? fmt::format("; slopes are fitted from period {:.0f} on", std::ceil(from)) : "",
-                      kPairedIsNarrower, cell.left_out(knows));
+      figure.caption = fmt::format(
+          "Cumulative regret against the oracle of {}, T₀ = {}, with 95% bands over replications{}. {}{}",
+          kind_text(knows), cell.T0,
+          logarithmic ? fmt::format("; slopes are fitted from period {:.0f} on, ± 95% by the jackknife over "
+                                    "replications",
+                                    std::ceil(from))
+                      : "",
+          kPairedIsNarrower, cell.left_out(knows));
       for (const PolicyTitle& title : cell.titles) {
         const SummaryRow* row = cell.best(title, cell.T0);
         if (title.knows_reward != knows || row == nullptr) continue;
@@ -78,7 +94,10 @@ void add_curves(const CellView& cell, std::vector<Figure>& figures) {
                     over_replications(cell.results, row->lane, [k](const LaneTally& best, const LaneTally& own) {
                       return best.curve[k] - own.curve[k];
                     }));
-        if (logarithmic) series.label = with_slope(series.label, fit_power_law(series.x, series.y, from));
+        if (logarithmic) {
+          const Estimate slope = growth_exponent(series.x, curves_of(cell.results, row->lane, periods.size()), from);
+          series.label = with_slope(series.label, slope.mean, slope.half_width_95);
+        }
         figure.series.push_back(std::move(series));
       }
       add_if_any(figures, std::move(figure));

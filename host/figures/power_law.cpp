@@ -42,8 +42,10 @@ std::optional<PowerLaw> fit_power_law(std::span<const double> x, std::span<const
   return law;
 }
 
-std::string with_slope(const std::string& label, const std::optional<PowerLaw>& fit) {
-  return fit ? fmt::format("{}, slope\u00a0{:.2f}", label, fit->exponent) : label;
+std::string with_slope(const std::string& label, double slope, double half_width) {
+  if (!std::isfinite(slope)) return label;
+  return fmt::format("{}, slope\u00a0{:.2f}{}", label, slope,
+                     std::isfinite(half_width) ? fmt::format("\u00a0±\u00a0{:.2f}", half_width) : "");
 }
 
 }  // namespace pandora

@@ -30,4 +30,9 @@ int longest_cascade(int boxes);
 /// thresholds ascending; utilities within 1e-9 tie and the first maximum wins. Box 0 alone where no utility is finite.
 Cascade search_cascade(const Tape& tape, int T0);
 
+/// The same where mu* is not seen: a response is accepted, and the best one deployed, by G(theta_hat' phi), theta_hat
+/// fitted to all outputs and rewards of these periods with the ridge eta_0 of (eq:hat:theta:def). Throws LaneFailure as
+/// fit_reward does.
+Cascade search_cascade_on_rewards(const Tape& tape, int T0, double ridge);
+
 }  // namespace pandora

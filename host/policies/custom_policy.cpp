@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -14,25 +15,27 @@ namespace {
 
 thread_local const std::atomic<bool>* interrupt_of_lane = nullptr;
 
-Output output_of(const Tape& tape, int row, int box) {
+constexpr double kNotShown = std::numeric_limits<double>::quiet_NaN();
+
+Output output_of(const Tape& tape, int row, int box, Shown shown) {
   const std::size_t at = tape.at(row, box);
   return {box,
           {tape.phi_of(row, box), static_cast<std::size_t>(tape.contexts.reward_features)},
           tape.cost[at],
-          tape.mu[at]};
+          shown.mu ? tape.mu[at] : kNotShown};
 }
 
 Request request_of(const Tape& tape, int period, int row) {
   return {period, {tape.contexts.psi_row(row), static_cast<std::size_t>(tape.contexts.index_size)}, {}};
 }
 
-void calibrate(const Tape& tape, CustomPolicy& policy, int T0) {
+void calibrate(const Tape& tape, CustomPolicy& policy, int T0, Shown shown) {
   if (T0 == 0)
-    for (int a = 0; a < tape.boxes(); ++a) policy.calibrate(request_of(tape, 0, 0), output_of(tape, 0, a), {});
+    for (int a = 0; a < tape.boxes(); ++a) policy.calibrate(request_of(tape, 0, 0), output_of(tape, 0, a, shown), {});
   for (int k = 0; k < T0; ++k) {
     end_lane_if_interrupted();
     const int row = tape.calibration_row(k), a = k % tape.boxes();
-    policy.calibrate(request_of(tape, k + 1, row), output_of(tape, row, a), tape.reward[tape.at(row, a)]);
+    policy.calibrate(request_of(tape, k + 1, row), output_of(tape, row, a, shown), tape.reward[tape.at(row, a)]);
   }
 }
 
@@ -41,7 +44,7 @@ bool is_open(const PeriodOutcome& outcome, int box) {
 }
 
 // What the policy did against the rules; empty if nothing.
-std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome, int row) {
+std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome, int row, Shown shown) {
   const int A = tape.boxes();
   while (outcome.queried < A) {
     const int box = policy.next();
@@ -50,8 +53,8 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
     if (box < 0 || box >= A) return fmt::format("next() named box {} of boxes 0 to {}", box, A - 1);
     if (is_open(outcome, box)) return fmt::format("next() named box {}, which is open already", box);
     outcome.order[outcome.queried++] = box;
-    const Output output = output_of(tape, row, box);
-    if (!is_finite(output.mu) || !is_finite(output.cost)) throw LaneFailure(Failure::not_finite);
+    const Output output = output_of(tape, row, box, shown);
+    if (!is_finite(tape.mu[tape.at(row, box)]) || !is_finite(output.cost)) throw LaneFailure(Failure::not_finite);
     policy.opened(output);
   }
   outcome.deployed = policy.deploy();
@@ -62,6 +65,20 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
       outcome.order[outcome.ranked++] = box;
   return is_open(outcome, outcome.deployed) ? ""
                                             : fmt::format("deploy() named box {}, which is not open", outcome.deployed);
+}
+
+// How many boxes of an order the policy's own stopping opens.
+int opens(const Tape& tape, CustomPolicy& policy, const PeriodOutcome& outcome, int row, const int* order,
+          Shown shown) {
+  // Nobody is shown what they have not opened.
+  const std::vector<float> nothing(static_cast<std::size_t>(tape.contexts.reward_features),
+                                   std::numeric_limits<float>::quiet_NaN());
+  std::vector<Output> outputs;
+  for (int k = 0; k < tape.boxes(); ++k)
+    outputs.push_back(is_open(outcome, order[k]) ? output_of(tape, row, order[k], shown)
+                                                 : Output{order[k], nothing, kNotShown, kNotShown});
+  const std::span<const double> worth(&tape.mu[tape.at(row, 0)], outputs.size());
+  return std::clamp(policy.opens_of(outputs, worth).value_or(outcome.queried), 1, tape.boxes());
 }
 
 }  // namespace
@@ -78,7 +95,7 @@ void end_lane_if_interrupted() {
 }
 
 LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0, std::string* why,
-                          std::vector<PeriodOutcome>* outcomes) {
+                          std::vector<PeriodOutcome>* outcomes, Shown shown) {
   const Tape& tape = replication.tape;
   const std::size_t A = static_cast<std::size_t>(tape.boxes());
   LaneTally tally;
@@ -89,20 +106,22 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
     if (why != nullptr) *why = what;
   };
   try {
-    calibrate(tape, policy, T0);
+    const std::vector<double> nothing(A, kNotShown);
+    calibrate(tape, policy, T0, shown);
     for (period = 1; period <= tape.online_rows; ++period) {
       end_lane_if_interrupted();
       const int row = tape.online_row(period - 1);
       const std::size_t at = tape.at(row, 0);
       Request request = request_of(tape, period, row);
-      request.sigma = {replication.sigma.data() + at, A};
+      request.sigma = {shown.sigma ? replication.sigma.data() + at : nothing.data(), A};
       policy.begin(request);
       PeriodOutcome outcome;
-      if (const std::string problem = play(tape, policy, outcome, row); !problem.empty()) {
+      if (const std::string problem = play(tape, policy, outcome, row, shown); !problem.empty()) {
         broken(problem);
         break;
       }
-      tally.split_regret(outcome, tape.boxes(), &tape.mu[at], &tape.cost[at], &replication.sigma[at]);
+      tally.split_regret(outcome, tape.boxes(), &tape.mu[at], &tape.cost[at], &replication.sigma[at],
+                         [&](const int* order) { return opens(tape, policy, outcome, row, order, shown); });
       tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
       if (outcomes != nullptr) outcomes->push_back(outcome);
       policy.learn(tape.reward[at + static_cast<std::size_t>(outcome.deployed)]);

@@ -10,10 +10,14 @@ namespace pandora::policies {
 namespace {
 
 // The plug-in lane, with FrugalGPT's order or its thresholds for its own. A box that the cascade leaves out comes
-// last, and from the cascade's last box on every response is accepted.
+// last, and from the cascade's last box on every response is accepted. Where the reward is unknown, so it is to the
+// search: what accepts a response there is theta_hat's estimate, with the paper's eta_0 (a lane is made before the
+// study's ridges are known).
 LaneSpec lane_with_half(const Replication& replication, int T0, RewardModel reward, bool its_order) {
   LaneSpec lane = weitzman_lane(T0, Learning::online, reward, 0.0, 0.0);
-  const Cascade cascade = search_cascade(replication.tape, T0);
+  const Cascade cascade = reward == RewardModel::known
+                              ? search_cascade(replication.tape, T0)
+                              : search_cascade_on_rewards(replication.tape, T0, EstimationOptions{}.ridge_reward);
   const int A = replication.tape.boxes(), length = static_cast<int>(cascade.boxes.size());
   if (its_order) {
     lane.order = Order::listed;

@@ -13,6 +13,7 @@ void IndexPolicy::begin(const Request& request) {
   for (int a = 0; a < boxes_; ++a) scores_.push_back(score(a));
   order_ = order(scores_);
   open_.clear();
+  values_.clear();
 }
 
 std::vector<int> IndexPolicy::order(std::span<const double> scores) {
@@ -37,6 +38,22 @@ void IndexPolicy::opened(const Output& output) {
     best_mu_ = mu;
   }
   open_.push_back(output);
+  values_.push_back(mu);
+}
+
+std::optional<int> IndexPolicy::opens_of(std::span<const Output> outputs, std::span<const double> worth) {
+  double best = -std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k + 1 < std::min(outputs.size(), order_.size()); ++k) {
+    const int box = outputs[k].box;
+    const auto own = std::find_if(open_.begin(), open_.end(), [box](const Output& o) { return o.box == box; });
+    best = std::max(best, own == open_.end() ? worth[static_cast<std::size_t>(box)]
+                                             : values_[static_cast<std::size_t>(own - open_.begin())]);
+    double left = -std::numeric_limits<double>::infinity();
+    for (const Output& other : outputs.subspan(k + 1, order_.size() - k - 1))
+      left = std::max(left, scores_[static_cast<std::size_t>(other.box)]);
+    if (stops(outputs.first(k + 1), best, left)) return static_cast<int>(k) + 1;
+  }
+  return static_cast<int>(order_.size());
 }
 
 }  // namespace pandora

@@ -35,20 +35,20 @@ class ReferenceLane {
     record.theta.assign(estimator_.theta().begin(), estimator_.theta().end());
   }
 
+  static void clear_periods(LaneRecord& record) {
+    record.outcomes.clear();
+    for (std::vector<double>* of_boxes :
+         {&record.scores, &record.widths, &record.rewards, &record.predictions, &record.bonuses})
+      of_boxes->clear();
+  }
+
   void run_periods(LaneRecord* record) {
-    if (record != nullptr) {
-      record->outcomes.clear();
-      record->scores.clear();
-      record->widths.clear();
-      record->rewards.clear();
-      record->predictions.clear();
-      record->bonuses.clear();
-    }
+    if (record != nullptr) clear_periods(*record);
     if (lane_.learning != Learning::none) calibrate();
     const bool keeps_outcomes = record != nullptr && record->keep != LaneRecord::Keep::estimates,
                keeps = keeps_outcomes && record->keep == LaneRecord::Keep::everything;
     const std::size_t A = static_cast<std::size_t>(A_);
-    std::vector<double> score(A), width(A), prediction(A), bonus(A), seen(A);
+    std::vector<double> score(A), width(A), prediction(A), bonus(A), seen(A), response(A);
     std::vector<Output> opened;
     int permutation[kMaxBoxes];
     const Stream random_order = replication_.instance.stream(Purpose::random_order),
@@ -71,16 +71,18 @@ class ReferenceLane {
           bonus[a] = estimator_.bonus(a) * (lane_.has_width_bonus() ? width[a] : 1.0);
         }
         seen[a] = 0.0;
+        response[a] = tape_.mu[at + a];
       }
       const PeriodRules rules(lane_, exploration, draw);
       if (rules.order == Order::random) random_permutation(random_order, draw, A_, permutation);
-      const auto reward_of = [&](int a) { return seen[a] = estimator_.reward(output(row, a)); };
+      const auto reward_of = [&](int a) { return response[a] = seen[a] = estimator_.reward(output(row, a)); };
       const PeriodOutcome outcome = record != nullptr && record->decisions != nullptr
                                         ? (*record->decisions)[static_cast<std::size_t>(t)]
                                         : walk_period(lane_, rules, A_, score.data(), permutation, reward_of);
       finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
-      tally_.split_regret(outcome, A_, &tape_.mu[at], &tape_.cost[at], &replication_.sigma[at]);
-      tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
+      count(outcome, at, [&](const int* order) {
+        return opened_by_lane(lane_, rules.stop, outcome.ranked, score.data(), response.data(), order);
+      });
       if (keeps_outcomes) record->outcomes.push_back(outcome);
       if (keeps) {
         record->scores.insert(record->scores.end(), score.begin(), score.end());
@@ -93,6 +95,12 @@ class ReferenceLane {
       for (int k = 0; k < outcome.queried; ++k) opened.push_back(output(row, outcome.order[k]));
       estimator_.learn(opened, outcome.deployed, tape_.reward[at + outcome.deployed]);
     }
+  }
+
+  template <class Opens>
+  void count(const PeriodOutcome& outcome, std::size_t at, Opens&& opens) {
+    tally_.split_regret(outcome, A_, &tape_.mu[at], &tape_.cost[at], &replication_.sigma[at], opens);
+    tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
   }
 
   // T_0 round-robin periods with cost, output and realised reward of one box; or, for T_0 = 0, every box once at

@@ -34,6 +34,21 @@ void require_counts(const LaneTally& tally, int boxes) {
   (void)whole(tally.depth[0], tally.periods);
 }
 
+// Where the names of a list stand in `known`, -1 for those that do not.
+template <class Known>
+std::vector<int> places_of(const json& names, const Known& known) {
+  if (!names.is_array() || names.size() > 1000) throw Damaged("is not laid out as a part");
+  std::vector<int> out;
+  for (const json& name : names) {
+    const auto at =
+        std::find_if(std::begin(known), std::end(known), [&name](const auto& one) { return name == one.name; });
+    const int k = at == std::end(known) ? -1 : static_cast<int>(at - std::begin(known));
+    if (k >= 0 && std::find(out.begin(), out.end(), k) != out.end()) throw Damaged("names a sum twice");
+    out.push_back(k);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::size_t tally_size(const Study& study) {
@@ -52,29 +67,22 @@ void append_tally(const Study& study, const LaneTally& tally, std::vector<double
 
 SumsOfPart::SumsOfPart(const json& content) {
   constexpr int kBeforeTheyWereNamed = 6;
-  const auto names = content.find("sums");
-  if (names == content.end()) {
+  if (content.contains("sums"))
+    there_ = places_of(content["sums"], kLaneSums);
+  else
     for (int k = 0; k < kBeforeTheyWereNamed; ++k) there_.push_back(k);
-    return;
-  }
-  if (!names->is_array() || names->size() > 1000) throw Damaged("is not laid out as a part");
-  for (const json& name : *names) {
-    const auto at = std::find_if(std::begin(kLaneSums), std::end(kLaneSums),
-                                 [&name](const LaneSum& sum) { return name == sum.name; });
-    const int k = at == std::end(kLaneSums) ? -1 : static_cast<int>(at - kLaneSums);
-    if (k >= 0 && std::find(there_.begin(), there_.end(), k) != there_.end()) throw Damaged("names a sum twice");
-    there_.push_back(k);
-  }
+  if (content.contains("path_gaps")) gaps_ = places_of(content["path_gaps"], kPathGaps);
 }
 
-json SumsOfPart::names() {
-  json out = json::array();
-  for (const LaneSum& sum : kLaneSums) out.push_back(sum.name);
-  return out;
+void SumsOfPart::add_names(json& content) {
+  content["sums"] = content["path_gaps"] = json::array();
+  for (const LaneSum& sum : kLaneSums) content["sums"].push_back(sum.name);
+  for (const RegretPart& gap : kPathGaps) content["path_gaps"].push_back(gap.name);
 }
 
 std::size_t SumsOfPart::size_of_tally(const Study& study) const {
-  return tally_size(study) - kCountOfSums + there_.size();
+  const std::size_t numbers = 1 + static_cast<std::size_t>(checkpoint_count(study));  // of a gap
+  return tally_size(study) - kCountOfSums - kCountOfGaps * numbers + there_.size() + gaps_.size() * numbers;
 }
 
 LaneTally SumsOfPart::tally(const Study& study, const double* at) const {
@@ -94,10 +102,16 @@ LaneTally SumsOfPart::tally(const Study& study, const double* at) const {
     if (k >= 0) tally.*kLaneSums[k].member = checked(value);
   }
   const std::vector<int> periods = checkpoints(study.periods);
-  for_each_number(tally, study.dimensions.boxes, static_cast<int>(periods.size()), [&](double& number, int sum) {
-    if (sum >= 0) return;
-    number = checked(*at++);
+  for_each_number(tally, study.dimensions.boxes, static_cast<int>(periods.size()), [&](double& number, int what) {
+    if (what == kNoSum) number = checked(*at++);
+    if (what == kPathGap) number = std::numeric_limits<double>::quiet_NaN();
   });
+  for (const int k : gaps_)
+    for (std::size_t point = 0; point <= periods.size(); ++point) {
+      RegretParts& parts = point == 0 ? tally.regret : tally.regret_curve[point - 1];
+      const double value = *at++;
+      if (k >= 0) parts.*kPathGaps[k].member = checked(value);
+    }
   if (tally.failure == Failure::none) require_counts(tally, study.dimensions.boxes);
   tally.horizon = study.periods;
   tally.next = next_checkpoint(tally.periods, study.periods);

@@ -15,15 +15,16 @@ std::size_t tally_size(const Study& study);
 /// Appends them.
 void append_tally(const Study& study, const LaneTally& tally, std::vector<double>& out);
 
-/// The sums that the tallies of a part have. A version of the program that knew others may have written it: what it
-/// lacks is NaN when it is read, what this version does not know is passed over. Throws Damaged.
+/// The sums and the gaps between paths (kPathGaps) that the tallies of a part have. A version of the program that knew
+/// others may have written it: what it lacks is NaN when it is read, what this version does not know is passed over.
+/// Throws Damaged.
 class SumsOfPart {
  public:
-  /// Of a part's content; one that does not say has the first six.
+  /// Of a part's content; one that does not say has the first six sums and no gaps.
   explicit SumsOfPart(const nlohmann::json& content);
 
-  /// For a part that is written now.
-  static nlohmann::json names();
+  /// For a part that is written now: "sums" and "path_gaps".
+  static void add_names(nlohmann::json& content);
 
   std::size_t size_of_tally(const Study& study) const;
 
@@ -32,6 +33,7 @@ class SumsOfPart {
 
  private:
   std::vector<int> there_;  // in kLaneSums; -1: unknown
+  std::vector<int> gaps_;   // in kPathGaps likewise
 };
 
 /// What a policy said of itself, as an object that is empty where it said nothing; and back. Throws Damaged.

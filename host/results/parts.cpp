@@ -156,8 +156,8 @@ json part_content(const PlannedSetting& planned, const Part& part, const Identit
   json out = {{"identity", identity},
               {"place", place(planned, part)},
               {"lanes", std::move(names)},
-              {"sums", SumsOfPart::names()},
               {"units", std::move(units)}};
+  SumsOfPart::add_names(out);
   if (!results.empty() && results[0].table != nullptr) {
     const PromptOutcomes& table = *results[0].table;
     out["table"] = {{"prompts", table.prompts},

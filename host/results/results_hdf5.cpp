@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <limits>
+#include <span>
 
 #include "host/files/hdf5_file.hpp"
 #include "host/results/summary.hpp"
@@ -21,9 +22,9 @@ double number_of(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() ? value : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::string titles_of_parts() {
+std::string titles_of(std::span<const RegretPart> parts) {
   std::string out;
-  for (const RegretPart& part : kRegretParts) out += (out.empty() ? "" : ", ") + std::string(part.title);
+  for (const RegretPart& part : parts) out += (out.empty() ? "" : ", ") + std::string(part.title);
   return out;
 }
 
@@ -111,9 +112,15 @@ class LaneDatasets {
     of_tally("depth", {A + 1}, {"periods in which k boxes were opened, k = 0 .. A", "periods", " x k"},
              [A](const LaneTally& t, Values& out) { out.insert(out.end(), t.depth, t.depth + A + 1); });
     of_tally("regret_parts", {std::size_t{kCountOfParts}},
-             {fmt::format("what the regret, the oracle's utility less the lane's, is made of: {}", titles_of_parts()),
+             {fmt::format("what the regret, the oracle's utility less the lane's, is made of, means over two paths: {}",
+                          titles_of(kRegretParts)),
               "reward", " x part"},
-             [](const LaneTally& t, Values& out) { append_parts(t.regret, out); });
+             [](const LaneTally& t, Values& out) { append(kRegretParts, t.regret, out); });
+    of_tally("regret_path_gaps", {std::size_t{kCountOfGaps}},
+             {fmt::format("how parts differ between the paths: {}; NaN: the parts are those of the first path",
+                          titles_of(kPathGaps)),
+              "reward", " x gap"},
+             [](const LaneTally& t, Values& out) { append(kPathGaps, t.regret, out); });
   }
 
   void add_curves() {
@@ -125,15 +132,18 @@ class LaneDatasets {
                   {"periods at which curves are recorded", "periods", "checkpoint"});
     of_tally("curve", {count}, {"utility summed up to the checkpoint; 0 after a failure", "reward", " x checkpoint"},
              [count](const LaneTally& t, Values& out) { out.insert(out.end(), t.curve, t.curve + count); });
-    of_tally("regret_parts_curve", {count, std::size_t{kCountOfParts}},
-             {"the same summed up to the checkpoint", "reward", " x checkpoint x part"},
-             [count](const LaneTally& t, Values& out) {
-               for (std::size_t point = 0; point < count; ++point) append_parts(t.regret_curve[point], out);
-             });
+    const auto of_curve = [&](const char* name, std::span<const RegretPart> which, const char* axes) {
+      of_tally(name, {count, which.size()}, {"the same summed up to the checkpoint", "reward", axes},
+               [count, which](const LaneTally& t, Values& out) {
+                 for (std::size_t point = 0; point < count; ++point) append(which, t.regret_curve[point], out);
+               });
+    };
+    of_curve("regret_parts_curve", kRegretParts, " x checkpoint x part");
+    of_curve("regret_path_gaps_curve", kPathGaps, " x checkpoint x gap");
   }
 
-  static void append_parts(const RegretParts& parts, std::vector<double>& out) {
-    for (const RegretPart& part : kRegretParts) out.push_back(parts.*part.member);
+  static void append(std::span<const RegretPart> which, const RegretParts& parts, std::vector<double>& out) {
+    for (const RegretPart& part : which) out.push_back(parts.*part.member);
   }
 
   void add_states() {

@@ -46,12 +46,16 @@ std::vector<RowStatistic> make_row_statistics() {
   add("cost_x1000", "cost_half_width_95_x1000", nullptr, 1000.0, &SummaryRow::cost, own(&LaneTally::cost));
   add("queries_per_period", "queries_per_period_half_width_95", nullptr, 1.0, &SummaryRow::queries,
       [](const LaneTally&, const LaneTally& t) { return per_period(t.queries(), t); });
-  for (int k = 0; k < kCountOfParts; ++k) {
-    const RegretPart& part = kRegretParts[k];
-    out.push_back({fmt::format("{}_x1000", part.name), fmt::format("{}_half_width_95_x1000", part.name), part.title,
-                   1000.0, [k](SummaryRow& row) -> Estimate& { return row.parts[k]; },
-                   [&part](const LaneTally&, const LaneTally& t) { return per_period(t.regret.*part.member, t); }});
-  }
+  const auto add_part = [&out](const RegretPart& part, const char* title, std::function<Estimate&(SummaryRow&)> in) {
+    out.push_back({fmt::format("{}_x1000", part.name), fmt::format("{}_half_width_95_x1000", part.name), title, 1000.0,
+                   std::move(in), [member = part.member](const LaneTally&, const LaneTally& t) {
+                     return per_period(t.regret.*member, t);
+                   }});
+  };
+  for (int k = 0; k < kCountOfParts; ++k)
+    add_part(kRegretParts[k], kRegretParts[k].title, [k](SummaryRow& row) -> Estimate& { return row.parts[k]; });
+  for (int k = 0; k < kCountOfGaps; ++k)
+    add_part(kPathGaps[k], nullptr, [k](SummaryRow& row) -> Estimate& { return row.gaps[k]; });
   return out;
 }
 

@@ -43,6 +43,7 @@ struct SummaryRow {
   Estimate cost;                  ///< of the queried boxes, x 1000
   Estimate queries;               ///< boxes
   Estimate parts[kCountOfParts];  ///< of `regret`, which they add up to: see RegretParts
+  Estimate gaps[kCountOfGaps];    ///< of the parts, between both paths; NaN where an earlier version knew one
   bool best = false;              ///< least expected regret among the hyperparameters of its policy and reward setting
                                   ///< that have the most replications
   std::optional<PublishedValue> published;  ///< on the best row

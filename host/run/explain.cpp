@@ -38,6 +38,9 @@ class Witness : public CustomPolicy {
   }
   int deploy() override { return outcomes.back().deployed = policy_.deploy(); }
   std::vector<int> ranking() const override { return policy_.ranking(); }
+  std::optional<int> opens_of(std::span<const Output> outputs, std::span<const double> worth) override {
+    return policy_.opens_of(outputs, worth);
+  }
   void learn(double reward) override {
     scores.push_back(policy_.scores());
     policy_.learn(reward);
@@ -66,7 +69,8 @@ Recorded run_recorded(const FoundLane& found, const Replication& replication) {
     const std::unique_ptr<CustomPolicy> policy = variant.custom(replication, found.lane().T0, found.study().estimation);
     if (policy == nullptr) throw Error(ExitCode::internal, found.name() + ": its maker returned no policy");
     Witness witness(*policy);
-    out.tally = run_custom_lane(replication, witness, found.lane().T0, &out.notes.message);
+    out.tally =
+        run_custom_lane(replication, witness, found.lane().T0, &out.notes.message, nullptr, shown_to(found.lane()));
     out.record.outcomes = std::move(witness.outcomes);
     const std::size_t A = static_cast<std::size_t>(replication.tape.boxes());
     const auto tells = [A](const std::vector<double>& scores) { return scores.size() == A; };

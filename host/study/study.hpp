@@ -110,6 +110,12 @@ std::string unit_name(const Unit& unit);
 /// that ignores the calibration has - in place of T_0. A lane's name does not depend on what else the study has.
 std::string lane_name(const PlannedLane& lane);
 
+/// What a lane that is code is shown: mu* where its reward setting is "known", the oracle's indices if its policy is a
+/// yardstick.
+inline Shown shown_to(const PlannedLane& lane) {
+  return {lane.variant.reward == "known", lane.policy->group == PolicyGroup::yardstick};
+}
+
 /// The lanes that are simulated (policies that ignore the calibration stand in once, for all T_0) and the
 /// units, in order: environments, regimes, replications. The oracle is always lane 0.
 struct Plan {

@@ -70,7 +70,7 @@ RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, s
             policy != nullptr) {
           std::vector<PeriodOutcome> outcomes;
           result.lanes[k] = run_custom_lane(replication, *policy, T0, &result.notes[k].message,
-                                            result.table != nullptr ? &outcomes : nullptr);
+                                            result.table != nullptr ? &outcomes : nullptr, shown_to(plan.lanes[k]));
           keep_outcomes(outcomes, result.lanes[k], result.notes[k]);
           continue;
         }

@@ -22,7 +22,7 @@ namespace pandora {
 struct Request {
   int period = 0;                 ///< 1..T online, 1..T_0 while calibrating, 0 for x_0
   std::span<const float> psi;     ///< m features psi(x_t), psi[0] = 1
-  std::span<const double> sigma;  ///< A oracle indices sigma_a^*(x_t), for yardsticks alone; empty while calibrating
+  std::span<const double> sigma;  ///< A oracle indices sigma_a^*(x_t), NaN but for yardsticks; empty while calibrating
 };
 
 /// What opening a box reveals.
@@ -30,7 +30,14 @@ struct Output {
   int box = 0;                 ///< 0..A-1
   std::span<const float> phi;  ///< d features phi(x_t, omega_ta)
   double cost = 0.0;           ///< c_a(x_t, omega_ta)
-  double mu = 0.0;             ///< mu*(x_t, omega_ta); a policy whose reward setting is "unknown" must not look at it
+  double mu = 0.0;             ///< mu*(x_t, omega_ta), NaN unless the policy's reward setting is "known"
+};
+
+/// What a policy is shown beside what all are. The rest is NaN, so that nobody is told by accident what they did not
+/// say that they may see.
+struct Shown {
+  bool mu = true;     ///< of opened outputs: its reward setting is "known"
+  bool sigma = true;  ///< it is a yardstick
 };
 
 class CustomPolicy {
@@ -55,6 +62,13 @@ class CustomPolicy {
   /// The boxes that it would have opened next in this period, the first of them first, if it has such an order; open
   /// ones may be among them. Only the parts of the regret (kernels/rules/regret.hpp) depend on it. Called after deploy.
   virtual std::vector<int> ranking() const { return {}; }
+  /// How many of these outputs, those of all boxes in the oracle's order, its own stopping would open in this period.
+  /// Outputs that it has not opened are NaN; box a is then worth worth[a], mu*, to it. Nothing: as many as it opened in
+  /// its own order. Only the parts of the regret depend on it, and nothing may be learned from it. Called after deploy.
+  virtual std::optional<int> opens_of(std::span<const Output> outputs, std::span<const double> worth) {
+    (void)outputs, (void)worth;
+    return {};
+  }
   /// The A numbers by which it ranked the boxes in this period, if it has such; `explain` shows them. Called after
   /// deploy.
   virtual std::vector<double> scores() const { return {}; }
@@ -82,6 +96,6 @@ class InterruptOfLane {
 /// tally says so (Failure::policy) and `why`, which may be null, what it did or threw. Error and std::bad_alloc pass
 /// through. `outcomes`, which may be null, are what it did in each completed period.
 LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, int T0, std::string* why = nullptr,
-                          std::vector<PeriodOutcome>* outcomes = nullptr);
+                          std::vector<PeriodOutcome>* outcomes = nullptr, Shown shown = {});
 
 }  // namespace pandora

@@ -2,6 +2,7 @@
 // score left; the best is deployed. What a score is and what is learned, a policy says by overriding.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@ class IndexPolicy : public CustomPolicy {
   void opened(const Output& output) override;
   int deploy() override { return best_; }
   std::vector<int> ranking() const override { return order_; }
+  std::optional<int> opens_of(std::span<const Output> outputs, std::span<const double> worth) override;
   std::vector<double> scores() const override { return scores_; }
   void learn(double reward) override { learn_from(open_, best_, reward); }
 
@@ -48,6 +50,7 @@ class IndexPolicy : public CustomPolicy {
   std::vector<double> scores_;
   std::vector<int> order_;
   std::vector<Output> open_;
+  std::vector<double> values_;  // reward_of() each of open_
   int best_ = 0;
   double best_mu_ = 0.0;
 };

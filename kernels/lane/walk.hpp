@@ -93,6 +93,8 @@ class Walk {
     if (rules.order == Order::random)
       random_permutation<kMost>(lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
     const RewardState state = RewardState::over(lane_.reward_memory, shape_.d);
+    double response[kMost];  // what the lane takes the outputs that it opens to be worth, mu* of the others
+    for (int a = 0; a < A_; ++a) response[a] = lane_.tape.mu[at(row, a)];
     const double reward_bonus = spec.c_theta * spec.bonus.reward_factor(time(period));
     const auto reward_of = [&](int a) {
       const double value = !spec.learns_reward() ? lane_.tape.mu[at(row, a)]
@@ -100,7 +102,7 @@ class Walk {
       finite = finite && is_finite(value);
       const double mu = spec.learns_reward() ? logistic(value) : value;
       if (records()) lane_.rewards[cell(period, a)] = mu;
-      return mu;
+      return response[a] = mu;
     };
     const PeriodOutcome outcome = lane_.decisions != nullptr
                                       ? lane_.decisions[period]
@@ -111,8 +113,11 @@ class Walk {
     if (team_.rank() == 0) {
       if (lane_.outcomes != nullptr) lane_.outcomes[period] = outcome;
       if (records()) record(period, score, width);
+      const auto opens = [&](const int* order) {
+        return opened_by_lane(spec, rules.stop, outcome.ranked, score, response, order);
+      };
       lane_.tally->template split_regret<kMost>(outcome, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
-                                                lane_.tape.sigma + at(row, 0));
+                                                lane_.tape.sigma + at(row, 0), opens);
       lane_.tally->add(outcome, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
                        lane_.tape.reward + at(row, 0));
     }

@@ -1,30 +1,40 @@
-// Where the regret of a period comes from: the period is replayed with the lane's order of boxes and the oracle's
-// stopping. Sums of these parts over periods add up to the regret, to rounding.
+// Where the regret of a period comes from. A lane differs from the oracle in its order of boxes, in when it stops and
+// in what it deploys. From the oracle to the lane there are two paths: first the lane's order with the oracle's
+// stopping and then the lane's own stopping, or first the lane's stopping in the oracle's order and then the lane's own
+// order. What a step costs depends on the path, so a part is the mean over both (the Shapley value of two players). On
+// each path the parts add up to the regret, to rounding, and so do the means, also summed over periods.
 #pragma once
 
 #include "kernels/rules/period.hpp"
 
 namespace pandora {
 
-/// Of one period or of sums over periods. Each is a difference of expected utilities (with mu*); single periods can be
-/// negative, since the oracle's rule is the best on average.
+/// Of one period or of sums over periods. Each is a difference of expected utilities (with mu*), a mean over both
+/// paths. Single periods can be negative: the oracle's rule is the best on average, and its stopping is the best one
+/// in its own order.
 struct RegretParts {
-  double wrong_order = 0.0;       ///< oracle - (the lane's order with the oracle's stopping)
-  double too_early = 0.0;         ///< the latter - what the boxes gave that the lane opened, where it opened fewer
-  double too_many = 0.0;          ///< the same where it opened more
+  double wrong_order = 0.0;       ///< what the step from the oracle's order to the lane's costs
+  double too_early = 0.0;         ///< the step from the oracle's stopping to the lane's, where that opens fewer boxes
+  double too_many = 0.0;          ///< the same where it opens more
   double wrong_deployment = 0.0;  ///< the best of the opened outputs - the deployed one; 0 where mu* is known
+  // The first path (order, then stopping) less the second; for too_many it is what is missing to 0. NaN where an
+  // earlier version wrote the parts: it knew the first path alone.
+  double wrong_order_gap = 0.0;
+  double too_early_gap = 0.0;
 
   PANDORA_HD void add(const RegretParts& other) {
     wrong_order += other.wrong_order;
     too_early += other.too_early;
     too_many += other.too_many;
     wrong_deployment += other.wrong_deployment;
+    wrong_order_gap += other.wrong_order_gap;
+    too_early_gap += other.too_early_gap;
   }
   friend bool operator==(const RegretParts&, const RegretParts&) = default;
 };
 
-/// A part with its name in files and its title in tables and figures. What reads or writes parts goes over
-/// kRegretParts.
+/// A number of RegretParts with its name in files and its title in tables and figures. What reads or writes parts goes
+/// over kRegretParts, the parts that add up to the regret, and kPathGaps.
 struct RegretPart {
   using Member = double RegretParts::*;
   const char *name, *title;
@@ -36,8 +46,14 @@ inline constexpr RegretPart kRegretParts[] = {
     {"too_many", "too many", &RegretParts::too_many},
     {"wrong_deployment", "wrong deployment", &RegretParts::wrong_deployment},
 };
+inline constexpr RegretPart kPathGaps[] = {
+    {"wrong_order_gap", "wrong order, first path less second", &RegretParts::wrong_order_gap},
+    {"too_early_gap", "too early, first path less second", &RegretParts::too_early_gap},
+};
 inline constexpr int kCountOfParts = sizeof kRegretParts / sizeof kRegretParts[0];
-static_assert(sizeof(RegretParts) == kCountOfParts * sizeof(double), "a part that kRegretParts does not name");
+inline constexpr int kCountOfGaps = sizeof kPathGaps / sizeof kPathGaps[0];
+static_assert(sizeof(RegretParts) == (kCountOfParts + kCountOfGaps) * sizeof(double),
+              "a number that neither kRegretParts nor kPathGaps names");
 
 /// The best mu* of the first `opened` boxes of an order, less their costs.
 PANDORA_HD inline double best_of_first(const int* order, int opened, const double* mu, const double* cost) {
@@ -61,11 +77,25 @@ PANDORA_HD inline int opened_by_oracle(const int* order, int boxes, const double
   return boxes;
 }
 
+/// How many boxes of an order, which need not be its own, a lane's stopping opens, at most `length`: box a answers with
+/// response[a].
+PANDORA_HD inline int opened_by_lane(const LaneSpec& spec, Stop stop, int length, const double* score,
+                                     const double* response, const int* order) {
+  double best = response[order[0]];
+  for (int k = 0;; ++k) {
+    const double mu = response[order[k]];
+    best = mu > best ? mu : best;
+    if (k + 1 >= length || stops(spec, stop, length, score, order, k, mu, best)) return k + 1;
+  }
+}
+
 /// The parts of a period in which the lane did `outcome`; mu*, costs and oracle indices of all boxes. Boxes that the
-/// lane has no place for come last, in the oracle's order. kMost: boxes at the most.
-template <int kMost = kMaxBoxes>
+/// lane has no place for come last, in the oracle's order. `opens(order)` says how many boxes of the oracle's order the
+/// lane's own stopping opens, at least one: outputs that it opened in this period answer with what it took them to be
+/// worth, others, which it has not seen, with mu*. kMost: boxes at the most.
+template <int kMost = kMaxBoxes, class Opens>
 PANDORA_HD inline RegretParts regret_parts(const PeriodOutcome& outcome, int boxes, const double* mu,
-                                           const double* cost, const double* sigma) {
+                                           const double* cost, const double* sigma, Opens&& opens) {
   int best_order[kMost], order[kMost];
   sort_boxes(boxes, sigma, best_order);
   int placed = 0;
@@ -76,16 +106,25 @@ PANDORA_HD inline RegretParts regret_parts(const PeriodOutcome& outcome, int box
   }
   for (int k = 0; k < boxes; ++k)
     if ((seen >> best_order[k] & 1) == 0) order[placed++] = best_order[k];
-  const int opened = opened_by_oracle(order, boxes, mu, sigma);
-  const double oracle = best_of_first(best_order, opened_by_oracle(best_order, boxes, mu, sigma), mu, cost),
+  const int opened = opened_by_oracle(order, boxes, mu, sigma),
+            opened_in_best = opened_by_oracle(best_order, boxes, mu, sigma), lane_in_best = opens(best_order);
+  const double oracle = best_of_first(best_order, opened_in_best, mu, cost),
                stopped_well = best_of_first(order, opened, mu, cost),
+               ordered_well = best_of_first(best_order, lane_in_best, mu, cost),
                own = best_of_first(order, outcome.queried, mu, cost);
   double best = mu[order[0]];
   for (int k = 1; k < outcome.queried; ++k) best = mu[order[k]] > best ? mu[order[k]] : best;
+  const double order_first = oracle - stopped_well, stop_first = stopped_well - own,
+               stop_second = oracle - ordered_well, order_second = ordered_well - own;
+  const double early_first = outcome.queried < opened ? stop_first : 0.0,
+               early_second = lane_in_best < opened_in_best ? stop_second : 0.0;
   RegretParts parts;
-  parts.wrong_order = oracle - stopped_well;
-  (outcome.queried < opened ? parts.too_early : parts.too_many) = stopped_well - own;
+  parts.wrong_order = 0.5 * (order_first + order_second);
+  parts.too_early = 0.5 * (early_first + early_second);
+  parts.too_many = 0.5 * ((stop_first - early_first) + (stop_second - early_second));
   parts.wrong_deployment = best - mu[outcome.deployed];
+  parts.wrong_order_gap = order_first - order_second;
+  parts.too_early_gap = early_first - early_second;
   return parts;
 }
 

@@ -54,11 +54,11 @@ struct LaneTally {
     next = next_checkpoint(0, T);
   }
 
-  /// The parts of the period that add() is about to count.
-  template <int kMost = kMaxBoxes>
+  /// The parts of the period that add() is about to count; `opens` as regret_parts() has it.
+  template <int kMost = kMaxBoxes, class Opens>
   PANDORA_HD void split_regret(const PeriodOutcome& outcome, int boxes, const double* mu, const double* costs,
-                               const double* sigma) {
-    regret.add(regret_parts<kMost>(outcome, boxes, mu, costs, sigma));
+                               const double* sigma, Opens&& opens) {
+    regret.add(regret_parts<kMost>(outcome, boxes, mu, costs, sigma, opens));
   }
 
   /// The period's mu*, costs and rewards of all boxes.
@@ -105,26 +105,33 @@ inline constexpr LaneSum kLaneSums[] = {
 };
 inline constexpr int kCountOfSums = sizeof kLaneSums / sizeof kLaneSums[0];
 static_assert(sizeof(LaneTally) == sizeof(double) * (kCountOfSums + 3 * kMaxBoxes + 1 + kMostCheckpoints +
-                                                     kCountOfParts * (1 + kMostCheckpoints)) +
+                                                     (kCountOfParts + kCountOfGaps) * (1 + kMostCheckpoints)) +
                                        8 * sizeof(int),
               "a member that kLaneSums and for_each_number do not name");
 
+/// What for_each_number() says of a number that is no sum of kLaneSums.
+inline constexpr int kNoSum = -1;    ///< one that every part of the results has
+inline constexpr int kPathGap = -2;  ///< one of kPathGaps
+
 /// All numbers of a tally but its counts of periods and its failure, boxes and checkpoints that do not exist left out:
-/// body(number, index of its sum in kLaneSums or -1), in the order in which a part of the results has them.
+/// body(number, index of its sum in kLaneSums, or kNoSum or kPathGap), in the order in which a part of the results has
+/// them.
 template <class Tally, class Body>
 void for_each_number(Tally& tally, int boxes, int checkpoints, Body&& body) {
   for (int k = 0; k < kCountOfSums; ++k) body(tally.*kLaneSums[k].member, k);
   const auto all = [&body](auto* values, int n) {
-    for (int i = 0; i < n; ++i) body(values[i], -1);
+    for (int i = 0; i < n; ++i) body(values[i], kNoSum);
   };
   all(tally.queries_of_box, boxes);
   all(tally.deployments_of_box, boxes);
   all(tally.depth, boxes + 1);
   all(tally.curve, checkpoints);
-  for (const RegretPart& part : kRegretParts) {
-    body(tally.regret.*part.member, -1);
-    for (int i = 0; i < checkpoints; ++i) body(tally.regret_curve[i].*part.member, -1);
-  }
+  const auto part = [&](RegretPart::Member member, int what) {
+    body(tally.regret.*member, what);
+    for (int i = 0; i < checkpoints; ++i) body(tally.regret_curve[i].*member, what);
+  };
+  for (const RegretPart& one : kRegretParts) part(one.member, kNoSum);
+  for (const RegretPart& one : kPathGaps) part(one.member, kPathGap);
 }
 
 }  // namespace pandora

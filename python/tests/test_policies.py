@@ -53,6 +53,8 @@ FIELDS = (
     "too_early",
     "too_many",
     "wrong_deployment",
+    "wrong_order_gap",
+    "too_early_gap",
     "cumulative_regret",
 )
 
@@ -278,7 +280,8 @@ def test_what_a_lane_is_told(single: dict[str, Any], tmp_path: pathlib.Path) -> 
         def begin(self, request: pandora.Request) -> None:
             super().begin(request)
             self.kept.append(request)
-            assert request.psi.shape == (101,) and request.psi[0] == 1.0 and request.sigma.shape == (3,)
+            assert request.psi.shape == (101,) and request.psi[0] == 1.0
+            assert request.sigma.shape == (3,) and np.isnan(request.sigma).all()
 
         def learn(self, reward: float) -> None:
             assert reward in (0.0, 1.0)

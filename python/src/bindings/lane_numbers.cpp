@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 
 #include "beside.hpp"
@@ -49,7 +50,9 @@ std::vector<Field> all_fields(const Study& study) {
   of_tally("failed", {}, [](const LaneTally& t, double* to) { *to = t.failure == Failure::none ? 0.0 : 1.0; });
   for (const LaneSum& sum : kLaneSums)
     of_tally(sum.name, {}, [member = sum.member](const LaneTally& t, double* to) { *to = t.*member; });
-  for (const RegretPart& part : kRegretParts)
+  std::vector<RegretPart> parts(std::begin(kRegretParts), std::end(kRegretParts));
+  parts.insert(parts.end(), std::begin(kPathGaps), std::end(kPathGaps));
+  for (const RegretPart& part : parts)
     of_tally(part.name, {}, [member = part.member](const LaneTally& t, double* to) { *to = t.regret.*member; });
   const auto boxes = [&](const char* name, auto member, std::size_t n, std::size_t from) {
     of_tally(name, {n}, [member, n, from](const LaneTally& t, double* to) { std::copy_n(t.*member + from, n, to); });
@@ -63,7 +66,7 @@ std::vector<Field> all_fields(const Study& study) {
                      for (int k = 0; k < own.recorded; ++k) to[k] = oracle.curve[k] - own.curve[k];
                  }});
   of_tally("cumulative_utility", {K}, [](const LaneTally& t, double* to) { std::copy_n(t.curve, t.recorded, to); });
-  for (const RegretPart& part : kRegretParts)
+  for (const RegretPart& part : parts)
     out.push_back({std::string("cumulative_") + part.name,
                    {K},
                    [member = part.member](const UnitResult& unit, std::size_t lane, double* to) {

@@ -67,6 +67,7 @@ class PythonPolicy : public CustomPolicy {
       calibrates_ = overrides("calibrate");
       ranks_ = overrides("ranking");
       scores_ = overrides("scores");
+      opens_of_ = overrides("opens_of");
       begin_ = policy_.attr("begin");
       next_ = policy_.attr("next");
       opened_ = policy_.attr("opened");
@@ -102,6 +103,17 @@ class PythonPolicy : public CustomPolicy {
     if (!ranks_) return {};
     return called([&] { return value_of<std::vector<int>>(policy_.attr("ranking")(), "ranking()"); });
   }
+  std::optional<int> opens_of(std::span<const Output> outputs, std::span<const double> worth) override {
+    if (!opens_of_) return {};
+    return called([&]() -> std::optional<int> {
+      nb::list shown;
+      for (const Output& output : outputs) shown.append(OwnOutput(output, shows_mu_));
+      const nb::object found =
+          policy_.attr("opens_of")(shown, nb::cast(std::vector<double>(worth.begin(), worth.end())));
+      if (found.is_none()) return {};
+      return value_of<int>(found, "opens_of()");
+    });
+  }
   std::vector<double> scores() const override {
     if (!scores_) return {};
     return called([&] { return value_of<std::vector<double>>(policy_.attr("scores")(), "scores()"); });
@@ -113,7 +125,7 @@ class PythonPolicy : public CustomPolicy {
  private:
   const nb::gil_scoped_acquire acquire_;  // first, and so the last to go
   const bool shows_mu_;
-  bool calibrates_ = false, ranks_ = false, scores_ = false;
+  bool calibrates_ = false, ranks_ = false, scores_ = false, opens_of_ = false;
   nb::object lane_, policy_, begin_, next_, opened_, deploy_, learn_;
 };
 
@@ -142,7 +154,7 @@ void register_python_policy(
     nb::object type, const std::string& name, const std::string& title, const std::string& summary,
     const std::string& code, const std::vector<std::string>& rewards,
     const std::vector<std::tuple<std::string, std::string, std::vector<double>>>& hyperparameters,
-    bool needs_calibration, bool uses_calibration) {
+    bool needs_calibration, bool uses_calibration, bool yardstick) {
   PyObject* const kept = type.release().ptr();  // to the end of the process: a run may still make objects of it
   Policy policy;
   policy.name = name;
@@ -152,6 +164,7 @@ void register_python_policy(
   policy.needs_calibration = needs_calibration;
   policy.uses_calibration = uses_calibration;
   policy.by_name_only = true;
+  if (yardstick) policy.group = PolicyGroup::yardstick;
   for (const auto& [own, meaning, grid] : hyperparameters) policy.hyperparameters.push_back({own, meaning, grid});
   policy.variants = [kept, rewards, own = policy.hyperparameters](const Grids& grids) {
     std::vector<PolicyVariant> variants;
@@ -209,7 +222,7 @@ void bind_policies(nb::module_& module) {
           "psi(x_t), m numbers, psi[0] = 1")
       .def_prop_ro(
           "sigma", [](nb::handle self) { return view_of(*nb::cast<OwnRequest&>(self).sigma, self); },
-          "the oracle's indices, for yardsticks alone; empty while calibrating");
+          "the oracle's indices; NaN unless the policy is a yardstick, empty while calibrating");
   nb::class_<OwnOutput>(module, "Output", "What opening a box reveals.")
       .def_ro("box", &OwnOutput::box, "0..A-1")
       .def_prop_ro(
@@ -223,7 +236,7 @@ void bind_policies(nb::module_& module) {
   bind_estimator(module);
   module.def("register_policy", &register_python_policy, nb::kw_only(), nb::arg("type"), nb::arg("name"),
              nb::arg("title"), nb::arg("summary"), nb::arg("code"), nb::arg("rewards"), nb::arg("hyperparameters"),
-             nb::arg("needs_calibration"), nb::arg("uses_calibration"));
+             nb::arg("needs_calibration"), nb::arg("uses_calibration"), nb::arg("yardstick"));
   module.def(
       "policies",
       [] {

@@ -40,6 +40,8 @@ class Policy:
     hyperparameters: ClassVar[Mapping[str, Sequence[float]]] = {}
     #: does not run at T0 = 0
     needs_calibration: ClassVar[bool] = False
+    #: is told the oracle's indices (Request.sigma), and competes with nobody
+    yardstick: ClassVar[bool] = False
     #: False: the lane is the same for all T0 and is simulated once
     uses_calibration: ClassVar[bool] = True
 
@@ -73,6 +75,14 @@ class Policy:
     def ranking(self) -> list[int]:
         """The boxes that it would have opened next, if it has such an order; only the parts of the regret need it."""
         return []
+
+    def opens_of(self, outputs: Sequence[Output], worth: Sequence[float]) -> Optional[int]:
+        """How many of the outputs, those of all boxes in the oracle's order, its own stopping would open.
+
+        Asked after deploy. An output that it has not opened is NaN, and worth `worth[box]`, mu*, to it. None: as many as
+        it opened in its own order. Only the parts of the regret need it.
+        """
+        return None
 
     def scores(self) -> list[float]:
         """The A numbers by which it ranked the boxes in this period, if it has such; `explain` shows them."""
@@ -115,6 +125,7 @@ class IndexPolicy(Policy):
         self._scores = [self.score(box) for box in range(self.boxes)]
         self._order = sorted(range(self.boxes), key=lambda box: -self._scores[box])
         self._open: list[Output] = []
+        self._values: dict[int, float] = {}
         self._best, self._best_mu = 0, -math.inf
 
     def next(self) -> Optional[int]:
@@ -126,7 +137,7 @@ class IndexPolicy(Policy):
 
     def opened(self, output: Output) -> None:
         """Keeps the best; of equal ones the box with the least number."""
-        mu = self.reward_of(output)
+        mu = self._values[output.box] = self.reward_of(output)
         if not self._open or mu > self._best_mu or (mu == self._best_mu and output.box < self._best):
             self._best, self._best_mu = output.box, mu
         self._open.append(output)
@@ -142,6 +153,16 @@ class IndexPolicy(Policy):
     def ranking(self) -> list[int]:
         """The order of the period."""
         return self._order
+
+    def opens_of(self, outputs: Sequence[Output], worth: Sequence[float]) -> Optional[int]:
+        """Until `stops` says so in that order."""
+        order, best = [output.box for output in outputs], -math.inf
+        for opened in range(1, len(order)):
+            box = order[opened - 1]
+            best = max(best, self._values.get(box, worth[box]))
+            if self.stops(best, max(self._scores[other] for other in order[opened:])):
+                return opened
+        return len(order)
 
     def scores(self) -> list[float]:
         """The scores of the period."""
@@ -175,7 +196,7 @@ def register(policy: type[Policy]) -> type[Policy]:
             raise UsageError(f"policy {name_of(policy)}: hyperparameter {key}: give different finite numbers")
         grids.append((key, f"Of policy {name_of(policy)}", grid))
     code = code_of(policy)
-    said = repr((code, policy.title, policy.summary, rewards, grids))
+    said = repr((code, policy.title, policy.summary, rewards, grids, policy.yardstick))
     if _registered.get(name_of(policy)) != (policy, said):
         _core.register_policy(
             type=policy,
@@ -187,6 +208,7 @@ def register(policy: type[Policy]) -> type[Policy]:
             hyperparameters=grids,
             needs_calibration=policy.needs_calibration,
             uses_calibration=policy.uses_calibration,
+            yardstick=policy.yardstick,
         )
         _registered[name_of(policy)] = (policy, said)
     return policy

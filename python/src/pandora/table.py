@@ -96,7 +96,7 @@ class Table:
     def __repr__(self) -> str:
         if self._text:
             return self._text.rstrip("\n")
-        shown = [[_cell(values[k]) for values in self._columns.values()] for k in range(min(len(self), 20))]
+        shown = [[_cell(v[k], name) for name, v in self._columns.items()] for k in range(min(len(self), 20))]
         widths = [max([len(name)] + [len(row[c]) for row in shown]) for c, name in enumerate(self._columns)]
         lines = [" ".join(name.rjust(w) for name, w in zip(self._columns, widths))]
         lines += [" ".join(cell.rjust(w) for cell, w in zip(row, widths)) for row in shown]
@@ -109,15 +109,17 @@ class Table:
             return self._html
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self._columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(v[k]))}</td>" for v in self._columns.values()) + "</tr>"
+            "<tr>" + "".join(f"<td>{html.escape(_cell(v[k], name))}</td>" for name, v in self._columns.items()) + "</tr>"
             for k in range(min(len(self), 60))
         )
         rest = f"<p>{len(self)} rows</p>" if len(self) > 60 else ""
         return f"<table><caption>{html.escape(self.title)}</caption><tr>{head}</tr>{body}</table>{rest}"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, column: str) -> str:
     if isinstance(value, (float, np.floating)):
+        if column.startswith("p_") and value < 1e-4:  # no law is known so far out
+            return "< 1e-4"
         return "" if np.isnan(value) else f"{value:.6g}"
     return str(value)
 

@@ -38,7 +38,7 @@ std::vector<std::string> texts(const Row& row) {
   return out;
 }
 
-constexpr std::size_t kDifference = 8, kP = 10;  // columns: the cross-fitted difference and its p value
+constexpr std::size_t kBootstrap = 6, kDifference = 9, kP = 11;  // columns: the cross-fitted difference and its p value
 
 TEST(ComparisonTables, AllNumbersOfARow) {
   const std::vector<Table> tables = comparison_tables({{"a/known", "b/known", {shifted(2.0)}}});
@@ -48,8 +48,8 @@ TEST(ComparisonTables, AllNumbersOfARow) {
   ASSERT_EQ(tables[0].rows[0].cells.size(), tables[0].columns.size());
   // half-width 3.18244630528 sqrt(1 / 6) = 1.2992; cross-fitted, one hyperparameter gives the same
   EXPECT_THAT(texts(tables[0].rows[0]),
-              ElementsAre("uniform, A, T0=7", "4", "2.00", "0.00", "2.000", "1.299", "0%", "1.0", "2.000", "1.299",
-                          p_value_text(p_of_shift(2.0)), "0.000", "0.000"));
+              ElementsAre("uniform, A, T0=7", "4", "2.00", "0.00", "2.000", "1.299", "---", "0%", "1.0", "2.000",
+                          "1.299", p_value_text(p_of_shift(2.0)), "0.000", "0.000", "---"));
 }
 
 // Holm's method takes all rows of all pairs together.
@@ -81,7 +81,7 @@ TEST(ComparisonTables, TheNoteCountsWhatIsToldEitherWay) {
       comparison_tables({{"a", "b", {shifted(-30.0), shifted(0.1), shifted(20.0), shifted(-40.0)}}}).at(0);
   EXPECT_THAT(table.notes.at(0), HasSubstr("a is better in 2 and worse in 1 of 4 cells"));
   EXPECT_THAT(table.notes[0], testing::Not(HasSubstr("cross-fitted")));
-  EXPECT_EQ(table.notes.size(), 3u);
+  EXPECT_EQ(table.notes.size(), 4u);
 }
 
 // The least mean of several is too small by chance: then p is that of the cross-fitted difference.
@@ -94,9 +94,10 @@ TEST(ComparisonTables, WithAChoicePIsOfTheCrossFittedDifference) {
   const double error = std::sqrt(0.75 * 2.0), t = 4.0 / error / std::sqrt(3.0);
   EXPECT_EQ(table.rows[0].cells[kP].text, p_value_text(1.0 - 2.0 / M_PI * (t / (1.0 + t * t) + std::atan(t))));
   EXPECT_EQ(table.rows[0].cells[kDifference].text, "4.000");
-  EXPECT_EQ(table.rows[0].cells[9].text, number_text(3.18244630528 * error, 3));
-  EXPECT_EQ(table.rows[0].cells[11].text, "3.000");  // optimism of a: 5 where the least mean is 2
-  EXPECT_EQ(table.rows[0].cells[12].text, "1.000");
+  EXPECT_EQ(table.rows[0].cells[10].text, number_text(3.18244630528 * error, 3));
+  EXPECT_EQ(table.rows[0].cells[12].text, "3.000");  // optimism of a: 5 where the least mean is 2
+  EXPECT_EQ(table.rows[0].cells[13].text, "1.000");
+  EXPECT_THAT(table.rows[0].cells[14].text, testing::StartsWith("5.000 ("));  // of the cross-fitted regrets
   EXPECT_THAT(table.notes[0], HasSubstr("p is that of the cross-fitted difference"));
 }
 
@@ -109,7 +110,7 @@ TEST(ComparisonTables, CrossFittedDifferencesWithoutScatterAreToldOrNot) {
     return comparison_tables({{"a", "b", {row}}}).at(0).rows[0].cells[kP].text;
   };
   EXPECT_EQ(p(1.0), "1.0000");
-  EXPECT_EQ(p(3.0), "<0.0001");
+  EXPECT_EQ(p(3.0), "< 1e-4");
 }
 
 // Nothing is known of a policy that failed everywhere, and no interval of one replication.
@@ -118,19 +119,44 @@ TEST(ComparisonTables, WhatIsNotKnownIsADash) {
   none.replications = 4;
   const Table table = comparison_tables({{"a", "b", {none, row_of({3.0}, {2.0})}}}).at(0);
   EXPECT_THAT(texts(table.rows[0]), ElementsAre("uniform, A, T0=7", "0", "---", "---", "---", "---", "---", "---",
-                                                "---", "---", "---", "---", "---"));
-  EXPECT_THAT(texts(table.rows[1]), ElementsAre("uniform, A, T0=7", "1", "3.00", "2.00", "1.000", "---", "0%", "---",
-                                                "---", "---", "---", "---", "---"));
+                                                "---", "---", "---", "---", "---", "---", "---"));
+  EXPECT_THAT(texts(table.rows[1]), ElementsAre("uniform, A, T0=7", "1", "3.00", "2.00", "1.000", "---", "---", "0%",
+                                                "---", "---", "---", "---", "---", "---", "---"));
   EXPECT_THAT(table.notes[0], HasSubstr("better in 0 and worse in 0 of 2"));
   EXPECT_THAT(table.notes.back(), HasSubstr("n is less than the study's replications"));
   EXPECT_EQ(table_csv(comparison_csv({{"a", "b", {none}}})).substr(table_csv(comparison_csv({})).size()),
-            "a,b,,uniform,A,7,0,,,,,,,,,,,\n");
+            "a,b,,uniform,A,7,0,,,,,,,,,,,,,,,,\n");
 }
 
 // A row without a p value does not count among those that are adjusted.
 TEST(ComparisonTables, RowsOfNothingCostNoPower) {
   const Table table = comparison_tables({{"a", "b", {row_of({}, {}), shifted(2.0)}}}).at(0);
   EXPECT_EQ(table.rows[1].cells[kP].text, p_value_text(p_of_shift(2.0)));
+}
+
+// Where the bootstrap tells something else than t, the cell has a star, and the note says how many have one.
+TEST(ComparisonTables, WhereTheBootstrapDiffersItIsSaid) {
+  ComparedRow same = shifted(2.0), other = shifted(2.0);
+  same.bootstrap = {0.75, 3.25};
+  other.bootstrap = {-0.25, 3.25};
+  const Table table = comparison_tables({{"a", "b", {same, other, shifted(2.0)}}}).at(0);
+  EXPECT_EQ(table.columns[kBootstrap], "bootstrap 95%");
+  EXPECT_EQ(table.rows[0].cells[kBootstrap].text, "0.750 to 3.250");
+  EXPECT_EQ(table.rows[1].cells[kBootstrap].text, "-0.250 to 3.250*");
+  EXPECT_EQ(table.rows[2].cells[kBootstrap].text, "---");
+  EXPECT_THAT(table.notes[1], HasSubstr("They differ in 1 cells"));
+  EXPECT_THAT(comparison_tables({{"a", "b", {same}}}).at(0).notes[1], HasSubstr("They agree."));
+}
+
+TEST(ComparisonTables, ARatioIsOfTheCrossFittedRegretsWithItsInterval) {
+  const std::vector<double> a = {1.0, 2.0, 1.5, 1.5, 2.5}, b = {4.0, 6.0, 5.0, 6.0, 4.0};
+  const Table table = comparison_tables({{"a", "b", {row_of(a, b)}}}).at(0);
+  const RatioOfMeans ratio = ratio_of_means(cross_fit({a}), cross_fit({b}));
+  EXPECT_NEAR(ratio.ratio, 1.7 / 5.0, 1e-12);
+  EXPECT_EQ(table.rows[0].cells.back().text, "0.340 (" + interval_text(ratio.interval, 3) + ")");
+  const Table csv = comparison_csv({{"a", "b", {row_of(a, b)}}});
+  EXPECT_EQ(csv.columns.back(), "ratio_high_95");
+  EXPECT_EQ(csv.rows[0].cells.back().text, number_text(ratio.interval.high, 6));
 }
 
 TEST(ComparisonTables, CellsAreNamedBySettingAndT0) {
@@ -165,7 +191,7 @@ TEST(CompareText, NumbersAreReadable) {
   EXPECT_EQ(number_text(1234.5, 1), "1234.5");
   EXPECT_EQ(number_text(std::nan(""), 2), "---");
   EXPECT_EQ(number_text(INFINITY, 2), "---");
-  EXPECT_EQ(p_value_text(0.00009), "<0.0001");
+  EXPECT_EQ(p_value_text(0.00009), "< 1e-4");
   EXPECT_EQ(p_value_text(0.0001), "0.0001");
   EXPECT_EQ(p_value_text(std::nan("")), "---");
   EXPECT_EQ(exact_cell("1.2", 1.23456789012).exact, "1.23456789");

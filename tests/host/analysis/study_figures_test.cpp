@@ -97,7 +97,7 @@ TEST_F(StudyFigures, CurvesAreMeansOverReplicationsWithTheirBands) {
     EXPECT_NEAR(curve.y[k] - curve.low[k], 1.96 * 0.0005 * curve.x[k], 1e-9);
   }
   EXPECT_THAT(labels(figure_named(groups, "curves-loglog-known-uniform-A")),
-              ElementsAre("Online plug-in, known, slope\u00a01.00"));
+              ElementsAre("Online plug-in, known, slope\u00a01.00\u00a0±\u00a00.00"));
 }
 
 TEST_F(StudyFigures, OneReplicationHasNoBands) {

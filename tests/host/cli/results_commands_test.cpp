@@ -132,7 +132,8 @@ TEST_F(ResultsCommands, CompareIsPairedOverReplications) {
   EXPECT_EQ(header,
             "a,b,setting,environment,regime,T0,replications,regret_a_x1000,regret_b_x1000,difference_x1000,"
             "half_width_95_x1000,share_a_better,relative_efficiency,cross_fitted_difference_x1000,"
-            "cross_fitted_half_width_95_x1000,p_holm,optimism_a_x1000,optimism_b_x1000");
+            "cross_fitted_half_width_95_x1000,p_holm,optimism_a_x1000,optimism_b_x1000,"
+            "bootstrap_low_95_x1000,bootstrap_high_95_x1000,ratio,ratio_low_95,ratio_high_95");
   int rows = 0;
   while (std::getline(lines, line)) {
     ++rows;

@@ -32,8 +32,12 @@ void expect_follows(const Replication& replication, const std::vector<LaneSpec>&
   std::vector<LaneRecord> expected(lanes.size()), records(lanes.size());
   std::vector<LaneTally> tallies;
   for (std::size_t k = 0; k < lanes.size(); ++k) {
-    tallies.push_back(run_reference_lane(replication, lanes[k], options.estimation, &expected[k]));
+    const LaneTally own = run_reference_lane(replication, lanes[k], options.estimation, &expected[k]);
     records[k].decisions = &expected[k].outcomes;
+    LaneRecord following;  // parts of the regret of a lane that follows know nothing of its estimates of mu*
+    following.decisions = records[k].decisions;
+    tallies.push_back(run_reference_lane(replication, lanes[k], options.estimation, &following));
+    EXPECT_EQ(tallies[k].utility, own.utility);
   }
   const UnitOfLanes unit{&replication, lanes};
   const auto actual = run<double>(std::span(&unit, 1), options, records);

@@ -62,10 +62,9 @@ TEST(PowerLaw, StandardErrorIsThatOfNoise) {
 }
 
 TEST(PowerLaw, IsNamedInLabels) {
-  PowerLaw law;
-  law.exponent = 0.5249;
-  EXPECT_EQ(with_slope("DOW", law), "DOW, slope\u00a00.52");
-  EXPECT_EQ(with_slope("DOW", std::nullopt), "DOW");
+  EXPECT_EQ(with_slope("DOW", 0.5249, 0.031), "DOW, slope\u00a00.52\u00a0±\u00a00.03");
+  EXPECT_EQ(with_slope("DOW", 0.5249, NAN), "DOW, slope\u00a00.52");
+  EXPECT_EQ(with_slope("DOW", NAN, NAN), "DOW");
 }
 
 }  // namespace

@@ -192,6 +192,47 @@ TEST(CascadeSearch, SearchesShorterCascadesOfManyBoxes) {
   EXPECT_GE(longest, 2u);
 }
 
+double logistic_of(const Tape& tape, const std::vector<double>& theta, std::size_t at) {
+  double z = 0.0;
+  for (std::size_t i = 0; i < theta.size(); ++i) z += theta[i] * tape.phi[at * theta.size() + i];
+  return 1.0 / (1.0 + std::exp(-z));
+}
+
+// Where mu* is not seen, what accepts a response is the estimate of theta_hat, here by plain gradient descent on all
+// calibration outputs and their rewards.
+TEST(CascadeSearch, WithoutMuIsTheSearchOnEstimatesFromRewards) {
+  constexpr int kT0 = 40;
+  for (const std::uint64_t seed : {3, 4, 5}) {
+    const Tape tape = test::small_replication(test::small_dimensions(3, 5, 3), Regime::B, kT0, 10, seed).tape;
+    std::vector<double> theta(3, 0.0);
+    double bound = 1.0;  // on the Hessian
+    for (const float feature : tape.phi) bound += 0.25 * feature * feature;
+    for (int step = 0; step < 4000; ++step) {
+      std::vector<double> gradient = theta;  // of the ridge 1
+      for (int period = 0; period < kT0; ++period)
+        for (int a = 0; a < 3; ++a) {
+          const std::size_t at = tape.at(tape.calibration_row(period), a);
+          const double error = logistic_of(tape, theta, at) - tape.reward[at];
+          for (std::size_t i = 0; i < 3; ++i) gradient[i] += error * tape.phi[at * 3 + i];
+        }
+      for (std::size_t i = 0; i < 3; ++i) theta[i] -= gradient[i] / bound;
+    }
+    Tape estimated = tape, hidden = tape;
+    for (int period = 0; period < kT0; ++period)
+      for (int a = 0; a < 3; ++a) {
+        const std::size_t at = tape.at(tape.calibration_row(period), a);
+        estimated.mu[at] = logistic_of(tape, theta, at);
+        hidden.mu[at] = 1.0 - tape.mu[at];
+      }
+    const Cascade found = search_cascade_on_rewards(tape, kT0, 1.0), wanted = search_cascade(estimated, kT0);
+    EXPECT_EQ(found.boxes, wanted.boxes) << seed;
+    EXPECT_EQ(found.thresholds, wanted.thresholds) << seed;
+    const Cascade without = search_cascade_on_rewards(hidden, kT0, 1.0);
+    EXPECT_EQ(found.boxes, without.boxes) << seed;
+    EXPECT_EQ(found.thresholds, without.thresholds) << seed;
+  }
+}
+
 // Values on the thresholds themselves, and many candidates with the same utility.
 TEST(CascadeSearch, FindsWhatAnEnumerationFindsAmongManyTies) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

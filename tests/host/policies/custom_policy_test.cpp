@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -129,6 +130,73 @@ TEST(CustomPolicy, WithoutCalibrationSeesEveryBoxOnceAndNoReward) {
     EXPECT_EQ(policy.calibrations[a].period, 0);
     EXPECT_FALSE(policy.calibrations[a].reward);
   }
+}
+
+// What a policy did not say that it may see is NaN: mu* unless its reward setting is "known", the oracle's indices
+// unless it is a yardstick, and all of an output that it has not opened.
+TEST(CustomPolicy, IsShownWhatItSaidThatItMaySee) {
+  struct Looks : Recorder {
+    bool sees_mu = true, sees_sigma = true;
+    int asked = 0;
+
+    void calibrate(const Request& r, const Output& output, std::optional<double> reward) override {
+      EXPECT_EQ(std::isnan(output.mu), !sees_mu);
+      Recorder::calibrate(r, output, reward);
+    }
+    void begin(const Request& request) override {
+      for (const double sigma : request.sigma) EXPECT_EQ(std::isnan(sigma), !sees_sigma);
+      EXPECT_EQ(request.sigma.size(), 3u);
+      Recorder::begin(request);
+    }
+    void opened(const Output& output) override {
+      EXPECT_EQ(std::isnan(output.mu), !sees_mu);
+      EXPECT_FALSE(std::isnan(output.cost));
+      Recorder::opened(output);
+    }
+    std::optional<int> opens_of(std::span<const Output> outputs, std::span<const double> worth) override {
+      const Tape& tape = custom_replication().tape;
+      EXPECT_EQ(outputs.size(), 3u);
+      for (const Output& output : outputs) {
+        const bool seen = output.box == 1;
+        EXPECT_EQ(std::isnan(output.mu), !(seen && sees_mu));
+        EXPECT_EQ(std::isnan(output.cost), !seen);
+        EXPECT_EQ(std::isnan(output.phi[0]), !seen);
+        EXPECT_EQ(worth[output.box], tape.mu[tape.at(tape.online_row(asked), output.box)]);
+      }
+      ++asked;
+      return {};
+    }
+  };
+  LaneTally first;
+  for (const Shown shown : {Shown{true, true}, Shown{false, true}, Shown{true, false}, Shown{false, false}}) {
+    Looks policy;
+    policy.sees_mu = shown.mu;
+    policy.sees_sigma = shown.sigma;
+    const LaneTally tally = run_custom_lane(custom_replication(), policy, 4, nullptr, nullptr, shown);
+    EXPECT_EQ(policy.asked, 90);
+    if (first.periods == 0) first = tally;
+    EXPECT_EQ(tally, first);
+  }
+
+  Policy policy;
+  PlannedLane lane{&policy, {}, 0};
+  for (const char* reward : {"known", "unknown", "none"})
+    EXPECT_EQ((lane.variant.reward = reward, shown_to(lane).mu), std::string(reward) == "known");
+  EXPECT_FALSE(shown_to(lane).sigma);
+  policy.group = PolicyGroup::yardstick;
+  EXPECT_TRUE(shown_to(lane).sigma);
+}
+
+// A policy that says nothing of its stopping opens as many boxes in the oracle's order as in its own.
+TEST(CustomPolicy, PartsOfItsRegretAreThoseOfItsRules) {
+  Recorder policy;
+  LaneSpec rules;
+  rules.order = Order::listed;
+  rules.list[0] = rules.length = 1;
+  rules.stop = Stop::after_first;
+  const LaneTally own = run_custom_lane(custom_replication(), policy, 0);
+  EXPECT_EQ(own, run_reference_lane(custom_replication(), rules, {}));
+  EXPECT_NE(own.regret.wrong_order_gap, 0.0);
 }
 
 // Breaks one rule in period 4.

@@ -150,6 +150,27 @@ TEST(Policies, OracleAndYardstickLanes) {
   EXPECT_EQ(lane("frugalgpt").stop, Stop::last_reaches_threshold);
 }
 
+// With the reward unknown their search sees realised rewards alone: other mu* in the calibration change nothing.
+TEST(Policies, FrugalHalvesThatDoNotKnowTheRewardDoNotSeeMu) {
+  Replication other = replication();
+  for (int row = 0; row <= 12; ++row)
+    for (int a = 0; a < 3; ++a) {
+      double& mu = other.tape.mu[other.tape.at(row, a)];
+      mu = 1.0 - mu;
+    }
+  for (const char* name : {"frugal_order", "frugal_stop"}) {
+    const PolicyVariant unknown = find_policy(name)->variants({1.0})[1];
+    ASSERT_EQ(unknown.reward, "unknown");
+    const LaneSpec one = unknown.lane(replication(), 12), two = unknown.lane(other, 12);
+    EXPECT_TRUE(std::equal(one.list, one.list + kMaxBoxes, two.list)) << name;
+    EXPECT_TRUE(std::equal(one.threshold, one.threshold + kMaxBoxes, two.threshold)) << name;
+    const LaneSpec known = find_policy(name)->variants({1.0})[0].lane(other, 12), before = lane(name);
+    EXPECT_FALSE(std::equal(known.list, known.list + kMaxBoxes, before.list) &&
+                 std::equal(known.threshold, known.threshold + kMaxBoxes, before.threshold))
+        << name << ": the other mu* must make a difference to who sees them";
+  }
+}
+
 TEST(Policies, BestSingleIsTheBestBoxInHindsight) {
   double best = -1e9, sum_of_best = 0.0;
   int best_box = -1;

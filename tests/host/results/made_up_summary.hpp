@@ -38,6 +38,8 @@ inline Summary two_rows() {
   row.parts[1] = {2.0, 0.2};
   row.parts[2] = {1.0, 0.1};
   row.parts[3] = {0.5, 0.05};
+  row.gaps[0] = {0.3, 0.03};
+  row.gaps[1] = estimate({});  // as of an earlier version
   row.best = true;
   row.published = PublishedValue{7.66, 0.3};
   row.inside_joint_95 = true;

@@ -34,17 +34,18 @@ TEST(SummaryCsv, HasTheColumnsThatReadersRelyOn) {
             "cost_half_width_95_x1000,queries_per_period,queries_per_period_half_width_95,best,published_x1000,"
             "published_half_width_95_x1000,inside_joint_95,wrong_order_x1000,wrong_order_half_width_95_x1000,"
             "too_early_x1000,too_early_half_width_95_x1000,too_many_x1000,too_many_half_width_95_x1000,"
-            "wrong_deployment_x1000,wrong_deployment_half_width_95_x1000,lane");
+            "wrong_deployment_x1000,wrong_deployment_half_width_95_x1000,wrong_order_gap_x1000,"
+            "wrong_order_gap_half_width_95_x1000,too_early_gap_x1000,too_early_gap_half_width_95_x1000,lane");
 }
 
 TEST(SummaryCsv, WritesARowPerVariantWithItsHyperparametersInColumnsOfTheirOwn) {
   const std::vector<std::string> lines = lines_of(rows_of(two_rows()).summary);
   ASSERT_EQ(lines.size(), 3u);
-  EXPECT_EQ(
-      lines[1],
-      "A,uniform,50,dow,unknown,0.1,1,,12,0,30000,7.500000,0.250000,7.250000,0.500000,600.000000,2.000000,"
-      "601.000000,3.000000,90.000000,1.000000,1.625000,0.125000,1,7.66,0.30,1,"
-      "4.000000,0.400000,2.000000,0.200000,1.000000,0.100000,0.500000,0.050000,50/dow/unknown/c_rho=0.1;c_theta=1");
+  EXPECT_EQ(lines[1],
+            "A,uniform,50,dow,unknown,0.1,1,,12,0,30000,7.500000,0.250000,7.250000,0.500000,600.000000,2.000000,"
+            "601.000000,3.000000,90.000000,1.000000,1.625000,0.125000,1,7.66,0.30,1,"
+            "4.000000,0.400000,2.000000,0.200000,1.000000,0.100000,0.500000,0.050000,0.300000,0.030000,,,"
+            "50/dow/unknown/c_rho=0.1;c_theta=1");
   EXPECT_THAT(lines[2], StartsWith("A,uniform,50,dow,unknown,1,1,,12,"));
   EXPECT_THAT(lines[2], HasSubstr(",0,,,,4.000000,"));
 }

@@ -9,6 +9,7 @@
 #include "host/base/split.hpp"
 #include "host/files/sealed_file.hpp"
 #include "host/results/result_rows.hpp"
+#include "kernels/rules/checkpoints.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/folder_test.hpp"
 
@@ -69,6 +70,46 @@ TEST_F(OlderResults, HaveTheirNumbers) {
   EXPECT_EQ(read.results.unfinished(), "");
   EXPECT_EQ(read.results.settings()[0].setting.study.dimensions.radius_draws, 131072);  // the default of a later key
   expect_kept_rows(summary_of(read.results));
+}
+
+// The earlier version knew the first path of the parts alone; their gaps are unknown, and empty cells.
+TEST_F(OlderResults, HaveNoGapsBetweenPaths) {
+  Read read(kKept);
+  for (const SummaryRow& row : read.results.summaries()[0].summary.rows) {
+    EXPECT_TRUE(std::isfinite(row.parts[0].mean));
+    for (const Estimate& gap : row.gaps) EXPECT_TRUE(std::isnan(gap.mean));
+  }
+  for (const std::string& line : split(summary_of(read.results), '\n'))
+    if (line.find("/dow/") != std::string::npos) {
+      EXPECT_THAT(line, testing::ContainsRegex("[0-9],,,,,[05]/dow/"));
+    }
+}
+
+// What a later version says of other paths is passed over.
+TEST_F(OlderResults, GapsOfOtherVersionsArePassedOver) {
+  const fs::path folder = copy();
+  change_parts(folder, [](json& content) {
+    content["path_gaps"] = {"third_path_gap", "too_early_gap"};
+    for (json& unit : content["units"]) {
+      const std::vector<double> tallies = unpack(unit["tallies"]);
+      const std::size_t lanes = content["lanes"].size(), size = tallies.size() / lanes,
+                        numbers = 1 + checkpoints(20).size();
+      std::vector<double> longer;
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const auto begin = tallies.begin() + static_cast<std::ptrdiff_t>(lane * size);
+        longer.insert(longer.end(), begin, begin + static_cast<std::ptrdiff_t>(size));
+        longer.insert(longer.end(), numbers, 7.0);
+        longer.insert(longer.end(), numbers, 0.5);
+      }
+      unit["tallies"] = pack(longer);
+    }
+  });
+  Read read(folder);
+  EXPECT_THAT(read.notes, testing::IsEmpty());
+  for (const SummaryRow& row : read.results.summaries()[0].summary.rows) {
+    EXPECT_TRUE(std::isnan(row.gaps[0].mean));
+    EXPECT_EQ(row.gaps[1].mean, 1000.0 * 0.5 / 20.0);
+  }
 }
 
 // A key that this version does not have is named, and the results are shown without it.

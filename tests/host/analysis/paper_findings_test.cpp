@@ -10,17 +10,17 @@
 namespace pandora {
 namespace {
 
-constexpr std::size_t kReplications = 40;
+constexpr std::size_t kPanelReplications = 40;
 
 // All rows at T_0 = 0, 50 and 1000 with regrets that scatter by about 0.1 around their means, oracle's utility 500.
 Panel panel_of(const std::string& regime, const std::map<std::string, double>& means) {
   std::mt19937_64 random(9);
-  Panel panel = test::made_up_panel(random, regime, "uniform", kReplications, {0, 50, 1000});
+  Panel panel = test::made_up_panel(random, regime, "uniform", kPanelReplications, {0, 50, 1000});
   std::normal_distribution<double> normal(0.0, 0.1);
   for (RegretEntry& entry : panel.entries) {
     const auto own = means.find(entry.row.name()), at = means.find(entry.row.name() + " " + std::to_string(entry.T0));
     const double mean = at != means.end() ? at->second : own != means.end() ? own->second : 100.0;
-    entry.choices.assign(1, std::vector<double>(kReplications));
+    entry.choices.assign(1, std::vector<double>(kPanelReplications));
     for (double& value : entry.choices[0]) value = mean + normal(random);
     entry.choose();
   }
@@ -59,8 +59,8 @@ TEST(PaperFindings, HoldWhereTheyAreMadeTo) {
                                                             {"online_plugin/known 1000", 5.1},
                                                             {"online_plugin/unknown 1000", 5.3}});
   Panel b = panel_of("B", in_b);
-  b.order = {std::vector<double>(kReplications, 2.0), std::vector<double>(kReplications, 0.9),
-             std::vector<double>(kReplications, 0.1)};
+  b.order = {std::vector<double>(kPanelReplications, 2.0), std::vector<double>(kPanelReplications, 0.9),
+             std::vector<double>(kPanelReplications, 0.1)};
   b.order[0][3] = 3.0;
   const std::vector<Finding> all = paper_findings({panel_of("A", kAsInThePaper), b});
   using Counts = std::vector<std::size_t>;

@@ -37,7 +37,8 @@ TEST_F(VerdictCommand, JudgesAFolderInEveryFormat) {
   EXPECT_EQ(json["prices"][0]["cells"], 2);
   EXPECT_TRUE(json["numbers"].empty());
   const std::string csv = output({"verdict", "out", "--part", "findings", "--format", "csv"});
-  EXPECT_THAT(csv, testing::StartsWith("replications,finding,statement,cell,compared,difference_of,difference,half_width_95,"));
+  EXPECT_THAT(
+      csv, testing::StartsWith("replications,finding,statement,cell,compared,difference_of,difference,half_width_95,"));
   EXPECT_THAT(output({"verdict", "out", "--part", "prices", "--format", "markdown"}), HasSubstr("| policy | regime |"));
   EXPECT_THAT(output({"verdict", "out", "--format", "latex"}), HasSubstr("\\begin{tabular}"));
 }

@@ -19,10 +19,10 @@ STACK = {
     "DrawSample": 520,  # a shock in as many directions as there may be reward features (64)
     "DrawOutputs": 520,
     "WalkBlock<float, 16>": 544,  # what every one of 16 boxes has; the paper's three take WalkBlock<float, 4>
-    "SolveBoxes": 488,  # its parts are functions of their own, and pass what they share by reference
-    "StartBox": 472,
-    "AdvanceBlock": 320,
-    "SolveJoint": 328,
+    "SolveBoxes": 496,  # its parts are functions of their own, and pass what they share by reference
+    "StartBox": 480,
+    "AdvanceBlock": 328,
+    "SolveJoint": 336,
 }
 
 root = pathlib.Path(__file__).resolve().parent.parent

@@ -41,13 +41,24 @@ PANDORA_HD void form_gram(const Team& team, const Shape& shape, const GramView<R
   start_gram(team, shape, g, block.B);
 }
 
-/// Whether 0 < psi_j' P psi_j <= psi_j' diag(ridges)^-1 psi_j, with 0.1% of slack, for all contexts right after
-/// form_gram, which holds for the inverse of any matrix of at least diag(ridges); false (also for NaN) calls for a
-/// fresh inverse. Every member finds the same; g.row is overwritten.
+/// What an inverse is at most: diag(first, others, ..., others).
+template <class Real>
+struct MostInverse {
+  Real first, others;
+};
+
+/// That of matrices of at least diag(ridges), with a little slack for rounding.
+template <class Real>
+PANDORA_HD MostInverse<Real> most_inverse(Ridges ridges) {
+  return {static_cast<Real>(1.001 / ridges.first), static_cast<Real>(1.001 / ridges.others)};
+}
+
+/// Whether 0 < psi_j' P psi_j <= psi_j' diag(most) psi_j for all contexts right after form_gram, as it is for the
+/// inverse of any matrix of at least diag(most)^-1; false (also for NaN) calls for a fresh inverse. Every member finds
+/// the same; g.row is overwritten.
 template <class Real, class Team>
 PANDORA_HD bool sound_gram(const Team& team, const Shape& shape, const GramView<Real>& g,
-                           const BlockContexts<Real>& block, Ridges ridges) {
-  const Real first = static_cast<Real>(1.001 / ridges.first), others = static_cast<Real>(1.001 / ridges.others);
+                           const BlockContexts<Real>& block, MostInverse<Real> most) {
   for (int j = team.rank(); j < block.B; j += team.size()) {
     Real norm = 0;
     if constexpr (Team::kVectors)
@@ -56,8 +67,8 @@ PANDORA_HD bool sound_gram(const Team& team, const Shape& shape, const GramView<
       for (int k = 0; k < shape.m; ++k)
         norm = fused(block.psi[j * block.stride + k], block.psi[j * block.stride + k], norm);
     const Real intercept = block.psi[j * block.stride] * block.psi[j * block.stride];
-    const Real most = fused(first, intercept, others * (norm - intercept));
-    g.row[j] = g.diagonal[j] > Real(0) && g.diagonal[j] <= most ? Real(1) : Real(0);
+    const Real bound = fused(most.first, intercept, most.others * (norm - intercept));
+    g.row[j] = g.diagonal[j] > Real(0) && g.diagonal[j] <= bound ? Real(1) : Real(0);
   }
   team.sync();
   bool sound = true;

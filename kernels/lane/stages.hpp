@@ -153,9 +153,9 @@ struct AdvanceBlock {
     ProductsOfBlock<Real, Team> products(team, shape, work, BlockContexts<Real>(lane.tape, shape, range));
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
     // An inverse that is not sound is formed anew from the samples; false if it cannot be.
-    const auto begin = [&](const GramView<Real>& g, Ridges ridges, auto&& rebuild) {
+    const auto begin = [&](const GramView<Real>& g, MostInverse<Real> most, auto&& rebuild) {
       products.form(g, formed);
-      if (sound_gram(team, shape, g, products.contexts(), ridges)) return true;
+      if (sound_gram(team, shape, g, products.contexts(), most)) return true;
       if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
       team.sync();
       if (!rebuild()) {
@@ -166,8 +166,9 @@ struct AdvanceBlock {
       return true;
     };
     if (ends && lane.needs.design) products.finish(box.design);
+    const bool payoff = lane.spec.learns_payoff();
     if (begins && lane.needs.widths &&
-        !begin(box.design, lane.spec.learns_payoff() ? Ridges(1.0) : problem.ridge_index,
+        !begin(box.design, most_inverse<Real>(payoff ? Ridges(1.0) : problem.ridge_index),
                [&] { return solve.rebuild_design(); }))
       return;
     if (begins) predict(team, shape, products.contexts(), box.rho, box.prediction);
@@ -176,7 +177,7 @@ struct AdvanceBlock {
     const auto rebuild = [&] {
       return lane.joint != nullptr ? forget_samples(team, problem, lane, a) : solve.rebuild_curvature();
     };
-    if (!begins || !begin(box.curvature, least_curvature(problem, lane), rebuild)) return;
+    if (!begins || !begin(box.curvature, most_inverse<Real>(least_curvature(problem, lane)), rebuild)) return;
     start_coupling(team, shape, lane, box, products.contexts());
   }
 };

@@ -36,7 +36,7 @@ class BoxSolve {
   /// definite.
   PANDORA_APART PANDORA_HD bool rebuild_curvature() {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
-    IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
+    IndexSums<Real, Team> sums(team_, samples, &problem_.ridge_index, scratch_);
     sums.start(box_.rho);
     sums.evaluate();
     Factor factor(team_, samples, scratch_);
@@ -75,7 +75,7 @@ class BoxSolve {
   // With next to no ridge the Hessian may not be positive definite in working precision; and where a single sample
   // moves the minimiser far (costs with a heavy tail) what approximates the Hessian leads nowhere.
   PANDORA_APART PANDORA_HD bool solve_in_double(const SampleView<Real>& samples, int gradients) {
-    IndexSums<Real, Team> sums(team_, samples, problem_.ridge_index, scratch_);
+    IndexSums<Real, Team> sums(team_, samples, &problem_.ridge_index, scratch_);
     sums.start(box_.rho);
     Factor factor(team_, samples, scratch_);
     return minimise(sums, FactorisedNewton<Real, Team, Factor>(sums, factor)) &&

@@ -17,14 +17,15 @@ double index_gradient(const SampleView<Real>& samples, const Real* rho, double* 
 template <class Real, class Team>
 class IndexSums {
  public:
-  PANDORA_HD IndexSums(const Team& team, const SampleView<Real>& samples, Ridges ridges,
+  /// `ridges` are read where they lie (registers are what a device's solve lacks); null: none.
+  PANDORA_HD IndexSums(const Team& team, const SampleView<Real>& samples, const Ridges* ridges,
                        const SolveScratch<Real>& scratch)
       : team_(team), samples_(samples), ridges_(ridges), scratch_(scratch) {}
 
   PANDORA_HD const Team& team() const { return team_; }
   PANDORA_HD const SampleView<Real>& samples() const { return samples_; }
   PANDORA_HD const SolveScratch<Real>& scratch() const { return scratch_; }
-  PANDORA_HD Ridges ridges() const { return ridges_; }
+  PANDORA_HD const Ridges& ridges() const { return *ridges_; }
   PANDORA_HD int gradients() const { return gradients_; }
   /// Something that cost about as much as a gradient.
   PANDORA_HD void charge() { ++gradients_; }
@@ -46,8 +47,8 @@ class IndexSums {
       moment_squares_ = index_gradient(samples_, scratch_.point, scratch_.gradient, scratch_.weight);
     else
       sum_gradient();
-    for (int k = team_.rank(); k < samples_.m; k += team_.size())
-      scratch_.gradient[k] += ridges_.of(k) * scratch_.rho[k];
+    for (int k = team_.rank(); k < samples_.m && ridges_ != nullptr; k += team_.size())
+      scratch_.gradient[k] += ridges_->of(k) * scratch_.rho[k];
     team_.sync();
   }
 
@@ -130,7 +131,7 @@ class IndexSums {
 
   const Team& team_;
   const SampleView<Real> samples_;
-  const Ridges ridges_;
+  const Ridges* const ridges_;
   const SolveScratch<Real>& scratch_;
   int gradients_ = 0;
   double moment_squares_ = 0.0;

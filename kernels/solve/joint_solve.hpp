@@ -170,7 +170,7 @@ class JointSolve {
   // Gradient and B_a.
   PANDORA_HD bool open_box(int a) {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a, scratch_);
-    IndexSums<Real, Team> sums(team_, samples, 0.0, scratch_);
+    IndexSums<Real, Team> sums(team_, samples, nullptr, scratch_);
     evaluate(a, sums);
     const double squares = sums.moment_squares(), slopes = sums.curvature();
     if (team_.rank() == 0) {
@@ -227,7 +227,7 @@ class JointSolve {
   PANDORA_HD double slope_ahead() {
     for (int a = 0; a < A_; ++a) {
       const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a, scratch_);
-      IndexSums<Real, Team> sums(team_, samples, 0.0, scratch_);
+      IndexSums<Real, Team> sums(team_, samples, nullptr, scratch_);
       evaluate(a, sums);
     }
     return slope_now();

@@ -16,7 +16,8 @@ class Solver {
  public:
   using Factor = TeamFactor<Real, Team>;
 
-  PANDORA_HD Solver(const Team& team, const SampleView<Real>& samples, Ridges ridges, const SolveScratch<Real>& scratch)
+  PANDORA_HD Solver(const Team& team, const SampleView<Real>& samples, const Ridges& ridges,
+                    const SolveScratch<Real>& scratch)
       : memory_(shared_memory(team, samples.m, scratch), samples.m), newton_(team, samples, ridges, memory_) {}
 
   /// Goes from the box's rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at); false if it does not

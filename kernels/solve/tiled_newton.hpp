@@ -22,12 +22,13 @@ class TiledNewton {
   static constexpr bool kLastStep = true, kTrustsRate = true;
   static constexpr int kFreshSamples = 2000;  ///< up to so many every sweep forms a Hessian
 
-  PANDORA_HD TiledNewton(const Team& team, const SampleView<Real>& samples, Ridges ridges,
+  /// `ridges` are read where they lie.
+  PANDORA_HD TiledNewton(const Team& team, const SampleView<Real>& samples, const Ridges& ridges,
                          const TileMemory<Real>& memory)
       : team_(team), samples_(samples), ridges_(ridges), memory_(memory), m_(samples.m), width_(memory.width()) {}
 
   PANDORA_HD const SampleView<Real>& samples() const { return samples_; }
-  PANDORA_HD Ridges ridges() const { return ridges_; }
+  PANDORA_HD const Ridges& ridges() const { return ridges_; }
   PANDORA_HD int gradients() const { return gradients_; }
   PANDORA_HD void charge() { ++gradients_; }
 
@@ -208,7 +209,7 @@ class TiledNewton {
 
   const Team& team_;
   const SampleView<Real> samples_;
-  const Ridges ridges_;
+  const Ridges& ridges_;
   const TileMemory<Real> memory_;
   const int m_, width_;
   int gradients_ = 0, pairs_ = 0;

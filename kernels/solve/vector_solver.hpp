@@ -185,8 +185,9 @@ class Solver<Real, VectorTeam> {
  public:
   using Factor = VectorFactor<Real>;
 
-  Solver(const VectorTeam& team, const SampleView<Real>& samples, Ridges ridges, const SolveScratch<Real>& scratch)
-      : sums_(team, samples, ridges, scratch) {}
+  Solver(const VectorTeam& team, const SampleView<Real>& samples, const Ridges& ridges,
+         const SolveScratch<Real>& scratch)
+      : sums_(team, samples, &ridges, scratch) {}
 
   bool minimise_loss(const BoxView<Real>& box, const Shape& shape, bool current_inverse) {
     sums_.start(box.rho);

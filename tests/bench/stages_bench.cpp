@@ -227,7 +227,8 @@ void IndexGradient(benchmark::State& state) {
     samples.add(static_cast<int>(static_cast<long>(s) * rows / n), 0.1, 0.5 + 0.4 * uniform(engine));
   test::OneBox<float> box(test::contexts_of(psi), samples);
   const Team team;
-  engine::IndexSums<float, Team> sums(team, box.samples(), 1.0, box.scratch());
+  const Ridges ridges(1.0);
+  engine::IndexSums<float, Team> sums(team, box.samples(), &ridges, box.scratch());
   sums.start(SimdVector<float>(112, 0.02f).data());
   for (auto _ : state) sums.evaluate();
   state.counters["ns_per_sample"] = benchmark::Counter(static_cast<double>(state.iterations()) * n * 1e-9,

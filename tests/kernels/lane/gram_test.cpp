@@ -158,7 +158,7 @@ void expect_soundness(const Team& team, int feature, Ridges ridges) {
   const auto sound_with = [&](float p00) {
     memory.P[static_cast<std::size_t>(feature * memory.shape.stride + feature)] = p00;
     engine::form_gram(team, memory.shape, memory.view, block);
-    return engine::sound_gram(team, memory.shape, memory.view, block, ridges);
+    return engine::sound_gram(team, memory.shape, memory.view, block, engine::most_inverse<float>(ridges));
   };
   EXPECT_TRUE(sound_with(1.0f));
   EXPECT_TRUE(sound_with(1e-6f));

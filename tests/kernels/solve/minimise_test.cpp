@@ -85,7 +85,8 @@ TYPED_TEST(IndexSolves, QuasiNewtonWithoutAPreconditioner) {
   const test::IndexData data = random_data(600, 9);
   test::OneBox<Real> box(data.contexts, data.samples);
   const VectorTeam team;
-  engine::IndexSums<Real, VectorTeam> sums(team, box.samples(), kRidge, box.scratch());
+  const Ridges ridges(kRidge);
+  engine::IndexSums<Real, VectorTeam> sums(team, box.samples(), &ridges, box.scratch());
   sums.start(box.rho().data());
   const auto poor = [](double* x) {
     for (int k = 0; k < 9; ++k) x[k] *= 0.01;
@@ -104,7 +105,8 @@ TYPED_TEST(IndexSolves, DoNotTakeNaNForASolution) {
     EXPECT_FALSE(box.solve(VectorTeam{}));
     EXPECT_FALSE(box.solve(SerialTeam{}));
     const VectorTeam team;
-    engine::IndexSums<TypeParam, VectorTeam> sums(team, box.samples(), kRidge, box.scratch());
+    const Ridges ridges(kRidge);
+    engine::IndexSums<TypeParam, VectorTeam> sums(team, box.samples(), &ridges, box.scratch());
     EXPECT_FALSE(engine::minimise(sums, engine::QuasiNewton(sums, [](double*) {})));
   }
 }

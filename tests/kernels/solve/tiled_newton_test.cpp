@@ -39,13 +39,14 @@ TYPED_TEST(TiledNewtonOf, StepsAsDenseAlgebraDoes) {
       for (int k = 0; k < m; ++k)
         rho[k] = static_cast<Real>(box.rho()[static_cast<std::size_t>(k)] = Real(0.1) / (k + 1));
       MatrixXd hessian;
-      index_derivatives(data.contexts, data.samples, 0.5, rho, gradient, &hessian);
+      index_derivatives(data.contexts, data.samples, Ridges(0.5, 0.125), rho, gradient, &hessian);
       const MatrixXd full = hessian.selfadjointView<Eigen::Lower>();
       const VectorXd step = full.llt().solve(-gradient);
 
       const SerialTeam team;
       const engine::TileMemory<Real> memory(box.scratch().tiled, m);
-      engine::TiledNewton<Real, SerialTeam> newton(team, box.samples(), 0.5, memory);
+      const Ridges ridges(0.5, 0.125);
+      engine::TiledNewton<Real, SerialTeam> newton(team, box.samples(), ridges, memory);
       newton.start(box.rho().data());
       newton.evaluate();
       ASSERT_TRUE(newton.direct());

@@ -41,6 +41,7 @@ void calibrate(const CalibrateOptions& o, Session& session) {
     search.oracle = study.oracle;
     search.threads = o.threads;
     search.interrupted = &session.interrupted;
+    for (const Environment& environment : study.environments) require_cost_level(environment);
     print_setting(setting);
     fmt::print("{:<12}{:>10}{:>24}{:>12}\n", "environment", "u", "boxes per period", "study's u");
     for (const Environment& environment : study.environments) {

@@ -52,9 +52,9 @@ std::vector<double> draw_locations(const Instance& instance) {
                    of_all ? Slopes::common : environment.slopes, d);
 }
 
-// rho_a: an intercept with which the oracle opens about 1.5 of three boxes, and slopes that move the index of a box by
-// about 0.045 (its standard deviation over contexts), as much as in the paper's regime B. Lambda(rho_a' psi(x)) leaves
-// (0, 1) where the slopes' sum falls below its mean by more than five standard deviations.
+// rho_a: an intercept with which the oracle opens about 1.5 of three boxes, and slopes with which the index of a box
+// has a standard deviation of about 0.045 over contexts. That is a third or a quarter of the paper's regime B; with
+// more, Lambda(rho_a' psi(x)) would leave (0, 1), which it does now where r_a' x is below its mean by five of its own.
 std::vector<double> draw_indices(const Instance& instance) {
   constexpr double kLeastIntercept = 0.3, kGreatestIntercept = 0.65, kSlope = 0.1;
   const Dimensions& dim = instance.dimensions;

@@ -109,12 +109,16 @@ class Search {
 
 }  // namespace
 
-CostSearchResult calibrate_cost(const Environment& environment, const CostSearch& search) {
+void require_cost_level(const Environment& environment) {
   if (environment.indices == Indices::linear)
     throw Error(
         ExitCode::usage,
         fmt::format("environment {}: has linear indices, whose costs no u decides; leave it out by --environment",
                     environment.name));
+}
+
+CostSearchResult calibrate_cost(const Environment& environment, const CostSearch& search) {
+  require_cost_level(environment);
   Search of(environment, search);
   double low = Search::kLow, high = Search::kHigh;  // boxes per period fall in u
   const double most = of.boxes(low).mean, least = of.boxes(high).mean;

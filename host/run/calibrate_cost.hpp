@@ -29,8 +29,11 @@ struct CostSearchResult {
   double half_width_95 = 0.0;  ///< of `boxes` over the replications
 };
 
+/// Throws Error (usage) if costs of the environment have no u to find.
+void require_cost_level(const Environment& environment);
+
 /// All values of u face the same draws, so the count is monotone in u up to changes of the order. Throws Error (usage)
-/// if the wanted number is not reached for u in [0.001, 1].
+/// if the wanted number is not reached for u in [0.001, 1], or as require_cost_level.
 CostSearchResult calibrate_cost(const Environment& environment, const CostSearch& search);
 
 }  // namespace pandora

@@ -132,15 +132,15 @@ struct DrawContexts {
 
  private:
   PANDORA_HD void store(std::size_t row, int p, float mapped) const {
-    const int features = out.locations * out.reward_features, A = out.boxes;
-    if (p < features) {
-      out.reward_context[row * features + p] = mapped;
+    const int located = out.locations * out.reward_features, A = out.boxes;
+    if (p < located) {
+      out.reward_context[row * located + p] = mapped;
       return;
     }
-    const int a = (p - features) % A;
-    if (p < features + A)
+    const int a = (p - located) % A;
+    if (p < located + A)
       out.scale[row * A + a] = shock_scale_of(mapped, contextual);
-    else if (p < features + 2 * A)
+    else if (p < located + 2 * A)
       out.context_cost[row * A + a] = context_cost_of(c0[a], mapped, contextual);
     else
       out.index[row * A + a] = linear_index_of(intercept[a], mapped);

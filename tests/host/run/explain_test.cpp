@@ -134,7 +134,7 @@ TEST_F(Explain, ShowsTheCostThatSigmaBalances) {
     for (const ExplainedPeriod& p : explanation.periods)
       for (const ExplainedBox& b : p.boxes) {
         ASSERT_TRUE(b.expected_cost);
-        if (p.reward_shift) EXPECT_EQ(*p.reward_shift, b.reward_shift);
+        EXPECT_EQ(p.reward_shift.value_or(b.reward_shift), b.reward_shift);
         EXPECT_EQ(p.reward_shift.has_value(), location != std::string("own"));
         EXPECT_GT(*b.expected_cost, b.context_cost);
         double excess = 0.0;

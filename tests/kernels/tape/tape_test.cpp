@@ -117,7 +117,9 @@ TEST_P(TapeCell, EqualsThePaperInDouble) {
     for (int a = 0; a < kSmall.boxes; ++a) {
       const std::size_t at = tape_.at(row, a);
       EXPECT_NEAR(tape_.contexts.reward_shift[tape_.contexts.location_at(row, a)], naive.shift[a], kTolerance);
-      if (instance_.linear_indices()) ASSERT_NEAR(tape_.contexts.index[at], naive.index[a], kTolerance);
+      if (instance_.linear_indices()) {
+        ASSERT_NEAR(tape_.contexts.index[at], naive.index[a], kTolerance);
+      }
       for (int k = 0; k < kSmall.reward_features; ++k)
         ASSERT_NEAR(tape_.phi_of(row, a)[k], naive.phi[a][k], kTolerance) << row << " " << a << " " << k;
       ASSERT_NEAR(tape_.contexts.scale[at], naive.scale[a], kTolerance);

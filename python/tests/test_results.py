@@ -186,6 +186,10 @@ def test_tables_go_to_pandas(example: str) -> None:
 
 def test_no_p_value_below_1e_4_is_printed() -> None:
     table = pandora.Table({"p_holm": np.array([3e-41, 0.02, np.nan]), "share": np.array([3e-41, 0.02, 0.5])})
-    assert [line.split() for line in repr(table).splitlines()[1:]] == [["<", "1e-4", "3e-41"], ["0.02", "0.02"], ["0.5"]]
+    assert [line.split() for line in repr(table).splitlines()[1:]] == [
+        ["<", "1e-4", "3e-41"],
+        ["0.02", "0.02"],
+        ["0.5"],
+    ]
     assert "&lt; 1e-4" in table._repr_html_()
     assert table["p_holm"][0] == 3e-41

@@ -170,7 +170,9 @@ class Request:
 
     @property
     def sigma(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
-        """the oracle's indices, for yardsticks alone; empty while calibrating"""
+        """
+        the oracle's indices; NaN unless the policy is a yardstick, empty while calibrating
+        """
 
 class Output:
     """What opening a box reveals."""
@@ -290,7 +292,7 @@ class WeitzmanEstimator:
         Ends the period: the outputs that were opened, in order, of which that of box `deployed` brought `reward`.
         """
 
-def register_policy(*, type: object, name: str, title: str, summary: str, code: str, rewards: Sequence[str], hyperparameters: Sequence[tuple[str, str, Sequence[float]]], needs_calibration: bool, uses_calibration: bool) -> None: ...
+def register_policy(*, type: object, name: str, title: str, summary: str, code: str, rewards: Sequence[str], hyperparameters: Sequence[tuple[str, str, Sequence[float]]], needs_calibration: bool, uses_calibration: bool, yardstick: bool) -> None: ...
 
 def policies() -> list[tuple[str, str, str, bool]]:
     """

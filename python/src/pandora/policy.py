@@ -79,8 +79,8 @@ class Policy:
     def opens_of(self, outputs: Sequence[Output], worth: Sequence[float]) -> Optional[int]:
         """How many of the outputs, those of all boxes in the oracle's order, its own stopping would open.
 
-        Asked after deploy. An output that it has not opened is NaN, and worth `worth[box]`, mu*, to it. None: as many as
-        it opened in its own order. Only the parts of the regret need it.
+        Asked after deploy. An output that it has not opened is NaN, and worth `worth[box]`, mu*, to it. None: as many
+        as it opened in its own order. Only the parts of the regret need it.
         """
         return None
 

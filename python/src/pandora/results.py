@@ -63,8 +63,8 @@ class Results(Folder):
         Fields are the sums of results.h5 (utility, quality, cost, realised_utility, ..., queries_of_box,
         deployments_of_box, depth: over the periods), the parts of the regret (wrong_order, too_early, too_many,
         wrong_deployment; wrong_order_gap, too_early_gap), what is cumulative at the checkpoints (cumulative_regret,
-        cumulative_utility, cumulative_wrong_order, ...), what was learned (rho, theta: see estimates), periods, failed, regret_x1000 and
-        realised_regret_x1000.
+        cumulative_utility, cumulative_wrong_order, ...), what was learned (rho, theta: see estimates), periods,
+        failed, regret_x1000 and realised_regret_x1000.
         """
         row = self._row(
             field,

@@ -109,7 +109,9 @@ class Table:
             return self._html
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self._columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(v[k], name))}</td>" for name, v in self._columns.items()) + "</tr>"
+            "<tr>"
+            + "".join(f"<td>{html.escape(_cell(v[k], name))}</td>" for name, v in self._columns.items())
+            + "</tr>"
             for k in range(min(len(self), 60))
         )
         rest = f"<p>{len(self)} rows</p>" if len(self) > 60 else ""

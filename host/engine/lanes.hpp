@@ -20,7 +20,7 @@ struct BlockOptions {
 struct LaneRecord {
   /// What is kept: what was learned; the decisions of the periods too; or all below.
   enum class Keep { estimates, outcomes, everything } keep = Keep::everything;
-  const std::vector<PeriodOutcome>* decisions = nullptr;  ///< T outcomes, or none
+  const std::vector<PeriodOutcome>* decisions = nullptr;  ///< T outcomes, or none; who follows them estimates no mu*
   std::vector<PeriodOutcome> outcomes;                    ///< T; those of the periods before a failure count
   std::vector<double> scores;                             ///< T x A, before each period's walk
   std::vector<double> widths;                             ///< T x A: ||psi||_{V^-1}, zero where none is kept

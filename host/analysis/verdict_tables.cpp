@@ -89,8 +89,7 @@ Table rows_table(const Verdict& verdict) {
           estimate_cell(row.adjusted_ratio, 3), exact_cell(number_text(row.adjusted_rms_z, 2), row.adjusted_rms_z)}});
   table.notes = {
       "The four T_0 of a panel share instances: the errors of its published numbers are taken to be correlated over "
-      "T_0 as "
-      "ours are, which the paper's one oracle utility per panel suggests; panels are independent."};
+      "T_0 as ours are, which the paper's one oracle utility per panel suggests; panels are independent."};
   return table;
 }
 
@@ -126,8 +125,7 @@ Table counts_table(const Verdict& verdict) {
       "own sets: disjoint sets of 50 of our replications, each in the place of the published numbers (its best "
       "hyperparameters chosen on it, printed to two decimals) against our other replications.",
       "50 of ours: the paper's count is the mean over our sets, each as if it were all that we had; own sets are "
-      "judged "
-      "against one other."};
+      "judged against one other."};
   if (!verdict.counts.empty() && verdict.counts[0].sets.empty())
     table.notes.push_back("Sets take 100 replications at least.");
   return table;
@@ -159,8 +157,7 @@ Table findings_table(const Verdict& verdict) {
   }
   table.notes = {
       "by means: cells in which the means alone agree. Each interval stands by itself: of many cells in which a claim "
-      "is "
-      "just false, one in forty seems to hold.",
+      "is just false, one in forty seems to hold.",
       "The paper says \"generally\", \"low\", \"comparable\", \"substantially\", \"small\": the statements say what is "
       "meant here. CSV and JSON have every cell."};
   return table;

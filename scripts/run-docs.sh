@@ -36,8 +36,8 @@ SHIM
 cat >>"$work/bin/pandora" <<'SHIM'
 scaled=
 case "${1-} ${2-}" in
-  reproduce\ *) scaled="--replications 2 --periods 300 --samples 2000 --contexts 50 --grid 9x5x9" ;;
-  run\ experiments/*) scaled="--replications 2 --periods 300 --samples 2000" ;;
+  reproduce\ *) scaled="--replications 2 --periods 120 --samples 2000 --contexts 50 --grid 9x5x9" ;;
+  run\ experiments/*) scaled="--replications 2 --periods 120 --samples 2000" ;;
   "oracle check" | "oracle grid") scaled="--replications 2 --samples 2000 --grid 9x5x9" ;;
   "oracle order") scaled="--replications 2 --samples 2000 --contexts 50" ;;
   calibrate\ *) scaled="--replications 4 --samples 2000 --contexts 20" ;;

@@ -13,8 +13,8 @@
           register_policy(best_single) register_policy(random_order) register_policy(query_all)                     \
               register_policy(shrunk_weitzman) register_policy(thompson_weitzman)                                   \
                   register_policy(epsilon_greedy_weitzman) register_policy(atsidakou) register_policy(frugal_order) \
-                      register_policy(frugal_stop) register_policy(informed_weitzman) register_policy(hindsight)    \
-                          register_policy(best_cascade)
+                      register_policy(frugal_stop) register_policy(liu) register_policy(informed_weitzman)          \
+                          register_policy(hindsight) register_policy(best_cascade)
 
 namespace pandora {
 

@@ -343,7 +343,7 @@ TEST(Grids, GiveEachHyperparameterItsOwnValuesOrThoseOfAll) {
   EXPECT_EQ(find_policy("dow")->variants(grids).size(), 1u + 1u * 2u);
   std::vector<std::string> names;
   for (const Hyperparameter& h : all_hyperparameters()) names.push_back(h.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"c_rho", "c_theta", "c_b", "c_shrunk", "c_thompson", "epsilon"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"c_rho", "c_theta", "c_b", "c_shrunk", "c_thompson", "epsilon", "c_liu"}));
 }
 
 }  // namespace

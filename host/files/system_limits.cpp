@@ -28,11 +28,12 @@ void require_resources(int reason, const std::string& what) {
 }
 
 LimitReached no_further_thread(const std::string& option) {
-  return LimitReached(option.empty()
-                          ? fmt::format("the system starts no further thread, or has no memory for one; {}", remedy_of_limit(EAGAIN))
-                          : fmt::format("{}: the system refuses so many threads, or memory for them; give fewer, or "
-                                        "raise the limit on processes and threads (`ulimit -u`)",
-                                        option));
+  return LimitReached(
+      option.empty()
+          ? fmt::format("the system starts no further thread, or has no memory for one; {}", remedy_of_limit(EAGAIN))
+          : fmt::format("{}: the system refuses so many threads, or memory for them; give fewer, or "
+                        "raise the limit on processes and threads (`ulimit -u`)",
+                        option));
 }
 
 }  // namespace pandora

@@ -2,9 +2,9 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
-#include <boost/math/quadrature/gauss.hpp>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace pandora {
 namespace {
@@ -52,6 +52,22 @@ struct Regressors {
     return static_cast<double>(centred.rows()) * (centred * (inverse * towards));
   }
 };
+
+// The rule of Gauss and Legendre with kNodes nodes, exact for polynomials of a degree below 2 kNodes.
+template <unsigned kNodes, typename Function>
+double integral(const Function& f, double from, double to) {
+  const double middle = 0.5 * (from + to), half = 0.5 * (to - from);
+  double sum = 0.0;
+  for (unsigned i = 0; i < kNodes; ++i) {
+    double x = std::cos(std::numbers::pi * (i + 0.75) / (kNodes + 0.5)), slope = 1.0;
+    for (int step = 0; step < 6; ++step) {  // Newton's method for a root of the Legendre polynomial
+      slope = kNodes * (std::legendre(kNodes - 1, x) - x * std::legendre(kNodes, x)) / (1.0 - x * x);
+      x -= std::legendre(kNodes, x) / slope;
+    }
+    sum += 2.0 / ((1.0 - x * x) * slope * slope) * f(middle + half * x);
+  }
+  return half * sum;
+}
 
 std::vector<double> scaled(const VectorXd& values, double factor) {
   std::vector<double> out(static_cast<std::size_t>(values.size()));
@@ -107,14 +123,12 @@ std::array<double, 3> mean_least_greatest(int count, double most_first, double m
     return 1.0 - (a + b - t) * (a + b - t) / (2.0 * a * b);
   };
   // Polynomials on each piece, of a degree up to 2 count <= 2 kMaxBoxes: exact.
-  using Rule = boost::math::quadrature::gauss<double, 20>;
   double least = 0.0, greatest = 0.0;
   const double ends[] = {0.0, a, b, a + b};
   for (int piece = 0; piece < 3; ++piece) {
     if (!(ends[piece] < ends[piece + 1])) continue;
-    least += Rule::integrate([&](double t) { return std::pow(1.0 - below(t), count); }, ends[piece], ends[piece + 1]);
-    greatest +=
-        Rule::integrate([&](double t) { return 1.0 - std::pow(below(t), count); }, ends[piece], ends[piece + 1]);
+    least += integral<20>([&](double t) { return std::pow(1.0 - below(t), count); }, ends[piece], ends[piece + 1]);
+    greatest += integral<20>([&](double t) { return 1.0 - std::pow(below(t), count); }, ends[piece], ends[piece + 1]);
   }
   return {0.5 * (a + b), least, greatest};
 }

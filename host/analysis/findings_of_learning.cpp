@@ -6,6 +6,7 @@
 
 #include "host/analysis/contrasts.hpp"
 #include "host/analysis/statistics.hpp"
+#include "host/base/student_t.hpp"
 
 namespace pandora {
 namespace {

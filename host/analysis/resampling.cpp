@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <random>
 
+#include "host/base/student_t.hpp"
 #include "host/figures/power_law.hpp"
 
 namespace pandora {

@@ -1,12 +1,12 @@
 #include "host/analysis/statistics.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
+
+#include "host/base/student_t.hpp"
 
 namespace pandora {
 namespace {
@@ -31,20 +31,6 @@ void shuffle(std::vector<std::size_t>& order, std::mt19937_64& random) {
 }
 
 }  // namespace
-
-double student_t_quantile(double probability, double degrees_of_freedom) {
-  return boost::math::quantile(boost::math::students_t(degrees_of_freedom), probability);
-}
-
-double student_t_p_value(double statistic, double degrees_of_freedom) {
-  if (!std::isfinite(statistic)) return std::isnan(statistic) ? kUnknown : 0.0;
-  return 2.0 * boost::math::cdf(boost::math::students_t(degrees_of_freedom), -std::abs(statistic));
-}
-
-double normal_p_value(double statistic) {
-  if (!std::isfinite(statistic)) return std::isnan(statistic) ? kUnknown : 0.0;
-  return 2.0 * boost::math::cdf(boost::math::normal(), -std::abs(statistic));
-}
 
 PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b) {
   PairedDifference out{a.size(), {kUnknown, kUnknown}, kUnknown, kUnknown, kUnknown};

@@ -22,11 +22,6 @@ struct PairedDifference {
 /// `a` and `b` have one length.
 PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b);
 
-/// Quantile of Student's t, and the two-sided p value of a statistic.
-double student_t_quantile(double probability, double degrees_of_freedom);
-double student_t_p_value(double statistic, double degrees_of_freedom);
-double normal_p_value(double statistic);
-
 /// Holm's adjustment: with all p values below alpha rejected, the probability of any false rejection is at most alpha.
 /// NaN stays and is not counted.
 std::vector<double> holm_adjusted(const std::vector<double>& p);

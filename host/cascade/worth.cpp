@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "host/base/student_t.hpp"
 #include "host/traces/headroom.hpp"
 
 namespace pandora {
@@ -16,7 +16,7 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double student_t(double probability, const PromptGroups& groups) {
-  return boost::math::quantile(boost::math::students_t(static_cast<double>(groups.count) - 1.0), probability);
+  return student_t_quantile(probability, static_cast<double>(groups.count) - 1.0);
 }
 
 // Digits after the point that show three digits of a number.

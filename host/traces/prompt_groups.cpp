@@ -1,12 +1,12 @@
 #include "host/traces/prompt_groups.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
+#include "host/base/student_t.hpp"
 #include "host/traces/text_hash.hpp"
 
 namespace pandora {
@@ -45,7 +45,7 @@ Interval mean_over_prompts(std::span<const double> by_row, const PromptGroups& g
   double half_width = std::numeric_limits<double>::quiet_NaN();
   if (groups.count > 1) {
     const double error = std::sqrt(scatter * prompts / (prompts - 1.0)) / rows;
-    half_width = boost::math::quantile(boost::math::students_t(prompts - 1.0), 0.975) * error;
+    half_width = student_t_quantile(0.975, prompts - 1.0) * error;
   }
   out.low = out.value - half_width;
   out.high = out.value + half_width;

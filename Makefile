@@ -108,6 +108,7 @@ stand-in-slow: stand-in
 
 # The default tests under the address, undefined-behaviour and thread sanitisers.
 sanitize: test-dependencies
+	@scripts/install-dependencies.sh clang clang
 	for preset in asan-ubsan tsan; do \
 	  cmake --preset $$preset && cmake --build build-$$preset --parallel $(JOBS) && \
 	  ctest --test-dir build-$$preset -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS) || exit; \

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether the rooms (folders) of the program stand in order: a file includes only from its own room and from rooms below,
-and files of a room do not include each other in a circle. Also that no file is too large to be one idea and no function
-too long to be one step, in tests and examples too.
+and files of a room do not include each other in a circle. Also that no file is too large to be one idea and no function too
+long to be one step, in tests and examples too, and that no class has two definitions.
 usage: scripts/check-rooms.py [--graph]       exit code 1 if not
 """
 import collections
@@ -118,6 +118,17 @@ for file in files:
         below = room_of(target)
         if below is None or ROOMS.index(below) > ROOMS.index(room):
             complaints.append(f"{name}: includes {included}, from a room above it")
+
+# A class that has two definitions: a linker takes one of the two for both, without a word.
+defined = {}
+for file in files:
+    if file.suffix in (".hpp", ".h", ".cuh"):
+        text, name = file.read_text(), str(file.relative_to(root))
+        space = re.search(r"^namespace ([\w:]+)", text, re.M)
+        for found in re.findall(r"^(?:struct|class) (\w+)(?: final)?(?: :[^;{]*)? \{", text, re.M):
+            first = defined.setdefault((space and space[1], found), name)
+            if first != name:
+                complaints.append(f"{name}: {found} is a class in {first} already")
 
 # Circles of files.
 state = {}

@@ -10,7 +10,7 @@ constexpr std::size_t kThresholds = 11;
 
 // `seen(at)`: what accepts the response at that place of the tape.
 template <class Seen>
-Cascade search_by(const Tape& tape, int T0, Seen&& seen) {
+FrugalCascade search_by(const Tape& tape, int T0, Seen&& seen) {
   std::vector<SearchedModel> boxes(static_cast<std::size_t>(tape.boxes()));
   for (int a = 0; a < tape.boxes(); ++a) {
     SearchedModel& box = boxes[static_cast<std::size_t>(a)];
@@ -43,11 +43,11 @@ int longest_cascade(int boxes) {
   return longest;
 }
 
-Cascade search_cascade(const Tape& tape, int T0) {
+FrugalCascade search_cascade(const Tape& tape, int T0) {
   return search_by(tape, T0, [&](std::size_t at) { return tape.mu[at]; });
 }
 
-Cascade search_cascade_on_rewards(const Tape& tape, int T0, double ridge) {
+FrugalCascade search_cascade_on_rewards(const Tape& tape, int T0, double ridge) {
   RewardSamples samples;
   for (int period = 0; period < T0; ++period)
     for (int a = 0; a < tape.boxes(); ++a) {

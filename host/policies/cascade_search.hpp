@@ -8,7 +8,7 @@
 
 namespace pandora {
 
-struct Cascade {
+struct FrugalCascade {
   std::vector<int> boxes;          ///< 1 <= L <= A boxes, in order
   std::vector<double> thresholds;  ///< L - 1 acceptance thresholds tau_j
 };
@@ -28,11 +28,11 @@ int longest_cascade(int boxes);
 /// calibration periods 1..T0, all of whose outputs, costs and Bernoulli rewards are seen. A response is accepted, and
 /// the best one deployed, by mu*; the utility counts its realised reward. Candidates come by length, then boxes, then
 /// thresholds ascending; utilities within 1e-9 tie and the first maximum wins. Box 0 alone where no utility is finite.
-Cascade search_cascade(const Tape& tape, int T0);
+FrugalCascade search_cascade(const Tape& tape, int T0);
 
 /// The same where mu* is not seen: a response is accepted, and the best one deployed, by G(theta_hat' phi), theta_hat
 /// fitted to all outputs and rewards of these periods with the ridge eta_0 of (eq:hat:theta:def). Throws LaneFailure as
 /// fit_reward does.
-Cascade search_cascade_on_rewards(const Tape& tape, int T0, double ridge);
+FrugalCascade search_cascade_on_rewards(const Tape& tape, int T0, double ridge);
 
 }  // namespace pandora

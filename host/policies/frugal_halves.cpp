@@ -15,9 +15,9 @@ namespace {
 // study's ridges are known).
 LaneSpec lane_with_half(const Replication& replication, int T0, RewardModel reward, bool its_order) {
   LaneSpec lane = weitzman_lane(T0, Learning::online, reward, 0.0, 0.0);
-  const Cascade cascade = reward == RewardModel::known
-                              ? search_cascade(replication.tape, T0)
-                              : search_cascade_on_rewards(replication.tape, T0, EstimationOptions{}.ridge_reward);
+  const FrugalCascade cascade = reward == RewardModel::known
+                                    ? search_cascade(replication.tape, T0)
+                                    : search_cascade_on_rewards(replication.tape, T0, EstimationOptions{}.ridge_reward);
   const int A = replication.tape.boxes(), length = static_cast<int>(cascade.boxes.size());
   if (its_order) {
     lane.order = Order::listed;

@@ -18,7 +18,7 @@ Policy frugalgpt() {
       .needs_calibration = true,
       .variants = [](const Grids&) -> std::vector<PolicyVariant> {
         return {{"known", "", [](const Replication& replication, int T0) {
-                   const Cascade cascade = search_cascade(replication.tape, T0);
+                   const FrugalCascade cascade = search_cascade(replication.tape, T0);
                    LaneSpec lane;
                    lane.T0 = T0;
                    lane.order = Order::listed;

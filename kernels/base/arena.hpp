@@ -5,7 +5,9 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
+#include "kernels/base/sanitisers.hpp"
+
+#if defined(PANDORA_ADDRESS_SANITISER)
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -17,7 +19,7 @@ inline constexpr std::size_t kArrayGap = 512;  ///< bytes behind every array tha
 inline void mark_array(void* p, std::size_t bytes) {
   stand_in_array(p, bytes, kArrayGap);
 }
-#elif defined(__SANITIZE_ADDRESS__)
+#elif defined(PANDORA_ADDRESS_SANITISER)
 inline constexpr std::size_t kArrayGap = 256;
 inline void mark_array(void* p, std::size_t bytes) {
   ASAN_UNPOISON_MEMORY_REGION(p, bytes);

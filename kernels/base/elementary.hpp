@@ -37,12 +37,13 @@ PANDORA_HD PANDORA_INLINE double nearest(double x) {
   return (x + 6755399441055744.0) - 6755399441055744.0;
 }
 
-/// x * 2^n for integral n within the normal range.
+/// x * 2^n for integral n within the normal range; NaN for x = NaN, whatever n is. n is read off the significand of a
+/// sum as nearest() makes it: a conversion of NaN to an integer would be undefined.
 PANDORA_HD PANDORA_INLINE float scale_by_power_of_two(float x, float n) {
-  return x * std::bit_cast<float>((static_cast<std::int32_t>(n) + 127) << 23);
+  return x * std::bit_cast<float>((std::bit_cast<std::uint32_t>(n + 12582912.0f) + 127) << 23);
 }
 PANDORA_HD PANDORA_INLINE double scale_by_power_of_two(double x, double n) {
-  return x * std::bit_cast<double>((static_cast<std::int64_t>(n) + 1023) << 52);
+  return x * std::bit_cast<double>((std::bit_cast<std::uint64_t>(n + 6755399441055744.0) + 1023) << 52);
 }
 
 /// Natural logarithm of a positive normal float; log(1) = 0 exactly. Fit error 2.9e-8 of (log(1+f)-f+f^2/2)/f^3.

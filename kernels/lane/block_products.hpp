@@ -18,7 +18,7 @@ class ProductsOfBlock {
       : team_(team),
         shape_(shape),
         tiled_(!Team::kVectors && ProductMemory<Real>::shared_bytes(shape) > 0),
-        memory_(team_memory(team, scratch), shape),
+        memory_(tiled_ ? ProductMemory<Real>(team_memory(team, scratch), shape) : ProductMemory<Real>()),
         block_(tiled_ && block.B > 0 ? tiles().stage(block) : block) {}
 
   /// The contexts, where it is best to read them.

@@ -25,6 +25,7 @@ class ProductMemory {
     return bytes(shape) <= kMostShared ? bytes(shape) : 0;
   }
 
+  ProductMemory() = default;  ///< where nothing is tiled
   /// `memory`: bytes(shape), aligned to 16.
   PANDORA_HD ProductMemory(void* memory, const Shape& shape)
       : start_(static_cast<Real*>(memory)),
@@ -41,7 +42,7 @@ class ProductMemory {
   static PANDORA_HD int row_stride(int m) { return panels(m) * kSide + 4; }
 
  private:
-  Real *start_, *rows_, *work_;
+  Real *start_ = nullptr, *rows_ = nullptr, *work_ = nullptr;
 };
 
 /// By a team; every function ends with all members done. Sums go over features and updates in their order whatever the

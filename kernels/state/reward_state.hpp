@@ -19,6 +19,7 @@ struct RewardState {
   static PANDORA_HD constexpr int stride(int d) { return (d + kPad - 1) / kPad * kPad; }
   static PANDORA_HD constexpr int size(int d) { return (1 + 2 * d) * stride(d); }
   static PANDORA_HD RewardState over(double* memory, int d) {
+    if (memory == nullptr) return {d};  // of a lane that knows mu*
     return {d, memory, memory + stride(d), memory + (1 + d) * stride(d)};
   }
 

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "kernels/base/sanitisers.hpp"
 #include "tests/host/run/run_study_fixture.hpp"
 
 namespace pandora {
@@ -14,7 +15,7 @@ using test::Words;
 using testing::HasSubstr;
 using testing::Not;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(PANDORA_SANITISED)
 constexpr bool kMayPreload = false;  // their runtime wants to be the first library
 #else
 constexpr bool kMayPreload = true;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "host/files/temporary_file.hpp"
+#include "kernels/base/sanitisers.hpp"
 #include "tests/host/run/run_study_fixture.hpp"
 
 namespace pandora {
@@ -17,7 +18,7 @@ using test::ProgramResult;
 using test::Words;
 using Files = std::map<std::string, std::string>;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(PANDORA_SANITISED)
 constexpr bool kPreloads = false;  // their runtime wants to be the first library
 #else
 constexpr bool kPreloads = true;

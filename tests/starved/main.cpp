@@ -6,9 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "kernels/base/sanitisers.hpp"
 #include "pandora/program.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#if defined(PANDORA_SANITISED) || !defined(__GLIBC__)
 int main() {
   return 77;  // they bring allocators of their own
 }

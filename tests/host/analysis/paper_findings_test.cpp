@@ -40,7 +40,7 @@ std::map<std::string, double> with(std::map<std::string, double> means, const st
   return means;
 }
 
-const Finding& finding(const std::vector<Finding>& all, const std::string& label) {
+Finding finding(const std::vector<Finding>& all, const std::string& label) {
   for (const Finding& f : all)
     if (f.label() == label) return f;
   ADD_FAILURE() << "no finding " << label;
@@ -48,7 +48,7 @@ const Finding& finding(const std::vector<Finding>& all, const std::string& label
 }
 
 std::vector<std::size_t> counts(const std::vector<Finding>& all, const std::string& label) {
-  const Finding& f = finding(all, label);
+  const Finding f = finding(all, label);
   return {f.cells.size(), f.count(Holds::yes), f.count(Holds::open), f.count(Holds::no)};
 }
 
@@ -101,7 +101,7 @@ TEST(PaperFindings, FailAndStayOpenWhereTheyAreMadeTo) {
   EXPECT_EQ(counts(all, "4a"), (Counts{3, 2, 0, 1}));
   EXPECT_EQ(counts(all, "5"), (Counts{6, 4, 2, 0}));
   EXPECT_EQ(counts(all, "6a"), (Counts{6, 5, 1, 0}));
-  const FindingCell& cell = finding(all, "1a").cells.at(0);
+  const FindingCell cell = finding(all, "1a").cells.at(0);
   EXPECT_EQ(cell.cell, "A uniform, T0=0");
   EXPECT_EQ(cell.compared, "online_plugin/unknown less linucb_online");
   EXPECT_NEAR(cell.difference.mean, 1.3, 0.1);

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "kernels/base/sanitisers.hpp"
 #include "tests/host/run_program.hpp"
 
 namespace pandora {
@@ -18,7 +19,7 @@ class WantOfMemory : public test::ProgramTest {
 
   void SetUp() override {
     ProgramTest::SetUp();
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(PANDORA_SANITISED)
     GTEST_SKIP() << "sanitisers bring allocators of their own";
 #endif
     std::ofstream(work() / "s.toml")

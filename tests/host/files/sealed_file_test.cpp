@@ -1,6 +1,7 @@
 // What was sealed comes back in every bit; everything else is refused by name, hostile bytes too.
 #include "host/files/sealed_file.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -180,7 +181,7 @@ TEST(PackedDoubles, KeepEveryBit) {
   ASSERT_EQ(back.size(), values.size());
   for (std::size_t i = 0; i < values.size(); ++i)
     EXPECT_EQ(std::bit_cast<std::uint64_t>(back[i]), std::bit_cast<std::uint64_t>(values[i])) << i;
-  EXPECT_EQ(pack(std::vector<double>{1.0}).get_binary(), (std::vector<std::uint8_t>{0, 0, 0, 0, 0, 0, 0xf0, 0x3f}));
+  EXPECT_THAT(pack(std::vector<double>{1.0}).get_binary(), testing::ElementsAre(0, 0, 0, 0, 0, 0, 0xf0, 0x3f));
   EXPECT_TRUE(unpack(pack({})).empty());
 }
 

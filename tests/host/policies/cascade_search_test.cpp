@@ -29,16 +29,16 @@ Tape random_tape(int boxes, int T0, std::uint64_t seed) {
 // All candidates of at most so many boxes, in their order: by length, then boxes, then thresholds ascending. Digits of
 // a counter in base A (and base 11) run through the box lists (and the thresholds); lists that name a box twice are
 // skipped.
-std::vector<Cascade> all_cascades(int A, int longest) {
+std::vector<FrugalCascade> all_cascades(int A, int longest) {
   const auto digits = [](int number, int base, int n) {
     std::vector<int> out(static_cast<std::size_t>(n));
     for (int i = n - 1; i >= 0; --i, number /= base) out[i] = number % base;
     return out;
   };
-  std::vector<Cascade> out;
+  std::vector<FrugalCascade> out;
   for (int length = 1; length <= longest; ++length)
     for (int list = 0; list < std::pow(A, length); ++list) {
-      Cascade cascade;
+      FrugalCascade cascade;
       cascade.boxes = digits(list, A, length);
       bool repeated = false;
       for (int i = 0; i < length; ++i)
@@ -53,7 +53,7 @@ std::vector<Cascade> all_cascades(int A, int longest) {
   return out;
 }
 
-double mean_utility(const Tape& tape, int T0, const Cascade& cascade) {
+double mean_utility(const Tape& tape, int T0, const FrugalCascade& cascade) {
   double sum = 0.0;
   for (int period = 0; period < T0; ++period) {
     const int row = tape.calibration_row(period);
@@ -72,10 +72,10 @@ double mean_utility(const Tape& tape, int T0, const Cascade& cascade) {
   return sum / T0;
 }
 
-Cascade enumerate(const Tape& tape, int T0, int longest) {
-  Cascade best;
+FrugalCascade enumerate(const Tape& tape, int T0, int longest) {
+  FrugalCascade best;
   double most = -std::numeric_limits<double>::infinity();
-  for (const Cascade& cascade : all_cascades(tape.boxes(), longest))
+  for (const FrugalCascade& cascade : all_cascades(tape.boxes(), longest))
     if (const double utility = mean_utility(tape, T0, cascade); utility > most + 1e-9) {
       most = utility;
       best = cascade;
@@ -99,7 +99,7 @@ TEST(CascadeSearch, FindsWhatAnEnumerationFinds) {
     for (const int T0 : {1, 5, 50})
       for (std::uint64_t seed = 0; seed < (A == 4 ? 2u : 10u); ++seed) {
         const Tape tape = random_tape(A, T0, 50 + 100 * seed + static_cast<std::uint64_t>(A));
-        const Cascade found = search_cascade(tape, T0), wanted = enumerate(tape, T0, A);
+        const FrugalCascade found = search_cascade(tape, T0), wanted = enumerate(tape, T0, A);
         EXPECT_EQ(found.boxes, wanted.boxes) << "A = " << A << ", T0 = " << T0 << ", seed " << seed;
         EXPECT_EQ(found.thresholds, wanted.thresholds) << "A = " << A << ", T0 = " << T0 << ", seed " << seed;
         longest = std::max(longest, found.boxes.size());
@@ -127,7 +127,7 @@ TEST(CascadeSearch, CountsRealisedRewards) {
   tape.mu = {0, 0, 0.2, 0.9};
   tape.cost = {0, 0, 0.1, 0.1};
   tape.reward = {0, 0, 1, 0};
-  const Cascade found = search_cascade(tape, 1);
+  const FrugalCascade found = search_cascade(tape, 1);
   EXPECT_EQ(found.boxes, std::vector<int>{0});
 }
 
@@ -135,7 +135,7 @@ TEST(CascadeSearch, CountsRealisedRewards) {
 TEST(CascadeSearch, WhereNoUtilityIsFiniteTheFirstBoxIsTheCascade) {
   Tape tape = random_tape(3, 5, 4);
   for (double& cost : tape.cost) cost = std::numeric_limits<double>::infinity();
-  const Cascade cascade = search_cascade(tape, 5);
+  const FrugalCascade cascade = search_cascade(tape, 5);
   EXPECT_EQ(cascade.boxes, std::vector<int>{0});
   EXPECT_TRUE(cascade.thresholds.empty());
 }
@@ -159,7 +159,7 @@ TEST(CascadeSearch, EqualThresholdsGoToTheLeast) {
   tape.mu = {0, 0, 0.95, 0.3, 0.35, 0.6};
   tape.cost = {0, 0, 0.0, 0.3, 0.0, 0.1};
   tape.reward = {0, 0, 1, 0, 0, 1};
-  const Cascade found = search_cascade(tape, 2);
+  const FrugalCascade found = search_cascade(tape, 2);
   EXPECT_EQ(found.boxes, (std::vector<int>{0, 1}));
   EXPECT_EQ(found.thresholds, std::vector<double>{0.4});
 }
@@ -184,7 +184,7 @@ TEST(CascadeSearch, SearchesShorterCascadesOfManyBoxes) {
   std::size_t longest = 0;
   for (const int A : {12, 13, 14}) {
     const Tape tape = random_tape(A, 12, static_cast<std::uint64_t>(A));
-    const Cascade found = search_cascade(tape, 12), wanted = enumerate(tape, 12, 3);
+    const FrugalCascade found = search_cascade(tape, 12), wanted = enumerate(tape, 12, 3);
     EXPECT_EQ(found.boxes, wanted.boxes) << "A = " << A;
     EXPECT_EQ(found.thresholds, wanted.thresholds) << "A = " << A;
     longest = std::max(longest, found.boxes.size());
@@ -224,10 +224,10 @@ TEST(CascadeSearch, WithoutMuIsTheSearchOnEstimatesFromRewards) {
         estimated.mu[at] = logistic_of(tape, theta, at);
         hidden.mu[at] = 1.0 - tape.mu[at];
       }
-    const Cascade found = search_cascade_on_rewards(tape, kT0, 1.0), wanted = search_cascade(estimated, kT0);
+    const FrugalCascade found = search_cascade_on_rewards(tape, kT0, 1.0), wanted = search_cascade(estimated, kT0);
     EXPECT_EQ(found.boxes, wanted.boxes) << seed;
     EXPECT_EQ(found.thresholds, wanted.thresholds) << seed;
-    const Cascade without = search_cascade_on_rewards(hidden, kT0, 1.0);
+    const FrugalCascade without = search_cascade_on_rewards(hidden, kT0, 1.0);
     EXPECT_EQ(found.boxes, without.boxes) << seed;
     EXPECT_EQ(found.thresholds, without.thresholds) << seed;
   }
@@ -239,7 +239,7 @@ TEST(CascadeSearch, FindsWhatAnEnumerationFindsAmongManyTies) {
     Tape tape = random_tape(3, 30, seed);
     for (double& mu : tape.mu) mu = std::round(10.0 * mu) / 10.0;
     for (double& cost : tape.cost) cost = 0.05;
-    const Cascade found = search_cascade(tape, 30), wanted = enumerate(tape, 30, 3);
+    const FrugalCascade found = search_cascade(tape, 30), wanted = enumerate(tape, 30, 3);
     EXPECT_EQ(found.boxes, wanted.boxes) << "seed " << seed;
     EXPECT_EQ(found.thresholds, wanted.thresholds) << "seed " << seed;
   }

@@ -104,7 +104,8 @@ INSTANTIATE_TEST_SUITE_P(ReferenceEngine, EveryRule,
                          testing::Combine(testing::Values("geometric:1.5", "tracking"), testing::Values(0, 7)));
 
 TEST_P(EveryRule, IsTheNaiveLane) {
-  const auto [schedule, T0] = GetParam();
+  const char* const schedule = std::get<0>(GetParam());
+  const int T0 = std::get<1>(GetParam());
   const Replication replication = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 7, 110, 18);
   const auto check = [&](const char* name, const std::function<void(EstimationOptions&)>& say) {
     EstimationOptions options = {parse_refit(schedule), 0.5, 2.0};

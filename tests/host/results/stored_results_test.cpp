@@ -75,7 +75,8 @@ TEST_F(OlderResults, HaveTheirNumbers) {
 // The earlier version knew the first path of the parts alone; their gaps are unknown, and empty cells.
 TEST_F(OlderResults, HaveNoGapsBetweenPaths) {
   Read read(kKept);
-  for (const SummaryRow& row : read.results.summaries()[0].summary.rows) {
+  const std::vector<SettingSummary> summaries = read.results.summaries();
+  for (const SummaryRow& row : summaries[0].summary.rows) {
     EXPECT_TRUE(std::isfinite(row.parts[0].mean));
     for (const Estimate& gap : row.gaps) EXPECT_TRUE(std::isnan(gap.mean));
   }
@@ -106,7 +107,8 @@ TEST_F(OlderResults, GapsOfOtherVersionsArePassedOver) {
   });
   Read read(folder);
   EXPECT_THAT(read.notes, testing::IsEmpty());
-  for (const SummaryRow& row : read.results.summaries()[0].summary.rows) {
+  const std::vector<SettingSummary> summaries = read.results.summaries();
+  for (const SummaryRow& row : summaries[0].summary.rows) {
     EXPECT_TRUE(std::isnan(row.gaps[0].mean));
     EXPECT_EQ(row.gaps[1].mean, 1000.0 * 0.5 / 20.0);
   }

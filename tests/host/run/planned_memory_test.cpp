@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/base/sanitisers.hpp"
 #include "tests/host/run_program.hpp"
 
 namespace pandora {
@@ -16,7 +17,7 @@ class PlannedMemory : public test::ProgramTest {
  protected:
   void SetUp() override {
     ProgramTest::SetUp();
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(PANDORA_SANITISED)
     GTEST_SKIP() << "sanitisers take memory of their own";
 #endif
     std::ofstream(work() / "s.toml")

@@ -49,6 +49,10 @@ TEST(Elementary, NearestRoundsToTheNearestInteger) {
 TEST(Elementary, PowersOfTwoScaleExactly) {
   for (int n = -126; n <= 127; ++n) EXPECT_EQ(scale_by_power_of_two(1.0f, static_cast<float>(n)), std::ldexp(1.0f, n));
   for (int n = -1022; n <= 1023; ++n) EXPECT_EQ(scale_by_power_of_two(1.0, static_cast<double>(n)), std::ldexp(1.0, n));
+  for (const float n : {0.0f, NAN, -INFINITY}) {
+    EXPECT_TRUE(std::isnan(scale_by_power_of_two(NAN, n)));
+    EXPECT_TRUE(std::isnan(scale_by_power_of_two(static_cast<double>(NAN), static_cast<double>(n))));
+  }
 }
 
 TEST(Elementary, LogarithmOfEveryNormalExponent) {

@@ -1,9 +1,8 @@
 // Suggestions: what is near comes first, and what is not near does not come at all.
 #include "host/base/nearest.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <chrono>
 
 namespace pandora {
 namespace {
@@ -71,13 +70,14 @@ TEST(Nearest, LanesWithOneWrongComponent) {
   EXPECT_EQ(nearest("quite/another/thing", all), Names{});
 }
 
-TEST(Nearest, IsFast) {
+// Where the comparison of all with all letters would take minutes.
+TEST(Nearest, AmongManyNamesAndOfALongWord) {
   Names all = lanes();
   while (all.size() < 50000) all.push_back("wide_" + all[all.size() - 8400]);
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_FALSE(nearest("uniform/A/0/77/dow/known/c_rho=0.1", all).empty());
+  const Names found = nearest("uniform/A/0/77/dow/known/c_rho=0.1", all);
+  EXPECT_FALSE(found.empty());
+  for (const std::string& name : found) EXPECT_THAT(name, testing::StartsWith("uniform/A/0/"));
   EXPECT_TRUE(nearest(std::string(5000, 'x'), all).empty());
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5.0);
 }
 
 TEST(Nearest, IsSaidInAMessage) {

@@ -70,7 +70,6 @@ TEST(Nearest, LanesWithOneWrongComponent) {
   EXPECT_EQ(nearest("quite/another/thing", all), Names{});
 }
 
-// Where the comparison of all with all letters would take minutes.
 TEST(Nearest, AmongManyNamesAndOfALongWord) {
   Names all = lanes();
   while (all.size() < 50000) all.push_back("wide_" + all[all.size() - 8400]);

@@ -12,9 +12,11 @@ import sys
 # From the ground up.
 ROOMS = """
 kernels/base kernels/random kernels/tape kernels/rules kernels/state kernels/products kernels/solve kernels/lane
-kernels/cuda oracle host/base include/pandora host/tables host/machine host/files host/traces host/figures host/model host/engine host/reference host/policies host/cascade host/study
+kernels/cuda oracle host/base host/statistics include/pandora host/tables host/machine host/files host/traces host/figures host/model host/engine host/reference host/policies host/cascade host/study
 host/devices host/sweep host/results host/analysis host/run host/cli
 """.split()
+# Floors: a room stands one above the highest that it includes from; the rooms of kernels/ are one floor, the ground.
+MOST_FLOORS = 9
 MOST_LINES, MOST_LINES_OF_FUNCTION = 350, 60
 # Functions that are longer still: file and name. The list only gets shorter.
 LONG_FUNCTIONS = [tuple(line.split()) for line in """
@@ -148,12 +150,18 @@ for name in includes:
     if name not in state:
         visit(name, [name])
 
+arrows = collections.Counter(
+    (room_of(name), room_of(target)) for name in includes for target in includes[name] if room_of(name) != room_of(target))
+floor = {}
+for room in ROOMS:
+    floor[room] = 1 if room.startswith("kernels/") else max((floor[b] + 1 for a, b in arrows if a == room and b in floor), default=1)
+if max(floor.values()) > MOST_FLOORS:
+    complaints.append(f"the house has {max(floor.values())} floors, more than {MOST_FLOORS}: --graph shows them")
+
 if "--graph" in sys.argv:
-    arrows = collections.Counter(
-        (room_of(name), room_of(target)) for name in includes for target in includes[name] if room_of(name) != room_of(target))
-    for room in reversed(ROOMS):
+    for room in sorted(ROOMS, key=lambda room: (-floor[room], -ROOMS.index(room))):
         below = [f"{b} {n}" for (a, b), n in sorted(arrows.items(), key=lambda x: ROOMS.index(x[0][1])) if a == room]
-        print(f"{room:16} {sum(1 for n in includes if room_of(n) == room):3} files   <- {', '.join(below)}")
+        print(f"{floor[room]:2} {room:16} {sum(1 for n in includes if room_of(n) == room):3} files   <- {', '.join(below)}")
 for complaint in complaints:
     print(complaint, file=sys.stderr)
 sys.exit(1 if complaints else 0)

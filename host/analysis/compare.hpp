@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "host/analysis/resampling.hpp"
-#include "host/analysis/statistics.hpp"
 #include "host/results/stored_results.hpp"
+#include "host/statistics/resampling.hpp"
+#include "host/statistics/statistics.hpp"
 #include "host/tables/table.hpp"
 
 namespace pandora {

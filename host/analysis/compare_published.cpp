@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "host/analysis/compare_text.hpp"
-#include "host/base/student_t.hpp"
+#include "host/statistics/student_t.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {

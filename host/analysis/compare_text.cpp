@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
-
 #include "host/base/nearest.hpp"
 #include "pandora/error.hpp"
 
@@ -40,24 +38,10 @@ void require_names(const CompareOptions& options, const std::vector<PlannedSetti
       throw Error(ExitCode::usage, fmt::format("--t0 {}: the results have T0 = {}", T0, fmt::join(study.T0, ", ")));
 }
 
-std::string number_text(double x, int decimals) {
-  if (!std::isfinite(x)) return "---";
-  const std::string text = fmt::format("{:.{}f}", x, decimals);
-  return text.find_first_not_of("-0.") == std::string::npos && text[0] == '-' ? text.substr(1) : text;
-}
-
 std::string interval_text(const AsymmetricInterval& interval, int decimals) {
   return interval.known()
              ? fmt::format("{} to {}", number_text(interval.low, decimals), number_text(interval.high, decimals))
              : "---";
-}
-
-std::string p_value_text(double p) {
-  return std::isnan(p) ? "---" : p < 1e-4 ? "< 1e-4" : fmt::format("{:.4f}", p);
-}
-
-Cell exact_cell(const std::string& text, double value, bool bold) {
-  return {text, bold, std::isfinite(value) ? fmt::format("{:.9g}", value) : ""};
 }
 
 }  // namespace pandora

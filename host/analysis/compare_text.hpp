@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/analysis/compare.hpp"
+#include "host/tables/numbers.hpp"
 
 namespace pandora {
 
@@ -26,13 +27,6 @@ PolicyName parse_policy_name(const std::string& text, const Plan& plan);
 /// Throws Error (usage) if the study lacks an environment, regime or T_0 that is asked for.
 void require_names(const CompareOptions& options, const std::vector<PlannedSetting>& settings);
 
-/// "---" for what is unknown; no minus before a zero.
-std::string number_text(double x, int decimals);
 std::string interval_text(const AsymmetricInterval& interval, int decimals);
-/// Nothing below 1e-4 is told: so far out no law is known so well.
-std::string p_value_text(double p);
-
-/// A cell with all digits for CSV.
-Cell exact_cell(const std::string& text, double value, bool bold = false);
 
 }  // namespace pandora

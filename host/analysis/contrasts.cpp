@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/analysis/statistics.hpp"
+#include "host/statistics/statistics.hpp"
 
 namespace pandora {
 

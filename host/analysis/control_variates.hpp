@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "host/results/estimate.hpp"
+#include "host/statistics/estimate.hpp"
 
 namespace pandora {
 

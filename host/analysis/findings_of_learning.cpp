@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "host/analysis/contrasts.hpp"
-#include "host/analysis/statistics.hpp"
-#include "host/base/student_t.hpp"
+#include "host/statistics/statistics.hpp"
+#include "host/statistics/student_t.hpp"
 
 namespace pandora {
 namespace {

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "host/analysis/figure_parts.hpp"
-#include "host/analysis/resampling.hpp"
-#include "host/figures/power_law.hpp"
 #include "host/results/policy_titles.hpp"
+#include "host/statistics/power_law.hpp"
+#include "host/statistics/resampling.hpp"
 #include "host/study/hyperparameter_values.hpp"
 #include "kernels/rules/checkpoints.hpp"
 #include "pandora/error.hpp"

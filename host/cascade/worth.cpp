@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "host/base/student_t.hpp"
+#include "host/statistics/student_t.hpp"
 #include "host/traces/headroom.hpp"
 
 namespace pandora {

@@ -7,7 +7,9 @@ namespace pandora::cli {
 
 void add_devices(CLI::App& program, Command& run) {
   program.add_subcommand("devices", "the GPUs that this build can use, or why there are none")->callback([&run] {
-    run = [] { fmt::print("{}", devices_text(find_devices())); };
+    run = [] {
+      for (const FoundDevices& found : find_all_devices()) fmt::print("{}", devices_text(found.report));
+    };
   });
 }
 

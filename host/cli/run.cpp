@@ -13,7 +13,7 @@
 #include "host/cli/study_options.hpp"
 #include "host/cli/terminal.hpp"
 #include "host/model/trace_world.hpp"
-#include "host/results/forecast.hpp"
+#include "host/run/forecast.hpp"
 #include "host/run/lacks.hpp"
 #include "host/run/merge_folders.hpp"
 #include "host/run/run_study.hpp"
@@ -73,7 +73,8 @@ ResultFolder::Mode mode_of(const RunArguments& o) {
 BackendChoice backend_of(const RunArguments& o, const std::vector<PlannedSetting>& settings, const Ranks& ranks) {
   BackendChoice backend = o.backend.choose(settings);
   if (ranks.ranks_on_node() > 1 && !backend.devices.empty())
-    backend.devices = {backend.devices[static_cast<std::size_t>(ranks.rank_on_node()) % backend.devices.size()]};
+    backend.devices.ids = {
+        backend.devices.ids[static_cast<std::size_t>(ranks.rank_on_node()) % backend.devices.ids.size()]};
   return backend;
 }
 

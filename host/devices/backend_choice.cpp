@@ -37,33 +37,56 @@ std::vector<int> parse_devices(const std::string& text, const DeviceReport& repo
   return ids;
 }
 
+std::string device_backends(const std::vector<FoundDevices>& found) {
+  std::vector<std::string> names;
+  for (const FoundDevices& one : found) names.push_back(one.backend->name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
+std::vector<FoundDevices> find_all_devices() {
+  std::vector<FoundDevices> found;
+  for (const Backend& backend : backends()) found.push_back({&backend, backend.find()});
+  return found;
+}
+
 BackendChoice choose_backend(const std::string& backend, const std::string& devices, const EngineSettings& engine,
-                             const DeviceReport& report, const std::string& needs_cpu) {
-  if (backend != "auto" && backend != "cpu" && backend != "cuda")
-    throw Error(ExitCode::usage, fmt::format("--backend {}: unknown; use auto, cpu or cuda", backend));
+                             const std::vector<FoundDevices>& found, const std::string& needs_cpu) {
+  const bool automatic = backend == "auto";
+  const FoundDevices* chosen = nullptr;  // the first that can be meant, or one of those with a device
+  for (const FoundDevices& one : found)
+    if ((automatic || backend == one.backend->name) &&
+        (chosen == nullptr || (!chosen->report.none.empty() && one.report.none.empty())))
+      chosen = &one;
   if (backend == "cpu") {
     if (devices != "all")
-      throw Error(ExitCode::usage, fmt::format("--devices {}: belongs to --backend cuda or auto, not cpu", devices));
+      throw Error(ExitCode::usage, fmt::format("--devices {}: belongs to --backend {} or auto, not cpu", devices,
+                                               device_backends(found)));
     return {"cpu", "asked for", {}, ""};
   }
+  if (chosen == nullptr)
+    throw Error(ExitCode::usage,
+                fmt::format("--backend {}: unknown; use auto, cpu or {}", backend, device_backends(found)));
   const bool possible =
       engine.kind == EngineSettings::Kind::blocked && engine.precision == EngineSettings::Precision::fp32;
   if (!possible) {
     const std::string why = "only the blocked engine in single precision runs on a GPU";
-    if (backend == "cuda")
-      throw Error(ExitCode::usage,
-                  fmt::format("--backend cuda: {}; leave --engine and --precision out or use --backend cpu", why));
+    if (!automatic)
+      throw Error(
+          ExitCode::usage,
+          fmt::format("--backend {}: {}; leave --engine and --precision out or use --backend cpu", backend, why));
     return {"cpu", why, {}, ""};
   }
   if (!needs_cpu.empty()) {
-    if (backend == "cuda")
-      throw Error(ExitCode::usage, fmt::format("--backend cuda: {}; leave it out or use --backend cpu", needs_cpu));
+    if (!automatic)
+      throw Error(ExitCode::usage,
+                  fmt::format("--backend {}: {}; leave it out or use --backend cpu", backend, needs_cpu));
     return {"cpu", needs_cpu, {}, ""};
   }
+  const DeviceReport& report = chosen->report;
   if (!report.none.empty()) {
-    if (backend == "cuda" || devices != "all")
+    if (!automatic || devices != "all")
       throw Error(ExitCode::device, fmt::format("--backend {}: {}; use --backend cpu or auto", backend, report.none));
     return {"cpu", report.none, {}, ""};
   }
@@ -75,7 +98,9 @@ BackendChoice choose_backend(const std::string& backend, const std::string& devi
       names.push_back(fmt::format("{}: {}", info.id, info.name));
       kinds.insert(info.name);
     }
-  return {"cuda", fmt::format("{}, driver {}", fmt::join(names, ", "), report.driver), ids,
+  return {chosen->backend->name,
+          fmt::format("{}, driver {}", fmt::join(names, ", "), report.driver),
+          {chosen->backend, ids},
           fmt::format("{}", fmt::join(kinds, ", "))};
 }
 

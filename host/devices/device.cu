@@ -90,17 +90,17 @@ std::vector<std::vector<LaneTally>> run_on_device(int device, std::span<const Un
   });
 }
 
-UnitPreparer prepare_on_device(int device, const Study& study, const Plan& plan) {
+ReplicationPreparer prepare_on_device(int device) {
   struct State {
     explicit State(int id) : backend(id), preparer(backend) {}
     cuda::PrepareBackend backend;
     prepare::Preparer<cuda::PrepareBackend> preparer;
   };
   const auto state = for_the_user([&] { return std::make_shared<State>(device); });
-  return [state, device, &study, &plan](const Unit& unit, OrderFrequencies* order) {
+  return [state, device](const Preparation& from, OrderFrequencies* order) {
     return for_the_user([&] {
       try {
-        return state->preparer.prepare(study, plan, unit, order);
+        return state->preparer.prepare(from, order);
       } catch (const OutOfMemory& error) {
         throw Error(ExitCode::device, device_text(device) + ": preparing a replication needs " + wanted(error) +
                                           "; use fewer --threads or --samples, or --backend cpu");

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "host/engine/lanes.hpp"
-#include "host/model/order_frequencies.hpp"
-#include "host/study/study.hpp"
+#include "host/model/preparation.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -43,12 +41,8 @@ DeviceReport find_devices();
 /// major.minor: machine code of the same major and no later minor version, or PTX of no later version.
 bool has_code_for(const std::string& architectures, int major, int minor);
 
-/// As prepare_replication (host/sweep/sweep.hpp) for one unit after the other, on a device that it holds memory of.
-using UnitPreparer = std::function<Replication(const Unit& unit, OrderFrequencies* order)>;
-
-/// A preparer on a device, to be used by the calling thread; study and plan must outlive it. Tapes are equal in every
-/// bit to the CPU's; oracle indices differ by the order of summation. It throws Error (device) if memory runs out.
-UnitPreparer prepare_on_device(int device, const Study& study, const Plan& plan);
+/// A preparer for the calling thread on a CUDA device. Throws Error (device).
+ReplicationPreparer prepare_on_device(int device);
 
 /// A device has no room for even one replication.
 struct DeviceFull : Error {

@@ -15,7 +15,7 @@ std::vector<std::vector<LaneTally>> run_on_device(int, std::span<const UnitOfLan
   throw Error(ExitCode::device, find_devices().none);
 }
 
-UnitPreparer prepare_on_device(int, const Study&, const Plan&) {
+ReplicationPreparer prepare_on_device(int) {
   throw Error(ExitCode::device, find_devices().none);
 }
 

@@ -16,8 +16,7 @@
 
 #include "host/devices/workspace.hpp"
 #include "host/model/draw_instance.hpp"
-#include "host/model/order_frequencies.hpp"
-#include "host/study/study.hpp"
+#include "host/model/preparation.hpp"
 #include "kernels/base/arena.hpp"
 #include "kernels/tape/bodies.hpp"
 #include "oracle/bodies.hpp"
@@ -34,20 +33,21 @@ class Preparer {
   explicit Preparer(Backend& backend) : backend_(backend) {}
 
   /// As prepare_replication (host/sweep/prepare_replication.hpp).
-  Replication prepare(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order) {
-    const int tape_rows = study.regret ? 1 + plan.calibration_periods + study.periods : 0;
-    const int rows = std::max(tape_rows, order != nullptr ? study.order_contexts : 0);
+  Replication prepare(const Preparation& from, OrderFrequencies* order) {
+    const ReplicationRequest& request = from.request;
+    const int tape_rows = from.tape ? 1 + request.calibration_periods + request.periods : 0;
+    const int rows = std::max(tape_rows, order != nullptr ? from.order_contexts : 0);
     Replication replication;
-    replication.instance = draw_instance(study.dimensions, unit.environment, unit.regime, unit.replication, study.seed,
-                                         [&](const Instance& instance) {
-                                           start(instance, rows, study.oracle);
+    replication.instance = draw_instance(request.dimensions, request.environment, request.regime, request.replication,
+                                         request.seed, [&](const Instance& instance) {
+                                           start(instance, rows, request.oracle);
                                            return calibrate_radius();
                                          });
-    start(replication.instance, rows, study.oracle);
+    start(replication.instance, rows, request.oracle);
     if (!replication.instance.linear_indices()) draw_sample();  // whose indices need none
-    if (order != nullptr) *order = order_frequencies(study.order_contexts);
-    if (study.regret) {
-      replication.tape = draw_tape(plan.calibration_periods, study.periods);
+    if (order != nullptr) *order = order_frequencies(from.order_contexts);
+    if (from.tape) {
+      replication.tape = draw_tape(request.calibration_periods, request.periods);
       replication.sigma = indices(replication.tape.online_row(0));
     }
     return replication;

@@ -12,8 +12,8 @@
 #include <new>
 #include <vector>
 
+#include "host/base/error.hpp"
 #include "host/files/system_limits.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {

@@ -10,11 +10,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "host/base/error.hpp"
 #include "host/files/apart.hpp"
 #include "host/files/output_folder.hpp"
 #include "host/files/system_limits.hpp"
 #include "host/files/temporary_file.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <cstring>
 
+#include "host/base/error.hpp"
 #include "host/files/input_file.hpp"
 #include "host/files/system_limits.hpp"
 #include "host/files/temporary_file.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace fs = std::filesystem;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pandora/error.hpp"
+#include "host/base/error.hpp"
 
 namespace pandora {
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "pandora/error.hpp"
+#include "host/base/error.hpp"
 
 #if defined(PANDORA_HAVE_MPI)
 #define OMPI_SKIP_MPICXX  // the C++ bindings need another library

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "host/devices/backend_choice.hpp"
 #include "host/study/study_config.hpp"
 
 namespace pandora {
@@ -13,11 +12,18 @@ namespace pandora {
 /// Names such as "study.replications", "build.flags", "numerics.fingerprint", and values.
 using Identity = std::map<std::string, std::string>;
 
+/// What arithmetic results were made with.
+struct Numerics {
+  std::string backend;      ///< "cpu" or the name of another
+  std::string hardware;     ///< the kinds of its devices
+  std::string fingerprint;  ///< fingerprint_of (host/sweep/fingerprint.hpp)
+};
+
 /// study.*: every key that numbers depend on. build.*: version, digest of the sources, compiler, flags, instruction
 /// set, and, where policies or environments were registered, a digest of the program, or (build.policy.NAME,
 /// build.environment.NAME) the code of those of the study that have one of their own (Policy::code). numerics.*:
 /// backend, devices by name, and a fingerprint of the arithmetic: a digest of what a small sweep gives on this machine.
-Identity identity_of(const StudyConfig& config, const std::vector<Setting>& settings, const BackendChoice& backend);
+Identity identity_of(const StudyConfig& config, const std::vector<Setting>& settings, const Numerics& numerics);
 
 /// The build.* of this program.
 Identity build_parts_of_identity();

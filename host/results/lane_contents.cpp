@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "host/files/sealed_file.hpp"
-#include "host/sweep/finite.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "host/study/study.hpp"
-#include "host/sweep/unit_result.hpp"
+#include "host/study/unit_result.hpp"
 
 namespace pandora {
 

@@ -9,7 +9,8 @@
 
 #include "host/results/identity.hpp"
 #include "host/study/planned_setting.hpp"
-#include "host/sweep/sweep.hpp"
+#include "host/study/study.hpp"
+#include "host/study/unit_result.hpp"
 
 namespace pandora {
 

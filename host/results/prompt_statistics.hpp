@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "host/results/estimate.hpp"
-#include "host/sweep/unit_result.hpp"
+#include "host/statistics/estimate.hpp"
+#include "host/study/unit_result.hpp"
 
 namespace pandora {
 

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "host/results/identity.hpp"
-#include "host/sweep/sweep.hpp"
+#include "host/study/study.hpp"
+#include "host/study/unit_result.hpp"
 
 namespace pandora {
 

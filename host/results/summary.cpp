@@ -137,17 +137,6 @@ bool counts(const UnitResult& unit, std::size_t lane) {
          unit.lanes[0].failure == Failure::none && unit.lanes[lane].failure == Failure::none;
 }
 
-Estimate estimate(const std::vector<double>& values) {
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  if (values.empty()) return {kUnknown, kUnknown};
-  const double n = static_cast<double>(values.size());
-  double sum = 0.0, squares = 0.0;
-  for (double v : values) sum += v;
-  const double mean = sum / n;
-  for (double v : values) squares += (v - mean) * (v - mean);
-  return {mean, values.size() > 1 ? 1.96 * std::sqrt(squares / (n - 1.0) / n) : kUnknown};
-}
-
 bool outside(const Estimate& ours, const PublishedValue& published, int replications) {
   return replications >= kLeastForComparison && !std::isnan(ours.mean) &&
          !inside_joint_95(ours.mean, ours.half_width_95, published);

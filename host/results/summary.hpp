@@ -9,7 +9,8 @@
 
 #include "host/results/prompt_statistics.hpp"
 #include "host/results/published.hpp"
-#include "host/sweep/sweep.hpp"
+#include "host/study/study.hpp"
+#include "host/study/unit_result.hpp"
 
 namespace pandora {
 

@@ -7,7 +7,7 @@
 
 #include "host/model/trace_world.hpp"
 #include "host/study/planned_setting.hpp"
-#include "host/sweep/unit_result.hpp"
+#include "host/study/unit_result.hpp"
 
 namespace pandora {
 

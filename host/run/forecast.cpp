@@ -1,4 +1,4 @@
-#include "host/results/forecast.hpp"
+#include "host/run/forecast.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "host/results/parts.hpp"
-#include "host/results/planned_memory.hpp"
+#include "host/run/planned_memory.hpp"
 #include "host/study/planned_setting.hpp"
 
 namespace pandora {

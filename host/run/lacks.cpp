@@ -65,8 +65,8 @@ MissingWork missing_work(const StudyConfig& config, const std::vector<PlannedSet
                          const RunOptions& options) {
   std::vector<Setting> plain;
   for (const PlannedSetting& planned : settings) plain.push_back(planned.setting);
-  ResultFolder folder =
-      ResultFolder::look(options.out, options.mode, identity_of(config, plain, options.backend), options.note);
+  ResultFolder folder = ResultFolder::look(
+      options.out, options.mode, identity_of(config, plain, numerics_of(plain, options.backend)), options.note);
   const std::vector<Part> all = make_parts(settings);
   if (options.mode == ResultFolder::Mode::extend || folder.unknown()) folder.require_among(all);
   MissingWork missing;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "host/results/forecast.hpp"
+#include "host/run/forecast.hpp"
 #include "host/run/run_study.hpp"
 
 namespace pandora {

@@ -1,4 +1,4 @@
-#include "host/results/planned_memory.hpp"
+#include "host/run/planned_memory.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "host/sweep/fingerprint.hpp"
 #include "host/sweep/runnable_lanes.hpp"
 #include "pandora/error.hpp"
 
@@ -31,7 +32,16 @@ BackendChoice backend_for(const std::string& backend, const std::string& devices
       engine = other;
     if (cpu_only.empty()) cpu_only = needs_cpu(planned.setting.study, planned.plan);
   }
-  return choose_backend(backend, devices, engine, backend == "cpu" ? DeviceReport{} : find_devices(), cpu_only);
+  std::vector<FoundDevices> found;
+  if (backend == "cpu")  // asks no driver
+    for (const Backend& one : backends()) found.push_back({&one, {}});
+  else
+    found = find_all_devices();
+  return choose_backend(backend, devices, engine, found, cpu_only);
+}
+
+Numerics numerics_of(const std::vector<Setting>& settings, const BackendChoice& backend) {
+  return {backend.name, backend.hardware, fingerprint_of(settings, backend.devices)};
 }
 
 }  // namespace pandora

@@ -25,6 +25,9 @@ struct Shard {
 BackendChoice backend_for(const std::string& backend, const std::string& devices,
                           const std::vector<PlannedSetting>& settings);
 
+/// The arithmetic of that backend on this machine. Runs small sweeps on it: some hundredths of a second.
+Numerics numerics_of(const std::vector<Setting>& settings, const BackendChoice& backend);
+
 struct RunOptions {
   std::string out;         ///< empty: the next free results/NNN
   std::string study_file;  ///< where the study was read, so that results do not replace it; may be empty

@@ -84,7 +84,7 @@ class StudyRun {
       parts_ = make_parts(settings_);
       std::vector<Setting> plain;
       for (const PlannedSetting& planned : settings_) plain.push_back(planned.setting);
-      identity_ = identity_of(config_, plain, options_.backend);
+      identity_ = identity_of(config_, plain, numerics_of(plain, options_.backend));
       protect_study(options_, config_);
       if (!options_.oracle_cache.empty())
         cache_ = std::make_unique<OracleCache>(options_.oracle_cache, cpu_numerics(), damage_.note());

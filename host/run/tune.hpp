@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "host/analysis/statistics.hpp"
 #include "host/results/summary.hpp"
+#include "host/statistics/statistics.hpp"
 #include "host/study/planned_setting.hpp"
 
 namespace pandora {

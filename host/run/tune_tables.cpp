@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "host/analysis/compare_text.hpp"
 #include "host/base/split.hpp"
 #include "host/results/result_rows.hpp"
 #include "host/study/hyperparameter_values.hpp"
+#include "host/tables/numbers.hpp"
 
 namespace pandora {
 namespace {

@@ -1,4 +1,4 @@
-#include "host/figures/power_law.hpp"
+#include "host/statistics/power_law.hpp"
 
 #include <fmt/format.h>
 

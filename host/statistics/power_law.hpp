@@ -1,4 +1,4 @@
-// The exponent of a power law, for figures with two logarithmic axes.
+// The exponent of a power law, as a straight line in two logarithms shows it.
 #pragma once
 
 #include <limits>
@@ -13,7 +13,7 @@ struct PowerLaw {
   double exponent = 0;
   double factor = 1;
   /// Of the exponent, as if the residuals of log y were independent; those of a cumulative curve are not
-  /// (growth_exponent of host/analysis/resampling.hpp).
+  /// (growth_exponent of host/statistics/resampling.hpp).
   double standard_error = 0;
   std::size_t points = 0;  ///< that it was fitted to
 };

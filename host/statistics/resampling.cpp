@@ -1,12 +1,12 @@
-#include "host/analysis/resampling.hpp"
+#include "host/statistics/resampling.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
 
-#include "host/base/student_t.hpp"
-#include "host/figures/power_law.hpp"
+#include "host/statistics/power_law.hpp"
+#include "host/statistics/student_t.hpp"
 
 namespace pandora {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "host/analysis/statistics.hpp"
+#include "host/statistics/statistics.hpp"
 
 namespace pandora {
 

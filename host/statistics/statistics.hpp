@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "host/results/summary.hpp"
+#include "host/statistics/estimate.hpp"
 
 namespace pandora {
 

@@ -1,4 +1,4 @@
-#include "host/base/student_t.hpp"
+#include "host/statistics/student_t.hpp"
 
 #include <boost/math/distributions/students_t.hpp>  // here alone: it takes seconds to compile
 #include <cmath>

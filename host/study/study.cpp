@@ -10,11 +10,6 @@
 
 namespace pandora {
 
-std::string EngineSettings::text() const {
-  if (kind == Kind::reference) return "reference, double precision";
-  return fmt::format("blocked, {} precision, blocks of {}", precision == Precision::fp32 ? "single" : "double", block);
-}
-
 std::size_t Units::run_of(std::size_t index) const {
   PANDORA_ASSERT(index < size());
   const auto after =
@@ -102,6 +97,13 @@ Plan make_plan(const Study& study) {
     for (const Regime regime : study.regimes)
       plan.units.append({environment, regime, 0}, static_cast<std::size_t>(study.replications));
   return plan;
+}
+
+Preparation preparation_of(const Study& study, const Plan& plan, const Unit& unit) {
+  return {{study.dimensions, unit.environment, unit.regime, unit.replication, study.seed, plan.calibration_periods,
+           study.periods, study.oracle},
+          study.regret,
+          study.order_contexts};
 }
 
 }  // namespace pandora

@@ -6,25 +6,12 @@
 #include <vector>
 
 #include "host/base/paper_setting.hpp"
-#include "host/engine/lanes.hpp"
+#include "host/engine/engine_settings.hpp"
+#include "host/model/preparation.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/policy.hpp"
 
 namespace pandora {
-
-/// Which engine simulates the lanes, and how. Precision and block length change rounding, the kind also where
-/// solvers stop; a near-tie may then flip. The chunk changes nothing.
-struct EngineSettings {
-  enum class Kind { blocked, reference };
-  enum class Precision { fp32, fp64 };
-
-  Kind kind = Kind::blocked;
-  Precision precision = Precision::fp32;  ///< of `blocked`; `reference` is always double
-  int block = 32;                         ///< B, periods per block
-  int chunk = 6;                          ///< lanes that a thread advances together
-
-  std::string text() const;  ///< such as "blocked, single precision, blocks of 32"
-};
 
 struct Study {
   Dimensions dimensions;
@@ -127,5 +114,8 @@ struct Plan {
 /// Throws Error (usage) if two variants of a policy have one name, which rows and `pandora replay` could not tell
 /// apart.
 Plan make_plan(const Study& study);
+
+/// What the replication of a unit is prepared from.
+Preparation preparation_of(const Study& study, const Plan& plan, const Unit& unit);
 
 }  // namespace pandora

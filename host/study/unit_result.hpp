@@ -1,8 +1,6 @@
-// What a sweep takes and gives.
+// What comes of a unit of the plan.
 #pragma once
 
-#include <atomic>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,8 +12,6 @@
 #include "kernels/rules/tally.hpp"
 
 namespace pandora {
-
-class OracleCache;
 
 /// What is worth knowing of a lane beside its sums. Most lanes have nothing to say.
 struct LaneNotes {
@@ -65,22 +61,5 @@ struct UnitResult {
 
   friend bool operator==(const UnitResult&, const UnitResult&) = default;
 };
-
-/// Takes the result of a unit of the plan. Called from a worker, never by two at once; what it throws ends the sweep.
-using UnitSink = std::function<void(std::size_t unit, UnitResult&& result)>;
-
-struct SweepOptions {
-  int threads = 0;           ///< 0: all cores
-  std::vector<int> devices;  ///< GPUs that run the lanes; none: the CPU does
-  /// Called from a worker, never by two at once, when lanes have finished: lanes done and lanes in all.
-  std::function<void(std::size_t done, std::size_t total)> progress;
-  /// Polled between chunks of lanes, and between the periods of lanes that are code; when it turns true the sweep stops
-  /// and throws Error (interrupted).
-  const std::atomic<bool>* interrupted = nullptr;
-  OracleCache* oracle_cache = nullptr;  ///< for units prepared on the CPU
-};
-
-/// Throws Error (interrupted) if the flag is given and set.
-void end_if_interrupted(const std::atomic<bool>* flag);
 
 }  // namespace pandora

@@ -27,22 +27,22 @@ class DeviceSweep {
         prepare_(prepare),
         run_(run),
         sink_(sink),
-        groups_(groups.per_device * options.devices.size()),
+        groups_(groups.per_device * options.devices.ids.size()),
         at_once_(std::min(groups.units, (plan.units.size() + groups_ - 1) / groups_)) {
-    for (const int device : options.devices) on_device_[device];
+    for (const int device : options.devices.ids) on_device_[device];
   }
 
   void run() {
     {
       std::vector<std::jthread> threads;
       try {
-        const int most = kPreparersPerDevice * static_cast<int>(options_.devices.size());
+        const int most = kPreparersPerDevice * static_cast<int>(options_.devices.ids.size());
         for (int i = 0; i < std::clamp(options_.threads, 1, most); ++i) {
-          const int device = options_.devices[static_cast<std::size_t>(i) % options_.devices.size()];
+          const int device = options_.devices.ids[static_cast<std::size_t>(i) % options_.devices.ids.size()];
           threads.emplace_back([this, device] { guarded([this, device] { prepare(device); }); });
         }
         for (std::size_t i = 0; i < groups_; ++i) {
-          const int device = options_.devices[i % options_.devices.size()];
+          const int device = options_.devices.ids[i % options_.devices.ids.size()];
           threads.emplace_back([this, device] { guarded([this, device] { serve(device); }); });
         }
       } catch (const std::system_error&) {
@@ -69,7 +69,7 @@ class DeviceSweep {
   std::size_t units() const { return plan_.units.size(); }
 
   void prepare(int device) {
-    const UnitPreparer prepare_unit = prepare_(device);
+    const ReplicationPreparer prepare_unit = prepare_(device);
     std::unique_lock lock(mutex_);
     for (;;) {
       // No more in memory than the devices are about to take.
@@ -81,8 +81,9 @@ class DeviceSweep {
       Prepared made;
       UnitResult& result = made.result;
       const Unit asked = plan_.units[unit];
-      made.replication = std::make_unique<Replication>(
-          named(asked, [&] { return prepare_unit(asked, study_.order ? &result.order : nullptr); }));
+      made.replication = std::make_unique<Replication>(named(asked, [&] {
+        return prepare_unit(preparation_of(study_, plan_, asked), study_.order ? &result.order : nullptr);
+      }));
       if (study_.instances) result.instance = made.replication->instance;
       keep_prompts(study_, plan_, asked, result);
       // Here, where several threads are: FrugalGPT searches its cascades.

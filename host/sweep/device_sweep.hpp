@@ -18,18 +18,18 @@ struct DeviceGroups {
   std::size_t per_device = 4;
 };
 
-/// Runs units on `device`; run_on_device in the program, the host backend in tests. `records` as there.
+/// Runs units on `device`; Backend::run in the program, the host backend in tests. `records` as there.
 using UnitRunner = std::function<std::vector<std::vector<LaneTally>>(int device, std::span<const UnitOfLanes> units,
                                                                      std::span<LaneRecord> records)>;
 
 /// A preparer for the calling thread on `device`.
-using PreparerFactory = std::function<UnitPreparer(int device)>;
+using PreparerFactory = std::function<ReplicationPreparer(int device)>;
 
 /// Threads that prepare on one device: enough to keep it fed while each waits for its own stream.
 inline constexpr int kPreparersPerDevice = 4;
 
-/// As run_sweep, over options.devices. The bytes do not depend on how many devices of one kind there are, nor on the
-/// groups. A group that finds no room while others hold the device's memory runs again when they are done.
+/// As run_sweep, over options.devices.ids. The bytes do not depend on how many devices of one kind there are, nor on
+/// the groups. A group that finds no room while others hold the device's memory runs again when they are done.
 void run_device_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const PreparerFactory& prepare,
                       const UnitRunner& run, const UnitSink& sink, DeviceGroups groups = {});
 

@@ -1,11 +1,10 @@
 // Numbers that are not finite must not become results: NaN in a mean would look like one.
 #pragma once
 
-#include <cmath>
 #include <span>
 #include <string>
 
-#include "host/sweep/unit_result.hpp"
+#include "host/study/unit_result.hpp"
 #include "pandora/replication.hpp"
 
 namespace pandora {
@@ -13,12 +12,6 @@ namespace pandora {
 /// What of a replication is not finite, such as "mu of box 2 in online period 17"; empty if everything is. Indices of
 /// rows before the online ones are no part of it. Reads the tape once, at the speed of memory.
 std::string not_finite(const Replication& replication);
-
-/// The greatest magnitude that a sum of a lane may have: squares of such sums over all replications are still finite.
-inline constexpr double kGreatestSum = 1e100;
-inline bool is_sum(double value) {
-  return std::abs(value) <= kGreatestSum;  // NaN is none
-}
 
 /// Whether all sums are such. Those over fewer periods are finite if these are.
 bool sums_are_finite(const LaneTally& tally);

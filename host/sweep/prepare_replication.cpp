@@ -15,15 +15,15 @@ namespace pandora {
 namespace {
 
 // What an environment's code may get wrong must not reach the engines.
-Replication of_asked_shape(Replication replication, const Study& study, const Plan& plan, const Unit& unit) {
+Replication of_asked_shape(Replication replication, const ReplicationRequest& asked) {
   const Tape& tape = replication.tape;
   const Contexts& contexts = tape.contexts;
-  const Dimensions& dim = study.dimensions;
-  const std::size_t rows = 1 + static_cast<std::size_t>(plan.calibration_periods) +
-                           static_cast<std::size_t>(study.periods),
+  const Dimensions& dim = asked.dimensions;
+  const std::size_t rows = 1 + static_cast<std::size_t>(asked.calibration_periods) +
+                           static_cast<std::size_t>(asked.periods),
                     cells = rows * static_cast<std::size_t>(dim.boxes);
   const bool good =
-      tape.calibration_rows == plan.calibration_periods && tape.online_rows == study.periods &&
+      tape.calibration_rows == asked.calibration_periods && tape.online_rows == asked.periods &&
       static_cast<std::size_t>(contexts.rows) == rows && contexts.boxes == dim.boxes &&
       contexts.index_size == dim.index_size() && contexts.index_stride >= contexts.index_size &&
       contexts.index_stride % padded_to_vector<float>(1) == 0 && contexts.reward_features == dim.reward_features &&
@@ -34,13 +34,8 @@ Replication of_asked_shape(Replication replication, const Study& study, const Pl
     throw Error(ExitCode::usage,
                 fmt::format("environment {}: its drawer returned a tape or indices of another shape than {} boxes, {} "
                             "calibration and {} online periods",
-                            unit.environment.name, dim.boxes, plan.calibration_periods, study.periods));
+                            asked.environment.name, dim.boxes, asked.calibration_periods, asked.periods));
   return replication;
-}
-
-ReplicationRequest request_of(const Study& study, const Plan& plan, const Unit& unit) {
-  return {study.dimensions, unit.environment,         unit.regime,   unit.replication,
-          study.seed,       plan.calibration_periods, study.periods, study.oracle};
 }
 
 }  // namespace
@@ -49,18 +44,18 @@ void keep_prompts(const Study& study, const Plan& plan, const Unit& unit, UnitRe
   if (unit.environment.trace == nullptr || !study.regret) return;
   const auto world = TraceWorld::of(*unit.environment.trace, unit.environment.name);
   result.table = world->outcomes();
-  const std::vector<int> rows = world->online_rows(request_of(study, plan, unit));
+  const std::vector<int> rows = world->online_rows(preparation_of(study, plan, unit).request);
   result.prompts.assign(rows.begin(), rows.end());
 }
 
-Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order,
-                                OracleCache* cache) {
-  const ReplicationRequest request = request_of(study, plan, unit);
-  if (unit.environment.trace != nullptr)
-    return TraceWorld::of(*unit.environment.trace, unit.environment.name)->draw(request);
-  if (const ReplicationDrawer& drawer = find_drawer(unit.environment.name)) {
+Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, OracleCache* cache) {
+  const ReplicationRequest& request = from.request;
+  const Environment& environment = request.environment;
+  const Unit unit{environment, request.regime, request.replication};
+  if (environment.trace != nullptr) return TraceWorld::of(*environment.trace, environment.name)->draw(request);
+  if (const ReplicationDrawer& drawer = find_drawer(environment.name)) {
     try {
-      return of_asked_shape(for_the_user([&] { return drawer(request); }), study, plan, unit);
+      return of_asked_shape(for_the_user([&] { return drawer(request); }), request);
     } catch (const Error&) {
       throw;
     } catch (const std::bad_alloc&) {
@@ -74,30 +69,36 @@ Replication prepare_replication(const Study& study, const Plan& plan, const Unit
     }
   }
   Replication replication;
-  replication.instance = draw_instance(study.dimensions, unit.environment, unit.regime, unit.replication, study.seed);
+  replication.instance =
+      draw_instance(request.dimensions, environment, request.regime, request.replication, request.seed);
   const Instance& instance = replication.instance;
   std::optional<ShockSample> drawn;  // a cached table does without, and so do drawn indices
   if (instance.linear_indices()) drawn.emplace();
   const auto sample = [&]() -> const ShockSample& {
-    if (!drawn) drawn = draw_shock_sample(instance, study.oracle.samples);
+    if (!drawn) drawn = draw_shock_sample(instance, request.oracle.samples);
     return *drawn;
   };
   if (order != nullptr)
-    *order = named(unit, [&] { return order_frequencies(instance, sample(), study.order_contexts, study.oracle); });
-  if (study.regret) {
-    replication.tape = draw_tape(instance, plan.calibration_periods, study.periods);
+    *order = named(unit, [&] { return order_frequencies(instance, sample(), from.order_contexts, request.oracle); });
+  if (from.tape) {
+    replication.tape = draw_tape(instance, request.calibration_periods, request.periods);
     const Contexts& contexts = replication.tape.contexts;
     const int first = replication.tape.online_row(0);
-    const auto build = [&] { return oracle_table(instance, sample(), contexts, study.oracle, first); };
+    const auto build = [&] { return oracle_table(instance, sample(), contexts, request.oracle, first); };
     if (instance.linear_indices())
       replication.sigma = OracleTable::drawn_indices(contexts, first);
     else
-      replication.sigma = (cache == nullptr || unit.environment.law == Law::custom  // whose code no key can hold
+      replication.sigma = (cache == nullptr || environment.law == Law::custom  // whose code no key can hold
                                ? build()
-                               : cache->get(instance, contexts, study.oracle, first, build))
+                               : cache->get(instance, contexts, request.oracle, first, build))
                               .indices(instance, contexts, first);
   }
   return replication;
+}
+
+Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order,
+                                OracleCache* cache) {
+  return prepare_on_cpu(preparation_of(study, plan, unit), order, cache);
 }
 
 }  // namespace pandora

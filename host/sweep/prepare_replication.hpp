@@ -3,7 +3,7 @@
 
 #include "host/model/order_frequencies.hpp"
 #include "host/study/study.hpp"
-#include "host/sweep/unit_result.hpp"
+#include "host/study/unit_result.hpp"
 #include "pandora/error.hpp"
 #include "pandora/replication.hpp"
 
@@ -22,8 +22,12 @@ auto named(const Unit& unit, Body&& body) {
   }
 }
 
-/// Draws the instance, tape and oracle indices of a unit; and, into `order` if it is not null, the frequencies of the
-/// oracle's orders. Throws Error if the environment is code that fails or returns another shape than was asked for.
+/// A ReplicationPreparer on the CPU; `cache` keeps the oracle's tables. Throws Error if the environment is code that
+/// fails or returns another shape than was asked for.
+Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, OracleCache* cache = nullptr);
+
+/// Draws the instance, tape and oracle indices of a unit on the CPU; and, into `order` if it is not null,
+/// the frequencies of the oracle's orders.
 Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order,
                                 OracleCache* cache = nullptr);
 

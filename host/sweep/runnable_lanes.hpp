@@ -6,7 +6,7 @@
 
 #include "host/engine/lanes.hpp"
 #include "host/study/study.hpp"
-#include "host/sweep/unit_result.hpp"
+#include "host/study/unit_result.hpp"
 #include "kernels/rules/tally.hpp"
 #include "pandora/replication.hpp"
 

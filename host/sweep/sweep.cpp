@@ -15,6 +15,7 @@
 #include "host/sweep/finite.hpp"
 #include "host/sweep/prepare_replication.hpp"
 #include "host/sweep/runnable_lanes.hpp"
+#include "kernels/base/assert.hpp"
 #include "pandora/custom_policy.hpp"
 #include "pandora/error.hpp"
 
@@ -188,16 +189,17 @@ void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options
   SweepOptions resolved = options;
   if (resolved.threads == 0) resolved.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const BlockOptions block{study.estimation, study.engine.block};
+  PANDORA_ASSERT(options.devices.backend != nullptr);
+  const Backend& backend = *options.devices.backend;
   run_device_sweep(
       study, plan, resolved,
-      [&](int device) -> UnitPreparer {
-        if (study.environments.empty() || study.environments[0].trace == nullptr)
-          return prepare_on_device(device, study, plan);
-        return [&](const Unit& unit, OrderFrequencies* order) { return prepare_replication(study, plan, unit, order); };
+      [&](int device) -> ReplicationPreparer {
+        if (!of_table(study)) return backend.preparer(device);
+        return [](const Preparation& from, OrderFrequencies* order) { return prepare_on_cpu(from, order); };
       },
       [&](int device, std::span<const UnitOfLanes> units, std::span<LaneRecord> records) {
         // a signal lets it finish: all of it would be lost
-        return run_on_device(device, units, block, nullptr, records);
+        return backend.run(device, units, block, nullptr, records);
       },
       sink);
 }

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "host/base/error.hpp"
 #include "host/base/printable.hpp"
 #include "host/tables/table.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {

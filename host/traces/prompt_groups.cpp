@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "host/base/student_t.hpp"
+#include "host/statistics/student_t.hpp"
 #include "host/traces/text_hash.hpp"
 
 namespace pandora {

@@ -1,6 +1,8 @@
 // What remains of a lane: sums over its online periods, in double, and how it ended if it was stopped.
 #pragma once
 
+#include <cmath>
+
 #include "kernels/base/failure.hpp"
 #include "kernels/rules/checkpoints.hpp"
 #include "kernels/rules/regret.hpp"
@@ -13,6 +15,12 @@ PANDORA_HD inline double spent_on(const PeriodOutcome& outcome, const double* co
   double spent = 0.0;
   for (int k = 0; k < outcome.queried; ++k) spent += cost[outcome.order[k]];
   return spent;
+}
+
+/// The greatest magnitude that a sum of a lane may have: squares of such sums over all replications are still finite.
+inline constexpr double kGreatestSum = 1e100;
+inline bool is_sum(double value) {
+  return std::abs(value) <= kGreatestSum;  // NaN is none
 }
 
 /// All zeros before start(), which is how a device hands it out, and where no lane was run.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "host/analysis/statistics.hpp"
+#include "host/statistics/statistics.hpp"
 #include "tests/host/analysis/made_up_panels.hpp"
 
 namespace pandora {

@@ -28,10 +28,14 @@ DeviceReport nothing() {
   return report;
 }
 
+std::vector<FoundDevices> found(const DeviceReport& report) {
+  return {{&backends()[0], report}};
+}
+
 void expect_refused(ExitCode code, const std::string& part, const std::string& backend, const std::string& devices,
                     const EngineSettings& engine, const DeviceReport& report) {
   try {
-    choose_backend(backend, devices, engine, report);
+    choose_backend(backend, devices, engine, found(report));
     FAIL() << "accepted " << backend << " " << devices;
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), code) << error.what();
@@ -40,21 +44,21 @@ void expect_refused(ExitCode code, const std::string& part, const std::string& b
 }
 
 TEST(BackendChoice, AutoTakesAllUsableDevicesAndSaysSo) {
-  const BackendChoice choice = choose_backend("auto", "all", {}, two_devices());
+  const BackendChoice choice = choose_backend("auto", "all", {}, found(two_devices()));
   EXPECT_EQ(choice.name, "cuda");
-  EXPECT_THAT(choice.devices, ElementsAre(0, 1));
+  EXPECT_THAT(choice.devices.ids, ElementsAre(0, 1));
   EXPECT_EQ(choice.reason, "0: NVIDIA H200, 1: NVIDIA H200, driver 13.0");
 }
 
 TEST(BackendChoice, AutoWithoutADeviceSaysWhy) {
-  const BackendChoice choice = choose_backend("auto", "all", {}, nothing());
+  const BackendChoice choice = choose_backend("auto", "all", {}, found(nothing()));
   EXPECT_EQ(choice.name, "cpu");
   EXPECT_EQ(choice.reason, "no NVIDIA driver is installed");
   EXPECT_TRUE(choice.devices.empty());
 }
 
 TEST(BackendChoice, CpuIsNeverQuestioned) {
-  EXPECT_EQ(choose_backend("cpu", "all", {}, two_devices()).name, "cpu");
+  EXPECT_EQ(choose_backend("cpu", "all", {}, found(two_devices())).name, "cpu");
   expect_refused(ExitCode::usage, "--devices 0", "cpu", "0", {}, two_devices());
 }
 
@@ -64,8 +68,8 @@ TEST(BackendChoice, CudaWithoutADeviceIsAnErrorWithTheReason) {
 }
 
 TEST(BackendChoice, ListsOfDevices) {
-  EXPECT_THAT(choose_backend("cuda", "1", {}, two_devices()).devices, ElementsAre(1));
-  EXPECT_THAT(choose_backend("cuda", "1,0", {}, two_devices()).devices, ElementsAre(1, 0));
+  EXPECT_THAT(choose_backend("cuda", "1", {}, found(two_devices())).devices.ids, ElementsAre(1));
+  EXPECT_THAT(choose_backend("cuda", "1,0", {}, found(two_devices())).devices.ids, ElementsAre(1, 0));
   for (const char* bad : {"", "x", "0,", ",0", "0;1", "-1", "1.5"})
     expect_refused(ExitCode::usage, std::string("--devices ") + bad, "cuda", bad, {}, two_devices());
   expect_refused(ExitCode::usage, "named twice", "cuda", "0,0", {}, two_devices());
@@ -79,13 +83,27 @@ TEST(BackendChoice, EnginesThatOnlyTheCpuHas) {
   reference.kind = EngineSettings::Kind::reference;
   precise.precision = EngineSettings::Precision::fp64;
   for (const EngineSettings& engine : {reference, precise}) {
-    EXPECT_EQ(choose_backend("auto", "all", engine, two_devices()).name, "cpu");
+    EXPECT_EQ(choose_backend("auto", "all", engine, found(two_devices())).name, "cpu");
     expect_refused(ExitCode::usage, "--backend cuda", "cuda", "all", engine, two_devices());
   }
 }
 
 TEST(BackendChoice, UnknownNames) {
   expect_refused(ExitCode::usage, "--backend tpu: unknown", "tpu", "all", {}, nothing());
+}
+
+// Of several kinds of device auto takes the first that has one; each can be named.
+TEST(BackendChoice, OfSeveralBackends) {
+  const Backend other{"other", nullptr, nullptr, nullptr};
+  const std::vector<FoundDevices> first_has_none = {{&backends()[0], nothing()}, {&other, two_devices()}},
+                                  both = {{&backends()[0], two_devices()}, {&other, two_devices()}},
+                                  none = {{&backends()[0], nothing()}, {&other, nothing()}};
+  EXPECT_EQ(choose_backend("auto", "all", {}, first_has_none).devices.backend, &other);
+  EXPECT_EQ(choose_backend("auto", "all", {}, first_has_none).name, "other");
+  EXPECT_EQ(choose_backend("auto", "all", {}, both).name, "cuda");
+  EXPECT_EQ(choose_backend("other", "1", {}, both).devices.backend, &other);
+  EXPECT_EQ(choose_backend("auto", "all", {}, none).name, "cpu");
+  EXPECT_THROW(choose_backend("cuda", "all", {}, first_has_none), Error);
 }
 
 TEST(BackendChoice, TheListOfDevicesNamesWhatIsUsableAndWhatNot) {

@@ -62,7 +62,7 @@ TEST(DevicePrepare, AllKindsOfEnvironmentsAreThoseOfPrepareReplication) {
   Preparer<ScalarPrepareBackend> preparer(backend);
   for (const Unit& unit : plan.units) {
     OrderFrequencies order, expected_order;
-    const Replication actual = preparer.prepare(study, plan, unit, &order);
+    const Replication actual = preparer.prepare(preparation_of(study, plan, unit), &order);
     const Replication expected = prepare_replication(study, plan, unit, &expected_order);
     expect_same(actual.tape, expected.tape);
     expect_near(actual.sigma, expected.sigma, 1e-10);

@@ -151,7 +151,7 @@ TEST(DevicePrepare, APlansUnitsAreThoseOfPrepareReplication) {
   Preparer<ScalarPrepareBackend> preparer(backend);
   for (const Unit& unit : plan.units) {
     OrderFrequencies order, expected_order;
-    const Replication actual = preparer.prepare(study, plan, unit, &order);
+    const Replication actual = preparer.prepare(preparation_of(study, plan, unit), &order);
     const Replication expected = prepare_replication(study, plan, unit, &expected_order);
     expect_same(actual.tape, expected.tape);
     expect_near(actual.sigma, expected.sigma, 1e-10);
@@ -181,7 +181,7 @@ TEST(DevicePrepare, OrderFrequenciesAlone) {
   ScalarPrepareBackend backend;
   for (const Unit& unit : plan.units) {
     OrderFrequencies order, expected_order;
-    const Replication actual = Preparer(backend).prepare(study, plan, unit, &order);
+    const Replication actual = Preparer(backend).prepare(preparation_of(study, plan, unit), &order);
     prepare_replication(study, plan, unit, &expected_order);
     expect_same(order, expected_order);
     EXPECT_EQ(actual.tape.contexts.rows, 0);
@@ -220,7 +220,7 @@ TEST(DevicePrepare, ATooSmallRadiusIsTheSameError) {
   Study study = small_study();
   study.environments = {one.environment};
   const Plan plan = make_plan(study);
-  EXPECT_EQ(error_of([&] { Preparer(serial).prepare(study, plan, plan.units[0], nullptr); }), expected);
+  EXPECT_EQ(error_of([&] { Preparer(serial).prepare(preparation_of(study, plan, plan.units[0]), nullptr); }), expected);
 }
 
 // Sums are cut alike for every team: the indices too have the same bytes.
@@ -261,7 +261,7 @@ TEST(DevicePrepare, SlowFullScale) {
       const Plan plan = make_plan(study);
       ScalarPrepareBackend backend;
       OrderFrequencies order, expected_order;
-      const Replication actual = Preparer(backend).prepare(study, plan, plan.units[0], &order);
+      const Replication actual = Preparer(backend).prepare(preparation_of(study, plan, plan.units[0]), &order);
       const Replication expected = prepare_replication(study, plan, plan.units[0], &expected_order);
       expect_same(actual.tape, expected.tape);
       expect_near(actual.sigma, expected.sigma, 1e-10);

@@ -227,10 +227,10 @@ TEST(DeviceGpu, PreparesAReplicationAsTheCpuDoes) {
   study.periods = kPreparedPeriods;
   study.oracle = kPreparedOracle;
   const Plan plan = make_plan(study);
-  const UnitPreparer prepare = prepare_on_device(0, study, plan);
+  const ReplicationPreparer prepare = prepare_on_device(0);
   for (const Unit& unit : plan.units) {
     OrderFrequencies order, expected_order;
-    const Replication actual = prepare(unit, &order),
+    const Replication actual = prepare(preparation_of(study, plan, unit), &order),
                       expected = prepare_replication(study, plan, unit, &expected_order);
     EXPECT_EQ(actual.instance.theta, expected.instance.theta);
     EXPECT_EQ(actual.tape.contexts.psi, expected.tape.contexts.psi);

@@ -98,7 +98,7 @@ TEST(CodesDeathTest, ResultsDependOnTheCodesOfTheirStudyAlone) {
                 environment.id = 77;
                 register_environment(environment, {}, "e");
                 REQUIRE(build_parts_of_identity() == before);
-                const BackendChoice cpu{"cpu", "", {}, ""};
+                const Numerics cpu{"cpu", "", ""};
                 const auto identity = [&](const char* text) {
                   const StudyConfig config = StudyConfig::parse(text, "study");
                   return identity_of(config, config.settings(), cpu);

@@ -14,6 +14,7 @@
 #include "host/results/parts.hpp"
 #include "host/results/regret_tables.hpp"
 #include "host/results/result_rows.hpp"
+#include "host/sweep/sweep.hpp"
 
 namespace pandora {
 namespace {

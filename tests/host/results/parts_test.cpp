@@ -9,6 +9,7 @@
 #include <set>
 
 #include "host/files/sealed_file.hpp"
+#include "host/sweep/sweep.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -233,24 +234,6 @@ TEST(Identity, DifferencesNameBothSides) {
   EXPECT_THAT(
       differences({{"a", "1"}, {"b", "2"}}, {{"a", "3"}, {"c", "4"}}),
       testing::ElementsAre("a is 1 there and 3 here", "b is 2 there and absent here", "c is absent there and 4 here"));
-}
-
-// The fingerprint must tell arithmetic apart that decisions do not show.
-TEST(Identity, FingerprintDependsOnTheEngineAndIsStable) {
-  const auto fingerprint = [](const std::string& key, const std::string& value) {
-    StudyConfig config = small_config();
-    if (!key.empty()) config.set(key, value, "");
-    const BackendChoice cpu{"cpu", "", {}, ""};
-    return identity_of(config, config.settings(), cpu).at("numerics.fingerprint");
-  };
-  const std::string standard = fingerprint("", "");
-  EXPECT_EQ(standard.size(), 16u);
-  EXPECT_EQ(fingerprint("", ""), standard);
-  EXPECT_EQ(fingerprint("seed", "9"), standard);  // of the arithmetic, not of the study
-  EXPECT_EQ(fingerprint("engine.chunk", "1"), standard);
-  EXPECT_NE(fingerprint("engine.precision", "double"), standard);
-  EXPECT_NE(fingerprint("engine.kind", "reference"), fingerprint("engine.precision", "double"));
-  EXPECT_NE(fingerprint("engine.block", "8"), standard);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // `--plan` beside `--extend` and `--resume`: of what the folder lacks, without a trace in it.
-#include "host/results/planned_memory.hpp"
+#include "host/run/planned_memory.hpp"
 #include "tests/host/run/run_study_fixture.hpp"
 
 namespace pandora {

@@ -1,5 +1,5 @@
 // The exponent of a power law from points.
-#include "host/figures/power_law.hpp"
+#include "host/statistics/power_law.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "host/analysis/resampling.hpp"
+#include "host/statistics/resampling.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <functional>
 #include <random>
 
-#include "host/figures/power_law.hpp"
+#include "host/statistics/power_law.hpp"
 
 namespace pandora {
 namespace {

@@ -1,4 +1,4 @@
-#include "host/analysis/statistics.hpp"
+#include "host/statistics/statistics.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "host/base/student_t.hpp"
+#include "host/statistics/student_t.hpp"
 
 namespace pandora {
 namespace {

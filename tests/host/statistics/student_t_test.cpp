@@ -1,4 +1,4 @@
-#include "host/base/student_t.hpp"
+#include "host/statistics/student_t.hpp"
 
 #include <gtest/gtest.h>
 

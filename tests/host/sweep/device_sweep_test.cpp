@@ -39,11 +39,11 @@ UnitRunner host_runner(const Study& study) {
   };
 }
 
-PreparerFactory host_preparer(const Study& study, const Plan& plan) {
-  return [&study, &plan](int) -> UnitPreparer {
-    return [&study, &plan](const Unit& unit, OrderFrequencies* order) {
+PreparerFactory host_preparer() {
+  return [](int) -> ReplicationPreparer {
+    return [](const Preparation& from, OrderFrequencies* order) {
       test::ScalarPrepareBackend backend;
-      return prepare::Preparer(backend).prepare(study, plan, unit, order);
+      return prepare::Preparer(backend).prepare(from, order);
     };
   };
 }
@@ -52,7 +52,7 @@ std::vector<UnitResult> collected(const Study& study, const Plan& plan, const Sw
                                   const UnitRunner& run, DeviceGroups groups = {}) {
   std::vector<UnitResult> results(plan.units.size());
   run_device_sweep(
-      study, plan, options, host_preparer(study, plan), run,
+      study, plan, options, host_preparer(), run,
       [&results](std::size_t unit, UnitResult&& result) { results[unit] = std::move(result); }, groups);
   return results;
 }
@@ -73,13 +73,13 @@ TEST(DeviceSweep, TheSameBytesForAnyNumberOfDevices) {
   const Plan plan = make_plan(study);
   SweepOptions options;
   options.threads = 2;
-  options.devices = {0};
+  options.devices.ids = {0};
   const auto expected = numbers(collected(study, plan, options, host_runner(study)));
   ASSERT_EQ(expected.size(), plan.units.size());
   for (const auto& unit : expected) EXPECT_EQ(unit.size(), 3 * plan.lanes.size());
   for (const DeviceGroups groups : {DeviceGroups{1, 1}, {1, 3}, {3, 1}, {3, 2}, {100, 1}})
     for (const std::vector<int>& devices : {std::vector<int>{0}, {0, 1}, {2, 0, 1}}) {
-      options.devices = devices;
+      options.devices.ids = devices;
       EXPECT_EQ(numbers(collected(study, plan, options, host_runner(study), groups)), expected);
     }
 }
@@ -91,7 +91,7 @@ TEST(DeviceSweep, AGroupThatFindsNoRoomWaitsForTheOthers) {
   const Plan plan = make_plan(study);
   SweepOptions options;
   options.threads = 2;
-  options.devices = {0, 1};
+  options.devices.ids = {0, 1};
   const auto rho_of = [](const std::vector<UnitResult>& results) {
     std::vector<std::vector<double>> out;
     for (const UnitResult& unit : results)
@@ -136,7 +136,7 @@ TEST(DeviceSweep, AgreesWithTheCpuSweepWhereNothingIsLearned) {
   SweepOptions options;
   options.threads = 1;
   const auto cpu = run_sweep(study, plan, options);
-  options.devices = {0};
+  options.devices.ids = {0};
   const auto device = collected(study, plan, options, host_runner(study));
   EXPECT_EQ(numbers(device), numbers(cpu));
   for (std::size_t u = 0; u < cpu.size(); ++u) EXPECT_EQ(device[u].order.max_mass, cpu[u].order.max_mass);
@@ -196,7 +196,7 @@ TEST(DeviceSweep, ALaneThatCannotBeMadeFailsAloneHereAndOnTheCpu) {
   const Plan sound = make_plan(study);
   SweepOptions on_cpu, on_device;
   on_cpu.threads = on_device.threads = 1;
-  on_device.devices = {0};
+  on_device.devices.ids = {0};
   const auto run = [&](const Plan& plan) {
     return std::vector{run_sweep(study, plan, on_cpu), collected(study, plan, on_device, host_runner(study))};
   };
@@ -235,7 +235,7 @@ TEST(DeviceSweep, ReportsProgressAndStopsAtAFailure) {
   const Plan plan = make_plan(study);
   SweepOptions options;
   options.threads = 2;
-  options.devices = {0, 1};
+  options.devices.ids = {0, 1};
   std::size_t last = 0;
   options.progress = [&last, &plan](std::size_t done, std::size_t total) {
     EXPECT_GT(done, last);
@@ -265,11 +265,12 @@ TEST(DeviceSweep, KeepsWhatLanesHadLearned) {
   const Plan plan = make_plan(study);
   SweepOptions options;
   options.threads = 2;
-  options.devices = {0, 1};
+  options.devices.ids = {0, 1};
   const std::vector<UnitResult> results = collected(study, plan, options, host_runner(study), {3, 1});
   for (std::size_t u = 0; u < results.size(); ++u) {
     test::ScalarPrepareBackend backend;
-    const Replication replication = prepare::Preparer(backend).prepare(study, plan, plan.units[u], nullptr);
+    const Replication replication =
+        prepare::Preparer(backend).prepare(preparation_of(study, plan, plan.units[u]), nullptr);
     for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane) {
       const LaneSpec spec = plan.lanes[lane].variant.lane(replication, plan.lanes[lane].T0);
       LaneRecord record;
@@ -295,13 +296,13 @@ TEST(DeviceSweep, AnInterruptLetsTheRunningChunkFinish) {
   std::atomic<bool> interrupted{false};
   SweepOptions options;
   options.threads = 2;
-  options.devices = {0};
+  options.devices.ids = {0};
   options.interrupted = &interrupted;
   // The signal comes when all units are prepared, so that nobody but the device's own thread looks at it.
   std::atomic<int> prepared{0};
-  const PreparerFactory prepare = [&, on_host = host_preparer(study, plan)](int device) -> UnitPreparer {
-    return [&, prepare_unit = on_host(device)](const Unit& unit, OrderFrequencies* order) {
-      Replication replication = prepare_unit(unit, order);
+  const PreparerFactory prepare = [&, on_host = host_preparer()](int device) -> ReplicationPreparer {
+    return [&, prepare_unit = on_host(device)](const Preparation& from, OrderFrequencies* order) {
+      Replication replication = prepare_unit(from, order);
       ++prepared;
       return replication;
     };

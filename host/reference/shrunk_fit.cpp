@@ -66,59 +66,101 @@ void ShrunkFit::measure_features(const Contexts& contexts, const std::vector<con
   state.learn_scale(shrinkage_, m_ - 1);
 }
 
+// C at rho, and what it tells of slopes and boxes.
+void ShrunkFit::invert(Refit& refit) {
+  MatrixXd hessian = penalty(), own;
+  VectorXd unused;
+  std::vector<MatrixXd> data;
+  for (int a = 0; a < A_; ++a) {
+    index_derivatives(refit.contexts, *refit.samples[a], 0.0, *refit.rho[a], unused, &own);
+    data.push_back(own.selfadjointView<Eigen::Lower>());
+    hessian.block(a * m_, a * m_, m_, m_) += data.back() / state.dispersion[a];
+  }
+  covariance = factorised_or_fail(hessian).solve(MatrixXd::Identity(A_ * m_, A_ * m_));
+  refit.traces = {state.ridge_mean, state.ridge_own, 0.0, 0.0};
+  refit.determined.clear();
+  for (int a = 0; a < A_; ++a) {
+    refit.determined.push_back((covariance.block(a * m_, a * m_, m_, m_) * data[a]).trace() / state.dispersion[a]);
+    refit.traces.all += covariance.block(a * m_ + 1, a * m_ + 1, m_ - 1, m_ - 1).trace();
+    for (int b = 0; b < A_; ++b)
+      refit.traces.mean += covariance.block(a * m_ + 1, b * m_ + 1, m_ - 1, m_ - 1).trace() / A_;
+  }
+}
+
+void ShrunkFit::point_downhill(Refit& refit, int step) {
+  const VectorXd at = gradient(refit.contexts, refit.samples, refit.rho);
+  const double before = -refit.slope;
+  const auto point = [&] {
+    refit.direction = -covariance * at;
+    refit.slope = at.dot(refit.direction);
+  };
+  if (step > 1 && !hessian_moves(refit.count, A_ * m_)) {
+    point();
+    if (inverse_serves(-refit.slope, before)) return;
+  }
+  invert(refit);
+  point();
+  finite_or_fail(refit.slope);
+}
+
+// Along the direction, as far as it goes down; `trusted`: all of it.
+void ShrunkFit::descend(const Refit& refit, bool trusted) const {
+  const auto move = [&](double part) {
+    for (int a = 0; a < A_; ++a) *refit.rho[a] += part * refit.direction.segment(a * m_, m_);
+  };
+  double part = 1.0;
+  move(1.0);
+  for (int tries = 0; tries < 30 && !trusted; ++tries) {
+    const double ahead = gradient(refit.contexts, refit.samples, refit.rho).dot(refit.direction);
+    if (!engine::too_long(refit.slope, ahead)) break;
+    const double next = part * engine::secant_part(refit.slope, ahead);
+    move(next - part);
+    part = next;
+  }
+}
+
+std::vector<double> ShrunkFit::learned_dispersions(const Refit& refit) const {
+  std::vector<double> out;
+  for (int a = 0; a < A_; ++a) {
+    const IndexSamples& samples = *refit.samples[a];
+    double squares = 0.0, curvature = 0.0;
+    for (int s = 0; s < samples.size(); ++s) {
+      const auto psi = Eigen::Map<const Eigen::VectorXf>(refit.contexts.psi_row(samples.rows[s]), m_).cast<double>();
+      const IndexMoment<double> value = samples.moment(s, psi.dot(*refit.rho[a]));
+      squares += value.moment * value.moment / samples.weight_of(s);
+      curvature += value.curvature;
+    }
+    out.push_back(JointState::dispersion_of(samples.effective(), squares, curvature, refit.determined[a]));
+  }
+  return out;
+}
+
+SlopeSums ShrunkFit::sums_of(const Refit& refit) const {
+  SlopeSums sums = refit.traces.carried(state, A_, m_ - 1);
+  VectorXd total = VectorXd::Zero(m_ - 1);
+  for (int a = 0; a < A_; ++a) {
+    total += refit.rho[a]->tail(m_ - 1);
+    sums.square += refit.rho[a]->tail(m_ - 1).squaredNorm();
+  }
+  sums.mean_square = total.squaredNorm() / A_;
+  return sums;
+}
+
 int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
                      const std::vector<VectorXd*>& rho, int most_steps) {
-  const auto move = [&](const VectorXd& direction, double part) {
-    for (int a = 0; a < A_; ++a) *rho[a] += part * direction.segment(a * m_, m_);
-  };
   measure_features(contexts, samples);
   state.samples_at_solve = state.samples;
+  Refit refit{contexts, samples, rho};
+  for (const IndexSamples* own : samples) refit.count += own->size();
   for (int step = 1;; ++step) {
-    MatrixXd hessian = penalty(), own;
-    VectorXd unused;
-    std::vector<double> moment_squares(static_cast<std::size_t>(A_)), curvature(moment_squares);
-    std::vector<MatrixXd> data;
-    for (int a = 0; a < A_; ++a) {
-      index_derivatives(contexts, *samples[a], 0.0, *rho[a], unused, &own);
-      data.push_back(own.selfadjointView<Eigen::Lower>());
-      hessian.block(a * m_, a * m_, m_, m_) += data.back() / state.dispersion[a];
-      for (int s = 0; s < samples[a]->size(); ++s) {
-        const auto psi = Eigen::Map<const Eigen::VectorXf>(contexts.psi_row(samples[a]->rows[s]), m_).cast<double>();
-        const IndexMoment<double> value = samples[a]->moment(s, psi.dot(*rho[a]));
-        moment_squares[a] += value.moment * value.moment / samples[a]->weight_of(s);
-        curvature[a] += value.curvature;
-      }
-    }
-    const VectorXd at = gradient(contexts, samples, rho);
-    covariance = factorised_or_fail(hessian).solve(MatrixXd::Identity(A_ * m_, A_ * m_));
-    const VectorXd direction = -covariance * at;
-    const double slope = finite_or_fail(at.dot(direction));
-    double part = 1.0;
-    move(direction, 1.0);
-    for (int tries = 0; tries < 30; ++tries) {
-      const double ahead = gradient(contexts, samples, rho).dot(direction);
-      if (!engine::too_long(slope, ahead)) break;
-      const double next = part * engine::secant_part(slope, ahead);
-      move(direction, next - part);
-      part = next;
-    }
-    SlopeSums sums{};
-    VectorXd total = VectorXd::Zero(m_ - 1);
-    for (int a = 0; a < A_; ++a) {
-      total += rho[a]->tail(m_ - 1);
-      sums.square += rho[a]->tail(m_ - 1).squaredNorm();
-      sums.trace += covariance.block(a * m_ + 1, a * m_ + 1, m_ - 1, m_ - 1).trace();
-      for (int b = 0; b < A_; ++b)
-        sums.mean_trace += covariance.block(a * m_ + 1, b * m_ + 1, m_ - 1, m_ - 1).trace() / A_;
-    }
-    sums.mean_square = total.squaredNorm() / A_;
-    for (int a = 0; a < A_; ++a) {
-      const double determined = (covariance.block(a * m_, a * m_, m_, m_) * data[a]).trace() / state.dispersion[a];
-      state.dispersion[a] =
-          JointState::dispersion_of(samples[a]->effective(), moment_squares[a], curvature[a], determined);
-    }
+    point_downhill(refit, step);
+    const std::vector<double> dispersions = learned_dispersions(refit);  // from the moments before the step
+    const bool last = step == (most_steps > 0 ? most_steps : steps_) || -refit.slope <= tolerance_;
+    descend(refit, last && step_is_trusted(-refit.slope));
+    const SlopeSums sums = sums_of(refit);
+    for (int a = 0; a < A_; ++a) state.dispersion[a] = dispersions[a];
     learn_ridges(state, shrinkage_, A_, m_ - 1, sums);
-    if (step == (most_steps > 0 ? most_steps : steps_) || -slope <= tolerance_) return step;
+    if (last) return step;
   }
 }
 

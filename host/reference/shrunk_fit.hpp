@@ -12,13 +12,14 @@ namespace pandora {
 
 struct ShrunkFit {
   JointState state = {};
-  Eigen::MatrixXd covariance;  ///< C, A m x A m: the inverse Hessian of the last step
+  Eigen::MatrixXd covariance;  ///< C, A m x A m: the inverse of the last Hessian that was formed
 
   /// The prior covariance; no samples.
   void start(const LaneSpec& spec, int A, int m, double ridge);
   /// The box's own part of C, (m x m).
   auto own(int a) { return covariance.block(a * m_, a * m_, m_, m_); }
-  /// Newton steps from `rho` (A vectors of m), after each of which ridges and dispersions are learned. Throws
+  /// Newton steps from `rho` (A vectors of m), after each of which ridges and dispersions are learned. A step takes the
+  /// inverse of an earlier one's Hessian where kernels/rules/shrinkage.hpp allows it. Throws
   /// LaneFailure if the Hessian is not positive definite or a number is not finite. Returns the number of steps, at
   /// most `most_steps`; 0: as many as the spec says.
   int refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
@@ -32,7 +33,23 @@ struct ShrunkFit {
                            const std::vector<Eigen::VectorXd*>& rho) const;
 
  private:
+  // What a refit knows beside rho.
+  struct Refit {
+    const Contexts& contexts;
+    const std::vector<const IndexSamples*>& samples;
+    const std::vector<Eigen::VectorXd*>& rho;
+    int count = 0;  // samples of all boxes
+    std::vector<double> determined = {};
+    SlopeTraces traces = {};
+    Eigen::VectorXd direction = {};
+    double slope = 0.0;  // gradient' direction
+  };
   Eigen::MatrixXd penalty() const;  // A m x A m
+  void invert(Refit& refit);
+  void point_downhill(Refit& refit, int step);
+  void descend(const Refit& refit, bool trusted) const;
+  std::vector<double> learned_dispersions(const Refit& refit) const;
+  SlopeSums sums_of(const Refit& refit) const;
   void measure_features(const Contexts& contexts, const std::vector<const IndexSamples*>& samples);
 
   Shrinkage shrinkage_ = Shrinkage::two_level;

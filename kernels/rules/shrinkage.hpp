@@ -61,6 +61,46 @@ struct SlopeSums {
   double mean_trace, trace;
 };
 
+/// Whether a refit of n samples forms its Hessian afresh in every step: they are few for so many parameters, so that it
+/// costs little and moves much.
+PANDORA_HD inline bool hessian_moves(int n, int parameters) {
+  return n < 3 * parameters;
+}
+
+/// Whether a step may take its direction from the inverse Hessian of a step before: where that promises to move all
+/// estimates together by at most a standard deviation of theirs, or by far less than the step before did. Both are
+/// squared, as -gradient' direction.
+PANDORA_HD inline bool inverse_serves(double decrement, double before) {
+  return decrement <= 1.0 || decrement <= 0.25 * before;
+}
+
+/// Whether the last step of a refit is taken as it is, without a look at where it leads: it moves all estimates
+/// together by at most a standard deviation of theirs.
+PANDORA_HD inline bool step_is_trusted(double decrement) {
+  return decrement <= 1.0;
+}
+
+/// tr C of `size` parameters when their ridge has moved by `moved` since C was found, as if the samples told as much of
+/// one of them as of another: with H = h I, size / tr C = h + ridge. Where ridges stand still it is tr C, so that a
+/// fixed point of ridges learned from it is one of those learned from C afresh.
+PANDORA_HD inline double carried_trace(double trace, int size, double moved) {
+  return trace > 0.0 && size > 0 ? trace * size / (size + trace * moved) : 0.0;
+}
+
+/// Traces of the slopes' covariance, and the ridges that it was found under.
+struct SlopeTraces {
+  double ridge_mean, ridge_own;
+  double mean, all;  ///< SlopeSums::mean_trace, SlopeSums::trace
+
+  /// Under the ridges of `state`; `slopes`: of a box.
+  PANDORA_HD SlopeSums carried(const JointState& state, int A, int slopes) const {
+    SlopeSums sums{};
+    sums.mean_trace = carried_trace(mean, slopes, state.ridge_mean - ridge_mean);
+    sums.trace = sums.mean_trace + carried_trace(all - mean, (A - 1) * slopes, state.ridge_own - ridge_own);
+    return sums;
+  }
+};
+
 /// The ridge of `size` parameters from their squares, and from how many of them the data has determined; `scale` is
 /// that of the features that they multiply.
 PANDORA_HD inline double learned_ridge(double ridge, int size, double square, double trace, double scale = 1.0) {

@@ -1,13 +1,10 @@
-// A refit of all boxes of a lane together: Newton steps on the objective of kernels/rules/shrinkage.hpp, whose Hessian
-// is D - delta E E' with D one block per box, E the boxes' slopes on top of each other and delta = (lambda_d -
-// lambda_m) / A. With B_a = D_a^-1, U_a its columns of slopes and W = sum_a B_a[slopes, slopes],
-//
-//   S = delta (I - delta W)^-1,   C_ab = B_a 1{a = b} + U_a S U_b'.
+// A refit of all boxes of a lane together: Newton steps on the objective of kernels/rules/shrinkage.hpp, the first with
+// a Hessian afresh, the others with its inverse for as long as it serves.
 #pragma once
 
-#include "kernels/rules/shrinkage.hpp"
 #include "kernels/solve/box_solve.hpp"
-#include "kernels/solve/joint_algebra.hpp"
+#include "kernels/solve/joint_factor.hpp"
+#include "kernels/solve/joint_samples.hpp"
 
 namespace pandora::engine {
 
@@ -24,34 +21,33 @@ class JointSolve {
         scratch_(scratch),
         A_(problem.shape.A),
         m_(problem.shape.m),
-        n_(m_ - 1) {}
+        n_(m_ - 1),
+        memory_(scratch.joint, A_, m_),
+        samples_(team, lane, memory_, problem.ridge_index.first, scratch.factor),
+        factor_(team, shape_, memory_, scratch.factor) {
+    for (int a = 0; a < A_; ++a) count_ += lane.box[a].progress->samples;
+  }
 
   /// Takes the steps; rho_hat, ridges, dispersions and, where the lane keeps it, C_aa are then those of its samples.
   /// False if a matrix is not positive definite or a number is not finite.
   PANDORA_APART PANDORA_HD bool solve() {
     for (int a = 0; a < A_; ++a)
-      for (int k = team_.rank(); k < m_; k += team_.size()) rho(a)[k] = static_cast<double>(lane_.box[a].rho[k]);
+      for (int k = team_.rank(); k < m_; k += team_.size())
+        memory_.rho(a)[k] = static_cast<double>(lane_.box[a].rho[k]);
     sum_slopes();
     measure_features();
+    if (by_samples()) samples_.gather(shape_.stride);
+    double slope = 0.0;
     for (int step = 1;; ++step) {
-      for (int a = 0; a < A_; ++a)
-        if (!open_box(a)) return false;
-      if (!form_coupling()) return false;
-      point_downhill();
-      const double slope = slope_now();
+      const bool kept = step > 1 && !every_step() && inverse_serves(slope);
+      if (!kept && !invert(slope)) return false;
       if (!is_finite(slope)) return false;
       const bool last = step == lane_.spec.joint_steps || -slope <= lane_.spec.joint_tolerance;
-      SlopeSums sums = sum_covariances(last && lane_.needs.curvature);
-      double part = 1.0;
+      if (!kept) find_covariances(lane_.needs.curvature && (last || !every_step()));
+      find_dispersions();
       move(1.0);
-      for (int tries = 0; tries < kMostTries; ++tries) {
-        const double ahead = slope_ahead();
-        if (!too_long(slope, ahead)) break;
-        const double next = part * secant_part(slope, ahead);
-        move(next - part);
-        part = next;
-      }
-      learn(sums);
+      if (!last || !step_is_trusted(-slope)) shorten(slope);
+      learn();
       if (last) break;
     }
     for (int a = 0; a < A_; ++a) take(a);
@@ -66,45 +62,19 @@ class JointSolve {
   }
 
   /// Doubles that it works in.
-  static PANDORA_HD std::size_t size(int A, int m) {
-    return (static_cast<std::size_t>(A) + 3) * m * m +
-           (3 * static_cast<std::size_t>(A) + kVectors) * SolveScratch<Real>::padded(m);
-  }
+  static PANDORA_HD std::size_t size(int A, int m) { return JointMemory::size(A, m); }
 
  private:
-  static constexpr int kMostTries = 30, kVectors = 7;
-  static_assert(SolveScratch<Real>::padded(1) >= kMaxBoxes);  // a number of every box fits
-
-  PANDORA_HD double* matrix(int which) const { return scratch_.joint + static_cast<std::size_t>(which) * m_ * m_; }
-  PANDORA_HD double* vector(int which) const {
-    return matrix(A_ + 3) + static_cast<std::size_t>(which) * SolveScratch<Real>::padded(m_);
-  }
-  PANDORA_HD Rows box_matrix(int a) const { return {matrix(a), m_}; }     // B_a; in the end C_aa
-  PANDORA_HD Rows slopes_of(int a) const { return {matrix(a) + 1, m_}; }  // U_a, m x n
-  PANDORA_HD Rows shared() const { return {matrix(A_), m_}; }             // W, n x n; in the end a C_aa
-  PANDORA_HD Rows coupling() const { return {matrix(A_ + 1), n_}; }       // (I - delta W)^-1, n x n
-  PANDORA_HD Rows product() const { return {matrix(A_ + 2), n_}; }        // m x n
-  PANDORA_HD double* rho(int a) const { return vector(a); }
-  PANDORA_HD double* gradient(int a) const { return vector(A_ + a); }
-  PANDORA_HD double* direction(int a) const { return vector(2 * A_ + a); }
-  PANDORA_HD double* slope_sum() const { return vector(3 * A_); }  // sum_a rho_a
-  PANDORA_HD double* line() const { return vector(3 * A_ + 1); }
-  PANDORA_HD double* shift() const { return vector(3 * A_ + 2); }
-  PANDORA_HD double* terms() const { return vector(3 * A_ + 3); }
-  // One of every box:
-  PANDORA_HD double* moment_squares() const { return vector(3 * A_ + 4); }
-  PANDORA_HD double* curvature() const { return vector(3 * A_ + 5); }
-  PANDORA_HD double* determined() const { return vector(3 * A_ + 6); }
-
-  PANDORA_HD double delta() const { return (state_.ridge_own - state_.ridge_mean) / A_; }
+  static constexpr int kMostTries = 30;
 
   // f(0) + ... + f(n - 1), the same in every member.
   template <class Term>
   PANDORA_HD double sum_of(int n, Term&& term) const {
-    for (int i = team_.rank(); i < n; i += team_.size()) terms()[i] = term(i);
+    double* const terms = memory_.terms();
+    for (int i = team_.rank(); i < n; i += team_.size()) terms[i] = term(i);
     team_.sync();
     double sum = 0.0;
-    for (int i = 0; i < n; ++i) sum += terms()[i];
+    for (int i = 0; i < n; ++i) sum += terms[i];
     team_.sync();
     return sum;
   }
@@ -113,8 +83,8 @@ class JointSolve {
     team_.sync();
     for (int k = team_.rank(); k < m_; k += team_.size()) {
       double sum = 0.0;
-      for (int a = 0; a < A_; ++a) sum += rho(a)[k];
-      slope_sum()[k] = sum;
+      for (int a = 0; a < A_; ++a) sum += memory_.rho(a)[k];
+      memory_.slope_sum()[k] = sum;
     }
     team_.sync();
   }
@@ -141,10 +111,10 @@ class JointSolve {
         Real element[N * V::width];
         PANDORA_UNROLL
         for (int v = 0; v < N; ++v) V::store(element + v * V::width, sum[v]);
-        for (int k = 0; k < N * V::width; ++k) line()[i + k] = static_cast<double>(element[k]);
+        for (int k = 0; k < N * V::width; ++k) memory_.line()[i + k] = static_cast<double>(element[k]);
       });
       team_.sync();
-      squares += sum_of(n_, [&](int k) { return line()[k + 1]; });
+      squares += sum_of(n_, [&](int k) { return memory_.line()[k + 1]; });
     }
     if (team_.rank() == 0) {
       state_.squares += squares;
@@ -153,73 +123,93 @@ class JointSolve {
     team_.sync();
   }
 
-  // gradient(a) at rho, and the weights of the box's samples.
+  // Whether the Hessian is inverted by the samples, and whether in every step, which the former implies.
+  PANDORA_HD bool by_samples() const { return JointSamples<Real, Team>::takes(count_, m_); }
+  PANDORA_HD bool every_step() const { return hessian_moves(count_, A_ * m_); }
+
+  // Directions by the inverse that there is, and the derivative along them in place of that of the step before; false
+  // if another inverse is wanted.
+  PANDORA_HD bool inverse_serves(double& slope) {
+    const double before = -slope;
+    for (int a = 0; a < A_; ++a) weigh(a);
+    factor_.point_downhill();
+    slope = slope_now();
+    return pandora::inverse_serves(-slope, before);
+  }
+
+  // The inverse Hessian at rho, directions by it, and the derivative along them; false if it is not positive definite.
+  PANDORA_HD bool invert(double& slope) {
+    for (int a = 0; a < A_; ++a)
+      if (!open_box(a)) return false;
+    if (by_samples()) {
+      if (!samples_.invert(state_.ridge_mean, state_.ridge_own)) return false;
+      samples_.point_downhill();
+    } else {
+      if (!factor_.couple(state_)) return false;
+      factor_.point_downhill();
+    }
+    slope = slope_now();
+    return true;
+  }
+
+  // `forms`: C_aa too.
+  PANDORA_HD void find_covariances(bool forms) {
+    if (by_samples()) {
+      traces_ = samples_.traces(state_);
+      if (forms) samples_.store_covariances(shape_.stride);
+    } else {
+      traces_ = factor_.find_covariances(problem_.ridge_index.first, forms ? lane_.box : nullptr);
+    }
+  }
+
+  // The loss's part of box a's gradient at rho, and sums of its samples' moments and curvatures; their weights.
   PANDORA_HD void evaluate(int a, IndexSums<Real, Team>& sums) {
     ++gradients_;
-    sums.start(rho(a));
+    sums.start(memory_.rho(a));
     sums.evaluate();
-    const double weight = 1.0 / state_.dispersion[a];
+    const double squares = sums.moment_squares(), slopes = sums.curvature();
+    if (team_.rank() == 0) {
+      memory_.moment_squares()[a] = squares;
+      memory_.curvature()[a] = slopes;
+    }
+    for (int k = team_.rank(); k < m_; k += team_.size()) memory_.moments(a)[k] = scratch_.gradient[k];
+    team_.sync();
+    weigh(a);
+  }
+
+  // gradient(a) under the ridges and dispersions of now.
+  PANDORA_HD void weigh(int a) const {
+    const double weight = 1.0 / state_.dispersion[a], delta = (state_.ridge_own - state_.ridge_mean) / A_;
+    const double *const rho = memory_.rho(a), *const moments = memory_.moments(a);
     for (int k = team_.rank(); k < m_; k += team_.size()) {
       const double penalty =
-          k == 0 ? problem_.ridge_index.first * rho(a)[k] : state_.ridge_own * rho(a)[k] - delta() * slope_sum()[k];
-      gradient(a)[k] = weight * scratch_.gradient[k] + penalty;
+          k == 0 ? problem_.ridge_index.first * rho[k] : state_.ridge_own * rho[k] - delta * memory_.slope_sum()[k];
+      memory_.gradient(a)[k] = weight * moments[k] + penalty;
     }
     team_.sync();
   }
 
-  // Gradient and B_a.
+  // Gradient, and B_a or the samples' weights.
   PANDORA_HD bool open_box(int a) {
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a, scratch_);
     IndexSums<Real, Team> sums(team_, samples, nullptr, scratch_);
     evaluate(a, sums);
-    const double squares = sums.moment_squares(), slopes = sums.curvature();
-    if (team_.rank() == 0) {
-      moment_squares()[a] = squares;
-      curvature()[a] = slopes;
-    }
     const double kappa = state_.dispersion[a];
-    typename Solver<Real, Team>::Factor factor(team_, samples, scratch_);
-    factor.template sum<Real>(Ridges(kappa * problem_.ridge_index.first, kappa * state_.ridge_own), true, matrix(a));
-    if (!invert_symmetric(team_, box_matrix(a), m_, scratch_.factor)) return false;
-    for (int at = team_.rank(); at < m_ * m_; at += team_.size()) matrix(a)[at] *= kappa;
-    team_.sync();
-    return true;
-  }
-
-  PANDORA_HD bool form_coupling() const {
-    for (int i = team_.rank(); i < n_; i += team_.size()) {
-      double *const sum = shared()[i], *const row = coupling()[i];
-      for (int k = 0; k < n_; ++k) sum[k] = 0.0;
-      for (int a = 0; a < A_; ++a)
-        for (int k = 0; k < n_; ++k) sum[k] += slopes_of(a)[i + 1][k];
-      for (int k = 0; k < n_; ++k) row[k] = (i == k ? 1.0 : 0.0) - delta() * sum[k];
+    if (by_samples()) {
+      samples_.weigh(a, scratch_.weight, kappa);
+      return true;
     }
-    team_.sync();
-    return invert_symmetric(team_, coupling(), n_, scratch_.factor);
-  }
-
-  // d_a = -(B_a g_a + U_a S sum_b (-B_b g_b)[slopes])
-  PANDORA_HD void point_downhill() const {
-    for (int a = 0; a < A_; ++a) multiply_vector(team_, box_matrix(a), gradient(a), direction(a), m_, m_);
-    for (int k = team_.rank(); k < n_; k += team_.size()) {
-      double sum = 0.0;
-      for (int a = 0; a < A_; ++a) sum += direction(a)[k + 1];
-      line()[k] = delta() * sum;
-    }
-    team_.sync();
-    multiply_vector(team_, coupling(), line(), shift(), n_, n_);
-    for (int a = 0; a < A_; ++a) {
-      multiply_vector(team_, slopes_of(a), shift(), terms(), m_, n_);
-      for (int k = team_.rank(); k < m_; k += team_.size()) direction(a)[k] = -(direction(a)[k] + terms()[k]);
-      team_.sync();
-    }
+    typename Solver<Real, Team>::Factor hessian(team_, samples, scratch_);
+    hessian.template sum<Real>(Ridges(kappa * problem_.ridge_index.first, kappa * state_.ridge_own), true,
+                               memory_.matrix(a));
+    return factor_.invert(a, kappa);
   }
 
   // gradient' direction over all boxes.
   PANDORA_HD double slope_now() const {
     return sum_of(m_, [&](int k) {
       double sum = 0.0;
-      for (int a = 0; a < A_; ++a) sum = fused(gradient(a)[k], direction(a)[k], sum);
+      for (int a = 0; a < A_; ++a) sum = fused(memory_.gradient(a)[k], memory_.direction(a)[k], sum);
       return sum;
     });
   }
@@ -233,63 +223,53 @@ class JointSolve {
     return slope_now();
   }
 
-  // Traces of C, and how many parameters of a box the samples have determined:
-  // tr(C_aa H_a) / kappa_a = tr(C_aa D_a) - tr(C_aa ridges), of which the first is m + tr(S B_a[slopes, slopes]).
-  // `forms`: C_aa takes the place of B_a.
-  PANDORA_HD SlopeSums sum_covariances(bool forms) const {
-    SlopeSums sums{};
-    sums.mean_trace = dot_matrices(team_, shared(), coupling(), n_, n_, terms()) / A_;
-    for (int a = 0; a < A_; ++a) {
-      const Rows slopes = slopes_of(a), own{slopes[1], m_};
-      const double coupled = delta() * dot_matrices(team_, own, coupling(), n_, n_, terms());
-      multiply_symmetric(team_, slopes, coupling(), product(), m_, n_);
-      const double first = dot_matrices(team_, product(), slopes, 1, n_, terms()),
-                   others = dot_matrices(team_, {product()[1], n_}, own, n_, n_, terms());
-      const double trace = sum_of(n_, [&](int i) { return own[i][i]; }) + delta() * others;
-      sums.trace += trace;
-      if (team_.rank() == 0)
-        determined()[a] = m_ + coupled - problem_.ridge_index.first * (box_matrix(a)[0][0] + delta() * first) -
-                          state_.ridge_own * trace;
-      team_.sync();
-      if (!forms) continue;
-      add_symmetric(team_, delta(), product(), slopes, box_matrix(a), shared(), m_, n_);
-      for (int at = team_.rank(); at < m_ * m_; at += team_.size()) matrix(a)[at] = matrix(A_)[at];
-      team_.sync();
+  // Takes back what of a step was too long.
+  PANDORA_HD void shorten(double slope) {
+    double part = 1.0;
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      const double ahead = slope_ahead();
+      if (!too_long(slope, ahead)) break;
+      const double next = part * secant_part(slope, ahead);
+      move(next - part);
+      part = next;
     }
-    return sums;
   }
 
   PANDORA_HD void move(double part) const {
     team_.sync();
     for (int a = 0; a < A_; ++a)
-      for (int k = team_.rank(); k < m_; k += team_.size()) rho(a)[k] += part * direction(a)[k];
+      for (int k = team_.rank(); k < m_; k += team_.size()) memory_.rho(a)[k] += part * memory_.direction(a)[k];
     sum_slopes();
   }
 
-  PANDORA_HD void learn(SlopeSums& sums) const {
-    sums.mean_square = sum_of(n_, [&](int k) { return slope_sum()[k + 1] * slope_sum()[k + 1]; }) / A_;
+  // What the dispersions become, from the moments before the step.
+  PANDORA_HD void find_dispersions() const {
+    team_.sync();
+    for (int a = team_.rank(); a < A_; a += team_.size())
+      memory_.dispersion()[a] = JointState::dispersion_of(lane_.box[a].progress->samples, memory_.moment_squares()[a],
+                                                          memory_.curvature()[a], memory_.determined()[a]);
+    team_.sync();
+  }
+
+  PANDORA_HD void learn() const {
+    SlopeSums sums = traces_.carried(state_, A_, n_);
+    sums.mean_square = sum_of(n_, [&](int k) { return memory_.slope_sum()[k + 1] * memory_.slope_sum()[k + 1]; }) / A_;
     sums.square = sum_of(n_, [&](int k) {
       double sum = 0.0;
-      for (int a = 0; a < A_; ++a) sum = fused(rho(a)[k + 1], rho(a)[k + 1], sum);
+      for (int a = 0; a < A_; ++a) sum = fused(memory_.rho(a)[k + 1], memory_.rho(a)[k + 1], sum);
       return sum;
     });
     if (team_.rank() == 0) {
-      for (int a = 0; a < A_; ++a)
-        state_.dispersion[a] = JointState::dispersion_of(lane_.box[a].progress->samples, moment_squares()[a],
-                                                         curvature()[a], determined()[a]);
+      for (int a = 0; a < A_; ++a) state_.dispersion[a] = memory_.dispersion()[a];
       learn_ridges(state_, lane_.spec.shrinkage, A_, n_, sums);
     }
     team_.sync();
   }
 
-  // rho and C_aa become the box's.
+  // rho becomes the box's.
   PANDORA_HD void take(int a) const {
     const BoxView<Real>& box = lane_.box[a];
-    for (int k = team_.rank(); k < m_; k += team_.size()) box.rho[k] = static_cast<Real>(rho(a)[k]);
-    for (int at = team_.rank(); lane_.needs.curvature && at < m_ * m_; at += team_.size()) {
-      const int i = at / m_, k = at % m_;
-      box.curvature.P[i * shape_.stride + k] = static_cast<Real>(box_matrix(a)[k <= i ? i : k][k <= i ? k : i]);
-    }
+    for (int k = team_.rank(); k < m_; k += team_.size()) box.rho[k] = static_cast<Real>(memory_.rho(a)[k]);
     if (team_.rank() == 0) box.progress->samples_at_solve = box.progress->samples;
     team_.sync();
   }
@@ -301,6 +281,11 @@ class JointSolve {
   JointState& state_;
   const SolveScratch<Real>& scratch_;
   const int A_, m_, n_;
+  const JointMemory memory_;
+  JointSamples<Real, Team> samples_;
+  JointFactor<Real, Team> factor_;
+  SlopeTraces traces_{};
+  int count_ = 0;  // samples of all boxes
   int gradients_ = 0;
 };
 

@@ -18,7 +18,9 @@ struct Shrunk {
   int most_steps = 3;
   double tolerance = 1e-4;
   std::vector<double> kappa;
-  Eigen::MatrixXd C;
+  Eigen::MatrixXd C;  // of the Hessian that was inverted last
+  double inverted_mean = 0.0, inverted_own = 0.0, mean_trace = 0.0, own_trace = 0.0;
+  std::vector<double> determined;
 
   Shrunk() = default;
   Shrunk(const LaneSpec& spec, int boxes, int size, double ridge_index)
@@ -70,20 +72,29 @@ struct Shrunk {
   void refit(const std::vector<std::vector<IndexSample>>& samples, const std::vector<std::vector<double>>& mu,
              Loss loss, Eigen::VectorXd& rho) {
     measure(samples);
-    for (int step = 0; step < most_steps; ++step) {
+    std::size_t count = 0;
+    for (const auto& box : samples) count += box.size();
+    const bool few = count < static_cast<std::size_t>(3 * A * m);
+    double before = 0.0;
+    for (int step = 1; step <= most_steps; ++step) {
       const Point here = at(samples, mu, loss, rho);
-      C = here.hessian.inverse();
+      double decrement = here.gradient.dot(C * here.gradient);
+      if (step == 1 || few || (decrement > 1.0 && decrement > 0.25 * before)) {
+        invert(here);
+        decrement = here.gradient.dot(C * here.gradient);
+      }
       const Eigen::VectorXd direction = -C * here.gradient;
-      const double slope = here.gradient.dot(direction);
+      const bool last = step == most_steps || decrement <= tolerance;
       double part = 1.0;
-      for (int tries = 0; tries < 30; ++tries) {
+      for (int tries = 0; tries < 30 && !(last && decrement <= 1.0); ++tries) {
         const double ahead = at(samples, mu, loss, rho + part * direction).gradient.dot(direction);
-        if (ahead <= -0.5 * slope) break;
-        part *= std::min(0.9, std::max(0.1, slope / (slope - ahead)));
+        if (ahead <= 0.5 * decrement) break;
+        part *= std::min(0.9, std::max(0.1, decrement / (decrement + ahead)));
       }
       rho += part * direction;
       learn(samples, here, rho);
-      if (-slope <= tolerance) return;
+      if (last) return;
+      before = decrement;
     }
   }
 
@@ -105,20 +116,33 @@ struct Shrunk {
     measured = true;
   }
 
-  void learn(const std::vector<std::vector<IndexSample>>& samples, const Point& here, const Eigen::VectorXd& rho) {
+  // C, and what it tells of the slopes and of every box.
+  void invert(const Point& here) {
     const Eigen::MatrixXd prior = penalty();
-    Eigen::VectorXd sum = Eigen::VectorXd::Zero(m - 1);
-    double squares = 0.0, trace = 0.0, mean_trace = 0.0;
+    C = here.hessian.inverse();
+    own_trace = mean_trace = 0.0;
+    determined.clear();
     for (int a = 0; a < A; ++a) {
-      sum += rho.segment(a * m + 1, m - 1);
-      squares += rho.segment(a * m + 1, m - 1).squaredNorm();
       for (int k = 1; k < m; ++k) {
-        trace += C(a * m + k, a * m + k);
+        own_trace += C(a * m + k, a * m + k);
         for (int b = 0; b < A; ++b) mean_trace += C(a * m + k, b * m + k) / A;
       }
       const Eigen::MatrixXd data = here.hessian.block(a * m, a * m, m, m) - prior.block(a * m, a * m, m, m);
+      determined.push_back((C.block(a * m, a * m, m, m) * data).trace());
+    }
+    own_trace -= mean_trace;
+    inverted_mean = mean;
+    inverted_own = own;
+  }
+
+  void learn(const std::vector<std::vector<IndexSample>>& samples, const Point& here, const Eigen::VectorXd& rho) {
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(m - 1);
+    double squares = 0.0;
+    for (int a = 0; a < A; ++a) {
+      sum += rho.segment(a * m + 1, m - 1);
+      squares += rho.segment(a * m + 1, m - 1).squaredNorm();
       const double n = static_cast<double>(samples[a].size());
-      const double free = n == 0 ? 1.0 : 1.0 - (C.block(a * m, a * m, m, m) * data).trace() / n;
+      const double free = n == 0 ? 1.0 : 1.0 - determined[a] / n;
       kappa[a] = std::min(0.5, (0.4 + here.moment_squares[a] / std::max(0.5, free)) / (5.0 + here.curvature[a]));
     }
     const auto ridge_of = [this](double lambda, double size, double square, double variance) {
@@ -126,13 +150,16 @@ struct Shrunk {
       return std::min(1e7 * scale, std::max(0.5 * scale, (determined + 0.2) / (square + 2e-5 / scale)));
     };
     if (learns == Shrinkage::fixed) return;
+    // Each parameter's 1 / variance moves by as much as the ridge has.
+    const double mean_now = (m - 1) / ((m - 1) / mean_trace + mean - inverted_mean);
+    const double own_now = A == 1 ? 0.0 : (A - 1) * (m - 1) / ((A - 1) * (m - 1) / own_trace + own - inverted_own);
     const double mean_square = sum.squaredNorm() / A;
     if (learns == Shrinkage::one_level || A == 1) {
-      mean = own = ridge_of(mean, A * (m - 1), squares, trace);
+      mean = own = ridge_of(mean, A * (m - 1), squares, mean_now + own_now);
       return;
     }
-    own = ridge_of(own, (A - 1) * (m - 1), squares - mean_square, trace - mean_trace);
-    mean = ridge_of(mean, m - 1, mean_square, mean_trace);
+    own = ridge_of(own, (A - 1) * (m - 1), squares - mean_square, own_now);
+    mean = ridge_of(mean, m - 1, mean_square, mean_now);
   }
 };
 

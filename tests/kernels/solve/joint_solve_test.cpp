@@ -1,17 +1,15 @@
 // The joint solve of the engine, by one thread, vectors and several threads, against one dense Hessian over all boxes
-// (host/reference/shrunk_fit.hpp), which itself is held to finite differences and to the fixed point of its ridges.
+// (host/reference/shrunk_fit.hpp).
 #include "kernels/solve/joint_solve.hpp"
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
-#include "host/reference/shrunk_fit.hpp"
 #include "kernels/lane/stages.hpp"
 #include "kernels/solve/vector_solver.hpp"
-#include "tests/reference/small_problem.hpp"
+#include "tests/reference/joint_data.hpp"
 #include "tests/reference/solve_memory.hpp"
 #include "tests/reference/thread_backend.hpp"
 
@@ -21,57 +19,9 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Samples of A boxes whose slopes have a common part; box a has fewer the higher its number, and the last may have
-// none.
-struct Data {
-  Data(int boxes, int features, int n, std::uint64_t seed, bool last_is_empty = false) : A(boxes), m(features) {
-    test::Random random(seed);
-    std::vector<std::vector<float>> psi;
-    for (int row = 0; row < n; ++row) {
-      std::vector<float> x = {1.0f};
-      for (int k = 1; k < m; ++k) x.push_back(static_cast<float>(random.uniform(-1.0, 1.0)));
-      psi.push_back(x);
-    }
-    contexts = test::contexts_of(psi);
-    for (int a = 0; a < A; ++a) {
-      IndexSamples own;
-      for (int row = 0; row < n; ++row) {
-        if (random.uniform(0.0, 1.0) > 1.0 / (1 + a) || (last_is_empty && a == A - 1)) continue;
-        const double mu = 0.5 + 0.2 * psi[row].back() + 0.1 * a * (m > 2 ? psi[row][1] : 0.0);
-        own.add(row, 0.05 + 0.02 * a, std::min(0.95, std::max(0.05, mu + random.uniform(-0.3, 0.3))));
-      }
-      samples.push_back(own);
-    }
-  }
-  std::vector<const IndexSamples*> all() const {
-    std::vector<const IndexSamples*> out;
-    for (const IndexSamples& own : samples) out.push_back(&own);
-    return out;
-  }
-
-  int A, m;
-  Contexts contexts;
-  std::vector<IndexSamples> samples;
-};
-
-struct Dense {
-  Dense(const Data& of, const LaneSpec& spec, double ridge) : data(of), rho(of.A, VectorXd::Zero(of.m)) {
-    fit.start(spec, data.A, data.m, ridge);
-    for (const IndexSamples& own : data.samples) fit.state.samples += own.size();
-  }
-  std::vector<VectorXd*> at() {
-    std::vector<VectorXd*> out;
-    for (VectorXd& own : rho) out.push_back(&own);
-    return out;
-  }
-  int refit(int most_steps = 0) { return fit.refit(data.contexts, data.all(), at(), most_steps); }
-  double objective() { return fit.objective(data.contexts, data.all(), at()); }
-  VectorXd gradient() { return fit.gradient(data.contexts, data.all(), at()); }
-
-  const Data& data;
-  ShrunkFit fit;
-  std::vector<VectorXd> rho;
-};
+using Data = test::JointData;
+using Dense = test::DenseFit;
+using test::shrunk;
 
 // A lane of the engine with these samples.
 template <class Real>
@@ -125,6 +75,11 @@ class Boxes {
     return engine::JointSolve<Real, Team>(team, problem, lane_, scratch_).solve();
   }
 
+  void start_at(const std::vector<VectorXd>& rho) {
+    for (int a = 0; a < A_; ++a) std::copy(rho[a].begin(), rho[a].end(), rho_[a].begin());
+  }
+  int gradients() const { return progress_.index_gradients; }
+
   /// forget_samples of box a, after its C_aa was spoilt.
   void forget(int a) {
     std::fill(P_[a].begin(), P_[a].end(), Real(7));
@@ -171,16 +126,6 @@ class Boxes {
   engine::SolveScratch<Real> scratch_;
 };
 
-LaneSpec shrunk(Shrinkage shrinkage = Shrinkage::two_level) {
-  LaneSpec spec;
-  spec.score = Score::learned_index;
-  spec.learning = Learning::online;
-  spec.fit = Fit::shrunk;
-  spec.c_rho = 0.2;
-  spec.shrinkage = shrinkage;
-  return spec;
-}
-
 template <class Real>
 void expect_dense(const Data& data, const LaneSpec& spec, double tolerance) {
   Dense wanted(data, spec, 0.7);
@@ -221,9 +166,60 @@ TEST(JointSolve, IsTheDenseFit) {
     }
 }
 
+// Fewer samples than a box has parameters, less than three per parameter, and more: three ways to an inverse Hessian.
 TEST(JointSolve, IsTheDenseFitAtThePapersSize) {
-  expect_dense<double>(Data(3, 101, 400, 32), shrunk(), 1e-7);
-  expect_dense<float>(Data(3, 101, 400, 32), shrunk(), 2e-3);
+  for (const int n : {30, 400, 600}) {
+    SCOPED_TRACE("n = " + std::to_string(n));
+    expect_dense<double>(Data(3, 101, n, 32), shrunk(), 1e-7);
+    expect_dense<float>(Data(3, 101, n, 32), shrunk(), 2e-3);
+  }
+}
+
+TEST(JointSolve, IsTheDenseFitOfFewerSamplesThanABoxHasParameters) {
+  for (const int A : {1, 2, 3, 8})
+    for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level, Shrinkage::fixed}) {
+      SCOPED_TRACE("A = " + std::to_string(A));
+      LaneSpec spec = shrunk(shrinkage);
+      spec.ridge_own = 3.0;
+      expect_dense<double>(Data(A, 23, 8, 37), spec, 1e-7);
+      expect_dense<double>(Data(A, 23, 8, 38, A > 1), spec, 1e-7);
+      expect_dense<float>(Data(A, 23, 8, 37), spec, 1e-3);
+    }
+  Data data(3, 23, 10, 39);
+  for (IndexSamples& own : data.samples) own.loss = Loss::linear_quadratic;
+  LaneSpec spec = shrunk();
+  spec.loss = Loss::linear_quadratic;
+  expect_dense<double>(data, spec, 1e-7);
+}
+
+// Both sides of the number of samples from which a box's parameters are the smaller side.
+TEST(JointSolve, IsTheDenseFitOfAsManySamplesAsABoxHasParameters) {
+  for (const int m : {12, 13, 14}) expect_dense<double>(Data(1, m, 13, 40), shrunk(), 1e-7);
+}
+
+// From far away the first inverse does not serve the second step; it serves all steps of a refit that begins near its
+// end. Every Hessian and every look ahead takes a gradient of each box.
+TEST(JointSolve, FormsAnotherHessianOnlyWhereTheFirstDoesNotServe) {
+  const Data data(3, 5, 150, 31);
+  LaneSpec spec = shrunk();
+  spec.joint_tolerance = 1e-12;
+  Dense wanted(data, spec, 0.7);
+  Boxes<double> boxes(data, spec, 0.7);
+  test::Random random(3);
+  for (int a = 0; a < 3; ++a)
+    for (double& value : wanted.rho[a]) value = random.uniform(-3.0, 3.0);
+  boxes.start_at(wanted.rho);
+  std::vector<int> gradients;
+  for (int refit = 0; refit < 20; ++refit) {
+    const int before = boxes.gradients();
+    wanted.refit();
+    ASSERT_TRUE(boxes.solve(VectorTeam{}));
+    boxes.expect_near(wanted, 1e-7);
+    gradients.push_back((boxes.gradients() - before) / 3);
+  }
+  EXPECT_GT(gradients.front(), 4);
+  for (std::size_t refit = 10; refit < gradients.size(); ++refit)
+    EXPECT_LE(gradients[refit], 3);  // at the start and after the first two steps; the third is trusted
 }
 
 TEST(JointSolve, IsTheDenseFitWithTheOtherLoss) {
@@ -255,83 +251,6 @@ TEST(JointSolve, FailsWhereANumberIsNotFinite) {
   Boxes<double> boxes(data, shrunk(), 1.0);
   EXPECT_FALSE(boxes.solve(SerialTeam{}));
   EXPECT_FALSE(Boxes<double>(data, shrunk(), 1.0).solve(VectorTeam{}));
-}
-
-TEST(ShrunkFit, TheGradientIsThatOfTheObjective) {
-  const Data data(3, 4, 120, 41);
-  Dense fit(data, shrunk(), 0.6);
-  test::Random random(2);
-  fit.refit();  // ridges that differ
-  for (VectorXd& own : fit.rho)
-    for (double& value : own) value += random.uniform(-0.3, 0.3);
-  const VectorXd gradient = fit.gradient();
-  for (int at = 0; at < 12; ++at) {
-    constexpr double kStep = 1e-5;
-    double& value = fit.rho[at / 4][at % 4];
-    const double before = value;
-    value = before + kStep;
-    const double above = fit.objective();
-    value = before - kStep;
-    const double below = fit.objective();
-    value = before;
-    EXPECT_NEAR(gradient[at], (above - below) / (2 * kStep), 1e-5 * (1 + std::abs(gradient[at])));
-  }
-}
-
-// The objective as docs/beyond.md writes it: a ridge on the mean slope A times, and one on deviations from it.
-TEST(ShrunkFit, TheObjectiveIsThatOfMeanAndDeviations) {
-  const Data data(4, 5, 100, 42);
-  Dense fit(data, shrunk(), 0.6);
-  for (int k = 0; k < 3; ++k) fit.refit();
-  VectorXd mean = VectorXd::Zero(4);
-  for (const VectorXd& own : fit.rho) mean += own.tail(4) / 4;
-  double wanted = 0.5 * 4 * fit.fit.state.ridge_mean * mean.squaredNorm();
-  for (int a = 0; a < 4; ++a)
-    wanted += 0.5 * 0.6 * std::pow(fit.rho[a][0], 2) +
-              0.5 * fit.fit.state.ridge_own * (fit.rho[a].tail(4) - mean).squaredNorm() +
-              index_objective(data.contexts, data.samples[a], 0.0, fit.rho[a]) / fit.fit.state.dispersion[a];
-  EXPECT_NEAR(fit.objective(), wanted, 1e-9 * std::abs(wanted));
-}
-
-// From far away, and with dispersions and ridges that stand still while it moves.
-TEST(ShrunkFit, NoStepRaisesTheObjective) {
-  for (std::uint64_t seed = 50; seed < 80; ++seed) {
-    const Data data(3, 6, 80, seed);
-    Dense fit(data, shrunk(Shrinkage::fixed), 0.5);
-    test::Random random(seed);
-    for (VectorXd& own : fit.rho)
-      for (double& value : own) value = random.uniform(-2.0, 2.0);
-    const JointState start = fit.fit.state;
-    for (int k = 0; k < 8; ++k) {
-      const double before = fit.objective();
-      fit.refit(1);
-      fit.fit.state = start;
-      EXPECT_LE(fit.objective(), before + 1e-9 * std::abs(before)) << "seed " << seed;
-    }
-  }
-}
-
-// Repeated refits end where the gradient vanishes and the ridges are what they would be learned as once more, by dense
-// algebra: lambda (|r|^2 + 2e-5) = determined + 0.2.
-TEST(ShrunkFit, EndsAtTheFixedPointOfItsRidges) {
-  const Data data(3, 5, 500, 61);
-  Dense fit(data, shrunk(), 1.0);
-  for (int k = 0; k < 300; ++k) fit.refit();
-  EXPECT_LT(fit.gradient().norm(), 1e-3);
-  VectorXd mean = VectorXd::Zero(4);
-  MatrixXd projection = MatrixXd::Zero(4, 15);  // on the mean slope times sqrt(A)
-  double squares = 0.0, trace = 0.0;
-  for (int a = 0; a < 3; ++a) {
-    mean += fit.rho[a].tail(4) / 3;
-    squares += fit.rho[a].tail(4).squaredNorm();
-    trace += fit.fit.covariance.block(5 * a + 1, 5 * a + 1, 4, 4).trace();
-    projection.block(0, 5 * a + 1, 4, 4) = MatrixXd::Identity(4, 4) / std::sqrt(3.0);
-  }
-  const double mean_trace = (projection * fit.fit.covariance * projection.transpose()).trace();
-  const double lambda_m = fit.fit.state.ridge_mean, lambda_d = fit.fit.state.ridge_own;
-  const double mean_square = 3 * mean.squaredNorm();
-  EXPECT_NEAR(lambda_m * (mean_square + 2e-5), 4 - lambda_m * mean_trace + 0.2, 1e-2);
-  EXPECT_NEAR(lambda_d * (squares - mean_square + 2e-5), 8 - lambda_d * (trace - mean_trace) + 0.2, 1e-2);
 }
 
 }  // namespace

@@ -1,0 +1,75 @@
+// Samples of several boxes that are fitted together, and their fit by dense algebra.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "host/reference/shrunk_fit.hpp"
+#include "tests/reference/small_problem.hpp"
+
+namespace pandora::test {
+
+// Samples of A boxes whose slopes have a common part; box a has fewer the higher its number, and the last may have
+// none.
+struct JointData {
+  JointData(int boxes, int features, int n, std::uint64_t seed, bool last_is_empty = false) : A(boxes), m(features) {
+    Random random(seed);
+    std::vector<std::vector<float>> psi;
+    for (int row = 0; row < n; ++row) {
+      std::vector<float> x = {1.0f};
+      for (int k = 1; k < m; ++k) x.push_back(static_cast<float>(random.uniform(-1.0, 1.0)));
+      psi.push_back(x);
+    }
+    contexts = contexts_of(psi);
+    for (int a = 0; a < A; ++a) {
+      IndexSamples own;
+      for (int row = 0; row < n; ++row) {
+        if (random.uniform(0.0, 1.0) > 1.0 / (1 + a) || (last_is_empty && a == A - 1)) continue;
+        const double mu = 0.5 + 0.2 * psi[row].back() + 0.1 * a * (m > 2 ? psi[row][1] : 0.0);
+        own.add(row, 0.05 + 0.02 * a, std::min(0.95, std::max(0.05, mu + random.uniform(-0.3, 0.3))));
+      }
+      samples.push_back(own);
+    }
+  }
+  std::vector<const IndexSamples*> all() const {
+    std::vector<const IndexSamples*> out;
+    for (const IndexSamples& own : samples) out.push_back(&own);
+    return out;
+  }
+
+  int A, m;
+  Contexts contexts;
+  std::vector<IndexSamples> samples;
+};
+
+struct DenseFit {
+  DenseFit(const JointData& of, const LaneSpec& spec, double ridge) : data(of), rho(of.A, Eigen::VectorXd::Zero(of.m)) {
+    fit.start(spec, data.A, data.m, ridge);
+    for (const IndexSamples& own : data.samples) fit.state.samples += own.size();
+  }
+  std::vector<Eigen::VectorXd*> at() {
+    std::vector<Eigen::VectorXd*> out;
+    for (Eigen::VectorXd& own : rho) out.push_back(&own);
+    return out;
+  }
+  int refit(int most_steps = 0) { return fit.refit(data.contexts, data.all(), at(), most_steps); }
+  double objective() { return fit.objective(data.contexts, data.all(), at()); }
+  Eigen::VectorXd gradient() { return fit.gradient(data.contexts, data.all(), at()); }
+
+  const JointData& data;
+  ShrunkFit fit;
+  std::vector<Eigen::VectorXd> rho;
+};
+
+inline LaneSpec shrunk(Shrinkage shrinkage = Shrinkage::two_level) {
+  LaneSpec spec;
+  spec.score = Score::learned_index;
+  spec.learning = Learning::online;
+  spec.fit = Fit::shrunk;
+  spec.c_rho = 0.2;
+  spec.shrinkage = shrinkage;
+  return spec;
+}
+
+}  // namespace pandora::test

@@ -146,8 +146,8 @@ struct Shrunk {
       kappa[a] = std::min(0.5, (0.4 + here.moment_squares[a] / std::max(0.5, free)) / (5.0 + here.curvature[a]));
     }
     const auto ridge_of = [this](double lambda, double size, double square, double variance) {
-      const double determined = std::min(size, std::max(0.0, size - lambda * variance));
-      return std::min(1e7 * scale, std::max(0.5 * scale, (determined + 0.2) / (square + 2e-5 / scale)));
+      const double by_data = std::min(size, std::max(0.0, size - lambda * variance));
+      return std::min(1e7 * scale, std::max(0.5 * scale, (by_data + 0.2) / (square + 2e-5 / scale)));
     };
     if (learns == Shrinkage::fixed) return;
     // Each parameter's 1 / variance moves by as much as the ridge has.

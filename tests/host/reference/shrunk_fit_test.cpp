@@ -10,14 +10,13 @@
 namespace pandora {
 namespace {
 
-using Data = test::JointData;
 using Dense = test::DenseFit;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using test::shrunk;
 
 TEST(ShrunkFit, TheGradientIsThatOfTheObjective) {
-  const Data data(3, 4, 120, 41);
+  const test::JointData data(3, 4, 120, 41);
   Dense fit(data, shrunk(), 0.6);
   test::Random random(2);
   fit.refit();  // ridges that differ
@@ -39,7 +38,7 @@ TEST(ShrunkFit, TheGradientIsThatOfTheObjective) {
 
 // The objective as docs/beyond.md writes it: a ridge on the mean slope A times, and one on deviations from it.
 TEST(ShrunkFit, TheObjectiveIsThatOfMeanAndDeviations) {
-  const Data data(4, 5, 100, 42);
+  const test::JointData data(4, 5, 100, 42);
   Dense fit(data, shrunk(), 0.6);
   for (int k = 0; k < 3; ++k) fit.refit();
   VectorXd mean = VectorXd::Zero(4);
@@ -55,7 +54,7 @@ TEST(ShrunkFit, TheObjectiveIsThatOfMeanAndDeviations) {
 // From far away, and with dispersions and ridges that stand still while it moves.
 TEST(ShrunkFit, NoStepRaisesTheObjective) {
   for (std::uint64_t seed = 50; seed < 80; ++seed) {
-    const Data data(3, 6, 80, seed);
+    const test::JointData data(3, 6, 80, seed);
     Dense fit(data, shrunk(Shrinkage::fixed), 0.5);
     test::Random random(seed);
     for (VectorXd& own : fit.rho)
@@ -73,7 +72,7 @@ TEST(ShrunkFit, NoStepRaisesTheObjective) {
 // Repeated refits end where the gradient vanishes and the ridges are what they would be learned as once more, by dense
 // algebra: lambda (|r|^2 + 2e-5) = determined + 0.2.
 TEST(ShrunkFit, EndsAtTheFixedPointOfItsRidges) {
-  const Data data(3, 5, 500, 61);
+  const test::JointData data(3, 5, 500, 61);
   Dense fit(data, shrunk(), 1.0);
   for (int k = 0; k < 300; ++k) fit.refit();
   EXPECT_LT(fit.gradient().norm(), 1e-3);

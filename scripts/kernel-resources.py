@@ -25,7 +25,7 @@ STACK = {
     "SolveBoxes": 496,  # its parts are functions of their own, and pass what they share by reference
     "StartBox": 480,
     "AdvanceBlock": 328,
-    "SolveJoint": 336,
+    "SolveJoint": 512,  # likewise; a refit is a solver of samples and one of matrices, which its steps call
 }
 
 root = pathlib.Path(__file__).resolve().parent.parent

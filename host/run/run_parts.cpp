@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "host/run/lacks.hpp"
+#include "host/sweep/sweep.hpp"
 
 namespace pandora {
 namespace {

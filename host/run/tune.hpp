@@ -10,6 +10,7 @@
 #include "host/results/summary.hpp"
 #include "host/statistics/statistics.hpp"
 #include "host/study/planned_setting.hpp"
+#include "host/sweep/sweep.hpp"
 
 namespace pandora {
 

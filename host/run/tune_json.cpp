@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "host/machine/build.hpp"
 #include "host/results/manifest.hpp"
 #include "host/run/tune_tables.hpp"
 

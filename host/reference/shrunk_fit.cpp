@@ -94,7 +94,7 @@ void ShrunkFit::point_downhill(Refit& refit, int step) {
     refit.direction = -covariance * at;
     refit.slope = at.dot(refit.direction);
   };
-  if (step > 1 && !hessian_moves(refit.count, A_ * m_)) {
+  if (step > 1 && !refit.afresh) {
     point();
     if (inverse_serves(-refit.slope, before)) return;
   }
@@ -149,9 +149,10 @@ SlopeSums ShrunkFit::sums_of(const Refit& refit) const {
 int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
                      const std::vector<VectorXd*>& rho, int most_steps) {
   measure_features(contexts, samples);
-  state.samples_at_solve = state.samples;
   Refit refit{contexts, samples, rho};
   for (const IndexSamples* own : samples) refit.count += own->size();
+  refit.afresh = hessian_moves(refit.count, state.samples_at_solve, A_ * m_);
+  state.samples_at_solve = state.samples;
   for (int step = 1;; ++step) {
     point_downhill(refit, step);
     const std::vector<double> dispersions = learned_dispersions(refit);  // from the moments before the step

@@ -38,7 +38,8 @@ struct ShrunkFit {
     const Contexts& contexts;
     const std::vector<const IndexSamples*>& samples;
     const std::vector<Eigen::VectorXd*>& rho;
-    int count = 0;  // samples of all boxes
+    int count = 0;        // samples of all boxes
+    bool afresh = false;  // whether every step forms its Hessian
     std::vector<double> determined = {};
     SlopeTraces traces = {};
     Eigen::VectorXd direction = {};

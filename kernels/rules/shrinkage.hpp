@@ -61,10 +61,10 @@ struct SlopeSums {
   double mean_trace, trace;
 };
 
-/// Whether a refit of n samples forms its Hessian afresh in every step: they are few for so many parameters, so that it
-/// costs little and moves much.
-PANDORA_HD inline bool hessian_moves(int n, int parameters) {
-  return n < 3 * parameters;
+/// Whether a refit of n samples, `before` of which the last one had, forms its Hessian afresh in every step: they are
+/// few for so many parameters, or most of them are new, as in the one fit of a table. Then ridges have far to go.
+PANDORA_HD inline bool hessian_moves(int n, int before, int parameters) {
+  return n < 3 * parameters || n / 2 > before;
 }
 
 /// Whether a step may take its direction from the inverse Hessian of a step before: where that promises to move all

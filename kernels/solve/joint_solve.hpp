@@ -125,7 +125,7 @@ class JointSolve {
 
   // Whether the Hessian is inverted by the samples, and whether in every step, which the former implies.
   PANDORA_HD bool by_samples() const { return JointSamples<Real, Team>::takes(count_, m_); }
-  PANDORA_HD bool every_step() const { return hessian_moves(count_, A_ * m_); }
+  PANDORA_HD bool every_step() const { return hessian_moves(count_, state_.samples_at_solve, A_ * m_); }
 
   // Directions by the inverse that there is, and the derivative along them in place of that of the step before; false
   // if another inverse is wanted.

@@ -13,6 +13,7 @@ namespace pandora::naive {
 struct Shrunk {
   int A = 0, m = 0;
   double ridge = 1.0, mean = 1000.0, own = 1000.0, scale = 1.0;
+  std::size_t fitted = 0;  // samples of the refit before
   bool measured = false;
   Shrinkage learns = Shrinkage::two_level;
   int most_steps = 3;
@@ -74,7 +75,8 @@ struct Shrunk {
     measure(samples);
     std::size_t count = 0;
     for (const auto& box : samples) count += box.size();
-    const bool few = count < static_cast<std::size_t>(3 * A * m);
+    const bool few = count < static_cast<std::size_t>(3 * A * m) || count / 2 > fitted;
+    fitted = count;
     double before = 0.0;
     for (int step = 1; step <= most_steps; ++step) {
       const Point here = at(samples, mu, loss, rho);

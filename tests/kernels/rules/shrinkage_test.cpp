@@ -43,8 +43,10 @@ TEST(StepIsTrusted, UpToAStandardDeviation) {
 }
 
 TEST(HessianMoves, UpToThreeSamplesPerParameter) {
-  EXPECT_TRUE(hessian_moves(908, 303));
-  EXPECT_FALSE(hessian_moves(909, 303));
+  EXPECT_TRUE(hessian_moves(908, 900, 303));
+  EXPECT_FALSE(hessian_moves(909, 900, 303));
+  EXPECT_FALSE(hessian_moves(1000, 500, 10));
+  EXPECT_TRUE(hessian_moves(1002, 500, 10));
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ DeviceReport find_devices();
 /// major.minor: machine code of the same major and no later minor version, or PTX of no later version.
 bool has_code_for(const std::string& architectures, int major, int minor);
 
-/// A preparer for the calling thread on a CUDA device. Throws Error (device).
+/// A preparer for the calling thread on a CUDA device, which it holds memory of. Tapes are equal in every bit to the
+/// CPU's; oracle indices differ by the order of summation. It throws Error (device) if memory runs out.
 ReplicationPreparer prepare_on_device(int device);
 
 /// A device has no room for even one replication.

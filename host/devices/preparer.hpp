@@ -32,7 +32,7 @@ class Preparer {
  public:
   explicit Preparer(Backend& backend) : backend_(backend) {}
 
-  /// As prepare_replication (host/sweep/prepare_replication.hpp).
+  /// As prepare_on_cpu (host/sweep/prepare_replication.hpp).
   Replication prepare(const Preparation& from, OrderFrequencies* order) {
     const ReplicationRequest& request = from.request;
     const int tape_rows = from.tape ? 1 + request.calibration_periods + request.periods : 0;

@@ -149,9 +149,9 @@ SlopeSums ShrunkFit::sums_of(const Refit& refit) const {
 int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
                      const std::vector<VectorXd*>& rho, int most_steps) {
   measure_features(contexts, samples);
-  Refit refit{contexts, samples, rho};
-  for (const IndexSamples* own : samples) refit.count += own->size();
-  refit.afresh = hessian_moves(refit.count, state.samples_at_solve, A_ * m_);
+  int count = 0;
+  for (const IndexSamples* own : samples) count += own->size();
+  Refit refit{contexts, samples, rho, hessian_moves(count, state.samples_at_solve, A_ * m_)};
   state.samples_at_solve = state.samples;
   for (int step = 1;; ++step) {
     point_downhill(refit, step);

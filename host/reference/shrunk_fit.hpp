@@ -38,8 +38,7 @@ struct ShrunkFit {
     const Contexts& contexts;
     const std::vector<const IndexSamples*>& samples;
     const std::vector<Eigen::VectorXd*>& rho;
-    int count = 0;        // samples of all boxes
-    bool afresh = false;  // whether every step forms its Hessian
+    bool afresh;  // whether every step forms its Hessian
     std::vector<double> determined = {};
     SlopeTraces traces = {};
     Eigen::VectorXd direction = {};

@@ -3,11 +3,10 @@
 #include <set>
 #include <span>
 
-#include "host/engine/run_on_cpu.hpp"
 #include "host/files/sealed_file.hpp"
 #include "host/model/draw_instance.hpp"
-#include "host/reference/reference_engine.hpp"
 #include "host/sweep/prepare_replication.hpp"
+#include "host/sweep/runnable_lanes.hpp"
 
 namespace pandora {
 namespace {
@@ -20,17 +19,11 @@ void append(std::string& bytes, std::span<const double> values) {
 std::string scores_of(const Study& study, const Replication& replication, const std::vector<LaneSpec>& lanes,
                       const DeviceSet& devices) {
   std::vector<LaneRecord> records(lanes.size());
-  const BlockOptions options{study.estimation, study.engine.block};
   if (!devices.empty()) {
     const std::vector<UnitOfLanes> units = {{&replication, lanes}};
-    devices.backend->run(devices.ids[0], units, options, nullptr, records);
-  } else if (study.engine.kind == EngineSettings::Kind::reference) {
-    for (std::size_t k = 0; k < lanes.size(); ++k)
-      run_reference_lane(replication, lanes[k], study.estimation, &records[k]);
-  } else if (study.engine.precision == EngineSettings::Precision::fp32) {
-    run_on_cpu<float>(replication, lanes, options, nullptr, records);
+    devices.backend->run(devices.ids[0], units, {study.estimation, study.engine.block}, nullptr, records);
   } else {
-    run_on_cpu<double>(replication, lanes, options, nullptr, records);
+    for (std::size_t k = 0; k < lanes.size(); ++k) run_one_lane(study, replication, lanes[k], &records[k]);
   }
   std::string bytes;
   for (const LaneRecord& record : records) append(bytes, record.scores);

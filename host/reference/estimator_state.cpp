@@ -101,9 +101,9 @@ void WeitzmanEstimator::State::learn_reward(const Output& deployed, double r) {
   const Eigen::Map<const VectorXd> theta(reward.theta, d);
   const VectorXd before = theta;
   add_reward_sample(deployed, r);
-  if (reward_refit_due(reward_samples.size(), reward_samples_at_solve) ||
-      reaches_sphere(before, options.radius_theta) || reaches_sphere(theta, options.radius_theta))
-    solve_reward();
+  const bool stepped_to_sphere = options.refit_reward.steps && (reaches_sphere(before, options.radius_theta) ||
+                                                                reaches_sphere(theta, options.radius_theta));
+  if (stepped_to_sphere || options.refit_reward.due(reward_samples.size(), reward_samples_at_solve)) solve_reward();
   if (needs.response) {
     const VectorXd move = theta - before;
     for (BoxEstimate& box : boxes) {
@@ -243,7 +243,9 @@ void WeitzmanEstimator::State::add_payoff(const Output& output, double r) {
 }
 
 void WeitzmanEstimator::State::add_reward_sample(const Output& output, double r) {
-  reward.observe(output.phi.data(), r);
+  double image[kMaxRewardFeatures];
+  reward.widen(SerialTeam{}, output.phi.data(), image);
+  if (options.refit_reward.steps) reward.step(SerialTeam{}, output.phi.data(), r, image);
   reward_samples.at.push_back(reward_samples.at.size());
   reward_samples.reward.push_back(r);
   if (!reward_samples.weight.empty()) reward_samples.weight.push_back(1.0);

@@ -57,6 +57,18 @@ RefitSchedule parse_refit(const std::string& text) {
                           text));
 }
 
+RewardSchedule parse_reward_refit(const std::string& text) {
+  RewardSchedule schedule;
+  if (text == "tracking") return schedule;
+  schedule.steps = false;
+  const std::string kind = text.substr(0, text.find(':') + 1);
+  if (kind == "geometric:" && parse_number(text.substr(kind.size()), schedule.growth) && schedule.growth >= 1.0 &&
+      schedule.growth <= 1e6)
+    return schedule;
+  throw Error(ExitCode::usage,
+              fmt::format("\"{}\" is not a schedule of theta_hat; use tracking, or geometric:g with g >= 1", text));
+}
+
 std::string refit_text(const RefitSchedule& schedule) {
   if (schedule.kind == RefitSchedule::Kind::tracking) return "tracking";
   if (schedule.kind == RefitSchedule::Kind::geometric) return fmt::format("geometric:{}", schedule.growth);

@@ -11,4 +11,7 @@ namespace pandora {
 RefitSchedule parse_refit(const std::string& text);
 std::string refit_text(const RefitSchedule& schedule);
 
+/// `tracking` (a step at every sample, a solve at 5% growth) or `geometric:g` with g >= 1 (solves alone). Throws Error.
+RewardSchedule parse_reward_refit(const std::string& text);
+
 }  // namespace pandora

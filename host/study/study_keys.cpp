@@ -124,15 +124,19 @@ std::vector<Key> make_general_keys() {
            s.hyperparameters.set(h.name, v.numbers);
          }});
 
+  const auto parsed = [](const StudyValue& v, auto parse) {
+    try {
+      return parse(v.texts[0]);
+    } catch (const Error& error) {
+      refuse(v.where, error.what());
+    }
+  };
   add({"estimation.refit", Kind::text, "every_period, every:k, geometric:g or tracking", "",
        "When index estimates are solved (docs/conventions.md).", "\"geometric:1.5\"",
-       [](Study& s, const StudyValue& v) {
-         try {
-           s.estimation.refit = parse_refit(v.texts[0]);
-         } catch (const Error& error) {
-           refuse(v.where, error.what());
-         }
-       }});
+       [parsed](Study& s, const StudyValue& v) { s.estimation.refit = parsed(v, parse_refit); }});
+  add({"estimation.refit_reward", Kind::text, "tracking or geometric:g", "",
+       "When theta_hat is solved (docs/conventions.md).", "\"tracking\"",
+       [parsed](Study& s, const StudyValue& v) { s.estimation.refit_reward = parsed(v, parse_reward_refit); }});
   for (Key& key : ridge_keys()) add(std::move(key));
 
   add({"estimation.bonus", Kind::text, "policy, constant, inverse_sqrt, log, log_ratio, count or theory", "",

@@ -232,7 +232,7 @@ class Walk {
     team_.sync();
     for (int i = team_.rank(); i < shape_.d; i += team_.size()) before[i] = theta[i];
     observe(deployed, row);
-    if (reward_refit_due(lane_.progress->reward_samples, lane_.progress->reward_samples_at_solve)) {
+    if (problem_.refit_reward.due(lane_.progress->reward_samples, lane_.progress->reward_samples_at_solve)) {
       if constexpr (!Team::kVectors) return kThetaDue;  // a block of threads does it: SolveTheta
       if (!solve_reward(period + 1)) return kFailed;
     }
@@ -274,8 +274,10 @@ class Walk {
         RewardTable::over(lane_.reward_table, shape_.d, shape_.capacity)
             .add(sample, phi(row, a), lane_.tape.reward[at(row, a)]);
     }
-    RewardState::over(lane_.reward_memory, shape_.d)
-        .observe(team_, phi(row, a), static_cast<double>(lane_.tape.reward[at(row, a)]), image());
+    RewardState state = RewardState::over(lane_.reward_memory, shape_.d);
+    state.widen(team_, phi(row, a), image());
+    if (problem_.refit_reward.steps)
+      state.step(team_, phi(row, a), static_cast<double>(lane_.tape.reward[at(row, a)]), image());
     team_.sync();
   }
 

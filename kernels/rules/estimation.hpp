@@ -25,6 +25,7 @@ struct EstimationOptions {
   RefitSchedule refit;
   double ridge_index = 1.0;   ///< eta_1 of (eq:known-theta-V) and of the loss's ridge term
   double ridge_reward = 1.0;  ///< eta_0 of (eq:hat:theta:def)
+  RewardSchedule refit_reward = {};
   // In place of what a policy says itself:
   std::optional<Bonus> bonus = {};
   std::optional<int> forced = {};  ///< LaneSpec::forced

@@ -38,10 +38,12 @@ struct RefitSchedule {
   static constexpr double kCurvatureGrowth = 2.0;
 };
 
-/// Whether theta_hat, with n samples and n_last at its last exact solve, is solved exactly: at 5% growth, under every
-/// schedule.
-PANDORA_HD inline bool reward_refit_due(int n, int n_last) {
-  return n >= 1.05 * n_last - 1e-9;
-}
+/// When theta_hat is brought to (eq:hat:theta:def) over all deployed samples, whatever the schedule of rho_hat.
+struct RewardSchedule {
+  double growth = 1.05;  ///< when n >= growth * n at its last solve; 1: at every sample
+  bool steps = true;     ///< between solves it takes a Newton step at every sample; else it stands still
+
+  PANDORA_HD bool due(int n, int n_last) const { return n >= growth * n_last - 1e-9; }
+};
 
 }  // namespace pandora

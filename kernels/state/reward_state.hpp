@@ -51,12 +51,17 @@ struct RewardState {
     return linear(team, phi) + (c_theta <= 0.0 ? 0.0 : c_theta * width(team, phi, image));
   }
 
-  /// The deployed sample (phi, r): Phi gains phi phi'; theta_hat takes the Newton step of this sample alone, with
-  /// gradient and weight at the value before it. To be waited for.
+  /// A deployed output: Phi gains phi phi'. To be waited for.
   template <class Team>
-  PANDORA_HD void observe(const Team& team, const float* phi, double reward, double* image) {
-    using V = typename Team::template Vectors<double>;
+  PANDORA_HD void widen(const Team& team, const float* phi, double* image) {
     rank_one(team, design_inverse, phi, 1.0, image);
+  }
+
+  /// Its sample (phi, r): theta_hat takes the Newton step of this sample alone, with gradient and weight at the value
+  /// before it. To be waited for.
+  template <class Team>
+  PANDORA_HD void step(const Team& team, const float* phi, double reward, double* image) {
+    using V = typename Team::template Vectors<double>;
     const double g = logistic(linear(team, phi));
     const double s = rank_one(team, curvature_inverse, phi, g * (1.0 - g), image);
     const typename V::Vector step = V::broadcast((g - reward) / s);
@@ -76,9 +81,11 @@ struct RewardState {
   }
   /// G(theta_hat' phi + c_theta ||phi||_{Phi^-1}), (eq:mu:tilde)
   PANDORA_HD double estimate(const float* phi, double c_theta) const { return logistic(optimistic(phi, c_theta)); }
+  /// Both of the above.
   PANDORA_HD void observe(const float* phi, double reward) {
     double image[kMaxRewardFeatures];
-    observe(SerialTeam{}, phi, reward, image);
+    widen(SerialTeam{}, phi, image);
+    step(SerialTeam{}, phi, reward, image);
   }
 
  private:

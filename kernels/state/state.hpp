@@ -172,6 +172,7 @@ struct Problem {
   Ridges ridge_index;
   double ridge_reward;
   RefitSchedule refit;
+  RewardSchedule refit_reward;
   LaneView<Real>* lanes;
 };
 

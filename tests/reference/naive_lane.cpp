@@ -310,12 +310,14 @@ class Lane {
     const VectorXd before = theta_;
     add_reward(deployed, row);
     const RewardSample& sample = rewards_.back();
-    const double g = reward_link(sample.phi.dot(theta_));
-    curvature_ += g * (1.0 - g) * sample.phi * sample.phi.transpose();
-    theta_ += curvature_.inverse() * sample.phi * (sample.reward - g);
-    if (static_cast<double>(rewards_.size()) >= 1.05 * rewards_at_solve_ - 1e-9 ||
-        binds(before, options_.radius_theta) || binds(theta_, options_.radius_theta))
-      solve_theta();
+    bool solve = static_cast<double>(rewards_.size()) >= options_.refit_reward.growth * rewards_at_solve_ - 1e-9;
+    if (options_.refit_reward.steps) {
+      const double g = reward_link(sample.phi.dot(theta_));
+      curvature_ += g * (1.0 - g) * sample.phi * sample.phi.transpose();
+      theta_ += curvature_.inverse() * sample.phi * (sample.reward - g);
+      solve = solve || binds(before, options_.radius_theta) || binds(theta_, options_.radius_theta);
+    }
+    if (solve) solve_theta();
     if (!tracking() || shrunk()) return;
     for (int a = 0; a < A_; ++a) {
       VectorXd& rho = boxes_[a].rho;

@@ -61,17 +61,20 @@ TEST_F(LiveCascade, SavedAndLoadedAtAHundredPlacesGoesOnToTheSameBytes) {
   }
 }
 
-// What a study's file says of ridges and balls a cascade keeps in its own, and one that has none of it says nothing.
-TEST_F(LiveCascade, KeepsRidgesOnSlopesAndBalls) {
+// What a study's file says of ridges, balls and the schedule of theta_hat a cascade keeps in its own, and one that has
+// none of it says nothing.
+TEST_F(LiveCascade, KeepsRidgesOnSlopesBallsAndTheScheduleOfTheta) {
   EstimationOptions options{parse_refit("geometric:1.5"), 0.4, 2.0};
   options.ridge_slopes = 3.0;
   options.ridge_loss = 0.05;
   options.radius_rho = 0.5;
   options.radius_theta = 1.0;
+  options.refit_reward = parse_reward_refit("geometric:1.3");
   const LaneSpec rules = test::spec_of("dow", "unknown", replication_, 12);
   const auto played = [&](const EstimationOptions& with) {
     Cascade cascade(test::options_of_lane(replication_, rules, with));
     EXPECT_EQ(cascade.text().find("radius_rho") != std::string::npos, with.radius_rho > 0.0);
+    EXPECT_EQ(cascade.text().find("refit_reward") != std::string::npos, !with.refit_reward.steps);
     test::calibrate(cascade, replication_, rules);
     return test::play(Cascade::parse(cascade.text(), "memory"), replication_, rules);
   };
@@ -79,6 +82,7 @@ TEST_F(LiveCascade, KeepsRidgesOnSlopesAndBalls) {
   run_reference_lane(replication_, rules, options, &wanted);
   test::expect_same_lane(played(options), wanted);
   options.ridge_slopes = options.ridge_loss = options.radius_rho = options.radius_theta = 0.0;
+  options.refit_reward = {};
   run_reference_lane(replication_, rules, options, &plain);
   test::expect_same_lane(played(options), plain);
   EXPECT_NE(plain.scores, wanted.scores);

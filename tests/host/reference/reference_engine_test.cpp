@@ -150,6 +150,22 @@ TEST_P(EveryRule, IsTheNaiveLane) {
       });
 }
 
+TEST(ReferenceEngine, IsTheNaiveLaneWhereThetaHasAScheduleOfItsOwn) {
+  const Replication replication = test::small_replication(test::small_dimensions(3, 4, 2), Regime::B, 7, 260, 19);
+  for (const char* schedule : {"geometric:1.5", "tracking", "every:7"})
+    for (const char* reward : {"geometric:1", "geometric:1.5", "geometric:4"})
+      for (const char* name : {"dow", "shrunk_weitzman"})
+        for (const PolicyVariant& variant : find_policy(name)->variants({0.3})) {
+          if (variant.reward != "unknown") continue;
+          SCOPED_TRACE(std::string(schedule) + ", theta_hat " + reward + ", " + name);
+          EstimationOptions options = {parse_refit(schedule), 0.5, 2.0};
+          const LaneTally stepping = run_reference_lane(replication, variant.lane(replication, 7), options, nullptr);
+          options.refit_reward = parse_reward_refit(reward);
+          const LaneTally tally = expect_same_lane(replication, variant.lane(replication, 7), options);
+          if (options.refit_reward.growth > 2.0) EXPECT_NE(tally, stepping);  // steps stay close to frequent solves
+        }
+}
+
 // Estimates that are kept in balls, which bind in parts of a run: also under `tracking`, where a box or theta_hat on
 // the sphere is solved at every sample.
 TEST(ReferenceEngine, IsTheNaiveLaneInBalls) {

@@ -44,6 +44,7 @@ class RandomStudy {
     maybe("c_theta", list([&] { return number(); }));
     out += "[estimation]\n";
     maybe("refit", below(2) ? "\"tracking\"" : fmt::format("\"geometric:{}\"", 1.0 + uniform()));
+    maybe("refit_reward", below(2) ? "\"tracking\"" : fmt::format("\"geometric:{}\"", 1.0 + uniform()));
     maybe("eta_index", ridge());
     maybe("eta_slopes", below(2) ? "0" : ridge());
     maybe("eta_reward", ridge());

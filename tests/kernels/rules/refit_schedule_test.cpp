@@ -69,6 +69,28 @@ TEST(RefitScheduleParse, RefusesEverythingElse) {
   }
 }
 
+TEST(RewardScheduleParse, ReadsBothForms) {
+  const RewardSchedule tracking = parse_reward_refit("tracking");
+  EXPECT_TRUE(tracking.steps);
+  EXPECT_EQ(tracking.growth, 1.05);
+  for (const auto& [text, growth] : {std::pair("geometric:1", 1.0), {"geometric:1.5", 1.5}}) {
+    EXPECT_FALSE(parse_reward_refit(text).steps);
+    EXPECT_EQ(parse_reward_refit(text).growth, growth);
+  }
+}
+
+TEST(RewardScheduleParse, RefusesEverythingElse) {
+  for (const char* text : {"", "every_period", "every:2", "geometric", "geometric:", "geometric:0.9", "geometric:nan",
+                           "geometric:2e6", "geometric:1.5x", "tracking:2"}) {
+    try {
+      parse_reward_refit(text);
+      ADD_FAILURE() << "accepted: '" << text << "'";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("use tracking, or geometric:g with g >= 1"), std::string::npos);
+    }
+  }
+}
+
 TEST(RefitSchedule, GeometricIsDueAtItsGrowth) {
   const RefitSchedule half = parse_refit("geometric:1.5");
   EXPECT_FALSE(half.due(14, 10));

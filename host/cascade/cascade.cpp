@@ -14,8 +14,9 @@ LaneSpec dow_rules(bool learns_reward, double c_rho, double c_theta, int T0) {
                                  learns_reward ? c_theta : 0.0);
 }
 
-LaneSpec shrunk_rules(bool learns_reward, double c_shrunk, int T0) {
-  return policies::shrunk_lane(T0, learns_reward ? RewardModel::learned : RewardModel::known, c_shrunk);
+LaneSpec shrunk_rules(bool learns_reward, double c_shrunk, int T0, double c_theta) {
+  return policies::shrunk_lane(T0, learns_reward ? RewardModel::learned : RewardModel::known, c_shrunk,
+                               learns_reward ? c_theta : 0.0);
 }
 
 Cascade::Cascade(const CascadeOptions& options) : state_(std::make_unique<State>(options)) {}

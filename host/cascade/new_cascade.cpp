@@ -1,5 +1,7 @@
 #include "host/cascade/new_cascade.hpp"
 
+#include <algorithm>
+
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -13,9 +15,10 @@ CascadeOptions new_cascade(const NewCascade& settings) {
   if (settings.policy == "dow")
     options.rules = dow_rules(learns_reward, settings.width, settings.reward_width);
   else if (settings.policy == "shrunk_weitzman")
-    options.rules = shrunk_rules(learns_reward, settings.width);
+    options.rules = shrunk_rules(learns_reward, settings.width, 0, settings.reward_width);
   else
     throw Error(ExitCode::usage, "policy " + settings.policy + ": unknown; use shrunk_weitzman or dow");
+  options.rules->forced = std::max(options.rules->forced, 1);  // alg:DOW begins with a query of every box
   options.estimation.refit = settings.refit;
   options.estimation.forget = settings.forget;
   options.estimation.most_samples = settings.most_samples;

@@ -13,9 +13,12 @@ struct NewCascade {
   double price = 0.0;
   std::string evaluator = "quality";       ///< with another one the quality is learned from the feedback
   std::string policy = "shrunk_weitzman";  ///< or "dow"
-  double width = 0.2, reward_width = 0.0;  ///< c_shrunk or c_rho; dow's c_theta
-  std::string features;                    ///< JSON; empty: requests come with psi
-  int index_features = 1;                  ///< m, then
+  double width = 0.2;                      ///< c_shrunk or c_rho
+  /// c_shrunk_theta or c_theta, where the quality is learned. With 0 the first model that was deployed may be the only
+  /// one that anything is learned of (docs/beyond.md, "On tables of real outcomes").
+  double reward_width = 1.0;
+  std::string features;    ///< JSON; empty: requests come with psi
+  int index_features = 1;  ///< m, then
   RefitSchedule refit = {};
   double forget = 0.0;
   int most_samples = live_estimation().most_samples;

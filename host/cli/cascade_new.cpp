@@ -51,7 +51,9 @@ void add_cascade_new(CLI::App& cascade, Command& run) {
   command->add_option("--policy", o->cascade.policy, "shrunk_weitzman or dow")->capture_default_str();
   command->add_option("--c", o->cascade.width, "width of the bonus on an index: c_shrunk or c_rho")
       ->capture_default_str();
-  command->add_option("--c-theta", o->cascade.reward_width, "width of dow's bonus on a learned reward")
+  command
+      ->add_option("--c-theta", o->cascade.reward_width,
+                   "width of the bonus on a learned quality: c_shrunk_theta or c_theta")
       ->capture_default_str();
   command->add_option("--features", o->features, "features of prompts, as `pandora trace features` writes them");
   command

@@ -23,11 +23,12 @@ inline LaneSpec weitzman_lane(int T0, Learning learning, RewardModel reward, dou
   return lane;
 }
 
-/// Slopes of the boxes shrunk towards a common one (kernels/rules/shrinkage.hpp), and a bonus on the width of C_aa.
+/// Slopes of the boxes shrunk towards a common one (kernels/rules/shrinkage.hpp), a bonus on the width of C_aa, and
+/// DOW's on a learned reward.
 /// Every box is opened first until it has five samples: a box that starts with a bad one could else stay closed for
 /// good.
-inline LaneSpec shrunk_lane(int T0, RewardModel reward, double c_shrunk) {
-  LaneSpec lane = weitzman_lane(T0, Learning::online, reward, c_shrunk, 0.0);
+inline LaneSpec shrunk_lane(int T0, RewardModel reward, double c_shrunk, double c_theta = 0.0) {
+  LaneSpec lane = weitzman_lane(T0, Learning::online, reward, c_shrunk, c_theta);
   lane.fit = Fit::shrunk;
   lane.bonus.kind = Bonus::log_ratio;
   lane.forced = 5;

@@ -89,9 +89,10 @@ struct CascadeOptions {
 
 /// Weitzman's rule with optimistic indices (alg:DOW:detailed) and with indices shrunk towards each other
 /// (docs/beyond.md), as rules of a cascade. `learns_reward`: whether quality is learned from the feedback, rather than
-/// known from the evaluator. `T0`: calibrate() calls that come first, in periods.
+/// known from the evaluator; then c_theta is the width of a bonus on it. `T0`: calibrate() calls that come first, in
+/// periods.
 LaneSpec dow_rules(bool learns_reward, double c_rho, double c_theta, int T0 = 0);
-LaneSpec shrunk_rules(bool learns_reward, double c_shrunk, int T0 = 0);
+LaneSpec shrunk_rules(bool learns_reward, double c_shrunk, int T0 = 0, double c_theta = 0.0);
 
 struct CascadeModel {
   std::string name;

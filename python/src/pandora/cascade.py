@@ -241,7 +241,7 @@ class Cascade:
         evaluator: str = "quality",
         policy: str = "shrunk_weitzman",
         c: float = 0.2,
-        c_theta: float = 0.0,
+        c_theta: float = 1.0,
         features: Union[str, Mapping[str, Any], None] = None,
         psi: int = 1,
         refit: str = "geometric:1.5",
@@ -251,7 +251,8 @@ class Cascade:
         """A cascade that has learned nothing yet, as `pandora cascade new` makes it.
 
         `features`: of prompts, as `pandora trace features` writes them (its JSON as text or dict); without them a
-        request comes with `psi` numbers, of which the first is 1.
+        request comes with `psi` numbers, of which the first is 1. `c` and `c_theta`: widths of the bonuses on an index
+        and on a quality that is learned.
         """
         what = "Cascade.new:"
         return cls(

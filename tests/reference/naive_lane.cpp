@@ -297,9 +297,8 @@ class Lane {
     const bool all = options_.refit.kind == RefitSchedule::Kind::every && (t + 1) % options_.refit.every == 0;
     if (shrunk()) {
       const double growth = tracking() ? 1.1 : options_.refit.growth;
-      const bool grown =
-          options_.refit.kind != RefitSchedule::Kind::every && samples_ >= growth * samples_at_solve_ - 1e-9;
-      if (all || grown) solve_jointly();
+      const bool never = options_.refit.kind == RefitSchedule::Kind::every;
+      if (all || (!never && samples_ >= growth * samples_at_solve_ - 1e-9)) solve_jointly();
       return;
     }
     for (int a = 0; a < A_; ++a)
@@ -310,7 +309,7 @@ class Lane {
     const VectorXd before = theta_;
     add_reward(deployed, row);
     const RewardSample& sample = rewards_.back();
-    bool solve = static_cast<double>(rewards_.size()) >= options_.refit_reward.growth * rewards_at_solve_ - 1e-9;
+    bool solve = rewards_.size() >= options_.refit_reward.growth * rewards_at_solve_ - 1e-9;
     if (options_.refit_reward.steps) {
       const double g = reward_link(sample.phi.dot(theta_));
       curvature_ += g * (1.0 - g) * sample.phi * sample.phi.transpose();

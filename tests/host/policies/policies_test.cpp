@@ -317,5 +317,16 @@ TEST(MakePlan, OrdersUnitsByEnvironmentRegimeReplication) {
       }
 }
 
+// And those without one the names that they always had.
+TEST(ShrunkWeitzman, HasLanesOfItsOwnForABonusOnRewards) {
+  Grids grids;
+  grids.set("c_shrunk", {0.2});
+  grids.set("c_shrunk_theta", {0.0, 1.0});
+  const std::vector<PolicyVariant> variants = find_policy("shrunk_weitzman")->variants(grids);
+  ASSERT_EQ(variants.size(), 3u);
+  EXPECT_EQ(variants[1].hyperparameter, "c_shrunk=0.2");
+  EXPECT_EQ(variants[2].hyperparameter, "c_shrunk=0.2;c_shrunk_theta=1");
+}
+
 }  // namespace
 }  // namespace pandora

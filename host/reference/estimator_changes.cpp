@@ -161,6 +161,8 @@ void WeitzmanEstimator::State::solve_all() {
 void WeitzmanEstimator::State::scale_costs(double factor) {
   for (BoxEstimate& box : boxes)
     for (double& cost : box.samples.cost) cost *= factor;
+  // Samples whose costs change are new ones for a joint fit: no inverse Hessian of before serves it.
+  joint.state.samples_at_solve = std::min(joint.state.samples_at_solve, 1);
   if (calibrated) solve_all();
 }
 

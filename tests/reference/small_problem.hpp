@@ -139,8 +139,10 @@ LaneTally run_observed(const Replication& replication, const LaneSpec& lane, con
 inline std::vector<LaneSpec> all_lanes(const Replication& replication, const std::vector<int>& T0s,
                                        const std::vector<double>& hyperparameters = {0.1}) {
   std::vector<LaneSpec> lanes;
+  Grids grids(hyperparameters);
+  grids.set("c_shrunk_theta", {0.0});  // a bonus on rewards is the same for all fits: lanes of DOW have one
   for (const Policy& policy : all_policies())
-    for (const PolicyVariant& variant : policy.variants(hyperparameters))
+    for (const PolicyVariant& variant : policy.variants(grids))
       for (const int T0 : T0s)
         if (variant.lane && (T0 > 0 || !policy.needs_calibration)) lanes.push_back(variant.lane(replication, T0));
   return lanes;

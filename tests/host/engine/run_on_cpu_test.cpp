@@ -1,6 +1,7 @@
 // The fast engine against the reference: the same algebra in another order.
 #include "host/engine/run_on_cpu.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,6 +31,8 @@ TEST_P(EveryBlockLength, DoubleFollowsTheReference) {
         test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, 300, 11);
     for (const LaneSpec& lane :
          test::all_lanes(replication, {0, 2, kCalibration}, {0.1, 1.0})) {  // 2: a box without a sample
+      SCOPED_TRACE(fmt::format("T0 = {}, fit {}, learned reward {}, c_rho {}, c_theta {}", lane.T0, int(lane.fit),
+                               lane.learns_reward(), lane.c_rho, lane.c_theta));
       LaneRecord expected, actual;
       run_reference_lane(replication, lane, estimation, &expected);
       actual.decisions = &expected.outcomes;

@@ -22,10 +22,10 @@ STACK = {
     # need; the paper's three boxes take WalkBlock<float, 4>.
     "WalkBlock<float, 16>": 672,
     "WalkBlock<float, 4>": 288,
-    "SolveBoxes": 496,  # its parts are functions of their own, and pass what they share by reference
-    "StartBox": 480,
-    "AdvanceBlock": 328,
-    "SolveJoint": 512,  # likewise; a refit is a solver of samples and one of matrices, which its steps call
+    "SolveBoxes": 512,  # its parts are functions of their own, and pass what they share by reference
+    "StartBox": 496,
+    "AdvanceBlock": 344,
+    "SolveJoint": 528,  # likewise; a refit is a solver of samples and one of matrices, which its steps call
 }
 
 root = pathlib.Path(__file__).resolve().parent.parent

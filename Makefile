@@ -173,6 +173,7 @@ docs: test-dependencies docs-dependencies build
 	scripts/run-docs.sh $(ARGS)
 
 docs-dependencies:
+	@scripts/install-dependencies.sh jq jq
 	@scripts/install-dependencies.sh r-base-core Rscript r-bioc-rhdf5 /usr/lib/R/site-library/rhdf5 octave octave-cli \
 	  || echo 'Recipes for R and Octave will not be run.' >&2
 

@@ -11,7 +11,8 @@
 #   <!-- not run: REASON -->       left out
 #   <!-- varies: WORDS, WORDS -->  lines of output that begin with such words may go on differently
 #   <!-- not compared: REASON -->  other output is allowed
-# `run` and `reproduce` of a study in experiments/, and the oracle's commands, are scaled down; all else is run as it stands.
+# `run` and `reproduce` of a study in experiments/, and the oracle's commands, are scaled down; all else is run as it stands. What reads
+# tables that are no part of this repository reads made-up ones (scripts/made-up-tables.py).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
@@ -40,6 +41,8 @@ fewer_draws="--set dimensions.radius_draws=4096"  # of the median that scales th
 case "${1-} ${2-}" in
   reproduce\ *) scaled="--replications 2 --periods 120 --samples 2000 --contexts 50 --grid 9x5x9" draws=$fewer_draws ;;
   run\ experiments/*) scaled="--replications 2 --periods 120 --samples 2000" draws=$fewer_draws ;;
+  run\ rivals*) scaled="--replications 2" ;;
+  tune\ rivals*) scaled="--budget 600" draws="--set hyperparameters.c_rho=0.1 --set hyperparameters.c_theta=0.1" ;;
   "oracle check" | "oracle grid") scaled="--replications 2 --samples 2000 --grid 9x5x9" ;;
   "oracle order") scaled="--replications 2 --samples 2000 --contexts 50" ;;
   calibrate\ *) scaled="--replications 4 --samples 2000 --contexts 20" ;;
@@ -110,6 +113,10 @@ run_document() {
   mkdir "$folder"
   cp -r experiments examples "$folder"
   rm -rf "$folder/experiments/results"
+  if grep -q '^pandora run rivals' "$file"; then  # of tables that are no part of this repository
+    scripts/made-up-tables.py "$folder"
+    cp experiments/traces/rivals*.toml "$folder"
+  fi
   mkdir "$folder/build" && ln -s "$work/bin/pandora" "$folder/build/pandora"
   # Read from elsewhere, so that the first line of the script is the document's.
   cat >"$work/prologue" <<PROLOGUE

@@ -36,18 +36,18 @@ set -euo pipefail
 program=$program
 SHIM
 cat >>"$work/bin/pandora" <<'SHIM'
-scaled= draws=
+scaled= smaller=
 fewer_draws="--set dimensions.radius_draws=4096"  # of the median that scales theta_*: half the time of such a small run
 case "${1-} ${2-}" in
-  reproduce\ *) scaled="--replications 2 --periods 120 --samples 2000 --contexts 50 --grid 9x5x9" draws=$fewer_draws ;;
-  run\ experiments/*) scaled="--replications 2 --periods 120 --samples 2000" draws=$fewer_draws ;;
+  reproduce\ *) scaled="--replications 2 --periods 120 --samples 2000 --contexts 50 --grid 9x5x9" smaller=$fewer_draws ;;
+  run\ experiments/*) scaled="--replications 2 --periods 120 --samples 2000" smaller=$fewer_draws ;;
   run\ rivals*) scaled="--replications 2" ;;
-  tune\ rivals*) scaled="--budget 600" draws="--set hyperparameters.c_rho=0.1 --set hyperparameters.c_theta=0.1" ;;
+  tune\ rivals*) scaled="--budget 600" smaller="--set hyperparameters.c_rho=0.1 --set hyperparameters.c_theta=0.1" ;;
   "oracle check" | "oracle grid") scaled="--replications 2 --samples 2000 --grid 9x5x9" ;;
   "oracle order") scaled="--replications 2 --samples 2000 --contexts 50" ;;
   calibrate\ *) scaled="--replications 4 --samples 2000 --contexts 20" ;;
 esac
-case " $* " in *" --plan "* | *" --help "*) scaled= draws= ;; esac
+case " $* " in *" --plan "* | *" --help "*) scaled= smaller= ;; esac
 arguments=()
 while [ $# -gt 0 ]; do
   name=$1
@@ -59,7 +59,7 @@ while [ $# -gt 0 ]; do
     shift
   fi
 done
-exec "$program" "${arguments[@]}" $scaled $draws
+exec "$program" "${arguments[@]}" $scaled $smaller
 SHIM
 chmod +x "$work/bin/pandora"
 

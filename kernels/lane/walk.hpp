@@ -235,6 +235,8 @@ class Walk {
     if (problem_.refit_reward.due(lane_.progress->reward_samples, lane_.progress->reward_samples_at_solve)) {
       if constexpr (!Team::kVectors) return kThetaDue;  // a block of threads does it: SolveTheta
       if (!solve_reward(period + 1)) return kFailed;
+    } else if (!problem_.refit_reward.steps) {
+      return 0;  // it has not moved
     }
     follow_theta(team_, shape_, lane_, A_, range_.B);
     return 0;

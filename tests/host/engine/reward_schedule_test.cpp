@@ -16,7 +16,7 @@ EstimationOptions on_schedule(const char* schedule, const char* reward) {
   return options;
 }
 
-void expect_the_reference_s(const LaneRecord& found, const LaneRecord& wanted) {
+void expect_near_reference(const LaneRecord& found, const LaneRecord& wanted) {
   for (std::size_t k = 0; k < wanted.theta.size(); ++k) EXPECT_NEAR(found.theta[k], wanted.theta[k], 1e-6) << k;
   ASSERT_EQ(found.scores.size(), wanted.scores.size());
   for (std::size_t at = 0; at < wanted.scores.size(); ++at)
@@ -37,11 +37,11 @@ TEST(RewardSchedule, BlocksFollowTheReference) {
         run_reference_lane(replication, lane, options, &wanted);
         vectors.decisions = threads.decisions = &wanted.outcomes;
         run_on_cpu<double>(replication, std::span(&lane, 1), {options, 16}, nullptr, std::span(&vectors, 1));
-        expect_the_reference_s(vectors, wanted);
+        expect_near_reference(vectors, wanted);
         test::ScalarBackend backend;
         const UnitOfLanes unit{&replication, {lane}};
         engine::run_lanes<double>(backend, std::span(&unit, 1), {options, 16}, nullptr, std::span(&threads, 1));
-        expect_the_reference_s(threads, wanted);
+        expect_near_reference(threads, wanted);
       }
 }
 

@@ -96,7 +96,9 @@ CascadeExplanation Cascade::explain(std::uint64_t request) const {
 
 CascadeCounts Cascade::counts() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->counts;
+  CascadeCounts out = state_->counts;
+  if (state_->estimator) out.unsolved_refits = state_->estimator->unsolved_refits();
+  return out;
 }
 
 void Cascade::set_learning(bool on) {

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "kernels/rules/shrinkage.hpp"
+
 namespace pandora {
 namespace {
 
@@ -47,6 +49,9 @@ Table kinds_table(const CascadeFit& fit) {
   out.notes.push_back(choice_note(fit));
   if (aim.is_bound()) out.notes.push_back(fmt::format("price found: {:g}", fit.price));
   out.notes.push_back("promise: what calibration, fit and choice together brought on prompts that none of them saw");
+  if (const int unsolved = fit.cascade->counts().unsolved_refits; unsolved > 0)
+    out.notes.push_back(
+        fmt::format("{} fit of the indices ended at {} steps, before its tolerance", unsolved, RefitPlan::kMostSteps));
   out.notes.push_back("verdict: " + fit.verdict);
   return out;
 }

@@ -23,6 +23,7 @@ class ReferenceLane {
     } catch (const LaneFailure& failure) {
       tally_.fail(failure.failure(), period_);
     }
+    tally_.unsolved_refits = estimator_.unsolved_refits();
     if (record != nullptr) record_estimates(*record);
     return tally_;
   }

@@ -11,9 +11,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 void ShrunkFit::start(const LaneSpec& spec, int A, int m, double ridge) {
-  shrinkage_ = spec.shrinkage;
-  steps_ = spec.joint_steps;
-  tolerance_ = spec.joint_tolerance;
+  spec_ = spec;
   A_ = A;
   m_ = m;
   ridge_ = ridge;
@@ -63,7 +61,7 @@ void ShrunkFit::measure_features(const Contexts& contexts, const std::vector<con
     }
   if (n == 0) return;
   state.squares = squares * state.samples / n;  // where old samples were forgotten, of those that are left
-  state.learn_scale(shrinkage_, m_ - 1);
+  state.learn_scale(spec_.shrinkage, m_ - 1);
 }
 
 // C at rho, and what it tells of slopes and boxes.
@@ -87,17 +85,20 @@ void ShrunkFit::invert(Refit& refit) {
   }
 }
 
-void ShrunkFit::point_downhill(Refit& refit, int step) {
+// A direction by C, of a Hessian formed here where `afresh` or where the last one does not serve.
+void ShrunkFit::point_downhill(Refit& refit, bool afresh) {
   const VectorXd at = gradient(refit.contexts, refit.samples, refit.rho);
   const double before = -refit.slope;
   const auto point = [&] {
     refit.direction = -covariance * at;
     refit.slope = at.dot(refit.direction);
   };
-  if (step > 1 && !refit.afresh) {
+  refit.kept = !afresh;
+  if (refit.kept) {
     point();
-    if (inverse_serves(-refit.slope, before)) return;
+    refit.kept = refit.plan.inverse_serves(-refit.slope, before);
   }
+  if (refit.kept) return;
   invert(refit);
   point();
   finite_or_fail(refit.slope);
@@ -151,17 +152,24 @@ int ShrunkFit::refit(const Contexts& contexts, const std::vector<const IndexSamp
   measure_features(contexts, samples);
   int count = 0;
   for (const IndexSamples* own : samples) count += own->size();
-  Refit refit{contexts, samples, rho, hessian_moves(count, state.samples_at_solve, A_ * m_)};
+  Refit refit{contexts, samples, rho, RefitPlan(spec_, count, state.samples_at_solve, A_ * m_)};
+  const RefitPlan& plan = refit.plan;
   state.samples_at_solve = state.samples;
   for (int step = 1;; ++step) {
-    point_downhill(refit, step);
+    point_downhill(refit, step == 1 || plan.every_step);
+    if (plan.whole && refit.kept && -refit.slope <= plan.tolerance) point_downhill(refit, true);
+    const bool solved = -refit.slope <= plan.tolerance,
+               last = solved || step == (most_steps > 0 ? most_steps : plan.most_steps);
     const std::vector<double> dispersions = learned_dispersions(refit);  // from the moments before the step
-    const bool last = step == (most_steps > 0 ? most_steps : steps_) || -refit.slope <= tolerance_;
     descend(refit, last && step_is_trusted(-refit.slope));
-    const SlopeSums sums = sums_of(refit);
-    for (int a = 0; a < A_; ++a) state.dispersion[a] = dispersions[a];
-    learn_ridges(state, shrinkage_, A_, m_ - 1, sums);
-    if (last) return step;
+    if (plan.learns(step, last)) {
+      const SlopeSums sums = sums_of(refit);
+      for (int a = 0; a < A_; ++a) state.dispersion[a] = dispersions[a];
+      learn_ridges(state, spec_.shrinkage, A_, m_ - 1, sums);
+    }
+    if (!last) continue;
+    state.unsolved += solved ? 0 : 1;
+    return step;
   }
 }
 

@@ -18,10 +18,9 @@ struct ShrunkFit {
   void start(const LaneSpec& spec, int A, int m, double ridge);
   /// The box's own part of C, (m x m).
   auto own(int a) { return covariance.block(a * m_, a * m_, m_, m_); }
-  /// Newton steps from `rho` (A vectors of m), after each of which ridges and dispersions are learned. A step takes the
-  /// inverse of an earlier one's Hessian where kernels/rules/shrinkage.hpp allows it. Throws
-  /// LaneFailure if the Hessian is not positive definite or a number is not finite. Returns the number of steps, at
-  /// most `most_steps`; 0: as many as the spec says.
+  /// Newton steps from `rho` (A vectors of m), after which ridges and dispersions are learned, as RefitPlan
+  /// (kernels/rules/shrinkage.hpp) says. Throws LaneFailure if the Hessian is not positive definite or a number is not
+  /// finite. Returns the number of steps, at most `most_steps`; 0: as many as the plan says.
   int refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
             const std::vector<Eigen::VectorXd*>& rho, int most_steps = 0);
 
@@ -38,23 +37,24 @@ struct ShrunkFit {
     const Contexts& contexts;
     const std::vector<const IndexSamples*>& samples;
     const std::vector<Eigen::VectorXd*>& rho;
-    bool afresh;  // whether every step forms its Hessian
+    RefitPlan plan;
     std::vector<double> determined = {};
     SlopeTraces traces = {};
     Eigen::VectorXd direction = {};
     double slope = 0.0;  // gradient' direction
+    bool kept = false;   // whether C is of an earlier step's Hessian
   };
   Eigen::MatrixXd penalty() const;  // A m x A m
   void invert(Refit& refit);
-  void point_downhill(Refit& refit, int step);
+  void point_downhill(Refit& refit, bool afresh);
   void descend(const Refit& refit, bool trusted) const;
   std::vector<double> learned_dispersions(const Refit& refit) const;
   SlopeSums sums_of(const Refit& refit) const;
   void measure_features(const Contexts& contexts, const std::vector<const IndexSamples*>& samples);
 
-  Shrinkage shrinkage_ = Shrinkage::two_level;
-  int A_ = 0, m_ = 0, steps_ = 3;
-  double ridge_ = 1.0, tolerance_ = 0.0;
+  LaneSpec spec_;
+  int A_ = 0, m_ = 0;
+  double ridge_ = 1.0;
 };
 
 }  // namespace pandora

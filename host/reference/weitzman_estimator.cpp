@@ -107,6 +107,10 @@ bool WeitzmanEstimator::unsettled() const {
   return state_->unsettled;
 }
 
+int WeitzmanEstimator::unsolved_refits() const {
+  return state_->joint.state.unsolved;
+}
+
 void WeitzmanEstimator::scale_costs(double factor) {
   state_->scale_costs(factor);
 }

@@ -95,13 +95,19 @@ std::vector<std::string> regret_notes(const Study& study, const Summary& summary
   if (std::any_of(study.T0.begin(), study.T0.end(), [](int T0) { return T0 > 0; }))
     notes.push_back("The T0 calibration periods come before the horizon; the regret does not count them.");
   int failed = 0, marked = 0, missed = 0;
+  double unsolved = 0.0;
   for (const SummaryRow& row : summary.rows) {
+    unsolved += row.unsolved_refits;
     failed += row.failed;
     marked += row.inside_joint_95 ? 1 : 0;
     missed += row.inside_joint_95 && !*row.inside_joint_95 ? 1 : 0;
   }
   if (failed > 0)
     notes.push_back(fmt::format("Failed lanes are left out, {} over all rows; see failures.csv.", failed));
+  if (unsolved > 0.0)
+    notes.push_back(fmt::format(
+        "Joint refits that ended at their greatest number of steps (estimation.joint_steps): {:g} over all rows.",
+        unsolved));
   if (!compared) return notes;
   if (marked > 0)
     notes.push_back(fmt::format("* outside the joint 95% interval of ours and the published value: {} of {} regrets.",

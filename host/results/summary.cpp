@@ -90,6 +90,8 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
       for (const UnitResult& u : units) {
         row.replications += counts(u, lane) ? 1 : 0;
         row.failed += fails(u, lane) ? 1 : 0;
+        if (counts(u, lane) && u.lanes[lane].unsolved_refits > 0.0)  // NaN where another version did not count them
+          row.unsolved_refits += u.lanes[lane].unsolved_refits;
       }
       row.periods = study.periods;
       for (const RowStatistic& statistic : row_statistics())

@@ -31,10 +31,11 @@ struct SummaryRow {
   std::string regime, environment;
   int T0 = 0;
   std::string policy, reward, hyperparameter;
-  std::size_t lane = 0;   ///< of the plan
-  std::string lane_name;  ///< its name, without the replication; see lane_name()
-  int replications = 0;   ///< those that count: neither this lane nor the oracle's failed
-  int failed = 0;         ///< those in which one did; in an unfinished run others are missing
+  std::size_t lane = 0;          ///< of the plan
+  std::string lane_name;         ///< its name, without the replication; see lane_name()
+  int replications = 0;          ///< those that count: neither this lane nor the oracle's failed
+  double unsolved_refits = 0.0;  ///< of all replications: LaneTally's
+  int failed = 0;                ///< those in which one did; in an unfinished run others are missing
   int periods = 0;
   Estimate regret;           ///< (1/T) sum_t (U*_t - U_t) with mu*
   Estimate realised_regret;  ///< the same with Bernoulli rewards

@@ -164,13 +164,13 @@ std::vector<Key> make_general_keys() {
        "lambda_d, ridge of a box's deviation from the mean slope, where ridges are fixed.", "1000",
        [](Study& s, const StudyValue& v) { s.estimation.ridge_own = number_within(v, 1e-2, 1e12); }});
   add({"estimation.joint_steps", Kind::integer, "integer from 0 to 100", "",
-       "Newton steps of a refit of shrunk_weitzman, at the most; 0: as each policy has it, 3.", "0",
+       "Newton steps of a refit of shrunk_weitzman, at the most; 0: as each policy has it, 50.", "0",
        [](Study& s, const StudyValue& v) {
          if (const int n = count(v, 0, 100); n > 0) s.estimation.joint_steps = n;
        }});
   add({"estimation.joint_tolerance", Kind::number, "number from 0 on", "",
        "Such a refit also ends with a step whose squared decrement is at most this (docs/beyond.md); 0: as each policy "
-       "has it, 1e-4.",
+       "has it, 1.",
        "0", [](Study& s, const StudyValue& v) {
          if (v.numbers[0] != 0.0) s.estimation.joint_tolerance = positive(v);
        }});

@@ -78,6 +78,8 @@ class WeitzmanEstimator {
   void end_period();
   /// Whether something was learned since the last end_period().
   bool unsettled() const;
+  /// Refits of Fit::shrunk that ended at their greatest number of steps, above their tolerance.
+  int unsolved_refits() const;
 
   /// The costs of all samples times a factor, and estimates solved again. Not for rules that learn payoffs.
   void scale_costs(double factor);

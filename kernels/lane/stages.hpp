@@ -207,6 +207,7 @@ struct SolveJoint {
         lane.tally->fail(Failure::index_fit, range.B > 0 ? range.first_period + lane.progress->next : 0);
       return;
     }
+    if (team.rank() == 0) lane.tally->unsolved_refits = lane.joint->unsolved;
     if (range.B == 0) return;
     const BlockContexts<Real> block(lane.tape, shape, range);
     for (int a = 0; a < shape.A; ++a) {

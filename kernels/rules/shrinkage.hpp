@@ -22,6 +22,7 @@ struct JointState {
   double ridge_mean, ridge_own;  ///< lambda_m, lambda_d
   double dispersion[kMaxBoxes];  ///< kappa_a
   int samples, samples_at_solve;
+  int unsolved;    ///< refits that ended at their greatest number of steps (RefitPlan)
   double squares;  ///< sum of |slopes of psi|^2 over the samples of the last solve
   double scale;    ///< three times the mean square of a feature in them: 1 for features from U[-1, 1]
 
@@ -30,7 +31,7 @@ struct JointState {
     ridge_mean = spec.ridge_mean;
     ridge_own = spec.shrinkage == Shrinkage::fixed ? spec.ridge_own : spec.ridge_mean;
     for (double& kappa : dispersion) kappa = dispersion_of(0, 0.0, 0.0, 0.0);
-    samples = samples_at_solve = 0;
+    samples = samples_at_solve = unsolved = 0;
     squares = 0.0;
     scale = 1.0;
   }
@@ -61,18 +62,39 @@ struct SlopeSums {
   double mean_trace, trace;
 };
 
-/// Whether a refit of n samples, `before` of which the last one had, forms its Hessian afresh in every step: they are
-/// few for so many parameters, or most of them are new, as in the one fit of a table. Then ridges have far to go.
-PANDORA_HD inline bool hessian_moves(int n, int before, int parameters) {
-  return n < 3 * parameters || n / 2 > before;
-}
+/// How a refit goes. Where most of its samples are new (a first fit, one after a calibration or of a table, new costs)
+/// it has far to go and is solved to the end: until the squared decrement g' C g is below the tolerance of other solves
+/// (index_tolerance()) under an inverse Hessian that was formed afresh. Other refits start near their end and stop as
+/// the lane's rules say.
+struct RefitPlan {
+  /// Of a refit that is solved to the end: from so many steps on ridges and dispersions stand still, as their fixed
+  /// point may be none where samples change sides, while what then remains is a convex problem; and its guard.
+  static constexpr int kLearningSteps = 50, kMostSteps = 200;
+  static constexpr double kTolerance = 1e-6;
 
-/// Whether a step may take its direction from the inverse Hessian of a step before: where that promises to move all
-/// estimates together by at most a standard deviation of theirs, or by far less than the step before did. Both are
-/// squared, as -gradient' direction.
-PANDORA_HD inline bool inverse_serves(double decrement, double before) {
-  return decrement <= 1.0 || decrement <= 0.25 * before;
-}
+  bool whole;       ///< solved to the end
+  bool every_step;  ///< the Hessian is formed in every step: samples are few for so many parameters
+  double tolerance;
+  int most_steps;
+
+  /// Of n samples, of which the last refit had `before`.
+  PANDORA_HD RefitPlan(const LaneSpec& spec, int n, int before, int parameters)
+      : whole(n / 2 > before),
+        every_step(n < 3 * parameters),
+        tolerance(whole && kTolerance < spec.joint_tolerance ? kTolerance : spec.joint_tolerance),
+        most_steps(whole ? kMostSteps : spec.joint_steps) {}
+
+  /// Whether a step may take its direction from the inverse Hessian of a step before: where that promises to move all
+  /// estimates together by at most a standard deviation of theirs, or by far less than the step before did. Both are
+  /// squared, as -gradient' direction. The end of a whole solve wants more: a tenth of a standard deviation.
+  PANDORA_HD bool inverse_serves(double decrement, double before) const {
+    return whole ? decrement <= 0.01 : decrement <= 1.0 || decrement <= 0.25 * before;
+  }
+
+  /// Whether ridges and dispersions move after a step. Where the last step of a whole solve has been taken they stay
+  /// those that it was solved under.
+  PANDORA_HD bool learns(int step, bool last) const { return !whole || (!last && step <= kLearningSteps); }
+};
 
 /// Whether the last step of a refit is taken as it is, without a look at where it leads: it moves all estimates
 /// together by at most a standard deviation of theirs.

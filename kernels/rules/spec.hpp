@@ -132,10 +132,11 @@ struct LaneSpec {
   Shrinkage shrinkage = Shrinkage::two_level;
   double ridge_mean = 1000.0;  ///< Fit::shrunk: lambda_m, the mean slope's ridge; where it is learned, its start
   double ridge_own = 1000.0;   ///< lambda_d, that of a box's deviation
-  /// Newton steps of a refit of Fit::shrunk at the most; it also ends with a step whose squared decrement g' C g was at
-  /// most joint_tolerance. At 1 the step moved all estimates together by one standard deviation of theirs.
-  int joint_steps = 3;
-  double joint_tolerance = 1e-4;
+  /// A refit of Fit::shrunk ends with a step whose squared decrement g' C g was at most joint_tolerance: at 1 the step
+  /// moved all estimates together by one standard deviation of theirs. After joint_steps steps it ends in any case, and
+  /// is counted. RefitPlan (shrinkage.hpp) has what holds of a refit of samples that are new.
+  int joint_steps = 50;
+  double joint_tolerance = 1.0;
 
   PANDORA_HD bool learns_index() const { return score == Score::learned_index; }
   PANDORA_HD bool learns_payoff() const { return score == Score::learned_payoff; }

@@ -33,6 +33,7 @@ struct LaneTally {
   double quality = 0.0;           ///< sum of mu*(deployed)
   double realised_quality = 0.0;  ///< sum of the Bernoulli rewards of the deployed boxes
   double cost = 0.0;              ///< sum of the costs of the queried boxes
+  double unsolved_refits = 0.0;   ///< joint refits that ended at their greatest number of steps (RefitPlan)
   double queries_of_box[kMaxBoxes] = {};
   double deployments_of_box[kMaxBoxes] = {};
   double depth[kMaxBoxes + 1] = {};  ///< depth[k]: periods that opened k boxes
@@ -96,7 +97,7 @@ struct LaneTally {
 };
 
 /// A sum over a lane's periods, as results.h5 has it. Parts, results.h5 and the checks of what is finite go over
-/// kLaneSums; what summary.csv, tables and figures show of them is in kRowStatistics (host/results/summary.hpp).
+/// kLaneSums; what summary.csv, tables and figures show of them is in row_statistics() (host/results/summary.hpp).
 struct LaneSum {
   using Member = double LaneTally::*;
   const char *name, *unit, *meaning;
@@ -110,6 +111,8 @@ inline constexpr LaneSum kLaneSums[] = {
     {"realised_quality", "reward", "sum of the Bernoulli rewards of the deployed outputs",
      &LaneTally::realised_quality},
     {"cost", "reward", "sum of the costs of the queried boxes; utility = quality - cost", &LaneTally::cost},
+    {"unsolved_refits", "refits", "joint refits that ended at estimation.joint_steps, above their tolerance",
+     &LaneTally::unsolved_refits},
 };
 inline constexpr int kCountOfSums = sizeof kLaneSums / sizeof kLaneSums[0];
 static_assert(sizeof(LaneTally) == sizeof(double) * (kCountOfSums + 3 * kMaxBoxes + 1 + kMostCheckpoints +

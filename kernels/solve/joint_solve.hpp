@@ -1,10 +1,11 @@
 // A refit of all boxes of a lane together: Newton steps on the objective of kernels/rules/shrinkage.hpp, the first with
-// a Hessian afresh, the others with its inverse for as long as it serves.
+// a Hessian afresh, the others with its inverse for as long as it serves (RefitPlan).
 #pragma once
 
 #include "kernels/solve/box_solve.hpp"
 #include "kernels/solve/joint_factor.hpp"
 #include "kernels/solve/joint_samples.hpp"
+#include "kernels/solve/rounding_floor.hpp"
 
 namespace pandora::engine {
 
@@ -24,9 +25,9 @@ class JointSolve {
         n_(m_ - 1),
         memory_(scratch.joint, A_, m_),
         samples_(team, lane, memory_, problem.ridge_index.first, scratch.factor),
-        factor_(team, shape_, memory_, scratch.factor) {
-    for (int a = 0; a < A_; ++a) count_ += lane.box[a].progress->samples;
-  }
+        factor_(team, shape_, memory_, scratch.factor),
+        count_(samples_of(lane, A_)),
+        plan_(lane.spec, count_, state_.samples_at_solve, A_ * m_) {}
 
   /// Takes the steps; rho_hat, ridges, dispersions and, where the lane keeps it, C_aa are then those of its samples.
   /// False if a matrix is not positive definite or a number is not finite.
@@ -38,17 +39,30 @@ class JointSolve {
     measure_features();
     if (by_samples()) samples_.gather(shape_.stride);
     double slope = 0.0;
+    RoundingFloor floor;
     for (int step = 1;; ++step) {
-      const bool kept = step > 1 && !every_step() && inverse_serves(slope);
+      bool kept = step > 1 && !plan_.every_step && inverse_serves(slope);
       if (!kept && !invert(slope)) return false;
+      // While ridges are learned a decrement may shrink slowly; once they stand still that is rounding.
+      const auto is_solved = [&] {
+        return -slope <= plan_.tolerance || (step > RefitPlan::kLearningSteps && floor.reached(-slope));
+      };
+      bool solved = is_solved();
+      if (solved && kept && plan_.whole) {  // so says an inverse of before
+        kept = false;
+        if (!invert(slope)) return false;
+        solved = is_solved();
+      }
       if (!is_finite(slope)) return false;
-      const bool last = step == lane_.spec.joint_steps || -slope <= lane_.spec.joint_tolerance;
-      if (!kept) find_covariances(lane_.needs.curvature && (last || !every_step()));
+      const bool last = solved || step == plan_.most_steps;
+      if (!kept) find_covariances(lane_.needs.curvature && (last || !plan_.every_step));
       find_dispersions();
       move(1.0);
       if (!last || !step_is_trusted(-slope)) shorten(slope);
-      learn();
-      if (last) break;
+      if (plan_.learns(step, last)) learn();
+      if (!last) continue;
+      if (!solved && team_.rank() == 0) ++state_.unsolved;
+      break;
     }
     for (int a = 0; a < A_; ++a) take(a);
     if (team_.rank() == 0) {
@@ -66,6 +80,12 @@ class JointSolve {
 
  private:
   static constexpr int kMostTries = 30;
+
+  PANDORA_HD static int samples_of(const LaneView<Real>& lane, int A) {
+    int sum = 0;
+    for (int a = 0; a < A; ++a) sum += lane.box[a].progress->samples;
+    return sum;
+  }
 
   // f(0) + ... + f(n - 1), the same in every member.
   template <class Term>
@@ -123,9 +143,8 @@ class JointSolve {
     team_.sync();
   }
 
-  // Whether the Hessian is inverted by the samples, and whether in every step, which the former implies.
+  // Whether the Hessian is inverted by the samples; then in every step.
   PANDORA_HD bool by_samples() const { return JointSamples<Real, Team>::takes(count_, m_); }
-  PANDORA_HD bool every_step() const { return hessian_moves(count_, state_.samples_at_solve, A_ * m_); }
 
   // Directions by the inverse that there is, and the derivative along them in place of that of the step before; false
   // if another inverse is wanted.
@@ -134,7 +153,7 @@ class JointSolve {
     for (int a = 0; a < A_; ++a) weigh(a);
     factor_.point_downhill();
     slope = slope_now();
-    return pandora::inverse_serves(-slope, before);
+    return plan_.inverse_serves(-slope, before);
   }
 
   // The inverse Hessian at rho, directions by it, and the derivative along them; false if it is not positive definite.
@@ -285,7 +304,8 @@ class JointSolve {
   JointSamples<Real, Team> samples_;
   JointFactor<Real, Team> factor_;
   SlopeTraces traces_{};
-  int count_ = 0;  // samples of all boxes
+  const int count_;  // samples of all boxes
+  const RefitPlan plan_;
   int gradients_ = 0;
 };
 

@@ -129,7 +129,7 @@ void add_estimation() {
       add(std::string("LaneOverTolerance/shrunk_weitzman/") + reward + "/" + refit + "/1",
           [=](benchmark::State& state) {
             EstimationOptions estimation{parse_refit(refit), 1.0, 1.0};
-            estimation.joint_tolerance = 1.0;
+            estimation.joint_tolerance = 1e-4;
             run_under(state, estimation, "shrunk_weitzman", reward);
           });
   for (const char* refit : {"geometric:1.5", "tracking"})

@@ -16,8 +16,8 @@ struct Shrunk {
   std::size_t fitted = 0;  // samples of the refit before
   bool measured = false;
   Shrinkage learns = Shrinkage::two_level;
-  int most_steps = 3;
-  double tolerance = 1e-4;
+  int most_steps = 50;
+  double tolerance = 1.0;
   std::vector<double> kappa;
   Eigen::MatrixXd C;  // of the Hessian that was inverted last
   double inverted_mean = 0.0, inverted_own = 0.0, mean_trace = 0.0, own_trace = 0.0;
@@ -75,18 +75,21 @@ struct Shrunk {
     measure(samples);
     std::size_t count = 0;
     for (const auto& box : samples) count += box.size();
-    const bool few = count < static_cast<std::size_t>(3 * A * m) || count / 2 > fitted;
+    const bool few = count<static_cast<std::size_t>(3 * A * m), whole = count / 2> fitted;
     fitted = count;
+    const double enough = whole ? std::min(1e-6, tolerance) : tolerance;
+    const int most = whole ? 200 : most_steps;
     double before = 0.0;
-    for (int step = 1; step <= most_steps; ++step) {
+    for (int step = 1;; ++step) {
       const Point here = at(samples, mu, loss, rho);
       double decrement = here.gradient.dot(C * here.gradient);
-      if (step == 1 || few || (decrement > 1.0 && decrement > 0.25 * before)) {
+      const bool serves = whole ? decrement <= 0.01 : decrement <= 1.0 || decrement <= 0.25 * before;
+      if (step == 1 || few || !serves || (whole && decrement <= enough)) {
         invert(here);
         decrement = here.gradient.dot(C * here.gradient);
       }
       const Eigen::VectorXd direction = -C * here.gradient;
-      const bool last = step == most_steps || decrement <= tolerance;
+      const bool last = step == most || decrement <= enough;
       double part = 1.0;
       for (int tries = 0; tries < 30 && !(last && decrement <= 1.0); ++tries) {
         const double ahead = at(samples, mu, loss, rho + part * direction).gradient.dot(direction);
@@ -94,7 +97,7 @@ struct Shrunk {
         part *= std::min(0.9, std::max(0.1, decrement / (decrement + ahead)));
       }
       rho += part * direction;
-      learn(samples, here, rho);
+      if (!whole || (!last && step <= 50)) learn(samples, here, rho);
       if (last) return;
       before = decrement;
     }

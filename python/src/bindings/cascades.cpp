@@ -99,6 +99,7 @@ Dict counts(const Cascade& cascade) {
   out["feedbacks"] = n.feedbacks;
   out["dropped_open"] = n.dropped_open;
   out["dropped_waiting"] = n.dropped_waiting;
+  out["unsolved_refits"] = n.unsolved_refits;
   out["dollars"] = n.dollars;
   out["quality"] = n.quality;
   return out;

@@ -69,12 +69,74 @@ TEST(ShrunkFit, NoStepRaisesTheObjective) {
   }
 }
 
-// Repeated refits end where the gradient vanishes and the ridges are what they would be learned as once more, by dense
+// g' H^-1 g under the ridges and dispersions that a refit ends with.
+double decrement(Dense& fit) {
+  const VectorXd g = fit.gradient();
+  MatrixXd hessian(g.size(), g.size());
+  for (Eigen::Index at = 0; at < g.size(); ++at) {
+    constexpr double kStep = 1e-6;
+    double& value = fit.rho[at / fit.data.m][at % fit.data.m];
+    const double before = value;
+    value = before + kStep;
+    hessian.col(at) = (fit.gradient() - g) / kStep;
+    value = before;
+  }
+  return g.dot(hessian.fullPivLu().solve(g));
+}
+
+// Few samples, as many as parameters, and many.
+TEST(ShrunkFit, ARefitOfNewSamplesIsSolvedToTheEnd) {
+  for (const Shrinkage shrinkage : {Shrinkage::two_level, Shrinkage::one_level, Shrinkage::fixed})
+    for (const int n : {3, 20, 60, 400}) {
+      SCOPED_TRACE("n = " + std::to_string(n));
+      const test::JointData data(3, 6, n, 71);
+      Dense first(data, shrunk(shrinkage), 0.7);
+      EXPECT_GT(first.refit(), 3);  // where it ended once
+      EXPECT_LE(decrement(first), 1e-6);
+      EXPECT_EQ(first.fit.state.unsolved, 0);
+      // With new costs all samples are new.
+      test::JointData dearer = data;
+      for (IndexSamples& own : dearer.samples)
+        for (double& cost : own.cost) cost *= 3.0;
+      Dense second(dearer, shrunk(shrinkage), 0.7);
+      second.fit = first.fit;
+      second.rho = first.rho;
+      second.fit.state.samples_at_solve = 1;
+      second.refit();
+      EXPECT_LE(decrement(second), 1e-6);
+      EXPECT_EQ(second.fit.state.unsolved, 0);
+    }
+}
+
+// From near its end, as between two refits online; and a guard that is counted.
+TEST(ShrunkFit, OtherRefitsEndByTheirToleranceOrAreCounted) {
+  const test::JointData data(3, 6, 400, 72);
+  LaneSpec spec = shrunk();
+  for (const double tolerance : {0.25, 1e-3, 1e-7}) {
+    spec.joint_tolerance = tolerance;
+    spec.joint_steps = 50;
+    Dense fit(data, spec, 0.7);
+    fit.refit();
+    for (VectorXd& own : fit.rho) own.array() += 0.05;
+    ASSERT_FALSE(RefitPlan(spec, fit.fit.state.samples, fit.fit.state.samples_at_solve, 18).whole);
+    EXPECT_LT(fit.refit(), 50);
+    EXPECT_LE(decrement(fit), tolerance);
+    EXPECT_EQ(fit.fit.state.unsolved, 0);
+    spec.joint_steps = 1;
+    Dense cut(data, spec, 0.7);
+    cut.refit();
+    for (VectorXd& own : cut.rho) own.array() += 0.5;
+    EXPECT_EQ(cut.refit(), 1);
+    EXPECT_EQ(cut.fit.state.unsolved, 1);
+  }
+}
+
+// A first refit ends where the gradient vanishes and the ridges are what they would be learned as once more, by dense
 // algebra: lambda (|r|^2 + 2e-5) = determined + 0.2.
 TEST(ShrunkFit, EndsAtTheFixedPointOfItsRidges) {
   const test::JointData data(3, 5, 500, 61);
   Dense fit(data, shrunk(), 1.0);
-  for (int k = 0; k < 300; ++k) fit.refit();
+  fit.refit();
   EXPECT_LT(fit.gradient().norm(), 1e-3);
   VectorXd mean = VectorXd::Zero(4);
   MatrixXd projection = MatrixXd::Zero(4, 15);  // on the mean slope times sqrt(A)
@@ -88,8 +150,8 @@ TEST(ShrunkFit, EndsAtTheFixedPointOfItsRidges) {
   const double mean_trace = (projection * fit.fit.covariance * projection.transpose()).trace();
   const double lambda_m = fit.fit.state.ridge_mean, lambda_d = fit.fit.state.ridge_own;
   const double mean_square = 3 * mean.squaredNorm();
-  EXPECT_NEAR(lambda_m * (mean_square + 2e-5), 4 - lambda_m * mean_trace + 0.2, 1e-2);
-  EXPECT_NEAR(lambda_d * (squares - mean_square + 2e-5), 8 - lambda_d * (trace - mean_trace) + 0.2, 1e-2);
+  EXPECT_NEAR(lambda_m * (mean_square + 2e-5), 4 - lambda_m * mean_trace + 0.2, 5e-2);
+  EXPECT_NEAR(lambda_d * (squares - mean_square + 2e-5), 8 - lambda_d * (trace - mean_trace) + 0.2, 5e-2);
 }
 
 }  // namespace

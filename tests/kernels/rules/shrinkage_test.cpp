@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "kernels/rules/index_loss.hpp"
+
 namespace pandora {
 namespace {
 
@@ -29,12 +31,13 @@ TEST(SlopeTraces, MeanAndDeviationsAreCarriedApart) {
   EXPECT_DOUBLE_EQ(sums.trace, 4 / 31.0 + 8 / 20.0);
 }
 
-TEST(InverseServes, StepsWithinAStandardDeviationOrFarBelowTheLast) {
-  EXPECT_TRUE(inverse_serves(1.0, 0.5));
-  EXPECT_FALSE(inverse_serves(1.1, 4.0));
-  EXPECT_TRUE(inverse_serves(10.0, 41.0));
-  EXPECT_FALSE(inverse_serves(10.0, 39.0));
-  EXPECT_FALSE(inverse_serves(std::nan(""), 39.0));
+TEST(RefitPlan, AnInverseServesStepsWithinAStandardDeviationOrFarBelowTheLast) {
+  const RefitPlan plan({}, 1000, 900, 303);
+  EXPECT_TRUE(plan.inverse_serves(1.0, 0.5));
+  EXPECT_FALSE(plan.inverse_serves(1.1, 4.0));
+  EXPECT_TRUE(plan.inverse_serves(10.0, 41.0));
+  EXPECT_FALSE(plan.inverse_serves(10.0, 39.0));
+  EXPECT_FALSE(plan.inverse_serves(std::nan(""), 39.0));
 }
 
 TEST(StepIsTrusted, UpToAStandardDeviation) {
@@ -42,11 +45,30 @@ TEST(StepIsTrusted, UpToAStandardDeviation) {
   EXPECT_FALSE(step_is_trusted(1.01));
 }
 
-TEST(HessianMoves, UpToThreeSamplesPerParameter) {
-  EXPECT_TRUE(hessian_moves(908, 900, 303));
-  EXPECT_FALSE(hessian_moves(909, 900, 303));
-  EXPECT_FALSE(hessian_moves(1000, 500, 10));
-  EXPECT_TRUE(hessian_moves(1002, 500, 10));
+TEST(RefitPlan, EveryStepFormsItsHessianUpToThreeSamplesPerParameter) {
+  EXPECT_TRUE(RefitPlan({}, 908, 900, 303).every_step);
+  EXPECT_FALSE(RefitPlan({}, 909, 900, 303).every_step);
+}
+
+TEST(RefitPlan, IsWholeWhereMostSamplesAreNew) {
+  LaneSpec spec;
+  spec.joint_steps = 7;
+  spec.joint_tolerance = 0.5;
+  const RefitPlan online(spec, 1000, 500, 10), whole(spec, 1002, 500, 10);
+  EXPECT_FALSE(online.whole);
+  EXPECT_EQ(online.most_steps, 7);
+  EXPECT_EQ(online.tolerance, 0.5);
+  EXPECT_TRUE(online.learns(7, true));
+  ASSERT_TRUE(whole.whole);
+  EXPECT_EQ(whole.most_steps, 200);
+  EXPECT_EQ(whole.tolerance, index_tolerance(1002, 1.0));
+  EXPECT_TRUE(whole.learns(50, false));
+  EXPECT_FALSE(whole.learns(51, false));  // then it is a convex problem
+  EXPECT_FALSE(whole.learns(3, true));    // the minimiser is that of the ridges that are kept
+  EXPECT_TRUE(whole.inverse_serves(0.01, 0.0));
+  EXPECT_FALSE(whole.inverse_serves(0.02, 1.0));
+  spec.joint_tolerance = 1e-9;
+  EXPECT_EQ(RefitPlan(spec, 1002, 500, 10).tolerance, 1e-9);
 }
 
 }  // namespace

@@ -108,6 +108,7 @@ class Boxes {
       }
     }
     EXPECT_EQ(joint_.samples_at_solve, joint_.samples);
+    EXPECT_EQ(joint_.unsolved, wanted.fit.state.unsolved);
   }
 
  private:
@@ -134,9 +135,10 @@ void expect_dense(const Data& data, const LaneSpec& spec, double tolerance) {
     wanted.refit();
     ASSERT_TRUE(serial.solve(SerialTeam{}));
     ASSERT_TRUE(vectors.solve(VectorTeam{}));
-    test::by_threads(5, [&](const test::ThreadTeam& team) { EXPECT_TRUE(threads.solve(team)); });
     serial.expect_near(wanted, tolerance);
     vectors.expect_near(wanted, tolerance);
+    if (data.A * data.m > 40) continue;  // their barriers take long
+    test::by_threads(5, [&](const test::ThreadTeam& team) { EXPECT_TRUE(threads.solve(team)); });
     threads.expect_near(wanted, tolerance);
   }
 }
@@ -203,6 +205,7 @@ TEST(JointSolve, FormsAnotherHessianOnlyWhereTheFirstDoesNotServe) {
   const Data data(3, 5, 150, 31);
   LaneSpec spec = shrunk();
   spec.joint_tolerance = 1e-12;
+  spec.joint_steps = 3;
   Dense wanted(data, spec, 0.7);
   Boxes<double> boxes(data, spec, 0.7);
   test::Random random(3);

@@ -99,6 +99,8 @@ std::vector<Table> fit_tables(const CascadeFit& fit) {
   std::vector<Table> out = {kinds_table(fit), shares_table(fit, fit.cascade->options())};
   if (!fit.without.empty()) out.push_back(without_table(fit));
   if (!fit.elsewhere.empty()) out.push_back(elsewhere_table(fit));
+  for (std::size_t i = 1; i < out.size(); ++i)
+    out[i].title += "; " + evaluator_text(fit.settings.evaluator, fit.settings.judge_usd);
   return out;
 }
 

@@ -53,11 +53,13 @@ std::string calibration_text(const CascadeOptions& cascade, std::size_t model) {
 
 Table models_of_cascade(const CascadeOptions& cascade, const json& record, const std::string& file) {
   Table out;
-  out.title = fmt::format("{}: {}, price {:g}, evaluator {}", file,
+  out.title = fmt::format("{}: {}, price {:g}, {}", file,
                           cascade.rules               ? "indices that depend on the prompt"
                           : cascade.order.size() == 1 ? "one model"
                                                       : "models in order, with thresholds",
-                          cascade.price, cascade.evaluator);
+                          cascade.price,
+                          record.contains("promise") ? evaluator_text(cascade.evaluator, counted_judge_usd(record))
+                                                     : "evaluator " + cascade.evaluator);
   out.columns = {"model", "accepted from", "called", "deployed", "calibration"};
   for (std::size_t i = 0; i < (cascade.rules ? cascade.models.size() : cascade.order.size()); ++i) {
     const std::size_t m = cascade.rules ? i : cascade.order[i];

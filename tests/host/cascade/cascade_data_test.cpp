@@ -132,6 +132,7 @@ TEST_F(CascadeDataTest, PromisesAreKeptByTheEyesThatTheyWereMadeWith) {
   EXPECT_NEAR(truth.promise.utility.value, 0.9368, 0.0005);
   const JudgedCascade blind = judge_cascade(*truth.cascade, "cascade.json", test, "", "score");
   EXPECT_NEAR(blind.worth.utility.value, 0.8961, 0.0005);
+  EXPECT_NEAR(test::live_utility(*truth.cascade, test, scores), blind.worth.utility.value, 1e-12);
   EXPECT_LT(blind.worth.utility.high, truth.promise.utility.low);
   EXPECT_LT(blind.worth.gain.high, 0.0);  // one model alone is better
 }

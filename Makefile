@@ -56,6 +56,9 @@ example: test-dependencies tests
 	rm -rf build/service/kept
 	build/pandora cascade new --models small,middle,large --price 2 --evaluator score --psi 3 --most-samples 20000 \
 	  --out build/service/cascade.json --force
+	build/pandora cascade new --models a,b --price 1 --evaluator quality --out build/service/truth.json --force
+	rm -rf build/service/truth
+	build/service/cascade-service build/service/truth build/service/truth.json </dev/null 2>&1 | grep 'must be the true quality'
 	examples/service/client.py build/service/cascade-service build/service/kept build/service/cascade.json
 	tests/service/kill.py build/service/cascade-service build/service/cascade.json 50
 	tests/service/many.py build/service/cascade-service build/service/cascade.json 80000

@@ -177,6 +177,7 @@ int main(int argc, char** argv) {
       bool changed = false;
       (void)service.answer(json::parse(line), changed);
     });
+    if (const std::string caution = service.cascade().caution(); !caution.empty()) std::cerr << caution << '\n';
     const bool resumed = journal.resumes();
     journal.start(service.cascade());
     std::cerr << (resumed ? "resumed" : "started") << ", " << again << " calls made again\n";

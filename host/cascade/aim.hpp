@@ -1,8 +1,11 @@
 // What a cascade is fitted for, and with what.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "host/traces/trace_table.hpp"
 
 namespace pandora {
 
@@ -15,7 +18,7 @@ struct CascadeAim {
   bool is_bound() const { return kind != Kind::price; }
 };
 
-/// "price 20", "at most $0.001 per prompt", "quality of at least 0.95".
+/// "price 20", "at most 0.001 dollars per prompt", "quality of at least 0.95".
 std::string aim_text(const CascadeAim& aim);
 
 /// From the least to the most complicated.
@@ -26,14 +29,23 @@ const char* kind_text(CascadeKind kind);
 
 struct CascadeFitSettings {
   CascadeAim aim;
-  std::string evaluator = "quality";       ///< "quality", "score", "score:NAME"
+  std::string evaluator = {};              ///< "quality", "score", "score:NAME"; must be said
   std::vector<std::string> context = {};   ///< specs of FeatureMap, for the kind `indices`
   bool thresholds = true, indices = true;  ///< which kinds are tried
-  double judge_usd = 0.0;                  ///< dollars of judging an answer, added to each call of a cascade
-  unsigned threads = 0;                    ///< 0: as many as the machine has
+  /// Dollars of judging an answer, added to each call of a cascade; absent: nobody said, and it is taken to be free.
+  std::optional<double> judge_usd = {};
+  unsigned threads = 0;  ///< 0: as many as the machine has
+
+  double judge() const { return judge_usd.value_or(0.0); }
 };
 
 /// Throws Error (usage) for a number that is out of range or where no kind is tried.
 void require_sound(const CascadeFitSettings& settings);
+
+void require_judge_usd(std::optional<double> judge_usd);
+
+/// Throws Error (usage) for a bound on dollars that binds nothing, being above what calling all models costs, with
+/// their judge: it was meant for more than one prompt.
+void require_binding(const CascadeFitSettings& settings, const TraceTable& table);
 
 }  // namespace pandora

@@ -58,6 +58,13 @@ void Cascade::calibrate(int period, std::span<const float> psi, std::size_t mode
   state_->calibrate(period, psi, model, observation, quality);
 }
 
+std::string Cascade::caution() const {
+  const CascadeOptions given = options();
+  if (given.evaluator != "quality" || (!given.rules && given.order.size() == 1)) return "";
+  return "cascade: its evaluator is quality, a free and perfect judge, so that `score` in observe must be the true "
+         "quality of the answer; where that is not known at run time, make it anew with a judge as evaluator";
+}
+
 std::uint64_t Cascade::begin(const Prompt& prompt) {
   return begin(context_of(prompt));
 }

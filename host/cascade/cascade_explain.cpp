@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "host/cascade/cascade_state.hpp"
+#include "host/cascade/judge_cascade.hpp"
 #include "host/reference/why_stopped.hpp"
 
 namespace pandora {
@@ -22,6 +23,8 @@ CascadeExplanation Cascade::State::explain(std::uint64_t id) const {
   const PeriodOutcome& walk = asked.walk.outcome;
   CascadeExplanation out;
   out.request = id;
+  out.evaluator = options.evaluator;
+  out.judge_usd = counted_judge_usd(record_of(options));
   for (std::size_t a = 0; a < asked.score.size(); ++a)
     out.models.push_back(asked.prediction.empty() ? CascadeExplanation::Model{kNone, kNone, kNone, kNone}
                                                   : CascadeExplanation::Model{asked.prediction[a], asked.width[a],
@@ -53,6 +56,8 @@ std::string Cascade::explain_json(std::uint64_t request) const {
   const std::vector<CascadeModel> names = models();
   const auto name = [&](std::optional<std::size_t> model) { return model ? Json(names[*model].name) : Json(); };
   Json out = {{"request", explained.request},
+              {"evaluator", explained.evaluator},
+              {"judge_usd", explained.judge_usd ? Json(*explained.judge_usd) : Json()},
               {"models", Json::array()},
               {"calls", Json::array()},
               {"next", name(explained.next)},

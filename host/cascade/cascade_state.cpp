@@ -76,6 +76,7 @@ Cascade::State::State(const CascadeOptions& given) : options(given) {
   for (const std::string& name : options.models) names.push_back({name});
   for (const ScoreCalibration& map : options.calibration) calibration.push_back({map.scores, map.qualities});
   check();
+  evaluator = *evaluator_of(options.evaluator);
   if (!options.features.empty()) try {
       const nlohmann::json json = nlohmann::json::parse(options.features);
       features = FeatureMap::from_json(json);
@@ -100,9 +101,9 @@ void Cascade::State::check() const {
       throw refused(fmt::format("model \"{}\" is empty or stands twice; give each model a name of its own", name));
   if (!(o.price >= 0.0 && o.price <= kMostPrice))
     throw refused(fmt::format("price {:g}: give utility per dollar, a number from 0 to 1e9", o.price));
-  const bool scores = o.evaluator == "quality" || o.evaluator == "score" ||
-                      (o.evaluator.starts_with("score:") && o.evaluator.size() > 6);
-  if (!scores && !(o.rules && o.evaluator.starts_with("column:")))
+  using Kind = EvaluatorSpec::Kind;
+  const std::optional<EvaluatorSpec> spec = evaluator_of(o.evaluator);
+  if (!spec || spec->kind == Kind::noisy || (spec->kind == Kind::column && !o.rules))
     throw refused(fmt::format("evaluator \"{}\": use quality, score or score:NAME{}", o.evaluator,
                               o.rules ? ", or column:NAME" : ""));
   if (o.features.empty() && (o.index_features < 1 || o.index_features > 16384))

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "host/traces/evaluator_spec.hpp"
 #include "host/traces/features.hpp"
 #include "host/traces/isotonic.hpp"
 #include "kernels/rules/period.hpp"
@@ -46,7 +47,7 @@ struct Cascade::State {
   int boxes() const { return static_cast<int>(names.size()); }
   std::size_t index_features() const;   // m
   std::size_t reward_features() const;  // d
-  bool reads_phi() const { return options.evaluator.starts_with("column:"); }
+  bool reads_phi() const { return evaluator.kind == EvaluatorSpec::Kind::column; }
 
   void calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
                  std::optional<double> quality);
@@ -69,6 +70,7 @@ struct Cascade::State {
 
   mutable std::mutex mutex;
   CascadeOptions options;  // order, thresholds and price as they are now
+  EvaluatorSpec evaluator;
   FeatureMap features;
   std::set<std::string> columns;  // that the features use
   std::vector<IsotonicMap> calibration;

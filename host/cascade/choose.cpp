@@ -155,9 +155,13 @@ NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, cons
     };
     copy(out.kept, without.chosen());
     copy(out.single, *without.single);
-    copy(cascade, without.of(without.cascade));
+    const PickedCandidate& tried = without.of(without.cascade);
+    copy(cascade, tried);
+    if (judged.orders[f][tried.candidate].order.size() == 1) continue;  // one model alone needs no judge
+    for (const std::size_t row : held_out) out.choice.judged_calls += cascade.calls[row];
   }
   CascadeChoice& choice = out.choice;
+  choice.judged_calls /= static_cast<double>(rows);
   const double price = candidates[choice.of(choice.cascade).candidate].price;
   choice.gain = cross_fitted(difference_over_prompts(worth_by_row(cascade, aim, price),
                                                      worth_by_row(out.single, aim, price), validation.groups()),

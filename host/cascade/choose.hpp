@@ -23,6 +23,7 @@ struct CascadeChoice {
   Interval difference;                            ///< in worth, indices less thresholds
   double difference_error = 0.0;                  ///< its standard error
   Interval gain;  ///< in worth, of that kind over the single model; in a choice of one's own cross-fitted once
+  double judged_calls = 0.0;  ///< of that kind, per prompt: calls of folds whose cascade calls several models
   CascadeKind kind = CascadeKind::single;  ///< what is deployed
 
   const PickedCandidate& of(CascadeKind which) const;

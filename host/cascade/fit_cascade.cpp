@@ -5,6 +5,7 @@
 
 #include "host/cascade/bound_search.hpp"
 #include "host/cascade/other_fits.hpp"
+#include "host/traces/calibrated_evaluator.hpp"
 #include "host/traces/trace_check.hpp"
 
 namespace pandora {
@@ -48,7 +49,7 @@ class Fitting {
                                                                  : trained.options_of(order, fit_.price);
     count_shares(trained, options);
     add_other_fits(fit_, table_, judged.all.routed[choice.of(choice.cascade).candidate]);
-    fit_.verdict = fit_verdict(fit_, options);
+    fit_.verdict = fit_verdict(fit_, options) + "; " + eyes_text(fit_);
     options.about = fit_record(fit_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     fit_.cascade = std::make_shared<Cascade>(make(trained, options));
     return std::move(fit_);
@@ -95,7 +96,7 @@ class Fitting {
       plain.index_features = static_cast<int>(trained.input().index_features);
       input = trained.input();
     } else {
-      input = cascade_input(plain, table_, fit_.settings.judge_usd);
+      input = cascade_input(plain, table_, fit_.settings.judge());
     }
     Cascade cascade = make(trained, plain);
     ModelCounts counts;
@@ -119,6 +120,8 @@ class Fitting {
 CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings) {
   require_sound(settings);
   require_content(table);
+  const CalibratedEvaluator known(table, settings.evaluator);
+  require_binding(settings, table);
   require_few_models(table, settings.aim.is_bound() ? 0.0 : settings.aim.value, "fitted");
   return Fitting(table, settings).run();
 }

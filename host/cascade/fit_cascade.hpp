@@ -43,7 +43,8 @@ struct CascadeFit {
   std::vector<std::string> never;  ///< models that no fit of a fold calls
   std::vector<ModelShare> shares;  ///< of the models that the cascade calls
   std::vector<OtherFit> without, elsewhere;
-  double break_even_judge = 0.0;  ///< dollars of judging an answer at which the gain is gone; 0: none is known
+  /// Dollars of judging an answer, more than were counted, at which what the verdict claims is gone; 0: none is known.
+  double break_even_judge = 0.0;
   std::string verdict;
   std::shared_ptr<Cascade> cascade;  ///< what is deployed; its options().about is fit_record()
 };
@@ -57,6 +58,9 @@ CascadeKind runner_up(const CascadeFit& fit);
 
 /// What is kept in the cascade's file: docs/cascades.md lists the members.
 nlohmann::json fit_record(const CascadeFit& fit);
+
+/// Through whose eyes its claims hold.
+std::string eyes_text(const CascadeFit& fit);
 
 /// One sentence.
 std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade);

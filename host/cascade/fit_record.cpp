@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cascade/fit_cascade.hpp"
+#include "host/traces/evaluator_spec.hpp"
 
 namespace pandora {
 namespace {
@@ -88,6 +89,11 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
                      gain_text(fit), fit.single_model, saving_text(fit.promise.saving));
 }
 
+std::string eyes_text(const CascadeFit& fit) {
+  return eyes_text(fit.settings.evaluator, fit.settings.judge_usd, fit.break_even_judge,
+                   fit.settings.aim.kind == CascadeAim::Kind::most_usd ? "room under the bound" : "gain");
+}
+
 json fit_record(const CascadeFit& fit) {
   const CascadeChoice& choice = fit.choice;
   json out{{"table", fit.table},
@@ -99,7 +105,7 @@ json fit_record(const CascadeFit& fit) {
            {"price", fit.price},
            {"evaluator", fit.settings.evaluator},
            {"context", fit.settings.context},
-           {"judge_usd", fit.settings.judge_usd},
+           {"judge_usd", fit.settings.judge_usd ? json(*fit.settings.judge_usd) : json()},
            {"folds", kCascadeFolds},
            {"choice", kind_text(choice.kind)},
            {"cascade", kind_text(choice.cascade)},

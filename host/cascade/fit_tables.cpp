@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "host/traces/evaluator_spec.hpp"
 #include "kernels/rules/shrinkage.hpp"
 
 namespace pandora {
@@ -38,9 +39,10 @@ Table kinds_table(const CascadeFit& fit) {
   Table out;
   const CascadeAim& aim = fit.settings.aim;
   out.title = fmt::format(
-      "Fitted for {} on {} prompts with {} models, evaluator {}: utility = quality - {:g} x dollars; "
+      "Fitted for {} on {} prompts with {} models, {}: utility = quality - {:g} x dollars; "
       "judged on prompts that were not fitted on, with 95% intervals",
-      aim_text(aim), fit.prompts, fit.models.size(), fit.settings.evaluator, fit.price);
+      aim_text(aim), fit.prompts, fit.models.size(), evaluator_text(fit.settings.evaluator, fit.settings.judge_usd),
+      fit.price);
   out.columns = kWorthColumns;
   out.columns[0] = "policy";
   out.rows.push_back({worth_cells(kind_text(CascadeKind::single), fit.single, false)});
@@ -89,7 +91,7 @@ Table elsewhere_table(const CascadeFit& fit) {
   out.title = "Under other circumstances: the same kind fitted anew, beside the best single model there";
   out.columns = kWorthColumns;
   for (const OtherFit& other : fit.elsewhere) out.rows.push_back({worth_cells(other.what, other.worth, true)});
-  if (fit.break_even_judge > 0.0)
+  if (fit.settings.judge_usd && fit.break_even_judge > 0.0)
     out.notes.push_back(
         fmt::format("as it is, the gain is gone where judging an answer costs ${:.2g} more", fit.break_even_judge));
   return out;
@@ -101,6 +103,8 @@ std::vector<Table> fit_tables(const CascadeFit& fit) {
   std::vector<Table> out = {kinds_table(fit), shares_table(fit, fit.cascade->options())};
   if (!fit.without.empty()) out.push_back(without_table(fit));
   if (!fit.elsewhere.empty()) out.push_back(elsewhere_table(fit));
+  for (std::size_t i = 1; i < out.size(); ++i)
+    out[i].title += "; " + evaluator_text(fit.settings.evaluator, fit.settings.judge_usd);
   return out;
 }
 

@@ -28,6 +28,7 @@ class FrontierSearch {
     out_.tested_on = test.source;
     out_.kind = kind_text(kind());
     out_.evaluator = settings.evaluator;
+    out_.judge_usd = settings.judge_usd;
     out_.groups = group_prompts(test);
     out_.prompts = out_.groups.count;
   }
@@ -60,7 +61,7 @@ class FrontierSearch {
                                        : trained_.options_of(trained_.fit_order({kind(), price}), price);
     const bool judged = options.rules || options.order.size() > 1;
     Cascade cascade = options.rules ? trained_.fit_indices(options) : Cascade(options);
-    const CascadeInput input = cascade_input(options, test_, judged ? settings_.judge_usd : 0.0);
+    const CascadeInput input = cascade_input(options, test_, judged ? settings_.judge() : 0.0);
     out.name = options.rules ? fmt::format("indices at price {:g}", price) : order_text(options);
     out.routed = run_prompts(cascade, input, rows);
     measure(out);
@@ -165,7 +166,7 @@ Frontier find_frontier(const TraceTable& table, const TraceTable& test, const Ca
   require_apart(table, test);
   for (const double price : prices)
     if (!(price >= 0.0 && price <= kMostPrice))
-      throw Error(ExitCode::usage, fmt::format("--price {:g}: out of range; give utility per dollar, finite numbers "
+      throw Error(ExitCode::usage, fmt::format("price {:g}: out of range; give utility per dollar, finite numbers "
                                                "that are not negative",
                                                price));
   if (prices.empty()) prices = price_grid(table);

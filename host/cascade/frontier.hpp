@@ -31,6 +31,7 @@ struct MixturePoint {
 
 struct Frontier {
   std::string fitted_on, tested_on, kind, evaluator;
+  std::optional<double> judge_usd;
   std::size_t prompts = 0;  ///< of the test table
   PromptGroups groups;
   std::vector<FrontierPoint> cascades;  ///< by price, descending; those that do not differ stand once

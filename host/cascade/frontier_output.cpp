@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "host/cascade/frontier.hpp"
+#include "host/traces/evaluator_spec.hpp"
 
 namespace pandora {
 namespace {
@@ -40,10 +41,10 @@ void add_point(Series& series, const FrontierPoint& point) {
 
 Table frontier_table(const Frontier& frontier) {
   Table out;
-  out.title = fmt::format("Fitted on {}, judged on {}: {} prompts, evaluator {}, 95% intervals over prompts",
-                          frontier.fitted_on, frontier.tested_on, frontier.prompts, frontier.evaluator);
-  out.columns = {"kind",    "name",        "price",        "usd_per_1000", "usd_low",      "usd_high",
-                 "quality", "quality_low", "quality_high", "calls",        "above_mixture"};
+  out.title = fmt::format("Fitted on {}, judged on {}: {} prompts, {}, 95% intervals over prompts", frontier.fitted_on,
+                          frontier.tested_on, frontier.prompts, evaluator_text(frontier.evaluator, frontier.judge_usd));
+  out.columns = {"kind",        "name",         "price", "usd_per_1000",  "usd_low",   "usd_high", "quality",
+                 "quality_low", "quality_high", "calls", "above_mixture", "evaluator", "judge_usd"};
   out.row_headers = 2;
   for (const FrontierPoint& point : frontier.cascades) out.rows.push_back(frontier_row("cascade", point));
   for (const FrontierPoint& point : frontier.singles) out.rows.push_back(frontier_row("single", point));
@@ -55,13 +56,15 @@ Table frontier_table(const Frontier& frontier) {
     out.rows.push_back({{"mixture", name, "---", exact_cell(point.usd_per_1000), "---", "---",
                          exact_cell(point.quality), "---", "---", exact_cell(1.0), exact_cell(0.0)}});
   }
+  for (Row& row : out.rows)
+    row.cells.insert(row.cells.end(), {frontier.evaluator, exact_cell(frontier.judge_usd.value_or(NAN))});
   return out;
 }
 
 Table frontier_steps(const Frontier& frontier) {
   Table out;
-  out.title = fmt::format("Cascades ({}) on {}, each better than the cheaper ones: what each step costs and brings",
-                          frontier.kind, frontier.tested_on);
+  out.title = fmt::format("Cascades ({}) on {}, {}, each better than the cheaper ones: what each step costs and brings",
+                          frontier.kind, frontier.tested_on, evaluator_text(frontier.evaluator, frontier.judge_usd));
   out.columns = {"", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality", "$ per 0.01"};
   for (std::size_t i = 0; i < frontier.steps.size(); ++i) {
     const FrontierPoint& point = frontier.cascades[frontier.steps[i]];
@@ -97,6 +100,7 @@ Figure frontier_figure(const Frontier& frontier) {
   out.y_label = "quality";
   out.log_x = true;
   out.width_cm = 12.0;
+  out.title = "Cascades with " + evaluator_text(frontier.evaluator, frontier.judge_usd);
   Series& cascades = out.series.emplace_back(markers(fmt::format("cascades ({})", frontier.kind)));
   for (const FrontierPoint& point : frontier.cascades) add_point(cascades, point);
   Series& mixtures = out.series.emplace_back(markers("mixtures of two models"));

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "host/base/nearest.hpp"
+#include "host/cascade/aim.hpp"
 #include "host/cascade/run_prompts.hpp"
+#include "host/traces/evaluator_spec.hpp"
 #include "host/traces/prompt_groups.hpp"
 #include "pandora/error.hpp"
 
@@ -58,8 +61,8 @@ std::string bound_sentence(const json& record, const CascadeWorth& worth) {
   const double value = aim.is_object() ? member(aim, "value", 0.0) : 0.0;
   if (kind == "max_usd") {
     const double usd = worth.usd_per_1000.value / 1000.0;
-    return fmt::format("; at most ${:g} per prompt {} here: ${:.3g}", value, usd <= value ? "holds" : "does not hold",
-                       usd);
+    return fmt::format("; at most {:g} dollars per prompt {} here: {:.3g}", value,
+                       usd <= value ? "holds" : "does not hold", usd);
   }
   if (kind == "min_quality")
     return fmt::format("; quality of at least {:g} {} here: {:.4f}", value,
@@ -85,16 +88,26 @@ json record_of(const CascadeOptions& cascade) {
   return record.is_object() ? record : json::object();
 }
 
+std::optional<double> counted_judge_usd(const json& record) {
+  const double usd = member(record, "judge_usd", std::nan(""));
+  return std::isnan(usd) ? std::nullopt : std::optional(usd);
+}
+
 JudgedCascade judge_cascade(Cascade& cascade, const std::string& file, const TraceTable& table,
-                            const std::string& against) {
+                            const std::string& against, const std::string& evaluator, std::optional<double> judge_usd) {
   require_content(table);
-  const CascadeOptions options = cascade.options();
+  require_judge_usd(judge_usd);
+  CascadeOptions options = cascade.options();
   const json record = record_of(options);
-  const double judge_usd = calls_one_model(options) ? 0.0 : member(record, "judge_usd", 0.0);
-  const CascadeInput input = cascade_input(options, table, judge_usd);
+  JudgedCascade out;
+  out.fitted_for = options.evaluator;
+  if (!evaluator.empty()) options.evaluator = evaluator;
+  out.evaluator = options.evaluator;
+  out.judge_usd = judge_usd ? judge_usd : counted_judge_usd(record);
+  const double judge = calls_one_model(options) ? 0.0 : out.judge_usd.value_or(0.0);
+  const CascadeInput input = cascade_input(options, table, judge);
   const PromptGroups groups = group_prompts(table);
   const std::vector<std::size_t> rows = all_rows(table.rows());
-  JudgedCascade out;
   out.cascade = file;
   out.table = table.source;
   out.rows = table.rows();
@@ -113,14 +126,18 @@ JudgedCascade judge_cascade(Cascade& cascade, const std::string& file, const Tra
   const Routed alone = evaluate(outcomes, FixedCascade{{model}, {}}, rows);
   out.worth = worth_of(run_prompts(cascade, input, rows), alone, options.price, groups, 0);
   out.alone = worth_of(alone, alone, options.price, groups, 0);
-  out.verdict = judged_verdict(out, options, record);
+  const double dearer = out.price * out.worth.calls.value;  // utility of a dollar more for each call
+  const bool gains = !calls_one_model(options) && out.worth.gain.value > 0.0 && dearer > 0.0;
+  out.verdict = judged_verdict(out, options, record) + "; " +
+                eyes_text(out.evaluator, out.judge_usd, gains ? out.worth.gain.value / dearer : 0.0);
   return out;
 }
 
 Table judged_table(const JudgedCascade& judged) {
   Table out;
-  out.title = fmt::format("{} on {}: {} prompts, price {:g}; 95% intervals over prompts", judged.cascade, judged.table,
-                          judged.prompts, judged.price);
+  out.title =
+      fmt::format("{} on {}: {} prompts, price {:g}, {}; 95% intervals over prompts", judged.cascade, judged.table,
+                  judged.prompts, judged.price, evaluator_text(judged.evaluator, judged.judge_usd));
   out.columns = {"", "utility", "quality", "$ per 1,000", "calls"};
   const auto add = [&](const std::string& name, const CascadeWorth& worth) {
     out.rows.push_back({{name, interval_text(worth.utility, 4), interval_text(worth.quality, 4),
@@ -133,6 +150,9 @@ Table judged_table(const JudgedCascade& judged) {
   out.rows.push_back({{"saving", share_text(judged.worth.saving), "", "", ""}});
   if (judged.same_table)
     out.notes.push_back("this is the table that the cascade was fitted on: it looks better here than elsewhere");
+  if (judged.evaluator != judged.fitted_for)
+    out.notes.push_back(fmt::format("the cascade was made to see {}, for which the promise was; here it sees {}",
+                                    judged.fitted_for, judged.evaluator));
   if (judged.chosen_here)
     out.notes.push_back(judged.against + " is the best single model of this very table; the cascade names none");
   out.notes.push_back("verdict: " + judged.verdict);
@@ -146,6 +166,8 @@ json judged_json(const JudgedCascade& judged) {
   out["rows"] = judged.rows;
   out["prompts"] = judged.prompts;
   out["price"] = judged.price;
+  out["evaluator"] = judged.evaluator;
+  out["judge_usd"] = judged.judge_usd ? json(*judged.judge_usd) : json();
   out["against"] = judged.against;
   out["alone"] = json_of(judged.alone);
   out["same_table"] = judged.same_table;

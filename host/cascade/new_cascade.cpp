@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "host/traces/evaluator_spec.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
 
 CascadeOptions new_cascade(const NewCascade& settings) {
+  if (settings.evaluator.empty()) throw no_evaluator("score and score:NAME are judges'", "score");
   CascadeOptions options;
   options.models = settings.models;
   options.price = settings.price;

@@ -11,7 +11,7 @@ namespace pandora {
 struct NewCascade {
   std::vector<std::string> models;
   double price = 0.0;
-  std::string evaluator = "quality";       ///< with another one the quality is learned from the feedback
+  std::string evaluator = {};  ///< must be said; with another one than quality that is learned from the feedback
   std::string policy = "shrunk_weitzman";  ///< or "dow"
   double width = 0.2;                      ///< c_shrunk or c_rho
   /// c_shrunk_theta or c_theta, where the quality is learned. With 0 the first model that was deployed may be the only
@@ -24,7 +24,8 @@ struct NewCascade {
   int most_samples = live_estimation().most_samples;
 };
 
-/// Throws Error (usage) for a policy that is none; Cascade's constructor checks all else.
+/// Throws Error (usage) where no evaluator is said and for a policy that is none; Cascade's constructor checks all
+/// else.
 CascadeOptions new_cascade(const NewCascade& settings);
 
 }  // namespace pandora

@@ -38,6 +38,22 @@ void add_without(CascadeFit& fit, const TraceTable& table, const Routed& judged)
   }
 }
 
+// Judging costs as much for each judged call, so the claim goes down in a line: a gain in utility by the price, a
+// saving by the dollars themselves, what is left under a bound on dollars likewise.
+double break_even_judge(const CascadeFit& fit) {
+  const CascadeChoice& choice = fit.choice;
+  if (choice.kind == CascadeKind::single || !choice.chosen().met || !(choice.judged_calls > 0.0)) return 0.0;
+  switch (fit.settings.aim.kind) {
+    case CascadeAim::Kind::price:
+      return fit.price > 0.0 ? choice.gain.value / (fit.price * choice.judged_calls) : 0.0;
+    case CascadeAim::Kind::most_usd:
+      return (fit.settings.aim.value - choice.chosen().bound) / choice.judged_calls;
+    case CascadeAim::Kind::least_quality:
+      return choice.single->met ? choice.gain.value / 1000.0 / choice.judged_calls : 0.0;
+  }
+  return 0.0;
+}
+
 void add_elsewhere(CascadeFit& fit, const TraceTable& table) {
   if (!(fit.price > 0.0)) return;
   for (const double price : {fit.price / 2.0, 2.0 * fit.price}) {
@@ -45,13 +61,13 @@ void add_elsewhere(CascadeFit& fit, const TraceTable& table) {
     fit.elsewhere.push_back({fmt::format("price {:g}", price), refit.worth(price), {}, false});
   }
   // Under a bound the model that a cascade is held against is not the best one at the price.
-  if (fit.settings.aim.is_bound() || fit.choice.kind == CascadeKind::single || !(fit.promise.gain.value > 0.0)) return;
-  fit.break_even_judge = fit.promise.gain.value / (fit.price * fit.promise.calls.value);
+  if (fit.settings.aim.is_bound() || !(fit.break_even_judge > 0.0)) return;
   for (const double share : {0.25, 0.5}) {
     CascadeFitSettings settings = fit.settings;
-    settings.judge_usd += share * fit.break_even_judge;
+    settings.judge_usd = settings.judge() + share * fit.break_even_judge;
     const Refit refit(table, settings, fit.choice.cascade, fit.price);
-    fit.elsewhere.push_back({fmt::format("a judge at ${:.2g}", settings.judge_usd), refit.worth(fit.price), {}, false});
+    fit.elsewhere.push_back(
+        {fmt::format("a judge at ${:.2g}", *settings.judge_usd), refit.worth(fit.price), {}, false});
   }
 }
 
@@ -59,6 +75,7 @@ void add_elsewhere(CascadeFit& fit, const TraceTable& table) {
 
 void add_other_fits(CascadeFit& fit, const TraceTable& table, const Routed& judged) {
   if (table.models.size() > 1 && fit.choice.kind != CascadeKind::single) add_without(fit, table, judged);
+  fit.break_even_judge = break_even_judge(fit);
   add_elsewhere(fit, table);
 }
 

@@ -8,6 +8,7 @@
 
 #include "host/base/nearest.hpp"
 #include "host/files/sealed_file.hpp"
+#include "host/traces/calibrated_evaluator.hpp"
 #include "host/traces/features.hpp"
 #include "pandora/error.hpp"
 
@@ -25,17 +26,6 @@ std::vector<std::size_t> columns_of(const std::vector<std::string>& models, cons
     out.push_back(static_cast<std::size_t>(found - table.models.begin()));
   }
   return out;
-}
-
-std::span<const double> shown_by(const std::string& evaluator, const TraceTable& table) {
-  constexpr std::string_view kScore = "score:";
-  if (evaluator == "quality") return table.quality;
-  if (evaluator == "score") return find_score(table, "score").values;
-  if (evaluator.starts_with(kScore)) return find_score(table, evaluator.substr(kScore.size())).values;
-  throw Error(ExitCode::usage,
-              fmt::format("the cascade's evaluator {} is not one that a table is tested with; quality, score and "
-                          "score:NAME are",
-                          evaluator));
 }
 
 // 1 and the features, as a service's prompts have them.
@@ -62,7 +52,9 @@ std::vector<float> psi_of(const std::string& features, const TraceTable& table, 
 }  // namespace
 
 CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& table, double judge_usd, unsigned threads) {
-  CascadeInput out{&table, columns_of(cascade.models, table), shown_by(cascade.evaluator, table), {}, 1, judge_usd};
+  CascadeInput out{
+      &table,   columns_of(cascade.models, table), CalibratedEvaluator(table, cascade.evaluator).shown(), {}, 1,
+      judge_usd};
   if (!cascade.features.empty())
     out.psi = psi_of(cascade.features, table, out.index_features, threads);
   else if (cascade.rules && cascade.index_features != 1)

@@ -8,6 +8,7 @@
 
 #include "host/cascade/fit_tables.hpp"
 #include "host/cascade/judge_cascade.hpp"
+#include "host/traces/evaluator_spec.hpp"
 
 namespace pandora {
 namespace {
@@ -52,11 +53,13 @@ std::string calibration_text(const CascadeOptions& cascade, std::size_t model) {
 
 Table models_of_cascade(const CascadeOptions& cascade, const json& record, const std::string& file) {
   Table out;
-  out.title = fmt::format("{}: {}, price {:g}, evaluator {}", file,
+  out.title = fmt::format("{}: {}, price {:g}, {}", file,
                           cascade.rules               ? "indices that depend on the prompt"
                           : cascade.order.size() == 1 ? "one model"
                                                       : "models in order, with thresholds",
-                          cascade.price, cascade.evaluator);
+                          cascade.price,
+                          record.contains("promise") ? evaluator_text(cascade.evaluator, counted_judge_usd(record))
+                                                     : "evaluator " + cascade.evaluator);
   out.columns = {"model", "accepted from", "called", "deployed", "calibration"};
   for (std::size_t i = 0; i < (cascade.rules ? cascade.models.size() : cascade.order.size()); ++i) {
     const std::size_t m = cascade.rules ? i : cascade.order[i];
@@ -84,11 +87,12 @@ Table models_of_cascade(const CascadeOptions& cascade, const json& record, const
   return out;
 }
 
-Table promise_of_cascade(const CascadeOptions& cascade, const json& record) {
+Table promise_of_cascade(const json& record) {
   using namespace nlohmann::literals;
   Table out;
-  out.title = fmt::format("Promised by the fit on {} ({} prompts), on prompts that it did not see; 95% intervals",
-                          text_at(record, "/table"_json_pointer), text_at(record, "/prompts"_json_pointer));
+  out.title = fmt::format("Promised by the fit on {} ({} prompts), {}, on prompts that it did not see; 95% intervals",
+                          text_at(record, "/table"_json_pointer), text_at(record, "/prompts"_json_pointer),
+                          evaluator_text(text_at(record, "/evaluator"_json_pointer), counted_judge_usd(record)));
   out.columns = {"", "utility", "gain over best single", "quality", "$ per 1,000", "saving"};
   const auto add = [&](const std::string& name, const std::string& place) {
     const auto at = [&](const char* what) { return interval_at(record, json::json_pointer(place + "/" + what)); };
@@ -102,10 +106,6 @@ Table promise_of_cascade(const CascadeOptions& cascade, const json& record) {
                   text_at(record, "/single/model"_json_pointer)));
   out.notes.push_back(fmt::format("choice: {}; runner-up: {}", text_at(record, "/choice"_json_pointer),
                                   text_at(record, "/runner_up"_json_pointer)));
-  if (record.contains("judge_usd") && record["judge_usd"].is_number() && record["judge_usd"].get<double>() > 0.0 &&
-      (cascade.rules || cascade.order.size() > 1))
-    out.notes.push_back(
-        fmt::format("each call counts ${} more, of judging its answer", text_at(record, "/judge_usd"_json_pointer)));
   out.notes.push_back("verdict: " + text_at(record, "/verdict"_json_pointer));
   return out;
 }
@@ -119,7 +119,7 @@ std::vector<Table> show_tables(const CascadeOptions& cascade, const CascadeCount
     out[0].notes.push_back(fmt::format("It has had {} requests with {} calls for ${:.4g}, and {} feedbacks.",
                                        counts.requests, counts.calls, counts.dollars, counts.feedbacks));
   if (record.contains("promise"))
-    out.push_back(promise_of_cascade(cascade, record));
+    out.push_back(promise_of_cascade(record));
   else
     out[0].notes.push_back("It was not fitted by `pandora cascade fit`: nothing is promised.");
   return out;

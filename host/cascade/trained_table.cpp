@@ -23,15 +23,15 @@ TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& se
     calibration_ = evaluator_.calibrate(rows_);
     seen_ = calibrated_scores(calibration_, *evaluator_.score());
   }
-  if (settings.judge_usd > 0.0) {
+  if (settings.judge() > 0.0) {
     judged_dollars_ = table.cost;
-    for (double& x : judged_dollars_) x += settings.judge_usd;
+    for (double& x : judged_dollars_) x += settings.judge();
   }
   if (!settings.indices) return;
   input_.table = &table;
   input_.columns = all_rows(table.models.size());
-  input_.shown = evaluator_.is_truth() ? std::span<const double>(table.quality) : evaluator_.score()->values;
-  input_.judge_usd = settings.judge_usd;
+  input_.shown = evaluator_.shown();
+  input_.judge_usd = settings.judge();
   if (settings.context.empty()) return;
   features_ = FeatureMap::fit(rows_.size() == table.rows() ? table : select_rows(table, rows_), settings.context);
   const std::vector<double> numbers = features_.apply(table);
@@ -78,7 +78,7 @@ Cascade TrainedTable::fit_indices(const CascadeOptions& options) const {
         input_.psi.empty() ? std::span<const float>(one) : std::span(input_.psi).subspan(row * m, m);
     for (std::size_t a = 0; a < models; ++a) {
       const std::size_t at = row * models + a;
-      const Observation seen{table_.cost[at] + settings_.judge_usd, {input_.shown[at]}};
+      const Observation seen{table_.cost[at] + settings_.judge(), {input_.shown[at]}};
       cascade.calibrate(static_cast<int>(i + 1), psi, a, seen, table_.quality[at]);
     }
   }

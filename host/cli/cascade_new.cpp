@@ -33,7 +33,8 @@ void create(const CascadeNewOptions& o) {
       throw Error(ExitCode::bad_data, fmt::format("{}: {}", o.features, problem.what()));
     }
   Cascade(new_cascade(settings)).save(o.out);
-  print_text(fmt::format("{}: {} models, nothing learned yet\n", o.out, settings.models.size()));
+  print_text(fmt::format("{}: {} models, evaluator {}, nothing learned yet\n", o.out, settings.models.size(),
+                         settings.evaluator));
 }
 
 }  // namespace
@@ -43,11 +44,10 @@ void add_cascade_new(CLI::App& cascade, Command& run) {
   CLI::App* command = cascade.add_subcommand("new", "a cascade that learns from nothing, for a service");
   command->add_option("--models", o->cascade.models, "names, 1 to 16")->delimiter(',')->required();
   command->add_option("--price", o->cascade.price, "utility per dollar")->required();
-  command
-      ->add_option("--evaluator", o->cascade.evaluator,
-                   "what is seen of an answer: quality (the truth), or score (a judge's; what it is worth is then "
-                   "learned from the feedback)")
-      ->capture_default_str();
+  command->add_option(
+      "--evaluator", o->cascade.evaluator,
+      "what is seen of an answer, which must be said: score (a judge's; what it is worth is then learned "
+      "from the feedback), or quality (the truth)");
   command->add_option("--policy", o->cascade.policy, "shrunk_weitzman or dow")->capture_default_str();
   command->add_option("--c", o->cascade.width, "width of the bonus on an index: c_shrunk or c_rho")
       ->capture_default_str();

@@ -10,11 +10,9 @@ namespace pandora::cli {
 
 void CascadeFitOptions::add_to(CLI::App& command, const std::string& default_kind) {
   kind = default_kind;
-  command
-      .add_option("--evaluator", settings.evaluator,
-                  "what is seen of an answer when its model was called: quality (the truth), score or score:NAME (a "
-                  "judge's)")
-      ->capture_default_str();
+  command.add_option("--evaluator", settings.evaluator,
+                     "what is seen of an answer when its model was called, which must be said: score or score:NAME (a "
+                     "judge's), or quality (the truth)");
   command
       .add_option("--context", settings.context,
                   "what is known of a prompt before any call: text:K, length, a column, raw:NAME; a list")
@@ -23,10 +21,10 @@ void CascadeFitOptions::add_to(CLI::App& command, const std::string& default_kin
       .add_option("--kind", kind,
                   "thresholds (an order of models), indices (an order for each prompt, by its context) or auto")
       ->capture_default_str();
-  command
-      .add_option("--judge-usd", settings.judge_usd,
-                  "dollars of judging an answer, for each call of a cascade of several models")
-      ->capture_default_str();
+  command.add_option(
+      "--judge-usd", settings.judge_usd,
+      "dollars of judging an answer, for each call of a cascade of several models (default: it is taken to "
+      "be free, and the verdict says so)");
 }
 
 CascadeFitSettings CascadeFitOptions::checked() const {

@@ -13,7 +13,8 @@ namespace pandora::cli {
 namespace {
 
 struct TestArguments {
-  std::string cascade, table, against, missing = "refuse", format = "text";
+  std::string cascade, table, against, evaluator, missing = "refuse", format = "text";
+  std::optional<double> judge_usd;
 };
 
 void test_command(const TestArguments& o) {
@@ -22,7 +23,8 @@ void test_command(const TestArguments& o) {
   reading.missing = o.missing;
   reading.check();
   Cascade cascade = Cascade::load(o.cascade);
-  const JudgedCascade judged = judge_cascade(cascade, o.cascade, reading.read(o.table), o.against);
+  const JudgedCascade judged =
+      judge_cascade(cascade, o.cascade, reading.read(o.table), o.against, o.evaluator, o.judge_usd);
   using nlohmann::json;
   if (o.format == "json")
     print_text(judged_json(judged).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
@@ -39,6 +41,9 @@ void add_cascade_test(CLI::App& cascade, Command& run) {
   command->add_option("cascade", o->cascade, "what cascade fit wrote")->required();
   command->add_option("table", o->table, "CSV or JSON lines, with all models of the cascade")->required();
   command->add_option("--against", o->against, "the model alone (default: the best single one of the fit)");
+  command->add_option("--evaluator", o->evaluator,
+                      "what it sees here: quality, score or score:NAME (default: what it was made to see)");
+  command->add_option("--judge-usd", o->judge_usd, "dollars of judging an answer (default: as the fit counted)");
   command->add_option("--missing", o->missing, "rows with missing cells: refuse, or drop and count them")
       ->capture_default_str();
   command->add_option("--format", o->format, "text or json")->capture_default_str();

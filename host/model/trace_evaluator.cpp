@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "host/traces/evaluator_spec.hpp"
 #include "host/traces/features.hpp"
 #include "kernels/rules/bonus.hpp"
 #include "pandora/error.hpp"
@@ -12,32 +13,35 @@
 namespace pandora {
 namespace {
 
-constexpr std::string_view kScore = "score:", kNoisy = "noisy:", kColumn = "column:";
+using Kind = EvaluatorSpec::Kind;
 
 // The S of noisy:S; throws Error (usage).
-double noise_of(const std::string& name) {
+double noise_of(const EvaluatorSpec& spec) {
   double value = 0.0;
-  const char *begin = name.data() + kNoisy.size(), *end = name.data() + name.size();
+  const char *begin = spec.name.data(), *end = begin + spec.name.size();
   const auto [stop, error] = std::from_chars(begin, end, value);
   if (error != std::errc() || stop != end || !(value >= 0.0 && std::isfinite(value)))
-    throw Error(ExitCode::usage, fmt::format("evaluator \"{}\": give a finite number from 0 on behind noisy:", name));
+    throw Error(ExitCode::usage,
+                fmt::format("evaluator \"noisy:{}\": give a finite number from 0 on behind noisy:", spec.name));
   return value;
+}
+
+EvaluatorSpec spec_of(const std::string& evaluator) {
+  if (const std::optional<EvaluatorSpec> spec = evaluator_of(evaluator)) return *spec;
+  throw Error(
+      ExitCode::usage,
+      fmt::format("evaluator \"{}\" is unknown; use quality, score, score:NAME, noisy:S or column:NAME", evaluator));
 }
 
 }  // namespace
 
 std::optional<std::vector<std::string>> scores_wanted(const std::string& evaluator) {
   using Names = std::vector<std::string>;
-  if (evaluator == "score") return Names{"score"};
-  if (evaluator.starts_with(kScore) && evaluator.size() > kScore.size())
-    return std::nullopt;  // find_score() takes "2" for "score_2"
-  if (evaluator.starts_with(kNoisy)) (void)noise_of(evaluator);
-  if (evaluator == "quality" || evaluator.starts_with(kNoisy) ||
-      (evaluator.starts_with(kColumn) && evaluator.size() > kColumn.size()))
-    return Names{};
-  throw Error(
-      ExitCode::usage,
-      fmt::format("evaluator \"{}\" is unknown; use quality, score, score:NAME, noisy:S or column:NAME", evaluator));
+  const EvaluatorSpec spec = spec_of(evaluator);
+  if (spec.kind == Kind::noisy) (void)noise_of(spec);
+  if (spec.kind != Kind::score) return Names{};
+  if (spec.name == "score") return Names{"score"};
+  return std::nullopt;  // find_score() takes "2" for "score_2"
 }
 
 bool hides_quality(const std::string& evaluator) {
@@ -47,19 +51,16 @@ bool hides_quality(const std::string& evaluator) {
 Evaluator::Evaluator(const std::string& name, const TraceTable& table) : table_(table) {
   const std::size_t A = table.models.size();
   size_ = 2 * static_cast<int>(A);
-  if (name.starts_with(kColumn)) {
-    column_ = find_column(table, name.substr(kColumn.size()));
+  const EvaluatorSpec spec = spec_of(name);
+  if (spec.kind == Kind::column) {
+    column_ = find_column(table, spec.name);
     if (column_ == nullptr || column_->kind != PromptColumn::Kind::vector || column_->length % A != 0)
       throw Error(ExitCode::bad_data, fmt::format("{}: has no column {} with as many numbers for each of the {} models",
-                                                  table.source, name.substr(kColumn.size()), A));
+                                                  table.source, spec.name, A));
     size_ = static_cast<int>(column_->length / A);
-  } else if (name == "score") {
-    shown_ = &find_score(table, "score").values;
-  } else if (name.starts_with(kScore)) {
-    shown_ = &find_score(table, name.substr(kScore.size())).values;
   } else {
-    shown_ = &table.quality;
-    if (name.starts_with(kNoisy)) noise_ = noise_of(name);
+    shown_ = spec.kind == Kind::score ? &find_score(table, spec.name).values : &table.quality;
+    if (spec.kind == Kind::noisy) noise_ = noise_of(spec);
   }
 }
 

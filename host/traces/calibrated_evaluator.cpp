@@ -3,19 +3,29 @@
 #include <fmt/format.h>
 
 #include "host/base/nearest.hpp"
+#include "host/traces/evaluator_spec.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
 
 CalibratedEvaluator::CalibratedEvaluator(const TraceTable& table, const std::string& name) : table_(table) {
-  constexpr std::string_view kScore = "score:";
-  if (name == "quality") return;
-  if (name != "score" && !(name.starts_with(kScore) && name.size() > kScore.size()))
-    throw Error(ExitCode::usage,
-                fmt::format("evaluator {}: unknown{}; use quality (the truth), score, or score:NAME for one of several "
-                            "judges",
-                            name, nearest_text(nearest(name, {"quality", "score"}))));
-  score_ = &find_score(table, name == "score" ? name : name.substr(kScore.size()));
+  const std::string judges = judges_of(table);
+  if (name.empty())
+    throw no_evaluator(table.source + (judges.empty() ? " has no judge's score" : " has " + judges),
+                       judges.empty() ? "quality if the truth is known then" : judges.substr(0, judges.find(',')));
+  const std::optional<EvaluatorSpec> spec = evaluator_of(name);
+  const bool score = spec && spec->kind == EvaluatorSpec::Kind::score;
+  if (!score && name != "quality")
+    throw Error(
+        ExitCode::usage,
+        fmt::format(
+            "evaluator {}: {}; use quality (the truth), score, or score:NAME for one of several judges", name,
+            spec ? "nothing that a table shows" : "unknown" + nearest_text(nearest(name, {"quality", "score"}))));
+  if (score) score_ = &find_score(table, spec->name);
+}
+
+std::span<const double> CalibratedEvaluator::shown() const {
+  return is_truth() ? table_.quality : score_->values;
 }
 
 std::vector<IsotonicMap> CalibratedEvaluator::calibrate(std::span<const std::size_t> rows) const {

@@ -123,6 +123,8 @@ struct CascadeExplanation {
     double quality = 0.0;  ///< as it was estimated from what the evaluator showed
   };
   std::uint64_t request = 0;
+  std::string evaluator;            ///< through whose eyes it sees
+  std::optional<double> judge_usd;  ///< of a call, as the fit counted it; none where nobody said
   std::vector<Model> models;
   std::vector<Call> calls;              ///< in order
   std::optional<std::size_t> next;      ///< while it is open: the model to call
@@ -157,6 +159,10 @@ class Cascade {
   /// and, where `quality` is given, deployed. Before the first begin() alone. Kind `indices` alone.
   void calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
                  std::optional<double> quality);
+
+  /// What whoever feeds observe() must know before the first request of a live use, as a sentence; empty: nothing. With
+  /// the evaluator quality, where several models may be called: that a score must be the true quality of the answer.
+  std::string caution() const;
 
   /// A request arrives; the number that names it from here on, ascending.
   std::uint64_t begin(const Prompt& prompt);

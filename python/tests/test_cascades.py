@@ -18,11 +18,10 @@ import pandora
 
 def test_fit_and_test_are_those_of_the_command_line(program: str, tmp_path: pathlib.Path) -> None:
     fitting, fresh = long_file(tmp_path / "a.jsonl", made_up(300, 3)), long_file(tmp_path / "b.jsonl", made_up(300, 4))
-    cascade = pandora.Cascade.fit(pandora.Trace(fitting), price=20.0)
+    cascade = pandora.Cascade.fit(pandora.Trace(fitting), price=20.0, evaluator="score", judge_usd=1e-5)
     file = tmp_path / "c.json"
-    subprocess.run(
-        [program, "cascade", "fit", fitting, "--price", "20", "--out", file], check=True, capture_output=True
-    )
+    told_to = ["--price", "20", "--evaluator", "score", "--judge-usd", "1e-5", "--out", str(file)]
+    subprocess.run([program, "cascade", "fit", fitting, *told_to], check=True, capture_output=True)
     test = subprocess.run(
         [program, "cascade", "test", file, fresh, "--format", "json"], check=True, capture_output=True
     )
@@ -34,18 +33,80 @@ def test_fit_and_test_are_those_of_the_command_line(program: str, tmp_path: path
     for name in ("quality", "usd_per_1000", "calls", "utility", "gain", "saving"):
         assert getattr(tested, name) == pandora.Interval(**{e: told[name][e] for e in ("value", "low", "high")})
     about = cascade.about
-    assert about is not None and about["choice"] in ("thresholds", "indices", "best single")
+    assert (
+        about is not None and about["judge_usd"] == 1e-5 and about["choice"] in ("thresholds", "indices", "best single")
+    )
     assert len(cascade.tables) > 2
 
 
 def test_bounds_are_kept_and_told_apart() -> None:
     trace = pandora.Trace(made_up(300))
-    cheap = pandora.Cascade.fit(trace, max_usd=0.004)
+    cheap = pandora.Cascade.fit(trace, max_usd=0.004, evaluator="quality")
     assert cheap.test(trace).usd_per_1000.value < 4.5
     with pytest.raises(pandora.UsageError, match="one of price, max_usd and min_quality"):
         pandora.Cascade.fit(trace, price=1.0, max_usd=0.1)
     with pytest.raises(pandora.UsageError, match="kind"):
-        pandora.Cascade.fit(trace, price=1.0, kind="greedy")
+        pandora.Cascade.fit(trace, price=1.0, evaluator="quality", kind="greedy")
+
+
+def refusal(call: Callable[[], Any]) -> str:
+    with pytest.raises(pandora.UsageError) as raised:
+        call()
+    return str(raised.value)
+
+
+def test_the_evaluator_must_be_given_and_the_judges_of_the_table_are_named() -> None:
+    trace = pandora.Trace(made_up(50), name="t")
+    wanted = (
+        "no evaluator is given, which says what is seen of an answer at run time: t has score, and quality is a "
+        'yardstick, a free and perfect judge that needs the truth at run time; give evaluator="score"'
+    )
+    assert refusal(lambda: pandora.Cascade.fit(trace, price=1.0)) == wanted
+    other = pandora.Trace({**made_up(50), "columns": {"prompt": [f"other {k}" for k in range(50)]}})
+    assert refusal(lambda: pandora.Cascade.frontier(trace, other)) == wanted
+    new = refusal(lambda: pandora.Cascade.new(["a"], price=1.0))
+    assert "no evaluator is given" in new and "score and score:NAME are judges'" in new
+
+
+def test_errors_name_arguments() -> None:
+    trace = pandora.Trace(made_up(50))
+    many = pandora.Trace(
+        {"models": [f"m{k}" for k in range(17)], "quality": np.ones((20, 17)), "cost": np.ones((20, 17))}
+    )
+    fit = pandora.Cascade.fit
+    told = [
+        (lambda: fit(trace, price=-1.0, evaluator="score"), "price=-1: out of range"),
+        (lambda: fit(trace, max_usd=4.0, evaluator="score"), "per 1,000 prompts give max_usd=0.004, for none price=0"),
+        (lambda: fit(trace, price=1.0, evaluator="score", judge_usd=-1.0), "judge_usd=-1: out of range"),
+        (lambda: fit(trace, price=1.0, evaluator="score").test(trace, judge_usd=-1.0), "judge_usd=-1: out of range"),
+    ]
+    for call, part in told:
+        text = refusal(call)
+        assert part in text and "--" not in text
+    with pytest.raises(pandora.DataError, match=r"name them: models=\['m0', 'm1',"):
+        fit(many, price=1.0, evaluator="quality")
+    with pytest.raises(pandora.DataError, match="name one of the table's with against=$"):
+        fit(trace, price=1.0, evaluator="score").test(trace, against="huge")
+
+
+def test_a_test_sees_with_other_eyes() -> None:
+    trace, fresh = pandora.Trace(made_up(300, 3)), pandora.Trace(made_up(300, 4))
+    cascade = pandora.Cascade.fit(trace, price=20.0, evaluator="quality", kind="thresholds")
+    own, judged = cascade.test(fresh), cascade.test(fresh, evaluator="score", judge_usd=1e-5)
+    assert cascade.evaluator == own.values["evaluator"] == "quality" and own.values["judge_usd"] is None
+    assert "judging is taken to be free" in own.verdict
+    assert judged.verdict.endswith("evaluator score at $1e-05 a call")
+    assert judged.utility.value < own.utility.value
+
+
+def test_begin_warns_once_where_scores_must_be_the_truth() -> None:
+    cascade = pandora.Cascade.fit(pandora.Trace(made_up(300)), price=20.0, evaluator="quality", kind="thresholds")
+    cascade.test(pandora.Trace(made_up(300, 4)))  # sees what it was made to see: nothing to say
+    with pytest.warns(pandora.PandoraWarning, match="`score` in observe must be the true quality") as told:
+        cascade.begin([1.0])
+        cascade.begin([1.0])
+    assert len(told) == 1 and told[0].filename == __file__
+    learner().begin([1.0, 0.5])  # by a judge: a warning would be an error here
 
 
 def test_frontier_has_cascades_models_and_mixtures() -> None:
@@ -58,6 +119,7 @@ def test_frontier_has_cascades_models_and_mixtures() -> None:
                 "columns": {"prompt": [f"other {k}" for k in range(150)]},
             }
         ),
+        evaluator="quality",
     )
     assert {"small", "middle", "large"} <= set(" ".join(map(str, frontier.points[frontier.points.columns[1]])).split())
     assert len(frontier.steps) >= 1
@@ -194,7 +256,7 @@ def test_arguments_of_another_type_are_usage_errors(tmp_path: pathlib.Path) -> N
 
 def test_a_context_may_be_one_text_and_numbers_those_of_numpy() -> None:
     trace = pandora.Trace(made_up(200))
-    cascade = pandora.Cascade.fit(trace, price=np.float32(20), kind="indices", context="size")  # type: ignore[arg-type]
+    cascade = pandora.Cascade.fit(trace, price=np.float32(20), evaluator="score", kind="indices", context="size")  # type: ignore[arg-type]
     assert cascade.context_of("", {"size": np.float32(3)}).shape == (2,)
     request = cascade.begin("a prompt", {"size": np.int64(3)})
     assert request.next() is not None
@@ -234,7 +296,7 @@ def test_threads_share_a_cascade() -> None:
 def test_prompts_become_features() -> None:
     table = made_up(200)
     trace = pandora.Trace(table)
-    cascade = pandora.Cascade.fit(trace, price=20.0, kind="indices", context=["size"])
+    cascade = pandora.Cascade.fit(trace, price=20.0, evaluator="score", kind="indices", context=["size"])
     assert cascade.kind == "indices"
     assert cascade.context_of("", {"size": 3.0}).shape == (2,)
     request = cascade.begin("a prompt", {"size": 3.0})

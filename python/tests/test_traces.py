@@ -88,7 +88,7 @@ def test_what_is_wrong_with_a_cell_is_said() -> None:
     assert pandora.Trace(table, missing="drop").rows == 19
     with pytest.raises(pandora.UsageError, match="needs models, quality and cost; cost is not there"):
         pandora.Trace({"models": ["a"], "quality": [[0.5]]})
-    with pytest.raises(pandora.DataError, match="is not prompts x models"):
+    with pytest.raises(pandora.DataError, match="quality is 1 x 1, not prompts x models, 1 x 2"):
         pandora.Trace({"models": ["a", "b"], "quality": [[0.5]], "cost": [[0.5]]})
     with pytest.raises(pandora.DataError, match=r"absent\.csv"):
         pandora.Trace("absent.csv")

@@ -28,7 +28,8 @@ DictList tables_of(const std::vector<Table>& tables) {
 }
 
 CascadeFitSettings settings_of(const std::string& aim, double value, const std::string& evaluator,
-                               const std::vector<std::string>& context, const std::string& kind, double judge_usd) {
+                               const std::vector<std::string>& context, const std::string& kind,
+                               std::optional<double> judge_usd) {
   CascadeFitSettings out;
   out.aim = {aim == "price"     ? CascadeAim::Kind::price
              : aim == "max_usd" ? CascadeAim::Kind::most_usd
@@ -47,7 +48,7 @@ CascadeFitSettings settings_of(const std::string& aim, double value, const std::
 
 std::pair<std::shared_ptr<Cascade>, DictList> fit(const TraceTable& table, const std::string& aim, double value,
                                                   const std::string& evaluator, const std::vector<std::string>& context,
-                                                  const std::string& kind, double judge_usd) {
+                                                  const std::string& kind, std::optional<double> judge_usd) {
   const CascadeFitSettings settings = settings_of(aim, value, evaluator, context, kind, judge_usd);
   const CascadeFit fitted = beside([&](Beside&) { return fit_cascade(table, settings); });
   return {fitted.cascade, tables_of(fit_tables(fitted))};
@@ -175,6 +176,7 @@ void bind_cascades(nb::module_& module) {
       .def("text", &Cascade::text, nb::call_guard<nb::gil_scoped_release>())
       .def("description", &description)
       .def("counts", &counts)
+      .def("caution", &Cascade::caution)
       .def("models",
            [](const Cascade& c) {
              std::vector<std::pair<std::string, bool>> out;
@@ -188,28 +190,30 @@ void bind_cascades(nb::module_& module) {
       .def("set_price", &Cascade::set_price, nb::arg("price"), nb::call_guard<nb::gil_scoped_release>())
       .def(
           "test",
-          [](Cascade& c, const TraceTable& table, const std::string& against) {
-            const JudgedCascade judged = beside([&](Beside&) { return judge_cascade(c, "cascade", table, against); });
+          [](Cascade& c, const TraceTable& table, const std::string& against, const std::string& evaluator,
+             std::optional<double> judge_usd) {
+            const JudgedCascade judged =
+                beside([&](Beside&) { return judge_cascade(c, "cascade", table, against, evaluator, judge_usd); });
             return std::pair(python_of(judged_json(judged)), table_dict(judged_table(judged)));
           },
-          nb::arg("table"), nb::arg("against"));
+          nb::arg("table"), nb::arg("against"), nb::arg("evaluator"), nb::arg("judge_usd").none());
   bind_live(cascade);
   module.def("new_cascade", &create, nb::arg("models"), nb::arg("price"), nb::arg("evaluator"), nb::arg("policy"),
              nb::arg("width"), nb::arg("reward_width"), nb::arg("features"), nb::arg("psi"), nb::arg("refit"),
              nb::arg("forget"), nb::arg("most_samples"));
   module.def("fit_cascade", &fit, nb::arg("table"), nb::arg("aim"), nb::arg("value"), nb::arg("evaluator"),
-             nb::arg("context"), nb::arg("kind"), nb::arg("judge_usd"));
+             nb::arg("context"), nb::arg("kind"), nb::arg("judge_usd").none());
   module.def(
       "find_frontier",
       [](const TraceTable& table, const TraceTable& test, const std::string& evaluator,
-         const std::vector<std::string>& context, const std::string& kind, double judge_usd,
+         const std::vector<std::string>& context, const std::string& kind, std::optional<double> judge_usd,
          const std::vector<double>& prices) {
         const CascadeFitSettings settings = settings_of("price", 0.0, evaluator, context, kind, judge_usd);
         const Frontier frontier = beside([&](Beside&) { return find_frontier(table, test, settings, prices); });
         return std::pair(table_dict(frontier_table(frontier)), table_dict(frontier_steps(frontier)));
       },
       nb::arg("table"), nb::arg("test"), nb::arg("evaluator"), nb::arg("context"), nb::arg("kind"),
-      nb::arg("judge_usd"), nb::arg("prices"));
+      nb::arg("judge_usd").none(), nb::arg("prices"));
 }
 
 }  // namespace pandora::python

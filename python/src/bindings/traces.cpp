@@ -1,6 +1,8 @@
 // Tables of outcomes.
 #include "traces.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "beside.hpp"
@@ -76,7 +78,8 @@ TraceTable of_arrays(const std::string& source, const std::vector<std::string>& 
   for (const auto& [name, values] : answers) {
     rows = values.shape(0);
     if (values.shape(1) != models.size() || rows != answers[0].second.shape(0))
-      place.refuse(name + " is not prompts x models, as quality is");
+      place.refuse(fmt::format("{} is {} x {}, not prompts x models, {} x {}", name, rows, values.shape(1),
+                               answers[0].second.shape(0), models.size()));
   }
   if (!prompts.empty() && prompts.size() != rows) place.refuse("has another number of names than of prompts");
   std::vector<std::size_t> model_of, quantity_of, column_of;

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import operator
 import os
+import re
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from .errors import UsageError
+from .errors import Error, UsageError
 
-__all__ = ["cell", "columns", "integer", "number", "numbers", "path", "psi", "refused", "text", "texts"]
+__all__ = ["cell", "columns", "integer", "named", "number", "numbers", "path", "psi", "refused", "text", "texts"]
 
 _MOST_INTEGER = 2**31 - 1
 
@@ -21,6 +24,27 @@ _MOST_INTEGER = 2**31 - 1
 def refused(what: str, value: Any, wanted: str) -> UsageError:
     """The error for an argument `what` that is `value`."""
     return UsageError(f"{what} {reprlib.repr(value)}: give {wanted}")
+
+
+_OPTION = re.compile(r"--([a-z][a-z-]*)(?: (-?[\w./]+(?:[:,+-][\w./]+)*))?")
+
+
+def _argument(option: re.Match[str]) -> str:
+    name, value = option[1].replace("-", "_"), option[2] or ""
+    if name == "models":
+        value = str(value.split(","))
+    elif value and not re.fullmatch(r"-?(nan|inf|\d[\d.e+-]*)", value):
+        value = json.dumps(value)
+    return f"{name}={value}"
+
+
+@contextlib.contextmanager
+def named() -> Iterator[None]:
+    """The library's errors speak of options, such as --max-usd 0.1; here of arguments: max_usd=0.1."""
+    try:
+        yield
+    except Error as error:
+        raise type(error)(_OPTION.sub(_argument, str(error))) from None
 
 
 def text(what: str, value: Any) -> str:

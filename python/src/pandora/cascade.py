@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Optional, Union
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from . import _core, arguments
 from .arguments import integer, number, numbers, refused, text, texts
-from .errors import UsageError
+from .errors import PandoraWarning, UsageError
 from .table import Table, of_program
 from .trace import Source, Trace, table_of, tables_of
 
@@ -83,7 +84,7 @@ class Frontier:
 class Request:
     """A request under way. Iterating names the models to call; leaving a ``with`` block deploys what was called for.
 
-    >>> cascade = Cascade.new(["small", "large"], price=1.0)
+    >>> cascade = Cascade.new(["small", "large"], price=1.0, evaluator="score")
     >>> with cascade.begin([1.0]) as request:
     ...     for model in request:
     ...         request.observe(dollars=0.01, score=0.9)
@@ -164,6 +165,14 @@ def _specs(what: str, context: Any) -> list[str]:
     return [text(what, context)] if isinstance(context, str) else texts(what, context)
 
 
+def _evaluator(what: str, evaluator: Any) -> str:
+    return "" if evaluator is None else text(what, evaluator)
+
+
+def _dollars(what: str, usd: Any) -> Optional[float]:
+    return None if usd is None else number(what, usd)
+
+
 def _json(what: str, features: Any) -> str:
     if features is None or isinstance(features, str):
         return text(what, features or "")
@@ -178,7 +187,7 @@ class Cascade:
 
     >>> trace = Trace({"models": ["small", "large"], "quality": [[k % 3 / 2, 0.9] for k in range(60)],
     ...                "cost": [[0.001, 0.02]] * 60})
-    >>> cascade = Cascade.fit(trace, price=10.0)
+    >>> cascade = Cascade.fit(trace, price=10.0, evaluator="quality")
     >>> cascade.kind, cascade.order
     ('thresholds', ['small', 'large'])
     """
@@ -187,6 +196,7 @@ class Cascade:
         if not isinstance(live, _core.Cascade):
             raise UsageError("Cascade: make one with Cascade.fit, Cascade.load or Cascade.new")
         self._live = live
+        self._cautioned = False
         #: what a fit compared and chose, as tables; empty for others
         self.tables: list[Table] = []
 
@@ -198,31 +208,34 @@ class Cascade:
         price: Optional[float] = None,
         max_usd: Optional[float] = None,
         min_quality: Optional[float] = None,
-        evaluator: str = "quality",
+        evaluator: Optional[str] = None,
         context: Union[str, Sequence[str]] = (),
         kind: str = "auto",
-        judge_usd: float = 0.0,
+        judge_usd: Optional[float] = None,
     ) -> Cascade:
         """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
 
-        As `pandora cascade fit`: `kind` is "thresholds", "indices" or "auto" (chosen by cross-validation); `context`
-        are features for indices, such as "text:16" or a list of them. What was promised stands in `.about` and
-        `.tables`. Ctrl-C is taken when the fit has ended.
+        As `pandora cascade fit`: `evaluator`, what is seen of an answer at run time, must be given: "score" or
+        "score:NAME", a judge's, or "quality", a yardstick. `judge_usd`: dollars of judging an answer, without which the
+        verdict says that it is taken to be free. `kind` is "thresholds", "indices" or "auto" (chosen by
+        cross-validation); `context` are features for indices, such as "text:16" or a list of them. What was promised
+        stands in `.about` and `.tables`. Ctrl-C is taken when the fit has ended.
         """
         aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
         given = [(name, value) for name, value in aims.items() if value is not None]
         if len(given) != 1:
             raise UsageError("Cascade.fit: give one of price, max_usd and min_quality")
         aim, value = given[0]
-        live, tables = _core.fit_cascade(
-            table_of(trace),
-            aim,
-            number(f"Cascade.fit: {aim}", value),
-            text("Cascade.fit: evaluator", evaluator),
-            _specs("Cascade.fit: context", context),
-            text("Cascade.fit: kind", kind),
-            number("Cascade.fit: judge_usd", judge_usd),
-        )
+        with arguments.named():
+            live, tables = _core.fit_cascade(
+                table_of(trace),
+                aim,
+                number(f"Cascade.fit: {aim}", value),
+                _evaluator("Cascade.fit: evaluator", evaluator),
+                _specs("Cascade.fit: context", context),
+                text("Cascade.fit: kind", kind),
+                _dollars("Cascade.fit: judge_usd", judge_usd),
+            )
         cascade = cls(live)
         cascade.tables = tables_of(tables)
         return cascade
@@ -238,7 +251,7 @@ class Cascade:
         models: Sequence[str],
         *,
         price: float,
-        evaluator: str = "quality",
+        evaluator: Optional[str] = None,
         policy: str = "shrunk_weitzman",
         c: float = 0.2,
         c_theta: float = 1.0,
@@ -250,61 +263,93 @@ class Cascade:
     ) -> Cascade:
         """A cascade that has learned nothing yet, as `pandora cascade new` makes it.
 
-        `features`: of prompts, as `pandora trace features` writes them (its JSON as text or dict); without them a
-        request comes with `psi` numbers, of which the first is 1. `c` and `c_theta`: widths of the bonuses on an index
-        and on a quality that is learned.
+        `evaluator`, what is seen of an answer at run time, must be given: "score" or "score:NAME", a judge's, whose
+        worth is learned from the feedback, or "quality", the truth. `features`: of prompts, as `pandora trace features`
+        writes them (its JSON as text or dict); without them a request comes with `psi` numbers, of which the first is
+        1. `c` and `c_theta`: widths of the bonuses on an index and on a quality that is learned.
         """
         what = "Cascade.new:"
-        return cls(
-            _core.new_cascade(
-                texts(f"{what} models", models),
-                number(f"{what} price", price),
-                text(f"{what} evaluator", evaluator),
-                text(f"{what} policy", policy),
-                number(f"{what} c", c),
-                number(f"{what} c_theta", c_theta),
-                _json(f"{what} features", features),
-                integer(f"{what} psi", psi),
-                text(f"{what} refit", refit),
-                number(f"{what} forget", forget),
-                integer(f"{what} most_samples", most_samples),
+        with arguments.named():
+            return cls(
+                _core.new_cascade(
+                    texts(f"{what} models", models),
+                    number(f"{what} price", price),
+                    _evaluator(f"{what} evaluator", evaluator),
+                    text(f"{what} policy", policy),
+                    number(f"{what} c", c),
+                    number(f"{what} c_theta", c_theta),
+                    _json(f"{what} features", features),
+                    integer(f"{what} psi", psi),
+                    text(f"{what} refit", refit),
+                    number(f"{what} forget", forget),
+                    integer(f"{what} most_samples", most_samples),
+                )
             )
-        )
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Whole or not at all; loaded, it goes on to the same bytes."""
         self._live.save(arguments.path("Cascade.save: path", path))
 
-    def test(self, trace: Union[Trace, Source], against: str = "") -> CascadeTest:
-        """What it does on a table that it was not fitted on, beside the model `against` (default: the fit's best)."""
-        return CascadeTest(*self._live.test(table_of(trace), text("Cascade.test: against", against)))
+    def test(
+        self,
+        trace: Union[Trace, Source],
+        against: str = "",
+        *,
+        evaluator: Optional[str] = None,
+        judge_usd: Optional[float] = None,
+    ) -> CascadeTest:
+        """What it does on a table that it was not fitted on, beside the model `against` (default: the fit's best).
+
+        `evaluator`: what it sees there, where that is not what it was made to see; `judge_usd`: likewise, of the fit's.
+        """
+        what = "Cascade.test:"
+        with arguments.named():
+            return CascadeTest(
+                *self._live.test(
+                    table_of(trace),
+                    text(f"{what} against", against),
+                    _evaluator(f"{what} evaluator", evaluator),
+                    _dollars(f"{what} judge_usd", judge_usd),
+                )
+            )
 
     @staticmethod
     def frontier(
         trace: Union[Trace, Source],
         test: Union[Trace, Source],
         *,
-        evaluator: str = "quality",
+        evaluator: Optional[str] = None,
         context: Union[str, Sequence[str]] = (),
         kind: str = "thresholds",
-        judge_usd: float = 0.0,
+        judge_usd: Optional[float] = None,
         prices: Sequence[float] = (),
     ) -> Frontier:
-        """Quality against dollars of cascades over a range of prices, fitted on one table and judged on the other."""
-        return Frontier(
-            *_core.find_frontier(
-                table_of(trace),
-                table_of(test),
-                text("Cascade.frontier: evaluator", evaluator),
-                _specs("Cascade.frontier: context", context),
-                text("Cascade.frontier: kind", kind),
-                number("Cascade.frontier: judge_usd", judge_usd),
-                numbers("Cascade.frontier: prices", prices),
+        """Quality against dollars of cascades over a range of prices, fitted on one table and judged on the other.
+
+        `evaluator`, `context`, `kind` and `judge_usd` are those of `fit`.
+        """
+        with arguments.named():
+            return Frontier(
+                *_core.find_frontier(
+                    table_of(trace),
+                    table_of(test),
+                    _evaluator("Cascade.frontier: evaluator", evaluator),
+                    _specs("Cascade.frontier: context", context),
+                    text("Cascade.frontier: kind", kind),
+                    _dollars("Cascade.frontier: judge_usd", judge_usd),
+                    numbers("Cascade.frontier: prices", prices),
+                )
             )
-        )
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
-        """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers)."""
+        """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers).
+
+        The first one warns (PandoraWarning) where the evaluator is "quality": a judge's score must not stand for it.
+        """
+        if not self._cautioned:
+            self._cautioned = True
+            if caution := self._live.caution():
+                warnings.warn(caution, PandoraWarning, stacklevel=2)
         if isinstance(prompt, str):
             given = arguments.columns(columns)
             return Request(self, self._live.begin_prompt(text("Cascade.begin: prompt", prompt), given))
@@ -374,6 +419,11 @@ class Cascade:
     def price(self) -> float:
         """Utility per dollar."""
         return float(self._live.description()["price"])
+
+    @property
+    def evaluator(self) -> str:
+        """What is seen of an answer: "quality", the truth, or a judge's "score", "score:NAME"; or "column:NAME"."""
+        return str(self._live.description()["evaluator"])
 
     @property
     def about(self) -> Optional[dict[str, Any]]:

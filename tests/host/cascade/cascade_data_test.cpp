@@ -9,6 +9,7 @@
 #include "host/cascade/frontier.hpp"
 #include "host/cascade/judge_cascade.hpp"
 #include "host/traces/read_trace.hpp"
+#include "tests/host/cascade/fitted_cascades.hpp"
 
 namespace pandora {
 namespace {
@@ -110,6 +111,30 @@ TEST_F(CascadeDataTest, WithACheaperJudgeOneModelIsBest) {
     }
   EXPECT_NE(fit_cascade(read("paretobandit_judged_val_k3"), settings({CascadeAim::Kind::price, 5.0})).choice.kind,
             CascadeKind::single);
+}
+
+// Through the judge's eyes the promise is kept by them, in a test and live; through the truth's it is not.
+TEST_F(CascadeDataTest, PromisesAreKeptByTheEyesThatTheyWereMadeWith) {
+  const TraceTable val = read("paretobandit_judged_val_k3"), test = read("paretobandit_judged_test_k3");
+  const std::vector<double>& scores = find_score(test, "score").values;
+  for (const bool indices : {false, true}) {
+    CascadeFitSettings judged = settings({CascadeAim::Kind::price, 20.0}, "score");
+    judged.indices = indices;
+    const CascadeFit fit = fit_cascade(val, judged);
+    const double tested = judge_cascade(*fit.cascade, "cascade.json", test, "", "score").worth.utility.value;
+    const double live = test::live_utility(*fit.cascade, test, scores);
+    for (const double kept : {tested, live}) {
+      EXPECT_GE(kept, fit.promise.utility.low) << indices;
+      EXPECT_LE(kept, fit.promise.utility.high) << indices;
+    }
+  }
+  const CascadeFit truth = fit_cascade(val, settings({CascadeAim::Kind::price, 20.0}));
+  EXPECT_NEAR(truth.promise.utility.value, 0.9368, 0.0005);
+  const JudgedCascade blind = judge_cascade(*truth.cascade, "cascade.json", test, "", "score");
+  EXPECT_NEAR(blind.worth.utility.value, 0.8961, 0.0005);
+  EXPECT_NEAR(test::live_utility(*truth.cascade, test, scores), blind.worth.utility.value, 1e-12);
+  EXPECT_LT(blind.worth.utility.high, truth.promise.utility.low);
+  EXPECT_LT(blind.worth.gain.high, 0.0);  // one model alone is better
 }
 
 TEST_F(CascadeDataTest, BoundsHoldOnOtherPrompts) {

@@ -142,12 +142,12 @@ TEST(FitCascade, AJudgeThatCostsIsCountedWhereSeveralModelsAreCalled) {
   dear.judge_usd = 0.25 * free.break_even_judge;
   CascadeOptions options = free.cascade->options();
   nlohmann::json record = nlohmann::json::parse(options.about);
-  record["judge_usd"] = dear.judge_usd;
+  record["judge_usd"] = *dear.judge_usd;
   options.about = record.dump();
   Cascade with_judge(options), without(free.cascade->options());
   const JudgedCascade more = judge_cascade(with_judge, "c", table, ""), less = judge_cascade(without, "c", table, "");
   EXPECT_NEAR(more.worth.usd_per_1000.value - less.worth.usd_per_1000.value,
-              1000.0 * dear.judge_usd * less.worth.calls.value, 1e-9);
+              1000.0 * *dear.judge_usd * less.worth.calls.value, 1e-9);
 }
 
 TEST(FitCascade, TheRecordSaysHowItWasFitted) {
@@ -170,10 +170,13 @@ TEST(FitCascade, TheRecordSaysHowItWasFitted) {
   EXPECT_EQ(record["runner_up"], "best single");
   EXPECT_EQ(record["verdict"], fit.verdict);
   EXPECT_EQ(record["price"], fit.price);
-  EXPECT_THAT(fit.verdict, StartsWith("at most $0.004 per prompt is kept: with 95% confidence it is at most $0.00"));
+  EXPECT_THAT(fit.verdict,
+              StartsWith("at most 0.004 dollars per prompt is kept: with 95% confidence it is at most $0.00"));
   const std::string shown = all_text(show_tables(fit.cascade->options(), fit.cascade->counts(), "c"));
   EXPECT_THAT(shown, HasSubstr(fit.verdict));
-  EXPECT_THAT(shown, HasSubstr("Promised by the fit on made up (300 prompts)"));
+  EXPECT_THAT(
+      shown,
+      HasSubstr("Promised by the fit on made up (300 prompts), evaluator quality, judging taken to be free, on"));
   EXPECT_THAT(shown, HasSubstr(table.models[0]));
 }
 
@@ -188,7 +191,7 @@ TEST(FitCascade, ABoundThatNothingKeepsIsToldByHowMuch) {
               0.99 - fit.choice.chosen().bound, 1e-12);
   settings.aim = {CascadeAim::Kind::most_usd, 1e-6};
   const CascadeFit cheap = fit_cascade(test::drawn_table(law, 300, 9), settings);
-  EXPECT_THAT(cheap.verdict, StartsWith("at most $1e-06 per prompt is missed by $0.00"));
+  EXPECT_THAT(cheap.verdict, StartsWith("at most 1e-06 dollars per prompt is missed by $0.00"));
   EXPECT_EQ(cheap.cascade->options().models, std::vector<std::string>{"small"});
 }
 
@@ -231,7 +234,8 @@ TEST(FitCascade, RefusesWhatItCannotFit) {
   settings.indices = true;
   settings.context = {"text:4"};
   EXPECT_THAT(refusal(table, settings, ExitCode::bad_data), HasSubstr("no text of prompts"));
-  EXPECT_EQ(fit_cascade(select_models(table, {"large"}), settings_at(1.0)).verdict, "use large alone, the only model");
+  EXPECT_EQ(fit_cascade(select_models(table, {"large"}), settings_at(1.0)).verdict,
+            "use large alone, the only model; evaluator quality: judging is taken to be free");
 }
 
 }  // namespace

@@ -30,6 +30,30 @@ inline LawWorth worth_alone(const TraceLaw& law, std::size_t model, double price
   return worth_under(law, evaluate(outcomes, FixedCascade{{model}, {}}, all_rows(atoms.rows())), price);
 }
 
+/// Mean utility of a table's prompts that go through a cascade as in a service, with feedback, by what is shown of each
+/// answer (rows x models). Without features.
+inline double live_utility(Cascade& cascade, const TraceTable& table, std::span<const double> shown) {
+  const std::vector<CascadeModel> models = cascade.models();
+  const double price = cascade.options().price;
+  const std::vector<float> one = {1.0f};
+  double sum = 0.0;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto at = [&](std::size_t model) {
+      const auto found = std::find(table.models.begin(), table.models.end(), models[model].name);
+      return row * table.models.size() + static_cast<std::size_t>(found - table.models.begin());
+    };
+    const std::uint64_t request = cascade.begin(one);
+    while (const auto model = cascade.next(request)) {
+      cascade.observe(request, *model, {table.cost[at(*model)], {shown[at(*model)]}});
+      sum -= price * table.cost[at(*model)];
+    }
+    const double quality = table.quality[at(cascade.deploy(request))];
+    cascade.feedback(request, quality);
+    sum += quality;
+  }
+  return sum / static_cast<double>(table.rows());
+}
+
 inline CascadeFitSettings settings_at(double price, const std::string& evaluator = "quality") {
   CascadeFitSettings settings;
   settings.aim.value = price;

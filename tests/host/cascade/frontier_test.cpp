@@ -75,7 +75,7 @@ TEST(CascadeFrontier, AsTablesAndAsAFigure) {
   EXPECT_EQ(table.rows.size(), frontier.cascades.size() + frontier.singles.size() + frontier.mixtures.size());
   const std::string csv = table_csv(table);
   EXPECT_THAT(csv, testing::StartsWith("kind,name,price,usd_per_1000,usd_low,usd_high,quality,quality_low,quality_high,"
-                                       "calls,above_mixture\ncascade,"));
+                                       "calls,above_mixture,evaluator,judge_usd\ncascade,"));
   EXPECT_THAT(csv, HasSubstr("\nsingle,medium,"));
   EXPECT_THAT(csv, HasSubstr("\nmixture,"));
   const Table steps = frontier_steps(frontier);

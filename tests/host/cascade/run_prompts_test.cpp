@@ -77,6 +77,7 @@ TEST(RunPrompts, IndicesOfATableAreThoseOfItsPrompts) {
   for (std::size_t row = 0; row < table.rows(); ++row) column.numbers.push_back(1000.0 * table.cost[3 * row]);
   table.columns = {column};
   CascadeFitSettings settings;
+  settings.evaluator = "quality";
   settings.context = {"hardness"};
   const std::vector<std::size_t> rows = all_rows(table.rows());
   const TrainedTable trained(table, settings, rows);

@@ -41,7 +41,7 @@ class CascadeCommand : public test::ProgramTest {
 };
 
 TEST_F(CascadeCommand, FromATableToACascadeThatIsTestedAndShown) {
-  const test::ProgramResult fitted = done({"cascade", "fit", "val.csv", "--price", "5"});
+  const test::ProgramResult fitted = done({"cascade", "fit", "val.csv", "--evaluator", "quality", "--price", "5"});
   for (const char* part : {"Fitted for price 5 on 90 prompts with 2 models", "thresholds", "indices", "best single",
                            "choice: thresholds; runner-up:", "promise", "without small", "price 10",
                            "verdict: use small", "cascade in cascade.json"})
@@ -74,8 +74,9 @@ TEST_F(CascadeCommand, FromATableToACascadeThatIsTestedAndShown) {
 }
 
 TEST_F(CascadeCommand, TheFileHasTheMembersThatOthersRelyOn) {
-  done({"cascade", "fit", "val.csv", "--price", "5", "--kind", "thresholds", "--out", "a.json"});
-  done({"cascade", "fit", "val.csv", "--price", "5", "--kind", "indices", "--out", "b.json"});
+  done({"cascade", "fit", "val.csv", "--evaluator", "quality", "--price", "5", "--kind", "thresholds", "--out",
+        "a.json"});
+  done({"cascade", "fit", "val.csv", "--evaluator", "quality", "--price", "5", "--kind", "indices", "--out", "b.json"});
   for (const char* name : {"a.json", "b.json"}) {
     const nlohmann::json file = nlohmann::json::parse(test::read_file(work() / name));
     for (const char* member : {"version", "kind", "models", "price", "evaluator", "digest"})
@@ -99,18 +100,35 @@ TEST_F(CascadeCommand, WithAJudgeThatDoesNotKnowOneModelIsUsed) {
   EXPECT_THAT(done({"cascade", "test", "cascade.json", "test.csv"}).out, HasSubstr("the cascade is large alone"));
 }
 
+TEST_F(CascadeCommand, ATestSeesWithOtherEyes) {
+  done({"cascade", "fit", "val.csv", "--evaluator", "quality", "--price", "5"});
+  const std::string out =
+      done({"cascade", "test", "cascade.json", "test.csv", "--evaluator", "score", "--judge-usd", "0.001"}).out;
+  EXPECT_THAT(out, HasSubstr("evaluator score at $0.001 a call"));
+  EXPECT_THAT(out, HasSubstr("the cascade was made to see quality"));
+  expect_refused({"cascade", "test", "cascade.json", "test.csv", "--evaluator", "truth"}, 2,
+                 "evaluator truth: unknown");
+  expect_refused({"cascade", "test", "cascade.json", "test.csv", "--judge-usd", "-1"}, 2, "--judge-usd -1");
+  EXPECT_THAT(
+      done({"cascade", "new", "--models", "a,b", "--price", "1", "--evaluator", "score", "--out", "n.json"}).out,
+      HasSubstr("n.json: 2 models, evaluator score, nothing learned yet"));
+}
+
 TEST_F(CascadeCommand, BoundsThatHoldAndBoundsThatDoNot) {
-  const std::string kept = done({"cascade", "fit", "val.csv", "--min-quality", "0.9", "--out", "q.json"}).out;
+  const std::string kept =
+      done({"cascade", "fit", "val.csv", "--evaluator", "quality", "--min-quality", "0.9", "--out", "q.json"}).out;
   EXPECT_THAT(kept, HasSubstr("quality of at least 0.9 is kept: with 95%"));
   EXPECT_THAT(kept, HasSubstr("against the best single model (of\nall prompts large) it saves $6.57"));
   EXPECT_THAT(done({"cascade", "test", "q.json", "test.csv"}).out, HasSubstr("quality of at least 0.9 holds here"));
-  EXPECT_THAT(done({"cascade", "fit", "val.csv", "--max-usd", "0.000001", "--out", "d.json"}).out,
-              HasSubstr("is missed by $9.9e-05"));
+  EXPECT_THAT(
+      done({"cascade", "fit", "val.csv", "--evaluator", "quality", "--max-usd", "0.000001", "--out", "d.json"}).out,
+      HasSubstr("is missed by $9.9e-05"));
   EXPECT_TRUE(std::filesystem::exists(work() / "d.json"));  // the nearest
 }
 
 TEST_F(CascadeCommand, DrawsTheFrontier) {
-  const test::ProgramResult result = run({"cascade", "frontier", "val.csv", "--test", "test.csv", "--out", "front"});
+  const test::ProgramResult result =
+      run({"cascade", "frontier", "val.csv", "--evaluator", "quality", "--test", "test.csv", "--out", "front"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("each better than the cheaper ones"));
   EXPECT_THAT(test::read_file(work() / "front/frontier.csv"), testing::StartsWith("kind,name,price,usd_per_1000"));
@@ -118,7 +136,8 @@ TEST_F(CascadeCommand, DrawsTheFrontier) {
   for (const char* kind : {"svg", "png"})
     EXPECT_EQ(std::filesystem::exists(work() / (std::string("front/frontier.") + kind)), drawn);
   EXPECT_TRUE(drawn || result.err.find("gnuplot") != std::string::npos) << result.err;
-  expect_refused({"cascade", "frontier", "val.csv", "--test", "test.csv", "--out", "front"}, 2, "front");
+  expect_refused({"cascade", "frontier", "val.csv", "--evaluator", "quality", "--test", "test.csv", "--out", "front"},
+                 2, "front");
 }
 
 TEST_F(CascadeCommand, RefusesWhatItIsNotGivenRight) {
@@ -132,26 +151,33 @@ TEST_F(CascadeCommand, RefusesWhatItIsNotGivenRight) {
   refused({"val.csv", "--price", "-5"}, 2, "--price -5");
   refused({"val.csv", "--min-quality", "2"}, 2, "--min-quality 2");
   refused({"val.csv", "--max-usd", "0"}, 2, "--max-usd 0");
+  refused({"val.csv", "--price", "5"}, 2,
+          "no evaluator is given, which says what is seen of an answer at run time: val.csv has score, and quality");
+  expect_refused({"cascade", "frontier", "val.csv", "--test", "test.csv", "--out", "front"}, 2,
+                 "no evaluator is given");
+  expect_refused({"cascade", "new", "--models", "a,b", "--price", "1"}, 2, "no evaluator is given");
+  refused({"val.csv", "--max-usd", "4", "--evaluator", "score"}, 2, "give --max-usd 0.004");
   refused({"val.csv", "--price", "5", "--kind", "tresholds"}, 2, "the nearest is thresholds");
   refused({"val.csv", "--price", "5", "--kind", "thresholds", "--context", "length"}, 2, "--context");
   refused({"val.csv", "--price", "5", "--evaluator", "truth"}, 2, "evaluator truth");
   refused({"val.csv", "--price", "5", "--evaluator", "score:gpt"}, 3, "gpt");
-  refused({"val.csv", "--price", "5", "--context", "text:4"}, 3, "no text of prompts");
+  refused({"val.csv", "--price", "5", "--evaluator", "score", "--context", "text:4"}, 3, "no text of prompts");
   refused({"val.csv", "--price", "5", "--models", "huge"}, 3, "huge");
   refused({"val.csv", "--price", "5", "--missing", "guess"}, 2, "--missing guess");
   refused({"val.csv", "--price", "5", "--format", "csv"}, 2, "--format csv");
   refused({"val.csv", "--price", "5", "--judge-usd", "-1"}, 2, "--judge-usd -1");
   refused({"absent.csv", "--price", "5"}, 3, "absent.csv");
   write_table("few.csv", "f", 9);
-  refused({"few.csv", "--price", "5"}, 3, "few.csv: has 9 different prompts");
+  refused({"few.csv", "--price", "5", "--evaluator", "score"}, 3, "few.csv: has 9 different prompts");
   expect_refused({"cascade"}, 2, "subcommand");
   expect_refused({"cascade", "fitt", "val.csv"}, 2, "cascade fitt: unknown command; the nearest is fit");
 }
 
 TEST_F(CascadeCommand, RefusesToReplaceAndToTestWhatDoesNotFit) {
-  done({"cascade", "fit", "val.csv", "--price", "5"});
-  expect_refused({"cascade", "fit", "val.csv", "--price", "5"}, 2, "--out cascade.json: is there already");
-  done({"cascade", "fit", "val.csv", "--price", "5", "--force"});
+  done({"cascade", "fit", "val.csv", "--evaluator", "quality", "--price", "5"});
+  expect_refused({"cascade", "fit", "val.csv", "--evaluator", "quality", "--price", "5"}, 2,
+                 "--out cascade.json: is there already");
+  done({"cascade", "fit", "val.csv", "--evaluator", "quality", "--price", "5", "--force"});
   expect_refused({"cascade", "test", "cascade.json", "absent.csv"}, 3, "absent.csv");
   expect_refused({"cascade", "test", "absent.json", "test.csv"}, 3, "absent.json");
   expect_refused({"cascade", "test", "cascade.json", "test.csv", "--against", "larger"}, 3,

@@ -127,6 +127,19 @@ def test_data_frames_are_refused_in_the_words_of_files() -> None:
     ]
 
 
+def test_frames_among_arrays_are_not_taken_by_place_against_their_labels() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = made_up(6)
+    quality, cost = (pandas.DataFrame(table[what], columns=table["models"]) for what in ("quality", "cost"))
+    size = pandas.Series(np.arange(6.0))
+    assert pandora.Trace({**table, "quality": quality, "cost": cost}).digest == pandora.Trace(table).digest
+    with pytest.raises(pandora.DataError, match="columns of cost are large, middle, small, and models small, middle"):
+        pandora.Trace({**table, "quality": quality, "cost": cost[["large", "middle", "small"]]})
+    for change in ({"cost": cost[::-1]}, {"columns": {"size": size[::-1]}}, {"prompts": size.astype(str)[::-1]}):
+        with pytest.raises(pandora.DataError, match=r"the rows of quality and of \w+ have other labels \(index\)"):
+            pandora.Trace({**table, "quality": quality, **change})
+
+
 def test_parquet_is_read_or_refused_in_one_sentence(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pandas = pytest.importorskip("pandas")
     for address in ("http://127.0.0.1:9/t.parquet", "s3://bucket/t.pq", "file:///t.parquet", "https://a/t.csv"):

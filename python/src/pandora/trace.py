@@ -261,6 +261,23 @@ def _cells(what: str, values: Any) -> list[Any]:
     ]
 
 
+def _require_same_labels(source: str, models: Sequence[str], given: Sequence[tuple[str, Any]]) -> None:
+    """Of data frames and series among arrays: labels that contradict the places that values are taken from."""
+    labelled = [(what, values) for what, values in given if hasattr(values, "iloc")]
+    for what, values in labelled:
+        names = [str(column) for column in getattr(values, "columns", ())]
+        if names != list(models) and sorted(names) == sorted(models):
+            raise DataError(
+                f"{source}: the columns of {what} are {', '.join(names)}, and models {', '.join(models)}: "
+                "give them in one order"
+            )
+        if len(values) == len(labelled[0][1]) and not values.index.equals(labelled[0][1].index):
+            raise DataError(
+                f"{source}: the rows of {labelled[0][0]} and of {what} have other labels (index): bring them in one "
+                "order, or give both as arrays (to_numpy)"
+            )
+
+
 def _of_arrays(source: Mapping[str, Any], name: str, wanted: list[str], missing: str) -> _core.TraceTable:
     for needed in ("models", "quality", "cost"):
         if needed not in source:
@@ -279,10 +296,12 @@ def _of_arrays(source: Mapping[str, Any], name: str, wanted: list[str], missing:
     models = texts("Trace: models", source["models"])
     answers = [("quality", source["quality"]), ("cost", source["cost"])]
     answers += [(text("Trace: the name of a score", key), values) for key, values in scores.items()]
+    prompts = source.get("prompts", ())
+    _require_same_labels(name, models, [*answers, ("prompts", prompts), *columns.items()])
     return _core.trace_of_arrays(
         name,
         models,
-        _cells("prompts", source.get("prompts", ())),
+        _cells("prompts", prompts),
         [(what, _matrix(values, what, name, models)) for what, values in answers],
         [(text("Trace: the name of a column", key), _cells(f"column {key}", columns[key])) for key in columns],
         wanted,

@@ -44,6 +44,7 @@ TEST_F(ReadTraceErrorsTest, NumbersThatCannotBe) {
   EXPECT_THAT(refusal(nested("7", "1")), StartsWith("row 2 (line 3), column \"models > a > quality\": 7 is outside"));
   EXPECT_THAT(refusal("a,a|cost,a|score\n1,1,5\n"), StartsWith("row 1 (line 2), column \"a|score\": 5 is outside"));
   EXPECT_THAT(refusal(nested("1e999", "1")), StartsWith("row 2 (line 3): is not a JSON object"));
+  EXPECT_THAT(refusal(nested("1", "NaN")), HasSubstr("; NaN and Infinity are none of JSON, write null"));
 }
 
 TEST_F(ReadTraceErrorsTest, NumbersOfPromptsThatAreNotFinite) {

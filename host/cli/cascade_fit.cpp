@@ -1,7 +1,6 @@
 // `cascade fit`: from a table of outcomes to a cascade that can be deployed.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -42,11 +41,7 @@ void fit_command(const FitArguments& o) {
   CascadeFitSettings settings = o.fit.checked();
   settings.aim = o.aim();
   require_sound(settings);
-  require_replaceable(o.out);
-  std::error_code none;
-  if (!o.force && std::filesystem::exists(o.out, none))
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: is there already; name another file, or replace it with --force", o.out));
+  claim_output_file(o.out, o.force, {o.table});
   const TraceTable table = o.reading.read(o.table);
   const CascadeFit fitted = fit_cascade(table, settings);
   fitted.cascade->save(o.out);

@@ -27,6 +27,8 @@ void frontier_command(const FrontierArguments& o) {
   if (settings.thresholds && settings.indices) settings.indices = false;
   require_sound(settings);
   const std::filesystem::path folder = claim_output_folder(o.out, o.force);
+  for (const char* ending : {"csv", "dat", "gp", "pdf", "svg", "png"})
+    claim_output_file((folder / "frontier.").string() + ending, true, {o.table, o.test});
   const TraceTable table = o.reading.read(o.table), test = o.reading.read(o.test);
   const Frontier frontier = find_frontier(table, test, settings, o.prices);
   write_file(folder / "frontier.csv", table_csv(frontier_table(frontier)));

@@ -1,12 +1,12 @@
 // `cascade new`: a cascade that has learned nothing yet.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "host/cascade/new_cascade.hpp"
 #include "host/cli/commands.hpp"
 #include "host/files/input_file.hpp"
+#include "host/files/output_folder.hpp"
 #include "host/study/refit_text.hpp"
 #include "pandora/error.hpp"
 
@@ -21,10 +21,7 @@ struct CascadeNewOptions {
 
 void create(const CascadeNewOptions& o) {
   constexpr std::uint64_t kMostFeatures = std::uint64_t{256} << 20;  // bytes
-  std::error_code none;
-  if (!o.force && std::filesystem::exists(o.out, none))
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: is there already; name another file, or replace it with --force", o.out));
+  claim_output_file(o.out, o.force, {o.features});
   NewCascade settings = o.cascade;
   settings.refit = parse_refit(o.refit);
   if (!o.features.empty()) try {

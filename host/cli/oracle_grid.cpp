@@ -2,10 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
-#include <system_error>
 
 #include "host/cli/commands.hpp"
 #include "host/cli/oracle_grid_file.hpp"
@@ -26,6 +24,7 @@ struct GridOptions {
   StudyOptions study;
   int threads = 0;
   std::string cache, out;
+  bool force = false;
 };
 
 // The table that a sweep makes for this unit (prepare_replication): only the online contexts count.
@@ -69,10 +68,6 @@ void require_sense(const GridOptions& o, const std::vector<Setting>& settings) {
       throw Error(ExitCode::usage, fmt::format("--cache {}: no key can hold the code of environment {}'s law; leave it "
                                                "out by --environment",
                                                o.cache, environment.name));
-  if (std::error_code none;
-      !o.out.empty() && !o.study.file().empty() && std::filesystem::equivalent(o.study.file(), o.out, none))
-    throw Error(ExitCode::usage, fmt::format("--out {}: is the study itself; name another file", o.out));
-  if (!o.out.empty()) require_hdf5_target(o.out);
 }
 
 // The tables of one setting, in the order of its units; none where there is no file to write them to.
@@ -126,6 +121,10 @@ void make_tables(const GridOptions& o, Session& session) {
   const StudyConfig config = o.study.config();
   const std::vector<Setting> settings = oracle_settings(config);
   require_sense(o, settings);
+  if (!o.out.empty()) {
+    claim_output_file(o.out, o.force, o.study.inputs(config));
+    require_hdf5_target(o.out);
+  }
   std::optional<OracleCache> cache;
   if (!o.cache.empty()) cache.emplace(o.cache, cpu_numerics(), print_error);
   std::size_t made = 0;
@@ -152,6 +151,7 @@ void add_oracle_grid(CLI::App& oracle, Session& session, Command& run) {
   command->add_option("--threads", o->threads, "worker threads; 0 is all cores")->capture_default_str();
   command->add_option("--cache", o->cache, "folder of tables, as --oracle-cache of `run` wants them");
   command->add_option("--out", o->out, "HDF5 file with all tables");
+  command->add_flag("--force", o->force, "replace the file that --out names");
   command->callback([o, &session, &run] { run = [o, &session] { make_tables(*o, session); }; });
 }
 

@@ -66,6 +66,19 @@ void refuse_unknown_command(const CLI::App& program, int argc, char** argv) {
   }
 }
 
+// CLI11 takes an empty word, such as that of a shell's variable that is not set, for 0.
+void refuse_empty_numbers(const CLI::App& program) {
+  for (const CLI::App* command : program.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options())
+      if (const std::string type = option->get_type_name(); type == "FLOAT" || type == "INT" || type == "UINT")
+        for (const std::string& word : option->results())
+          if (word.find_first_not_of(" \t") == std::string::npos)
+            throw pandora::Error(ExitCode::usage, fmt::format("{} \"{}\": is no number; give one or leave it out",
+                                                              option->get_name(), word));
+    refuse_empty_numbers(*command);
+  }
+}
+
 // The options near to one that the command does not have.
 std::string nearest_options(const CLI::App& program) {
   const CLI::App* command = &program;
@@ -156,6 +169,7 @@ int run_command_line(int argc, char** argv) {
   try {
     refuse_unknown_command(program, argc, argv);
     program.parse(argc, argv);
+    refuse_empty_numbers(program);
     pandora::for_the_user(run);
     return static_cast<int>(ExitCode::done);
   } catch (const CLI::ParseError& error) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "host/cli/commands.hpp"
+#include "host/model/trace_keys.hpp"
 #include "pandora/error.hpp"
 #include "paper_study.hpp"
 
@@ -79,6 +80,15 @@ StudyConfig StudyOptions::config(const std::vector<Implied>& implied) const {
   }
   (void)config.settings();  // values in range, and together
   return config;
+}
+
+std::vector<std::filesystem::path> StudyOptions::inputs(const StudyConfig& config) const {
+  std::vector<std::filesystem::path> out;
+  if (file_) out.emplace_back(*file_);
+  for (const Setting& setting : config.settings())
+    for (const Environment& environment : setting.study.environments)
+      if (environment.trace != nullptr) out.insert(out.end(), {environment.trace->table, environment.trace->online});
+  return out;
 }
 
 }  // namespace pandora::cli

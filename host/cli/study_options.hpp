@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ class StudyOptions {
 
   /// Empty if none was given.
   std::string file() const { return file_.value_or(""); }
+  /// The files that the study is read from: its own, and its tables of outcomes. No command writes over them.
+  std::vector<std::filesystem::path> inputs(const StudyConfig& config) const;
   /// What was given for the option, such as "--regime".
   const std::optional<std::string>& given(const std::string& option) const { return given_.at(option); }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "host/base/paper_setting.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/files/output_folder.hpp"
@@ -15,8 +16,9 @@ namespace {
 
 struct ExportArguments {
   StudyOptions study;
-  std::string environment, regime, setting, out, name;
+  std::string environment, regime, setting, out, name = "exported";
   std::int64_t replication = 0;
+  bool force = false;
 };
 
 Unit unit_of(const PlannedSetting& planned, const ExportArguments& o) {
@@ -48,12 +50,16 @@ void add_trace_export(CLI::App& trace, Command& run) {
   command->add_option("--setting", o->setting, "values of the keys that vary, such as \"periods=1000\"");
   command->add_option("--replication", o->replication, "from 0")->capture_default_str();
   command->add_option("--out", o->out, "the table, nested JSONL")->required();
-  command->add_option("--name", o->name, "of the environment that the table becomes (default: exported)");
+  command->add_flag("--force", o->force, "replace the file that --out names");
+  command->add_option("--name", o->name, "of the environment that the table becomes")->capture_default_str();
   command->callback([o, &run] {
     run = [o] {
-      if (o->name.empty()) o->name = "exported";
-      require_replaceable(o->out);
-      const std::vector<PlannedSetting> settings = make_plans(o->study.config());
+      if (!is_plain_name(o->name))
+        throw Error(ExitCode::usage,
+                    fmt::format("--name {}: cannot stand in a study; use up to 64 letters, digits, _ and -", o->name));
+      const StudyConfig config = o->study.config();
+      claim_output_file(o->out, o->force, o->study.inputs(config));
+      const std::vector<PlannedSetting> settings = make_plans(config);
       const PlannedSetting& planned = find_setting(settings, o->setting, o->environment);
       const ExportedTrace exported = export_trace(planned, unit_of(planned, *o), o->name, o->out);
       write_file(o->out, exported.jsonl);

@@ -16,6 +16,7 @@ namespace {
 struct FeaturesArguments {
   StudyOptions study;
   std::string environment, out;
+  bool force = false;
 };
 
 // The environment that was asked for, or the first that is a table.
@@ -37,10 +38,12 @@ void add_trace_features(CLI::App& trace, Command& run) {
   o->study.add_to(*command, {"--t0"});
   command->add_option("--environment", o->environment, "of the study (default: its first table)");
   command->add_option("--out", o->out, "the file")->required();
+  command->add_flag("--force", o->force, "replace the file that --out names");
   command->callback([o, &run] {
     run = [o] {
-      require_replaceable(o->out);
-      const Environment environment = table_of(o->study.config().settings()[0].study, o->environment);
+      const StudyConfig config = o->study.config();
+      claim_output_file(o->out, o->force, o->study.inputs(config));
+      const Environment environment = table_of(config.settings()[0].study, o->environment);
       const auto world = TraceWorld::of(*environment.trace, environment.name);
       write_file(o->out, world->features().to_json().dump() + "\n");
       for (const std::string& note : world->notes()) print_error(note);

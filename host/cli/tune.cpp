@@ -4,19 +4,15 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 
 #include "host/cli/backend_options.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/files/output_folder.hpp"
-#include "host/files/temporary_file.hpp"
 #include "host/run/tune_tables.hpp"
 #include "pandora/error.hpp"
 
@@ -32,23 +28,6 @@ struct TuneArguments {
   bool quiet = false, force = false;
 };
 
-// What can be refused is refused before the work.
-void require_writable(const TuneArguments& o) {
-  if (!o.out) return;
-  const std::filesystem::path path = *o.out;
-  if (path.empty()) throw Error(ExitCode::usage, "--out: names no file; give one or leave it out");
-  require_replaceable(path);
-  std::error_code none;
-  if (!o.study.file().empty() && std::filesystem::equivalent(o.study.file(), path, none))
-    throw Error(ExitCode::usage, fmt::format("--out {}: is the study itself; name another file", *o.out));
-  if (!o.force && std::filesystem::exists(path, none))
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: is there already; name another file, or replace it with --force", *o.out));
-  if (const int reason = try_writing(path.parent_path()); reason != 0)
-    throw Error(ExitCode::usage, fmt::format("--out {}: cannot be written ({}); name a file in a writable folder",
-                                             *o.out, std::strerror(reason)));
-}
-
 void tune_command(const TuneArguments& o, Session& session) {
   session.listen();
   const TableFormat format = parse_table_format(o.format);
@@ -56,8 +35,8 @@ void tune_command(const TuneArguments& o, Session& session) {
   if (o.budget < 1)
     throw Error(ExitCode::usage,
                 fmt::format("--budget {}: give the lanes that the choice may take, 1 or more", o.budget));
-  require_writable(o);
   const StudyConfig config = o.study.config();
+  if (o.out) claim_output_file(*o.out, o.force, o.study.inputs(config));
   const std::vector<PlannedSetting> settings = make_plans(config);
   TuneOptions options;
   options.budget = static_cast<std::uint64_t>(o.budget);

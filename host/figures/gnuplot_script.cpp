@@ -201,11 +201,11 @@ std::vector<std::string> wrapped_lines(const std::string& text, std::size_t colu
 
 std::string gnuplot_text(const std::vector<std::string>& lines) {
   // Between single quotes gnuplot takes everything as it stands; between double quotes it would run what is in
-  // backquotes as a command.
+  // backquotes as a command. A single quote is a text of its own: gnuplot 5.4 stumbles over two doubled ones in a row.
   std::string out;
   for (const std::string& line : lines) {
     out += out.empty() ? "'" : ".\"\\n\".'";
-    for (const char c : printable(line, line.size())) out += c == '\'' ? "''" : std::string(1, c);
+    for (const char c : printable(line, line.size())) out += c == '\'' ? "'.\"'\".'" : std::string(1, c);
     out += "'";
   }
   return out.empty() ? "''" : out;

@@ -90,6 +90,24 @@ void require_replaceable(const fs::path& path) {
                                                    : "pipe, socket or device"));
 }
 
+void claim_output_file(const std::string& path, bool force, const std::vector<fs::path>& inputs) {
+  if (path.empty()) throw Error(ExitCode::usage, "--out: names no file; give one");
+  require_replaceable(path);
+  std::error_code none;
+  for (const fs::path& input : inputs)
+    if (fs::equivalent(input, path, none))
+      throw Error(ExitCode::usage,
+                  fmt::format("--out {}: is the input {} itself; name another file", path, input.string()));
+  if (!force && fs::exists(path, none))
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: is there already; name another file, or replace it with --force", path));
+  const int reason = try_writing(fs::path(path).parent_path());
+  require_resources(reason, fmt::format("--out {}", path));
+  if (reason != 0)
+    throw Error(ExitCode::usage, fmt::format("--out {}: cannot be written ({}); name a file in a writable folder", path,
+                                             std::strerror(reason)));
+}
+
 void write_file(const fs::path& path, const std::string& contents) {
   require_replaceable(path);
   TemporaryFile file(path.parent_path(), path.filename().string());

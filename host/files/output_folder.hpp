@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace pandora {
 
@@ -12,6 +13,11 @@ std::filesystem::path claim_output_folder(const std::string& path, bool force);
 
 /// Error (usage) if something is there that is no regular file: a folder, a link, a pipe, a device.
 void require_replaceable(const std::filesystem::path& path);
+
+/// What every command asks of the file that its --out names, before any work: it is replaceable as above, its folder
+/// can be written, it is none of `inputs` (by device and inode) even with `force`, and without `force` it is not there.
+/// Throws Error (usage).
+void claim_output_file(const std::string& path, bool force, const std::vector<std::filesystem::path>& inputs);
 
 /// Writes under a temporary name (temporary_file.hpp), flushes to disk and renames. Throws Error (usage) as above,
 /// Error (output_lost) on any other failure, after removing the temporary file; an older file of that name stays as it

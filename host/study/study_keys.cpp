@@ -11,6 +11,7 @@
 #include <set>
 
 #include "host/base/nearest.hpp"
+#include "host/base/printable.hpp"
 #include "host/study/environment_options.hpp"
 #include "host/study/refit_text.hpp"
 #include "host/study/value_checks.hpp"
@@ -285,7 +286,8 @@ std::vector<std::string> names_of_environments() {
 }
 
 void refuse(const std::string& where, const std::string& problem) {
-  throw Error(ExitCode::usage, fmt::format("{}: {}", where, problem));
+  const std::string what = fmt::format("{}: {}", where, problem);
+  throw Error(ExitCode::usage, printable(what, what.size()));  // U+0000 in a key would end what()
 }
 
 std::string environment_in(const std::string& key) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "host/traces/table_builder.hpp"
@@ -102,6 +103,19 @@ void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextC
                   by_name ? "" : ", or name prompts in a column prompt_id if they are different"));
 }
 
+// Infinite numbers of a prompt's columns, and lists of which a part is NaN: a feature of such would be none.
+void refuse_not_finite(const TraceTable& table, const FilePlace& place) {
+  for (const PromptColumn& column : table.columns)
+    for (std::size_t i = 0; i < column.numbers.size(); i += column.length) {
+      const std::span cell(column.numbers.data() + i, column.length);
+      const bool missing = std::all_of(cell.begin(), cell.end(), [](double x) { return std::isnan(x); });
+      const auto odd = std::find_if_not(cell.begin(), cell.end(), [](double x) { return std::isfinite(x); });
+      if (!missing && odd != cell.end())
+        place.refuse(fmt::format("column {}, {}: {} is not finite; leave the cell empty where nothing is known",
+                                 in_quotes(column.name), row_text(table, i / column.length), *odd));
+    }
+}
+
 }  // namespace
 
 TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells missing) {
@@ -111,6 +125,7 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells 
     refuse_doubles(table, place, table.prompts);
   else if (table.text_column != TraceTable::kNone)
     refuse_doubles(table, place, table.columns[table.text_column].texts);
+  refuse_not_finite(table, place);
   std::vector<bool> drop(table.rows());
   const auto mark = [&](const std::vector<double>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i)

@@ -24,7 +24,8 @@ std::string text_of(double number) {
   return std::isnan(number) ? std::string() : fmt::format("{}", number);
 }
 
-// Texts as numbers, `length` each, if every one that is not empty is.
+// Texts as numbers, if every one that is not empty is; "nan" is none and "inf" is refused with the table
+// (checked_table).
 std::optional<PromptColumn> numeric(const TextColumn& texts) {
   PromptColumn column;
   column.kind = ColumnKind::number;
@@ -32,8 +33,8 @@ std::optional<PromptColumn> numeric(const TextColumn& texts) {
   bool any = false;
   for (std::size_t row = 0; row < texts.size(); ++row) {
     const std::optional<double> number = number_in(texts[row]);
-    if (number ? !std::isfinite(*number) : !trimmed(texts[row]).empty()) return std::nullopt;
-    any |= number.has_value();
+    if (!number && !trimmed(texts[row]).empty()) return std::nullopt;
+    any |= number && !std::isnan(*number);
     column.numbers.push_back(number ? *number + 0.0 : kMissing);
   }
   return any ? std::optional(std::move(column)) : std::nullopt;
@@ -106,6 +107,7 @@ void ColumnBuilder::numbers_to_texts() {
 const char* ColumnBuilder::put(std::size_t row, const CellValue& value) {
   if (value.kind == CellValue::Kind::missing) return nullptr;
   const bool is_vector = value.kind == CellValue::Kind::vector;
+  if (is_vector && value.vector.empty()) return "is an empty list; give none where nothing is known";
   if (!known_) {
     const std::size_t before = std::max(rows_, row);
     kind_ = is_vector                               ? ColumnKind::vector

@@ -9,7 +9,9 @@ namespace pandora {
 namespace {
 
 std::string row_text(const FilePlace& place) {
-  return place.row == 0 ? "the header" : fmt::format("row {} (line {})", place.row, place.line);
+  return place.row == 0    ? "the header"
+         : place.line == 0 ? fmt::format("row {}", place.row)
+                           : fmt::format("row {} (line {})", place.row, place.line);
 }
 
 }  // namespace
@@ -21,7 +23,8 @@ std::string in_quotes(std::string_view value) {
 FilePlace::FilePlace(const std::filesystem::path& path) : file(printable(path.string())) {}
 
 void FilePlace::refuse(const std::string& what) const {
-  throw Error(ExitCode::bad_data, fmt::format("{}: {}", file, what));
+  // Names of the caller's may hold U+0000, which would end what().
+  throw Error(ExitCode::bad_data, fmt::format("{}: {}", file, printable(what, what.size())));
 }
 
 void FilePlace::refuse_row(const std::string& what) const {

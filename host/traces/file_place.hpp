@@ -15,7 +15,7 @@ std::string in_quotes(std::string_view value);
 struct FilePlace {
   std::string file;        ///< as it may be printed
   std::uint64_t row = 0;   ///< of the data, counted from 1; 0: the header, or none
-  std::uint64_t line = 0;  ///< of the file, counted from 1, where the row begins
+  std::uint64_t line = 0;  ///< of the file, counted from 1, where the row begins; 0: rows are of no file
 
   explicit FilePlace(const std::filesystem::path& path);
 

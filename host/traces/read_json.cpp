@@ -42,8 +42,10 @@ class JsonReader {
     if (problem == simdjson::SUCCESS && root.get(row) == simdjson::SUCCESS) return row;
     if (place_.row == 1 && record.starts_with('['))
       place_.refuse("is a list; write an object a line, without brackets and commas around them (jq -c '.[]')");
-    place_.refuse_row(fmt::format("is not a JSON object on one line ({})",
-                                  problem == simdjson::SUCCESS ? in_quotes(record) : simdjson::error_message(problem)));
+    const bool nan = record.find("NaN") != std::string_view::npos || record.find("Infinity") != std::string_view::npos;
+    place_.refuse_row(fmt::format("is not a JSON object on one line ({}{})",
+                                  problem == simdjson::SUCCESS ? in_quotes(record) : simdjson::error_message(problem),
+                                  nan ? "; NaN and Infinity are none of JSON, write null where nothing is known" : ""));
   }
 
   void choose_form(const dom::object& row) {

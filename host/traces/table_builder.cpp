@@ -204,7 +204,9 @@ void TableBuilder::cell(std::size_t model, std::size_t quantity, const CellValue
     slot = kMissingCell;
     return;
   }
-  if (value.kind != CellValue::Kind::number) place_.refuse_cell(label, in_quotes(value.text) + " is not a number");
+  if (value.kind != CellValue::Kind::number)
+    place_.refuse_cell(label,
+                       (value.kind == CellValue::Kind::text ? in_quotes(value.text) : "a list") + " is not a number");
   if (const char* const problem = problem_with(quantity, value.number))
     place_.refuse_cell(label, fmt::format("{} {}", value.number, problem));
   slot = value.number + 0.0;  // no -0

@@ -51,7 +51,7 @@ Table models_table(const TraceCheck& check, const TraceTable& table) {
                                     table.rows() - check.facts.prompts, check.facts.prompts));
   if (table.dropped > 0)
     out.notes.push_back(
-        fmt::format("{} rows of the file are left out: a cell is missing (--missing drop)", table.dropped));
+        fmt::format("{} rows of the file are left out: a cell is missing (missing = \"drop\")", table.dropped));
   out.notes.insert(out.notes.end(), table.notes.begin(), table.notes.end());
   return out;
 }
@@ -206,7 +206,7 @@ void require_few_models(const TraceTable& table, double price, const char* done)
   for (const std::size_t m : models_by_usefulness(table, price)) names.push_back(table.models[m]);
   names.resize(kMostCheckedModels);
   throw Error(ExitCode::bad_data,
-              fmt::format("{}: has {} models; at most {} are {} together; name them: --models {}", table.source,
+              fmt::format("{}: has {} models; at most {} are {} together; name those (models): {}", table.source,
                           table.models.size(), kMostCheckedModels, done, fmt::join(names, ",")));
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 import pathlib
 from collections.abc import Callable
@@ -66,15 +67,133 @@ def test_data_frames_in_both_forms_are_the_same_table(tmp_path: pathlib.Path) ->
         wide[f"{model}|total_cost"] = table["cost"][:, m]
         wide[f"{model}|score"] = table["scores"]["score"][:, m]
     assert pandora.Trace(wide).digest == wanted
-    with pytest.raises(pandora.DataError, match="the same model twice"):
-        pandora.Trace(pandas.concat([long, long]))
-    with pytest.raises(pandora.DataError, match="is no table of outcomes"):
-        pandora.Trace(long.drop(columns="model"))
-    for frame in (long.assign(cost="dear"), wide.assign(**{"small|total_cost": "dear"})):
-        with pytest.raises(pandora.DataError, match="cost holds what is no number"):
+    assert pandora.Trace(long.set_index(["prompt_id", "model"])).digest == wanted  # what a groupby leaves
+    assert pandora.Trace(wide.set_index("prompt_id").convert_dtypes()).digest == wanted
+    assert pandora.Trace(long.astype({"prompt_id": "category", "model": "category"})).digest == wanted
+    ids = wide.assign(prompt_id=np.arange(200.0))  # whole numbers are floats where one was missing once
+    assert pandora.Trace(ids).prompts == [str(k) for k in range(200)]
+
+
+def test_data_frames_are_refused_in_the_words_of_files() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = made_up(6)
+    wide = pandas.DataFrame({"prompt_id": table["prompts"]})
+    for m, model in enumerate(table["models"]):
+        wide[model], wide[f"{model}|cost"] = table["quality"][:, m], table["cost"][:, m]
+    long = pandas.DataFrame(
+        {"prompt_id": ["a", "a", "b", "b"], "model": ["m", "n"] * 2, "quality": [0.5] * 4, "cost": [0.1] * 4}
+    )
+    date, texts = pandas.Timestamp(2026, 1, 1), wide["small"].astype(str)
+    refused: list[tuple[Any, str]] = [
+        (pandas.concat([long, long]), 'row 5, column "quality": model "m" has a quality for the prompt "a" already'),
+        (long.drop(columns="model"), "is no table of a form that is known: its header is prompt_id,quality,cost"),
+        (long.drop(columns="cost"), "a column cost is missing"),
+        (long.assign(cost="dear"), 'row 1, column "cost": "dear" is not a number'),
+        (long.assign(quality=[[0.5]] * 4), 'row 1, column "quality": a list is not a number'),
+        (long.assign(reward=0.5), "has two columns of qualities or costs"),
+        (long.assign(prompt_id=["a", "a", None, None]), "row 3: the prompt has no name"),
+        (long.assign(prompt_id=[0.5, 0.5, 1, 1]), 'row 1, column "prompt_id": is neither a text nor a whole number'),
+        (long.assign(prompt_id=[[1]] * 4), 'row 1, column "prompt_id": is neither a text nor a whole number'),
+        (long.assign(model=["m", None] * 2), "row 2: a model has no name"),
+        (long.assign(prompt=["x", "y", "z", "z"]), 'column "prompt" differs between rows of the same prompt'),
+        (long.iloc[:0], "has no row"),
+        (wide.iloc[:0], "has no row"),
+        (pandas.DataFrame(), "is no table of a form that is known"),
+        (wide.assign(small=texts), r'row 1, column "small": "0\.\d+" is not a number'),
+        (wide.assign(small=pandas.array([1, None, 1, 1, 0, 0], dtype="Int64")), "1 of 6 rows lack a cell.*p1.*small"),
+        (wide.assign(**{"small|total_cost": 1.0}), 'model "small" has two columns of costs'),
+        (wide.assign(**{"small|score": 0.5}), 'no score of model "middle"'),
+        (wide.assign(**{"huge|cost": 0.5}), 'column "huge|cost" has no column "huge" of qualities'),
+        (wide.assign(size=[1.0, np.inf, 3, 4, 5, 6]), 'column "size", prompt "p1": inf is not finite'),
+        (pandas.concat([wide, wide[["small"]]], axis=1), 'column "small" stands twice'),
+        (wide.rename(columns={"small": 0, "small|cost": "0|cost"}).assign(**{"large": 2.0}), 'column "large": 2'),
+    ]
+    for frame, told in refused:
+        with pytest.raises(pandora.DataError, match=told):
             pandora.Trace(frame)
-    with pytest.raises(pandora.UsageError, match="column when, row 1: Timestamp.*give a number, a text or a list"):
-        pandora.Trace(wide.assign(when=pandas.Timestamp(2026, 1, 1)))
+    usage: list[tuple[Any, str]] = [
+        (wide.assign(when=date), "column when, row 1: Timestamp.*give a number, a text or a list"),
+        (wide.assign(**{"small|cost": pandas.to_timedelta(1, unit="us")}), r"column small\|cost, row 1: Timedelta"),
+        (wide.assign(small=0.5 + 1j), r"column small, row 1: \(0.5\+1j\): give a number"),
+        (wide.assign(v=[{"a": 1}] * 6), "column v, row 1: {'a': 1}: give a number"),
+        (wide.set_axis(pandas.Index(["\udcff", *wide.columns[1:]], dtype=object), axis=1), "a column.*surrogate"),
+    ]
+    for frame, told in usage:
+        with pytest.raises(pandora.UsageError, match=told):
+            pandora.Trace(frame)
+    several = pandora.Trace(long.assign(v=[[1, 2]] * 4, n=range(4)))
+    assert several.columns == ["v"] and several.notes == [
+        'column "n" differs between rows of the same prompt: it is of the answers and left out'
+    ]
+
+
+def test_frames_among_arrays_are_not_taken_by_place_against_their_labels() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = made_up(6)
+    quality, cost = (pandas.DataFrame(table[what], columns=table["models"]) for what in ("quality", "cost"))
+    size = pandas.Series(np.arange(6.0))
+    assert pandora.Trace({**table, "quality": quality, "cost": cost}).digest == pandora.Trace(table).digest
+    with pytest.raises(pandora.DataError, match="columns of cost are large, middle, small, and models small, middle"):
+        pandora.Trace({**table, "quality": quality, "cost": cost[["large", "middle", "small"]]})
+    for change in ({"cost": cost[::-1]}, {"columns": {"size": size[::-1]}}, {"prompts": size.astype(str)[::-1]}):
+        with pytest.raises(pandora.DataError, match=r"the rows of quality and of \w+ have other labels \(index\)"):
+            pandora.Trace({**table, "quality": quality, **change})
+
+
+def test_parquet_is_read_or_refused_in_one_sentence(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    for address in ("http://127.0.0.1:9/t.parquet", "s3://bucket/t.pq", "file:///t.parquet", "https://a/t.csv"):
+        with pytest.raises(pandora.UsageError, match="is an address, and nothing here opens a connection"):
+            pandora.Trace(address)
+    for path in (tmp_path / "absent.parquet", tmp_path):
+        with pytest.raises(pandora.DataError, match="cannot be read"):
+            pandora.Trace(path if path != tmp_path else f"{tmp_path}/../{tmp_path.name}")
+    folder = tmp_path / "folder.parquet"
+    folder.mkdir()
+    with pytest.raises(pandora.DataError, match="folder.parquet: cannot be read"):
+        pandora.Trace(folder)
+    file = tmp_path / "t.parquet"
+    file.write_text("hello")
+
+    def read(error: BaseException) -> Any:
+        def fail(source: Any) -> Any:
+            assert source.read() == b"hello"  # an open file: no name that could be an address
+            raise error
+
+        return fail
+
+    for error, kind, told in (
+        (ValueError("no magic\nbytes"), pandora.DataError, "is no Parquet file .*ValueError: no magic bytes"),
+        (OSError("corrupt"), pandora.DataError, r"cannot be read \(corrupt\)"),
+        (ImportError("pyarrow"), pandora.UsageError, "takes pandas and pyarrow"),
+        (MemoryError(), pandora.ResourceError, "more memory"),
+    ):
+        monkeypatch.setattr(pandas, "read_parquet", read(error))
+        with pytest.raises(kind, match=told):
+            pandora.Trace(file)
+
+
+def test_parquet_files_are_the_frames_that_they_hold(tmp_path: pathlib.Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"prompt_id": ["a", "b"], "m": [0.5, 1.0], "m|cost": [0.1, 0.2]})
+    frame.set_index("prompt_id").to_parquet(tmp_path / "t.parquet")
+    assert pandora.Trace(tmp_path / "t.parquet").digest == pandora.Trace(frame).digest
+    (tmp_path / "t.pq").write_text("PAR1")
+    with pytest.raises(pandora.DataError, match="t.pq: is no Parquet file"):
+        pandora.Trace(tmp_path / "t.pq")
+
+
+def test_judges_have_any_name() -> None:
+    table = made_up(20)
+    score = table["scores"]["score"]
+    trace = pandora.Trace({**table, "scores": {"gpt4": score, "quality": score / 2, "score_2": score}})
+    assert list(trace.scores) == ["score:gpt4", "score:quality", "score_2"]
+    np.testing.assert_array_equal(trace.scores["score:quality"], score / 2)
+    np.testing.assert_array_equal(trace.quality, table["quality"])
+    assert trace.check(evaluator="score:gpt4").verdicts
+    with pytest.raises(pandora.DataError, match='"score:gpt4" is given twice'):
+        pandora.Trace({**table, "scores": {"gpt4": score, "score:gpt4": score}})
 
 
 def test_what_is_wrong_with_a_cell_is_said() -> None:
@@ -88,10 +207,74 @@ def test_what_is_wrong_with_a_cell_is_said() -> None:
     assert pandora.Trace(table, missing="drop").rows == 19
     with pytest.raises(pandora.UsageError, match="needs models, quality and cost; cost is not there"):
         pandora.Trace({"models": ["a"], "quality": [[0.5]]})
-    with pytest.raises(pandora.DataError, match="quality is 1 x 1, not prompts x models, 1 x 2"):
-        pandora.Trace({"models": ["a", "b"], "quality": [[0.5]], "cost": [[0.5]]})
     with pytest.raises(pandora.DataError, match=r"absent\.csv"):
         pandora.Trace("absent.csv")
+    with pytest.raises(pandora.DataError, match='"quality" is 1 x 1; give .* the 1 prompts .* the 2 models'):
+        pandora.Trace({"models": ["a", "b"], "quality": [[0.5]], "cost": [[0.5]]})
+    with pytest.raises(pandora.DataError, match='"a" is given twice'):
+        pandora.Trace({"models": ["a", "a"], "quality": [[0.5, 0.5]], "cost": [[0.5, 0.5]]})
+
+
+def test_what_is_masked_is_missing_and_parts_and_texts_are_no_numbers() -> None:
+    table = made_up(20)
+    quality, mask = table["quality"], np.zeros((20, 3), dtype=bool)
+    mask[6, 2] = True
+    masked = np.ma.masked_array(quality, mask=mask)
+    for hidden in (masked, [np.ma.masked_array(q, mask=m) for q, m in zip(quality, mask)], masked.astype(object)):
+        with pytest.raises(pandora.DataError, match='1 of 20 rows lack a cell; the first is prompt "p6".*"large"'):
+            pandora.Trace({**table, "quality": hidden})
+    assert pandora.Trace({**table, "quality": masked}, missing="drop").rows == 19
+    assert pandora.Trace({**table, "quality": masked}, models=["small"]).rows == 20  # other cells are not looked at
+    objects = quality.astype(object)
+    objects[4, 1] = None
+    with pytest.raises(pandora.DataError, match="1 of 20 rows lack a cell"):
+        pandora.Trace({**table, "quality": objects})
+    for value in ("0.5", 0.5 + 0.5j, 10**400, b"1", decimal.Decimal("sNaN"), pandora):
+        objects[4, 1] = value
+        with pytest.raises(pandora.DataError, match='row 5, column "middle > quality": .* is not a number'):
+            pandora.Trace({**table, "quality": objects})
+    objects[4, 1] = decimal.Decimal("0.25")
+    assert pandora.Trace({**table, "quality": objects}).quality[4, 1] == 0.25
+    for cost in (table["cost"] + 1j, table["cost"].astype(str), table["cost"].astype("m8[s]")):
+        with pytest.raises(pandora.DataError, match="cost holds .* in place of numbers"):
+            pandora.Trace({**table, "cost": cost})
+    trace = pandora.Trace({**table, "columns": {"n": np.ma.masked_array(np.arange(20.0), mask=mask[:, 2])}})
+    assert np.isnan(trace.column("n")[6])
+    bad: list[Any] = [np.complex64(5), np.ma.masked, np.array("5"), np.timedelta64(5)]
+    for price in bad:
+        with pytest.raises(pandora.UsageError, match="price .*: give a number"):
+            trace.check(price=price)
+    cascade = pandora.Cascade.new(["small", "large"], price=2.0, evaluator="score", psi=2)
+    with pytest.raises(pandora.UsageError, match="psi .*: give a list of numbers"):
+        cascade.begin(np.ma.masked_array([1.0, 2.0], mask=[False, True]))
+    with pytest.raises(pandora.UsageError, match="rows: some are masked"):
+        trace.take(np.ma.masked_array([True] * 20, mask=mask[:, 2]))
+
+
+def test_columns_and_names_of_arrays() -> None:
+    table = made_up(3)
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"columns": {"v": [[]] * 3}}, 'row 1, column "v": is an empty list'),
+        ({"columns": {"v": [1, np.inf, 2]}}, 'column "v", prompt "p1": inf is not finite'),
+        ({"columns": {"v": [[1, 2], [1, np.nan], [1, 2]]}}, 'column "v", prompt "p1": nan is not finite'),
+        ({"columns": {"v\0w": [1]}}, r'column "v\\x00w" has 1 values for 3 prompts'),
+        ({"columns": {"v": ["a"] * 4}}, 'column "v" has 4 values for 3 prompts'),
+        ({"prompts": ["a"]}, "prompts has 1 values for 3 prompts"),
+        ({"prompts": ["a", None, "b"]}, "row 2: the prompt has no name"),
+        ({"prompts": [1.0, 2.0, np.nan]}, "row 3: the prompt has no name"),
+        ({"prompts": np.ma.masked_array(["a", "b", "c"], mask=[False, True, False])}, "row 2: the prompt has no name"),
+        ({"prompts": [2**60, 2**60 + 1, 2**60]}, f"row 3, whose name is that of row 1.*{2**60}"),
+        ({"models": ["small", "", "large"]}, "a model has no name"),
+    ]
+    for change, told in refused:
+        with pytest.raises(pandora.DataError, match=told):
+            pandora.Trace({**table, **change})
+    with pytest.raises(pandora.UsageError, match="prompts, row 1: b'x': give"):
+        pandora.Trace({**table, "prompts": [b"x", b"y", b"z"]})
+    with pytest.raises(pandora.DataError, match=r'has no column "v\\x00w"'):
+        pandora.Trace(table).column("v\0w")
+    with pytest.raises(pandora.UsageError, match=r"no U\+0000"):
+        pandora.Trace("t.csv\0.csv")
 
 
 def test_check_says_what_routing_pays() -> None:
@@ -159,7 +342,7 @@ def test_arguments_of_another_type_are_usage_errors() -> None:
         (lambda: anything({**table, "models": [1, 2, 3]}), "Trace: models 1: give a text"),
         (lambda: anything({**table, "models": "abc"}), "Trace: models 'abc': give a list of texts"),
         (lambda: anything({**table, "models": ["a", "b", "\ud800"]}), "surrogate pair at character 0"),
-        (lambda: anything({**table, "prompts": "p"}), "prompts 'p': give a list of names"),
+        (lambda: anything({**table, "prompts": "p"}), "prompts 'p': give a list with a value"),
         (lambda: anything({**table, "columns": ["size"]}), "give a dict with a list for each column"),
         (lambda: anything({**table, "columns": {"size": "abc"}}), "column size 'abc': give a list"),
         (lambda: anything({**table, "columns": {"size": [{}] * 20}}), "column size, row 1: {}: give a number, a text"),

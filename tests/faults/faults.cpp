@@ -5,7 +5,7 @@
 //   FAULTS_COUNT    a file: a line is appended to it for each call
 //   FAULTS_RANK     under mpirun: the rank that it is about, whose calls alone are counted
 //   FAULTS_PROCESSES  so many threads and processes can be started, then no more (EAGAIN)
-//   FAULTS_KIND     kill, stop (until it is told to go on), ENOSPC, EIO; for calls that write, half-kill and
+//   FAULTS_KIND     kill, stop (until it is told to go on), ENOSPC, EIO, EAGAIN; for calls that write, half-kill and
 //   half-ENOSPC: half of it is written, then the
 //                   process ends or the next call fails; short: half of it is written
 #include <dirent.h>
@@ -65,6 +65,7 @@ struct Wish {
     stop = ::strcmp(kind, "stop") == 0;
     if (const char* given = ::getenv("FAULTS_PROCESSES")) processes = ::atol(given);
     if (::strcmp(kind, "ENOSPC") == 0) error = ENOSPC;
+    if (::strcmp(kind, "EAGAIN") == 0) error = EAGAIN;
     if (const char* wanted = ::getenv("FAULTS_RANK")) {
       const char* rank = ::getenv("OMPI_COMM_WORLD_RANK");
       if (rank == nullptr || ::strcmp(rank, wanted) != 0) folder[0] = '\0';

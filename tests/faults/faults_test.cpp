@@ -195,8 +195,8 @@ class Faults : public test::ManyRunsTest {
   }
 
   Scenario grid() {
-    const Words command = {"oracle", "grid",    "study.toml", "--regime", "B",     "--threads",
-                           "1",      "--cache", "v/cache",    "--out",    "v/g.h5"};
+    const Words command = {"oracle", "grid",    "study.toml", "--regime", "B",      "--threads",
+                           "1",      "--cache", "v/cache",    "--out",    "v/g.h5", "--force"};
     return {command, command, [this] { fs::create_directory(work() / "v"); }, true};
   }
 

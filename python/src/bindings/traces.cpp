@@ -1,14 +1,13 @@
 // Tables of outcomes.
 #include "traces.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "beside.hpp"
 #include "bindings.hpp"
+#include "host/traces/named_columns.hpp"
 #include "host/traces/read_trace.hpp"
-#include "host/traces/table_builder.hpp"
 #include "host/traces/trace_check.hpp"
 #include "pandora/error.hpp"
 
@@ -23,12 +22,17 @@ MissingCells missing_of(const std::string& missing) {
   return missing == "drop" ? MissingCells::drop : MissingCells::refuse;
 }
 
+TraceOptions options_of(const std::vector<std::string>& wanted, const std::string& missing) {
+  TraceOptions options;
+  options.models = wanted;
+  options.missing = missing_of(missing);
+  return options;
+}
+
 TraceTable read(const std::string& path, const std::vector<std::string>& models, const std::string& missing,
                 const nb::object& progress) {
   constexpr int kMebibyte = 20;
-  TraceOptions options;
-  options.models = models;
-  options.missing = missing_of(missing);
+  TraceOptions options = options_of(models, missing);
   return beside(
       [&](Beside& work) {
         options.progress = [&work](std::uint64_t done, std::uint64_t total) {
@@ -40,15 +44,23 @@ TraceTable read(const std::string& path, const std::vector<std::string>& models,
       progress);
 }
 
+// A cell of a column; what stands in `text` and `numbers` lasts as long as they do.
 CellValue value_of(const nb::handle& cell, std::string& text, std::vector<double>& numbers) {
   CellValue out;
+  const auto number = [&out](double value) {
+    out.number = value;
+    out.kind = value == value ? CellValue::Kind::number : CellValue::Kind::missing;
+  };
   if (nb::isinstance<nb::str>(cell)) {
     text = nb::cast<std::string>(cell);
-    out.kind = CellValue::Kind::text;
+    out.kind = text.empty() ? CellValue::Kind::missing : CellValue::Kind::text;
     out.text = text;
-  } else if (nb::isinstance<nb::float_>(cell) || nb::isinstance<nb::int_>(cell)) {
-    out.number = nb::cast<double>(cell);
-    out.kind = out.number == out.number ? CellValue::Kind::number : CellValue::Kind::missing;
+  } else if (nb::isinstance<nb::float_>(cell)) {
+    number(nb::cast<double>(cell));
+  } else if (nb::isinstance<nb::int_>(cell)) {
+    number(nb::cast<double>(cell));
+    text = nb::str(cell).c_str();  // a name has all its digits
+    out.text = text;
   } else if (!cell.is_none()) {
     numbers = nb::cast<std::vector<double>>(cell);
     out.kind = CellValue::Kind::vector;
@@ -64,45 +76,84 @@ CellValue number_cell(double value) {
   return out;
 }
 
-// What is wrong with a cell is refused by the reader of files, with `source` in place of a file's name.
-TraceTable of_arrays(const std::string& source, const std::vector<std::string>& models,
-                     const std::vector<std::string>& prompts,
-                     const std::vector<std::pair<std::string, Matrix>>& answers,
-                     const std::vector<std::pair<std::string, nb::typed<nb::list, nb::any>>>& columns,
+using Cells = nb::typed<nb::list, nb::any>;
+using NamedMatrices = std::vector<std::pair<std::string, Matrix>>;
+using NamedCells = std::vector<std::pair<std::string, Cells>>;
+
+void require_rows(const FilePlace& place, const std::string& what, std::size_t count, std::size_t rows) {
+  if (count != rows)
+    place.refuse(what + " has " + std::to_string(count) + " values for " + std::to_string(rows) + " prompts");
+}
+
+void require_shapes(const FilePlace& place, const std::vector<std::string>& models, const NamedMatrices& answers) {
+  const std::size_t rows = answers[0].second.shape(0);
+  for (const auto& [name, values] : answers)
+    if (values.shape(0) != rows || values.shape(1) != models.size())
+      place.refuse(in_quotes(name) + " is " + std::to_string(values.shape(0)) + " x " +
+                   std::to_string(values.shape(1)) + "; give a row for each of the " + std::to_string(rows) +
+                   " prompts and a column for each of the " + std::to_string(models.size()) + " models");
+}
+
+// What is wrong with a cell is refused by the reader of files, with `source` in place of a file's name. `answers` are
+// quality, cost and judges' scores, which have the prefix that names them in files.
+TraceTable of_arrays(const std::string& source, const std::vector<std::string>& models, const Cells& prompts,
+                     const NamedMatrices& answers, const NamedCells& columns, const std::vector<std::string>& wanted,
                      const std::string& missing) {
   FilePlace place(source);
-  TraceOptions options;
-  options.missing = missing_of(missing);
+  const TraceOptions options = options_of(wanted, missing);
   TableBuilder builder(place, options, false);
-  std::size_t rows = 0;
-  for (const auto& [name, values] : answers) {
-    rows = values.shape(0);
-    if (values.shape(1) != models.size() || rows != answers[0].second.shape(0))
-      place.refuse(fmt::format("{} is {} x {}, not prompts x models, {} x {}", name, rows, values.shape(1),
-                               answers[0].second.shape(0), models.size()));
-  }
-  if (!prompts.empty() && prompts.size() != rows) place.refuse("has another number of names than of prompts");
+  require_shapes(place, models, answers);
+  const std::size_t rows = answers[0].second.shape(0);
+  if (prompts.size() > 0) require_rows(place, "prompts", prompts.size(), rows);
   std::vector<std::size_t> model_of, quantity_of, column_of;
-  for (const std::string& model : models) model_of.push_back(builder.model(model));
-  for (const auto& [name, values] : answers) quantity_of.push_back(builder.quantity(name));
+  const auto add = [&place](std::vector<std::size_t>& to, std::size_t number, const std::string& name) {
+    if (number != TraceTable::kNone && std::find(to.begin(), to.end(), number) != to.end())
+      place.refuse(in_quotes(name) + " is given twice");
+    to.push_back(number);
+  };
+  for (const std::string& model : models) add(model_of, builder.model(model), model);
+  for (std::size_t q = 0; q < answers.size(); ++q) {
+    const std::string& name = answers[q].first;
+    add(quantity_of, builder.quantity(q < 2 || is_score(name) ? name : "score:" + name), name);
+  }
   for (const auto& [name, values] : columns) {
-    if (values.size() != rows) place.refuse("column " + name + " has another number of rows");
-    column_of.push_back(builder.column(name));
+    require_rows(place, "column " + in_quotes(name), values.size(), rows);
+    add(column_of, builder.column(name), name);
   }
   std::string text;
   std::vector<double> numbers;
   for (std::size_t row = 0; row < rows; ++row) {
     place.row = row + 1;
     builder.begin_row();
-    if (!prompts.empty()) builder.name_row(prompts[row]);
+    if (prompts.size() > 0) builder.name_row(name_in(place, "prompts", value_of(prompts[row], text, numbers)));
     for (std::size_t c = 0; c < columns.size(); ++c)
       builder.value(column_of[c], value_of(columns[c].second[row], text, numbers));
     for (std::size_t q = 0; q < answers.size(); ++q)
       for (std::size_t m = 0; m < models.size(); ++m)
-        builder.cell(model_of[m], quantity_of[q], number_cell(answers[q].second(row, m)),
-                     {models[m], answers[q].first});
+        if (model_of[m] != TraceTable::kNone)
+          builder.cell(model_of[m], quantity_of[q], number_cell(answers[q].second(row, m)),
+                       {models[m], answers[q].first});
   }
   return std::move(builder).finish();
+}
+
+// A data frame, by the rules of a CSV file's columns; texts are no numbers.
+TraceTable of_columns(const std::string& source, const NamedCells& columns, const std::vector<std::string>& wanted,
+                      const std::string& missing) {
+  FilePlace place(source);
+  const TraceOptions options = options_of(wanted, missing);
+  NamedColumns named(place, options, false);
+  std::vector<std::string> names, texts(columns.size());
+  for (const auto& [name, values] : columns) names.push_back(name);
+  named.name(std::move(names));
+  std::vector<std::vector<double>> numbers(columns.size());
+  std::vector<CellValue> cells(columns.size());
+  for (std::size_t row = 0; row < columns[0].second.size(); ++row) {
+    place.row = row + 1;
+    for (std::size_t c = 0; c < columns.size(); ++c) cells[c] = value_of(columns[c].second[row], texts[c], numbers[c]);
+    named.take(cells);
+  }
+  return std::move(named).finish();
 }
 
 Array<double> matrix(const std::vector<double>& values, const TraceTable& table) {
@@ -111,7 +162,7 @@ Array<double> matrix(const std::vector<double>& values, const TraceTable& table)
 
 nb::object column(const TraceTable& table, const std::string& name) {
   const PromptColumn* found = find_column(table, name);
-  if (found == nullptr) throw Error(ExitCode::bad_data, table.source + ": has no column " + name);
+  if (found == nullptr) throw Error(ExitCode::bad_data, table.source + ": has no column " + in_quotes(name));
   if (found->kind == PromptColumn::Kind::text) {
     nb::list out;
     for (std::size_t row = 0; row < table.rows(); ++row)
@@ -190,7 +241,9 @@ void bind_traces(nb::module_& module) {
   module.def("read_trace", &read, nb::arg("path"), nb::arg("models"), nb::arg("missing"),
              nb::arg("progress") = nb::none());
   module.def("trace_of_arrays", &of_arrays, nb::arg("source"), nb::arg("models"), nb::arg("prompts"),
-             nb::arg("answers"), nb::arg("columns"), nb::arg("missing"));
+             nb::arg("answers"), nb::arg("columns"), nb::arg("wanted"), nb::arg("missing"));
+  module.def("trace_of_columns", &of_columns, nb::arg("source"), nb::arg("columns"), nb::arg("wanted"),
+             nb::arg("missing"));
 }
 
 }  // namespace pandora::python

@@ -73,8 +73,10 @@ def _several(value: Any) -> bool:
 
 
 def number(what: str, value: Any) -> float:
-    """A number of Python or numpy; what a text could be read as is refused."""
-    if isinstance(value, (str, bytes, bool)):
+    """A number of Python or numpy; not what a text could be read as, a part of a complex number, or a masked one."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if value is np.ma.masked or isinstance(value, (str, bytes, bool, complex, np.complexfloating, np.timedelta64)):
         raise refused(what, value, "a number")
     try:
         return float(value)
@@ -106,7 +108,10 @@ def path(what: str, value: Union[str, os.PathLike[str]]) -> str:
     """The name of a file."""
     if not isinstance(value, (str, os.PathLike)):
         raise refused(what, value, "the path of a file")
-    return text(what, os.fspath(value))
+    name = text(what, os.fspath(value))
+    if "\0" in name:
+        raise refused(what, value, "the path of a file, which has no U+0000")
+    return name
 
 
 def psi(values: Any) -> npt.NDArray[np.float32]:
@@ -115,7 +120,7 @@ def psi(values: Any) -> npt.NDArray[np.float32]:
         found = np.asarray(values)
     except ValueError:
         raise refused("psi", values, "a list of numbers") from None
-    if found.dtype.kind not in "fiu" or found.ndim > 1:
+    if found.dtype.kind not in "fiu" or found.ndim > 1 or np.ma.is_masked(values):
         raise refused("psi", values, "a list of numbers")
     return np.ascontiguousarray(found, dtype=np.float32)
 
@@ -124,7 +129,7 @@ def cell(what: str, value: Any) -> Any:
     """What a prompt's column holds: a text, a float, a list of floats, or None where there is nothing."""
     if isinstance(value, str):
         return text(what, value)
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return None
     try:
         if _several(value) and not isinstance(value, (bytes, Mapping)):

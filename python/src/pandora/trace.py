@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import math
 import os
+import re
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -11,7 +17,7 @@ import numpy.typing as npt
 
 from . import _core
 from .arguments import cell, number, numbers, path, refused, text, texts
-from .errors import DataError, UsageError
+from .errors import DataError, ResourceError, UsageError
 from .table import Table, of_program
 
 if TYPE_CHECKING:
@@ -21,8 +27,6 @@ __all__ = ["Trace", "TraceCheck"]
 
 Numbers = npt.NDArray[np.float64]
 Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "pandas.DataFrame"]
-
-_COSTS = ("total_cost", "cost")
 
 
 class TraceCheck:
@@ -51,9 +55,9 @@ class Trace:
     `source` is a path (CSV or JSON lines as `pandora trace check` reads them; Parquet where pandas can read it), a
     data frame in the wide form (columns M and M|total_cost or M|cost for every model M) or the long one (prompt_id,
     model, quality, cost, scores), or a dict of arrays: ``quality`` and ``cost`` (prompts x models), ``models`` (names),
-    and if there are such ``scores`` (a dict of arrays, or one), ``prompts`` (names) and ``columns`` (a dict of
-    lists: numbers, texts or lists of numbers of a prompt). Qualities and scores lie in [0, 1], costs are dollars;
-    NaN is a missing cell.
+    and if there are such ``scores`` (a dict of arrays, or one; "gpt4" becomes "score:gpt4"), ``prompts`` (names) and
+    ``columns`` (a dict of lists: numbers, texts or lists of numbers of a prompt). Qualities and scores lie in [0, 1],
+    costs are dollars; None, NaN and what is masked are missing cells.
 
     >>> trace = Trace({"models": ["small", "large"], "quality": [[0.4, 0.9], [0.8, 0.8], [0.9, 1.0]],
     ...                "cost": [[0.001, 0.01]] * 3, "columns": {"prompt": ["a", "b", "c"]}})
@@ -71,12 +75,12 @@ class Trace:
         text("Trace: name", name)
         if isinstance(source, (str, os.PathLike)):
             file = path("Trace:", source)
-            if file.endswith((".parquet", ".pq")):
-                import pandas
-
-                self._table = _of_frame(pandas.read_parquet(file), file, wanted, missing)
-            else:
-                self._table = _core.read_trace(file, wanted, missing)
+            if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", file):
+                raise UsageError(
+                    f"Trace: {file}: is an address, and nothing here opens a connection; download the file"
+                )
+            read = _of_parquet if file.lower().endswith((".parquet", ".pq")) else _core.read_trace
+            self._table = read(file, wanted, missing)
         elif isinstance(source, Mapping):
             self._table = _of_arrays(source, name, wanted, missing)
         elif all(hasattr(source, member) for member in ("columns", "iloc", "groupby")):
@@ -194,6 +198,8 @@ def _rows(rows: Any, count: int) -> list[int]:
         found = np.asarray(rows if hasattr(rows, "__len__") else list(rows))
     except (TypeError, ValueError):
         raise refused("Trace.take: rows", rows, wanted) from None
+    if np.ma.is_masked(rows):
+        raise UsageError("Trace.take: rows: some are masked; fill them in, by rows.filled(False) where they are a mask")
     if found.dtype == np.bool_:
         if found.shape != (count,):
             raise UsageError(f"Trace.take: a mask of shape {found.shape} for {count} rows: give one value for each row")
@@ -207,45 +213,72 @@ def _rows(rows: Any, count: int) -> list[int]:
     return [int(row) for row in found]
 
 
-def _matrix(values: Any, what: str, source: str) -> Numbers:
+def _float(value: Any) -> float:
+    """What an array of objects holds, such as those of data frames; ValueError for what is no number."""
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return math.nan
+    if not isinstance(value, (Real, Decimal, np.bool_)):
+        raise ValueError
+    return float(value)
+
+
+def _matrix(values: Any, what: str, source: str, models: Sequence[str]) -> Numbers:
     try:
-        out = np.ascontiguousarray(values)
-    except ValueError:
-        out = np.empty(0)
+        out = np.ma.asarray(values)  # what is masked is not known
+    except (TypeError, ValueError):
+        out = np.ma.empty(0)
     if out.ndim != 2:
         raise DataError(f"{source}: {what} is not an array of prompts x models")
-    if out.dtype.kind in "USM" or out.dtype.kind == "m":
+    if out.dtype.kind in "biuf":
+        return np.ascontiguousarray(np.ma.filled(out.astype(np.float64), np.nan))
+    if out.dtype.kind != "O":
         raise DataError(f"{source}: {what} holds {out.dtype} in place of numbers")
-    try:
-        return np.ascontiguousarray(out, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{source}: {what} holds what is no number: {error}") from None
+    found, objects = np.empty(out.shape), out.data.copy()
+    objects[np.ma.getmaskarray(out)] = None
+    for at, value in np.ndenumerate(objects):
+        try:
+            found[at] = _float(value)
+        except (ValueError, OverflowError):
+            model = models[at[1]] if at[1] < len(models) else at[1] + 1
+            raise DataError(
+                f'{source}: row {at[0] + 1}, column "{model} > {what}": {reprlib.repr(value)} is not a number'
+            ) from None
+    return found
 
 
-def _build(
-    source: str,
-    models: Sequence[str],
-    prompts: Sequence[Any],
-    answers: Mapping[str, Any],
-    columns: Mapping[str, Sequence[Any]],
-    wanted: Sequence[str],
-    missing: str,
-) -> _core.TraceTable:
-    matrices = [(name, _matrix(values, name, source)) for name, values in answers.items()]
-    lists = [(text("Trace: the name of a column", name), _plain(name, values)) for name, values in columns.items()]
-    names = [text("Trace: a prompt's name", str(p)) for p in prompts]
-    table = _core.trace_of_arrays(source, list(models), names, matrices, lists, missing)
-    return table.select_models(list(wanted)) if len(wanted) > 0 else table
-
-
-def _plain(name: str, values: Any) -> list[Any]:
+def _cells(what: str, values: Any) -> list[Any]:
+    """The values of a column: numbers, texts, lists of numbers, None where there is nothing."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise refused(f"Trace: column {name}", values, "a list with a value for each prompt")
+        raise refused(f"Trace: {what}", values, "a list with a value for each prompt")
     found = values.tolist() if hasattr(values, "tolist") else list(values)
-    return [cell(f"Trace: column {name}, row {row}:", value) for row, value in enumerate(found, 1)]
+    if not isinstance(found, list):  # an array without axes
+        raise refused(f"Trace: {what}", values, "a list with a value for each prompt")
+    return [
+        value
+        if type(value) is float or (type(value) is int and abs(value) < 2**64)
+        else cell(f"Trace: {what}, row {row}:", value)
+        for row, value in enumerate(found, 1)
+    ]
 
 
-def _of_arrays(source: Mapping[str, Any], name: str, wanted: Sequence[str], missing: str) -> _core.TraceTable:
+def _require_same_labels(source: str, models: Sequence[str], given: Sequence[tuple[str, Any]]) -> None:
+    """Of data frames and series among arrays: labels that contradict the places that values are taken from."""
+    labelled = [(what, values) for what, values in given if hasattr(values, "iloc")]
+    for what, values in labelled:
+        names = [str(column) for column in getattr(values, "columns", ())]
+        if names != list(models) and sorted(names) == sorted(models):
+            raise DataError(
+                f"{source}: the columns of {what} are {', '.join(names)}, and models {', '.join(models)}: "
+                "give them in one order"
+            )
+        if len(values) == len(labelled[0][1]) and not values.index.equals(labelled[0][1].index):
+            raise DataError(
+                f"{source}: the rows of {labelled[0][0]} and of {what} have other labels (index): bring them in one "
+                "order, or give both as arrays (to_numpy)"
+            )
+
+
+def _of_arrays(source: Mapping[str, Any], name: str, wanted: list[str], missing: str) -> _core.TraceTable:
     for needed in ("models", "quality", "cost"):
         if needed not in source:
             raise UsageError(f"Trace: a dict of arrays needs models, quality and cost; {needed} is not there")
@@ -255,86 +288,57 @@ def _of_arrays(source: Mapping[str, Any], name: str, wanted: Sequence[str], miss
             f"Trace: {', '.join(sorted(map(str, unknown)))}: unknown; "
             "use models, quality, cost, scores, prompts, columns"
         )
-    scores = source.get("scores", {})
+    scores, columns = source.get("scores", {}), source.get("columns", {})
     if not isinstance(scores, Mapping):
         scores = {"score": scores}
-    scores = {text("Trace: the name of a score", key): values for key, values in scores.items()}
-    answers = {"quality": source["quality"], "cost": source["cost"], **scores}
-    prompts, columns = source.get("prompts", ()), source.get("columns", {})
-    if isinstance(prompts, (str, bytes)) or not isinstance(prompts, Iterable):
-        raise refused("Trace: prompts", prompts, "a list of names")
     if not isinstance(columns, Mapping):
         raise refused("Trace: columns", columns, "a dict with a list for each column")
-    return _build(name, texts("Trace: models", source["models"]), list(prompts), answers, columns, wanted, missing)
+    models = texts("Trace: models", source["models"])
+    answers = [("quality", source["quality"]), ("cost", source["cost"])]
+    answers += [(text("Trace: the name of a score", key), values) for key, values in scores.items()]
+    prompts = source.get("prompts", ())
+    _require_same_labels(name, models, [*answers, ("prompts", prompts), *columns.items()])
+    return _core.trace_of_arrays(
+        name,
+        models,
+        _cells("prompts", prompts),
+        [(what, _matrix(values, what, name, models)) for what, values in answers],
+        [(text("Trace: the name of a column", key), _cells(f"column {key}", columns[key])) for key in columns],
+        wanted,
+        missing,
+    )
 
 
-def _floats(part: Any, source: str, what: str) -> Numbers:
+def _of_frame(frame: pandas.DataFrame, name: str, wanted: list[str], missing: str) -> _core.TraceTable:
+    named = [level for level in frame.index.names if level is not None and level not in frame.columns]
+    if named:  # what a groupby leaves
+        frame = frame.reset_index(level=named)
+    names = [text("Trace: the name of a column", str(column)) for column in frame.columns]
+    columns = [(key, _cells(f"column {key}", frame.iloc[:, k])) for k, key in enumerate(names)]
+    return _core.trace_of_columns(name, columns, wanted, missing)
+
+
+def _of_parquet(file: str, wanted: list[str], missing: str) -> _core.TraceTable:
     try:
-        found: Numbers = part.to_numpy(dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{source}: {what} holds what is no number: {error}") from None
-    return found
+        import pandas
 
-
-def _of_frame(frame: pandas.DataFrame, name: str, wanted: Sequence[str], missing: str) -> _core.TraceTable:
-    names = [str(column) for column in frame.columns]
-    if "model" in names:
-        return _of_long(frame, name, wanted, missing)
-    models = [column for column in names if any(f"{column}|{cost}" in names for cost in _COSTS)]
-    if not models:
-        raise DataError(
-            f"{name}: is no table of outcomes: give columns M and M|cost for every model M, or prompt_id, "
-            "model, quality and cost"
-        )
-    cost = [next(f"{m}|{c}" for c in _COSTS if f"{m}|{c}" in names) for m in models]
-    answers = {"quality": _floats(frame[models], name, "quality"), "cost": _floats(frame[cost], name, "cost")}
-    for score in sorted({column.split("|", 1)[1] for column in names if "|score" in column}):
-        if all(f"{m}|{score}" in names for m in models):
-            answers[score] = _floats(frame[[f"{m}|{score}" for m in models]], name, score)
-    rest = [column for column in names if column not in models and column.split("|")[0] not in models]
-    return _finish(frame, name, models, answers, rest, wanted, missing)
-
-
-def _of_long(frame: pandas.DataFrame, name: str, wanted: Sequence[str], missing: str) -> _core.TraceTable:
-    names = [str(column) for column in frame.columns]
-    quality = next((column for column in ("quality", "reward") if column in names), None)
-    cost = next((column for column in _COSTS if column in names), None)
-    prompt = next((column for column in ("prompt_id", "sample_id", "id", "prompt") if column in names), None)
-    if quality is None or cost is None or prompt is None:
-        raise DataError(f"{name}: is no table of outcomes: a long one has prompt_id, model, quality and cost")
-    models = list(dict.fromkeys(str(m) for m in frame["model"]))
-    prompts = list(dict.fromkeys(frame[prompt].tolist()))
-    row_of, model_of = {p: k for k, p in enumerate(prompts)}, {m: k for k, m in enumerate(models)}
-    rows = np.array([row_of[p] for p in frame[prompt].tolist()])
-    columns = np.array([model_of[str(m)] for m in frame["model"]])
-    if len(set(zip(rows.tolist(), columns.tolist()))) < len(rows):
-        raise DataError(f"{name}: a prompt has the same model twice")
-    answers = {}
-    scores = [column for column in names if column == "score" or column.startswith(("score_", "score:"))]
-    for what in (quality, cost, *scores):
-        answers["quality" if what == quality else "cost" if what == cost else what] = values = np.full(
-            (len(prompts), len(models)), np.nan
-        )
-        values[rows, columns] = _floats(frame[what], name, what)
-    first = np.unique(rows, return_index=True)[1]
-    rest = [column for column in names if column not in {"model", quality, cost, *scores}]
-    constant = [column for column in rest if frame.groupby(prompt)[column].nunique(dropna=False).max() <= 1]
-    return _finish(frame.iloc[first], name, models, answers, constant, wanted, missing)
-
-
-def _finish(
-    frame: pandas.DataFrame,
-    name: str,
-    models: Sequence[str],
-    answers: Mapping[str, Any],
-    rest: Sequence[str],
-    wanted: Sequence[str],
-    missing: str,
-) -> _core.TraceTable:
-    prompt = next((column for column in ("prompt_id", "sample_id", "id") if column in rest), None)
-    prompts = [] if prompt is None else frame[prompt].astype(str).tolist()
-    columns = {column: frame[column] for column in rest if column != prompt}
-    return _build(name, models, prompts, answers, columns, wanted, missing)
+        if not os.path.isfile(file):  # never opened: pandas takes addresses too, and a pipe is waited for
+            raise FileNotFoundError(errno.ENOENT, "there is no such regular file")
+        with open(file, "rb") as opened:
+            frame = pandas.read_parquet(opened)
+    except ImportError:
+        raise UsageError(
+            f"Trace: {file}: to read Parquet takes pandas and pyarrow, which are not here; install them "
+            "(pip install pandas pyarrow), or convert the file to CSV"
+        ) from None
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read ({error.strerror or error})") from None
+    except MemoryError:
+        raise ResourceError(f"{file}: takes more memory than there is; take a part of its rows") from None
+    except Exception as error:  # of as many classes as there are libraries
+        told = " ".join(str(error).split())[:200]
+        raise DataError(f"{file}: is no Parquet file that pandas can read ({type(error).__name__}: {told})") from None
+    return _of_frame(frame, file, wanted, missing)
 
 
 def table_of(source: Union[Trace, Source]) -> _core.TraceTable:

@@ -192,5 +192,24 @@ TEST_F(CascadeCommand, RefusesToReplaceAndToTestWhatDoesNotFit) {
   expect_refused({"cascade", "show", "cascade.json"}, 3, "cascade.json");
 }
 
+TEST_F(CascadeCommand, WritesOverNoInput) {
+  const std::string table = test::read_file(work() / "val.csv");
+  std::filesystem::create_directory(work() / "front");
+  std::filesystem::copy(work() / "val.csv", work() / "front/frontier.csv");
+  std::filesystem::create_hard_link(work() / "val.csv", work() / "again.csv");
+  for (const char* out : {"val.csv", "again.csv"}) {
+    expect_refused({"cascade", "fit", "val.csv", "--evaluator", "quality", "--price", "5", "--out", out, "--force"}, 2,
+                   "is the input val.csv itself; name another file");
+    expect_refused({"cascade", "new", "--models", "a,b", "--price", "5", "--evaluator", "quality", "--features",
+                    "val.csv", "--out", out, "--force"},
+                   2, "is the input val.csv itself; name another file");
+  }
+  expect_refused({"cascade", "frontier", "front/frontier.csv", "--test", "test.csv", "--evaluator", "quality", "--out",
+                  "front", "--force"},
+                 2, "is the input front/frontier.csv itself; name another file");
+  EXPECT_EQ(test::read_file(work() / "val.csv"), table);
+  EXPECT_EQ(test::read_file(work() / "front/frontier.csv"), table);
+}
+
 }  // namespace
 }  // namespace pandora

@@ -144,7 +144,8 @@ TEST_F(CliOracleGrid, ExportsEveryTableWithItsMeaning) {
   // the same bytes again, from the cache too, whatever the number of threads
   const std::string bytes = test::read_file(path);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_EQ(run(small({"--out", "b.h5", "--cache", "c", "--threads", std::to_string(1 + 2 * i)})).exit_code, 0);
+    const Words again = small({"--out", "b.h5", "--cache", "c", "--force", "--threads", std::to_string(1 + 2 * i)});
+    ASSERT_EQ(run(again).exit_code, 0);
     EXPECT_EQ(test::read_file(work() / "b.h5"), bytes);
   }
 }
@@ -296,6 +297,9 @@ TEST_F(CliOracleGrid, RefusesBeforeAnyWork) {
   expect_refusal(small(), 2, {"--cache", "--out", "nowhere"});
   expect_refusal(small({"--out", "gone/a.h5"}), 2, {"gone/a.h5", "cannot be written"});
   expect_refusal(small({"--out", "."}), 2, {"folder"});
+  std::ofstream(work() / "b.h5") << "mine";
+  expect_refusal(small({"--out", "b.h5"}), 2, {"--out b.h5: is there already", "--force"});
+  fs::remove(work() / "b.h5");
   expect_refusal(small({"--cache", "/proc/pandora"}), 2, {"/proc/pandora", "cannot be created"});
   for (const auto& [option, value, part] :
        std::vector<std::array<std::string, 3>>{{"--replications", "0", "at least 1"},

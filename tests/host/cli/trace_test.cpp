@@ -81,6 +81,7 @@ TEST_F(TraceCommand, RefusesWhatItIsNotGivenRight) {
   refused({"table.csv", "--price", "-1"}, 2, "price -1");
   refused({"table.csv", "--price", "5,nan"}, 2, "price nan");
   refused({"table.csv", "--price", "cheap"}, 2, "cheap");
+  refused({"table.csv", "--price", ""}, 2, "--price \"\": is no number; give one or leave it out");
   refused({"table.csv", "--evaluator", "truth"}, 2, "evaluator truth");
   refused({"table.csv", "--evaluator", "score:gpt"}, 3, "gpt");
   refused({"table.csv", "--models", "huge"}, 3, "huge");
@@ -90,6 +91,45 @@ TEST_F(TraceCommand, RefusesWhatItIsNotGivenRight) {
   expect_refused({"trace", "chek", "table.csv"}, 2, "trace chek: unknown command; the nearest is check");
   write_table(1);
   refused({"table.csv"}, 3, "at least 2 different prompts");
+}
+
+// `features` and `export` of a study of a table: nothing that is there is replaced unasked, no input at all.
+TEST_F(TraceCommand, WritesOverNothingThatIsThere) {
+  write_table();
+  std::ofstream(work() / "study.toml") << R"(environments = ["t"]
+replications = 2
+[environment.t]
+table = "table.csv"
+context = ["score_1"]
+price = 5
+)";
+  std::ofstream(work() / "table.csv") << "prompt_id,score_1,a,a|cost,b,b|cost\n";
+  for (int row = 0; row < 60; ++row)
+    std::ofstream(work() / "table.csv", std::ios::app) << row << "," << row % 9 << ",0." << row << ",0.1,1,1\n";
+  const std::string table = test::read_file(work() / "table.csv"), study = test::read_file(work() / "study.toml");
+  const std::vector<std::string> features = {"trace", "features", "study.toml", "--out"},
+                                 exported = {"trace", "export", "study.toml", "--set", "T0=5", "--out"};
+  for (const std::vector<std::string>& command : {features, exported}) {
+    const auto with = [&command](std::vector<std::string> more) {
+      more.insert(more.begin(), command.begin(), command.end());
+      return more;
+    };
+    for (const char* input : {"table.csv", "study.toml"}) {
+      expect_refused(with({input}), 2, std::string(input) + " itself; name another file");
+      expect_refused(with({input, "--force"}), 2, std::string(input) + " itself; name another file");
+    }
+    std::ofstream(work() / "there") << "mine";
+    expect_refused(with({"there"}), 2, "--out there: is there already; name another file, or replace it with --force");
+    EXPECT_EQ(test::read_file(work() / "there"), "mine");
+    const test::ProgramResult forced = run(with({"there", "--force"}));
+    EXPECT_EQ(forced.exit_code, 0) << forced.err;
+    EXPECT_NE(test::read_file(work() / "there"), "mine");
+  }
+  EXPECT_EQ(test::read_file(work() / "table.csv"), table);
+  EXPECT_EQ(test::read_file(work() / "study.toml"), study);
+  for (const char* name : {"a\"b", "a.b", "", "ü"})
+    expect_refused({"trace", "export", "study.toml", "--out", "new", "--name", name}, 2, "cannot stand in a study");
+  EXPECT_FALSE(std::filesystem::exists(work() / "new"));
 }
 
 }  // namespace

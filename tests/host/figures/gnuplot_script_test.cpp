@@ -27,9 +27,9 @@ TEST(WrappedLines, BreaksBetweenWords) {
 }
 
 TEST(GnuplotText, QuotesWhatGnuplotWouldReplaceOrRun) {
-  EXPECT_EQ(gnuplot_text({"It's `id` @x"}), "'It''s `id` @x'");
+  EXPECT_EQ(gnuplot_text({"It's `id` @x"}), "'It'.\"'\".'s `id` @x'");
   EXPECT_EQ(gnuplot_text({"a", "b"}), "'a'.\"\\n\".'b'");
-  EXPECT_EQ(gnuplot_text({"a\nsystem('id')"}), "'a system(''id'')'");
+  EXPECT_EQ(gnuplot_text({"a\nsystem('id')"}), "'a system('.\"'\".'id'.\"'\".')'");
   EXPECT_EQ(gnuplot_text({}), "''");
 }
 

@@ -88,6 +88,8 @@ TEST_F(WriteFigures, DrawsLabelsAsTheyStand) {
   const std::string trap = (folder_ / "trap").string();
   figure.title = "It's `touch '" + trap + "'` @x T₀ {a}_b^c %d \\n \"q\" <b>";
   figure.series[0].label = "a_1^{2} ± ρ";
+  figure.series[1].label = "''model''";  // gnuplot 5.4 takes no two doubled quotes in a row, and none at the start
+  figure.categories[0] = "'";
   const FigureResult result = write_figures(folder_, {figure}, {.pdf = false, .png = false});
   EXPECT_TRUE(result.rendered) << result.message;
   EXPECT_FALSE(has("trap"));

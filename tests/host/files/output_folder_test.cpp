@@ -113,6 +113,29 @@ TEST_F(OutputFolder, RefusesWhatCannotBeWritten) {
   expect_error(ExitCode::usage, "--out locked", [] { claim_output_folder("locked", false); });
 }
 
+TEST_F(OutputFolder, ClaimsAFileThatIsNotThereOrMayBeReplacedAndIsNoInput) {
+  std::ofstream("there") << "mine";
+  fs::create_hard_link("there", "again");
+  fs::create_directories("folder");
+  claim_output_file("new", false, {"there", "", "absent"});
+  claim_output_file("folder/new", false, {});
+  claim_output_file("there", true, {"absent", ""});
+  expect_error(ExitCode::usage, "--out there: is there already", [] { claim_output_file("there", false, {}); });
+  for (const bool force : {false, true}) {
+    for (const char* name : {"there", "./folder/../there", "again"})
+      expect_error(ExitCode::usage, "is the input there itself; name another file", [=] {
+        claim_output_file(name, force, {"absent", "there"});
+      });
+    expect_error(ExitCode::usage, "--out gone/new: cannot be written",
+                 [=] { claim_output_file("gone/new", force, {}); });
+    expect_error(ExitCode::usage, "there is a folder", [=] { claim_output_file("folder", force, {}); });
+    expect_error(ExitCode::usage, "names no file", [=] { claim_output_file("", force, {}); });
+  }
+  EXPECT_EQ(test::read_file("there"), "mine");
+  EXPECT_EQ(entries("."), 3);
+  EXPECT_EQ(entries("folder"), 0);
+}
+
 TEST_F(WriteFile, WritesAndReplaces) {
   const std::string first(100000, 'x'), second = "short\0with a zero";
   write_file("table.csv", first);

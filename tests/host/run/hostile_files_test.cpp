@@ -72,7 +72,7 @@ TEST_F(LostOutput, IsNoSuccess) {
 }
 
 TEST_F(HostileFiles, AWriterReplacesRegularFilesOnlyAndNoInput) {
-  const Words grid = {"oracle", "grid", "study.toml", "--out"};
+  const Words grid = {"oracle", "grid", "study.toml", "--force", "--out"};
   const auto refused = [&](const std::string& out) {
     Words all = grid;
     all.push_back(out);

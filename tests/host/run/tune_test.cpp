@@ -325,7 +325,8 @@ TEST_F(TuneCommand, KeepsWhatItFoundInAFile) {
   forced.insert(forced.end(), {"--force", "--periods", "40"});
   EXPECT_EQ(run(forced).exit_code, 0);
   EXPECT_NE(test::read_file(work() / "t.json"), bytes);
-  expect_refusal({"tune", "study.toml", "--budget", "100", "--out", "study.toml", "--force"}, 2, {"the study itself"});
+  expect_refusal({"tune", "study.toml", "--budget", "100", "--out", "study.toml", "--force"}, 2,
+                 {"is the input study.toml itself"});
   expect_refusal({"tune", "study.toml", "--budget", "100", "--out", "nowhere/t.json"}, 2, {"cannot be written"});
   expect_refusal({"tune", "study.toml", "--budget", "100", "--out", ""}, 2, {"--out: names no file"});
 }

@@ -24,6 +24,7 @@ TEST(StudyConfig, NamesTheNearestKey) {
 
 // What is near to no key gets no suggestion, which would only mislead.
 TEST(StudyConfig, SaysWhereTheKeysAreListedIfNoneIsNear) {
+  expect_refusal("\"a\\u0000b\" = 1", {"unknown key", "a\\x00b"});  // whole, though U+0000 ends what C takes for a text
   for (const char* text : {"foo = 1", "[oracle]\nfoo = 1", "[environment.uniform]\nfoo = 1"}) {
     expect_refusal(text, {"unknown key", "foo", "--print-defaults"});
     EXPECT_THAT(refusal([&] { parsed(text); }), Not(HasSubstr("nearest"))) << text;

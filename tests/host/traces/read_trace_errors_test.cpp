@@ -44,6 +44,18 @@ TEST_F(ReadTraceErrorsTest, NumbersThatCannotBe) {
   EXPECT_THAT(refusal(nested("7", "1")), StartsWith("row 2 (line 3), column \"models > a > quality\": 7 is outside"));
   EXPECT_THAT(refusal("a,a|cost,a|score\n1,1,5\n"), StartsWith("row 1 (line 2), column \"a|score\": 5 is outside"));
   EXPECT_THAT(refusal(nested("1e999", "1")), StartsWith("row 2 (line 3): is not a JSON object"));
+  EXPECT_THAT(refusal(nested("1", "NaN")), HasSubstr("; NaN and Infinity are none of JSON, write null"));
+}
+
+TEST_F(ReadTraceErrorsTest, NumbersOfPromptsThatAreNotFinite) {
+  EXPECT_EQ(refusal("prompt_id,size,a,a|cost\np1,1,1,1\np2,-inf,1,1\n"),
+            "column \"size\", prompt \"p2\": -inf is not finite; leave the cell empty where nothing is known");
+  EXPECT_THAT(refusal("prompt_id,model,quality,cost,size\np1,a,1,1,2\np2,a,1,1,inf\n"),
+              StartsWith("column \"size\", prompt \"p2\": inf is not finite"));
+  const TraceTable table = read("size,word,a,a|cost\n1,inf,1,1\nnan,x,1,1\n");
+  EXPECT_EQ(table.columns[0].kind, PromptColumn::Kind::number);  // NaN is what others write where nothing is known
+  EXPECT_TRUE(std::isnan(table.columns[0].numbers[1]));
+  EXPECT_EQ(table.columns[1].texts[0], "inf");  // a word among words
 }
 
 TEST_F(ReadTraceErrorsTest, MissingCells) {
@@ -111,6 +123,10 @@ TEST_F(ReadTraceErrorsTest, HeadersOfNoKnownForm) {
               HasSubstr("its first object has the members \"prompt, models\""));
   EXPECT_THAT(refusal(R"({"model": "a", "quality": 1, "cost": 1})"), HasSubstr("form that is known"));
   EXPECT_THAT(refusal("[{\"models\": {}}]"), StartsWith("is a list; write an object a line"));
+  EXPECT_EQ(refusal("prompt_id;a;a|cost\np1;0,5;0,1\n"),
+            "its columns are separated by semicolons; separate them by commas, and write numbers with a decimal point, "
+            "as the to_csv of pandas does");
+  EXPECT_THAT(refusal("prompt_id\ta\ta|cost\n"), StartsWith("its columns are separated by tabs"));
   for (const char* empty : {"", "\xEF\xBB\xBF", "\n \n"}) EXPECT_EQ(refusal(empty), "is empty");
   EXPECT_EQ(refusal("a,a|cost\n"), "has no row; a table has at least one prompt");
   EXPECT_EQ(refusal(R"({"models": {}})"), "has no model");

@@ -149,7 +149,7 @@ TEST(TraceCheck, OfManyModelsTheUsefulOnesAreToBeNamed) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::bad_data);
     EXPECT_THAT(error.what(), HasSubstr("many.csv: has 18 models; at most 16"));
-    EXPECT_THAT(error.what(), HasSubstr("--models m17,m0,"));
+    EXPECT_THAT(error.what(), HasSubstr("name those (models): m17,m0,"));
   }
 }
 

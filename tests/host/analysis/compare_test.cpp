@@ -214,11 +214,19 @@ TEST_F(Compare, EverySettingHasItsRows) {
   EXPECT_EQ(pairs[0].rows[1].setting, "estimation.eta_index=2");
 }
 
+TEST_F(Compare, SaysWhereTheOthersRun) {
+  StoredResults results = results_of(study_of("\"dow\", \"frugalgpt\"", "T0 = [0, 7]\n"), by_name({}));
+  expect_error(
+      results, {{"dow/known", "frugalgpt"}, {0}, {}, {}}, ExitCode::usage,
+      "dow/known is compared with none of the others at T0 = 0: dow/known runs at T0 = 0, 7; frugalgpt runs at "
+      "T0 = 7");
+}
+
 TEST_F(Compare, RefusesNamesThatTheResultsHaveNot) {
   StoredResults results = changed({});
   expect_error(results, {{"dow"}, {}, {}, {}}, ExitCode::usage, "two or more");
   expect_error(results, {{"dow", "online_plugn"}, {}, {}, {}}, ExitCode::usage, "the nearest is online_plugin");
-  expect_error(results, {{"dow/none", "online_plugin"}, {}, {}, {}}, ExitCode::usage, "--policies dow/none");
+  expect_error(results, {{"dow/none", "online_plugin"}, {}, {}, {}}, ExitCode::usage, "--policy dow/none");
   expect_error(results, {{"dow", "online_plugin"}, {5}, {}, {}}, ExitCode::usage, "--t0 5: the results have T0 = 0");
   expect_error(results, {{"dow", "online_plugin"}, {}, {"unifrom"}, {}}, ExitCode::usage, "the nearest is uniform");
   expect_error(results, {{"dow", "online_plugin"}, {}, {}, {"C"}}, ExitCode::usage, "use A, B");

@@ -200,13 +200,12 @@ std::string forecast_text(const std::vector<PlannedSetting>& settings, const std
   constexpr double kGibibyte = 1u << 30;
   const Forecast all = forecast(settings, sweeps, threads);
   const std::uint64_t machine = machine_memory();
-  const std::string too_much =
-      machine == 0 || all.bytes <= machine
-          ? ""
-          : fmt::format(
-                ", and this machine has {:.2f} GiB: ask for fewer threads, or for fewer periods and a smaller "
-                "T0, which a tape holds all of",
-                static_cast<double>(machine) / kGibibyte);
+  const std::string too_much = machine == 0 || all.bytes <= machine
+                                   ? ""
+                                   : fmt::format(
+                                         ", and this machine has {:.2f} GiB: fewer threads, fewer periods, a smaller "
+                                         "T0 or output.hdf5 = false take less",
+                                         static_cast<double>(machine) / kGibibyte);
   std::size_t longest = 0;
   for (const Part& part : parts) longest = std::max(longest, part.last - part.first);
   const std::size_t n = static_cast<std::size_t>(processes), most = (parts.size() + n - 1) / n;

@@ -100,6 +100,9 @@ def test_streams_and_names_are_ones_own() -> None:
         name = "shared"
         stream = 1
 
-    for environment, said in ((Taken, "the name is taken"), (Shared, "its stream (the id of pandora::Environment) 1 belongs to gaussian; choose another, 3 to 255")):
+    for environment, said in (
+        (Taken, "the name is taken"),
+        (Shared, "its stream 1 .in C.. its id. belongs to gaussian"),
+    ):
         with pytest.raises(pandora.UsageError, match=said):
             register(environment)

@@ -177,7 +177,9 @@ def test_figures_draw_in_the_colours_of_the_report(example: str) -> None:
         r.plot("nothing")
 
 
-def test_figures_of_differences_and_of_keys_that_vary(example: str, single: dict[str, Any], tmp_path: pathlib.Path) -> None:
+def test_figures_of_differences_and_of_keys_that_vary(
+    example: str, single: dict[str, Any], tmp_path: pathlib.Path
+) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     import matplotlib.pyplot as plt

@@ -287,7 +287,7 @@ class Results(Folder):
 
     @property
     def overview(self) -> Table:
-        """What the study says in few rows: regrets and their parts, means over cells, ratios to a policy of its list."""
+        """What the study says in few rows: regrets and their parts, means over cells, ratios to a policy."""
         return of_program(self._stored.overview("")[0])
 
     def overview_to(self, base: str) -> Table:
@@ -353,7 +353,11 @@ class Results(Folder):
         do not.
         """
         found = self._figures(T0, kind.startswith("difference"))
-        varied = {one.x_label: name[: name.index("-", len("vary-"))] for name, one in found.items() if name.startswith("vary-")}
+        varied = {
+            one.x_label: name[: name.index("-", len("vary-"))]
+            for name, one in found.items()
+            if name.startswith("vary-")
+        }
         kind = varied.get(kind, kind) or next(iter(varied.values()), "curves")
         kinds = [f"{kind}-known", f"{kind}-unknown", f"{kind}-none"]
         kinds = [kind, *kinds] if known is None else kinds[:1] if known else kinds[1:]

@@ -188,7 +188,7 @@ TEST_F(Compare, RowsAreOfTheT0EnvironmentsAndRegimesAskedFor) {
   EXPECT_EQ(found({both, {}, {}, {}}).size(), 8u);
   // FrugalGPT needs a calibration.
   EXPECT_THAT(found({{"dow/known", "frugalgpt"}, {}, {"gaussian"}, {"A"}}), ElementsAre("gaussian A 7"));
-  expect_error(results, {{"dow", "frugalgpt"}, {0}, {}, {}}, ExitCode::usage, "nothing is left to compare");
+  expect_error(results, {{"dow", "frugalgpt"}, {0}, {}, {}}, ExitCode::usage, "none of the others at T0 = 0");
 }
 
 // Two policies whose lanes are the same whatever T_0 are compared once, beside one that has a T_0 at every T_0.

@@ -86,7 +86,7 @@ TEST_F(PlanOfMissing, RefusesWhatTheRunWouldRefuse) {
 
 // Calibration periods are played, and stand in every tape: 100,000 times those of the probe, which takes 10,000.
 TEST_F(PlanOfMissing, CountsCalibrationsInTimeAndMemoryAndWarnsOfTooMuch) {
-  const Words few = {"--environment", "uniform", "--policy", "online_plugin", "--replications", "1", "--periods", "40"};
+  const Words few = {"--environment", "uniform", "--policy", "online_plugin", "--replications", "1"};
   const auto with_T0 = [&](const std::string& T0) {
     Words words = few;
     words.insert(words.end(), {"--t0", T0});

@@ -8,7 +8,6 @@
 
 #include "host/analysis/cells.hpp"
 #include "host/analysis/compare_text.hpp"
-#include "host/study/environment_options.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -79,7 +78,6 @@ bool asked(const CompareOptions& options, const CellSeries& cell, int T0) {
 }
 
 void require_rows(const std::vector<ComparedPair>& pairs) {
-  if (pairs.empty()) throw Error(ExitCode::usage, "compare: nothing is left to compare; ask for fewer restrictions");
   for (const ComparedPair& pair : pairs)
     for (const ComparedRow& row : pair.rows)
       if (row.paired.n > 0) return;
@@ -92,27 +90,6 @@ void require_rows(const std::vector<ComparedPair>& pairs) {
 void require_policies(const StoredResults& results) {
   if (!results.settings()[0].setting.study.regret)
     throw Error(ExitCode::usage, results.path() + ": its study simulates no policies (output.regret = false)");
-}
-
-// What a tape is drawn from.
-void require_common_tapes(const StoredResults& first, const StoredResults& second, const Study& a, const Study& b) {
-  const auto refuse = [&](const std::string& what, const std::string& here, const std::string& there) {
-    throw Error(ExitCode::mismatch,
-                fmt::format("{} and {} do not share tapes: {} is {} there and {} here; only results on the same draws "
-                            "can be paired",
-                            first.path(), second.path(), what, here, there));
-  };
-  if (a.seed != b.seed) refuse("seed", fmt::format("{}", a.seed), fmt::format("{}", b.seed));
-  if (a.periods != b.periods) refuse("periods", fmt::format("{}", a.periods), fmt::format("{}", b.periods));
-  const auto text = [](const Dimensions& d) {
-    return fmt::format("{}/{}/{}/{}/{}", d.boxes, d.context, d.output, d.reward_features, d.radius_draws);
-  };
-  if (!(a.dimensions == b.dimensions))
-    refuse("dimensions (boxes/context/output/reward_features/radius_draws)", text(a.dimensions), text(b.dimensions));
-  for (const Environment& e : a.environments)
-    for (const Environment& other : b.environments)
-      if (e.name == other.name && options_of(e) != options_of(other))
-        refuse("[environment." + e.name + "]", "one law or table", "another");
 }
 
 // The oracle sees the tape alone: where it disagrees, the draws do.
@@ -147,7 +124,7 @@ std::vector<PlannedSetting>::const_iterator matching_setting(const std::vector<P
 
 std::vector<ComparedPair> compare_policies(StoredResults& results, const CompareOptions& options) {
   if (options.policies.size() < 2)
-    throw Error(ExitCode::usage, "--policies: name two or more to compare, such as dow,online_plugin");
+    throw Error(ExitCode::usage, "--policy: name two or more to compare, such as dow,online_plugin");
   require_policies(results);
   require_names(options, results.settings());
   std::vector<PolicyName> names;
@@ -182,6 +159,7 @@ std::vector<ComparedPair> compare_policies(StoredResults& results, const Compare
       }
     }
   }
+  if (pairs.empty()) refuse_policies(results, options);
   require_rows(pairs);
   return pairs;
 }
@@ -237,6 +215,7 @@ std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& s
           }
     }
   }
+  if (pairs.empty()) refuse_folders(first, second, options);
   require_rows(pairs);
   return pairs;
 }

@@ -16,7 +16,7 @@ PolicyName parse_policy_name(const std::string& text, const Plan& plan) {
     for (const std::string& own : {lane.policy->name, lane.policy->name + "/" + lane.variant.reward})
       if (std::find(known.begin(), known.end(), own) == known.end()) known.push_back(own);
   if (std::find(known.begin(), known.end(), text) == known.end())
-    throw Error(ExitCode::usage, fmt::format("--policies {}: the results have no such policy{}; they have {}", text,
+    throw Error(ExitCode::usage, fmt::format("--policy {}: the results have no such policy{}; they have {}", text,
                                              nearest_text(nearest(text, known)), fmt::join(known, ", ")));
   return name;
 }

@@ -27,6 +27,14 @@ PolicyName parse_policy_name(const std::string& text, const Plan& plan);
 /// Throws Error (usage) if the study lacks an environment, regime or T_0 that is asked for.
 void require_names(const CompareOptions& options, const std::vector<PlannedSetting>& settings);
 
+/// Throws Error (mismatch) if what the tapes are drawn from differs.
+void require_common_tapes(const StoredResults& first, const StoredResults& second, const Study& a, const Study& b);
+
+/// Throw Error (usage, or mismatch where no tapes are shared) with the reason why no row came of a comparison.
+[[noreturn]] void refuse_policies(const StoredResults& results, const CompareOptions& options);
+[[noreturn]] void refuse_folders(const StoredResults& first, const StoredResults& second,
+                                 const CompareOptions& options);
+
 std::string interval_text(const AsymmetricInterval& interval, int decimals);
 
 }  // namespace pandora

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "host/analysis/compare.hpp"
 #include "host/analysis/figure_parts.hpp"
-#include "host/analysis/study_figures.hpp"
+#include "host/base/split.hpp"
 #include "host/figures/document.hpp"
 #include "host/figures/write_figures.hpp"
 #include "host/files/folder_lock.hpp"
@@ -74,12 +73,6 @@ FolderLock claim(const fs::path& out) {
   return std::move(*lock);
 }
 
-bool has_policy(const StoredResults& results, const std::string& name) {
-  const Plan& plan = results.settings()[0].plan;
-  return std::any_of(plan.lanes.begin(), plan.lanes.end(),
-                     [&](const PlannedLane& lane) { return lane.policy->name == name; });
-}
-
 bool is_published(const std::vector<SettingSummary>& settings) {
   return std::any_of(settings.begin(), settings.end(), [](const SettingSummary& s) {
     return std::any_of(s.summary.rows.begin(), s.summary.rows.end(),
@@ -87,25 +80,25 @@ bool is_published(const std::vector<SettingSummary>& settings) {
   });
 }
 
+std::string base_of(const std::vector<SettingSummary>& settings, const ReportOptions& options) {
+  return !options.base.empty()       ? options.base
+         : !options.policies.empty() ? options.policies[0]
+                                     : usual_base(settings[0]);
+}
+
 // The base, then the others. Yardsticks compete with nobody.
-std::vector<std::string> compared_policies(const StoredResults& results, const ReportOptions& options) {
+std::vector<std::string> compared_policies(const StoredResults& results, const std::vector<SettingSummary>& settings,
+                                           const ReportOptions& options) {
   std::vector<std::string> names = options.policies;
   if (names.empty())
     for (const PlannedLane& lane : results.settings()[0].plan.lanes)
       if (lane.policy->group != PolicyGroup::yardstick &&
           std::find(names.begin(), names.end(), lane.policy->name) == names.end())
         names.push_back(lane.policy->name);
-  if (options.base.empty()) return names;
-  std::erase(names, options.base);
-  names.insert(names.begin(), options.base);
+  const std::string base = base_of(settings, options);
+  std::erase(names, base);
+  if (!base.empty()) names.insert(names.begin(), base);
   return names;
-}
-
-std::vector<ComparedPair> compared_pairs(StoredResults& results, const ReportOptions& options) {
-  CompareOptions compare;
-  compare.policies = compared_policies(results, options);
-  if (!results.settings()[0].setting.study.regret || compare.policies.size() < 2) return {};
-  return compare_policies(results, compare);
 }
 
 ReportSection comparisons(StoredResults& results, const std::vector<SettingSummary>& settings,
@@ -136,7 +129,7 @@ ReportSection comparisons(StoredResults& results, const std::vector<SettingSumma
       "still be clear."};
   section.paragraphs.push_back(
       pairs.empty() ? "There is one policy, and nothing to compare it with."
-                    : "Each policy is compared with one of them, the base: `pandora report --base NAME --policies "
+                    : "Each policy is compared with one of them, the base: `pandora report --base NAME --policy "
                       "NAME,...` names others; yardsticks compete with nobody.");
   return section;
 }
@@ -152,7 +145,7 @@ std::string of_manifest(const json& manifest, const char* name) {
 std::string report_command(const ReportOptions& options) {
   std::string out = "pandora report results";
   if (options.T0) out += fmt::format(" --t0 {}", *options.T0);
-  if (!options.policies.empty()) out += fmt::format(" --policies {}", fmt::join(options.policies, ","));
+  if (!options.policies.empty()) out += fmt::format(" --policy {}", fmt::join(options.policies, ","));
   if (!options.base.empty()) out += " --base " + options.base;
   return out;
 }
@@ -176,7 +169,7 @@ ReportDocument document_of(StoredResults& results, const std::vector<SettingSumm
       "section Comparisons says how much that flatters."};
   tables.tables = study_tables(settings, layout);
   if (study.regret) {
-    const Table overview = overview_table(settings, has_policy(results, "dow") ? "dow" : "");
+    const Table overview = overview_table(settings, pairs.empty() ? "" : split(base_of(settings, options), '/')[0]);
     const auto pieces = in_pieces(overview, layout == TableLayout::paper ? kMostLatexColumns : overview.columns.size());
     tables.tables.insert(tables.tables.end(), pieces.begin(), pieces.end());
   }
@@ -205,15 +198,29 @@ ReportDocument document_of(StoredResults& results, const std::vector<SettingSumm
 
 }  // namespace
 
-ReportOutcome write_report(StoredResults& results, const ReportOptions& options) {
-  std::vector<FigureGroup> groups = study_figures(results, options.T0);
-  const std::vector<SettingSummary> settings = results.summaries();
-  const std::vector<ComparedPair> pairs = compared_pairs(results, options);
+std::vector<ComparedPair> compared_pairs(StoredResults& results, const std::vector<SettingSummary>& settings,
+                                         const ReportOptions& options) {
+  CompareOptions compare;
+  compare.policies = compared_policies(results, settings, options);
+  if (!results.settings()[0].setting.study.regret || compare.policies.size() < 2) return {};
+  return compare_policies(results, compare);
+}
+
+std::vector<FigureGroup> report_figures(StoredResults& results, const std::vector<SettingSummary>& settings,
+                                        const std::vector<ComparedPair>& pairs, std::optional<int> T0) {
+  std::vector<FigureGroup> groups = study_figures(results, T0);
   Summary all;
   for (const SettingSummary& s : settings)
     all.rows.insert(all.rows.end(), s.summary.rows.begin(), s.summary.rows.end());
   if (FigureGroup differences = difference_figures(pairs, titles_shown(all)); !differences.figures.empty())
     groups.push_back(std::move(differences));
+  return groups;
+}
+
+ReportOutcome write_report(StoredResults& results, const ReportOptions& options) {
+  const std::vector<SettingSummary> settings = results.summaries();
+  const std::vector<ComparedPair> pairs = compared_pairs(results, settings, options);
+  const std::vector<FigureGroup> groups = report_figures(results, settings, pairs, options.T0);
   const fs::path out = options.out.empty() ? fs::path(results.path()) / "report" : options.out;
   const FolderLock lock = claim(out);
   ReportOutcome outcome{out / "report.html", 0, ""};

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "host/analysis/compare.hpp"
+#include "host/analysis/study_figures.hpp"
 #include "host/results/stored_results.hpp"
 
 namespace pandora {
@@ -15,7 +17,7 @@ struct ReportOptions {
   std::optional<int> T0;      ///< of figures that show one; see usual_T0
   /// To compare with the base, NAME or NAME/REWARD; empty: all but yardsticks.
   std::vector<std::string> policies = {};
-  std::string base = {};  ///< empty: the first of them
+  std::string base = {};  ///< empty: the first of `policies`, else usual_base()
   int threads = 1;        ///< processes of gnuplot at once
 };
 
@@ -24,6 +26,14 @@ struct ReportOutcome {
   std::size_t figures = 0;
   std::string message;  ///< why figures were not drawn; empty if they were
 };
+
+/// The base with each of the others, as a report compares them; empty where there is one policy.
+std::vector<ComparedPair> compared_pairs(StoredResults& results, const std::vector<SettingSummary>& settings,
+                                         const ReportOptions& options);
+
+/// The figures of a report, those of the pairs among them. Throws Error (usage) if T0 is given and not of the study.
+std::vector<FigureGroup> report_figures(StoredResults& results, const std::vector<SettingSummary>& settings,
+                                        const std::vector<ComparedPair>& pairs, std::optional<int> T0);
 
 /// Writes report.html, report.tex and figures/*. A report that stood there is replaced. Throws Error (usage) if the
 /// folder holds something else, Error (output_lost).

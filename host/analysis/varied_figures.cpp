@@ -4,6 +4,7 @@
 
 #include "host/analysis/figure_parts.hpp"
 #include "host/results/policy_titles.hpp"
+#include "host/study/hyperparameter_values.hpp"
 
 namespace pandora {
 

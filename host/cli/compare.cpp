@@ -55,7 +55,7 @@ void add_compare(CLI::App& program, Command& run) {
   command->add_option("folder", o->folder, "folder that `run` wrote")->required();
   command->add_option("other", o->other, "another folder on the same tapes, or `published`: the paper's numbers");
   command
-      ->add_option("--policies", o->compare.policies,
+      ->add_option("--policy,--policies", o->compare.policies,
                    "NAME or NAME/REWARD, such as dow,online_plugin: the first against each of the others")
       ->delimiter(',');
   command->add_option("--t0", o->compare.T0, "only these T0")->delimiter(',');

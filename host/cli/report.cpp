@@ -33,10 +33,12 @@ void add_report(CLI::App& program, Command& run) {
   command->add_option("--t0", o->report.T0,
                       "T0 of figures that show one (default: the largest up to a hundredth of T at which all run)");
   command
-      ->add_option("--policies", o->report.policies,
+      ->add_option("--policy,--policies", o->report.policies,
                    "NAME or NAME/REWARD: those to compare with the base (default: all but yardsticks)")
       ->delimiter(',');
-  command->add_option("--base", o->report.base, "what the others are compared with (default: the first of them)");
+  command->add_option(
+      "--base", o->report.base,
+      "what the others are compared with (default: the first of --policy, else of the study's list, else dow)");
   command->callback([o, &run] {
     run = [o] {
       if (o->out && o->out->empty()) throw Error(ExitCode::usage, "--out: names no folder; give one or leave it out");

@@ -55,13 +55,13 @@ struct ShowOptions {
   ResultFilter filter;
 };
 
-// What ratios are to: the first policy where none is named.
+// What ratios are to.
 std::string base_of(const ShowOptions& o, const std::vector<SettingSummary>& settings) {
   std::vector<std::string> names;
   for (const SummaryRow& row : settings[0].summary.rows)
     if (row.policy != "oracle" && std::find(names.begin(), names.end(), row.policy) == names.end())
       names.push_back(row.policy);
-  if (o.base.empty()) return names.empty() ? "" : names[0];
+  if (o.base.empty()) return usual_base(settings[0]);
   if (std::find(names.begin(), names.end(), o.base) == names.end())
     throw Error(ExitCode::usage, fmt::format("--base {}: is none of the policies that are shown{}; they are {}", o.base,
                                              nearest_text(nearest(o.base, names)), fmt::join(names, ", ")));
@@ -102,7 +102,8 @@ void add_show(CLI::App& program, Command& run) {
   command->add_option("--format", o->format, "text, markdown, latex (the paper's layout) or csv (rows of summary.csv)")
       ->capture_default_str();
   command->add_flag("--overview", o->overview, "one row per policy and regime: regret, its parts, ratios to --base");
-  command->add_option("--base", o->base, "the policy that --overview takes ratios to (default: the first)");
+  command->add_option("--base", o->base,
+                      "the policy that --overview takes ratios to (default: the first that the study lists, else dow)");
   o->filter.add_to(*command);
   command->callback([o, &run] { run = [o] { show(*o); }; });
 }

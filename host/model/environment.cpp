@@ -64,7 +64,8 @@ void register_environment(Environment environment, ReplicationDrawer drawer, con
     if (other.name == environment.name && replaces) continue;
     if (other.name == environment.name) refuse("the name is taken; choose another");
     if (other.id == environment.id)
-      refuse(fmt::format("its id {} belongs to {}; choose another", environment.id, other.name));
+      refuse(fmt::format("its stream {} (in C++ its id) belongs to {}; choose another, 3 to 255", environment.id,
+                         other.name));
   }
   if (replaces) {
     std::erase_if(registry().environments, [&](const Environment& e) { return e.name == environment.name; });

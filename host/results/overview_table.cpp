@@ -65,6 +65,22 @@ Row row_of(const Summary& summary, const std::string& regime, const PolicyTitle&
 
 }  // namespace
 
+std::string usual_base(const SettingSummary& settings) {
+  std::vector<std::string> listed = settings.setting.study.policies;
+  if (listed.empty()) listed = {"dow"};
+  std::vector<std::string> there;
+  for (const SummaryRow& row : settings.summary.rows)
+    if (row.policy != "oracle") there.push_back(row.policy);
+  listed.insert(listed.end(), there.begin(), there.end());
+  std::erase_if(listed, [&](const std::string& p) { return std::find(there.begin(), there.end(), p) == there.end(); });
+  const std::vector<PolicyTitle> titles = policy_titles(settings.summary);
+  const auto competes = std::find_if(listed.begin(), listed.end(), [&](const std::string& policy) {
+    return std::any_of(titles.begin(), titles.end(),
+                       [&](const PolicyTitle& t) { return t.policy == policy && !t.yardstick; });
+  });
+  return competes != listed.end() ? *competes : listed.empty() ? "" : listed[0];
+}
+
 Table overview_table(const std::vector<SettingSummary>& settings, const std::string& base) {
   const bool published = has_published(settings, base);
   Table table;

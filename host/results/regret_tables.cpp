@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "host/results/edge_note.hpp"
 #include "host/results/policy_titles.hpp"
 #include "host/results/trace_tables.hpp"
 #include "host/study/hyperparameter_values.hpp"
@@ -14,6 +15,10 @@ namespace pandora {
 namespace {
 
 constexpr const char* kNothing = "---";
+// Why few stars say little; measured, see docs/results.md.
+constexpr const char* kStarsByChance =
+    " Where both are right 5% are (7% with ten replications), and several at once, for the entries of an environment "
+    "share their instances: `pandora verdict` judges the count.";
 
 std::string with_published(const Estimate& ours, const PublishedValue& published, bool has_half_width,
                            int replications) {
@@ -110,8 +115,8 @@ std::vector<std::string> regret_notes(const Study& study, const Summary& summary
         unsolved));
   if (!compared) return notes;
   if (marked > 0)
-    notes.push_back(fmt::format("* outside the joint 95% interval of ours and the published value: {} of {} regrets.",
-                                missed, marked));
+    notes.push_back(fmt::format("* outside the joint 95% interval of ours and the published value: {} of {} regrets.{}",
+                                missed, marked, missed > 0 ? kStarsByChance : ""));
   else
     notes.push_back(
         fmt::format("Comparison with the published values is marked from {} replications on.", kLeastForComparison));
@@ -216,6 +221,9 @@ Table hyperparameter_table(const Study& study, const Summary& summary, const std
       table.rows.push_back(std::move(row));
     }
   }
+  EdgeNote edges;
+  edges.see(summary);
+  edges.add_to(table.notes);
   return table;
 }
 
@@ -223,9 +231,14 @@ Table hyperparameter_table(const Study& study, const Summary& summary, const std
 Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow& cell) {
   const Study& first = settings[0].setting.study;
   Summary all;
-  for (const SettingSummary& s : settings)
-    for (const SummaryRow& row : s.summary.rows)
-      if (row.regime == cell.regime && row.environment == cell.environment) all.rows.push_back(row);
+  EdgeNote edges;
+  for (const SettingSummary& s : settings) {
+    Summary own;
+    std::copy_if(s.summary.rows.begin(), s.summary.rows.end(), std::back_inserter(own.rows),
+                 [&](const SummaryRow& r) { return r.regime == cell.regime && r.environment == cell.environment; });
+    edges.see(own);
+    all.rows.insert(all.rows.end(), own.rows.begin(), own.rows.end());
+  }
   const std::vector<PolicyTitle> titles = chosen_titles(first, all);
   Table table;
   table.label = "varied-" + cell.environment + "-" + cell.regime;
@@ -236,12 +249,18 @@ Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow&
   const bool several = first.T0.size() > 1;
   if (several) table.columns.push_back("T0");
   table.row_headers = table.columns.size();
+  table.columns.insert(table.columns.end(), {"oracle utility", "boxes queried"});
   for (const PolicyTitle& title : titles) table.columns.push_back(title.brief);
   for (const SettingSummary& s : settings)
     for (const int T0 : first.T0) {
       Row row;
+      const auto oracle = std::find_if(s.summary.oracle.begin(), s.summary.oracle.end(), [&](const OracleRow& r) {
+        return r.regime == cell.regime && r.environment == cell.environment;
+      });
       for (const auto& [key, value] : s.setting.varied) row.cells.emplace_back(value);
       if (several) row.cells.emplace_back(fmt::format("{}", T0));
+      for (const Estimate OracleRow::*told : {&OracleRow::utility_x1000, &OracleRow::boxes_queried})
+        row.cells.emplace_back(oracle == s.summary.oracle.end() ? kNothing : plus_minus((*oracle).*told));
       Least least;
       for (const PolicyTitle& t : titles) least.see(t, best_row(s.summary, cell.regime, cell.environment, T0, t));
       for (const PolicyTitle& t : titles) {
@@ -251,6 +270,8 @@ Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow&
       table.rows.push_back(std::move(row));
     }
   table.notes = regret_notes(first, all, false);
+  table.notes.push_back("Oracle utility (x 1000) and boxes queried per period are the oracle's.");
+  edges.add_to(table.notes);
   return table;
 }
 

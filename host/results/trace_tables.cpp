@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "host/model/trace_world.hpp"
+#include "host/results/edge_note.hpp"
 #include "host/results/policy_titles.hpp"
 
 namespace pandora {
@@ -68,6 +69,9 @@ Table trace_table(const SettingSummary& summary) {
   table.notes.push_back(
       "gap: the benchmark's utility less the row's, paired by prompt. ± is what other prompts of the same kind would "
       "change; orders of the same prompts are averaged out. Bold: the greatest utility of a policy that could be run.");
+  EdgeNote edges;
+  edges.see(summary.summary);
+  edges.add_to(table.notes);
   if (environment.trace->repeat && study.periods > trace_sizes(environment).online)
     table.notes.push_back(fmt::format("Prompts come round again: {} periods.", study.periods));
   if (told)

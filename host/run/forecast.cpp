@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 
+#include "host/machine/memory.hpp"
 #include "host/model/trace_world.hpp"
 #include "host/sweep/sweep.hpp"
 
@@ -44,20 +45,28 @@ std::vector<int> probed_T0(const Study& study) {
   return {all.front(), all[all.size() / 2], all.back()};
 }
 
+// Periods that lanes play: their calibrations, and the horizon of each.
+double periods_of(const PlannedLane* lanes, std::size_t count, int periods) {
+  double sum = static_cast<double>(count) * periods;
+  for (std::size_t k = 0; k < count; ++k) sum += lanes[k].T0;
+  return sum;
+}
+
 // Lanes of the plan whose time grows with this power of the context, few enough and at values of T_0 that a probe
 // takes.
 struct ProbedLanes {
   std::vector<PlannedLane> lanes;
-  std::size_t all = 0;
+  double periods = 0.0;  // of all lanes that these stand for
 };
 
-ProbedLanes probed_lanes(const Plan& plan, const std::vector<LaneGroup>& groups, const std::vector<int>& T0,
+ProbedLanes probed_lanes(const PlannedSweep& sweep, const std::vector<LaneGroup>& groups, const std::vector<int>& T0,
                          const std::function<bool(int)>& power) {
+  const Plan& plan = sweep.plan;
   ProbedLanes out;
   std::vector<PlannedLane> found;
   for (const LaneGroup& group : groups) {
     if (!power(group.power_of_context())) continue;
-    out.all += group.count;
+    out.periods += periods_of(&plan.lanes[group.first], group.count, sweep.study.periods);
     const auto first = plan.lanes.begin() + static_cast<std::ptrdiff_t>(group.first),
                last = first + static_cast<std::ptrdiff_t>(group.count);
     const std::size_t before = found.size();
@@ -86,7 +95,9 @@ UnitTime time_of_unit(const PlannedSweep& sweep, const std::vector<LaneGroup>& g
   };
   // A table of outcomes decides its contexts itself.
   const bool of_table = sweep.plan.units[0].environment.trace != nullptr;
-  const double longer = static_cast<double>(study.periods) / probe.periods,
+  const std::vector<int> T0 = probed_T0(study);
+  const double longer = (static_cast<double>(sweep.plan.calibration_periods) + study.periods) /
+                        (static_cast<double>(T0.back()) + probe.periods),
                wider = of_table ? 1.0 : limit(probe.dimensions.context, kProbeContext);
   const double more =
       std::max({wider, limit(probe.order_contexts, kProbeContexts), limit(probe.oracle.samples, kProbeSamples),
@@ -104,19 +115,18 @@ UnitTime time_of_unit(const PlannedSweep& sweep, const std::vector<LaneGroup>& g
   out.rough = more > 1.0;
   if (!study.regret) return out;
   probe.order = false;
-  const std::vector<int> T0 = probed_T0(study);
   plan.calibration_periods = T0.back();
   plan.lanes = {sweep.setting->plan.lanes[0]};  // the oracle
   const double alone = seconds_of(probe, plan);
   out.seconds += alone * std::max(more, wider * longer);
   // Where nothing is scaled by the context, one probe serves all lanes.
   for (const int power : wider > 1.0 ? std::vector<int>{1, 2, 3, 4} : std::vector<int>{1}) {
-    const ProbedLanes lanes = probed_lanes(sweep.plan, groups, T0, [&](int p) { return wider == 1.0 || p == power; });
+    const ProbedLanes lanes = probed_lanes(sweep, groups, T0, [&](int p) { return wider == 1.0 || p == power; });
     if (lanes.lanes.empty()) continue;
     plan.lanes.resize(1);
     plan.lanes.insert(plan.lanes.end(), lanes.lanes.begin(), lanes.lanes.end());
-    const double each = std::max(seconds_of(probe, plan) - alone, 0.0) / static_cast<double>(lanes.lanes.size());
-    out.seconds += each * static_cast<double>(lanes.all) * std::pow(wider, power) * longer;
+    out.seconds += std::max(seconds_of(probe, plan) - alone, 0.0) * std::pow(wider, power) * lanes.periods /
+                   periods_of(lanes.lanes.data(), lanes.lanes.size(), probe.periods);
   }
   out.rough = out.rough || wider > 1.0 || T0.size() < study.T0.size();
   return out;
@@ -125,7 +135,8 @@ UnitTime time_of_unit(const PlannedSweep& sweep, const std::vector<LaneGroup>& g
 // What two settings' units take, against each other, as far as sizes tell.
 double size_of_unit(const PlannedSweep& sweep) {
   const double m = sweep.study.dimensions.index_size();
-  return (1.0 + static_cast<double>(sweep.plan.lanes.size())) * sweep.study.periods * m * m;
+  return (sweep.study.periods + periods_of(sweep.plan.lanes.data(), sweep.plan.lanes.size(), sweep.study.periods)) * m *
+         m;
 }
 
 void add_time(const std::vector<PlannedSweep>& sweeps, const std::vector<std::vector<LaneGroup>>& groups, int threads,
@@ -186,7 +197,15 @@ Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector
 
 std::string forecast_text(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps,
                           const std::vector<Part>& parts, int threads, int processes) {
+  constexpr double kGibibyte = 1u << 30;
   const Forecast all = forecast(settings, sweeps, threads);
+  const std::uint64_t machine = machine_memory();
+  const std::string too_much = machine == 0 || all.bytes <= machine
+                                   ? ""
+                                   : fmt::format(
+                                         ", and this machine has {:.2f} GiB: fewer threads, fewer periods, a smaller "
+                                         "T0 or output.hdf5 = false take less",
+                                         static_cast<double>(machine) / kGibibyte);
   std::size_t longest = 0;
   for (const Part& part : parts) longest = std::max(longest, part.last - part.first);
   const std::size_t n = static_cast<std::size_t>(processes), most = (parts.size() + n - 1) / n;
@@ -195,10 +214,10 @@ std::string forecast_text(const std::vector<PlannedSetting>& settings, const std
       "units             {} replications over all environments and regimes\n"
       "lanes             {}\n"
       "policy-periods    {:.3g}\n"
-      "memory            {:.2f} GiB per process at the most\n"
+      "memory            {:.2f} GiB per process at the most{}\n"
       "parts             {} of up to {} replications; {} processes do up to {} each\n"
       "estimated time    {:.0f} s on a CPU, {} threads in each of {} processes ({}{})\n",
-      settings.size(), all.units, all.lanes, all.policy_periods, static_cast<double>(all.bytes) / (1u << 30),
+      settings.size(), all.units, all.lanes, all.policy_periods, static_cast<double>(all.bytes) / kGibibyte, too_much,
       parts.size(), longest, processes, most,
       parts.empty() ? 0.0 : all.seconds * static_cast<double>(most) / static_cast<double>(parts.size()), threads,
       processes, settings[0].setting.study.engine.text(), all.rough ? ", roughly" : "");

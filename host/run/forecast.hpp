@@ -26,7 +26,7 @@ struct Forecast {
   double policy_periods = 0.0;
   std::uint64_t bytes = 0;  ///< peak of a process on the CPU: of a sweep with the results of a part that is not
                             ///< complete yet, or of tables and results.h5 while they are made
-  double seconds = 0.0;     ///< wall time, extrapolated from probes of a few thousand periods
+  double seconds = 0.0;     ///< wall time, calibrations too, extrapolated from probes of a few thousand periods
   bool rough = false;       ///< the probes were smaller than the study in other ways, too
 };
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "host/base/split.hpp"
+#include "host/results/edge_note.hpp"
 #include "host/results/result_rows.hpp"
 #include "host/study/hyperparameter_values.hpp"
 #include "host/tables/numbers.hpp"
@@ -21,6 +22,22 @@ std::string of(const TuneRace& race) {
 std::string choice_text(const TuneCandidate& candidate) {
   return candidate.varied + (candidate.varied.empty() || candidate.hyperparameter.empty() ? "" : " ") +
          candidate.hyperparameter;
+}
+
+// Which winners are at an end of what was tried.
+void add_edges(const Tuning& tuning, std::vector<std::string>& notes) {
+  const auto values = [](const TuneCandidate& candidate) {  // NAME=VALUE;NAME=VALUE
+    std::string text = choice_text(candidate);
+    std::replace(text.begin(), text.end(), ' ', ';');
+    return text;
+  };
+  EdgeNote edges;
+  for (const TuneRace& race : tuning.races) {
+    std::vector<std::string> tried;
+    for (const TuneCandidate& candidate : race.candidates) tried.push_back(values(candidate));
+    edges.see(of(race), values(race.candidates[race.winner]), tried);
+  }
+  edges.add_to(notes);
 }
 
 // The last to stay first, then by regret.
@@ -139,6 +156,7 @@ std::vector<Table> tune_tables(const Tuning& tuning) {
                          "default - choice: of the best default values that the study names, paired over the same "
                          "replications, with the interval of Student's t. `pandora run` of the study with these "
                          "options gives the judged lanes:");
+  add_edges(tuning, winners.notes);
   return {candidates, winners};
 }
 

@@ -1,6 +1,7 @@
 #include "host/study/hyperparameter_values.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "host/base/split.hpp"
 
@@ -35,6 +36,12 @@ std::string hyperparameter_of(const std::string& text, const std::string& name) 
   for (const auto& [own, value] : hyperparameter_values(text))
     if (own == name) return value;
   return "";
+}
+
+std::optional<double> number_of(const std::string& text) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace pandora

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "host/base/nearest.hpp"
 #include "host/base/printable.hpp"
+#include "host/machine/memory.hpp"
 #include "host/traces/text_hash.hpp"
 
 namespace pandora {
@@ -20,9 +20,8 @@ constexpr std::size_t kMostColumns = 4096, kMostScores = 64, kMostNoted = 1024;
 constexpr std::string_view kTextNames[] = {"prompt", "text", "question", "query", "input", "instruction"};
 
 std::uint64_t half_of_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes) / 2
-                                : std::uint64_t{4} << 30;
+  const std::uint64_t all = machine_memory();
+  return all > 0 ? all / 2 : std::uint64_t{4} << 30;
 }
 
 // Why a number cannot be a quality (0), a cost (1) or a score; nullptr if it can.

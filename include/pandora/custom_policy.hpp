@@ -18,7 +18,7 @@
 
 namespace pandora {
 
-/// A request: what is known before anything is queried.
+/// A request: what is known before anything is queried. Its spans hold until the period ends: copy what is kept longer.
 struct Request {
   int period = 0;                 ///< 1..T online, 1..T_0 while calibrating, 0 for x_0
   std::span<const float> psi;     ///< m features psi(x_t), psi[0] = 1

@@ -100,6 +100,9 @@ def test_streams_and_names_are_ones_own() -> None:
         name = "shared"
         stream = 1
 
-    for environment, said in ((Taken, "the name is taken"), (Shared, "its id 1 belongs to gaussian")):
+    for environment, said in (
+        (Taken, "the name is taken"),
+        (Shared, "its stream 1 .in C.. its id. belongs to gaussian"),
+    ):
         with pytest.raises(pandora.UsageError, match=said):
             register(environment)

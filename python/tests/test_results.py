@@ -177,6 +177,32 @@ def test_figures_draw_in_the_colours_of_the_report(example: str) -> None:
         r.plot("nothing")
 
 
+def test_figures_of_differences_and_of_keys_that_vary(
+    example: str, single: dict[str, Any], tmp_path: pathlib.Path
+) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    r = pandora.open(example)
+    assert "difference-online_plugin-known-uniform-A" in r.figures()
+    drawn = r.plot("difference-online_plugin", known=False, environment="gaussian")
+    assert drawn.axes[0].get_legend_handles_labels()[1] == ["DOW, unknown"]
+    study = {**single, "output.instances": False, "vary": {"periods": [100, 200], "estimation.eta_index": [1, 2, 4]}}
+    varied = pandora.run(study, out=tmp_path / "varied", progress=False)
+    for kind, label, points in (
+        ("", "periods", [100, 200]),
+        ("vary-2", "estimation.eta_index", [1, 2, 4]),
+        ("estimation.eta_index", "estimation.eta_index", [1, 2, 4]),
+    ):
+        axes = varied.plot(kind, known=True).axes[0]
+        assert axes.get_xlabel() == label
+        assert list(axes.get_lines()[0].get_xdata()) == points
+    with pytest.raises(pandora.UsageError, match="no figure 'curves'.*vary-2-known-uniform-B"):
+        varied.plot("curves")
+    plt.close("all")
+
+
 def test_tables_go_to_pandas(example: str) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandora.open(example).summary.to_pandas()

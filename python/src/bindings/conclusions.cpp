@@ -36,14 +36,14 @@ std::vector<Table> with_columns_first(const std::vector<ComparedPair>& pairs) {
   return out;
 }
 
-// Ratios are to `base`, or to the first policy.
+// Ratios are to `base`, or to the usual one.
 std::vector<Table> overview(StoredResults& stored, std::string base) {
   const std::vector<SettingSummary> found = stored.summaries();
   std::vector<std::string> names;
   for (const SummaryRow& row : found[0].summary.rows)
     if (row.policy != "oracle" && std::find(names.begin(), names.end(), row.policy) == names.end())
       names.push_back(row.policy);
-  if (base.empty() && !names.empty()) base = names[0];
+  if (base.empty()) base = usual_base(found[0]);
   if (!base.empty() && std::find(names.begin(), names.end(), base) == names.end())
     throw Error(ExitCode::usage, "base \"" + base + "\" is none of the policies of the results");
   return {overview_table(found, base)};

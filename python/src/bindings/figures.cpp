@@ -1,7 +1,7 @@
 // The figures of a report as data.
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/analysis/study_figures.hpp"
+#include "host/analysis/report.hpp"
 #include "host/figures/gnuplot_script.hpp"
 #include "results.hpp"
 
@@ -46,10 +46,13 @@ Dict figure_dict(const std::string& heading, const Figure& figure) {
   return out;
 }
 
-DictList figures_of(Results& results, std::optional<int> T0) {
+DictList figures_of(Results& results, std::optional<int> T0, bool differences) {
   const std::vector<FigureGroup> groups = beside([&](Beside&) {
     const std::lock_guard lock(results.mutex());
-    return study_figures(results.stored(), T0);
+    StoredResults& stored = results.stored();
+    const std::vector<SettingSummary> settings = stored.summaries();
+    const auto pairs = differences ? compared_pairs(stored, settings, {}) : std::vector<ComparedPair>();
+    return report_figures(stored, settings, pairs, T0);
   });
   nb::list out;
   for (const FigureGroup& group : groups)
@@ -60,8 +63,9 @@ DictList figures_of(Results& results, std::optional<int> T0) {
 }  // namespace
 
 void bind_figures(nb::module_& module) {
-  module.def("figures", &figures_of, nb::arg("results"), nb::arg("T0").none(),
-             "The figures of a report: dicts of what they show, with the colours of their series.");
+  module.def("figures", &figures_of, nb::arg("results"), nb::arg("T0").none(), nb::arg("differences"),
+             "The figures of a report, with or without the paired differences: dicts of what they show, with the "
+             "colours of their series.");
 }
 
 }  // namespace pandora::python

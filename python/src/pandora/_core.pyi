@@ -105,9 +105,9 @@ def estimate(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), 
     Mean and 1.96 standard errors of every column of an array, over the rows that are not NaN.
     """
 
-def figures(results: Results, T0: int | None) -> list[dict[str, Any]]:
+def figures(results: Results, T0: int | None, differences: bool) -> list[dict[str, Any]]:
     """
-    The figures of a report: dicts of what they show, with the colours of their series.
+    The figures of a report, with or without the paired differences: dicts of what they show, with the colours of their series.
     """
 
 def run(*, study: StudyConfig, out: str, mode: str, study_file: str, shard: str, oracle_cache: str, backend: str, devices: str, threads: int, command: str, on_progress: object | None, on_message: object | None) -> dict[str, Any]:

@@ -32,6 +32,7 @@ class Figure:
         self.heading: str = found["heading"]
         self.kind: str = found["kind"]
         self.caption: str = found["caption"]
+        self.x_label: str = found["x_label"]
         self.series: list[dict[str, Any]] = found["series"]
         self._found = found
 

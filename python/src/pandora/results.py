@@ -287,7 +287,7 @@ class Results(Folder):
 
     @property
     def overview(self) -> Table:
-        """What the study says in few rows: regrets and their parts, means over cells, ratios to the first policy."""
+        """What the study says in few rows: regrets and their parts, means over cells, ratios to a policy."""
         return of_program(self._stored.overview("")[0])
 
     def overview_to(self, base: str) -> Table:
@@ -329,12 +329,15 @@ class Results(Folder):
     # ---- looking -----------------------------------------------------------------------------------------------------
 
     def figures(self, T0: Optional[int] = None) -> dict[str, Figure]:
-        """The figures of a report by name, such as "curves-known-uniform-A"; T0 of those that show one."""
-        return {found["name"]: Figure(found) for found in _core.figures(self._stored, T0)}
+        """All figures of the report by name, such as "curves-known-uniform-A"; T0 of those that show one."""
+        return self._figures(T0, True)
+
+    def _figures(self, T0: Optional[int], differences: bool) -> dict[str, Figure]:
+        return {found["name"]: Figure(found) for found in _core.figures(self._stored, T0, differences)}
 
     def plot(
         self,
-        kind: str = "curves",
+        kind: str = "",
         environment: str = "",
         regime: str = "",
         known: Optional[bool] = None,
@@ -343,12 +346,20 @@ class Results(Folder):
     ) -> Any:
         """Draws a figure of the report by matplotlib, in the report's colours, and returns matplotlib's figure.
 
-        `kind`: curves, curves-loglog, t0, hyperparameters, quality-cost, regret-parts, queries, deployments, depth,
-        published-A; the first environment and regime unless they are named; `known`: of policies that see mu*, or that
+        `kind`: curves (also without a kind), curves-loglog, t0, hyperparameters, quality-cost, regret-parts, queries,
+        deployments, depth, published-A, z-scores-A; difference-dow, the paired differences to the report's base. Where
+        keys vary, the key whose values regret is drawn against, such as "dimensions.context" (without a kind the
+        first one). The first environment and regime unless they are named; `known`: of policies that see mu*, or that
         do not.
         """
-        found = self.figures(T0)
-        kinds = [f"{kind}-known", f"{kind}-unknown"]
+        found = self._figures(T0, kind.startswith("difference"))
+        varied = {
+            one.x_label: name[: name.index("-", len("vary-"))]
+            for name, one in found.items()
+            if name.startswith("vary-")
+        }
+        kind = varied.get(kind, kind) or next(iter(varied.values()), "curves")
+        kinds = [f"{kind}-known", f"{kind}-unknown", f"{kind}-none"]
         kinds = [kind, *kinds] if known is None else kinds[:1] if known else kinds[1:]
         places = [
             f"-{e}-{r}" for e in self._either(environment, "environments") for r in self._either(regime, "regimes")

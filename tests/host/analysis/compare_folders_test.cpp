@@ -71,6 +71,39 @@ TEST_F(CompareFolders, SettingsAreFoundByTheirNames) {
   EXPECT_EQ(pairs[0].rows[0].setting, "estimation.eta_index=2");
 }
 
+// What keeps two folders from being paired is said, where settings have other names because of it too.
+TEST_F(CompareFolders, WhyNothingIsPairedIsSaid) {
+  const auto refused = [&](const std::string& here, const std::string& there, ExitCode code,
+                           const CompareOptions& options = {{"query_all"}, {}, {}, {}}) {
+    for (const char* folder : {"first", "second"}) std::filesystem::remove_all(path(folder));
+    write(here, by_name({{"-/oracle/known", {520, 530}}}), "first");
+    write(there, by_name({{"-/oracle/known", {520, 530}}}), "second");
+    return refusal(options, code);
+  };
+  EXPECT_THAT(refused(study(2, "[0]", "[vary]\nestimation.eta_index = [1, 2]"),
+                      study(2, "[0]", "seed = 7\n[vary]\nestimation.eta_index = [3, 4]"), ExitCode::mismatch),
+              HasSubstr("do not share tapes: seed is 1 there and 7 here"));
+  EXPECT_THAT(
+      refused(study(2, "[0]", "[vary]\nseed = [1, 2]"), study(2, "[0]", "[vary]\nseed = [3, 4]"), ExitCode::mismatch),
+      HasSubstr("do not share tapes: seed is 1 there and 3 here"));
+  EXPECT_THAT(refused(study(2, "[0]", "[vary]\nestimation.eta_index = [1, 2]"), study(2, "[0]"), ExitCode::usage),
+              HasSubstr("have no setting (the values of the keys under [vary]) in common: estimation.eta_index=1, "
+                        "estimation.eta_index=2 there, one without [vary] here"));
+  EXPECT_THAT(refused(study(2, "[0, 7]"), study(2, "[9]"), ExitCode::usage),
+              HasSubstr("have no T0 in common: 0, 7 there, 9 here"));
+  EXPECT_THAT(refused(study(2, "[0, 7]"), study(2, "[7]"), ExitCode::usage, {{"query_all"}, {0}, {}, {}}),
+              HasSubstr("have no T0 in common: 0 there, 7 here"));
+  const auto with = [](const std::string& policy, const std::string& environment) {
+    return "replications = 2\nperiods = 100\nT0 = [0]\nregimes = [\"A\"]\noutput.order = false\n"
+           "output.instances = false\noutput.hdf5 = false\npolicies = [\"" +
+           policy + "\"]\nenvironments = [\"" + environment + "\"]\n";
+  };
+  EXPECT_THAT(refused(with("query_all", "uniform"), with("query_all", "gaussian"), ExitCode::usage),
+              HasSubstr("have no environment and regime in common: uniform/A there, gaussian/A here"));
+  EXPECT_THAT(refused(with("query_all", "uniform"), with("random_order", "uniform"), ExitCode::usage, {}),
+              HasSubstr("have no policy in common: query_all/known there, random_order/known here"));
+}
+
 TEST_F(CompareFolders, OtherTapesAreRefused) {
   write(study(2, "[0]"), by_name({{"-/oracle/known", {520, 530}}}), "first");
   const auto refused = [&](const std::string& more, const std::vector<double>& oracle) {
@@ -92,7 +125,7 @@ TEST_F(CompareFolders, PoliciesMustBeInBoth) {
   write(study(2, "[0]"), by_name({{"-/oracle/known", {520, 530}}}), "first");
   write("replications = 2\n" + study_without_replications("\"online_plugin\"", "T0 = [0]\n"),
         by_name({{"-/oracle/known", {520, 530}}}), "second");
-  EXPECT_THAT(refusal({{"query_all"}, {}, {}, {}}, ExitCode::usage), HasSubstr("--policies query_all"));
+  EXPECT_THAT(refusal({{"query_all"}, {}, {}, {}}, ExitCode::usage), HasSubstr("--policy query_all"));
   EXPECT_EQ(compared({}).size(), 2u);
 }
 

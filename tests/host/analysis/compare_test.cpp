@@ -188,7 +188,7 @@ TEST_F(Compare, RowsAreOfTheT0EnvironmentsAndRegimesAskedFor) {
   EXPECT_EQ(found({both, {}, {}, {}}).size(), 8u);
   // FrugalGPT needs a calibration.
   EXPECT_THAT(found({{"dow/known", "frugalgpt"}, {}, {"gaussian"}, {"A"}}), ElementsAre("gaussian A 7"));
-  expect_error(results, {{"dow", "frugalgpt"}, {0}, {}, {}}, ExitCode::usage, "nothing is left to compare");
+  expect_error(results, {{"dow", "frugalgpt"}, {0}, {}, {}}, ExitCode::usage, "none of the others at T0 = 0");
 }
 
 // Two policies whose lanes are the same whatever T_0 are compared once, beside one that has a T_0 at every T_0.
@@ -214,11 +214,19 @@ TEST_F(Compare, EverySettingHasItsRows) {
   EXPECT_EQ(pairs[0].rows[1].setting, "estimation.eta_index=2");
 }
 
+TEST_F(Compare, SaysWhereTheOthersRun) {
+  StoredResults results = results_of(study_of("\"dow\", \"frugalgpt\"", "T0 = [0, 7]\n"), by_name({}));
+  expect_error(
+      results, {{"dow/known", "frugalgpt"}, {0}, {}, {}}, ExitCode::usage,
+      "dow/known is compared with none of the others at T0 = 0: dow/known runs at T0 = 0, 7; frugalgpt runs at "
+      "T0 = 7");
+}
+
 TEST_F(Compare, RefusesNamesThatTheResultsHaveNot) {
   StoredResults results = changed({});
   expect_error(results, {{"dow"}, {}, {}, {}}, ExitCode::usage, "two or more");
   expect_error(results, {{"dow", "online_plugn"}, {}, {}, {}}, ExitCode::usage, "the nearest is online_plugin");
-  expect_error(results, {{"dow/none", "online_plugin"}, {}, {}, {}}, ExitCode::usage, "--policies dow/none");
+  expect_error(results, {{"dow/none", "online_plugin"}, {}, {}, {}}, ExitCode::usage, "--policy dow/none");
   expect_error(results, {{"dow", "online_plugin"}, {5}, {}, {}}, ExitCode::usage, "--t0 5: the results have T0 = 0");
   expect_error(results, {{"dow", "online_plugin"}, {}, {"unifrom"}, {}}, ExitCode::usage, "the nearest is uniform");
   expect_error(results, {{"dow", "online_plugin"}, {}, {}, {"C"}}, ExitCode::usage, "use A, B");

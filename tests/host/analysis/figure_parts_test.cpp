@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "host/study/hyperparameter_values.hpp"
+
 namespace pandora {
 namespace {
 

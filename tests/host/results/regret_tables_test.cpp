@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "host/results/edge_note.hpp"
 #include "tests/host/results/made_up_summary.hpp"
 
 namespace pandora {
@@ -40,6 +41,7 @@ TEST(RegretTables, ShowOursBesideThePublishedValueAndTheChosenHyperparameters) {
   EXPECT_THAT(text, HasSubstr("Table 1: regime A"));
   EXPECT_THAT(text, HasSubstr("7.50±0.25 (7.66±0.30)"));
   EXPECT_THAT(text, HasSubstr("0 of 1 regrets"));
+  EXPECT_THAT(text, Not(HasSubstr("judges the count")));
   EXPECT_THAT(text, HasSubstr("calibration periods come before the horizon"));
   EXPECT_THAT(text, HasSubstr("DOW, unknown (c_rho, c_theta)"));
   EXPECT_THAT(text, HasSubstr("0.1, 1"));
@@ -50,6 +52,7 @@ TEST(RegretTables, ShowOursBesideThePublishedValueAndTheChosenHyperparameters) {
   const std::string marked = text_of(small_study(), far);
   EXPECT_THAT(marked, HasSubstr("9.00±0.25 (7.66±0.30)*"));
   EXPECT_THAT(marked, HasSubstr("1 of 1 regrets"));
+  EXPECT_THAT(marked, HasSubstr("`pandora verdict` judges the count"));
 }
 
 TEST(RegretTables, MarkNothingBelowTenReplications) {
@@ -170,10 +173,53 @@ TEST(RegretTables, SettingsAreRowsOfOneTable) {
   settings[1].summary.rows[0].regret = {3.25, 0.5};
   const std::vector<Table> tables = study_tables(settings, TableLayout::compact);
   ASSERT_GE(tables.size(), 1u);
-  EXPECT_EQ(tables[0].columns, (std::vector<std::string>{"periods", "DOW, known", "DOW, unknown"}));
+  EXPECT_EQ(tables[0].columns,
+            (std::vector<std::string>{"periods", "oracle utility", "boxes queried", "DOW, known", "DOW, unknown"}));
   ASSERT_EQ(tables[0].rows.size(), 3u);
   EXPECT_EQ(tables[0].rows[1].cells[0].text, "2000");
-  EXPECT_EQ(tables[0].rows[1].cells[2].text, "3.25±0.50");
+  EXPECT_EQ(tables[0].rows[1].cells[1].text, "522.50±12.50");
+  EXPECT_EQ(tables[0].rows[1].cells[2].text, "1.69±0.06");
+  EXPECT_EQ(tables[0].rows[1].cells[4].text, "3.25±0.50");
+}
+
+// c_rho = 0.1 is the least of two values; c_theta has one value only.
+TEST(RegretTables, SayOnceWhereTheBestIsAtAnEndOfItsValues) {
+  const std::string ends = "where a wider grid may have less regret: DOW, unknown (c_rho = 0.1).";
+  std::vector<Table> tables = study_tables({{{{}, small_study()}, two_rows()}}, TableLayout::compact);
+  ASSERT_GE(tables.size(), 2u);
+  EXPECT_THAT(tables[0].notes, Each(Not(HasSubstr("wider grid"))));
+  EXPECT_THAT(tables[1].notes, testing::ElementsAre(HasSubstr(ends)));
+  Summary three = two_rows();
+  three.rows.push_back(three.rows[1]);
+  three.rows.back().hyperparameter = "c_rho=0.01;c_theta=1";
+  tables = study_tables({{{{}, small_study()}, three}}, TableLayout::compact);
+  EXPECT_TRUE(tables[1].notes.empty());
+  // Of settings each for itself: what a key that varies makes of the grid is no grid.
+  Summary other = two_rows();
+  other.rows[0].hyperparameter = "c_rho=2;c_theta=1";
+  other.rows.pop_back();
+  const auto setting = [](const char* periods, const Summary& summary) {
+    return SettingSummary{{{{"periods", periods}}, small_study()}, summary};
+  };
+  tables = study_tables({setting("1", two_rows()), setting("2", other)}, TableLayout::compact);
+  EXPECT_THAT(tables[0].notes, testing::Contains(HasSubstr(ends)));
+}
+
+TEST(EdgeNote, NumbersWithOthersOnOneSideOnly) {
+  const auto said = [](const std::string& chosen, const std::vector<std::string>& tried) {
+    EdgeNote note;
+    note.see("x", chosen, tried);
+    note.see("x", chosen, tried);  // once
+    std::vector<std::string> notes;
+    note.add_to(notes);
+    return notes.empty() ? "" : notes[0].substr(notes[0].find(": ") + 2);
+  };
+  EXPECT_EQ(said("a=1e-3;b=2", {"a=1e-3;b=1", "a=0.1;b=2", "a=0.001;b=3"}), "x (a = 1e-3).");
+  EXPECT_EQ(said("a=3;b=1", {"a=1;b=1", "a=3;b=1", "a=2;b=4"}), "x (a = 3, b = 1).");
+  EXPECT_EQ(said("a=0", {"a=0", "a=1"}), "");  // there is nothing below a width of 0
+  EXPECT_EQ(said("a=0", {"a=0", "a=-1"}), "x (a = 0).");
+  EXPECT_EQ(said("a=1", {"a=1"}), "");
+  EXPECT_EQ(said("word", {"word", "other"}), "");
 }
 
 TEST(RegretTables, SayHowManyReplicationsAreThere) {

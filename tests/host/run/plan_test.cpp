@@ -1,4 +1,5 @@
 // `--plan` beside `--extend` and `--resume`: of what the folder lacks, without a trace in it.
+#include "host/machine/memory.hpp"
 #include "host/run/planned_memory.hpp"
 #include "tests/host/run/run_study_fixture.hpp"
 
@@ -7,6 +8,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::Words;
 using testing::HasSubstr;
+using testing::Not;
 
 class PlanOfMissing : public test::ManyRunsTest {
  protected:
@@ -80,6 +82,22 @@ TEST_F(PlanOfMissing, RefusesWhatTheRunWouldRefuse) {
   Words foreign = planned;
   std::replace(foreign.begin(), foreign.end(), std::string("out"), std::string("full"));
   expect_refusal(foreign, 2, {"holds no results of this program"});
+}
+
+// Calibration periods are played, and stand in every tape: 100,000 times those of the probe, which takes 10,000.
+TEST_F(PlanOfMissing, CountsCalibrationsInTimeAndMemoryAndWarnsOfTooMuch) {
+  const Words few = {"--environment", "uniform", "--policy", "online_plugin", "--replications", "1"};
+  const auto with_T0 = [&](const std::string& T0) {
+    Words words = few;
+    words.insert(words.end(), {"--t0", T0});
+    return plan(words);
+  };
+  const std::string some = with_T0("10000"), many = with_T0("1000000000");
+  EXPECT_GT(number(many, "estimated time"), 500.0 * std::max(number(some, "estimated time"), 0.02)) << many;
+  EXPECT_GT(number(many, "memory"), 50.0) << many;
+  EXPECT_THAT(some, Not(HasSubstr("this machine has")));
+  const bool too_much = static_cast<double>(machine_memory()) < 50.0 * (1u << 30);
+  EXPECT_EQ(many.find(" GiB per process at the most, and this machine has ") != std::string::npos, too_much) << many;
 }
 
 // What a lane of code says of itself is in the plan, and that of a joint fit is as large as its covariance.

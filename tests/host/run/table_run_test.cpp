@@ -66,7 +66,7 @@ TEST_F(TableRun, ResultsAreReadWithoutTheTable) {
   const test::ProgramResult after = run({"show", "out"});
   EXPECT_EQ(after.exit_code, 0) << after.err;
   EXPECT_EQ(after.out, before.out);
-  EXPECT_EQ(run({"compare", "out", "--policies", "dow,online_plugin"}).exit_code, 0);
+  EXPECT_EQ(run({"compare", "out", "--policy", "dow,online_plugin"}).exit_code, 0);
   EXPECT_EQ(run({"show", "out", "--overview"}).exit_code, 0);
 }
 
@@ -137,7 +137,7 @@ TEST_F(TableRun, StandsBesideThePapersEnvironments) {
   EXPECT_THAT(result.out, HasSubstr("mine: utility = quality"));
   EXPECT_THAT(run({"show", "both", "--environment", "mine"}).out, Not(HasSubstr("uniform")));
   EXPECT_THAT(run({"show", "both", "--overview"}).out, HasSubstr("\nmine\n"));
-  EXPECT_THAT(run({"compare", "both", "--policies", "dow/known,dow/unknown"}).out, HasSubstr("± over prompts"));
+  EXPECT_THAT(run({"compare", "both", "--policy", "dow/known,dow/unknown"}).out, HasSubstr("± over prompts"));
   ASSERT_EQ(run({"report", "both"}).exit_code, 0);
   EXPECT_THAT(test::read_file(work() / "both" / "report" / "report.html"), HasSubstr("mine, regime B"));
   EXPECT_EQ(run({"explain", "both", "--policy", "dow", "--environment", "mine", "--period", "2"}).exit_code, 0);

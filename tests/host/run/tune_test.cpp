@@ -271,6 +271,8 @@ TEST_F(TuneCommand, SaysHowToRunTheWinners) {
   ASSERT_GE(cells.size(), 15u);
   EXPECT_EQ(cells[9], "1");
   EXPECT_THAT(result.out, HasSubstr("dow, known: --policy dow --set hyperparameters." + cells[3]));
+  // Of two values the better is an end of them.
+  EXPECT_THAT(result.out, HasSubstr("wider grid"));
 
   ASSERT_EQ(
       run(words("winner", {"--policy", "dow", "--set", "regimes=B", "--set", "hyperparameters." + cells[3]})).exit_code,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -69,12 +68,6 @@ void add_if_any(std::vector<Figure>& figures, Figure figure) {
 
 const char* kind_text(bool knows) {
   return knows ? "policies that see μ*" : "policies that do not see μ*";
-}
-
-std::optional<double> number_of(const std::string& text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace pandora

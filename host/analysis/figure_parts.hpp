@@ -26,9 +26,6 @@ void add_if_any(std::vector<Figure>& figures, Figure figure);
 inline constexpr const char* kKinds[] = {"unknown", "known"};
 const char* kind_text(bool knows);
 
-/// The number that a text is, all of it.
-std::optional<double> number_of(const std::string& text);
-
 /// Regret against each key that varies, the others at their first values.
 std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& settings, int T0);
 

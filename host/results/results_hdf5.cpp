@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <limits>
 #include <span>
 
+#include "host/base/split.hpp"
 #include "host/files/hdf5_file.hpp"
 #include "host/results/summary.hpp"
 #include "host/study/hyperparameter_values.hpp"
@@ -15,12 +15,6 @@ namespace pandora {
 namespace {
 
 using Shape = Hdf5File::Shape;
-
-double number_of(const std::string& text) {
-  double value = std::numeric_limits<double>::quiet_NaN();
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : std::numeric_limits<double>::quiet_NaN();
-}
 
 std::string titles_of(std::span<const RegretPart> parts) {
   std::string out;
@@ -93,8 +87,10 @@ class LaneDatasets {
   void add_hyperparameters() {
     for (const std::string& name : hyperparameter_columns(plan_))
       of_lane(("hyperparameters/" + name).c_str(), "value of the hyperparameter; NaN: the lane has none of that name",
-              "",
-              [&](const PlannedLane& lane) { return number_of(hyperparameter_of(lane.variant.hyperparameter, name)); });
+              "", [&](const PlannedLane& lane) {
+                return number_of(hyperparameter_of(lane.variant.hyperparameter, name))
+                    .value_or(std::numeric_limits<double>::quiet_NaN());
+              });
   }
 
   void add_sums() {

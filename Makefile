@@ -107,14 +107,15 @@ stand-in-build: test-dependencies
 stand-in-slow: stand-in-build
 	ctest --test-dir build-stand-in -L slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
 
+stand-in-sanitize: PRESETS ?= stand-in-asan stand-in-tsan
 stand-in-sanitize: test-dependencies
-	for preset in stand-in-asan stand-in-tsan; do \
+	for preset in $(PRESETS); do \
 	  cmake --preset $$preset && cmake --build build-$$preset --parallel $(JOBS) && \
 	  ctest --test-dir build-$$preset --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS) || exit; \
 	done
 
 # The default tests under the address, undefined-behaviour and thread sanitisers.
-PRESETS ?= asan-ubsan tsan
+sanitize: PRESETS ?= asan-ubsan tsan
 sanitize: test-dependencies
 	@scripts/install-dependencies.sh clang clang
 	for preset in $(PRESETS); do \

@@ -141,8 +141,9 @@ cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribut
   return stand_in::allow_shared(reinterpret_cast<void (*)()>(kernel), value);
 }
 
+// As CUDA 12 declares it: no type of a function is deduced from const T*, so that a launch without one fails here, too.
 template <class Kernel>
-cudaError_t cudaLaunchKernel(Kernel* kernel, dim3 grid, dim3 block, void** addresses, std::size_t shared_bytes,
+cudaError_t cudaLaunchKernel(const Kernel* kernel, dim3 grid, dim3 block, void** addresses, std::size_t shared_bytes,
                              cudaStream_t stream) {
   return [&]<class... Parameters>(void (*)(Parameters...)) {
     static_assert((sizeof(Parameters) + ... + 0) <= 4096, "the parameters of a kernel take at most 4 KiB");

@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example python python-bench fuzz sanitize stand-in stand-in-slow docs docs-dependencies bench build-times coverage coverage-run gpu-check nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
+.PHONY: build reproduce test test-slow tests example python python-bench fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -87,8 +87,11 @@ python-bench:
 
 # Everything that reads files, on inputs that libFuzzer makes up: RUNS of them for each fuzzer, half as many for `files`,
 # whose inputs are read in many ways. FUZZ_LEVEL: -O0 is built in a third of the time and runs at half the rate.
+# FUZZ_SECONDS: when each ends at the latest, 0 for never. SEED: of what is made up.
 RUNS ?= 6000
 FUZZ_LEVEL ?= -O1
+export FUZZ_SECONDS ?= 0
+export SEED ?= 1
 fuzz: dependencies
 	@scripts/install-dependencies.sh clang clang
 	cmake --preset fuzz -DCMAKE_CXX_FLAGS_DEBUG='$(FUZZ_LEVEL) -g1 -D_GLIBCXX_ASSERTIONS'
@@ -96,32 +99,40 @@ fuzz: dependencies
 	printf '%s\n' files study traces | xargs -P $(JOBS) -I{} scripts/run-fuzzer.sh {} $(RUNS)
 
 # The device path on a CPU (tests/cuda_stand_in): a line per step; the program is build-stand-in/pandora.
-stand-in: test-dependencies
-	cmake --preset stand-in
-	cmake --build build-stand-in --parallel $(JOBS)
+stand-in: stand-in-build
 	REQUIRE_GPU=1 ctest --test-dir build-stand-in -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
 
-# Its slow steps too, and its host code under the sanitisers.
-stand-in-slow: stand-in
+stand-in-build: test-dependencies
+	cmake --preset stand-in
+	cmake --build build-stand-in --parallel $(JOBS)
+
+# Its slow steps, and its host code under the sanitisers.
+stand-in-slow: stand-in-build
 	ctest --test-dir build-stand-in -L slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
-	for preset in stand-in-asan stand-in-tsan; do \
+
+stand-in-sanitize: PRESETS ?= stand-in-asan stand-in-tsan
+stand-in-sanitize: test-dependencies
+	for preset in $(PRESETS); do \
 	  cmake --preset $$preset && cmake --build build-$$preset --parallel $(JOBS) && \
 	  ctest --test-dir build-$$preset --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS) || exit; \
 	done
 
 # The default tests under the address, undefined-behaviour and thread sanitisers.
+sanitize: PRESETS ?= asan-ubsan tsan
 sanitize: test-dependencies
 	@scripts/install-dependencies.sh clang clang
-	for preset in asan-ubsan tsan; do \
+	for preset in $(PRESETS); do \
 	  cmake --preset $$preset && cmake --build build-$$preset --parallel $(JOBS) && \
 	  ctest --test-dir build-$$preset -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS) || exit; \
 	done
 
-# What .ci/run leaves out for its time: slow tests, all steps of the stand-in, sanitisers, longer fuzzing.
-nightly: test test-slow stand-in-slow sanitize
-	$(MAKE) fuzz RUNS=1000000
-	cmake --preset debug && cmake --build build-debug --target pandora --parallel $(JOBS)
-	PANDORA=build-debug/pandora $(MAKE) docs
+# What .ci/run leaves out for its time: slow tests, all steps of the stand-in, sanitisers, longer fuzzing. `.ci/run` runs one of
+# its slices each time; N names one, or none for the one whose turn it is.
+slice:
+	.ci/slice $(N)
+
+nightly:
+	.ci/slice --all
 
 dependencies:
 	@scripts/install-dependencies.sh
@@ -175,6 +186,12 @@ gpu-check: dependencies
 docs: test-dependencies docs-dependencies build
 	scripts/run-docs.sh $(ARGS)
 
+# The same with assertions.
+debug-docs: dependencies
+	cmake --preset debug
+	cmake --build build-debug --target pandora --parallel $(JOBS)
+	PANDORA=build-debug/pandora $(MAKE) docs
+
 docs-dependencies:
 	@scripts/install-dependencies.sh jq jq
 	@scripts/install-dependencies.sh r-base-core Rscript r-bioc-rhdf5 /usr/lib/R/site-library/rhdf5 octave octave-cli \
@@ -202,8 +219,9 @@ help:
 	@echo 'make python     the Python package: installed in build/python/venv, and all that is checked of it'
 	@echo 'make fuzz       fuzzers of everything that reads files; RUNS=1000000 for a long run'
 	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'
-	@echo 'make stand-in   the device path on a CPU, through a stand-in for CUDA; stand-in-slow: all of it'
+	@echo 'make stand-in   the device path on a CPU, through a stand-in for CUDA; stand-in-slow: its slow steps'
 	@echo 'make nightly    what CI leaves out for its time: slow tests, all of the stand-in, sanitisers, longer fuzzing'
+	@echo 'make slice      one slice of it, N=NAME or the one whose turn it is; .ci/slice --table: when each passed last'
 	@echo 'make docs       every command of README.md and docs/ at a small scale, recipes for Python, R and Octave, links'
 	@echo 'make build-times  seconds of each file of the last build, the dearest first'
 	@echo 'make bench      benchmarks, JSON in build-bench/bench.json'

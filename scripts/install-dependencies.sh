@@ -26,6 +26,7 @@ librandom123-dev    Random123/philox.h
 libbenchmark-dev    benchmark/benchmark.h
 python3-dev         python3.11/Python.h
 python3-venv        /usr/share/doc/python3-venv
+locales             /usr/share/i18n/locales/de_DE
 "
 
 if [ $# -gt 0 ]; then needed=$(printf '%s %s\n' "$@"); fi

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "host/analysis/figure_parts.hpp"
+#include "host/base/split.hpp"
 #include "host/results/policy_titles.hpp"
 #include "host/statistics/power_law.hpp"
 #include "host/statistics/resampling.hpp"

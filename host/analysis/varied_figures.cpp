@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "host/analysis/figure_parts.hpp"
+#include "host/base/split.hpp"
 #include "host/results/policy_titles.hpp"
 #include "host/study/hyperparameter_values.hpp"
 

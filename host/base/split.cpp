@@ -1,6 +1,7 @@
 #include "host/base/split.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace pandora {
 
@@ -23,6 +24,13 @@ std::vector<std::string> words_of(std::string_view text) {
     begin = text.find_first_not_of(kBlanks, end);
   }
   return words;
+}
+
+std::optional<double> number_of(std::string_view text) {
+  double value = 0.0;
+  const char* const all = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), all, value);
+  return error == std::errc() && end == all ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace pandora

@@ -33,7 +33,7 @@ void say(const char* text) {
 }
 
 [[noreturn]] void last_words() {
-  constexpr int kInternal = 1, kMemory = 4;  // README, "Exit codes"
+  constexpr int kInternal = 1, kMemory = 4;  // ExitCode (host/base/error.hpp)
   std::free(reserve.exchange(nullptr));
   int code = kInternal;
   try {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -200,7 +201,8 @@ int run_command_line(int argc, char** argv) {
 
 int pandora::run_program(int argc, char** argv) {
   open_standard_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit on files is then an error like any other
+  std::setlocale(LC_NUMERIC, "C");  // CLI11 reads 0.5 by the locale, which a program around this one may have set
+  std::signal(SIGXFSZ, SIG_IGN);    // a write beyond the limit on files is then an error like any other
   prepare_for_want_of_memory();
   try {
     return flushed(run_command_line(argc, argv));

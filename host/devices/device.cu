@@ -1,5 +1,5 @@
 // host/devices/device.hpp on CUDA.
-#include <cstdio>
+#include <charconv>
 
 #include "host/devices/device.hpp"
 #include "host/devices/preparer.hpp"
@@ -16,9 +16,10 @@ std::string version_text(int version) {
 // Memory that a failed allocation asked for, where that is known.
 std::string wanted(const OutOfMemory& error) {
   if (error.bytes == 0) return "more memory than there is";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(error.bytes) / (1u << 30));
-  return text;
+  char text[32];  // a decimal point whatever the process's locale, which std::snprintf would ask
+  const auto end = std::to_chars(text, text + sizeof text, static_cast<double>(error.bytes) / (1u << 30),
+                                 std::chars_format::fixed, 2);
+  return std::string(text, end.ptr) + " GiB";
 }
 
 std::string device_text(int device) {

@@ -11,7 +11,7 @@ namespace {
 constexpr double kRounding = 0.005;  // half a unit in the last printed place
 
 PublishedValue value(const std::string& number, const std::string& half_width) {
-  return {std::stod(number), std::stod(half_width)};
+  return {number_of(number).value(), number_of(half_width).value()};
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::optional<PublishedOracle> published_oracle(const std::string& regime, const
   static const auto rows = csv_rows(published::kOracle);
   for (const auto& row : rows)  // regime,environment,u,oracle_utility_x1000,half_width_95_x1000,boxes_queried
     if (row[0] == regime && row[1] == environment)
-      return PublishedOracle{std::stod(row[2]), value(row[3], row[4]), {std::stod(row[5]), kRounding}};
+      return PublishedOracle{number_of(row[2]).value(), value(row[3], row[4]), {number_of(row[5]).value(), kRounding}};
   return std::nullopt;
 }
 

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <limits>
 #include <span>
 
+#include "host/base/split.hpp"
 #include "host/files/hdf5_file.hpp"
 #include "host/results/summary.hpp"
 #include "host/study/hyperparameter_values.hpp"
@@ -87,7 +88,8 @@ class LaneDatasets {
     for (const std::string& name : hyperparameter_columns(plan_))
       of_lane(("hyperparameters/" + name).c_str(), "value of the hyperparameter; NaN: the lane has none of that name",
               "", [&](const PlannedLane& lane) {
-                return number_of(hyperparameter_of(lane.variant.hyperparameter, name)).value_or(std::nan(""));
+                return number_of(hyperparameter_of(lane.variant.hyperparameter, name))
+                    .value_or(std::numeric_limits<double>::quiet_NaN());
               });
   }
 

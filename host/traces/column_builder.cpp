@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
+
+#include "host/base/split.hpp"
 
 namespace pandora {
 namespace {
@@ -64,11 +65,7 @@ std::optional<PromptColumn> vectors(const TextColumn& texts) {
 }  // namespace
 
 std::optional<double> number_in(std::string_view text) {
-  text = trimmed(text);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return number_of(trimmed(text));
 }
 
 std::optional<std::vector<double>> vector_in(std::string_view text) {

@@ -73,8 +73,9 @@ class Stream {
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
             name);
     void* addresses[] = {&arguments...};
-    check(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(grid)), dim3(static_cast<unsigned>(threads)), addresses,
-                           shared_bytes, stream_),
+    // The type is named because CUDA 12 declares a const T*, from which that of a function is not deduced.
+    check(cudaLaunchKernel<void(Parameters...)>(kernel, dim3(static_cast<unsigned>(grid)),
+                                                dim3(static_cast<unsigned>(threads)), addresses, shared_bytes, stream_),
           name);
   }
 

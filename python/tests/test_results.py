@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import locale
 import pathlib
 import shutil
+import subprocess
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pandora
+from conftest import SMALL
 
 
 def rows_of(folder: str, name: str) -> list[dict[str, str]]:
@@ -219,3 +223,32 @@ def test_no_p_value_below_1e_4_is_printed() -> None:
     ]
     assert "&lt; 1e-4" in table._repr_html_()
     assert table["p_holm"][0] == 3e-41
+
+
+@pytest.fixture
+def decimal_comma(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A process as Qt leaves it in Germany. The locale is made here: no machine need have it."""
+    subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", tmp_path / "de_DE.UTF-8"], check=True)
+    monkeypatch.setenv("LOCPATH", str(tmp_path))
+    before = locale.setlocale(locale.LC_ALL)
+    locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+    assert locale.localeconv()["decimal_point"] == ","
+    yield
+    locale.setlocale(locale.LC_ALL, before)
+
+
+def test_a_decimal_comma_around_python_changes_no_number(
+    example: str, tmp_path: pathlib.Path, request: pytest.FixtureRequest
+) -> None:
+    paper: dict[str, Any] = {**SMALL, "replications": 2, "periods": 30000, "T0": [0], "environments": ["uniform"]}
+    paper.update(regimes=["A"], policies=["online_plugin"], hyperparameters={"c_rho": [0.1], "c_theta": [0.1]})
+
+    def numbers(folder: str) -> list[Any]:
+        r = pandora.run(paper, out=tmp_path / folder, progress=False)
+        tables = [r.compare_published(), r.summary, r.overview, *r.tables, pandora.open(example).curves()]
+        return [{name: table[name] for name in table.columns} for table in tables]
+
+    before = numbers("before")
+    np.testing.assert_equal(before[0]["published"], [9.31, 10.17])
+    request.getfixturevalue("decimal_comma")
+    np.testing.assert_equal(numbers("after"), before)

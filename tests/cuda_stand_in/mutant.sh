@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Whether the stand-in finds what it is for: plants one fault in a copy of the sources, builds the checked tests with it
 # and runs them; they must end with the defect that belongs to the fault.
-# usage: mutant.sh NAME BUILD_FOLDER       mutant.sh --list
+# usage: mutant.sh NAME BUILD_FOLDER       mutant.sh --list       mutant.sh --check, whether every fault can still be planted
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 here=tests/cuda_stand_in
@@ -13,19 +13,19 @@ faults() {
   fault race-of-blocks kernels/cuda/cuda_backend.cuh 's/item, static_cast<int>\(blockIdx\.x\)\)/item, 0)/' 'race: '
   fault no-wait-for-a-copy kernels/cuda/runtime.cu 's/  wait\("running on the device"\);\n//' 'FAILED|fault: the host' '*AFixedDevice*'
   fault short-array host/engine/layout.hpp 's/(block\.prediction = arena\.take<Real>\()width\)/$1B - 1)/' 'bounds: .* between arrays'
-  fault short-allocation host/engine/run_lanes.hpp 's/allocate\(measure\.used\(\)\)/allocate(measure.used() - 1024)/' 'memory of no array|bounds: |fault: '
-  fault never-written host/engine/run_lanes.hpp 's/  backend\.zero\(memory\.get\(\), measure\.used\(\)\);[^\n]*\n//' 'uninitialised: '
+  fault short-allocation host/engine/run_lanes.hpp 's/memory_\(backend\.allocate\(bytes_\)\)/memory_(backend.allocate(bytes_ - 1024))/' 'memory of no array|bounds: |fault: '
+  fault never-written host/engine/run_lanes.hpp 's/    backend_\.zero\(memory_\.get\(\), bytes_\);[^\n]*\n//' 'uninitialised: '
   fault barrier-for-one kernels/lane/stages.hpp 's/(if \(a == 0 && team\.rank\(\) == 0\)) lane\.progress->next = 0;/if (team.rank() == 0) { lane.progress->next = 0; team.sync(); }/' '__syncthreads: '
   fault barriers-apart kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n.*?\n)    team_\.sync\(\);/$1    if (team_.rank() < 7)\n      team_.sync();\n    else\n      team_.sync();/s' 'threads wait at different places'
   fault shuffle-of-some kernels/lane/walk.hpp 's/(void add_sample\(int a, int row\) \{\n)/$1#if defined(__CUDA_ARCH__)\n    if (team_.rank() < 5) (void)__shfl_sync(0xffffffffu, 1, 0);\n#endif\n/' 'warp barrier: ' '*ALaneAlone*'
   fault shared-memory-unset kernels/solve/tiled_newton.hpp 's/      memory_\.moment\(\)\[s\] = value\.moment;\n//' 'uninitialised: '
   fault shared-memory-race kernels/solve/tiled_newton.hpp 's/(memory_\.part\(0\)\[at\] = z;\n    \}\n)    team_\.sync\(\);/$1/' 'race: '
   fault shared-memory-beyond kernels/solve/tile_memory.hpp 's/\(tiles\(panels\) \+ panels\) \* kTile/tiles(panels) * kTile/' 'bounds: |memory of no array|fault: '
-  fault host-reads-device host/engine/run_lanes.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*'
-  fault host-reads-device-without-keys host/engine/run_lanes.hpp 's/(  std::vector<Progress> progress\(layout\.lanes\.size\(\)\);)/$1\n  if (reinterpret_cast<volatile int*>(layout.tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*' STAND_IN_KEYS=0
-  fault device-reads-host host/engine/run_lanes.hpp 's/layout\.device_lanes\};/const_cast<LaneView<Real>*>(layout.lanes.data())};/' 'owner: |fault: '
+  fault host-reads-device host/engine/run_lanes.hpp 's/(    std::vector<LaneTally> tallies\(layout_->lanes\.size\(\)\);)/$1\n    if (reinterpret_cast<volatile int*>(layout_->tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*'
+  fault host-reads-device-without-keys host/engine/run_lanes.hpp 's/(    std::vector<LaneTally> tallies\(layout_->lanes\.size\(\)\);)/$1\n    if (reinterpret_cast<volatile int*>(layout_->tallies)[0] == 7) return {};/' 'fault: the host' '*AFixedDevice*' STAND_IN_KEYS=0
+  fault device-reads-host host/engine/run_lanes.hpp 's/layout_->device_lanes \+ first\}/const_cast<LaneView<Real>*>(layout_->lanes.data()) + first}/' 'owner: |fault: '
   fault wrong-device kernels/cuda/cuda_backend.cu 's/: selected_\(device\)/: selected_(0)/' 'FAILED' '*AFixedDevice*'
-  fault freed-too-early host/engine/run_lanes.hpp 's/(const auto memory = backend)(.*?  Arena arena)(.*?)(  for \(int first_period = 0)/auto memory = backend$2$3  memory = {};\n$4/s' 'freed|fault: '
+  fault freed-too-early host/engine/run_lanes.hpp 's/(    start\(\);\n)/$1    memory_ = {};\n/' 'freed|fault: '
   fault leak kernels/cuda/runtime.cu 's/  cudaFree\(p_\);\n//' 'leak: ' '*AFixedDevice*'
   fault results-overlap kernels/cuda/cuda_backend.cuh 's/item < matrices \? 0 : item - matrices\)/0)/' 'two results of a batch overlap' '*LargeMatrices*'
   fault launch-of-none kernels/cuda/cuda_backend.cuh 's/min\(items, slots\(\)\),\n/min(items, slots()) - 1,\n/' 'invalid configuration'
@@ -38,6 +38,25 @@ faults() {
 if [ "$1" = --list ]; then
   fault() { echo "$1"; }
   faults
+  exit
+fi
+
+planted() { perl -0pe "$change" "$file"; }
+moved() { echo "mutant.sh: $1: its place in $file has moved, so nothing is planted; write its change anew" >&2; }
+
+if [ "$1" = --check ]; then  # without a build, in every run of CI
+  count=0 gone=0
+  fault() {
+    local file=$2 change=$3
+    count=$((count + 1))
+    if planted | cmp -s "$file" -; then moved "$1"; gone=$((gone + 1)); fi
+  }
+  faults
+  for page in docs/gpu-results.md $here/README.md; do
+    grep -q "\b$count planted faults" $page || { echo "$page does not say that there are $count planted faults" >&2; gone=$((gone + 1)); }
+  done
+  [ $gone = 0 ] || exit 1
+  echo "$count faults can be planted"
   exit
 fi
 
@@ -55,8 +74,8 @@ faults
 mutants=$build/$here/mutants/$wanted
 rm -rf "$mutants"
 mkdir -p "$mutants/$(dirname "$file")"
-perl -0pe "$change" "$file" >"$mutants/$file"
-if cmp -s "$file" "$mutants/$file"; then echo "$wanted: the place in $file has moved" >&2; exit 1; fi
+planted >"$mutants/$file"
+if cmp -s "$file" "$mutants/$file"; then moved "$wanted"; exit 1; fi
 
 # The device objects that depend on the file, made again with the copy before the original; then the program, where
 # they come first: what other objects have of the same inline functions is not taken.

@@ -1,10 +1,10 @@
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include "bindings.hpp"
 #include "host/base/printable.hpp"
+#include "host/base/split.hpp"
 #include "host/machine/build.hpp"
 
 namespace pandora::python {
@@ -42,10 +42,7 @@ namespace {
 std::optional<double> number_in(const Cell& cell) {
   const std::string& text = cell.exact.empty() ? cell.text : cell.exact;
   if (text.empty() || text == "---") return kUnknown;
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return number_of(text);
 }
 
 Dict columns_of(const Table& table) {

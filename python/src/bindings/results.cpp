@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "beside.hpp"
+#include "host/base/split.hpp"
 #include "host/results/policy_titles.hpp"
 #include "host/run/find_lane.hpp"
 #include "host/study/hyperparameter_values.hpp"
@@ -53,21 +54,11 @@ class LaneColumns {
     columns_.texts("hyperparameter").push_back(hyperparameter);
     for (const std::string& name : names_) {
       const std::string text = hyperparameter_of(hyperparameter, name);
-      columns_.numbers(name).push_back(text.empty() ? kUnknown : number(text));
+      columns_.numbers(name).push_back(number_of(text).value_or(kUnknown));
     }
   }
 
  private:
-  static double number(const std::string& text) {
-    try {
-      std::size_t end = 0;
-      const double value = std::stod(text, &end);
-      return end == text.size() ? value : kUnknown;
-    } catch (const std::exception&) {
-      return kUnknown;
-    }
-  }
-
   Columns& columns_;
   std::vector<std::string> keys_, names_;
 };

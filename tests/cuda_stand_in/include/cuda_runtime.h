@@ -141,20 +141,23 @@ cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribut
   return stand_in::allow_shared(reinterpret_cast<void (*)()>(kernel), value);
 }
 
-template <class... Parameters>
-cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** addresses,
-                             std::size_t shared_bytes, cudaStream_t stream) {
-  static_assert((sizeof(Parameters) + ... + 0) <= 4096, "the parameters of a kernel take at most 4 KiB");
-  using Values = std::tuple<Parameters...>;
-  std::size_t k = 0;
-  auto kept = std::make_unique<stand_in::KeepsValue<Values>>(Values{*static_cast<Parameters*>(addresses[k++])...});
-  const void* const values = &kept->value;
-  return stand_in::launch(
-      reinterpret_cast<void (*)()>(kernel),
-      [](void (*function)(), const void* parameters) {
-        std::apply(reinterpret_cast<void (*)(Parameters...)>(function), *static_cast<const Values*>(parameters));
-      },
-      std::move(kept), values, grid, block, shared_bytes, stream);
+// As CUDA 12 declares it: no type of a function is deduced from const T*, so that a launch without one fails here, too.
+template <class Kernel>
+cudaError_t cudaLaunchKernel(const Kernel* kernel, dim3 grid, dim3 block, void** addresses, std::size_t shared_bytes,
+                             cudaStream_t stream) {
+  return [&]<class... Parameters>(void (*)(Parameters...)) {
+    static_assert((sizeof(Parameters) + ... + 0) <= 4096, "the parameters of a kernel take at most 4 KiB");
+    using Values = std::tuple<Parameters...>;
+    std::size_t k = 0;
+    auto kept = std::make_unique<stand_in::KeepsValue<Values>>(Values{*static_cast<Parameters*>(addresses[k++])...});
+    const void* const values = &kept->value;
+    return stand_in::launch(
+        reinterpret_cast<void (*)()>(kernel),
+        [](void (*function)(), const void* parameters) {
+          std::apply(reinterpret_cast<Kernel*>(function), *static_cast<const Values*>(parameters));
+        },
+        std::move(kept), values, grid, block, shared_bytes, stream);
+  }(kernel);
 }
 
 #define threadIdx (uint3{::stand_in::current_indices().thread, 0, 0})

@@ -93,11 +93,5 @@ TEST(TitlesShown, AreOfPoliciesThatHaveRows) {
   EXPECT_THAT(briefs, ElementsAre("DOW, unknown", "FrugalGPT, known"));  // as in the tables; the oracle is no policy
 }
 
-TEST(NumberOf, TakesTheWholeText) {
-  EXPECT_EQ(number_of("1e3"), 1000.0);
-  EXPECT_EQ(number_of("-0.5"), -0.5);
-  for (const char* text : {"", "x", "1x", "1 ", "tracking", "geometric:1.5"}) EXPECT_EQ(number_of(text), std::nullopt);
-}
-
 }  // namespace
 }  // namespace pandora

@@ -19,5 +19,11 @@ TEST(Split, WordsStandBetweenAnyNumberOfBlanks) {
   EXPECT_THAT(words_of("  one two\n\nthree "), ElementsAre("one", "two", "three"));
 }
 
+TEST(NumberOf, TakesTheWholeText) {
+  EXPECT_EQ(number_of("1e3"), 1000.0);
+  EXPECT_EQ(number_of("-0.5"), -0.5);
+  for (const char* text : {"", "x", "1x", "1 ", "tracking", "geometric:1.5"}) EXPECT_EQ(number_of(text), std::nullopt);
+}
+
 }  // namespace
 }  // namespace pandora

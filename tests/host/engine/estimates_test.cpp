@@ -1,6 +1,8 @@
 // What lanes had learned in the end, as every engine hands it out.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "host/engine/run_on_cpu.hpp"
 #include "host/reference/reference_engine.hpp"
 #include "tests/reference/small_problem.hpp"

@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <clocale>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include "tests/host/folder_test.hpp"
 
 namespace pandora {
 namespace {
@@ -82,6 +86,32 @@ TEST(Published, OraclePanelsAndOrders) {
   }
   EXPECT_FALSE(published_oracle("A", "cauchy"));
   EXPECT_FALSE(published_order("C", "uniform"));
+}
+
+// Qt, and a call of setlocale(LC_ALL, "") in Germany, leave a process so. The locale is made here: no machine need have
+// it.
+class PublishedWithADecimalComma : public test::FolderTest {
+ protected:
+  void SetUp() override {
+    FolderTest::SetUp();
+    const std::string make = "localedef -i de_DE -f UTF-8 '" + (base_ / "de_DE.UTF-8").string() + "'";
+    ASSERT_EQ(std::system(make.c_str()), 0) << "without the package locales?";
+    ::setenv("LOCPATH", base_.c_str(), 1);
+    ASSERT_NE(std::setlocale(LC_ALL, "de_DE.UTF-8"), nullptr);
+    ASSERT_EQ(std::strtod("9.31", nullptr), 9.0);  // as this locale reads
+  }
+  void TearDown() override {
+    std::setlocale(LC_ALL, "C");
+    ::unsetenv("LOCPATH");
+    FolderTest::TearDown();
+  }
+};
+
+TEST_F(PublishedWithADecimalComma, NumbersAreThoseOfTheirFiles) {
+  EXPECT_EQ(published_regret("A", "uniform", 0, "online_plugin", "known")->value, 9.31);
+  EXPECT_EQ(published_oracle("A", "uniform")->u, 0.23);
+  EXPECT_EQ(published_oracle("A", "uniform")->boxes_queried.value, 1.69);
+  EXPECT_EQ(published_regret("A", "uniform", 0, "online_plugin", "known")->half_width_95, 0.35);
 }
 
 TEST(InsideJoint95, ComparesWithTheJointHalfWidth) {

@@ -54,12 +54,12 @@ std::vector<UnitResult> made_up(const Plan& plan) {
   return results;
 }
 
-const SummaryRow& row_of(const Summary& summary, const std::string& policy, const std::string& hyperparameter, int T0,
-                         const std::string& reward) {
+const SummaryRow& row_of(const Summary& summary, std::string_view policy, std::string_view hyperparameter, int T0,
+                         std::string_view reward) {
   for (const SummaryRow& row : summary.rows)
     if (row.policy == policy && row.hyperparameter == hyperparameter && row.T0 == T0 && row.reward == reward)
       return row;
-  throw std::logic_error("no such row: " + policy + " " + hyperparameter);
+  throw std::logic_error("no such row: " + std::string(policy) + " " + std::string(hyperparameter));
 }
 
 TEST(Summarise, RegretIsThePairedDifferenceFromTheOracle) {

@@ -1,0 +1,20 @@
+# cmake -P: what is made of a toolkit's version, and of an nvcc that refuses the host compiler.
+include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/cuda.cmake)
+function(expect actual wanted)
+  if(NOT actual STREQUAL wanted)
+    message(SEND_ERROR "\"${actual}\" is not \"${wanted}\"")
+  endif()
+endfunction()
+
+pandora_gpus(12.4.131 gpus)
+expect("${gpus}" "80-real;86-real;89-real;90")
+pandora_gpus(13.0.88 gpus)
+expect("${gpus}" "80-real;86-real;89-real;90-real;100-real;120")
+
+set(PANDORA_NVCC ${CMAKE_CURRENT_LIST_DIR}/refusing-nvcc)
+set(ENV{CUDAHOSTCXX} g++-14)
+pandora_cuda_refusal(why)
+expect("${why}" "${PANDORA_NVCC} refuses the host compiler (unsupported GNU version! gcc versions later than 13 are not supported!): name one that it takes in CUDAHOSTCXX")
+set(ENV{CUDAHOSTCXX} g++-13)
+pandora_cuda_refusal(why)
+expect("${why}" "the toolkit of ${PANDORA_NVCC} is older than 12 or lacks cuBLAS or cuRAND")

@@ -10,6 +10,7 @@
 
 #include "host/sweep/finite.hpp"
 #include "kernels/base/aligned.hpp"
+#include "kernels/base/error.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -122,7 +123,11 @@ void BenchmarkWatch::operator()(const Replication& drawn, const ReplicationReque
     const std::lock_guard lock(mutex_);
     if (!note_ || told_.contains(name) || !looked_at_.insert(name + "/" + regime_name(asked.regime)).second) return;
   }
-  if (!leaves_indices_behind(drawn, asked)) return;
+  try {
+    if (!leaves_indices_behind(drawn, asked)) return;
+  } catch (const InvalidInput&) {  // no model can be drawn for it: its code has drawn something else
+    return;
+  }
   const std::lock_guard lock(mutex_);
   if (told_.insert(name).second)
     note_(

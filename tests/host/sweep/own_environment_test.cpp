@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "host/sweep/sweep.hpp"
+#include "kernels/base/error.hpp"
 #include "pandora/error.hpp"
 #include "tests/reference/small_problem.hpp"
 
@@ -109,6 +110,16 @@ TEST(LeavesIndicesBehind, WhereCostsOrOutputsAreOthersAndIndicesAreNot) {
                             1] += 0.5f;
     EXPECT_FALSE(leaves_indices_behind(other, asked));  // not the model's contexts
   }
+}
+
+// Whose law nothing can be drawn from; its code draws something else, and the run goes on.
+TEST(BenchmarkWatch, IsSilentWhereThereIsNoModel) {
+  ReplicationRequest asked = request_of(Regime::A);
+  const Replication drawn = model_of(asked);
+  asked.environment.truncation_radius = 1e-3f;
+  EXPECT_THROW(leaves_indices_behind(drawn, asked), InvalidInput);
+  BenchmarkWatch watch([](const std::string& message) { ADD_FAILURE() << message; });
+  watch(drawn, asked);
 }
 
 // A sweep of two regimes and three replications; what a run tells of it.

@@ -19,6 +19,12 @@ std::vector<double> oracle_indices(const Instance& instance, const ShockSample& 
 IndexInputs index_inputs(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                          int first_row = 0);
 
+/// sigma of every cell of `inputs`, which may be those of a changed problem: other costs, shifts or scales than
+/// index_inputs has. Without a grid, so whatever their ranges: over the whole sample where no more than 64 different
+/// (l, s~) occur, as in regime A, else over its quantile bins; half a second for 30,000 periods of three boxes. 1, the
+/// most that an output can be worth, where the cost is 0; NaN where it is below or NaN.
+std::vector<double> indices_of(const ShockSample& sample, const IndexInputs& inputs, const OracleOptions& options);
+
 /// Errors of the grid and of the compression found on `solves` pseudo-randomly chosen (row, box) pairs, against
 /// exact solves on the whole sample.
 struct GridErrors {

@@ -12,10 +12,12 @@ ProjectedLaw grid_law(const ShockSample& sample, const OracleOptions& options) {
 
 IndexInputs OracleTable::inputs(const Instance& instance, const Contexts& contexts, int first_row) const {
   IndexInputs out;
-  out.scale.resize(contexts.scale.size());
-  out.cost.resize(contexts.scale.size());
-  for (std::size_t at = static_cast<std::size_t>(first_row) * contexts.boxes; at < contexts.scale.size(); ++at) {
-    const int box = static_cast<int>(at % static_cast<std::size_t>(contexts.boxes));
+  for (std::vector<double>* const values : {&out.shift, &out.scale, &out.cost})
+    values->assign(contexts.scale.size(), std::numeric_limits<double>::quiet_NaN());
+  const std::size_t A = static_cast<std::size_t>(contexts.boxes);
+  for (std::size_t at = static_cast<std::size_t>(first_row) * A; at < contexts.scale.size(); ++at) {
+    const int box = static_cast<int>(at % A);
+    out.shift[at] = contexts.reward_shift[contexts.location_at(at / A, box)];
     out.scale[at] = contexts.scale[at] * projection_norm;
     out.cost[at] = contexts.context_cost[at] + instance.c1[box] * output_cost(box, contexts.scale[at]);
   }
@@ -38,9 +40,7 @@ std::vector<double> OracleTable::indices(const Instance& instance, const Context
     return out;
   }
   const IndexInputs in = inputs(instance, contexts, first_row);
-  for (std::size_t at = first; at < out.size(); ++at)
-    out[at] = (*grid)(contexts.reward_shift[contexts.location_at(at / A, static_cast<int>(at % A))], in.scale[at],
-                      in.cost[at]);
+  for (std::size_t at = first; at < out.size(); ++at) out[at] = (*grid)(in.shift[at], in.scale[at], in.cost[at]);
   return out;
 }
 
@@ -60,11 +60,9 @@ OracleTable oracle_table(const Instance& instance, const ShockSample& sample, co
     for (std::size_t at = first; at < first + A; ++at) table.sigma.push_back(solver.index(in.cost[at]));
     return table;
   }
-  const std::size_t L = static_cast<std::size_t>(contexts.locations);
-  Range shift = Range::of(contexts.reward_shift[first / A * L]), scale = Range::of(in.scale[first]),
-        cost = Range::of(in.cost[first]);
+  Range shift = Range::of(in.shift[first]), scale = Range::of(in.scale[first]), cost = Range::of(in.cost[first]);
   for (std::size_t at = first; at < in.scale.size(); ++at) {
-    shift.include(contexts.reward_shift[contexts.location_at(at / A, static_cast<int>(at % A))]);
+    shift.include(in.shift[at]);
     scale.include(in.scale[at]);
     cost.include(in.cost[at]);
   }

@@ -17,11 +17,11 @@ struct OracleOptions {
   int bins = 4000;  ///< quantile bins behind the grid; 0 uses the whole sample at every node
 };
 
-/// The inputs of (eq:sigma) that depend on the box, for the rows from the first one asked for; l is
-/// contexts.reward_shift.
+/// The inputs of (eq:sigma), rows x A each; NaN in rows before the first one asked for.
 struct IndexInputs {
-  std::vector<double> scale;  ///< rows x A: s~_a(x) = s_a(x) ||D' theta_*||
-  std::vector<double> cost;   ///< rows x A: cbar_a(x)
+  std::vector<double> shift;  ///< l_a(x) = theta_*' Q x, with Q_a where each box has its own
+  std::vector<double> scale;  ///< s~_a(x) = s_a(x) ||D' theta_*||
+  std::vector<double> cost;   ///< cbar_a(x), in the unit of mu*
 };
 
 struct OracleTable {
@@ -30,7 +30,7 @@ struct OracleTable {
   std::vector<double> sigma;      ///< regime A: per box; empty where indices are drawn
   std::optional<IndexGrid> grid;  ///< regime B
 
-  /// The inputs for the rows from `first_row` on; zero in the rows before.
+  /// The inputs for the rows from `first_row` on.
   IndexInputs inputs(const Instance& instance, const Contexts& contexts, int first_row = 0) const;
 
   /// sigma, rows x A; NaN in the rows before `first_row`. Contexts beyond the range of those that the table was made

@@ -5,6 +5,7 @@
 //   double sigma = solver.index(cbar);       // exact, by a binary search
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "kernels/tape/formulas.hpp"
@@ -24,6 +25,11 @@ ProjectedLaw empirical_law(const std::vector<float>& descending, RewardLink link
 
 /// The means of `bins` quantile bins of the sample; moves sigma by less than 1e-5 at 4,000 bins.
 ProjectedLaw compressed_law(const std::vector<float>& descending, int bins, RewardLink link = RewardLink::logistic);
+
+/// sigma with E[(V - sigma)^+] = cost, (eq:oracle-weitzman-index), for any V of finitely many values: `values`, equally
+/// likely or in proportion to `weights` >= 0. The largest value where the cost is 0, negative where it exceeds E[V];
+/// NaN for a cost below 0 or without weight.
+double index_of_values(std::span<const double> values, double cost, std::span<const double> weights = {});
 
 /// Indices of a law, exactly and without iterations (oracle/formulas.hpp).
 class ReservationSolver {

@@ -1,4 +1,4 @@
-// pandora with four policies and two environments of its own. It is the whole program: studies name them like those
+// pandora with four policies and three environments of its own. It is the whole program: studies name them like those
 // that are built in, and everything else (tables, resuming, shards) works as before.
 #include <cmath>
 #include <sstream>
@@ -205,6 +205,33 @@ Replication draw_free_sample(const ReplicationRequest& request) {
   return replication;
 }
 
+// The paper's model at half its costs after the first 250 periods. Other costs have other indices: the oracle's are
+// made from what decides them.
+Replication draw_half_price(const ReplicationRequest& request) {
+  Replication replication;
+  Instance& instance = replication.instance;
+  Tape& tape = replication.tape;
+  instance = draw_instance(request.dimensions, request.environment, request.regime, request.replication, request.seed);
+  tape = draw_tape(instance, request.calibration_periods, request.periods);
+  const ShockSample sample = draw_shock_sample(instance, request.oracle.samples);
+  IndexInputs inputs = index_inputs(instance, sample, tape.contexts, tape.online_row(0));
+  for (std::size_t at = tape.at(tape.online_row(0) + 250, 0); at < tape.cost.size(); ++at) {
+    tape.cost[at] /= 2;
+    inputs.cost[at] /= 2;  // E[c | x]
+  }
+  replication.sigma = indices_of(sample, inputs, request.oracle);
+  return replication;
+}
+
+Environment half_price_environment() {
+  Environment environment;
+  environment.name = "half_price";
+  environment.id = 102;
+  environment.law = Law::uniform;
+  environment.cost_level = 0.23;
+  return environment;
+}
+
 Environment free_sample_environment() {
   Environment environment;
   environment.name = "free_sample";
@@ -223,5 +250,6 @@ int main(int argc, char** argv) {
   register_policy(fading_bonus());
   register_environment(laplace_environment());
   register_environment(free_sample_environment(), draw_free_sample);
+  register_environment(half_price_environment(), draw_half_price);
   return run_program(argc, argv);
 }

@@ -89,6 +89,10 @@ InterruptOfLane::~InterruptOfLane() {
   interrupt_of_lane = before_;
 }
 
+const std::atomic<bool>* InterruptOfLane::flag() {
+  return interrupt_of_lane;
+}
+
 void end_lane_if_interrupted() {
   if (interrupt_of_lane != nullptr && interrupt_of_lane->load())
     throw Error(ExitCode::interrupted, "interrupted; nothing was written");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "host/results/benchmark_note.hpp"
 #include "host/results/edge_note.hpp"
 #include "host/results/policy_titles.hpp"
 #include "host/results/trace_tables.hpp"
@@ -113,6 +114,7 @@ std::vector<std::string> regret_notes(const Study& study, const Summary& summary
     notes.push_back(fmt::format(
         "Joint refits that ended at their greatest number of steps (estimation.joint_steps): {:g} over all rows.",
         unsolved));
+  if (std::string note = benchmark_note(best_rows(summary)); !note.empty()) notes.push_back(std::move(note));
   if (!compared) return notes;
   if (marked > 0)
     notes.push_back(fmt::format("* outside the joint 95% interval of ours and the published value: {} of {} regrets.{}",

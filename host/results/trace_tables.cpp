@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "host/model/trace_world.hpp"
+#include "host/results/benchmark_note.hpp"
 #include "host/results/edge_note.hpp"
 #include "host/results/policy_titles.hpp"
 
@@ -77,6 +78,8 @@ Table trace_table(const SettingSummary& summary) {
   if (told)
     table.notes.push_back(fmt::format("† told the quality, which the evaluator ({}) does not show: a yardstick.",
                                       environment.trace->evaluator));
+  if (std::string note = benchmark_note(best_rows(summary.summary)); !note.empty())
+    table.notes.push_back(std::move(note));
   return table;
 }
 

@@ -20,23 +20,22 @@ namespace {
 struct Draw {
   bool contextual;
   ProjectedLaw law;
-  std::vector<double> shift;  // rows x A
-  IndexInputs inputs;         // rows x A
-  std::vector<double> mu;     // rows x A
+  IndexInputs inputs;      // rows x A
+  std::vector<double> mu;  // rows x A
 };
 
 double boxes_opened(const Draw& draw, int A, double u) {
   LaneSpec oracle;
   oracle.score = Score::oracle_index;
   ReservationSolver solver(draw.law);
-  const int rows = static_cast<int>(draw.shift.size()) / A;
+  const int rows = static_cast<int>(draw.mu.size()) / A;
   std::vector<double> sigma(static_cast<std::size_t>(A));
   double queries = 0.0;
   for (int row = 1; row < rows; ++row) {  // row 0 is x_0
     const std::size_t first = static_cast<std::size_t>(row) * A;
     if (row == 1 || draw.contextual)
       for (int a = 0; a < A; ++a) {
-        solver.evaluate(draw.shift[first + a], draw.inputs.scale[first + a]);
+        solver.evaluate(draw.inputs.shift[first + a], draw.inputs.scale[first + a]);
         sigma[a] = solver.index(u * draw.inputs.cost[first + a]);
       }
     queries += walk_period(oracle, A, sigma.data(), nullptr, [&](int a) { return draw.mu[first + a]; }).queried;
@@ -50,14 +49,10 @@ Draw draw_of(const Environment& unit_costs, const CostSearch& search, Regime reg
   const ShockSample sample = draw_shock_sample(instance, search.oracle.samples);
   const Tape tape = draw_tape(instance, 0, search.contexts);
   IndexInputs inputs = index_inputs(instance, sample, tape.contexts);
-  const std::size_t A = static_cast<std::size_t>(tape.boxes());
-  std::vector<double> shift;
-  for (std::size_t at = 0; at < tape.mu.size(); ++at)
-    shift.push_back(tape.contexts.reward_shift[tape.contexts.location_at(at / A, static_cast<int>(at % A))]);
   return {instance.contextual(),
           compressed_law(sample.projected, search.oracle.bins > 0 ? search.oracle.bins : search.oracle.samples,
                          sample.link),
-          std::move(shift), std::move(inputs), tape.mu};
+          std::move(inputs), tape.mu};
 }
 
 // The search for one environment: all its draws, and what the oracle does on them under any u.

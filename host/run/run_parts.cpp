@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
 
 #include "host/run/lacks.hpp"
+#include "host/sweep/own_environment.hpp"
 #include "host/sweep/sweep.hpp"
 
 namespace pandora {
@@ -94,6 +96,7 @@ void run_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings
     std::vector<Part> parts;
     std::unique_ptr<PartCollector> collector;
   };
+  BenchmarkWatch watch(options.note);
   std::list<OfSetting> all;
   std::size_t total = 0, done = 0;
   for (auto first = parts.begin(); first != parts.end();) {
@@ -111,6 +114,7 @@ void run_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings
       sweep.devices = options.backend.devices;
       sweep.interrupted = options.interrupted;
       sweep.oracle_cache = cache;
+      sweep.drawn = std::ref(watch);
       if (options.progress) sweep.progress = [&](std::size_t n, std::size_t) { options.progress(done + n, total); };
       const std::size_t before = of.collector->stored();
       const auto count = [&] { stored += of.collector->stored() - before; };

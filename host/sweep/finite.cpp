@@ -30,14 +30,14 @@ std::size_t first_not_finite(const Vector& values, std::size_t from = 0) {
   return from;
 }
 
+}  // namespace
+
 std::string period_of(const Tape& tape, std::size_t row) {
   const std::size_t online = static_cast<std::size_t>(tape.online_row(0));
   return row == 0       ? "the initial context"
          : row < online ? fmt::format("calibration period {}", row)
                         : fmt::format("online period {}", row - online + 1);
 }
-
-}  // namespace
 
 std::string not_finite(const Replication& replication) {
   const Instance& instance = replication.instance;

@@ -13,6 +13,9 @@ namespace pandora {
 /// rows before the online ones are no part of it. Reads the tape once, at the speed of memory.
 std::string not_finite(const Replication& replication);
 
+/// A row of a tape in words: "online period 17".
+std::string period_of(const Tape& tape, std::size_t row);
+
 /// Whether all sums are such. Those over fewer periods are finite if these are.
 bool sums_are_finite(const LaneTally& tally);
 

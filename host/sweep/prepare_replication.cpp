@@ -8,37 +8,11 @@
 #include "host/model/draw_instance.hpp"
 #include "host/model/trace_world.hpp"
 #include "host/sweep/oracle_cache.hpp"
+#include "host/sweep/own_environment.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
-namespace {
-
-// What an environment's code may get wrong must not reach the engines.
-Replication of_asked_shape(Replication replication, const ReplicationRequest& asked) {
-  const Tape& tape = replication.tape;
-  const Contexts& contexts = tape.contexts;
-  const Dimensions& dim = asked.dimensions;
-  const std::size_t rows = 1 + static_cast<std::size_t>(asked.calibration_periods) +
-                           static_cast<std::size_t>(asked.periods),
-                    cells = rows * static_cast<std::size_t>(dim.boxes);
-  const bool good =
-      tape.calibration_rows == asked.calibration_periods && tape.online_rows == asked.periods &&
-      static_cast<std::size_t>(contexts.rows) == rows && contexts.boxes == dim.boxes &&
-      contexts.index_size == dim.index_size() && contexts.index_stride >= contexts.index_size &&
-      contexts.index_stride % padded_to_vector<float>(1) == 0 && contexts.reward_features == dim.reward_features &&
-      contexts.psi.size() == rows * static_cast<std::size_t>(contexts.index_stride) &&
-      tape.phi.size() == cells * static_cast<std::size_t>(dim.reward_features) && tape.mu.size() == cells &&
-      tape.cost.size() == cells && tape.reward.size() == cells && replication.sigma.size() == cells;
-  if (!good)
-    throw Error(ExitCode::usage,
-                fmt::format("environment {}: its drawer returned a tape or indices of another shape than {} boxes, {} "
-                            "calibration and {} online periods",
-                            asked.environment.name, dim.boxes, asked.calibration_periods, asked.periods));
-  return replication;
-}
-
-}  // namespace
 
 void keep_prompts(const Study& study, const Plan& plan, const Unit& unit, UnitResult& result) {
   if (unit.environment.trace == nullptr || !study.regret) return;
@@ -55,7 +29,9 @@ Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, Ora
   if (environment.trace != nullptr) return TraceWorld::of(*environment.trace, environment.name)->draw(request);
   if (const ReplicationDrawer& drawer = find_drawer(environment.name)) {
     try {
-      return of_asked_shape(for_the_user([&] { return drawer(request); }), request);
+      Replication drawn = for_the_user([&] { return drawer(request); });
+      require_sound(drawn, request);
+      return drawn;
     } catch (const Error&) {
       throw;
     } catch (const std::bad_alloc&) {

@@ -96,10 +96,13 @@ class SweepRunner {
     std::unique_ptr<Replication> replication;
     bool done = false;  // nothing is left to run
     guarded([&] {
+      const InterruptOfLane interrupt(options_.interrupted);
       result.resize(lanes_);
       replication = std::make_unique<Replication>(prepare_replication(
           study_, plan_, plan_.units[active->unit], study_.order ? &result.order : nullptr, options_.oracle_cache));
       if (study_.instances) result.instance = replication->instance;
+      if (options_.drawn && find_drawer(plan_.units[active->unit].environment.name))
+        options_.drawn(*replication, preparation_of(study_, plan_, plan_.units[active->unit]).request);
       keep_prompts(study_, plan_, plan_.units[active->unit], result);
       done = lanes_ == 0 || fail_all_if_not_finite(*replication, lanes_, result);
     });

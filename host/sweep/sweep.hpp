@@ -24,6 +24,8 @@ struct SweepOptions {
   /// Polled between chunks of lanes, and between the periods of lanes that are code; when it turns true the sweep stops
   /// and throws Error (interrupted).
   const std::atomic<bool>* interrupted = nullptr;
+  /// Told of every replication that an environment's code drew, by any worker.
+  std::function<void(const Replication& drawn, const ReplicationRequest& asked)> drawn = {};
   OracleCache* oracle_cache = nullptr;  ///< for units prepared on the CPU
 };
 

@@ -18,7 +18,8 @@
 
 namespace pandora {
 
-/// A request: what is known before anything is queried. Its spans hold until the period ends: copy what is kept longer.
+/// A request: what is known before anything is queried. A policy may keep requests, and outputs that it opened, beyond
+/// their period: the spans stay what they are as long as the lane is run. Copy what is to outlive the lane.
 struct Request {
   int period = 0;                 ///< 1..T online, 1..T_0 while calibrating, 0 for x_0
   std::span<const float> psi;     ///< m features psi(x_t), psi[0] = 1
@@ -80,13 +81,17 @@ class CustomPolicy {
 /// periods of a policy; code that works for seconds on end within one calls it now and then.
 void end_lane_if_interrupted();
 
-/// While one of these stands, end_lane_if_interrupted() in this thread looks at the flag, which may be null.
+/// While one of these stands, end_lane_if_interrupted() in this thread looks at the flag, which may be null. One stands
+/// while an environment's code draws and while a policy's plays.
 class InterruptOfLane {
  public:
   explicit InterruptOfLane(const std::atomic<bool>* flag);
   ~InterruptOfLane();
   InterruptOfLane(const InterruptOfLane&) = delete;
   InterruptOfLane& operator=(const InterruptOfLane&) = delete;
+
+  /// The flag of the one that stands in this thread; null if there is none.
+  static const std::atomic<bool>* flag();
 
  private:
   const std::atomic<bool>* const before_;

@@ -13,6 +13,9 @@ struct Replication {
   Instance instance;
   Tape tape;
   std::vector<double> sigma;  ///< oracle indices, rows of the tape x A
+  /// An environment's code says that sigma is right also where it is that of the model and costs or outputs are not,
+  /// because a change leaves E[(mu* - sigma)^+ | x] and E[cost | x] as they are. Then nobody is told of it.
+  bool sigma_is_meant = false;
 };
 
 /// All parameters of one replication. Directions of theta_* are uniform on the sphere; rows of D and Q and the

@@ -69,7 +69,7 @@ def test_an_environment_of_ones_own_runs_resumes_and_is_known_by_its_code(
         (lambda d: d.pop("mu"), "draw() returned no mu"),
         (lambda d: d.update(mu=d["mu"][:-1]), "mu: give an array of 251 x 3"),
         (lambda d: d.update(moo=1), "draw() returned moo"),
-        (lambda d: d.update(reward=2 * np.ones_like(d["mu"])), "reward: give numbers in [0, 1]"),
+        (lambda d: d.update(reward=2 * np.ones_like(d["mu"])), "(row 0, column 0) is 2; give numbers in [0, 1]"),
         (lambda d: 1 / 0, "ZeroDivisionError: division by zero (test_environments.py:"),
     ],
 )
@@ -85,7 +85,7 @@ def test_what_draw_gets_wrong_is_told(change: Any, said: str, single: dict[str, 
             return drawn
 
     study = {key: value for key, value in single.items() if key != "environments"}
-    with pytest.raises(pandora.Error, match="the environment's drawer failed") as raised:
+    with pytest.raises(pandora.Error, match="wrong/B/[01]: ") as raised:
         pandora.run(study, out=tmp_path / "r", environments=[Wrong], progress=False)
     assert said in str(raised.value)
 

@@ -1,8 +1,12 @@
 #include "beside.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <map>
+#include <set>
 #include <thread>
 
+#include "pandora/custom_policy.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::python {
@@ -18,7 +22,62 @@ bool is_interruption(const std::exception_ptr& raised) {
   }
 }
 
+// What the end of the interpreter has to wait for; looked at and changed with the GIL.
+struct UnderWay {
+  bool ending = false;
+  int without_gil = 0;
+  std::set<Beside*> work;
+  std::map<unsigned long, const std::atomic<bool>*> in_python;  // by thread: the flag of the work that it does
+};
+UnderWay& under_way() {
+  static UnderWay all;
+  return all;
+}
+
+// Of this work, raises in every thread that runs code in Python. Again and again, as that code may catch it.
+void end_python_of(const std::atomic<bool>& interrupted) {
+  for (const auto& [thread, flag] : under_way().in_python)
+    if (flag == &interrupted) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
+}
+
 }  // namespace
+
+WithoutGil::WithoutGil() {
+  if (under_way().ending) return;
+  ++under_way().without_gil;
+  state_ = PyEval_SaveThread();
+}
+
+WithoutGil::~WithoutGil() {
+  if (state_ == nullptr) return;
+  PyEval_RestoreThread(state_);
+  --under_way().without_gil;
+}
+
+InPython::InPython() : thread_(PyThread_get_thread_ident()) {
+  under_way().in_python[thread_] = InterruptOfLane::flag();
+}
+
+InPython::~InPython() {
+  under_way().in_python.erase(thread_);
+}
+
+void end_work_at_exit() {
+  UnderWay& all = under_way();
+  all.ending = true;
+  for (bool before = true;;) {  // once more after the last has ended: it has to return into Python
+    const bool idle = all.work.empty() && all.without_gil <= 0;
+    if (idle && before) return;
+    before = idle;
+    for (Beside* const work : all.work) work->interrupted = true;
+    const nb::gil_scoped_release release;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+void forget_work_after_fork() {
+  under_way() = {};
+}
 
 void Beside::attend(const nb::object& on_progress, const nb::object& on_message) {
   if (PyErr_CheckSignals() != 0) nb::raise_python_error();
@@ -36,9 +95,16 @@ void Beside::attend(const nb::object& on_progress, const nb::object& on_message)
 }
 
 void Beside::run(const std::function<void()>& body, const nb::object& on_progress, const nb::object& on_message) {
+  if (under_way().ending) throw Error(ExitCode::interrupted, "the interpreter is ending; nothing was begun");
+  struct Listed {
+    Beside* const work;
+    explicit Listed(Beside* of) : work(of) { under_way().work.insert(work); }
+    ~Listed() { under_way().work.erase(work); }
+  } const listed(this);
   std::exception_ptr failure, raised;
   std::thread worker([&] {
     try {
+      const InterruptOfLane interrupt(&interrupted);
       body();
     } catch (...) {
       failure = std::current_exception();
@@ -63,6 +129,7 @@ void Beside::run(const std::function<void()>& body, const nb::object& on_progres
       raised = std::current_exception();
       interrupted = true;
     }
+    if (interrupted && !over) end_python_of(interrupted);
   }
   // What ended the work is told by the work, which knows how to go on; unless it was no interruption.
   if (raised && (!failure || !is_interruption(raised))) std::rethrow_exception(raised);

@@ -31,7 +31,8 @@ class Beside {
 
   /// Runs `body` and returns when it has ended. `on_progress(done, total)` and `on_message(text)`, either may be None,
   /// are called by this thread about ten times a second. After a signal whose handler raises, as that of SIGINT does,
-  /// `interrupted` is true. Throws what the body throws; else what a handler or one of the two raised.
+  /// `interrupted` is true, also for end_lane_if_interrupted() in the body, and when the interpreter ends. Throws what
+  /// the body throws; else what a handler or one of the two raised.
   void run(const std::function<void()>& body, const nb::object& on_progress, const nb::object& on_message);
 
  private:
@@ -44,6 +45,23 @@ class Beside {
   bool has_ended_ = false;
   std::vector<std::string> messages_;
 };
+
+/// Stands while a thread of such work runs code in Python, with the GIL: where the work is interrupted, that code is
+/// ended by a KeyboardInterrupt, also within an endless loop.
+class InPython {
+ public:
+  InPython();
+  ~InPython();
+  InPython(const InPython&) = delete;
+
+ private:
+  const unsigned long thread_;
+};
+
+/// Has all work end, and waits for it, when the interpreter ends.
+void end_work_at_exit();
+/// Other threads' work is none of a forked child's.
+void forget_work_after_fork();
 
 /// What `body(Beside&)` returns.
 template <class Body>

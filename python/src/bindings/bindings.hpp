@@ -80,6 +80,18 @@ class Columns {
 /// A table as a dict: title, columns (as Columns::to_dict), notes, and the table itself as text, html and latex.
 Dict table_dict(const Table& table);
 
+/// Gives the GIL back while it stands. Not while the interpreter ends: a thread that took it again would be ended
+/// there, in the middle of the library.
+class WithoutGil {
+ public:
+  WithoutGil();
+  ~WithoutGil();
+  WithoutGil(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_ = nullptr;
+};
+
 /// The line that says what a Python exception is and where it was raised.
 std::string line_of(nb::python_error& error);
 

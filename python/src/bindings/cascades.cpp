@@ -109,7 +109,7 @@ Dict counts(const Cascade& cascade) {
 // Calls that may wait for another thread's refit, without the GIL.
 template <class Body>
 auto freely(Body&& body) {
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   return body();
 }
 
@@ -142,9 +142,8 @@ void bind_live(nb::class_<Cascade>& cascade) {
             freely([&] { c.observe(request, model, {dollars, scores}); });
           },
           nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("scores"))
-      .def("deploy", &Cascade::deploy, nb::arg("request"), nb::call_guard<nb::gil_scoped_release>())
-      .def("feedback", &Cascade::feedback, nb::arg("request"), nb::arg("quality"),
-           nb::call_guard<nb::gil_scoped_release>())
+      .def("deploy", &Cascade::deploy, nb::arg("request"), nb::call_guard<WithoutGil>())
+      .def("feedback", &Cascade::feedback, nb::arg("request"), nb::arg("quality"), nb::call_guard<WithoutGil>())
       .def(
           "explain",
           [](const Cascade& c, std::uint64_t request) {
@@ -173,7 +172,7 @@ void bind_cascades(nb::module_& module) {
           nb::arg("text"), nb::arg("name"))
       .def(
           "save", [](const Cascade& c, const std::string& path) { freely([&] { c.save(path); }); }, nb::arg("path"))
-      .def("text", &Cascade::text, nb::call_guard<nb::gil_scoped_release>())
+      .def("text", &Cascade::text, nb::call_guard<WithoutGil>())
       .def("description", &description)
       .def("counts", &counts)
       .def("caution", &Cascade::caution)
@@ -185,9 +184,9 @@ void bind_cascades(nb::module_& module) {
            })
       .def("show", [](const Cascade& c) { return tables_of(show_tables(c.options(), c.counts(), "cascade")); })
       .def("set_learning", &Cascade::set_learning, nb::arg("on"))
-      .def("add_model", &Cascade::add_model, nb::arg("name"), nb::call_guard<nb::gil_scoped_release>())
-      .def("remove_model", &Cascade::remove_model, nb::arg("name"), nb::call_guard<nb::gil_scoped_release>())
-      .def("set_price", &Cascade::set_price, nb::arg("price"), nb::call_guard<nb::gil_scoped_release>())
+      .def("add_model", &Cascade::add_model, nb::arg("name"), nb::call_guard<WithoutGil>())
+      .def("remove_model", &Cascade::remove_model, nb::arg("name"), nb::call_guard<WithoutGil>())
+      .def("set_price", &Cascade::set_price, nb::arg("price"), nb::call_guard<WithoutGil>())
       .def(
           "test",
           [](Cascade& c, const TraceTable& table, const std::string& against, const std::string& evaluator,

@@ -1,22 +1,19 @@
 // Environments that are code in Python.
-#include <algorithm>
-#include <cmath>
 #include <memory>
 #include <stdexcept>
 
+#include "beside.hpp"
 #include "bindings.hpp"
 #include "kernels/base/aligned.hpp"
+#include "pandora/custom_policy.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
+#include "requests.hpp"
 
 namespace pandora::python {
 namespace {
 
 using Values = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
-
-std::size_t rows_of(const ReplicationRequest& request) {
-  return 1 + static_cast<std::size_t>(request.calibration_periods) + static_cast<std::size_t>(request.periods);
-}
 
 // The numbers that the drawer returned under that name.
 Values numbers(const nb::dict& drawn, const char* name, const std::vector<std::size_t>& shape) {
@@ -63,38 +60,7 @@ Replication replication_of(const ReplicationRequest& request, const nb::dict& dr
   tape.mu.assign(mu.data(), mu.data() + rows * A);
   tape.cost.assign(cost.data(), cost.data() + rows * A);
   tape.reward.assign(reward.data(), reward.data() + rows * A);
-  if (std::any_of(tape.reward.begin(), tape.reward.end(), [](float r) { return !(r >= 0.0f && r <= 1.0f); }))
-    throw std::runtime_error("reward: give numbers in [0, 1]");
   out.sigma.assign(sigma.data(), sigma.data() + rows * A);
-  return out;
-}
-
-// The paper's model under the environment's law, as arrays.
-Dict model_of(const ReplicationRequest& request) {
-  Instance instance;
-  Tape tape;
-  std::vector<double> sigma;
-  {
-    const nb::gil_scoped_release release;
-    instance =
-        draw_instance(request.dimensions, request.environment, request.regime, request.replication, request.seed);
-    tape = draw_tape(instance, request.calibration_periods, request.periods);
-    sigma = oracle_indices(instance, draw_shock_sample(instance, request.oracle.samples), tape.contexts, request.oracle,
-                           tape.online_row(0));
-  }
-  const std::size_t rows = rows_of(request), A = static_cast<std::size_t>(request.dimensions.boxes),
-                    m = static_cast<std::size_t>(request.dimensions.index_size()),
-                    d = static_cast<std::size_t>(request.dimensions.reward_features);
-  std::vector<double> psi;
-  for (int row = 0; row < tape.contexts.rows; ++row)
-    psi.insert(psi.end(), tape.contexts.psi_row(row), tape.contexts.psi_row(row) + m);
-  nb::dict out;
-  out["psi"] = nb::cast(array_of(std::move(psi), {rows, m}));
-  out["phi"] = nb::cast(array_of(std::vector<double>(tape.phi.begin(), tape.phi.end()), {rows, A, d}));
-  out["mu"] = nb::cast(array_of(tape.mu, {rows, A}));
-  out["cost"] = nb::cast(array_of(tape.cost, {rows, A}));
-  out["reward"] = nb::cast(array_of(std::vector<double>(tape.reward.begin(), tape.reward.end()), {rows, A}));
-  out["sigma"] = nb::cast(array_of(sigma, {rows, A}));
   return out;
 }
 
@@ -113,10 +79,14 @@ void register_python_environment(nb::object environment, const std::string& name
       own,
       [kept](const ReplicationRequest& request) {
         const nb::gil_scoped_acquire acquire;
+        const InPython in_python;
         try {
-          const nb::object drawn = nb::handle(kept).attr("_drawn")(request);
-          return replication_of(request, nb::cast<nb::dict>(drawn));
+          const nb::object drawn = nb::handle(kept).attr("_drawn")(ModelRequest(request));
+          Replication out = replication_of(request, nb::cast<nb::dict>(drawn));
+          out.sigma_is_meant = nb::cast<bool>(nb::handle(kept).attr("sigma_is_meant"));
+          return out;
         } catch (nb::python_error& error) {
+          if (error.matches(PyExc_KeyboardInterrupt)) end_lane_if_interrupted();
           throw std::runtime_error(line_of(error));
         }
       },
@@ -126,24 +96,7 @@ void register_python_environment(nb::object environment, const std::string& name
 }  // namespace
 
 void bind_environments(nb::module_& module) {
-  nb::class_<ReplicationRequest>(module, "ReplicationRequest", "The replication that an environment is to draw.")
-      .def_prop_ro(
-          "boxes", [](const ReplicationRequest& r) { return r.dimensions.boxes; }, "A")
-      .def_prop_ro(
-          "context", [](const ReplicationRequest& r) { return r.dimensions.context; }, "d_x")
-      .def_prop_ro(
-          "index_features", [](const ReplicationRequest& r) { return r.dimensions.index_size(); }, "m")
-      .def_prop_ro(
-          "reward_features", [](const ReplicationRequest& r) { return r.dimensions.reward_features; }, "d")
-      .def_prop_ro(
-          "regime", [](const ReplicationRequest& r) { return std::string(regime_name(r.regime)); }, "A or B")
-      .def_ro("replication", &ReplicationRequest::replication, "from 0")
-      .def_ro("seed", &ReplicationRequest::seed, "of the study")
-      .def_prop_ro("stream", [](const ReplicationRequest& r) { return static_cast<int>(r.environment.id); })
-      .def_ro("calibration_periods", &ReplicationRequest::calibration_periods, "C, the largest T0 of the study")
-      .def_ro("periods", &ReplicationRequest::periods, "T")
-      .def_prop_ro("rows", &rows_of, "1 + C + T: x_0, the calibration periods, the online periods")
-      .def("model", &model_of, "The paper's model, drawn under the environment's law: a dict of arrays to be changed.");
+  bind_request(module);
   module.def("register_environment", &register_python_environment, nb::kw_only(), nb::arg("environment"),
              nb::arg("name"), nb::arg("stream"), nb::arg("u"), nb::arg("law"), nb::arg("code"));
   module.def(

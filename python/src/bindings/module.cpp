@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 
+#include "beside.hpp"
 #include "bindings.hpp"
 #include "host/base/printable.hpp"
 #include "host/base/split.hpp"
@@ -116,6 +117,9 @@ NB_MODULE(_core, module) {
   module.doc() = "The library behind the package; what is meant for users stands in pandora itself.";
   module.attr("build") = pandora::build_text();
   bind_errors(module);
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_work_at_exit));
+  nb::module_::import_("os").attr("register_at_fork")(nb::arg("after_in_child") =
+                                                          nb::cpp_function(&forget_work_after_fork));
   bind_studies(module);
   bind_results(module);
   bind_figures(module);

@@ -145,7 +145,7 @@ void bind_oracle(nb::module_& module) {
           "__init__",
           [](Grid* self, const StudyConfig& config, const std::string& environment, const std::string& regime,
              int replication) {
-            const nb::gil_scoped_release release;
+            const WithoutGil release;
             new (self) Grid(config, environment, regime, replication);
           },
           nb::arg("study"), nb::arg("environment"), nb::arg("regime"), nb::arg("replication"))
@@ -177,7 +177,7 @@ void bind_oracle(nb::module_& module) {
                                                std::to_string(x.shape(1)));
             std::vector<double> out;
             {
-              const nb::gil_scoped_release release;
+              const WithoutGil release;
               out = grid.sigma(x.data(), rows);
             }
             return array_of(std::move(out), {rows, A});

@@ -10,6 +10,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "beside.hpp"
 #include "kernels/random/distributions.hpp"
 
 namespace pandora::python {
@@ -25,6 +26,7 @@ nb::ndarray<nb::numpy, const T, nb::ndim<1>> view_of(const std::vector<T>& value
 
 [[noreturn]] void rethrow(nb::python_error& error) {
   if (error.matches(PyExc_MemoryError)) throw std::bad_alloc();
+  if (error.matches(PyExc_KeyboardInterrupt)) end_lane_if_interrupted();
   const nb::object own = nb::module_::import_("pandora.errors").attr("LaneFailure");
   if (error.matches(own))
     throw LaneFailure(static_cast<Failure>(nb::cast<int>(error.value().attr("failure"))),
@@ -124,6 +126,7 @@ class PythonPolicy : public CustomPolicy {
 
  private:
   const nb::gil_scoped_acquire acquire_;  // first, and so the last to go
+  const InPython in_python_;
   const bool shows_mu_;
   bool calibrates_ = false, ranks_ = false, scores_ = false, opens_of_ = false;
   nb::object lane_, policy_, begin_, next_, opened_, deploy_, learn_;

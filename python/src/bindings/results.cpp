@@ -10,6 +10,7 @@
 
 #include "beside.hpp"
 #include "host/base/split.hpp"
+#include "host/results/benchmark_note.hpp"
 #include "host/results/policy_titles.hpp"
 #include "host/run/find_lane.hpp"
 #include "host/study/hyperparameter_values.hpp"
@@ -21,6 +22,20 @@ Results::Results(const std::string& path)
     : stored_(path, [this](const std::string& message) { notes_.push_back(message); }) {}
 
 namespace {
+
+std::string note_of(const std::vector<std::string>& environment, const std::vector<std::string>& regime,
+                    const std::vector<std::string>& policy, const std::vector<double>& mean,
+                    const std::vector<double>& half_width, const std::vector<double>& replications) {
+  std::vector<SummaryRow> rows(policy.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    rows[k].environment = environment[k];
+    rows[k].regime = regime[k];
+    rows[k].policy = policy[k];
+    rows[k].regret = {mean[k], half_width[k]};
+    rows[k].replications = static_cast<int>(replications[k]);
+  }
+  return benchmark_note(rows);
+}
 
 // What all rows about a lane begin with.
 class LaneColumns {
@@ -240,7 +255,7 @@ void bind_results(nb::module_& module) {
       .def(
           "__init__",
           [](Results* self, const std::string& path) {
-            const nb::gil_scoped_release release;
+            const WithoutGil release;
             new (self) Results(path);
           },
           nb::arg("path"))
@@ -279,6 +294,8 @@ void bind_results(nb::module_& module) {
           },
           "Policy, reward and title in figures.");
   bind_tables(results);
+  module.def("benchmark_note", &note_of, nb::arg("environment"), nb::arg("regime"), nb::arg("policy"), nb::arg("mean"),
+             nb::arg("half_width_95"), nb::arg("replications"), "What stands below a table with negative regrets.");
   module.def(
       "estimate",
       [](const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& values)

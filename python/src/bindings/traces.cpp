@@ -2,6 +2,7 @@
 #include "traces.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "beside.hpp"
@@ -174,11 +175,33 @@ nb::object column(const TraceTable& table, const std::string& name) {
   return nb::cast(array_of(found->numbers, shape));
 }
 
+nb::object text_of(const std::string& text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+// Not by the module json: where the interpreter ends while code in Python runs in another thread, it ends that thread
+// there, and C++ below it would be unwound by no exception.
+nb::object object_of(const nlohmann::json& json) {
+  if (json.is_boolean()) return nb::bool_(json.get<bool>());
+  if (json.is_number_unsigned()) return nb::int_(json.get<std::uint64_t>());
+  if (json.is_number_integer()) return nb::int_(json.get<std::int64_t>());
+  if (json.is_number() && std::isfinite(json.get<double>())) return nb::float_(json.get<double>());
+  if (json.is_string()) return text_of(json.get_ref<const std::string&>());
+  if (json.is_array()) {
+    nb::list out;
+    for (const nlohmann::json& element : json) out.append(object_of(element));
+    return out;
+  }
+  if (!json.is_object()) return nb::none();
+  nb::dict out;
+  for (const auto& [key, value] : json.items()) out[text_of(key)] = object_of(value);
+  return out;
+}
+
 }  // namespace
 
 Dict python_of(const nlohmann::json& json) {
-  const std::string text = json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  return nb::cast<Dict>(nb::module_::import_("json").attr("loads")(text));
+  return nb::cast<Dict>(object_of(json));
 }
 
 void bind_traces(nb::module_& module) {

@@ -29,6 +29,7 @@ from .errors import (
     UsageError,
 )
 from .figures import Figure
+from .indices import reservation_index
 from .lane import Lane
 from .oracle import OracleGrid, oracle_index
 from .policy import IndexPolicy, LaneSetup, Output, Policy, Request, WeitzmanEstimator, policies, register
@@ -81,6 +82,7 @@ __all__ = [
     "oracle_index",
     "policies",
     "register",
+    "reservation_index",
     "run",
     "study_keys",
     "tune",

@@ -100,6 +100,9 @@ class Results:
 
     def compare_published(self, policies: Sequence[str], T0: Sequence[int], environments: Sequence[str], regimes: Sequence[str]) -> list[dict[str, Any]]: ...
 
+def benchmark_note(environment: Sequence[str], regime: Sequence[str], policy: Sequence[str], mean: Sequence[float], half_width_95: Sequence[float], replications: Sequence[float]) -> str:
+    """What stands below a table with negative regrets."""
+
 def estimate(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
     Mean and 1.96 standard errors of every column of an array, over the rows that are not NaN.
@@ -304,6 +307,8 @@ def code_of_policy(name: str) -> str: ...
 class ReplicationRequest:
     """The replication that an environment is to draw."""
 
+    def __init__(self, arg: ReplicationRequest, /) -> None: ...
+
     @property
     def boxes(self) -> int:
         """A"""
@@ -333,7 +338,12 @@ class ReplicationRequest:
         """of the study"""
 
     @property
-    def stream(self) -> int: ...
+    def stream(self) -> int:
+        """of the environment"""
+
+    @property
+    def u(self) -> float:
+        """the upper bound of c0 and c1, in the unit of mu"""
 
     @property
     def calibration_periods(self) -> int:
@@ -347,10 +357,82 @@ class ReplicationRequest:
     def rows(self) -> int:
         """1 + C + T: x_0, the calibration periods, the online periods"""
 
+    @property
+    def theta(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """theta_* of the model: theta_*; d"""
+
+    @property
+    def D(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """D of the model: D of phi = Q x + D omega; d x d_w"""
+
+    @property
+    def Q(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """
+        Q of the model: Q, zero in regime A; of box after box where each has its own; d x d_x
+        """
+
+    @property
+    def alpha(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """alpha of the model: alpha_a of the scales, zero in regime A; box x d_x"""
+
+    @property
+    def beta0(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """
+        beta_0 of the model: beta_{0,a} of the context costs, zero in regime A; box x d_x
+        """
+
+    @property
+    def beta1(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """
+        beta_1 of the model: beta_{1,a} of the output costs, zero in regime A; box x d_w
+        """
+
+    @property
+    def c0(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """c_0 of the model: c_{0,a}; box, in the unit of mu"""
+
+    @property
+    def c1(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """c_1 of the model: c_{1,a}; box, in the unit of mu"""
+
+    @property
+    def ell(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """
+        l(x) = theta_*' Q x of the model, rows x A: mu* = G(ell + scale theta_*' D xi)
+        """
+
+    @property
+    def expected_cost(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """
+        cbar_a(x) = E[c_a(x, omega_a) | x] of the model, rows x A, in the unit of mu
+        """
+
+    @property
+    def context_cost(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """
+        c_{0,a} G(beta_{0,a}' x) of the model, rows x A: the part of the cost that the request decides
+        """
+
+    @property
+    def scale(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]:
+        """s_a(x) = 0.5 + G(alpha_a' x) of the model, rows x A"""
+
     def model(self) -> dict[str, Any]:
         """
         The paper's model, drawn under the environment's law: a dict of arrays to be changed.
         """
+
+def indices_of_request(request: ReplicationRequest, ell: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cost: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> NDArray[numpy.float64]:
+    """sigma of a changed problem; NaN in an argument: as in the model."""
+
+def law_of_request(request: ReplicationRequest, n: int, theta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """n equally likely values of theta_*' D xi, and ell, rows x A."""
+
+def magnitudes_of_request(request: ReplicationRequest, n: int) -> list[float]:
+    """A x n equally likely values of beta_{1,a}' |xi|; none in regime A."""
+
+def reservation_index(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cost: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None) -> NDArray[numpy.float64]:
+    """sigma of each row of values."""
 
 def register_environment(*, environment: object, name: str, stream: int, u: float, law: str, code: str) -> None: ...
 

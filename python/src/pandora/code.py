@@ -11,7 +11,7 @@ import textwrap
 import types
 from typing import Any, Callable, Optional
 
-_IGNORED = {"hyperparameters", "title", "summary"}
+_IGNORED = {"hyperparameters", "title", "summary", "sigma_is_meant"}
 
 
 def _normal(source: str) -> str:

@@ -8,9 +8,9 @@ from typing import Any, Union
 import numpy as np
 
 from . import _core
-from ._core import ReplicationRequest
 from .code import code_of
 from .errors import UsageError
+from .indices import ReplicationRequest, numbers
 
 __all__ = ["Environment", "ReplicationRequest"]
 
@@ -28,6 +28,9 @@ class Environment:
     u: float = 0.23
     #: the law of the paper's model that `request.model()` draws from: uniform, gaussian or student_t5
     law: str = "uniform"
+    #: says that sigma is right where it is the model's and costs or outputs are not, because a change leaves both sides
+    #: of the index equation as they are; otherwise a run warns of it
+    sigma_is_meant: bool = False
 
     def draw(self, request: ReplicationRequest) -> Mapping[str, Any]:
         """Everything about one replication; must depend on the request alone.
@@ -38,13 +41,15 @@ class Environment:
         ======  ==============  =========================================================================
         psi     rows x m        index features of the request, the first of them 1
         phi     rows x A x d    reward features of the output of each box
-        mu      rows x A        mu*, what deploying the output is worth
-        cost    rows x A        what querying costs, in the unit of mu
+        mu      rows x A        mu*, what deploying the output is worth, in [0, 1]
+        cost    rows x A        what querying costs, in the unit of mu, at least 0
         reward  rows x A        what is told of a deployed output, in [0, 1]; left out: Bernoulli(mu)
         sigma   rows x A        the oracle's reservation indices; only those of the online rows count
         ======  ==============  =========================================================================
 
-        ``request.model()`` gives all of them for the paper's model, to be changed. What it raises ends the run.
+        ``request.model()`` gives all of them for the paper's model, to be changed. A change of costs or of outputs
+        changes the oracle's indices: ``request.indices(...)`` gives those of the changed problem. What is raised here,
+        and a number outside its range, ends the run.
         """
         raise NotImplementedError
 
@@ -53,12 +58,15 @@ class Environment:
         regime = ord(request.regime)
         return np.random.default_rng([request.seed, request.stream, regime, request.replication])
 
-    def _drawn(self, request: ReplicationRequest) -> dict[str, Any]:
-        drawn = dict(self.draw(request))
+    def _drawn(self, asked: _core.ReplicationRequest) -> dict[str, Any]:
+        request = ReplicationRequest(asked)
+        drawn = self.draw(request)
+        if not isinstance(drawn, Mapping):
+            raise UsageError(f"draw() returned {type(drawn).__name__}; return a dict of arrays: {', '.join(_ARRAYS)}")
         unknown = [name for name in drawn if name not in _ARRAYS]
         if unknown:
             raise UsageError(f"draw() returned {', '.join(unknown)}; use {', '.join(_ARRAYS)}")
-        out = {name: np.ascontiguousarray(values, dtype=np.float64) for name, values in drawn.items()}
+        out = {name: numbers(f"{name} of draw()", values) for name, values in drawn.items()}
         if "reward" not in out and "mu" in out:
             words = np.random.default_rng([request.seed, request.stream, ord(request.regime), request.replication, 1])
             out["reward"] = (words.random(out["mu"].shape) < out["mu"]).astype(np.float64)

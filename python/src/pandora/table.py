@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from . import _core
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,11 +38,14 @@ class Table:
     array([0.])
     """
 
-    def __init__(self, columns: Mapping[str, Any], title: str = "", text: str = "", html: str = "") -> None:
+    def __init__(
+        self, columns: Mapping[str, Any], title: str = "", text: str = "", html: str = "", notes: Sequence[str] = ()
+    ) -> None:
         self._columns = {name: _column(values) for name, values in columns.items()}
         self.title = title
         self._text = text
         self._html = html
+        self._notes = list(notes)
         if len({len(values) for values in self._columns.values()}) > 1:
             raise UsageError("Table: columns of different lengths")
 
@@ -49,6 +53,15 @@ class Table:
     def columns(self) -> list[str]:
         """The names of the columns."""
         return list(self._columns)
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands below the table; of rows with regrets, whether one is less than the benchmark allows."""
+        if self._notes or not {"regret_x1000", "half_width_95_x1000", "replications", "regime"} <= set(self._columns):
+            return list(self._notes)
+        of = ("environment", "regime", "policy", "regret_x1000", "half_width_95_x1000", "replications")
+        note = _core.benchmark_note(*(self[name].tolist() for name in of))
+        return [note] if note else []
 
     def __len__(self) -> int:
         return next((len(values) for values in self._columns.values()), 0)
@@ -102,7 +115,7 @@ class Table:
         lines += [" ".join(cell.rjust(w) for cell, w in zip(row, widths)) for row in shown]
         if len(shown) < len(self):
             lines.append(f"... {len(self)} rows")
-        return "\n".join(([self.title] if self.title else []) + lines)
+        return "\n".join(([self.title] if self.title else []) + lines + self.notes)
 
     def _repr_html_(self) -> str:
         if self._html:
@@ -115,6 +128,7 @@ class Table:
             for k in range(min(len(self), 60))
         )
         rest = f"<p>{len(self)} rows</p>" if len(self) > 60 else ""
+        rest += "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         return f"<table><caption>{html.escape(self.title)}</caption><tr>{head}</tr>{body}</table>{rest}"
 
 
@@ -128,4 +142,4 @@ def _cell(value: Any, column: str) -> str:
 
 def of_program(found: Mapping[str, Any]) -> Table:
     """A table that the program makes."""
-    return Table(found["columns"], found["title"], found["text"], found["html"])
+    return Table(found["columns"], found["title"], found["text"], found["html"], found["notes"])

@@ -91,9 +91,8 @@ TEST(NotFinite, AllLanesOfAReplicationThatIsNotFiniteFailAndSaySo) {
     replication.instance = instance;
     replication.tape = draw_tape(instance, request.calibration_periods, request.periods);
     replication.sigma.assign(replication.tape.mu.size(), 0.25);
-    if (request.replication == 1)
-      replication.tape.phi[replication.tape.at(replication.tape.online_row(4), 0) *
-                           static_cast<std::size_t>(request.dimensions.reward_features)] = std::nanf("");
+    replication.sigma_is_meant = true;
+    if (request.replication == 1) replication.instance.theta[1] = std::nan("");
     return replication;
   });
   Study study = small_study(Regime::A);
@@ -105,7 +104,7 @@ TEST(NotFinite, AllLanesOfAReplicationThatIsNotFiniteFailAndSaySo) {
     EXPECT_EQ(results[1].lanes[lane].failure, Failure::not_finite);
     EXPECT_EQ(results[1].lanes[lane].failed_period, 0);
     EXPECT_EQ(failure_message(results[1].lanes[lane], results[1].notes[lane]),
-              "a number is not finite: phi of box 1 in online period 5");
+              "a number is not finite: number 1 of theta_*");
   }
 }
 

@@ -16,12 +16,12 @@ Json number_or_null(double x) {
 
 }  // namespace
 
-CascadeExplanation Cascade::State::explain(std::uint64_t id) const {
+CascadeExplanation Cascade::State::explain(std::uint64_t number) const {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  const CascadeRequest& asked = request(id);
+  const CascadeRequest& asked = request(number);
   const PeriodOutcome& walk = asked.walk.outcome;
   CascadeExplanation out;
-  out.request = id;
+  out.request = number;
   for (std::size_t a = 0; a < asked.score.size(); ++a)
     out.models.push_back(asked.prediction.empty() ? CascadeExplanation::Model{kNone, kNone, kNone, kNone}
                                                   : CascadeExplanation::Model{asked.prediction[a], asked.width[a],

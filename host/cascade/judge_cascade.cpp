@@ -85,7 +85,7 @@ json record_of(const CascadeOptions& cascade) {
   return record.is_object() ? record : json::object();
 }
 
-JudgedCascade judge_cascade(Cascade& cascade, const std::string& file, const TraceTable& table,
+JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, const TraceTable& table,
                             const std::string& against) {
   require_content(table);
   const CascadeOptions options = cascade.options();
@@ -111,7 +111,8 @@ JudgedCascade judge_cascade(Cascade& cascade, const std::string& file, const Tra
                                 : model_against(table, against.empty() ? fitted : against, !against.empty());
   out.against = table.models[model];
   const Routed alone = evaluate(outcomes, FixedCascade{{model}, {}}, rows);
-  out.worth = worth_of(run_prompts(cascade, input, rows), alone, options.price, groups, 0);
+  Cascade copy = Cascade::parse(cascade.text(), file);
+  out.worth = worth_of(run_prompts(copy, input, rows), alone, options.price, groups, 0);
   out.alone = worth_of(alone, alone, options.price, groups, 0);
   out.verdict = judged_verdict(out, options, record);
   return out;

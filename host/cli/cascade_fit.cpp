@@ -49,7 +49,7 @@ void fit_command(const FitArguments& o) {
                 fmt::format("--out {}: is there already; name another file, or replace it with --force", o.out));
   const TraceTable table = o.reading.read(o.table);
   const CascadeFit fitted = fit_cascade(table, settings);
-  fitted.cascade->save(o.out);
+  write_file(o.out, fitted.cascade->text());
   using nlohmann::json;
   if (o.format == "json") {
     print_text(fit_record(fitted).dump(2, ' ', false, json::error_handler_t::replace) + "\n");

@@ -7,6 +7,7 @@
 #include "host/cascade/new_cascade.hpp"
 #include "host/cli/commands.hpp"
 #include "host/files/input_file.hpp"
+#include "host/files/output_folder.hpp"
 #include "host/study/refit_text.hpp"
 #include "pandora/error.hpp"
 
@@ -32,8 +33,13 @@ void create(const CascadeNewOptions& o) {
     } catch (const Unreadable& problem) {
       throw Error(ExitCode::bad_data, fmt::format("{}: {}", o.features, problem.what()));
     }
-  Cascade(new_cascade(settings)).save(o.out);
+  const Cascade cascade(new_cascade(settings));
+  write_file(o.out, cascade.text());
   print_text(fmt::format("{}: {} models, nothing learned yet\n", o.out, settings.models.size()));
+  const int most = cascade.options().estimation.most_samples;
+  if (settings.most_samples == 0 || most < settings.most_samples)
+    print_text(fmt::format("of a model at most {} samples are kept: of more, its file could not hold {} numbers each\n",
+                           most, cascade.options().index_features));
 }
 
 }  // namespace

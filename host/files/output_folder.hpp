@@ -10,12 +10,16 @@ namespace pandora {
 /// next free results/NNN. Throws Error (usage) if it is a file, cannot be written, or is not empty without `force`.
 std::filesystem::path claim_output_folder(const std::string& path, bool force);
 
+/// What helps beside making room, as messages say it: of a program with --out.
+inline constexpr const char* kOtherOut = "choose another --out";
+
 /// Error (usage) if something is there that is no regular file: a folder, a link, a pipe, a device.
-void require_replaceable(const std::filesystem::path& path);
+void require_replaceable(const std::filesystem::path& path, const std::string& otherwise = kOtherOut);
 
 /// Writes under a temporary name (temporary_file.hpp), flushes to disk and renames. Throws Error (usage) as above,
 /// Error (output_lost) on any other failure, after removing the temporary file; an older file of that name stays as it
 /// was.
-void write_file(const std::filesystem::path& path, const std::string& contents);
+void write_file(const std::filesystem::path& path, const std::string& contents,
+                const std::string& otherwise = kOtherOut);
 
 }  // namespace pandora

@@ -57,6 +57,7 @@ example: test-dependencies tests
 	build/pandora cascade new --models small,middle,large --price 2 --evaluator score --psi 3 --most-samples 20000 \
 	  --out build/service/cascade.json --force
 	examples/service/client.py build/service/cascade-service build/service/kept build/service/cascade.json
+	tests/service/trials.py build/service/cascade-service build/pandora build/service/cascade.json
 	tests/service/kill.py build/service/cascade-service build/service/cascade.json 50
 	tests/service/many.py build/service/cascade-service build/service/cascade.json 80000
 

@@ -120,9 +120,10 @@ class Service {
     throw pandora::Error(pandora::ExitCode::usage, "there is no model " + name);
   }
 
-  json counts() const {
+  json counts() {
     const pandora::CascadeCounts n = cascade_.counts();
-    return {{"requests", n.requests},         {"calls", n.calls},
+    return {{"epoch", cascade_.epoch()},  // the upper bits of the numbers of requests
+            {"requests", n.requests},         {"calls", n.calls},
             {"deployed", n.deployed},         {"feedbacks", n.feedbacks},
             {"dropped_open", n.dropped_open}, {"dropped_waiting", n.dropped_waiting},
             {"dollars", n.dollars},           {"quality", n.quality}};

@@ -38,8 +38,7 @@ void create(const CascadeNewOptions& o) {
   print_text(fmt::format("{}: {} models, nothing learned yet\n", o.out, settings.models.size()));
   const int most = cascade.options().estimation.most_samples;
   if (settings.most_samples == 0 || most < settings.most_samples)
-    print_text(fmt::format("of a model at most {} samples are kept: of more, its file could not hold {} numbers each\n",
-                           most, cascade.options().index_features));
+    print_text(fmt::format("of a model at most {} samples are kept, for which the file has room\n", most));
 }
 
 }  // namespace

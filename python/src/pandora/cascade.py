@@ -19,7 +19,7 @@ from .trace import Source, Trace, table_of, tables_of
 
 __all__ = ["Cascade", "CascadeTest", "Frontier", "Interval", "Request"]
 
-_MOST_NUMBER = 2**64 - 1
+_MOST_NUMBER = 2**53 - 1
 
 Prompt = Union[str, Sequence[float], npt.NDArray[Any]]
 
@@ -276,7 +276,10 @@ class Cascade:
         self._live.save(arguments.path("Cascade.save: path", path))
 
     def test(self, trace: Union[Trace, Source], against: str = "") -> CascadeTest:
-        """What it does on a table that it was not fitted on, beside the model `against` (default: the fit's best)."""
+        """What it does on a table that it was not fitted on, beside the model `against` (default: the fit's best).
+
+        The prompts go through a copy: requests, counts and estimates stay as they are.
+        """
         return CascadeTest(*self._live.test(table_of(trace), text("Cascade.test: against", against)))
 
     @staticmethod
@@ -304,14 +307,29 @@ class Cascade:
         )
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
-        """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers)."""
+        """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers).
+
+        UsageError says which of them are missing; None in a column is a value that is not known. Of chat messages give
+        the text that the features were fitted on, such as that of the last one.
+        """
+        if isinstance(prompt, Mapping) or (
+            isinstance(prompt, Sequence) and len(prompt) > 0 and isinstance(prompt[0], Mapping)
+        ):
+            raise UsageError(
+                "Cascade.begin: prompt is chat messages, of which the cascade does not know what its features were "
+                'fitted on; give a text, such as messages[-1]["content"]'
+            )
         if isinstance(prompt, str):
             given = arguments.columns(columns)
             return Request(self, self._live.begin_prompt(text("Cascade.begin: prompt", prompt), given))
         return Request(self, self._live.begin(arguments.psi(prompt)))
 
     def request(self, number: int) -> Request:
-        """A request that began before, also before the cascade was saved; `number` is its `Request.number`."""
+        """A request that began before, also before the cascade was saved; `number` is its `Request.number`.
+
+        Numbers are below 2**53 and unique over restarts, processes and forks: one of another cascade, or of a request that
+        was lost since the last save, is refused by all that is done with it.
+        """
         return Request(self, integer("Cascade.request: number", number, _MOST_NUMBER))
 
     def context_of(self, prompt: str, columns: Optional[Mapping[str, Any]] = None) -> npt.NDArray[np.float32]:

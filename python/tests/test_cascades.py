@@ -250,7 +250,7 @@ def test_what_features_need_is_asked_for() -> None:
     assert cascade.begin("", {"size": None}).next() is not None
     messages: Any = [{"role": "user", "content": "What is 2 + 2?"}]
     for prompt in (messages, messages[0]):
-        with pytest.raises(pandora.UsageError, match=r'is chat messages.*give a text, such as messages\[-1\]'):
+        with pytest.raises(pandora.UsageError, match=r"is chat messages.*give a text, such as messages\[-1\]"):
             cascade.begin(prompt)
     assert cascade.counts["requests"] == 1
 

@@ -327,8 +327,8 @@ class Cascade:
     def request(self, number: int) -> Request:
         """A request that began before, also before the cascade was saved; `number` is its `Request.number`.
 
-        Numbers are below 2**53 and unique over restarts, processes and forks: one of another cascade, or of a request that
-        was lost since the last save, is refused by all that is done with it.
+        Numbers are below 2**53 and unique over restarts, processes and forks: one of another cascade, or of a request
+        that was lost since the last save, is refused by all that is done with it.
         """
         return Request(self, integer("Cascade.request: number", number, _MOST_NUMBER))
 

@@ -123,12 +123,12 @@ void Journal::start(pandora::Cascade& cascade) {
     const std::string what = error.what();
     throw std::runtime_error(what.substr(0, what.find("; ")) + "; make room in the service's folder");
   }
-  const int calls = open_calls(path, O_TRUNC);
+  const int calls = open_calls(path, O_EXCL);
   if (calls < 0 || !write_all(calls, epoch) || ::fdatasync(calls) != 0) {
     const int reason = errno;
-    if (calls >= 0) ::close(calls);
     std::error_code ignored;
-    fs::remove(snapshot, ignored), fs::remove(path, ignored);
+    fs::remove(snapshot, ignored);
+    if (calls >= 0) ::close(calls), fs::remove(path, ignored);
     errno = reason;
     fail(path, "cannot be written; make room in the service's folder");
   }

@@ -24,9 +24,9 @@ struct JudgedCascade {
   std::string verdict;                  ///< a sentence
 };
 
-/// Every prompt goes through a copy of the cascade as a service would send it; nothing is learned. `against`: a model of the
-/// table; empty: the best single model of the fit, or of this table where the cascade says of none. `file` is for
-/// messages. Throws Error (bad_data) where the table lacks a model of the cascade, the model it is held against, or
+/// Every prompt goes through a copy of the cascade as a service would send it; nothing is learned. `against`: a model
+/// of the table; empty: the best single model of the fit, or of this table where the cascade says of none. `file` is
+/// for messages. Throws Error (bad_data) where the table lacks a model of the cascade, the model it is held against, or
 /// what evaluator and features need.
 JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, const TraceTable& table,
                             const std::string& against);

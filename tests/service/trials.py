@@ -106,6 +106,28 @@ def full_disk(base):
     service.close()
 
 
+def journal(base):
+    folder = base / "journal"
+
+    def append(*calls):
+        (file,) = folder.glob("calls-*.jsonl")
+        with open(file, "a") as out:
+            out.writelines(json.dumps(call) + "\n" for call in calls)
+
+    service = Service(folder, CASCADE)
+    deploy = {"op": "deploy", "request": service.ask(**PSI)["request"]}
+    service.refused("has called no model yet", **deploy)
+    service.kill()
+    assert "deploy" not in "".join(file.read_text() for file in folder.glob("calls-*.jsonl"))
+    append(deploy)  # a kill between writing the call and finding that it is refused
+    service = Service(folder, CASCADE)
+    assert service.ask(op="counts")["deployed"] == 0
+    service.kill()
+    append(deploy, PSI)
+    service = Service(folder, CASCADE)
+    assert service.process.wait() == 1 and "line 2 cannot be made again" in service.process.stderr.read()
+
+
 def files(base):
     folder = base / "files"
     folder.mkdir()
@@ -126,6 +148,6 @@ def files(base):
 
 
 with tempfile.TemporaryDirectory() as there:
-    for trial in (columns, models, full_disk, files):
+    for trial in (columns, models, full_disk, journal, files):
         trial(pathlib.Path(there))
-print("columns, models, a full disk and files of others: outlived")
+print("columns, models, a full disk, refused calls and files of others: outlived")

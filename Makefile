@@ -60,6 +60,7 @@ example: test-dependencies tests
 	rm -rf build/service/truth
 	build/service/cascade-service build/service/truth build/service/truth.json </dev/null 2>&1 | grep 'must be the true quality'
 	examples/service/client.py build/service/cascade-service build/service/kept build/service/cascade.json
+	tests/service/trials.py build/service/cascade-service build/pandora build/service/cascade.json
 	tests/service/kill.py build/service/cascade-service build/service/cascade.json 50
 	tests/service/many.py build/service/cascade-service build/service/cascade.json 80000
 

@@ -5,6 +5,7 @@
 // The folder keeps what was learned; with nothing in it the cascade comes from the file. A line is an object with "op":
 //
 //   begin         "text", "columns": {...}; or "psi": [...]   -> "request": a number, "next": the model to call
+//                 (null in a column: not known)
 //   observe       "request", "model", "dollars", "score" or "scores": [...]    -> "next": a model, or null
 //   next          "request"                                   -> "next"
 //   deploy        "request"                                   -> "deployed": the model
@@ -12,7 +13,9 @@
 //   explain       "request"                                   -> what docs/cascades.md describes
 //   add_model, remove_model "model"; set_price "price"; counts; save
 //
-// An answer repeats "request"; a call that is refused is answered with "error" and changes nothing.
+// An answer repeats "request"; a call that is answered with "error" has changed nothing. Numbers of requests are unique
+// over restarts and services, so that feedback which comes late, or to another service, is not taken for another
+// request.
 #include <poll.h>
 #include <unistd.h>
 
@@ -36,12 +39,16 @@ volatile std::sig_atomic_t ended = 0;
 pandora::Prompt prompt_of(const json& call) {
   pandora::Prompt prompt;
   prompt.text = call.value("text", "");
-  for (const auto& [name, value] : call.value("columns", json::object()).items()) {
+  const json columns = call.value("columns", json::object());
+  if (!columns.is_object()) throw pandora::Error(pandora::ExitCode::usage, "\"columns\" must be an object");
+  for (const auto& [name, value] : columns.items()) {
     if (value.is_string())
       prompt.columns[name] = value.get<std::string>();
     else if (value.is_array())
       prompt.columns[name] = value.get<std::vector<double>>();
-    else if (!value.is_null())  // null is a value that is missing
+    else if (value.is_null())
+      prompt.columns[name] = std::monostate();
+    else
       prompt.columns[name] = value.get<double>();
   }
   return prompt;
@@ -53,16 +60,21 @@ class Service {
 
   Cascade& cascade() { return cascade_; }
 
-  /// The answer; `changed`: whether the call has to be made again after a restart.
-  json answer(const json& call, bool& changed) {
+  /// Whether a call has to be made again after a restart.
+  static bool changes(const json& call) {
+    for (const char* op : {"begin", "observe", "deploy", "feedback", "add_model", "remove_model", "set_price"})
+      if (call.at("op") == op) return true;
+    return false;
+  }
+
+  json answer(const json& call) {
     const auto op = call.at("op").get<std::string>();
-    changed = op != "next" && op != "explain" && op != "counts" && op != "save";
     if (op == "begin") {
       const std::uint64_t request = call.contains("psi") ? cascade_.begin(call["psi"].get<std::vector<float>>())
                                                          : cascade_.begin(prompt_of(call));
       return {{"request", request}, {"next", next(request)}};
     }
-    if (op == "add_model") return {{"model", cascade_.models()[cascade_.add_model(call.at("model"))].name}};
+    if (op == "add_model") return {{"model", cascade_.model_name(cascade_.add_model(call.at("model")))}};
     if (op == "remove_model") return cascade_.remove_model(call.at("model")), json::object();
     if (op == "set_price") return cascade_.set_price(call.at("price")), json::object();
     if (op == "counts") return counts();
@@ -87,7 +99,7 @@ class Service {
     } else if (op == "next") {
       out["next"] = next(request);
     } else if (op == "deploy") {
-      out["deployed"] = cascade_.models()[cascade_.deploy(request)].name;
+      out["deployed"] = cascade_.model_name(cascade_.deploy(request));
     } else if (op == "feedback") {
       cascade_.feedback(request, call.at("quality"));
     } else {
@@ -98,7 +110,7 @@ class Service {
 
   json next(std::uint64_t request) {
     const auto model = cascade_.next(request);
-    return model ? json(cascade_.models()[*model].name) : json();
+    return model ? json(cascade_.model_name(*model)) : json();
   }
 
   std::size_t position(const std::string& name) const {
@@ -108,9 +120,10 @@ class Service {
     throw pandora::Error(pandora::ExitCode::usage, "there is no model " + name);
   }
 
-  json counts() const {
+  json counts() {
     const pandora::CascadeCounts n = cascade_.counts();
-    return {{"requests", n.requests},         {"calls", n.calls},
+    return {{"epoch", cascade_.epoch()},  // the upper bits of the numbers of requests
+            {"requests", n.requests},         {"calls", n.calls},
             {"deployed", n.deployed},         {"feedbacks", n.feedbacks},
             {"dropped_open", n.dropped_open}, {"dropped_waiting", n.dropped_waiting},
             {"dollars", n.dollars},           {"quality", n.quality}};
@@ -119,22 +132,53 @@ class Service {
   Cascade cascade_;
 };
 
-// One line in, one line out. The call is in the journal before its answer is out.
+std::string in_words(const json::exception& error) {
+  const std::string what = error.what();  // such as "[json.exception.type_error.302] type must be number"
+  return "not a call: " + what.substr(what.find("] ") == std::string::npos ? 0 : what.find("] ") + 2);
+}
+
+// A snapshot, or why there is none; then calls go on being added to those since the last one.
+std::string snapshot(Service& service, Journal& journal) {
+  try {
+    journal.start(service.cascade());
+    return "";
+  } catch (const std::exception& error) {
+    return std::string("no snapshot (") + error.what() + "); nothing is lost, calls are kept beside the one of before";
+  }
+}
+
+// The call is in the journal before it is made. Whatever is thrown here leaves cascade and journal as they were.
+json made(Service& service, Journal& journal, const json& call, const std::string& line) {
+  if (!Service::changes(call)) return service.answer(call);
+  journal.write(line);
+  try {
+    return service.answer(call);
+  } catch (const std::bad_alloc&) {  // perhaps of an answer to what has happened: a start finds it in the journal
+    throw;
+  } catch (...) {
+    journal.take_back();
+    throw;
+  }
+}
+
+// One line in, one line out.
 void serve(Service& service, Journal& journal, const std::string& line) {
   json out;
   try {
     const json call = json::parse(line);
-    bool changed = false;
-    out = service.answer(call, changed);
-    if (changed) journal.write(line, service.cascade());
-    if (call["op"] == "save") journal.start(service.cascade());
-  } catch (const pandora::Error& error) {
-    out["error"] = error.what();
+    out = made(service, journal, call, line);
+    if (call["op"] == "save")
+      if (const std::string problem = snapshot(service, journal); !problem.empty()) out["error"] = problem;
   } catch (const json::exception& error) {
-    const std::string what = error.what();  // such as "[json.exception.type_error.302] type must be number"
-    out["error"] = "not a call: " + what.substr(what.find("] ") == std::string::npos ? 0 : what.find("] ") + 2);
+    out["error"] = in_words(error);
+  } catch (const std::runtime_error& error) {  // pandora::Error too
+    out["error"] = error.what();
   }
   std::cout << out.dump(-1, ' ', false, json::error_handler_t::replace) << '\n' << std::flush;
+  if (journal.is_long())
+    if (const std::string problem = snapshot(service, journal); !problem.empty())
+      std::cerr << "cascade-service: " << problem << '\n';
+  journal.sync_in_time();
 }
 
 // Until standard input ends or a signal says so.
@@ -155,7 +199,8 @@ void run(Service& service, Journal& journal) {
       if (end > begin) serve(service, journal, waiting.substr(begin, end - begin));
     waiting.erase(0, begin);
   }
-  journal.start(service.cascade());
+  if (const std::string problem = snapshot(service, journal); !problem.empty())
+    std::cerr << "cascade-service: " << problem << '\n';
 }
 
 }  // namespace
@@ -169,17 +214,29 @@ int main(int argc, char** argv) {
   action.sa_handler = [](int) { ended = 1; };
   for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
   try {
-    Journal journal(argv[1]);
+    Journal journal(argv[1], argc > 2 ? argv[2] : "");
     if (!journal.resumes() && argc < 3)
       throw pandora::Error(pandora::ExitCode::usage, std::string(argv[1]) + ": holds no cascade; name a file with one");
     Service service(Cascade::load(journal.resumes() ? journal.snapshot() : std::filesystem::path(argv[2])));
-    const std::uint64_t again = journal.replay([&service](const std::string& line) {
-      bool changed = false;
-      (void)service.answer(json::parse(line), changed);
-    });
-    if (const std::string caution = service.cascade().caution(); !caution.empty()) std::cerr << caution << '\n';
+    Cascade& cascade = service.cascade();
+    const std::uint64_t epoch = cascade.epoch();  // of this start
+    cascade.set_epoch(0);                         // of calls of before there were any
     const bool resumed = journal.resumes();
-    journal.start(service.cascade());
+    std::uint64_t again = 0;
+    journal.replay([&](const std::string& line) {
+      try {
+        const json call = json::parse(line);
+        if (call.at("op") == "epoch")
+          cascade.set_epoch(call.at("epoch"));
+        else
+          ++again, (void)service.answer(call);
+      } catch (const json::exception& error) {
+        throw pandora::Error(pandora::ExitCode::bad_data, in_words(error));
+      }
+    });
+    cascade.set_epoch(epoch);
+    if (const std::string caution = cascade.caution(); !caution.empty()) std::cerr << caution << '\n';
+    journal.start(cascade);
     std::cerr << (resumed ? "resumed" : "started") << ", " << again << " calls made again\n";
     run(service, journal);
     return 0;

@@ -1,8 +1,12 @@
 #include "pandora/cascade.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <utility>
 
 #include "host/cascade/cascade_state.hpp"
+#include "host/cascade/request_numbers.hpp"
 #include "host/files/output_folder.hpp"
 #include "host/policies/weitzman.hpp"
 #include "pandora/error.hpp"
@@ -25,7 +29,7 @@ Cascade::Cascade(Cascade&&) noexcept = default;
 Cascade& Cascade::operator=(Cascade&&) noexcept = default;
 
 void Cascade::save(const std::filesystem::path& path) const {
-  write_file(path, text());
+  write_file(path, text(), "save it in another folder");
 }
 
 CascadeOptions Cascade::options() const {
@@ -38,14 +42,27 @@ std::vector<CascadeModel> Cascade::models() const {
   return state_->names;
 }
 
+std::string Cascade::model_name(std::size_t model) const {
+  const std::lock_guard lock(state_->mutex);
+  if (model >= state_->names.size()) throw refusal(fmt::format("there is no model {}", model));
+  return state_->names[model].name;
+}
+
 // Without the lock: features do not change, and a text takes its time.
 std::vector<float> Cascade::context_of(const Prompt& prompt) const {
   if (state_->options.features.empty() && state_->index_features() > 1)
-    throw Error(ExitCode::usage, "cascade: it has no features of prompts; a request begins with psi, " +
-                                     std::to_string(state_->index_features()) + " numbers of which the first is 1");
+    throw refusal("it has no features of prompts; a request begins with psi, " +
+                  std::to_string(state_->index_features()) + " numbers of which the first is 1");
   for (const auto& [name, value] : prompt.columns)
-    if (!state_->columns.contains(name))
-      throw Error(ExitCode::usage, "cascade: no feature is made of a column " + name + "; leave it out");
+    if (!state_->columns.contains(name)) throw refusal("no feature is made of a column " + name + "; leave it out");
+  std::vector<std::string> missing;
+  if (state_->needs_text && prompt.text.empty()) missing.push_back("the prompt's text");
+  for (const std::string& name : state_->needed)
+    if (!prompt.columns.contains(name)) missing.push_back("the column " + name);
+  if (!missing.empty())
+    throw refusal(fmt::format(
+        "the features are made of {}; give {}{}", fmt::join(missing, ", "), missing.size() == 1 ? "it" : "them",
+        prompt.columns.size() < state_->needed.size() ? " (a value that is not known: null)" : ""));
   std::vector<float> psi = {1.0f};
   for (const double x : state_->features.apply(prompt)) psi.push_back(static_cast<float>(x));
   psi.resize(state_->index_features(), 0.0f);
@@ -72,6 +89,19 @@ std::uint64_t Cascade::begin(const Prompt& prompt) {
 std::uint64_t Cascade::begin(std::span<const float> psi) {
   const std::lock_guard lock(state_->mutex);
   return state_->begin(psi);
+}
+
+std::uint64_t Cascade::epoch() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->present_epoch();
+}
+
+void Cascade::set_epoch(std::uint64_t epoch) {
+  if (epoch != 0 && !(epoch >= kFirstEpoch && epoch < kEpochEnd))
+    throw refusal(fmt::format("epoch {}: give one that epoch() has returned, or 0", epoch));
+  const std::lock_guard lock(state_->mutex);
+  state_->epoch = epoch;
+  state_->forks = forks_before();
 }
 
 std::optional<std::size_t> Cascade::next(std::uint64_t request) {

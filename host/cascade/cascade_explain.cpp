@@ -17,12 +17,12 @@ Json number_or_null(double x) {
 
 }  // namespace
 
-CascadeExplanation Cascade::State::explain(std::uint64_t id) const {
+CascadeExplanation Cascade::State::explain(std::uint64_t number) const {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  const CascadeRequest& asked = request(id);
+  const CascadeRequest& asked = request(number);
   const PeriodOutcome& walk = asked.walk.outcome;
   CascadeExplanation out;
-  out.request = id;
+  out.request = number;
   out.evaluator = options.evaluator;
   out.judge_usd = counted_judge_usd(record_of(options));
   for (std::size_t a = 0; a < asked.score.size(); ++a)

@@ -3,20 +3,29 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "host/cascade/fork_safe_mutex.hpp"
 #include "host/traces/evaluator_spec.hpp"
 #include "host/traces/features.hpp"
 #include "host/traces/isotonic.hpp"
 #include "kernels/rules/period.hpp"
 #include "pandora/cascade.hpp"
+#include "pandora/error.hpp"
 #include "pandora/weitzman.hpp"
 
 namespace pandora {
+
+inline constexpr std::uint64_t kMostState = std::uint64_t{512} << 20;  // bytes of what a saved cascade has learned
+inline constexpr int kLeastSamples = 1000;                             // of each model, for which there must be room
+
+/// Error (usage), "cascade: ...".
+Error refusal(const std::string& message);
+/// The kind `thresholds` as a lane.
+LaneSpec thresholds_as_rules(const CascadeOptions& options);
 
 /// A request from begin() to feedback().
 struct CascadeRequest {
@@ -28,6 +37,7 @@ struct CascadeRequest {
     std::vector<float> phi;  // of rules that learn it
   };
 
+  std::uint64_t number = 0;  // by which it is known outside
   int period = 0;
   std::vector<float> psi;
   std::shared_ptr<const LaneSpec> rules;
@@ -49,50 +59,66 @@ struct Cascade::State {
   std::size_t reward_features() const;  // d
   bool reads_phi() const { return evaluator.kind == EvaluatorSpec::Kind::column; }
 
+  // Each of these either happens whole or throws and has changed nothing.
   void calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
                  std::optional<double> quality);
   std::uint64_t begin(std::span<const float> psi);
-  void observe(std::uint64_t id, std::size_t model, const Observation& observation);
-  std::size_t deploy(std::uint64_t id);
-  void feedback(std::uint64_t id, double quality);
-  CascadeRequest& request(std::uint64_t id);
-  const CascadeRequest& request(std::uint64_t id) const { return const_cast<State*>(this)->request(id); }
-  CascadeExplanation explain(std::uint64_t id) const;
-
+  void observe(std::uint64_t number, std::size_t model, const Observation& observation);
+  std::size_t deploy(std::uint64_t number);
+  void feedback(std::uint64_t number, double quality);
   std::size_t add_model(const std::string& name);
   void remove_model(const std::string& name);
   void set_price(double price);
+
+  CascadeRequest& request(std::uint64_t number) { return requests.at(id_of(number)); }
+  const CascadeRequest& request(std::uint64_t number) const { return requests.at(id_of(number)); }
+  CascadeExplanation explain(std::uint64_t number) const;
+  std::uint64_t present_epoch();
   void make_estimator();
 
   // cascade_file.cpp
   nlohmann::json written() const;
   void read_state(const nlohmann::json& packed);
 
-  mutable std::mutex mutex;
+  mutable ForkSafeMutex mutex;
   CascadeOptions options;  // order, thresholds and price as they are now
   EvaluatorSpec evaluator;
   FeatureMap features;
-  std::set<std::string> columns;  // that the features use
+  std::set<std::string> columns;  // that features may be made of
+  std::set<std::string> needed;   // those that they are made of
+  bool needs_text = false;
   std::vector<IsotonicMap> calibration;
   std::vector<CascadeModel> names;
   std::shared_ptr<const LaneSpec> rules;
-  std::unique_ptr<WeitzmanEstimator> estimator;  // none in the kind `thresholds`
-  std::map<std::uint64_t, CascadeRequest> requests;
-  std::uint64_t last_id = 0, current = 0;  // current: whose period the estimator is in; 0: none
+  std::unique_ptr<WeitzmanEstimator> estimator;      // none in the kind `thresholds`
+  int most_held = 0;                                 // samples of each model, that a file has room for
+  std::map<std::uint64_t, CascadeRequest> requests;  // by their ids: 1, 2, ...
+  std::uint64_t last_id = 0, current = 0;            // current: whose period the estimator is in; 0: none
+  std::optional<std::uint64_t> epoch;                // of the numbers (request_numbers.hpp); drawn when it is asked for
+  std::uint64_t forks = 0;                           // before it was drawn
   bool learning = true;
   CascadeCounts counts;
 
  private:
+  class Attempt;  // cascade_attempt.hpp
+
   void check() const;
-  void require_context(std::span<const float> psi) const;
-  void require_open(std::uint64_t id, const CascadeRequest& request) const;
+  void check_range() const;
+  void require_memory() const;
+  std::size_t bytes_of_a_request() const;
+  void bound_memory();
+  std::uint64_t id_of(std::uint64_t number) const;
+  std::vector<float> taken(std::span<const float> psi) const;
+  void require_open(std::uint64_t number, const CascadeRequest& request) const;
   void require_observation(const Observation& observation) const;
   void make_current(std::uint64_t id, const CascadeRequest& request);
   void settle();
+  void rank(std::uint64_t id, CascadeRequest& request);
   void start_walk(CascadeRequest& request);
+  void forget_oldest();
   CascadeRequest::Call seen(std::size_t model, const Observation& observation) const;
   Output output(const CascadeRequest::Call& call) const;
-  void go_on_without(CascadeRequest& request, int box) const;
+  bool go_on_without(CascadeRequest& request, int box) const;
 };
 
 }  // namespace pandora

@@ -93,7 +93,7 @@ std::optional<double> counted_judge_usd(const json& record) {
   return std::isnan(usd) ? std::nullopt : std::optional(usd);
 }
 
-JudgedCascade judge_cascade(Cascade& cascade, const std::string& file, const TraceTable& table,
+JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, const TraceTable& table,
                             const std::string& against, const std::string& evaluator, std::optional<double> judge_usd) {
   require_content(table);
   require_judge_usd(judge_usd);
@@ -124,7 +124,8 @@ JudgedCascade judge_cascade(Cascade& cascade, const std::string& file, const Tra
                                 : model_against(table, against.empty() ? fitted : against, !against.empty());
   out.against = table.models[model];
   const Routed alone = evaluate(outcomes, FixedCascade{{model}, {}}, rows);
-  out.worth = worth_of(run_prompts(cascade, input, rows), alone, options.price, groups, 0);
+  Cascade copy = Cascade::parse(cascade.text(), file);
+  out.worth = worth_of(run_prompts(copy, input, rows), alone, options.price, groups, 0);
   out.alone = worth_of(alone, alone, options.price, groups, 0);
   const double dearer = out.price * out.worth.calls.value;  // utility of a dollar more for each call
   const bool gains = !calls_one_model(options) && out.worth.gain.value > 0.0 && dearer > 0.0;

@@ -27,12 +27,12 @@ struct JudgedCascade {
   std::string verdict;                  ///< a sentence
 };
 
-/// Every prompt goes through the cascade as a service would send it; nothing is learned. `against`: a model of the
-/// table; empty: the best single model of the fit, or of this table where the cascade says of none. `evaluator`: what
-/// it sees, instead of what it was made to see; `judge_usd`: instead of what the fit counted. `file` is for messages.
-/// Throws Error (bad_data) where the table lacks a model of the cascade, the model it is held against, or what
-/// evaluator and features need.
-JudgedCascade judge_cascade(Cascade& cascade, const std::string& file, const TraceTable& table,
+/// Every prompt goes through a copy of the cascade as a service would send it; nothing is learned. `against`: a model
+/// of the table; empty: the best single model of the fit, or of this table where the cascade says of none. `evaluator`:
+/// what it sees, instead of what it was made to see; `judge_usd`: instead of what the fit counted. `file` is for
+/// messages. Throws Error (bad_data) where the table lacks a model of the cascade, the model it is held against, or
+/// what evaluator and features need.
+JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, const TraceTable& table,
                             const std::string& against, const std::string& evaluator = "",
                             std::optional<double> judge_usd = {});
 

@@ -127,6 +127,23 @@ CascadeOptions TrainedTable::options_of_indices(double price, bool with_features
     out.features = features_.to_json().dump();
     out.index_features = 1;
   }
+  out.psi_range = psi_range();
+  return out;
+}
+
+// Of raw columns; all else the features themselves keep between -1 and 1.
+std::vector<std::pair<float, float>> TrainedTable::psi_range() const {
+  const std::vector<std::string> names = features_.names();
+  const auto raw = [](const std::string& name) { return name.starts_with("raw:"); };
+  if (std::none_of(names.begin(), names.end(), raw)) return {};
+  std::vector<std::pair<float, float>> out(input_.index_features, {-1.0f, 1.0f});
+  for (std::size_t j = 0; j < names.size(); ++j) {
+    if (!raw(names[j])) continue;
+    const auto at = [&](std::size_t row) { return input_.psi[row * input_.index_features + 1 + j]; };
+    out[1 + j] = {at(rows_[0]), at(rows_[0])};
+    for (const std::size_t row : rows_)
+      out[1 + j] = {std::min(out[1 + j].first, at(row)), std::max(out[1 + j].second, at(row))};
+  }
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/cascade/aim.hpp"
@@ -49,6 +50,7 @@ class TrainedTable {
  private:
   Outcomes outcomes(bool judged) const;
   std::size_t calibration_periods() const;
+  std::vector<std::pair<float, float>> psi_range() const;
 
   const TraceTable& table_;
   const CascadeFitSettings& settings_;

@@ -44,7 +44,7 @@ void fit_command(const FitArguments& o) {
   claim_output_file(o.out, o.force, {o.table});
   const TraceTable table = o.reading.read(o.table);
   const CascadeFit fitted = fit_cascade(table, settings);
-  fitted.cascade->save(o.out);
+  write_file(o.out, fitted.cascade->text());
   using nlohmann::json;
   if (o.format == "json") {
     print_text(fit_record(fitted).dump(2, ' ', false, json::error_handler_t::replace) + "\n");

@@ -29,9 +29,13 @@ void create(const CascadeNewOptions& o) {
     } catch (const Unreadable& problem) {
       throw Error(ExitCode::bad_data, fmt::format("{}: {}", o.features, problem.what()));
     }
-  Cascade(new_cascade(settings)).save(o.out);
+  const Cascade cascade(new_cascade(settings));
+  write_file(o.out, cascade.text());
   print_text(fmt::format("{}: {} models, evaluator {}, nothing learned yet\n", o.out, settings.models.size(),
                          settings.evaluator));
+  const int most = cascade.options().estimation.most_samples;
+  if (settings.most_samples == 0 || most < settings.most_samples)
+    print_text(fmt::format("of a model at most {} samples are kept, for which the file has room\n", most));
 }
 
 }  // namespace

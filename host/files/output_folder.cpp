@@ -28,20 +28,20 @@ fs::path next_numbered_folder() {
 }
 
 // What helps against the system's reason.
-std::string remedy(int reason) {
+std::string remedy(int reason, const std::string& otherwise) {
   if (std::string of_limit = remedy_of_limit(reason); !of_limit.empty()) return of_limit;
   switch (reason) {
     case EISDIR:
-      return "it is a folder; remove it or choose another --out";
+      return fmt::format("it is a folder; remove it or {}", otherwise);
     case EACCES:
     case EPERM:
     case EROFS:
-      return "make its folder writable or choose another --out and run again";
+      return fmt::format("make its folder writable or {} and run again", otherwise);
     case ENOENT:
     case ENOTDIR:
-      return "its folder is gone; choose another --out and run again";
+      return fmt::format("its folder is gone; {} and run again", otherwise);
     default:
-      return "free some space or choose another --out and run again";
+      return fmt::format("free some space or {} and run again", otherwise);
   }
 }
 
@@ -78,16 +78,16 @@ fs::path claim_output_folder(const std::string& path, bool force) {
   return folder;
 }
 
-void require_replaceable(const fs::path& path) {
+void require_replaceable(const fs::path& path, const std::string& otherwise) {
   struct stat about {};
   if (::lstat(path.c_str(), &about) != 0 || S_ISREG(about.st_mode)) return;
   throw Error(ExitCode::usage,
-              fmt::format("{}: cannot be written (there is a {}, and only regular files are replaced); remove it or "
-                          "choose another --out",
+              fmt::format("{}: cannot be written (there is a {}, and only regular files are replaced); remove it or {}",
                           path.string(),
                           S_ISDIR(about.st_mode)   ? "folder"
                           : S_ISLNK(about.st_mode) ? "link"
-                                                   : "pipe, socket or device"));
+                                                   : "pipe, socket or device",
+                          otherwise));
 }
 
 void claim_output_file(const std::string& path, bool force, const std::vector<fs::path>& inputs) {
@@ -108,12 +108,12 @@ void claim_output_file(const std::string& path, bool force, const std::vector<fs
                                              std::strerror(reason)));
 }
 
-void write_file(const fs::path& path, const std::string& contents) {
-  require_replaceable(path);
+void write_file(const fs::path& path, const std::string& contents, const std::string& otherwise) {
+  require_replaceable(path, otherwise);
   TemporaryFile file(path.parent_path(), path.filename().string());
   if (file.write(contents) && file.become_target()) return;
   throw Error(ExitCode::output_lost, fmt::format("{}: could not be written ({}); {}", path.string(),
-                                                 std::strerror(file.error()), remedy(file.error())));
+                                                 std::strerror(file.error()), remedy(file.error(), otherwise)));
 }
 
 }  // namespace pandora

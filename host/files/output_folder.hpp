@@ -11,8 +11,11 @@ namespace pandora {
 /// next free results/NNN. Throws Error (usage) if it is a file, cannot be written, or is not empty without `force`.
 std::filesystem::path claim_output_folder(const std::string& path, bool force);
 
+/// What helps beside making room, as messages say it: of a program with --out.
+inline constexpr const char* kOtherOut = "choose another --out";
+
 /// Error (usage) if something is there that is no regular file: a folder, a link, a pipe, a device.
-void require_replaceable(const std::filesystem::path& path);
+void require_replaceable(const std::filesystem::path& path, const std::string& otherwise = kOtherOut);
 
 /// What every command asks of the file that its --out names, before any work: it is replaceable as above, its folder
 /// can be written, it is none of `inputs` (by device and inode) even with `force`, and without `force` it is not there.
@@ -22,6 +25,7 @@ void claim_output_file(const std::string& path, bool force, const std::vector<st
 /// Writes under a temporary name (temporary_file.hpp), flushes to disk and renames. Throws Error (usage) as above,
 /// Error (output_lost) on any other failure, after removing the temporary file; an older file of that name stays as it
 /// was.
-void write_file(const std::filesystem::path& path, const std::string& contents);
+void write_file(const std::filesystem::path& path, const std::string& contents,
+                const std::string& otherwise = kOtherOut);
 
 }  // namespace pandora

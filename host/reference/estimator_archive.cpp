@@ -1,5 +1,7 @@
 // An estimator as bytes: every number with all its bits, in one fixed order that saving and loading share.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "host/files/sealed_file.hpp"
@@ -30,6 +32,7 @@ class EstimatorWriter {
   void matrix(Matrix& values) {
     numbers_.insert(numbers_.end(), values.data(), values.data() + values.size());
   }
+  bool ended() const { return false; }
   std::string bytes() const {
     return seal(kKind, {{"numbers", pack(numbers_)}, {"floats", pack32<float>(floats_)}, {"count", floats_.size()}});
   }
@@ -37,6 +40,26 @@ class EstimatorWriter {
  private:
   std::vector<double> numbers_;
   std::vector<float> floats_;
+};
+
+// How many bytes a writer would write of an estimator without samples.
+class EstimatorSize {
+ public:
+  void number(double&) { bytes += 8; }
+  template <class T>
+  void whole(T&) {
+    bytes += 8;
+  }
+  template <class Values>
+  void list(Values&) {
+    bytes += 8;
+  }
+  template <class Matrix>
+  void matrix(Matrix& values) {
+    bytes += 8 * static_cast<std::size_t>(values.size());
+  }
+  bool ended() const { return false; }
+  std::size_t bytes = 0;
 };
 
 class EstimatorReader {
@@ -80,6 +103,8 @@ class EstimatorReader {
   void matrix(Matrix& values) {
     for (Eigen::Index k = 0; k < values.size(); ++k) values.data()[k] = take(numbers_, next_number_);
   }
+  // Numbers that files of before lack.
+  bool ended() const { return next_number_ == numbers_.size(); }
   void finish() const {
     if (next_number_ != numbers_.size() || next_float_ != floats_.size()) throw Damaged("has more than an estimator");
   }
@@ -131,12 +156,29 @@ void WeitzmanEstimator::State::visit(Archive& archive) {
   for (double& dispersion : joint.state.dispersion) archive.number(dispersion);
   archive.whole(joint.state.samples);
   archive.whole(joint.state.samples_at_solve);
+  if (archive.ended()) return;
+  archive.number(joint.state.squares);  // which outlive the samples that they were learned from
+  archive.number(joint.state.scale);
 }
 
 std::string WeitzmanEstimator::State::saved() const {
   EstimatorWriter writer;
   const_cast<State*>(this)->visit(writer);  // which only reads
   return writer.bytes();
+}
+
+// A sample takes most where no other one shares its context and its feedback has come.
+int WeitzmanEstimator::State::most_samples_within(std::size_t bytes) const {
+  EstimatorSize empty;
+  const_cast<State*>(this)->visit(empty);
+  empty.bytes += 8 * reward_memory.size();
+  if (bytes <= empty.bytes) return 0;
+  if (rules.learns_payoff()) return std::numeric_limits<int>::max();  // of which sums are kept
+  const std::size_t weight = options.forget > 0.0 ? 8 : 0, phi = 4 * static_cast<std::size_t>(d);
+  const std::size_t one = 4 * static_cast<std::size_t>(kept.contexts.index_stride) + 24 + weight +
+                          (rules.learns_reward() ? 2 * phi + 8 + weight : 0);
+  return static_cast<int>(std::min<std::size_t>((bytes - empty.bytes) / (static_cast<std::size_t>(A) * one),
+                                                std::numeric_limits<int>::max()));
 }
 
 void WeitzmanEstimator::State::restore(std::string_view bytes) {

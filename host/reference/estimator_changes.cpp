@@ -2,6 +2,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "host/reference/checks.hpp"
 #include "host/reference/estimator_state.hpp"
@@ -34,18 +35,25 @@ Eigen::MatrixXd weighted_inverse(const Eigen::MatrixXd& columns, const std::vect
 }  // namespace
 
 void WeitzmanEstimator::State::forget() {
+  bool less = false;
   if (options.forget > 0.0) {
     const int step = std::max(1, static_cast<int>(options.forget / kFadesPerHalfLife));
-    bool faded = false;
-    for (; period - faded_at >= step; faded_at += step, faded = true) fade(std::exp2(-step / options.forget));
-    if (!faded) return;
-  } else if (options.most_samples == 0 || !drop_old(options.most_samples)) {
-    return;
+    for (; period - faded_at >= step; faded_at += step, less = true) fade(std::exp2(-step / options.forget));
   }
-  if (!rules.learns_payoff()) rebuild_all();
+  if (options.most_samples > 0 && drop_old(options.most_samples)) less = true;
+  if (less && !rules.learns_payoff()) rebuild_all();
+}
+
+void WeitzmanEstimator::State::keep_at_most(int samples) {
+  about_to_change_all();
+  options.most_samples = samples;
+  bool less = false;
+  while (drop_old(samples)) less = true;
+  if (less) rebuild_all();
 }
 
 void WeitzmanEstimator::State::fade(double factor) {
+  about_to_change_all();
   for (BoxEstimate& box : boxes) {
     box.mass *= factor;
     if (rules.learns_payoff()) {  // no samples are kept: A = I + sum w psi psi' and A rho fade themselves
@@ -73,12 +81,15 @@ bool WeitzmanEstimator::State::drop_old(int most) {
   bool dropped = false;
   for (BoxEstimate& box : boxes) {
     if (box.samples.size() <= most) continue;
+    about_to_change_all();
     drop_samples(box, [first = old(box.samples.size())](std::size_t s) { return s >= first; });
-    box.count = box.samples.size();
-    box.mass = box.count;
+    const std::vector<double>& weight = box.samples.weight;
+    box.mass = weight.empty() ? box.samples.size() : std::accumulate(weight.begin(), weight.end(), 0.0);
+    box.count = static_cast<int>(std::lround(box.mass));
     dropped = true;
   }
   if (reward_samples.size() / A > most) {
+    about_to_change_all();
     drop_reward_samples([first = old(reward_samples.size())](std::size_t k) { return k >= first; });
     dropped = true;
   }
@@ -159,6 +170,7 @@ void WeitzmanEstimator::State::solve_all() {
 }
 
 void WeitzmanEstimator::State::scale_costs(double factor) {
+  about_to_change_all();
   for (BoxEstimate& box : boxes)
     for (double& cost : box.samples.cost) cost *= factor;
   // Samples whose costs change are new ones for a joint fit: no inverse Hessian of before serves it.
@@ -167,6 +179,7 @@ void WeitzmanEstimator::State::scale_costs(double factor) {
 }
 
 void WeitzmanEstimator::State::add_box(int more) {
+  about_to_change_all();
   const int before = d;
   const auto widen = [&](std::vector<float>& phi) {
     std::vector<float> wide;

@@ -62,6 +62,7 @@ void WeitzmanEstimator::State::calibrate(const Output& output, std::optional<dou
     if (r) add_payoff(output, *r);
     return;
   }
+  about_to_change(boxes[output.box], false);
   add_index_sample(output);
   if (r && rules.learns_reward()) add_reward_sample(output, *r);
 }
@@ -80,6 +81,7 @@ void WeitzmanEstimator::State::learn_outputs(std::span<const Output> opened) {
   unsettled = true;
   for (const Output& output : opened) {
     BoxEstimate& box = boxes[output.box];
+    about_to_change(box, false);
     add_index_sample(output);
     box.due = !rules.fits_jointly() && options.refit.due(box.samples.size(), box.samples_at_solve);
     must_stay_in_ball(box);
@@ -194,6 +196,7 @@ void WeitzmanEstimator::State::solve_jointly() {
   std::vector<const IndexSamples*> samples;
   std::vector<VectorXd*> rho;
   for (BoxEstimate& box : boxes) {
+    about_to_change(box, true);
     plug_in(box);
     samples.push_back(&box.samples);
     rho.push_back(&box.rho);
@@ -210,6 +213,7 @@ void WeitzmanEstimator::State::solve_index(int a) {
   BoxEstimate& box = boxes[a];
   const int n = box.samples.size();
   if (n == 0) return;
+  about_to_change(box, true);
   plug_in(box);
   fit_index(kept.contexts, box.samples, options.loss_ridges(), box.rho, options.radius_rho);
   box.samples_at_solve = n;
@@ -235,6 +239,7 @@ void WeitzmanEstimator::State::rebuild_curvature(BoxEstimate& box) {
 // LinUCB: regression of the realised net payoff r - c on psi.
 void WeitzmanEstimator::State::add_payoff(const Output& output, double r) {
   BoxEstimate& box = boxes[output.box];
+  about_to_change(box, false);
   box.count = static_cast<int>(std::lround(box.mass += 1.0));
   update_image(box);
   const double error = r - output.cost - box.rho.dot(psi);
@@ -243,6 +248,7 @@ void WeitzmanEstimator::State::add_payoff(const Output& output, double r) {
 }
 
 void WeitzmanEstimator::State::add_reward_sample(const Output& output, double r) {
+  about_to_change_reward();
   double image[kMaxRewardFeatures];
   reward.widen(SerialTeam{}, output.phi.data(), image);
   if (options.refit_reward.steps) reward.step(SerialTeam{}, output.phi.data(), r, image);
@@ -253,6 +259,7 @@ void WeitzmanEstimator::State::add_reward_sample(const Output& output, double r)
 }
 
 void WeitzmanEstimator::State::solve_reward() {
+  about_to_change_reward();
   fit_reward(kept, reward_samples, options.ridge_reward, reward, options.radius_theta);
   reward_samples_at_solve = reward_samples.size();
 }

@@ -1,6 +1,7 @@
 // All that a WeitzmanEstimator has learned, and how it goes on.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,13 +34,19 @@ struct WeitzmanEstimator::State {
   void forget();
   void scale_costs(double factor);
   void add_box(int more_reward_features);
+  void keep_at_most(int samples);
 
   // estimator_archive.cpp
   std::string saved() const;
+  int most_samples_within(std::size_t bytes) const;
   void restore(std::string_view bytes);
 
+  // estimator_undo.cpp
+  void mark();
+  void roll_back() noexcept;
+
   const LaneSpec rules;
-  const EstimationOptions options;
+  EstimationOptions options;
   int A;
   const int m;
   int d;
@@ -59,7 +66,42 @@ struct WeitzmanEstimator::State {
   int faded_at = 0;  // the period up to which samples have faded
   ShrunkFit joint;
 
+  // What has been changed since mark(), as it was then. Lists of samples grow at their ends, so that of those that
+  // nothing else happens to their lengths are enough; an inverse is kept when it is about to change.
+  struct Undo {
+    struct Box {
+      Eigen::VectorXd rho;
+      std::size_t samples, weights, phi;
+      int count, samples_at_solve, samples_at_curvature;
+      bool due;
+      double mass, reward_widths;
+      std::optional<std::vector<double>> mu;
+      std::optional<std::vector<Eigen::MatrixXd>> matrices;
+    };
+    struct All {
+      int A, d;
+      std::vector<BoxEstimate> boxes;
+      Tape kept;
+      std::vector<double> reward_memory;
+      RewardSamples reward_samples;
+      ShrunkFit joint;
+      EstimationOptions options;
+    };
+    int period, faded_at, rows, reward_samples_at_solve;
+    bool has_row, calibrated, unsettled;
+    Eigen::VectorXd psi;
+    JointState joint;
+    std::size_t contexts, phi, rewards, reward_weights;
+    std::vector<Box> boxes;
+    std::optional<std::vector<double>> reward_memory;
+    std::unique_ptr<All> all;  // as it was when it was about to change in other ways
+  };
+  std::unique_ptr<Undo> undo;  // none where nothing is to be taken back
+
  private:
+  void about_to_change(const BoxEstimate& box, bool mu);
+  void about_to_change_reward();
+  void about_to_change_all();
   BoxEstimate empty_box() const;
   void add_index_sample(const Output& output);
   void step_index(const Output& output, bool exact_follows);

@@ -119,6 +119,26 @@ void WeitzmanEstimator::add_box(int more_reward_features) {
   state_->add_box(more_reward_features);
 }
 
+void WeitzmanEstimator::keep_at_most(int samples) {
+  state_->keep_at_most(samples);
+}
+
+void WeitzmanEstimator::mark() {
+  state_->mark();
+}
+
+void WeitzmanEstimator::commit() noexcept {
+  state_->undo.reset();
+}
+
+void WeitzmanEstimator::roll_back() noexcept {
+  state_->roll_back();
+}
+
+int WeitzmanEstimator::most_samples_within(std::size_t bytes) const {
+  return state_->most_samples_within(bytes);
+}
+
 std::string WeitzmanEstimator::saved() const {
   return state_->saved();
 }

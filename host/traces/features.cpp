@@ -173,7 +173,7 @@ FeatureMap::Input FeatureMap::input_of(const Source& source, const Prompt& promp
     throw Error(ExitCode::usage, fmt::format("column {} of the prompt: {}", in_quotes(source.column), what));
   };
   const auto found = prompt.columns.find(source.column);
-  if (found == prompt.columns.end()) {
+  if (found == prompt.columns.end() || std::holds_alternative<std::monostate>(found->second)) {
     if (source.kind == Kind::raw) refuse("is missing, and a raw column must be whole");
     return {};
   }

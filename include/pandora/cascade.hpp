@@ -4,7 +4,7 @@
 //   Cascade cascade = Cascade::load("cascade.json");
 //   const std::uint64_t request = cascade.begin(prompt);
 //   while (const auto model = cascade.next(request)) {
-//     ... call cascade.models()[*model].name ...
+//     ... call cascade.model_name(*model) ...
 //     cascade.observe(request, *model, {dollars, {score}});
 //   }
 //   deploy the answer of cascade.deploy(request)
@@ -24,6 +24,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/random/philox.hpp"
@@ -47,6 +48,10 @@ struct ScoreCalibration {
   std::vector<double> scores;     ///< strictly ascending
   std::vector<double> qualities;  ///< nondecreasing, as many
 };
+
+/// Numbers of psi lie between this and its negative, unless CascadeOptions::psi_range says what a fit saw: with greater
+/// ones designs lose the digits that estimates are solved by.
+inline constexpr double kMostPsi = 1000.0;
 
 /// The defaults of studies, with at most 100,000 samples a model, so that a service's memory stays bounded.
 inline EstimationOptions live_estimation() {
@@ -77,12 +82,16 @@ struct CascadeOptions {
   /// psi(x): the features of prompts as `pandora trace features` writes them (JSON); psi is 1 and these. Empty: begin()
   /// is given psi itself, of m = `index_features` numbers.
   std::string features = {};
-  int index_features = 1;                               ///< m, without `features`
-  int reward_features = 0;                              ///< d, with the evaluator column:NAME alone
+  int index_features = 1;   ///< m, without `features`
+  int reward_features = 0;  ///< d, with the evaluator column:NAME alone
+  /// Of the kind `indices`, for each of the m numbers of psi the least and the greatest that the fit saw: a request's
+  /// number beyond is taken for the nearer one. Empty: one beyond kMostPsi is refused.
+  std::vector<std::pair<float, float>> psi_range = {};
   Stream exploration{.purpose = Purpose::exploration};  ///< of rules that draw (epsilon, Thompson)
   Stream random_order{.purpose = Purpose::random_order};
 
-  /// Requests that are remembered until their feedback has come. Of more, the oldest is dropped and counted.
+  /// Requests that are remembered until their feedback has come. Of more, the oldest is dropped and counted. This and
+  /// `estimation.most_samples` are made smaller where more than that would not fit into a file (Cascade::options()).
   std::size_t most_requests = 65'536;
   std::string about = {};  ///< JSON: how it was fitted and what it promises; kept and shown, of no effect
 };
@@ -132,9 +141,9 @@ struct CascadeExplanation {
   std::string stopped;                  ///< why no further model is called; empty while one is
 };
 
-/// Safe for threads: requests may interleave, and the order of effects is the order of calls. Every member throws Error
-/// (usage) for a request that is not known (any more), a step out of turn or a number out of range, and changes nothing
-/// then.
+/// Safe for threads: requests may interleave, and the order of effects is the order of calls. A child that is forked
+/// goes on with a copy. Every member throws Error (usage) for a request that is not known (any more), a step out of
+/// turn or a number out of range. After an exception of any kind all is as it was before the call.
 class Cascade {
  public:
   explicit Cascade(const CascadeOptions& options);
@@ -153,6 +162,7 @@ class Cascade {
 
   CascadeOptions options() const;                             ///< as they are now
   std::vector<CascadeModel> models() const;                   ///< positions stay the same
+  std::string model_name(std::size_t model) const;            ///< of a position, also of one that add_model() has made
   std::vector<float> context_of(const Prompt& prompt) const;  ///< psi(x), m numbers
 
   /// A sample from before: model `model` was called for the prompt (and for others after that with the same `period`)
@@ -164,7 +174,8 @@ class Cascade {
   /// the evaluator quality, where several models may be called: that a score must be the true quality of the answer.
   std::string caution() const;
 
-  /// A request arrives; the number that names it from here on, ascending.
+  /// A request arrives; the number that names it from here on. Throws Error (usage) where the prompt lacks its text or
+  /// a column that the features are made of.
   std::uint64_t begin(const Prompt& prompt);
   std::uint64_t begin(std::span<const float> psi);
   /// The model to call next; nothing if it is time to deploy. The same answer until observe().
@@ -180,6 +191,14 @@ class Cascade {
   CascadeExplanation explain(std::uint64_t request) const;
   std::string explain_json(std::uint64_t request) const;  ///< the same as JSON, with the models' names
   CascadeCounts counts() const;
+
+  /// A number is below 2^53, which JSON and Python carry exactly, and nobody else's: its upper 33 bits are the epoch,
+  /// which every object draws anew that begins requests, made or loaded, also in a forked child; the lower 20 bits
+  /// count, and a new epoch follows when they are through. It is not saved, and no part of what is learned. Who makes
+  /// calls again that were made before (a journal) sets the epoch that they were made in. With 0 numbers are 1, 2, 3,
+  /// ..., as those of the next object that is loaded are: for who has one object alone, or compares.
+  std::uint64_t epoch();
+  void set_epoch(std::uint64_t epoch);
 
   /// Whether begin, observe, deploy and feedback change the estimates (they do at first). Off: every request is judged
   /// by the cascade as it is.

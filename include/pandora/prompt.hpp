@@ -9,9 +9,10 @@
 namespace pandora {
 
 struct Prompt {
-  using Value = std::variant<double, std::string, std::vector<double>>;
+  /// std::monostate: a value that is not known.
+  using Value = std::variant<double, std::string, std::vector<double>, std::monostate>;
   std::string text;
-  std::map<std::string, Value> columns;  ///< those that the features use; one that is absent is missing
+  std::map<std::string, Value> columns;  ///< those that the features use
 };
 
 }  // namespace pandora

@@ -85,7 +85,17 @@ class WeitzmanEstimator {
   void scale_costs(double factor);
   /// A box more, without samples, and so many reward features more, which are 0 in all that was seen.
   void add_box(int more_reward_features);
+  /// EstimationOptions::most_samples from here on.
+  void keep_at_most(int samples);
 
+  /// What happens after mark() can be taken back, also after an exception out of any member: roll_back() makes the
+  /// estimator what it was then, in every bit, and commit() makes it stay as it is.
+  void mark();
+  void commit() noexcept;
+  void roll_back() noexcept;
+
+  /// How many samples every box may have for saved() to be no longer than so many bytes, but for a few hundred.
+  int most_samples_within(std::size_t bytes) const;
   /// All that was learned, in bytes that depend on nothing else.
   std::string saved() const;
   /// Into an estimator of the same shape, rules and options; throws Damaged (host/files/sealed_file.hpp) if the bytes

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
@@ -301,3 +303,64 @@ def test_prompts_become_features() -> None:
     assert cascade.context_of("", {"size": 3.0}).shape == (2,)
     request = cascade.begin("a prompt", {"size": 3.0})
     assert request.next() in trace.models
+
+
+def test_what_features_need_is_asked_for() -> None:
+    cascade = pandora.Cascade.fit(pandora.Trace(made_up(200)), price=20.0, kind="indices", context=["size"])
+    with pytest.raises(pandora.UsageError, match="made of the column size; give it"):
+        cascade.begin()
+    assert cascade.begin("", {"size": None}).next() is not None
+    messages: Any = [{"role": "user", "content": "What is 2 + 2?"}]
+    for prompt in (messages, messages[0]):
+        with pytest.raises(pandora.UsageError, match=r"is chat messages.*give a text, such as messages\[-1\]"):
+            cascade.begin(prompt)
+    assert cascade.counts["requests"] == 1
+
+
+def test_a_test_leaves_a_cascade_as_it_was(tmp_path: pathlib.Path) -> None:
+    trace = pandora.Trace(made_up(200))
+    cascade = pandora.Cascade.fit(trace, price=20.0)
+    request = cascade.begin()
+    cascade.save(tmp_path / "before.json")
+    assert cascade.test(trace).verdict == cascade.test(trace).verdict
+    cascade.save(tmp_path / "after.json")
+    assert (tmp_path / "before.json").read_bytes() == (tmp_path / "after.json").read_bytes()
+    assert request.next() is not None and cascade.begin().number == request.number + 1
+
+
+def test_numbers_are_those_of_one_process_alone(tmp_path: pathlib.Path) -> None:
+    cascade = learner()
+    cascade.save(tmp_path / "c.json")
+    serve(cascade, range(5))
+    lost = cascade.begin([1.0, 0.5]).number
+    workers = [pandora.Cascade.load(tmp_path / "c.json") for _ in range(2)]
+    numbers = {lost} | {worker.begin([1.0, 0.5]).number for worker in workers}
+    assert len(numbers) == 3 and max(numbers) < 2**53
+    for worker in workers:
+        with pytest.raises(pandora.UsageError, match="it began in another process, or was lost"):
+            worker.request(lost).feedback(1.0)
+        assert worker.counts["feedbacks"] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_goes_on_while_another_thread_learns() -> None:
+    cascade = pandora.Cascade.new(["a", "b", "c"], price=2.0, evaluator="score", psi=2, most_samples=100)
+    enough = threading.Event()
+
+    def learn() -> None:
+        while not enough.is_set():
+            serve(cascade, range(5))
+
+    thread = threading.Thread(target=learn)
+    thread.start()
+    own = cascade.begin([1.0, 0.5]).number
+    statuses = []
+    for _ in range(5):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)  # where it hangs
+            os._exit(0 if cascade.begin([1.0, 0.5]).number >> 20 != own >> 20 else 1)
+        statuses.append(os.waitpid(child, 0)[1])
+    enough.set()
+    thread.join()
+    assert statuses == [0] * 5

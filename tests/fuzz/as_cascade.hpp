@@ -49,6 +49,7 @@ inline nlohmann::json small_cascade(bool learns) {
   else
     options.order = {1, 0}, options.thresholds = {0.5};
   Cascade cascade(options);
+  cascade.set_epoch(0);
   const float psi[] = {1.0f};
   for (int k = 0; k < 2; ++k) {
     const std::uint64_t request = cascade.begin(psi);

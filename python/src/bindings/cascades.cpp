@@ -71,7 +71,9 @@ Prompt prompt_of(const std::string& text, const Dict& columns) {
       prompt.columns[name] = nb::cast<std::string>(value);
     else if (nb::isinstance<nb::float_>(value) || nb::isinstance<nb::int_>(value))
       prompt.columns[name] = nb::cast<double>(value);
-    else if (!value.is_none())
+    else if (value.is_none())
+      prompt.columns[name] = std::monostate();
+    else
       prompt.columns[name] = nb::cast<std::vector<double>>(value);
   }
   return prompt;
@@ -189,7 +191,7 @@ void bind_cascades(nb::module_& module) {
       .def("set_price", &Cascade::set_price, nb::arg("price"), nb::call_guard<WithoutGil>())
       .def(
           "test",
-          [](Cascade& c, const TraceTable& table, const std::string& against, const std::string& evaluator,
+          [](const Cascade& c, const TraceTable& table, const std::string& against, const std::string& evaluator,
              std::optional<double> judge_usd) {
             const JudgedCascade judged =
                 beside([&](Beside&) { return judge_cascade(c, "cascade", table, against, evaluator, judge_usd); });

@@ -20,7 +20,7 @@ from .trace import Source, Trace, table_of, tables_of
 
 __all__ = ["Cascade", "CascadeTest", "Frontier", "Interval", "Request"]
 
-_MOST_NUMBER = 2**64 - 1
+_MOST_NUMBER = 2**53 - 1
 
 Prompt = Union[str, Sequence[float], npt.NDArray[Any]]
 
@@ -356,7 +356,11 @@ class Cascade:
         return Request(self, self._live.begin(arguments.psi(prompt)))
 
     def request(self, number: int) -> Request:
-        """A request that began before, also before the cascade was saved; `number` is its `Request.number`."""
+        """A request that began before, also before the cascade was saved; `number` is its `Request.number`.
+
+        Numbers are below 2**53 and unique over restarts, processes and forks: one of another cascade, or of a request
+        that was lost since the last save, is refused by all that is done with it.
+        """
         return Request(self, integer("Cascade.request: number", number, _MOST_NUMBER))
 
     def context_of(self, prompt: str, columns: Optional[Mapping[str, Any]] = None) -> npt.NDArray[np.float32]:

@@ -25,6 +25,7 @@ CascadeOptions learner(std::size_t models, const LaneSpec& rules) {
 std::vector<std::string> serve(Cascade& cascade, int requests, std::uint64_t seed, double dollars = 0.05) {
   test::Random random(seed);
   std::vector<std::string> out;
+  cascade.set_epoch(0);  // requests 1, 2, ..., whatever the object
   for (int t = 0; t < requests; ++t) {
     const float psi[] = {1.0f, static_cast<float>(random.uniform(-1, 1)), static_cast<float>(random.uniform(-1, 1))};
     const std::uint64_t request = cascade.begin(psi);

@@ -31,8 +31,8 @@ TEST(IndexOfValues, AgreesWithTheNaiveIndexOfALaw) {
     EXPECT_NEAR(index_of_values(values, cost), naive::reservation_index(values, p, cost), 1e-11) << cost;
 }
 
-struct Problem {
-  explicit Problem(Regime regime)
+struct Changed {
+  explicit Changed(Regime regime)
       : instance(draw_instance({}, paper_environments()[0], regime, 0, 5)),
         sample(draw_shock_sample(instance, 6000)),
         contexts(draw_contexts(instance, {{Purpose::online_context, 0, 200}})),
@@ -53,7 +53,7 @@ struct Problem {
 };
 
 TEST(IndicesOf, TheModelAreTheOraclesOwn) {
-  const Problem a(Regime::A), b(Regime::B);
+  const Changed a(Regime::A), b(Regime::B);
   const std::vector<double> constant = indices_of(a.sample, a.inputs, {}),
                             own = oracle_indices(a.instance, a.sample, a.contexts, {});
   for (std::size_t at = 0; at < own.size(); ++at)
@@ -66,7 +66,7 @@ TEST(IndicesOf, TheModelAreTheOraclesOwn) {
 // Halved in the second half of the periods, and one box far dearer than the rest, which would spoil any grid.
 TEST(IndicesOf, AChangedProblemBalanceItsCosts) {
   for (const Regime regime : {Regime::A, Regime::B}) {
-    Problem changed(regime);
+    Changed changed(regime);
     for (std::size_t at = 0; at < changed.inputs.cost.size(); ++at) {
       if (at >= changed.inputs.cost.size() / 2) changed.inputs.cost[at] /= 2.0;
       if (at % 3 == 1) changed.inputs.cost[at] = 40.0;
@@ -78,7 +78,7 @@ TEST(IndicesOf, AChangedProblemBalanceItsCosts) {
 }
 
 TEST(IndicesOf, SayWhatHasNone) {
-  Problem problem(Regime::B);
+  Changed problem(Regime::B);
   problem.inputs.cost[0] = 0.0;
   problem.inputs.cost[1] = -0.1;
   problem.inputs.cost[2] = std::nan("");
@@ -90,7 +90,7 @@ TEST(IndicesOf, SayWhatHasNone) {
 }
 
 TEST(IndexInputs, HaveNothingOfRowsThatAreNotAskedFor) {
-  const Problem problem(Regime::B);
+  const Changed problem(Regime::B);
   const IndexInputs later = index_inputs(problem.instance, problem.sample, problem.contexts, 150);
   for (std::size_t at = 0; at < 450; ++at) EXPECT_TRUE(std::isnan(later.shift[at]) && std::isnan(later.cost[at]));
   EXPECT_EQ(later.shift[450], problem.inputs.shift[450]);

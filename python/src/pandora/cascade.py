@@ -300,7 +300,8 @@ class Cascade:
     ) -> CascadeTest:
         """What it does on a table that it was not fitted on, beside the model `against` (default: the fit's best).
 
-        `evaluator`: what it sees there, where that is not what it was made to see; `judge_usd`: likewise, of the fit's.
+        The prompts go through a copy: requests, counts and estimates stay as they are. `evaluator`: what it sees there,
+        where that is not what it was made to see; `judge_usd`: likewise, of the fit's.
         """
         what = "Cascade.test:"
         with arguments.named():
@@ -344,8 +345,17 @@ class Cascade:
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
         """A request arrives: the prompt's text with the columns that the features use, or psi itself (m numbers).
 
-        The first one warns (PandoraWarning) where the evaluator is "quality": a judge's score must not stand for it.
+        UsageError says which of them are missing; None in a column is a value that is not known. Of chat messages give
+        the text that the features were fitted on, such as that of the last one. The first request warns
+        (PandoraWarning) where the evaluator is "quality": a judge's score must not stand for it.
         """
+        if isinstance(prompt, Mapping) or (
+            isinstance(prompt, Sequence) and len(prompt) > 0 and isinstance(prompt[0], Mapping)
+        ):
+            raise UsageError(
+                "Cascade.begin: prompt is chat messages, of which the cascade does not know what its features were "
+                'fitted on; give a text, such as messages[-1]["content"]'
+            )
         if not self._cautioned:
             self._cautioned = True
             if caution := self._live.caution():

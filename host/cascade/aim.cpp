@@ -47,6 +47,9 @@ void require_sound(const CascadeFitSettings& settings) {
     refuse("--min-quality", aim.value, "a mean quality from 0 to 1");
   if (!(settings.judge_usd >= 0.0 && settings.judge_usd <= kMostCallUsd))
     refuse("--judge-usd", settings.judge_usd, "dollars of judging an answer, a number from 0 to 1e6");
+  if (!settings.indices && !settings.context.empty())
+    throw Error(ExitCode::usage,
+                "--context: thresholds do not use it, they are the same for every prompt; use it with --kind indices");
   if (!settings.thresholds && !settings.indices)
     throw Error(ExitCode::usage, "no kind of cascade is tried; give thresholds, indices or both");
 }

@@ -33,7 +33,7 @@ struct CascadeFitSettings {
   unsigned threads = 0;                    ///< 0: as many as the machine has
 };
 
-/// Throws Error (usage) for a number that is out of range or where no kind is tried.
+/// Throws Error (usage) for a number that is out of range, where no kind is tried, and for a context that none uses.
 void require_sound(const CascadeFitSettings& settings);
 
 }  // namespace pandora

@@ -111,7 +111,9 @@ JudgedCascade judge_cascade(Cascade& cascade, const std::string& file, const Tra
                                 : model_against(table, against.empty() ? fitted : against, !against.empty());
   out.against = table.models[model];
   const Routed alone = evaluate(outcomes, FixedCascade{{model}, {}}, rows);
-  out.worth = worth_of(run_prompts(cascade, input, rows), alone, options.price, groups, 0);
+  const Routed routed = run_prompts(cascade, input, rows);
+  out.worth = worth_of(routed, alone, options.price, groups, 0);
+  out.tail = dollar_tail(routed.dollars, groups);
   out.alone = worth_of(alone, alone, options.price, groups, 0);
   out.verdict = judged_verdict(out, options, record);
   return out;
@@ -135,6 +137,8 @@ Table judged_table(const JudgedCascade& judged) {
     out.notes.push_back("this is the table that the cascade was fitted on: it looks better here than elsewhere");
   if (judged.chosen_here)
     out.notes.push_back(judged.against + " is the best single model of this very table; the cascade names none");
+  if (judged.tail.heavy())
+    out.notes.push_back("intervals of dollars and savings may be too narrow: " + tail_text(judged.tail));
   out.notes.push_back("verdict: " + judged.verdict);
   return out;
 }

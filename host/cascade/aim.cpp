@@ -55,6 +55,9 @@ void require_sound(const CascadeFitSettings& settings) {
   if (aim.kind == CascadeAim::Kind::least_quality && !(number && aim.value <= 1.0))
     refuse("--min-quality", aim.value, "a mean quality from 0 to 1");
   require_judge_usd(settings.judge_usd);
+  if (!settings.indices && !settings.context.empty())
+    throw Error(ExitCode::usage,
+                "--context: thresholds do not use it, they are the same for every prompt; use it with --kind indices");
   if (!settings.thresholds && !settings.indices)
     throw Error(ExitCode::usage, "no kind of cascade is tried; give thresholds, indices or both");
 }

@@ -39,7 +39,7 @@ struct CascadeFitSettings {
   double judge() const { return judge_usd.value_or(0.0); }
 };
 
-/// Throws Error (usage) for a number that is out of range or where no kind is tried.
+/// Throws Error (usage) for a number that is out of range, where no kind is tried, and for a context that none uses.
 void require_sound(const CascadeFitSettings& settings);
 
 void require_judge_usd(std::optional<double> judge_usd);

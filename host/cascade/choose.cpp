@@ -32,27 +32,16 @@ class Choosing {
     return out;
   }
 
-  // By the gain where both keep the bound; else the one that does, or comes nearer to it.
-  static void decide(CascadeChoice& out, const CascadeAim& aim) {
-    const PickedCandidate &cascade = out.of(out.cascade), &single = *out.single;
-    bool alone = single.met;
-    if (single.met && cascade.met)
-      alone = !(out.gain.low > 0.0);
-    else if (!single.met && !cascade.met)
-      alone = aim.kind == CascadeAim::Kind::most_usd ? single.bound <= cascade.bound : single.bound >= cascade.bound;
-    out.kind = alone ? CascadeKind::single : out.cascade;
-  }
-
  private:
   double bound(std::size_t c) const {
     if (!aim_.is_bound()) return 0.0;
     const bool dollars = aim_.kind == CascadeAim::Kind::most_usd;
-    const Interval over_prompts =
-        mean_over_prompts(dollars ? judged_.routed[c].dollars : judged_.routed[c].quality, judged_.groups);
+    const std::vector<double>& by_row = dollars ? judged_.routed[c].dollars : judged_.routed[c].quality;
+    const Interval over_prompts = mean_over_prompts(by_row, judged_.groups);
     // Nothing is fitted where a model is named.
-    const bool fitted = candidates_[c].model == CascadeCandidate::kBest;
+    const bool fitted = candidates_[c].kind != CascadeKind::single;
     const Interval interval = fitted ? judged_.fitted(over_prompts) : over_prompts;
-    return dollars ? upper_bound(interval, judged_.groups) : lower_bound(interval, judged_.groups);
+    return (dollars ? upper_bound : lower_bound)(interval, by_row, judged_.groups);
   }
 
   bool meets(double bound) const {
@@ -127,7 +116,7 @@ const PickedCandidate& CascadeChoice::of(CascadeKind which) const {
   return which == CascadeKind::single ? *single : which == CascadeKind::thresholds ? *thresholds : *indices;
 }
 
-std::vector<double> worth_by_row(const Routed& routed, const CascadeAim& aim, double price) {
+std::vector<double> worth_by_row(const WorthByRow& routed, const CascadeAim& aim, double price) {
   if (aim.kind == CascadeAim::Kind::price) return routed.utility(price);
   if (aim.kind == CascadeAim::Kind::most_usd) return routed.quality;
   std::vector<double> out = routed.dollars;
@@ -140,33 +129,27 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
   return Choosing(candidates, judged, aim).run();
 }
 
-NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, const CrossValidation& validation,
-                           const CrossValidated& judged, const CascadeAim& aim) {
+void decide(CascadeChoice& choice, const CascadeAim& aim) {
+  const PickedCandidate &cascade = choice.of(choice.cascade), &single = *choice.single;
+  bool alone = single.met;
+  if (single.met && cascade.met)
+    alone = !(choice.gain.low > 0.0);
+  else if (!single.met && !cascade.met)
+    alone = aim.kind == CascadeAim::Kind::most_usd ? single.bound <= cascade.bound : single.bound >= cascade.bound;
+  choice.kind = alone ? CascadeKind::single : choice.cascade;
+}
+
+NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, const CrossValidated& judged,
+                           const CascadeAim& aim) {
   NestedChoice out;
   out.choice = choose(candidates, judged.all, aim);
-  const std::size_t rows = judged.all.groups.of_row.size();
-  out.kept = out.single = empty_rows(rows);
-  Routed cascade = empty_rows(rows);
   for (std::size_t f = 0; f < kCascadeFolds; ++f) {
     const CascadeChoice without = choose(candidates, judged.without[f], aim);
-    const std::vector<std::size_t> held_out = validation.rows_in(f);
-    const auto copy = [&](Routed& to, const PickedCandidate& picked) {
-      copy_rows(to, judged.all.routed[picked.candidate], held_out);
-    };
-    copy(out.kept, without.chosen());
-    copy(out.single, *without.single);
-    const PickedCandidate& tried = without.of(without.cascade);
-    copy(cascade, tried);
-    if (judged.orders[f][tried.candidate].order.size() == 1) continue;  // one model alone needs no judge
-    for (const std::size_t row : held_out) out.choice.judged_calls += cascade.calls[row];
+    const auto routed = [&](const PickedCandidate& picked) { return &judged.by_fold[f][picked.candidate]; };
+    out.kept.push_back(routed(without.chosen()));
+    out.cascade.push_back(routed(without.of(without.cascade)));
+    out.single.push_back(routed(*without.single));
   }
-  CascadeChoice& choice = out.choice;
-  choice.judged_calls /= static_cast<double>(rows);
-  const double price = candidates[choice.of(choice.cascade).candidate].price;
-  choice.gain = cross_fitted(difference_over_prompts(worth_by_row(cascade, aim, price),
-                                                     worth_by_row(out.single, aim, price), validation.groups()),
-                             kCascadeFolds);
-  Choosing::decide(choice, aim);
   return out;
 }
 

@@ -22,8 +22,8 @@ struct CascadeChoice {
   bool compared = false;                          ///< whether both kinds were to be had
   Interval difference;                            ///< in worth, indices less thresholds
   double difference_error = 0.0;                  ///< its standard error
-  Interval gain;  ///< in worth, of that kind over the single model; in a choice of one's own cross-fitted once
-  double judged_calls = 0.0;  ///< of that kind, per prompt: calls of folds whose cascade calls several models
+  double judged_calls = 0.0;  ///< of what a fit deploys, per prompt; 0 where that is one model alone
+  Interval gain;  ///< in worth, of that kind over the single model; in a fit that deploys it that of the promise
   CascadeKind kind = CascadeKind::single;  ///< what is deployed
 
   const PickedCandidate& of(CascadeKind which) const;
@@ -32,7 +32,7 @@ struct CascadeChoice {
 
 /// What is to be large, row by row: the utility under a price, the quality under a bound on dollars, minus the dollars
 /// per 1,000 prompts under a bound on the quality.
-std::vector<double> worth_by_row(const Routed& routed, const CascadeAim& aim, double price);
+std::vector<double> worth_by_row(const WorthByRow& routed, const CascadeAim& aim, double price);
 
 /// Under a bound the candidates of a kind are tried in their order, from the one that keeps it most easily, until one
 /// does not keep it with 95% confidence; the last one that did is picked, or the first where none did. A bound that is
@@ -42,14 +42,16 @@ std::vector<double> worth_by_row(const Routed& routed, const CascadeAim& aim, do
 CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const JudgedCandidates& judged,
                      const CascadeAim& aim);
 
-/// A choice whose gain is that of choices which did not see the prompts that judge them, and what the whole procedure
-/// brought on prompts that it did not see.
+/// A choice, and those that are made without each fold: what the same procedure does with other prompts.
 struct NestedChoice {
   CascadeChoice choice;
-  Routed kept;    ///< by row: of what was chosen without the row's fold
-  Routed single;  ///< by row: of the single model that was picked without the row's fold
+  /// By fold, of what was chosen without it: all that is deployed, the kind of cascades, the single model.
+  std::vector<const Routed*> kept, cascade, single;
 };
-NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, const CrossValidation& validation,
-                           const CrossValidated& judged, const CascadeAim& aim);
+NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, const CrossValidated& judged,
+                           const CascadeAim& aim);
+
+/// What is deployed, by the gain where both keep the bound; else the one that does, or comes nearer to it.
+void decide(CascadeChoice& choice, const CascadeAim& aim);
 
 }  // namespace pandora

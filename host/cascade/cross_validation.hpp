@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/cascade/trained_table.hpp"
+#include "host/cascade/worth.hpp"
 #include "host/traces/prompt_groups.hpp"
 
 namespace pandora {
@@ -13,10 +14,10 @@ namespace pandora {
 inline constexpr std::size_t kCascadeFolds = 5;
 inline constexpr std::size_t kLeastPrompts = 10;  ///< different ones, two in each fold
 
-/// What became of some rows by each candidate, fitted without the fold that a row is in.
+/// What each candidate would make of some rows if they were new to it.
 struct JudgedCandidates {
-  PromptGroups groups;         ///< of the rows
-  std::vector<Routed> routed;  ///< by candidate
+  PromptGroups groups;             ///< of the rows
+  std::vector<WorthByRow> routed;  ///< by candidate
   /// Intervals are taken to be narrower by this: a choice without a fold is to be made as one of the whole table is.
   double narrower = 1.0;
 
@@ -25,12 +26,21 @@ struct JudgedCandidates {
 };
 
 struct CrossValidated {
-  JudgedCandidates all;  ///< every row of the table; fitted on the other folds
+  JudgedCandidates all;  ///< every row of the table, by the fits on all rows: corrected()
   /// For fold f: the rows outside f, each fitted on what is neither in f nor in the row's own fold. A choice that is
   /// made by this has not seen fold f. Empty unless nested.
   std::vector<JudgedCandidates> without;
-  std::vector<std::vector<FixedCascade>> orders;  ///< by fold and candidate; empty orders for indices
+  /// By candidate, fitted on all rows, and by fold and candidate, fitted without it: every row as it was.
+  std::vector<Routed> whole;
+  std::vector<std::vector<Routed>> by_fold;
+  std::vector<FixedCascade> whole_orders;         ///< by candidate; empty orders for indices
+  std::vector<std::vector<FixedCascade>> orders;  ///< by fold and candidate
 };
+
+/// What the policy `whole`, fitted on all rows, would do on other prompts. What it did on these flatters it: by as much
+/// as fits without a fold, `by_fold`, do better on all rows than in their fold (Burman 1989, corrected
+/// cross-validation). The mean of the folds' fits alone would be of other policies than the one that is handed out.
+WorthByRow corrected(const Routed& whole, const std::vector<const Routed*>& by_fold, const PromptGroups& groups);
 
 class CrossValidation {
  public:

@@ -1,18 +1,23 @@
 #include "host/cascade/fit_cascade.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "host/cascade/bound_search.hpp"
+#include "host/cascade/context_leak.hpp"
 #include "host/cascade/other_fits.hpp"
 #include "host/traces/calibrated_evaluator.hpp"
+#include "host/traces/headroom.hpp"
 #include "host/traces/trace_check.hpp"
 
 namespace pandora {
 namespace {
 
-std::vector<CascadeCandidate> candidates_at(const CascadeFitSettings& settings) {
-  std::vector<CascadeCandidate> out = {{CascadeKind::single, settings.aim.value}};
+std::vector<CascadeCandidate> candidates_at(const TraceTable& table, const CascadeFitSettings& settings) {
+  std::vector<CascadeCandidate> out;
+  for (std::size_t m = 0; m < table.models.size(); ++m) out.push_back({CascadeKind::single, settings.aim.value, m});
   if (settings.thresholds) out.push_back({CascadeKind::thresholds, settings.aim.value});
   if (settings.indices) out.push_back({CascadeKind::indices, settings.aim.value});
   return out;
@@ -32,23 +37,18 @@ class Fitting {
 
   CascadeFit run() {
     const CrossValidated judged = validation_.run(candidates_, true);
-    const NestedChoice nested = choose_nested(candidates_, validation_, judged, fit_.settings.aim);
+    const NestedChoice nested = choose_nested(candidates_, judged, fit_.settings.aim);
     CascadeChoice& choice = fit_.choice = nested.choice;
-    const TrainedTable trained(table_, fit_.settings, all_rows(table_.rows()));
     fit_.price = candidates_[choice.of(choice.cascade).candidate].price;
-    const FixedCascade single = trained.fit_order(candidates_[choice.single->candidate]);
-    fit_.single_model = table_.models[single.order[0]];
-    FixedCascade order = single;
-    if (choice.kind == CascadeKind::thresholds) order = trained.fit_order(candidates_[choice.thresholds->candidate]);
-    if (choice.kind == CascadeKind::thresholds && order.order.size() == 1) {  // then it is a single model
-      choice.kind = CascadeKind::single;
-      order = single;
-    }
+    fit_.single_model = table_.models[candidates_[choice.single->candidate].model];
     report(judged, nested);
-    CascadeOptions options = choice.kind == CascadeKind::indices ? trained.options_of_indices(fit_.price, true)
-                                                                 : trained.options_of(order, fit_.price);
+    const TrainedTable trained(table_, fit_.settings, all_rows(table_.rows()));
+    CascadeOptions options = choice.kind == CascadeKind::indices
+                                 ? trained.options_of_indices(fit_.price, true)
+                                 : trained.options_of(judged.whole_orders[choice.chosen().candidate], fit_.price);
     count_shares(trained, options);
     add_other_fits(fit_, table_, judged.all.routed[choice.of(choice.cascade).candidate]);
+    note_context();
     fit_.verdict = fit_verdict(fit_, options) + "; " + eyes_text(fit_);
     options.about = fit_record(fit_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     fit_.cascade = std::make_shared<Cascade>(make(trained, options));
@@ -57,24 +57,45 @@ class Fitting {
 
  private:
   std::vector<CascadeCandidate> candidates(const CascadeFitSettings& settings) const {
-    return settings.aim.is_bound() ? candidates_by_bound(table_, settings) : candidates_at(settings);
+    return settings.aim.is_bound() ? candidates_by_bound(table_, settings) : candidates_at(table_, settings);
   }
 
   static Cascade make(const TrainedTable& trained, const CascadeOptions& options) {
     return options.rules ? trained.fit_indices(options) : Cascade(options);
   }
 
+  // Decides, and promises of what is decided.
   void report(const CrossValidated& judged, const NestedChoice& nested) {
     const PromptGroups& groups = validation_.groups();
-    const auto worth = [&](const Routed& routed) {
-      return worth_of(routed, nested.single, fit_.price, groups, kCascadeFolds);
+    CascadeChoice& choice = fit_.choice;
+    const auto of = [&](const PickedCandidate& picked, const std::vector<const Routed*>& by_fold) {
+      return corrected(judged.whole[picked.candidate], by_fold, groups);
     };
-    fit_.single = worth(nested.single);
-    fit_.promise = worth(nested.kept);
-    for (const auto& [kind, picked] : {std::pair{CascadeKind::thresholds, fit_.choice.thresholds},
-                                       std::pair{CascadeKind::indices, fit_.choice.indices}})
+    WorthByRow single = of(*choice.single, nested.single);
+    const auto gain = [&](const WorthByRow& routed) {
+      const auto in_worth = [&](const WorthByRow& x) { return worth_by_row(x, fit_.settings.aim, fit_.price); };
+      return cross_fitted(difference_over_prompts(in_worth(routed), in_worth(single), groups), kCascadeFolds);
+    };
+    choice.gain = gain(of(choice.of(choice.cascade), nested.cascade));
+    decide(choice, fit_.settings.aim);
+    if (choice.kind == CascadeKind::thresholds && judged.whole_orders[choice.thresholds->candidate].order.size() == 1)
+      choice.kind = CascadeKind::single;
+    const WorthByRow kept = of(choice.chosen(), nested.kept);
+    if (choice.kind == CascadeKind::single)
+      single = kept;
+    else
+      choice.gain = gain(kept);
+    const auto worth = [&](const WorthByRow& routed) {
+      return worth_of(routed, single, fit_.price, groups, kCascadeFolds);
+    };
+    fit_.single = worth(single);
+    fit_.promise = worth(kept);
+    if (choice.kind != CascadeKind::single) choice.judged_calls = fit_.promise.calls.value;
+    fit_.tail = dollar_tail(judged.whole[choice.chosen().candidate].dollars, groups);
+    for (const auto& [kind, picked] :
+         {std::pair{CascadeKind::thresholds, choice.thresholds}, std::pair{CascadeKind::indices, choice.indices}})
       if (picked) fit_.kinds.emplace_back(kind, worth(judged.all.routed[picked->candidate]));
-    if (fit_.choice.cascade == CascadeKind::thresholds) note_never_called(judged);
+    if (choice.cascade == CascadeKind::thresholds) note_never_called(judged);
   }
 
   void note_never_called(const CrossValidated& judged) {
@@ -85,6 +106,16 @@ class Fitting {
       };
       if (std::none_of(judged.orders.begin(), judged.orders.end(), calls)) fit_.never.push_back(table_.models[m]);
     }
+  }
+
+  void note_context() {
+    const std::vector<std::string>& context = fit_.settings.context;
+    if (context.empty()) return;
+    if (fit_.choice.kind != CascadeKind::indices)
+      fit_.notes.push_back(
+          fmt::format("context: not used; {} the same for every prompt",
+                      fit_.choice.kind == CascadeKind::single ? "one model alone is" : "thresholds are"));
+    for (std::string& leak : suspected_leaks(table_, context, fit_.price)) fit_.notes.push_back(std::move(leak));
   }
 
   // Over the table that was fitted on: how much of the traffic each model gets hardly depends on the fit.

@@ -35,16 +35,18 @@ struct CascadeFit {
 
   double price = 0.0;    ///< the one that was asked for, or was found
   CascadeChoice choice;  ///< with a gain of choices that did not see the prompts that judge them
-  CascadeWorth single;   ///< the best single model, picked on other prompts
-  /// Each kind by itself, fitted on other prompts; only those that were tried.
+  CascadeWorth single;   ///< single_model on other prompts: corrected() by the choices without folds
+  /// Each kind by itself, on other prompts; only those that were tried.
   std::vector<std::pair<CascadeKind, CascadeWorth>> kinds;
-  CascadeWorth promise;            ///< what the whole procedure brought on prompts that it did not see
+  CascadeWorth promise;            ///< of what is deployed, on other prompts: corrected() by whole procedures
+  DollarTail tail;                 ///< of what is deployed
   std::string single_model;        ///< of all rows
   std::vector<std::string> never;  ///< models that no fit of a fold calls
   std::vector<ModelShare> shares;  ///< of the models that the cascade calls
   std::vector<OtherFit> without, elsewhere;
   /// Dollars of judging an answer, more than were counted, at which what the verdict claims is gone; 0: none is known.
   double break_even_judge = 0.0;
+  std::vector<std::string> notes;  ///< of the context, a sentence each
   std::string verdict;
   std::shared_ptr<Cascade> cascade;  ///< what is deployed; its options().about is fit_record()
 };

@@ -43,11 +43,20 @@ std::string gain_text(const CascadeFit& fit) {
   return "";
 }
 
+// Of dollars with a heavy tail no bound can be trusted.
+bool is_sure(const CascadeFit& fit) {
+  return fit.settings.aim.kind != CascadeAim::Kind::most_usd || !fit.tail.heavy();
+}
+
 // "at most $0.001 per prompt is kept: with 95% confidence it is at most $0.00094"
 std::string bound_text(const CascadeFit& fit) {
   const PickedCandidate& picked = fit.choice.chosen();
   const CascadeAim& aim = fit.settings.aim;
   const bool dollars = aim.kind == CascadeAim::Kind::most_usd;
+  if (!is_sure(fit))
+    return fmt::format(
+        "whether {} is kept cannot be said with any confidence, for {}; on these prompts it costs ${:.3g}",
+        aim_text(aim), tail_text(fit.tail), fit.tail.mean);
   const auto number = [&](double x) { return dollars ? fmt::format("${:.3g}", x) : fmt::format("{:.4f}", x); };
   const std::string reached = fmt::format("at {} {}", dollars ? "most" : "least", number(picked.bound));
   if (picked.met) return fmt::format("{} is kept: with 95% confidence it is {}", aim_text(aim), reached);
@@ -81,12 +90,14 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
   const std::string what = cascade.rules ? "indices of each prompt" : order_text(cascade);
   if (aim.is_bound() && !(fit.choice.single->met && fit.choice.chosen().met))
     return fmt::format("{}use {}: {}", bound, what,
-                       fit.choice.chosen().met ? "no single model keeps the bound" : "it comes nearest");
+                       !is_sure(fit)             ? "by what is seen it comes nearest"
+                       : fit.choice.chosen().met ? "no single model keeps the bound"
+                                                 : "it comes nearest");
   if (aim.kind == CascadeAim::Kind::least_quality)
-    return fmt::format("{}use {}: against the best single model (of all prompts {}) it saves {}, {} of its dollars",
-                       bound, what, fit.single_model, gain_text(fit), share_text(fit.promise.saving));
-  return fmt::format("{}use {}: it gains {} over the best single model (of all prompts {}), and {}", bound, what,
-                     gain_text(fit), fit.single_model, saving_text(fit.promise.saving));
+    return fmt::format("{}use {}: against the best single model, {}, it saves {}, {} of its dollars", bound, what,
+                       fit.single_model, gain_text(fit), share_text(fit.promise.saving));
+  return fmt::format("{}use {}: it gains {} over the best single model, {}, and {}", bound, what, gain_text(fit),
+                     fit.single_model, saving_text(fit.promise.saving));
 }
 
 std::string eyes_text(const CascadeFit& fit) {
@@ -117,6 +128,7 @@ json fit_record(const CascadeFit& fit) {
            {"without", others_json(fit.without)},
            {"elsewhere", others_json(fit.elsewhere)},
            {"shares", json::array()},
+           {"notes", fit.notes},
            {"verdict", fit.verdict}};
   out["single"]["model"] = fit.single_model;
   for (const auto& [kind, worth] : fit.kinds) out["kinds"][kind_text(kind)] = json_of(worth);
@@ -127,10 +139,18 @@ json fit_record(const CascadeFit& fit) {
   }
   if (fit.settings.aim.is_bound()) {
     const PickedCandidate& picked = choice.chosen();
-    out["bound"] = {{"met", picked.met},
-                    {"reached", picked.bound},
-                    {"missed_by", picked.met ? 0.0 : std::abs(picked.bound - fit.settings.aim.value)}};
+    const bool sure = is_sure(fit);
+    out["bound"] = {{"met", sure && picked.met},
+                    {"reached", sure ? json(picked.bound) : json()},
+                    {"missed_by", !sure        ? json()
+                                  : picked.met ? json(0.0)
+                                               : json(std::abs(picked.bound - fit.settings.aim.value))}};
   }
+  out["dollar_tail"] = {{"heavy", fit.tail.heavy()},
+                        {"skewness", fit.tail.skewness},
+                        {"dearest", fit.tail.dearest},
+                        {"share", fit.tail.share},
+                        {"least_prompts", std::ceil(fit.tail.least_prompts())}};
   if (fit.break_even_judge > 0.0) out["break_even_judge_usd"] = fit.break_even_judge;
   for (const ModelShare& share : fit.shares)
     out["shares"].push_back({{"model", share.model}, {"called", share.called}, {"deployed", share.deployed}});

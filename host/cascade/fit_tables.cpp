@@ -40,7 +40,7 @@ Table kinds_table(const CascadeFit& fit) {
   const CascadeAim& aim = fit.settings.aim;
   out.title = fmt::format(
       "Fitted for {} on {} prompts with {} models, {}: utility = quality - {:g} x dollars; "
-      "judged on prompts that were not fitted on, with 95% intervals",
+      "what to expect of other prompts, with 95% intervals",
       aim_text(aim), fit.prompts, fit.models.size(), evaluator_text(fit.settings.evaluator, fit.settings.judge_usd),
       fit.price);
   out.columns = kWorthColumns;
@@ -50,10 +50,15 @@ Table kinds_table(const CascadeFit& fit) {
   out.rows.push_back({worth_cells("promise", fit.promise, true), {}, true});
   out.notes.push_back(choice_note(fit));
   if (aim.is_bound()) out.notes.push_back(fmt::format("price found: {:g}", fit.price));
-  out.notes.push_back("promise: what calibration, fit and choice together brought on prompts that none of them saw");
   if (const int unsolved = fit.cascade->counts().unsolved_refits; unsolved > 0)
     out.notes.push_back(
         fmt::format("{} fit of the indices ended at {} steps, before its tolerance", unsolved, RefitPlan::kMostSteps));
+  out.notes.push_back(
+      "promise: what is deployed, on other prompts: as on these, less by how much calibration, fit and choice together "
+      "do better on prompts that they saw");
+  if (fit.tail.heavy())
+    out.notes.push_back("intervals of dollars and savings may be too narrow: " + tail_text(fit.tail));
+  out.notes.insert(out.notes.end(), fit.notes.begin(), fit.notes.end());
   out.notes.push_back("verdict: " + fit.verdict);
   return out;
 }

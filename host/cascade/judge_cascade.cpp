@@ -125,7 +125,9 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   out.against = table.models[model];
   const Routed alone = evaluate(outcomes, FixedCascade{{model}, {}}, rows);
   Cascade copy = Cascade::parse(cascade.text(), file);
-  out.worth = worth_of(run_prompts(copy, input, rows), alone, options.price, groups, 0);
+  const Routed routed = run_prompts(copy, input, rows);
+  out.worth = worth_of(routed, alone, options.price, groups, 0);
+  out.tail = dollar_tail(routed.dollars, groups);
   out.alone = worth_of(alone, alone, options.price, groups, 0);
   const double dearer = out.price * out.worth.calls.value;  // utility of a dollar more for each call
   const bool gains = !calls_one_model(options) && out.worth.gain.value > 0.0 && dearer > 0.0;
@@ -156,6 +158,8 @@ Table judged_table(const JudgedCascade& judged) {
                                     judged.fitted_for, judged.evaluator));
   if (judged.chosen_here)
     out.notes.push_back(judged.against + " is the best single model of this very table; the cascade names none");
+  if (judged.tail.heavy())
+    out.notes.push_back("intervals of dollars and savings may be too narrow: " + tail_text(judged.tail));
   out.notes.push_back("verdict: " + judged.verdict);
   return out;
 }

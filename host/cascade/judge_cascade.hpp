@@ -24,6 +24,7 @@ struct JudgedCascade {
   bool same_table = false;              ///< whether the cascade was fitted on this table
   CascadeWorth worth, alone;            ///< of the cascade, and of the model alone
   std::optional<CascadeWorth> promise;  ///< what the fit promised
+  DollarTail tail;                      ///< of the cascade
   std::string verdict;                  ///< a sentence
 };
 

@@ -7,34 +7,41 @@
 namespace pandora {
 namespace {
 
-// The kind that was chosen among the cascades and the best single model, at a price, each on prompts that it was not
-// fitted on.
+// The kind that was chosen among the cascades and the best single model, at a price, both on other prompts.
 struct Refit {
   PromptGroups groups;
-  Routed cascade, single;
+  std::vector<WorthByRow> cascade, single;  // one of each
 
   Refit(const TraceTable& table, CascadeFitSettings settings, CascadeKind kind, double price) {
     settings.indices = kind == CascadeKind::indices;
     settings.thresholds = !settings.indices;
     const CrossValidation validation(table, settings);
-    CrossValidated judged = validation.run({{CascadeKind::single, price}, {kind, price}}, false);
-    groups = std::move(judged.all.groups);
-    single = std::move(judged.all.routed[0]);
-    cascade = std::move(judged.all.routed[1]);
+    groups = validation.groups();
+    cascade = validation.run({{kind, price}}, false).all.routed;
+    const std::vector<std::size_t> rows = all_rows(table.rows());
+    const Outcomes outcomes{table.models.size(), table.quality, table.quality, table.cost};
+    const auto best = [&](const std::vector<std::size_t>& seen) {
+      return evaluate(outcomes, FixedCascade{{best_single_model(outcomes, price, seen)}, {}}, rows);
+    };
+    std::vector<Routed> by_fold;
+    for (std::size_t f = 0; f < kCascadeFolds; ++f) by_fold.push_back(best(validation.rows_outside(f)));
+    std::vector<const Routed*> fits;
+    for (const Routed& fit : by_fold) fits.push_back(&fit);
+    single.push_back(corrected(best(rows), fits, groups));
   }
-  CascadeWorth worth(double price) const { return worth_of(cascade, single, price, groups, kCascadeFolds); }
+  CascadeWorth worth(double price) const { return worth_of(cascade[0], single[0], price, groups, kCascadeFolds); }
 };
 
-void add_without(CascadeFit& fit, const TraceTable& table, const Routed& judged) {
+void add_without(CascadeFit& fit, const TraceTable& table, const WorthByRow& judged) {
   for (const ModelShare& share : fit.shares) {
     std::vector<std::string> others;
     for (const std::string& model : fit.models)
       if (model != share.model) others.push_back(model);
     const Refit refit(select_models(table, others), fit.settings, fit.choice.kind, fit.price);
     OtherFit& out = fit.without.emplace_back(OtherFit{"without " + share.model, refit.worth(fit.price), {}, true});
-    out.change =
-        cross_fitted(difference_over_prompts(refit.cascade.utility(fit.price), judged.utility(fit.price), refit.groups),
-                     kCascadeFolds);
+    out.change = cross_fitted(
+        difference_over_prompts(refit.cascade[0].utility(fit.price), judged.utility(fit.price), refit.groups),
+        kCascadeFolds);
   }
 }
 
@@ -73,7 +80,7 @@ void add_elsewhere(CascadeFit& fit, const TraceTable& table) {
 
 }  // namespace
 
-void add_other_fits(CascadeFit& fit, const TraceTable& table, const Routed& judged) {
+void add_other_fits(CascadeFit& fit, const TraceTable& table, const WorthByRow& judged) {
   if (table.models.size() > 1 && fit.choice.kind != CascadeKind::single) add_without(fit, table, judged);
   fit.break_even_judge = break_even_judge(fit);
   add_elsewhere(fit, table);

@@ -7,6 +7,6 @@ namespace pandora {
 
 /// Fills in `without`, `elsewhere` and `break_even_judge` of a fit of which all else is known. `judged`: its cascade,
 /// row by row, fitted on other prompts. Everything here is fitted on other prompts, too.
-void add_other_fits(CascadeFit& fit, const TraceTable& table, const Routed& judged);
+void add_other_fits(CascadeFit& fit, const TraceTable& table, const WorthByRow& judged);
 
 }  // namespace pandora

@@ -81,8 +81,8 @@ Table models_of_cascade(const CascadeOptions& cascade, const json& record, const
       out.notes.push_back(fmt::format("Of a prompt {} numbers are given.", cascade.index_features));
   } else if (cascade.order.size() > 1) {
     out.notes.push_back(
-        "Models are called from the first row on. An answer whose estimated quality reaches the number is accepted "
-        "and nothing more is called; after the last model the best answer of all is deployed.");
+        "Models are called from the first row on. Where the estimated quality of an answer reaches the number, nothing "
+        "more is called. The best answer so far is deployed, an earlier one too.");
   }
   return out;
 }
@@ -90,7 +90,7 @@ Table models_of_cascade(const CascadeOptions& cascade, const json& record, const
 Table promise_of_cascade(const json& record) {
   using namespace nlohmann::literals;
   Table out;
-  out.title = fmt::format("Promised by the fit on {} ({} prompts), {}, on prompts that it did not see; 95% intervals",
+  out.title = fmt::format("Promised by the fit on {} ({} prompts), {}, for other prompts; 95% intervals",
                           text_at(record, "/table"_json_pointer), text_at(record, "/prompts"_json_pointer),
                           evaluator_text(text_at(record, "/evaluator"_json_pointer), counted_judge_usd(record)));
   out.columns = {"", "utility", "gain over best single", "quality", "$ per 1,000", "saving"};
@@ -101,11 +101,13 @@ Table promise_of_cascade(const json& record) {
   };
   add("cascade", "/promise");
   add("best single model", "/single");
-  out.notes.push_back(
-      fmt::format("best single model: the one that was best on the other prompts, fold by fold; of all prompts {}",
-                  text_at(record, "/single/model"_json_pointer)));
+  out.notes.push_back("best single model: " + text_at(record, "/single/model"_json_pointer));
   out.notes.push_back(fmt::format("choice: {}; runner-up: {}", text_at(record, "/choice"_json_pointer),
                                   text_at(record, "/runner_up"_json_pointer)));
+  const auto notes = record.find("notes");
+  if (notes != record.end() && notes->is_array())
+    for (const json& note : *notes)
+      if (note.is_string()) out.notes.push_back(note.get<std::string>());
   out.notes.push_back("verdict: " + text_at(record, "/verdict"_json_pointer));
   return out;
 }

@@ -59,8 +59,7 @@ FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
   if (candidate.kind == CascadeKind::thresholds)
     return with_readable_thresholds(fit_fixed_cascade(outcomes(true), candidate.price, rows_, kEffort), outcomes(true),
                                     candidate.price, rows_);
-  if (candidate.model != CascadeCandidate::kBest) return {{candidate.model}, {}};
-  return {{best_single_model(outcomes(false), candidate.price, rows_)}, {}};
+  return {{candidate.model}, {}};
 }
 
 Cascade TrainedTable::fit_indices(double price) const {
@@ -91,12 +90,6 @@ Routed TrainedTable::route(const FixedCascade& cascade, std::span<const std::siz
 
 Routed TrainedTable::route(Cascade& indices, std::span<const std::size_t> rows) const {
   return run_prompts(indices, input_, rows);
-}
-
-Routed TrainedTable::judge(const CascadeCandidate& candidate, std::span<const std::size_t> rows) const {
-  if (candidate.kind != CascadeKind::indices) return route(fit_order(candidate), rows);
-  Cascade indices = fit_indices(candidate.price);
-  return route(indices, rows);
 }
 
 CascadeOptions TrainedTable::options_of(const FixedCascade& cascade, double price) const {

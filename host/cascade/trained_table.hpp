@@ -19,10 +19,9 @@ namespace pandora {
 
 /// What can be deployed: one model, an order with thresholds, or indices. With what can be said of it at a price.
 struct CascadeCandidate {
-  static constexpr std::size_t kBest = static_cast<std::size_t>(-1);
   CascadeKind kind = CascadeKind::single;
   double price = 0.0;
-  std::size_t model = kBest;  ///< of the kind `single`: this one, or the best at the price
+  std::size_t model = 0;  ///< of the kind `single`
 };
 
 class TrainedTable {
@@ -38,8 +37,6 @@ class TrainedTable {
 
   Routed route(const FixedCascade& cascade, std::span<const std::size_t> rows) const;
   Routed route(Cascade& indices, std::span<const std::size_t> rows) const;
-  /// Fits, and routes other rows.
-  Routed judge(const CascadeCandidate& candidate, std::span<const std::size_t> rows) const;
 
   /// To be deployed; calls only models that are in it.
   CascadeOptions options_of(const FixedCascade& cascade, double price) const;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "host/statistics/skewness.hpp"
 #include "host/statistics/student_t.hpp"
 #include "host/traces/headroom.hpp"
 
@@ -19,6 +20,22 @@ double student_t(double probability, const PromptGroups& groups) {
   return student_t_quantile(probability, static_cast<double>(groups.count) - 1.0);
 }
 
+// Sums of deviations from the mean, as mean_over_prompts() has them.
+double skewness_over_prompts(std::span<const double> by_row, const PromptGroups& groups) {
+  double mean = 0.0;
+  for (const double x : by_row) mean += x / static_cast<double>(by_row.size());
+  std::vector<double> sums(groups.count, 0.0);
+  for (std::size_t row = 0; row < by_row.size(); ++row) sums[groups.of_row[row]] += by_row[row] - mean;
+  return skewness(sums);
+}
+
+double bound_of_one_side(double probability, const Interval& interval, std::span<const double> by_row,
+                         const PromptGroups& groups) {
+  const double t = student_t(probability, groups);
+  return interval.value -
+         standard_error(interval, groups) * skewed_quantile(t, skewness_over_prompts(by_row, groups), groups.count);
+}
+
 // Digits after the point that show three digits of a number.
 int decimals_of(double dollars) {
   const double size = std::abs(dollars);
@@ -27,18 +44,25 @@ int decimals_of(double dollars) {
 
 }  // namespace
 
-CascadeWorth worth_of(const Routed& routed, const Routed& model, double price, const PromptGroups& groups,
+WorthByRow::WorthByRow(const Routed& routed)
+    : quality(routed.quality), dollars(routed.dollars), calls(routed.calls.begin(), routed.calls.end()) {}
+
+std::vector<double> WorthByRow::utility(double price) const {
+  return Routed{quality, dollars, {}}.utility(price);
+}
+
+CascadeWorth worth_of(const WorthByRow& routed, const WorthByRow& model, double price, const PromptGroups& groups,
                       std::size_t folds) {
   const auto of = [&](const Interval& over_prompts) {
     return folds > 1 ? cross_fitted(over_prompts, folds) : over_prompts;
   };
   std::vector<double> usd = routed.dollars;
   for (double& x : usd) x *= 1000.0;
-  const std::vector<double> calls(routed.calls.begin(), routed.calls.end()), utility = routed.utility(price);
+  const std::vector<double> utility = routed.utility(price);
   CascadeWorth out;
   out.quality = of(mean_over_prompts(routed.quality, groups));
   out.usd_per_1000 = of(mean_over_prompts(usd, groups));
-  out.calls = of(mean_over_prompts(calls, groups));
+  out.calls = of(mean_over_prompts(routed.calls, groups));
   out.utility = of(mean_over_prompts(utility, groups));
   out.gain = of(difference_over_prompts(utility, model.utility(price), groups));
   out.saving = of(saving_over_prompts(routed.dollars, model.dollars, groups));
@@ -66,12 +90,39 @@ double standard_error(const Interval& interval, const PromptGroups& groups) {
   return (interval.high - interval.value) / student_t(0.975, groups);
 }
 
-double upper_bound(const Interval& interval, const PromptGroups& groups) {
-  return interval.value + standard_error(interval, groups) * student_t(0.95, groups);
+double upper_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups) {
+  return bound_of_one_side(0.05, interval, by_row, groups);
 }
 
-double lower_bound(const Interval& interval, const PromptGroups& groups) {
-  return interval.value - standard_error(interval, groups) * student_t(0.95, groups);
+double lower_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups) {
+  return bound_of_one_side(0.95, interval, by_row, groups);
+}
+
+double DollarTail::least_prompts() const {
+  return least_values(skewness);
+}
+
+DollarTail dollar_tail(std::span<const double> dollars, const PromptGroups& groups) {
+  std::vector<double> sums(groups.count, 0.0);
+  for (std::size_t row = 0; row < dollars.size(); ++row) sums[groups.of_row[row]] += dollars[row];
+  DollarTail out{skewness_over_prompts(dollars, groups), sums.size(), std::max<std::size_t>(1, sums.size() / 100)};
+  std::sort(sums.rbegin(), sums.rend());
+  double all = 0.0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    all += sums[i];
+    if (i < out.dearest) out.share = all;
+  }
+  out.share = all > 0.0 ? out.share / all : 0.0;
+  out.mean = all / static_cast<double>(dollars.size());
+  return out;
+}
+
+std::string tail_text(const DollarTail& tail) {
+  return fmt::format(
+      "the dearest {} of {} prompts carr{} {:.0f}% of the dollars; a skewness of {:.2g} asks for {:.0f} "
+      "prompts and more",
+      tail.dearest, tail.prompts, tail.dearest == 1 ? "ies" : "y", 100.0 * tail.share, tail.skewness,
+      std::ceil(tail.least_prompts()));
 }
 
 PromptGroups groups_of(const PromptGroups& groups, std::span<const std::size_t> rows) {

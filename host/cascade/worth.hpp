@@ -20,18 +20,41 @@ struct CascadeWorth {
   Interval saving;        ///< 1 - dollars / dollars of the model alone, paired; NaN where that one costs nothing
 };
 
+/// What became of rows, or is estimated of them.
+struct WorthByRow {
+  std::vector<double> quality, dollars, calls;
+  WorthByRow(const Routed& routed);  // NOLINT: what happened is the plainest estimate
+  std::vector<double> utility(double price) const;
+};
+
 /// `model`: what it alone does on the same rows. `folds`: 0 for policies that were fitted on other prompts; else they
 /// were cross-fitted in so many folds, and intervals are as wide as cross_fitted() says.
-CascadeWorth worth_of(const Routed& routed, const Routed& model, double price, const PromptGroups& groups,
+CascadeWorth worth_of(const WorthByRow& routed, const WorthByRow& model, double price, const PromptGroups& groups,
                       std::size_t folds);
 
 /// The share of the dollars of `model` that `routed` saves; the interval is that of the ratio to the first order.
 Interval saving_over_prompts(std::span<const double> dollars, std::span<const double> of_model,
                              const PromptGroups& groups);
 
-/// What stands above the number with 95% confidence, and below it. Of an interval of prompts in `groups`.
-double upper_bound(const Interval& interval, const PromptGroups& groups);
-double lower_bound(const Interval& interval, const PromptGroups& groups);
+/// What stands above the number with 95% confidence, and below it, where values of prompts are skewed. Of an interval
+/// of prompts in `groups`; `by_row`: the values.
+double upper_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups);
+double lower_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups);
+
+/// How unevenly dollars are spread over prompts.
+struct DollarTail {
+  double skewness = 0.0;
+  std::size_t prompts = 0, dearest = 0;  ///< dearest: one in a hundred, at least one
+  double share = 0.0;                    ///< of all dollars that the dearest carry
+  double mean = 0.0;                     ///< dollars of a row
+
+  double least_prompts() const;  ///< of which a mean so skewed could be bounded; more have a greater skewness
+  bool heavy() const { return static_cast<double>(prompts) < least_prompts(); }
+};
+DollarTail dollar_tail(std::span<const double> dollars, const PromptGroups& groups);
+/// "the dearest 3 of 300 prompts carry 41% of the dollars; a skewness of 9.1 asks for 2,071 prompts and more".
+std::string tail_text(const DollarTail& tail);
+
 /// Of the value.
 double standard_error(const Interval& interval, const PromptGroups& groups);
 

@@ -34,10 +34,6 @@ CascadeFitSettings CascadeFitOptions::checked() const {
   CascadeFitSettings out = settings;
   out.thresholds = kind != "indices";
   out.indices = kind != "thresholds";
-  if (!out.indices && !out.context.empty())
-    throw Error(ExitCode::usage,
-                "--context: thresholds are the same for every prompt; use it with --kind indices or "
-                "auto");
   return out;
 }
 

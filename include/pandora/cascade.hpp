@@ -10,11 +10,12 @@
 //   deploy the answer of cascade.deploy(request)
 //   cascade.feedback(request, quality);  // now, later, in another order, or never
 //
-// Of the kind `thresholds` it is an order of models, each with the calibrated score from which its answer is accepted;
-// it learns nothing. Of the kind `indices` it is a lane of the engine with its rules (kernels/rules/spec.hpp):
-// Weitzman's policy with indices that depend on the prompt and go on being learned, by the estimator of the reference
-// engine (pandora/weitzman.hpp). Fed with the periods of a replication in order, each with its feedback at once, it
-// decides and estimates as `--engine reference` does, in every digit.
+// Of the kind `thresholds` it is an order of models, each with the calibrated score from which nothing more is
+// called (the best answer so far is deployed, an earlier one too); it learns nothing. Of the kind `indices` it is a
+// lane of the engine with its rules (kernels/rules/spec.hpp): Weitzman's policy with indices that depend on the
+// prompt and go on being learned, by the estimator of the reference engine (pandora/weitzman.hpp). Fed with the
+// periods of a replication in order, each with its feedback at once, it decides and estimates as `--engine
+// reference` does, in every digit.
 #pragma once
 
 #include <cstddef>

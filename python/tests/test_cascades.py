@@ -256,6 +256,16 @@ def test_arguments_of_another_type_are_usage_errors(tmp_path: pathlib.Path) -> N
             call()
 
 
+def test_a_context_that_is_not_used_or_known_too_late_is_told() -> None:
+    table: dict[str, Any] = dict(made_up(200))
+    best = [max(range(len(row)), key=lambda m: row[m]) for row in table["quality"]]
+    trace = pandora.Trace({**table, "columns": {**table["columns"], "best_arm": best}})
+    with pytest.raises(pandora.UsageError, match="thresholds do not use it"):
+        pandora.Cascade.fit(trace, price=20.0, kind="thresholds", context=["best_arm"])
+    about = pandora.Cascade.fit(trace, price=20.0, kind="indices", context=["best_arm"]).about
+    assert about is not None and "best_arm tells the best model of 100.0%" in about["notes"][-1]
+
+
 def test_a_context_may_be_one_text_and_numbers_those_of_numpy() -> None:
     trace = pandora.Trace(made_up(200))
     cascade = pandora.Cascade.fit(trace, price=np.float32(20), evaluator="score", kind="indices", context="size")  # type: ignore[arg-type]

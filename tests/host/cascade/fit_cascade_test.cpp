@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "host/cascade/context_leak.hpp"
 #include "host/cascade/fit_tables.hpp"
 #include "host/cascade/judge_cascade.hpp"
 #include "pandora/error.hpp"
@@ -72,7 +73,7 @@ TEST(FitCascade, IndicesThatAreNoBetterLeaveTheSimplerKind) {
   const TraceLaw law(0.4);
   CascadeFitSettings settings = settings_at(10.0);
   settings.indices = true;
-  const CascadeFit fit = fit_cascade(test::drawn_table(law, 300, 4), settings);
+  const CascadeFit fit = fit_cascade(test::drawn_table(law, 300, 3), settings);
   ASSERT_EQ(fit.kinds.size(), 2u);
   EXPECT_TRUE(fit.choice.compared);
   EXPECT_EQ(fit.choice.kind, CascadeKind::thresholds);
@@ -117,6 +118,42 @@ TEST(FitCascade, IndicesByTheContextWhereItTells) {
   // Written, read and judged again it is the same.
   Cascade again = Cascade::parse(fit.cascade->text(), "again");
   EXPECT_EQ(judge_cascade(again, "c", table_with_hardness(300, 6), "").worth.utility.value, judged.worth.utility.value);
+}
+
+TEST(FitCascade, AContextThatIsNotUsedIsTold) {
+  const TraceTable table = table_with_hardness(200, 5);
+  CascadeFitSettings settings = settings_at(10.0);
+  settings.context = {"hardness"};
+  EXPECT_THROW(fit_cascade(table, settings), Error);
+  settings.indices = true;
+  EXPECT_TRUE(fit_cascade(table, settings).notes.empty());
+  settings.aim.value = 0.0;  // the large model is the best one whatever the context says
+  const CascadeFit fit = fit_cascade(table, settings);
+  ASSERT_NE(fit.choice.kind, CascadeKind::indices);
+  EXPECT_THAT(all_text(fit_tables(fit)), HasSubstr("context: not used; "));
+  EXPECT_THAT(all_text(show_tables(fit.cascade->options(), fit.cascade->counts(), "c")),
+              HasSubstr("context: not used; "));
+}
+
+TEST(FitCascade, AContextThatTellsTheBestModelIsSuspected) {
+  TraceTable table = table_with_hardness(200, 5);
+  PromptColumn best{"best_arm", PromptColumn::Kind::text, 1, {}, {}}, cheap = best, names = best;
+  cheap.name = "best at price 10";
+  cheap.kind = PromptColumn::Kind::number;
+  names.name = "id";
+  for (std::size_t row = 0; row < 200; ++row) {
+    const double* const q = &table.quality[2 * row];
+    best.texts.push_back(table.models[q[1] > q[0] ? 1 : 0]);
+    cheap.numbers.push_back(q[1] - 0.3 > q[0] - 0.2 ? 1.0 : 0.0);
+    names.texts.push_back(std::to_string(row));  // each value once: nothing can be known of it
+  }
+  table.columns.insert(table.columns.end(), {best, cheap, names});
+  EXPECT_TRUE(suspected_leaks(table, {"hardness", "id", "length"}, 10.0).empty());
+  const std::vector<std::string> found = suspected_leaks(table, {"hardness", "best_arm", "raw:best at price 10"}, 10.0);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_THAT(found[0],
+              StartsWith("context best_arm tells the best model of 100.0% of the prompts (one model for all: "));
+  EXPECT_THAT(found[1], StartsWith("context best at price 10 tells the best model of 100.0%"));
 }
 
 TEST(FitCascade, AJudgeThatCostsIsCountedWhereSeveralModelsAreCalled) {

@@ -137,20 +137,6 @@ TEST(WhoseEyes, UnderABoundAJudgeUsesUpTheSavingOrTheRoom) {
   EXPECT_THAT(cheap.verdict, HasSubstr(" a call the room under the bound is gone"));
 }
 
-TEST(WhoseEyes, FoldsThatCallOneModelNeedNoJudge) {
-  const TraceTable table = two_of_three();
-  const CascadeFitSettings settings = settings_at(10.0);
-  const CrossValidation validation(table, settings);
-  const std::vector<CascadeCandidate> candidates = {{CascadeKind::single, 10.0}, {CascadeKind::thresholds, 10.0}};
-  CrossValidated judged = validation.run(candidates, true);
-  const auto calls = [&] { return choose_nested(candidates, validation, judged, settings.aim).choice.judged_calls; };
-  EXPECT_NEAR(calls(), 4.0 / 3.0, 1e-12);
-  double of_fold = 0.0;
-  for (const std::size_t row : validation.rows_in(2)) of_fold += judged.all.routed[1].calls[row];
-  judged.orders[2][1] = {{1}, {}};
-  EXPECT_NEAR(calls(), 4.0 / 3.0 - of_fold / 300.0, 1e-12);
-}
-
 TEST(WhoseEyes, EverythingNamesTheEvaluatorAndItsJudgesCost) {
   const TraceTable table = two_of_three();
   CascadeFitSettings settings = settings_at(10.0, "score");

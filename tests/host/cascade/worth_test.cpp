@@ -54,8 +54,35 @@ TEST(CascadeWorth, BoundsOfOneSideAreThoseOfStudentsT) {
   const PromptGroups groups = separate_prompts(11);  // t with 10 degrees of freedom: 1.8125 and 2.2281
   const Interval interval{5.0, 5.0 - 2.2281, 5.0 + 2.2281};
   EXPECT_NEAR(standard_error(interval, groups), 1.0, 1e-4);
-  EXPECT_NEAR(upper_bound(interval, groups), 6.8125, 1e-4);
-  EXPECT_NEAR(lower_bound(interval, groups), 3.1875, 1e-4);
+  std::vector<double> by_row;
+  for (int row = 0; row < 11; ++row) by_row.push_back(row);
+  EXPECT_NEAR(upper_bound(interval, by_row, groups), 6.8125, 1e-4);
+  EXPECT_NEAR(lower_bound(interval, by_row, groups), 3.1875, 1e-4);
+  // A long tail upwards moves both of them up.
+  by_row.back() = 40.0;
+  EXPECT_GT(upper_bound(interval, by_row, groups), 7.3);
+  EXPECT_GT(lower_bound(interval, by_row, groups), 3.3);
+}
+
+TEST(CascadeWorth, ATailOfDollarsIsToldByItsDearestPrompts) {
+  std::vector<double> dollars(300, 1.0);
+  for (int row = 0; row < 300; ++row) dollars[static_cast<std::size_t>(row)] += row % 2;
+  const PromptGroups groups = separate_prompts(300);
+  EXPECT_FALSE(dollar_tail(dollars, groups).heavy());
+  dollars[7] = dollars[90] = dollars[200] = 100.0;
+  const DollarTail tail = dollar_tail(dollars, groups);
+  EXPECT_TRUE(tail.heavy());
+  EXPECT_EQ(tail.dearest, 3u);
+  EXPECT_NEAR(tail.share, 300.0 / (446.0 + 300.0), 0.005);
+  EXPECT_THAT(tail_text(tail),
+              testing::StartsWith("the dearest 3 of 300 prompts carry 40% of the dollars; a skewness of "));
+  // The rows of one prompt are one observation.
+  PromptGroups one = groups;
+  one.of_row.assign(300, 0);
+  for (std::size_t row = 0; row < 300; ++row) one.of_row[row] = row % 10;
+  one.count = 10;
+  EXPECT_EQ(dollar_tail(dollars, one).prompts, 10u);
+  EXPECT_FALSE(dollar_tail(std::vector<double>(300, 0.5), groups).heavy());
 }
 
 TEST(CascadeWorth, OfRowsByHand) {

@@ -118,7 +118,7 @@ TEST_F(CascadeCommand, BoundsThatHoldAndBoundsThatDoNot) {
   const std::string kept =
       done({"cascade", "fit", "val.csv", "--evaluator", "quality", "--min-quality", "0.9", "--out", "q.json"}).out;
   EXPECT_THAT(kept, HasSubstr("quality of at least 0.9 is kept: with 95%"));
-  EXPECT_THAT(kept, HasSubstr("against the best single model (of\nall prompts large) it saves $6.57"));
+  EXPECT_THAT(kept, HasSubstr("against the best single model,\nlarge, it saves $6."));
   EXPECT_THAT(done({"cascade", "test", "q.json", "test.csv"}).out, HasSubstr("quality of at least 0.9 holds here"));
   EXPECT_THAT(
       done({"cascade", "fit", "val.csv", "--evaluator", "quality", "--max-usd", "0.000001", "--out", "d.json"}).out,
@@ -158,7 +158,8 @@ TEST_F(CascadeCommand, RefusesWhatItIsNotGivenRight) {
   expect_refused({"cascade", "new", "--models", "a,b", "--price", "1"}, 2, "no evaluator is given");
   refused({"val.csv", "--max-usd", "4", "--evaluator", "score"}, 2, "give --max-usd 0.004");
   refused({"val.csv", "--price", "5", "--kind", "tresholds"}, 2, "the nearest is thresholds");
-  refused({"val.csv", "--price", "5", "--kind", "thresholds", "--context", "length"}, 2, "--context");
+  refused({"val.csv", "--price", "5", "--kind", "thresholds", "--context", "length"}, 2,
+          "--context: thresholds do not use it");
   refused({"val.csv", "--price", "5", "--evaluator", "truth"}, 2, "evaluator truth");
   refused({"val.csv", "--price", "5", "--evaluator", "score:gpt"}, 3, "gpt");
   refused({"val.csv", "--price", "5", "--evaluator", "score", "--context", "text:4"}, 3, "no text of prompts");

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <set>
 
 namespace pandora {
@@ -10,7 +11,7 @@ namespace {
 struct Registry {
   std::mutex mutex;
   std::set<ForkSafeMutex*> all;
-  std::uint64_t forks = 0;
+  std::atomic<std::uint64_t> forks = 0;  // read by threads that hold a lock, which a fork may wait for
 };
 
 Registry& registry() {
@@ -50,9 +51,7 @@ ForkSafeMutex::~ForkSafeMutex() {
 }
 
 std::uint64_t forks_before() {
-  Registry& known = registry();
-  const std::lock_guard lock(known.mutex);
-  return known.forks;
+  return registry().forks;
 }
 
 }  // namespace pandora

@@ -114,9 +114,9 @@ struct CascadeCounts {
   std::uint64_t requests = 0, calls = 0, deployed = 0, feedbacks = 0;
   std::uint64_t dropped_open = 0;     ///< requests forgotten before they were deployed
   std::uint64_t dropped_waiting = 0;  ///< likewise, before their feedback came
-  int unsolved_refits = 0;            ///< WeitzmanEstimator::unsolved_refits(), since it was made or loaded
   double dollars = 0.0;               ///< of all calls
   double quality = 0.0;               ///< sum over feedbacks
+  int unsolved_refits = 0;            ///< WeitzmanEstimator::unsolved_refits(), since it was made or loaded
 };
 
 /// Why a request went as it did. Boxes are positions in models(); numbers that the rules do not have are NaN.

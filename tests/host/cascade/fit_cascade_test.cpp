@@ -211,9 +211,8 @@ TEST(FitCascade, TheRecordSaysHowItWasFitted) {
               StartsWith("at most 0.004 dollars per prompt is kept: with 95% confidence it is at most $0.00"));
   const std::string shown = all_text(show_tables(fit.cascade->options(), fit.cascade->counts(), "c"));
   EXPECT_THAT(shown, HasSubstr(fit.verdict));
-  EXPECT_THAT(
-      shown,
-      HasSubstr("Promised by the fit on made up (300 prompts), evaluator quality, judging taken to be free, on"));
+  EXPECT_THAT(shown, HasSubstr("Promised by the fit on made up (300 prompts), evaluator quality, judging taken to be "
+                               "free, for other prompts"));
   EXPECT_THAT(shown, HasSubstr(table.models[0]));
 }
 

@@ -179,10 +179,11 @@ TEST(KeptPromises, AHeavyTailIsToldWithItsDiagnosis) {
   CascadeFitSettings settings = test::settings_at(0.0);
   settings.aim = {Aim::most_usd, 0.004};
   const CascadeFit fit = fit_cascade(Tables{TraceLaw(0.4), false, 2.0}.draw(200, 5), settings);
-  EXPECT_THAT(fit.verdict, testing::MatchesRegex("whether at most \\$0.004 per prompt is kept cannot be said with any "
-                                                 "confidence, for the dearest 2 of 200 prompts carry [0-9]+% of the "
-                                                 "dollars; a skewness of [0-9.]+ asks for [0-9]+ prompts and more; "
-                                                 "on these prompts it costs \\$0.00[0-9]+; use .*"));
+  EXPECT_THAT(fit.verdict,
+              testing::MatchesRegex("whether at most 0.004 dollars per prompt is kept cannot be said with any "
+                                    "confidence, for the dearest 2 of 200 prompts carry [0-9]+% of the "
+                                    "dollars; a skewness of [0-9.]+ asks for [0-9]+ prompts and more; "
+                                    "on these prompts it costs \\$0.00[0-9]+; use .*"));
   const nlohmann::json about = nlohmann::json::parse(fit.cascade->options().about);
   EXPECT_EQ(about["bound"]["met"], false);
   EXPECT_TRUE(about["bound"]["reached"].is_null());

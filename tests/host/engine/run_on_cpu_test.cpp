@@ -38,11 +38,12 @@ TEST_P(EveryBlockLength, DoubleFollowsTheReference) {
       actual.decisions = &expected.outcomes;
       run_on_cpu<double>(replication, std::span(&lane, 1), {estimation, B}, nullptr, std::span(&actual, 1));
       ASSERT_EQ(actual.scores.size(), expected.scores.size());
-      // Rounding alone moves widths by 1e-10 or so; the solvers stop within 3e-4 widths of the minimiser.
+      // Rounding alone moves widths by 1e-10 or so; the solvers stop within 3e-4 widths of the minimiser. Where
+      // theta_hat's error of that size puts a learned reward on the other side of an index, a joint fit loses a weight.
+      const double width = lane.fits_jointly() ? (lane.learns_reward() ? 1e-3 : 1e-4) : 1e-9;
       for (std::size_t t = 0; t < expected.outcomes.size(); ++t)
         for (int a = 0; a < 3; ++a) {
-          ASSERT_NEAR(actual.widths[t * 3 + a], expected.widths[t * 3 + a], lane.fits_jointly() ? 1e-4 : 1e-9)
-              << "period " << t;
+          ASSERT_NEAR(actual.widths[t * 3 + a], expected.widths[t * 3 + a], width) << "period " << t;
           ASSERT_NEAR(actual.scores[t * 3 + a], expected.scores[t * 3 + a], 1e-3) << "period " << t << " box " << a;
         }
     }

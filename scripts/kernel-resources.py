@@ -25,7 +25,7 @@ STACK = {
     "SolveBoxes": 512,  # its parts are functions of their own, and pass what they share by reference
     "StartBox": 496,
     "AdvanceBlock": 344,
-    "SolveJoint": 528,  # likewise; a refit is a solver of samples and one of matrices, which its steps call
+    "SolveJoint": 592,  # likewise; a refit is a solver of samples and one of matrices, which its steps call
 }
 
 root = pathlib.Path(__file__).resolve().parent.parent

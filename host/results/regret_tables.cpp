@@ -111,9 +111,7 @@ std::vector<std::string> regret_notes(const Study& study, const Summary& summary
   if (failed > 0)
     notes.push_back(fmt::format("Failed lanes are left out, {} over all rows; see failures.csv.", failed));
   if (unsolved > 0.0)
-    notes.push_back(fmt::format(
-        "Joint refits that ended at their greatest number of steps (estimation.joint_steps): {:g} over all rows.",
-        unsolved));
+    notes.push_back(fmt::format("Joint refits that estimation.joint_steps ended: {:g} over all rows.", unsolved));
   if (std::string note = benchmark_note(best_rows(summary)); !note.empty()) notes.push_back(std::move(note));
   if (!compared) return notes;
   if (marked > 0)

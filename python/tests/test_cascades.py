@@ -85,7 +85,7 @@ def test_errors_name_arguments() -> None:
     for call, part in told:
         text = refusal(call)
         assert part in text and "--" not in text
-    with pytest.raises(pandora.DataError, match=r"name them: models=\['m0', 'm1',"):
+    with pytest.raises(pandora.DataError, match=r"name those \(models\): m0,m1,"):
         fit(many, price=1.0, evaluator="quality")
     with pytest.raises(pandora.DataError, match="name one of the table's with against=$"):
         fit(trace, price=1.0, evaluator="score").test(trace, against="huge")
@@ -261,8 +261,8 @@ def test_a_context_that_is_not_used_or_known_too_late_is_told() -> None:
     best = [max(range(len(row)), key=lambda m: row[m]) for row in table["quality"]]
     trace = pandora.Trace({**table, "columns": {**table["columns"], "best_arm": best}})
     with pytest.raises(pandora.UsageError, match="thresholds do not use it"):
-        pandora.Cascade.fit(trace, price=20.0, kind="thresholds", context=["best_arm"])
-    about = pandora.Cascade.fit(trace, price=20.0, kind="indices", context=["best_arm"]).about
+        pandora.Cascade.fit(trace, price=20.0, evaluator="quality", kind="thresholds", context=["best_arm"])
+    about = pandora.Cascade.fit(trace, price=20.0, evaluator="quality", kind="indices", context=["best_arm"]).about
     assert about is not None and "best_arm tells the best model of 100.0%" in about["notes"][-1]
 
 
@@ -316,7 +316,9 @@ def test_prompts_become_features() -> None:
 
 
 def test_what_features_need_is_asked_for() -> None:
-    cascade = pandora.Cascade.fit(pandora.Trace(made_up(200)), price=20.0, kind="indices", context=["size"])
+    cascade = pandora.Cascade.fit(
+        pandora.Trace(made_up(200)), price=20.0, evaluator="score", kind="indices", context=["size"]
+    )
     with pytest.raises(pandora.UsageError, match="made of the column size; give it"):
         cascade.begin()
     assert cascade.begin("", {"size": None}).next() is not None
@@ -329,7 +331,7 @@ def test_what_features_need_is_asked_for() -> None:
 
 def test_a_test_leaves_a_cascade_as_it_was(tmp_path: pathlib.Path) -> None:
     trace = pandora.Trace(made_up(200))
-    cascade = pandora.Cascade.fit(trace, price=20.0)
+    cascade = pandora.Cascade.fit(trace, price=20.0, evaluator="score")
     request = cascade.begin()
     cascade.save(tmp_path / "before.json")
     assert cascade.test(trace).verdict == cascade.test(trace).verdict

@@ -77,9 +77,9 @@ CellValue number_cell(double value) {
   return out;
 }
 
-using Cells = nb::typed<nb::list, nb::any>;
+using CellList = nb::typed<nb::list, nb::any>;
 using NamedMatrices = std::vector<std::pair<std::string, Matrix>>;
-using NamedCells = std::vector<std::pair<std::string, Cells>>;
+using NamedCells = std::vector<std::pair<std::string, CellList>>;
 
 void require_rows(const FilePlace& place, const std::string& what, std::size_t count, std::size_t rows) {
   if (count != rows)
@@ -97,7 +97,7 @@ void require_shapes(const FilePlace& place, const std::vector<std::string>& mode
 
 // What is wrong with a cell is refused by the reader of files, with `source` in place of a file's name. `answers` are
 // quality, cost and judges' scores, which have the prefix that names them in files.
-TraceTable of_arrays(const std::string& source, const std::vector<std::string>& models, const Cells& prompts,
+TraceTable of_arrays(const std::string& source, const std::vector<std::string>& models, const CellList& prompts,
                      const NamedMatrices& answers, const NamedCells& columns, const std::vector<std::string>& wanted,
                      const std::string& missing) {
   FilePlace place(source);

@@ -16,9 +16,9 @@ namespace pandora {
 struct CellValue {
   enum class Kind { missing, number, text, vector };
   Kind kind = Kind::missing;
-  double number = 0;               ///< finite, unless a file or a caller has another
-  std::string_view text;           ///< of a text, as it stands in a CSV file, and of a whole number that is a name
-  std::span<const double> vector;  ///< likewise
+  double number = 0;                    ///< finite, unless a file or a caller has another
+  std::string_view text = {};           ///< of a text, as it stands in a CSV file, and of a whole number that is a name
+  std::span<const double> vector = {};  ///< likewise
 };
 
 /// The number that a text spells, blanks around it aside; it may be infinite or NaN.

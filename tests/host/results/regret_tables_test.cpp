@@ -95,6 +95,13 @@ TEST(RegretTables, ARowWhoseLanesAllFailedShowsDashes) {
   EXPECT_THAT(text, HasSubstr("24 over all rows"));
 }
 
+TEST(RegretTables, RefitsThatTheirGuardEndedAreCounted) {
+  Summary summary = two_rows();
+  EXPECT_THAT(text_of(small_study(), summary), Not(HasSubstr("Joint refits")));
+  for (SummaryRow& row : summary.rows) row.unsolved_refits = 3.0;
+  EXPECT_THAT(text_of(small_study(), summary), HasSubstr("estimation.joint_steps ended: 6 over all rows"));
+}
+
 Summary several_policies() {
   Summary summary = two_rows();
   summary.rows.pop_back();

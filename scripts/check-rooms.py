@@ -12,18 +12,18 @@ import sys
 # From the ground up.
 ROOMS = """
 kernels/base kernels/random kernels/tape kernels/rules kernels/state kernels/products kernels/solve kernels/lane
-kernels/cuda oracle host/base host/statistics include/pandora host/tables host/machine host/files host/traces host/figures host/model host/engine host/reference host/policies host/cascade host/study
-host/devices host/sweep host/results host/analysis host/run host/cli
+kernels/cuda oracle host/ground/base host/ground/statistics include/pandora host/ground/tables host/ground/machine host/ground/files host/outcomes/tables host/ground/figures host/lanes/model host/lanes/engine host/lanes/estimator host/lanes/policies host/cascades/fits host/studies/study
+host/lanes/devices host/studies/sweep host/studies/results host/report host/studies/run host/cli
 """.split()
 # Floors: a room stands one above the highest that it includes from; the rooms of kernels/ are one floor, the ground.
 MOST_FLOORS = 9
 MOST_LINES, MOST_LINES_OF_FUNCTION = 350, 60
 # Functions that are longer still: file and name. The list only gets shorter.
 LONG_FUNCTIONS = [tuple(line.split()) for line in """
-host/analysis/compare_published.cpp compare_published
+host/report/compare_published.cpp compare_published
 host/cli/run.cpp run_command
-host/results/parts.cpp part_contents
-host/study/study_keys.cpp make_general_keys
+host/studies/results/parts.cpp part_contents
+host/studies/study/study_keys.cpp make_general_keys
 kernels/solve/reward_gradient.cpp reward_derivatives
 kernels/tape/tape.cpp draw_tape
 """.strip().splitlines()]

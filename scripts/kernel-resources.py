@@ -29,7 +29,7 @@ STACK = {
 }
 
 root = pathlib.Path(__file__).resolve().parent.parent
-sources = sorted([*root.glob("kernels/cuda/*.cu"), *root.glob("host/devices/*.cu")])
+sources = sorted([*root.glob("kernels/cuda/*.cu"), *root.glob("host/lanes/devices/*.cu")])
 
 
 def eigen():

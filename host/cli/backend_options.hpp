@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "host/devices/backend_choice.hpp"
-#include "host/study/planned_setting.hpp"
+#include "host/lanes/devices/backend_choice.hpp"
+#include "host/studies/study/planned_setting.hpp"
 
 namespace pandora::cli {
 

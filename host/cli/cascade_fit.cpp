@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "host/cascade/fit_cascade.hpp"
-#include "host/cascade/fit_tables.hpp"
+#include "host/cascades/fits/fit_cascade.hpp"
+#include "host/cascades/fits/fit_tables.hpp"
 #include "host/cli/cascade_options.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/table_options.hpp"
-#include "host/files/output_folder.hpp"
+#include "host/ground/files/output_folder.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

@@ -3,12 +3,12 @@
 
 #include <memory>
 
-#include "host/cascade/frontier.hpp"
+#include "host/cascades/fits/frontier.hpp"
 #include "host/cli/cascade_options.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/table_options.hpp"
-#include "host/figures/write_figures.hpp"
-#include "host/files/output_folder.hpp"
+#include "host/ground/figures/write_figures.hpp"
+#include "host/ground/files/output_folder.hpp"
 
 namespace pandora::cli {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <memory>
 
-#include "host/cascade/new_cascade.hpp"
+#include "host/cascades/live/new_cascade.hpp"
 #include "host/cli/commands.hpp"
-#include "host/files/input_file.hpp"
-#include "host/files/output_folder.hpp"
-#include "host/study/refit_text.hpp"
+#include "host/ground/files/input_file.hpp"
+#include "host/ground/files/output_folder.hpp"
+#include "host/studies/study/refit_text.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

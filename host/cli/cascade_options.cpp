@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "host/base/nearest.hpp"
 #include "host/cli/commands.hpp"
+#include "host/ground/base/nearest.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "host/cascade/aim.hpp"
+#include "host/cascades/fits/aim.hpp"
 
 namespace pandora::cli {
 

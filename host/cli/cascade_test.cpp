@@ -4,8 +4,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "host/cascade/fit_tables.hpp"
-#include "host/cascade/judge_cascade.hpp"
+#include "host/cascades/fits/fit_tables.hpp"
+#include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/table_options.hpp"
 

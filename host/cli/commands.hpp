@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "host/analysis/report.hpp"
-#include "host/study/study_config.hpp"
-#include "host/tables/table.hpp"
+#include "host/ground/tables/table.hpp"
+#include "host/report/report.hpp"
+#include "host/studies/study/study_config.hpp"
 
 namespace pandora::cli {
 

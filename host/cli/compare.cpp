@@ -1,12 +1,12 @@
 // `compare`: paired comparisons of policies and of folders of results.
-#include "host/analysis/compare.hpp"
+#include "host/report/compare.hpp"
 
 #include <fmt/format.h>
 
 #include <memory>
 
-#include "host/base/printable.hpp"
 #include "host/cli/commands.hpp"
+#include "host/ground/base/printable.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "host/cli/commands.hpp"
-#include "host/devices/backend_choice.hpp"
+#include "host/lanes/devices/backend_choice.hpp"
 
 namespace pandora::cli {
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
-#include "host/results/result_rows.hpp"
-#include "host/run/explain.hpp"
+#include "host/studies/results/result_rows.hpp"
+#include "host/studies/run/explain.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

@@ -5,10 +5,10 @@
 
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/model/draw_instance.hpp"
-#include "host/results/regret_tables.hpp"
-#include "host/run/oracle_index.hpp"
-#include "host/sweep/sweep.hpp"
+#include "host/lanes/model/draw_instance.hpp"
+#include "host/studies/results/regret_tables.hpp"
+#include "host/studies/run/oracle_index.hpp"
+#include "host/studies/sweep/sweep.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
 

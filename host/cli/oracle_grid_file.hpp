@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "host/files/hdf5_file.hpp"
-#include "host/study/study.hpp"
+#include "host/ground/files/hdf5_file.hpp"
+#include "host/studies/study/study.hpp"
 
 namespace pandora::cli {
 

@@ -15,12 +15,12 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "host/base/nearest.hpp"
-#include "host/base/printable.hpp"
-#include "host/base/want_of_memory.hpp"
 #include "host/cli/commands.hpp"
-#include "host/files/system_limits.hpp"
-#include "host/machine/build.hpp"
+#include "host/ground/base/nearest.hpp"
+#include "host/ground/base/printable.hpp"
+#include "host/ground/base/want_of_memory.hpp"
+#include "host/ground/files/system_limits.hpp"
+#include "host/ground/machine/build.hpp"
 #include "pandora/error.hpp"
 
 namespace {

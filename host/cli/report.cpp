@@ -1,5 +1,5 @@
 // `report`: figures and tables of a folder of results as a page and as LaTeX.
-#include "host/analysis/report.hpp"
+#include "host/report/report.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "host/base/nearest.hpp"
+#include "host/ground/base/nearest.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/results/regret_tables.hpp"
+#include "host/studies/results/regret_tables.hpp"
 
 namespace pandora::cli {
 

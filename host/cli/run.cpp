@@ -12,12 +12,12 @@
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/cli/terminal.hpp"
-#include "host/model/trace_world.hpp"
-#include "host/run/forecast.hpp"
-#include "host/run/lacks.hpp"
-#include "host/run/merge_folders.hpp"
-#include "host/run/run_study.hpp"
-#include "host/study/refit_text.hpp"
+#include "host/lanes/model/trace_world.hpp"
+#include "host/studies/run/forecast.hpp"
+#include "host/studies/run/lacks.hpp"
+#include "host/studies/run/merge_folders.hpp"
+#include "host/studies/run/run_study.hpp"
+#include "host/studies/study/refit_text.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <memory>
 
-#include "host/base/nearest.hpp"
-#include "host/base/printable.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/result_filter.hpp"
 #include "host/cli/terminal.hpp"
-#include "host/results/overview_table.hpp"
-#include "host/results/result_rows.hpp"
-#include "host/results/stored_results.hpp"
+#include "host/ground/base/nearest.hpp"
+#include "host/ground/base/printable.hpp"
+#include "host/studies/results/overview_table.hpp"
+#include "host/studies/results/result_rows.hpp"
+#include "host/studies/results/stored_results.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

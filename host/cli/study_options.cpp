@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "host/cli/commands.hpp"
-#include "host/model/trace_keys.hpp"
+#include "host/lanes/model/trace_keys.hpp"
 #include "pandora/error.hpp"
 #include "paper_study.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host/study/study_config.hpp"
+#include "host/studies/study/study_config.hpp"
 
 namespace pandora::cli {
 

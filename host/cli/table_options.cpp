@@ -7,7 +7,7 @@
 
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/terminal.hpp"
-#include "host/traces/read_trace.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

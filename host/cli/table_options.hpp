@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/traces/trace_table.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora::cli {
 

@@ -1,5 +1,5 @@
 // `trace check`: what a table holds, and what routing on it can pay.
-#include "host/traces/trace_check.hpp"
+#include "host/cascades/fits/trace_check.hpp"
 
 #include <memory>
 #include <nlohmann/json.hpp>

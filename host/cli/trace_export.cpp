@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "host/base/paper_setting.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/files/output_folder.hpp"
-#include "host/run/export_trace.hpp"
-#include "host/run/find_lane.hpp"
+#include "host/ground/files/output_folder.hpp"
+#include "host/studies/run/export_trace.hpp"
+#include "host/studies/run/find_lane.hpp"
 #include "pandora/error.hpp"
+#include "pandora/paper_setting.hpp"
 
 namespace pandora::cli {
 namespace {

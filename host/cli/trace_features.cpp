@@ -6,8 +6,8 @@
 
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/files/output_folder.hpp"
-#include "host/model/trace_world.hpp"
+#include "host/ground/files/output_folder.hpp"
+#include "host/lanes/model/trace_world.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

@@ -1,5 +1,5 @@
 // `tune`: hyperparameters chosen by successive halving and judged on fresh replications.
-#include "host/run/tune.hpp"
+#include "host/studies/run/tune.hpp"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/files/output_folder.hpp"
-#include "host/run/tune_tables.hpp"
+#include "host/ground/files/output_folder.hpp"
+#include "host/studies/run/tune_tables.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

@@ -1,5 +1,5 @@
 // `verdict`: how a folder of results stands to what the paper publishes.
-#include "host/analysis/verdict.hpp"
+#include "host/report/verdict.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,8 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "host/base/nearest.hpp"
 #include "host/cli/commands.hpp"
+#include "host/ground/base/nearest.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

@@ -5,8 +5,8 @@
 #include <list>
 #include <string>
 
-#include "host/base/paper_setting.hpp"
 #include "oracle/oracle.hpp"
+#include "pandora/paper_setting.hpp"
 #include "pandora/replication.hpp"
 
 namespace pandora {

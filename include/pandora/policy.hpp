@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "host/base/paper_setting.hpp"
 #include "kernels/rules/estimation.hpp"
 #include "pandora/custom_policy.hpp"
+#include "pandora/paper_setting.hpp"
 
 namespace pandora {
 

@@ -98,8 +98,8 @@ class WeitzmanEstimator {
   int most_samples_within(std::size_t bytes) const;
   /// All that was learned, in bytes that depend on nothing else.
   std::string saved() const;
-  /// Into an estimator of the same shape, rules and options; throws Damaged (host/files/sealed_file.hpp) if the bytes
-  /// are not what saved() gave for such a one.
+  /// Into an estimator of the same shape, rules and options; throws Damaged (host/ground/files/sealed_file.hpp) if the
+  /// bytes are not what saved() gave for such a one.
   void restore(std::string_view bytes);
 
   struct State;

@@ -1,5 +1,5 @@
-// The stages of a block as bodies for a team and an item; a backend runs them (host/engine/run_lanes.hpp). `slot` tells
-// apart the teams that run at the same time; kName is the stage in profiles.
+// The stages of a block as bodies for a team and an item; a backend runs them (host/lanes/engine/run_lanes.hpp). `slot`
+// tells apart the teams that run at the same time; kName is the stage in profiles.
 #pragma once
 
 #include "kernels/lane/block_products.hpp"

@@ -97,7 +97,8 @@ struct LaneTally {
 };
 
 /// A sum over a lane's periods, as results.h5 has it. Parts, results.h5 and the checks of what is finite go over
-/// kLaneSums; what summary.csv, tables and figures show of them is in row_statistics() (host/results/summary.hpp).
+/// kLaneSums; what summary.csv, tables and figures show of them is in row_statistics()
+/// (host/studies/results/summary.hpp).
 struct LaneSum {
   using Member = double LaneTally::*;
   const char *name, *unit, *meaning;

@@ -157,8 +157,8 @@ class TeamFactor {
   const int m_;
 };
 
-/// Damped Newton steps in the manner of the reference (host/reference/index_fit.cpp). A factor serves as long as it
-/// contracts well.
+/// Damped Newton steps in the manner of the reference (host/lanes/estimator/index_fit.cpp). A factor serves as long as
+/// it contracts well.
 template <class Real, class Team, class Factor>
 class FactorisedNewton {
  public:

@@ -1,5 +1,5 @@
 // Where the state of a lane lies while lanes advance in blocks of B periods. Plain pointers into memory of a backend;
-// host/engine/layout.hpp lays them out. Sizes: A boxes, m features in rows of `stride`, d reward features.
+// host/lanes/engine/layout.hpp lays them out. Sizes: A boxes, m features in rows of `stride`, d reward features.
 #pragma once
 
 #include <cstddef>

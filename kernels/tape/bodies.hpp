@@ -1,7 +1,7 @@
 // The draws of a replication as bodies for teams (kernels/base/team.hpp): contexts, outputs, and the oracle's shock
 // sample. Every array is equal in every bit to what kernels/tape/tape.cpp and oracle/shock_sample.cpp fill; their
-// comments say what the quantities are. Plain pointers into buffers of the backend; host/devices/preparer.hpp lays them
-// out. kName is the stage in profiles.
+// comments say what the quantities are. Plain pointers into buffers of the backend; host/lanes/devices/preparer.hpp
+// lays them out. kName is the stage in profiles.
 #pragma once
 
 #include <atomic>
@@ -270,7 +270,7 @@ struct DrawSample {
 };
 
 /// |u' phi(x, omega_a)| for pooled draws, from contexts drawn with theta_* = u (calibrate_radius of
-/// host/model/draw_instance.cpp). Item: kPerItem of `count` draws; a block each.
+/// host/lanes/model/draw_instance.cpp). Item: kPerItem of `count` draws; a block each.
 struct PooledMagnitudes {
   static constexpr const char* kName = "radius";
 

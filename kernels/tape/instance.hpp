@@ -63,7 +63,7 @@ enum class RewardLink : std::uint8_t {
 /// Tails from here on are none.
 inline constexpr double kNoTail = 1e300;
 
-struct TraceKeys;  // host/model/trace_keys.hpp
+struct TraceKeys;  // host/lanes/model/trace_keys.hpp
 
 /// Law of the outputs omega = s_a(x) xi: xi = shock_scale * (iid coordinates), whole vectors outside the ball
 /// of truncation_radius rejected; and u, the upper bound of c_{0,a} and c_{1,a}.

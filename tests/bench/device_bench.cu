@@ -6,13 +6,13 @@
 #include <string>
 #include <thread>
 
-#include "host/devices/device.hpp"
-#include "host/engine/run_lanes.hpp"
-#include "host/engine/run_on_cpu.hpp"
-#include "host/study/refit_text.hpp"
-#include "host/study/study.hpp"
-#include "host/sweep/prepare_replication.hpp"
-#include "host/sweep/sweep.hpp"
+#include "host/lanes/devices/device.hpp"
+#include "host/lanes/engine/run_lanes.hpp"
+#include "host/lanes/engine/run_on_cpu.hpp"
+#include "host/studies/study/refit_text.hpp"
+#include "host/studies/study/study.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sweep.hpp"
 #include "kernels/cuda/cuda_backend.cuh"
 #include "pandora/error.hpp"
 #include "pandora/policy.hpp"

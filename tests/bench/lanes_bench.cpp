@@ -3,12 +3,12 @@
 
 #include <thread>
 
-#include "host/engine/run_on_cpu.hpp"
-#include "host/reference/reference_engine.hpp"
-#include "host/study/refit_text.hpp"
-#include "host/study/study.hpp"
-#include "host/sweep/prepare_replication.hpp"
-#include "host/sweep/sweep.hpp"
+#include "host/lanes/engine/run_on_cpu.hpp"
+#include "host/lanes/estimator/reference_engine.hpp"
+#include "host/studies/study/refit_text.hpp"
+#include "host/studies/study/study.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {
 namespace {

@@ -5,11 +5,11 @@
 #include <Eigen/Core>
 #include <random>
 
-#include "host/base/paper_setting.hpp"
-#include "host/model/draw_instance.hpp"
+#include "host/lanes/model/draw_instance.hpp"
 #include "kernels/base/simd.hpp"
 #include "kernels/products/tiles.hpp"
 #include "oracle/oracle.hpp"
+#include "pandora/paper_setting.hpp"
 #include "tests/reference/gram_memory.hpp"
 #include "tests/reference/one_box.hpp"
 #include "tests/reference/small_problem.hpp"

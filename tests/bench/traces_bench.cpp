@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "host/traces/features.hpp"
-#include "host/traces/read_trace.hpp"
-#include "host/traces/text_hash.hpp"
+#include "host/outcomes/tables/features.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
+#include "host/outcomes/tables/text_hash.hpp"
 
 namespace pandora {
 namespace {

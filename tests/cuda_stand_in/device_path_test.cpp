@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "host/devices/device.hpp"
-#include "host/engine/run_lanes.hpp"
-#include "host/study/refit_text.hpp"
+#include "host/lanes/devices/device.hpp"
+#include "host/lanes/engine/run_lanes.hpp"
+#include "host/studies/study/refit_text.hpp"
 #include "pandora/error.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"

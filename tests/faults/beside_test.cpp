@@ -4,7 +4,7 @@
 #include <set>
 
 #include "kernels/base/sanitisers.hpp"
-#include "tests/host/run/run_study_fixture.hpp"
+#include "tests/host/studies/run/run_study_fixture.hpp"
 
 namespace pandora {
 namespace {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <thread>
 
-#include "host/files/temporary_file.hpp"
+#include "host/ground/files/temporary_file.hpp"
 #include "kernels/base/sanitisers.hpp"
-#include "tests/host/run/run_study_fixture.hpp"
+#include "tests/host/studies/run/run_study_fixture.hpp"
 
 namespace pandora {
 namespace {

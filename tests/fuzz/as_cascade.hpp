@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/files/sealed_file.hpp"
+#include "host/ground/files/sealed_file.hpp"
 #include "pandora/cascade.hpp"
 #include "pandora/error.hpp"
 

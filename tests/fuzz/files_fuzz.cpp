@@ -9,16 +9,16 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "host/files/sealed_file.hpp"
-#include "host/machine/ranks.hpp"
-#include "host/model/draw_instance.hpp"
-#include "host/results/manifest.hpp"
-#include "host/results/parts.hpp"
-#include "host/results/published.hpp"
-#include "host/results/result_folder.hpp"
-#include "host/results/stored_results.hpp"
-#include "host/run/run_study.hpp"
-#include "host/sweep/oracle_cache.hpp"
+#include "host/ground/files/sealed_file.hpp"
+#include "host/ground/machine/ranks.hpp"
+#include "host/lanes/model/draw_instance.hpp"
+#include "host/studies/results/manifest.hpp"
+#include "host/studies/results/parts.hpp"
+#include "host/studies/results/published.hpp"
+#include "host/studies/results/result_folder.hpp"
+#include "host/studies/results/stored_results.hpp"
+#include "host/studies/run/run_study.hpp"
+#include "host/studies/sweep/oracle_cache.hpp"
 #include "pandora/error.hpp"
 #include "tests/fuzz/as_cascade.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "host/study/study_config.hpp"
+#include "host/studies/study/study_config.hpp"
 #include "pandora/error.hpp"
 
 namespace {

@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "host/files/sealed_file.hpp"
-#include "host/traces/features.hpp"
-#include "host/traces/read_trace.hpp"
+#include "host/ground/files/sealed_file.hpp"
+#include "host/outcomes/tables/features.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
 #include "pandora/error.hpp"
 
 namespace {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <random>
 
-#include "host/base/paper_setting.hpp"
-#include "host/model/draw_instance.hpp"
+#include "host/lanes/model/draw_instance.hpp"
 #include "oracle/oracle.hpp"
+#include "pandora/paper_setting.hpp"
 #include "tests/reference/naive_index.hpp"
 
 namespace pandora {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/base/paper_setting.hpp"
-#include "host/model/draw_instance.hpp"
+#include "host/lanes/model/draw_instance.hpp"
+#include "pandora/paper_setting.hpp"
 #include "tests/reference/naive_draws.hpp"
 #include "tests/reference/naive_index.hpp"
 #include "tests/reference/small_instance.hpp"

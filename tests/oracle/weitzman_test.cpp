@@ -6,10 +6,10 @@
 #include <functional>
 #include <random>
 
-#include "host/base/paper_setting.hpp"
-#include "host/model/draw_instance.hpp"
+#include "host/lanes/model/draw_instance.hpp"
 #include "kernels/rules/period.hpp"
 #include "oracle/oracle.hpp"
+#include "pandora/paper_setting.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/naive_index.hpp"
 #include "tests/reference/statistics.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/reference/index_fit.hpp"
+#include "host/lanes/estimator/index_fit.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora::test {

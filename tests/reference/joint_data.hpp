@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/reference/shrunk_fit.hpp"
+#include "host/lanes/estimator/shrunk_fit.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora::test {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "host/reference/reference_engine.hpp"
+#include "host/lanes/estimator/reference_engine.hpp"
 
 namespace pandora::naive {
 

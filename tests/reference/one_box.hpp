@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "host/reference/index_fit.hpp"
+#include "host/lanes/estimator/index_fit.hpp"
 #include "kernels/base/aligned.hpp"
 #include "kernels/solve/box_solve.hpp"
 #include "kernels/solve/vector_solver.hpp"

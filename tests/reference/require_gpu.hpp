@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "host/devices/device.hpp"
+#include "host/lanes/devices/device.hpp"
 
 /// Skips the test where there is no usable device and says why; with REQUIRE_GPU=1 in the environment it fails instead.
 #define PANDORA_REQUIRE_GPU()                                                    \

@@ -6,8 +6,8 @@
 #include <climits>
 #include <functional>
 
-#include "host/engine/host_memory.hpp"
-#include "host/engine/run_lanes.hpp"
+#include "host/lanes/engine/host_memory.hpp"
+#include "host/lanes/engine/run_lanes.hpp"
 
 namespace pandora::test {
 

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "host/base/paper_setting.hpp"
-#include "host/model/draw_instance.hpp"
-#include "host/reference/reference_engine.hpp"
-#include "host/study/refit_text.hpp"
-#include "host/study/study.hpp"
+#include "host/lanes/estimator/reference_engine.hpp"
+#include "host/lanes/model/draw_instance.hpp"
+#include "host/studies/study/refit_text.hpp"
+#include "host/studies/study/study.hpp"
 #include "oracle/oracle.hpp"
+#include "pandora/paper_setting.hpp"
 #include "pandora/policy.hpp"
 
 namespace pandora::test {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/tables/table.hpp"
+#include "host/ground/tables/table.hpp"
 
 namespace pandora::python {
 

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "beside.hpp"
-#include "host/analysis/compare.hpp"
-#include "host/results/overview_table.hpp"
+#include "host/report/compare.hpp"
+#include "host/studies/results/overview_table.hpp"
 #include "pandora/error.hpp"
 #include "results.hpp"
 

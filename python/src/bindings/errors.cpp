@@ -4,7 +4,7 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/files/system_limits.hpp"
+#include "host/ground/files/system_limits.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::python {

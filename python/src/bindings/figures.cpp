@@ -1,8 +1,8 @@
 // The figures of a report as data.
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/analysis/report.hpp"
-#include "host/figures/gnuplot_script.hpp"
+#include "host/ground/figures/gnuplot_script.hpp"
+#include "host/report/report.hpp"
 #include "results.hpp"
 
 namespace pandora::python {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "beside.hpp"
-#include "host/base/nearest.hpp"
+#include "host/ground/base/nearest.hpp"
 #include "kernels/rules/checkpoints.hpp"
 #include "pandora/error.hpp"
 #include "results.hpp"

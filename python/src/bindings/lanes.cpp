@@ -3,8 +3,8 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/run/explain.hpp"
-#include "host/run/find_lane.hpp"
+#include "host/studies/run/explain.hpp"
+#include "host/studies/run/find_lane.hpp"
 #include "pandora/custom_policy.hpp"
 
 namespace pandora::python {

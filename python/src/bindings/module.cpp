@@ -4,9 +4,9 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/base/printable.hpp"
-#include "host/base/split.hpp"
-#include "host/machine/build.hpp"
+#include "host/ground/base/printable.hpp"
+#include "host/ground/base/split.hpp"
+#include "host/ground/machine/build.hpp"
 
 namespace pandora::python {
 

@@ -5,8 +5,8 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/run/oracle_index.hpp"
-#include "host/study/study_config.hpp"
+#include "host/studies/run/oracle_index.hpp"
+#include "host/studies/study/study_config.hpp"
 #include "oracle/oracle_table.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"

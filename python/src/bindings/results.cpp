@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "beside.hpp"
-#include "host/base/split.hpp"
-#include "host/results/benchmark_note.hpp"
-#include "host/results/policy_titles.hpp"
-#include "host/run/find_lane.hpp"
-#include "host/study/hyperparameter_values.hpp"
+#include "host/ground/base/split.hpp"
+#include "host/studies/results/benchmark_note.hpp"
+#include "host/studies/results/policy_titles.hpp"
+#include "host/studies/run/find_lane.hpp"
+#include "host/studies/study/hyperparameter_values.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora::python {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "host/results/stored_results.hpp"
+#include "host/studies/results/stored_results.hpp"
 
 namespace pandora::python {
 

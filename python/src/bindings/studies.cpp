@@ -7,9 +7,9 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/model/trace_world.hpp"
-#include "host/run/find_lane.hpp"
-#include "host/study/planned_setting.hpp"
+#include "host/lanes/model/trace_world.hpp"
+#include "host/studies/run/find_lane.hpp"
+#include "host/studies/study/planned_setting.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::python {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "beside.hpp"
-#include "host/study/study_config.hpp"
+#include "host/studies/study/study_config.hpp"
 
 namespace pandora::python {
 

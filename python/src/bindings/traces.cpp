@@ -7,9 +7,9 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/traces/named_columns.hpp"
-#include "host/traces/read_trace.hpp"
-#include "host/traces/trace_check.hpp"
+#include "host/cascades/fits/trace_check.hpp"
+#include "host/outcomes/tables/named_columns.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::python {

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "bindings.hpp"
-#include "host/traces/trace_table.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora::python {
 

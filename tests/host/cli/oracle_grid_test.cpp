@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "host/sweep/oracle_cache.hpp"
-#include "host/sweep/prepare_replication.hpp"
-#include "host/sweep/sweep.hpp"
+#include "host/studies/sweep/oracle_cache.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sweep.hpp"
 #include "pandora/environment.hpp"
 #include "tests/host/cli/cli_words.hpp"
 

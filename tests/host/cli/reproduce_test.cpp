@@ -140,7 +140,7 @@ TEST_F(CliReproduce, FullFileSystemGivesCode6AndNoHalfFile) {
   ::umount(disk.c_str());
 }
 
-// What was finished stays (tests/host/run/resume_test.cpp resumes it), tables do not appear.
+// What was finished stays (tests/host/studies/run/resume_test.cpp resumes it), tables do not appear.
 TEST_F(CliReproduce, InterruptGivesCode130AndNoTable) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::string folder = signal == SIGINT ? "int" : "term";

@@ -1,9 +1,9 @@
 // show, compare, report, lanes, replay and explain on folders of results.
 #include <algorithm>
 
-#include "host/files/folder_lock.hpp"
-#include "host/tables/table.hpp"
-#include "tests/host/run/run_study_fixture.hpp"
+#include "host/ground/files/folder_lock.hpp"
+#include "host/ground/tables/table.hpp"
+#include "tests/host/studies/run/run_study_fixture.hpp"
 
 namespace pandora {
 namespace {

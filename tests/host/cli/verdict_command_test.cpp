@@ -1,7 +1,7 @@
 // `pandora verdict` as its users meet it.
 #include <nlohmann/json.hpp>
 
-#include "tests/host/run/run_study_fixture.hpp"
+#include "tests/host/studies/run/run_study_fixture.hpp"
 
 namespace pandora {
 namespace {

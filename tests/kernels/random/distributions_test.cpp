@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "host/base/paper_setting.hpp"
 #include "kernels/tape/shock_projection.hpp"
+#include "pandora/paper_setting.hpp"
 #include "tests/reference/statistics.hpp"
 
 namespace pandora {

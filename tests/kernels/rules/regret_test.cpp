@@ -6,8 +6,8 @@
 #include <functional>
 #include <numeric>
 
-#include "host/engine/run_on_cpu.hpp"
-#include "host/reference/reference_engine.hpp"
+#include "host/lanes/engine/run_on_cpu.hpp"
+#include "host/lanes/estimator/reference_engine.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

@@ -5,7 +5,7 @@
 
 #include <Eigen/Core>
 
-#include "host/reference/index_fit.hpp"
+#include "host/lanes/estimator/index_fit.hpp"
 #include "kernels/base/simd.hpp"
 #include "kernels/solve/reward_gradient.hpp"
 #include "tests/reference/small_problem.hpp"

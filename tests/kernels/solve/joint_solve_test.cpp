@@ -1,5 +1,5 @@
 // The joint solve of the engine, by one thread, vectors and several threads, against one dense Hessian over all boxes
-// (host/reference/shrunk_fit.hpp).
+// (host/lanes/estimator/shrunk_fit.hpp).
 #include "kernels/solve/joint_solve.hpp"
 
 #include <gtest/gtest.h>

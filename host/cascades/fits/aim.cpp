@@ -1,0 +1,76 @@
+#include "host/cascades/fits/aim.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "pandora/error.hpp"
+
+namespace pandora {
+
+std::string aim_text(const CascadeAim& aim) {
+  switch (aim.kind) {
+    case CascadeAim::Kind::price:
+      return fmt::format("price {:g}", aim.value);
+    case CascadeAim::Kind::most_usd:
+      return fmt::format("at most {:g} dollars per prompt", aim.value);
+    case CascadeAim::Kind::least_quality:
+      return fmt::format("quality of at least {:g}", aim.value);
+  }
+  return "";
+}
+
+const char* kind_text(CascadeKind kind) {
+  switch (kind) {
+    case CascadeKind::single:
+      return "best single";
+    case CascadeKind::thresholds:
+      return "thresholds";
+    case CascadeKind::indices:
+      return "indices";
+  }
+  return "";
+}
+
+void require_judge_usd(std::optional<double> judge_usd) {
+  const double usd = judge_usd.value_or(0.0);
+  if (!(usd >= 0.0 && usd <= kMostCallUsd))
+    throw Error(ExitCode::usage,
+                fmt::format("--judge-usd {:g}: out of range; give dollars of judging an answer, a number "
+                            "from 0 to 1e6",
+                            usd));
+}
+
+void require_sound(const CascadeFitSettings& settings) {
+  const CascadeAim& aim = settings.aim;
+  const auto refuse = [](const char* option, double value, const char* range) {
+    throw Error(ExitCode::usage, fmt::format("{} {:g}: out of range; give {}", option, value, range));
+  };
+  const bool number = aim.value >= 0.0 && aim.value <= kMostPrice;
+  if (aim.kind == CascadeAim::Kind::price && !number)
+    refuse("--price", aim.value, "utility per dollar, a number from 0 to 1e9, such as 5");
+  if (aim.kind == CascadeAim::Kind::most_usd && !(number && aim.value > 0.0))
+    refuse("--max-usd", aim.value, "dollars per prompt, a finite number above 0, such as 0.001");
+  if (aim.kind == CascadeAim::Kind::least_quality && !(number && aim.value <= 1.0))
+    refuse("--min-quality", aim.value, "a mean quality from 0 to 1");
+  require_judge_usd(settings.judge_usd);
+  if (!settings.indices && !settings.context.empty())
+    throw Error(ExitCode::usage,
+                "--context: thresholds do not use it, they are the same for every prompt; use it with --kind indices");
+  if (!settings.thresholds && !settings.indices)
+    throw Error(ExitCode::usage, "no kind of cascade is tried; give thresholds, indices or both");
+}
+
+void require_binding(const CascadeFitSettings& settings, const TraceTable& table) {
+  const double all = std::accumulate(table.cost.begin(), table.cost.end(), 0.0) / static_cast<double>(table.rows()) +
+                     static_cast<double>(table.models.size()) * settings.judge();
+  if (settings.aim.kind != CascadeAim::Kind::most_usd || settings.aim.value < all) return;
+  throw Error(
+      ExitCode::usage,
+      fmt::format("--max-usd {:g}: is in dollars per prompt, and calling every model takes no more than {:.3g} of "
+                  "them; for a bound per 1,000 prompts give --max-usd {:g}, for none --price 0",
+                  settings.aim.value, all, settings.aim.value / 1000.0));
+}
+
+}  // namespace pandora

@@ -1,0 +1,180 @@
+// A fit as JSON and as a sentence.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "host/cascades/fits/fit_cascade.hpp"
+#include "host/outcomes/tables/evaluator_spec.hpp"
+
+namespace pandora {
+namespace {
+
+using nlohmann::json;
+
+json aim_json(const CascadeAim& aim) {
+  const char* const kind = aim.kind == CascadeAim::Kind::price      ? "price"
+                           : aim.kind == CascadeAim::Kind::most_usd ? "max_usd"
+                                                                    : "min_quality";
+  return {{"kind", kind}, {"value", aim.value}};
+}
+
+json others_json(const std::vector<OtherFit>& others) {
+  json out = json::array();
+  for (const OtherFit& other : others) {
+    json one = json_of(other.worth);
+    one["what"] = other.what;
+    if (other.has_change) one["change"] = json_of(other.change);
+    out.push_back(one);
+  }
+  return out;
+}
+
+std::string gain_text(const CascadeFit& fit) {
+  switch (fit.settings.aim.kind) {
+    case CascadeAim::Kind::price:
+      return fmt::format("{} in utility per prompt", interval_text(fit.choice.gain, 4));
+    case CascadeAim::Kind::most_usd:
+      return fmt::format("{} in quality", interval_text(fit.choice.gain, 4));
+    case CascadeAim::Kind::least_quality:
+      return fmt::format("${} per 1,000 prompts", usd_text(fit.choice.gain));
+  }
+  return "";
+}
+
+// Of dollars with a heavy tail no bound can be trusted.
+bool is_sure(const CascadeFit& fit) {
+  return fit.settings.aim.kind != CascadeAim::Kind::most_usd || !fit.tail.heavy();
+}
+
+// "at most $0.001 per prompt is kept: with 95% confidence it is at most $0.00094"
+std::string bound_text(const CascadeFit& fit) {
+  const PickedCandidate& picked = fit.choice.chosen();
+  const CascadeAim& aim = fit.settings.aim;
+  const bool dollars = aim.kind == CascadeAim::Kind::most_usd;
+  if (!is_sure(fit))
+    return fmt::format(
+        "whether {} is kept cannot be said with any confidence, for {}; on these prompts it costs ${:.3g}",
+        aim_text(aim), tail_text(fit.tail), fit.tail.mean);
+  const auto number = [&](double x) { return dollars ? fmt::format("${:.3g}", x) : fmt::format("{:.4f}", x); };
+  const std::string reached = fmt::format("at {} {}", dollars ? "most" : "least", number(picked.bound));
+  if (picked.met) return fmt::format("{} is kept: with 95% confidence it is {}", aim_text(aim), reached);
+  return fmt::format("{} is missed by {}: with 95% confidence what comes nearest has {}", aim_text(aim),
+                     number(std::abs(picked.bound - aim.value)), reached);
+}
+
+}  // namespace
+
+std::string order_text(const CascadeOptions& cascade) {
+  std::string out;
+  for (std::size_t i = 0; i < cascade.order.size(); ++i) {
+    out += (i > 0 ? ", " : "") + cascade.models[cascade.order[i]];
+    if (i < cascade.thresholds.size()) out += fmt::format(" (accepted from {:.4g})", cascade.thresholds[i]);
+  }
+  return out;
+}
+
+std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
+  const CascadeAim& aim = fit.settings.aim;
+  const std::string bound = aim.is_bound() ? bound_text(fit) + "; " : "";
+  const std::string tried = kind_text(fit.choice.cascade);
+  if (fit.choice.kind == CascadeKind::single) {
+    if (fit.models.size() == 1) return fmt::format("{}use {} alone, the only model", bound, fit.single_model);
+    if (aim.is_bound() && !fit.choice.of(fit.choice.cascade).met)
+      return fmt::format("{}use {} alone", bound, fit.single_model);
+    return fmt::format("{}use {} alone: no cascade is better with this evaluator ({}) at price {:g}: {} {} {}", bound,
+                       fit.single_model, fit.settings.evaluator, fit.price, tried,
+                       aim.kind == CascadeAim::Kind::least_quality ? "save" : "gain", gain_text(fit));
+  }
+  const std::string what = cascade.rules ? "indices of each prompt" : order_text(cascade);
+  if (aim.is_bound() && !(fit.choice.single->met && fit.choice.chosen().met))
+    return fmt::format("{}use {}: {}", bound, what,
+                       !is_sure(fit)             ? "by what is seen it comes nearest"
+                       : fit.choice.chosen().met ? "no single model keeps the bound"
+                                                 : "it comes nearest");
+  if (aim.kind == CascadeAim::Kind::least_quality)
+    return fmt::format("{}use {}: against the best single model, {}, it saves {}, {} of its dollars", bound, what,
+                       fit.single_model, gain_text(fit), share_text(fit.promise.saving));
+  return fmt::format("{}use {}: it gains {} over the best single model, {}, and {}", bound, what, gain_text(fit),
+                     fit.single_model, saving_text(fit.promise.saving));
+}
+
+std::string eyes_text(const CascadeFit& fit) {
+  return eyes_text(fit.settings.evaluator, fit.settings.judge_usd, fit.break_even_judge,
+                   fit.settings.aim.kind == CascadeAim::Kind::most_usd ? "room under the bound" : "gain");
+}
+
+json fit_record(const CascadeFit& fit) {
+  const CascadeChoice& choice = fit.choice;
+  json out{{"table", fit.table},
+           {"digest", fit.digest},
+           {"rows", fit.rows},
+           {"prompts", fit.prompts},
+           {"models", fit.models},
+           {"aim", aim_json(fit.settings.aim)},
+           {"price", fit.price},
+           {"evaluator", fit.settings.evaluator},
+           {"context", fit.settings.context},
+           {"judge_usd", fit.settings.judge_usd ? json(*fit.settings.judge_usd) : json()},
+           {"folds", kCascadeFolds},
+           {"choice", kind_text(choice.kind)},
+           {"cascade", kind_text(choice.cascade)},
+           {"gain", json_of(choice.gain)},
+           {"pays", choice.kind != CascadeKind::single},
+           {"promise", json_of(fit.promise)},
+           {"single", json_of(fit.single)},
+           {"never", fit.never},
+           {"without", others_json(fit.without)},
+           {"elsewhere", others_json(fit.elsewhere)},
+           {"shares", json::array()},
+           {"notes", fit.notes},
+           {"verdict", fit.verdict}};
+  out["single"]["model"] = fit.single_model;
+  for (const auto& [kind, worth] : fit.kinds) out["kinds"][kind_text(kind)] = json_of(worth);
+  out["runner_up"] = kind_text(runner_up(fit));
+  if (choice.compared) {
+    out["difference"] = json_of(choice.difference);
+    out["difference"]["error"] = choice.difference_error;
+  }
+  if (fit.settings.aim.is_bound()) {
+    const PickedCandidate& picked = choice.chosen();
+    const bool sure = is_sure(fit);
+    out["bound"] = {{"met", sure && picked.met},
+                    {"reached", sure ? json(picked.bound) : json()},
+                    {"missed_by", !sure        ? json()
+                                  : picked.met ? json(0.0)
+                                               : json(std::abs(picked.bound - fit.settings.aim.value))}};
+  }
+  out["dollar_tail"] = {{"heavy", fit.tail.heavy()},
+                        {"skewness", fit.tail.skewness},
+                        {"dearest", fit.tail.dearest},
+                        {"share", fit.tail.share},
+                        {"least_prompts", std::ceil(fit.tail.least_prompts())}};
+  if (fit.break_even_judge > 0.0) out["break_even_judge_usd"] = fit.break_even_judge;
+  for (const ModelShare& share : fit.shares)
+    out["shares"].push_back({{"model", share.model}, {"called", share.called}, {"deployed", share.deployed}});
+  return out;
+}
+
+CascadeKind runner_up(const CascadeFit& fit) {
+  struct Rated {
+    CascadeKind kind;
+    bool met;
+    double worth;
+  };
+  const auto worth = [&](const CascadeWorth& w) {
+    return fit.settings.aim.kind == CascadeAim::Kind::price      ? w.utility.value
+           : fit.settings.aim.kind == CascadeAim::Kind::most_usd ? w.quality.value
+                                                                 : -w.usd_per_1000.value;
+  };
+  std::vector<Rated> rated;
+  if (fit.choice.kind != CascadeKind::single)
+    rated.push_back({CascadeKind::single, fit.choice.single->met, worth(fit.single)});
+  for (const auto& [kind, w] : fit.kinds)
+    if (kind != fit.choice.kind) rated.push_back({kind, fit.choice.of(kind).met, worth(w)});
+  const auto better = [](const Rated& a, const Rated& b) { return a.met != b.met ? b.met : a.worth < b.worth; };
+  return std::max_element(rated.begin(), rated.end(), better)->kind;
+}
+
+}  // namespace pandora

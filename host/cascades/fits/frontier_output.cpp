@@ -1,0 +1,122 @@
+// A frontier as tables and as a figure.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "host/cascades/fits/frontier.hpp"
+#include "host/outcomes/tables/evaluator_spec.hpp"
+
+namespace pandora {
+namespace {
+
+Cell exact_cell(double x, int digits = 4) {
+  if (!std::isfinite(x)) return "---";
+  return {fmt::format("{:.{}g}", x, digits), false, fmt::format("{}", x)};
+}
+
+Row frontier_row(const char* kind, const FrontierPoint& point) {
+  const bool cascade = kind == std::string("cascade");
+  return {{kind, point.name, cascade ? exact_cell(point.price) : Cell("---"), exact_cell(point.usd_per_1000.value),
+           exact_cell(point.usd_per_1000.low), exact_cell(point.usd_per_1000.high), exact_cell(point.quality.value),
+           exact_cell(point.quality.low), exact_cell(point.quality.high), exact_cell(point.calls, 3),
+           exact_cell(point.above_mixture, 3)}};
+}
+
+Series markers(const std::string& label) {
+  Series out;
+  out.label = label;
+  return out;
+}
+
+void add_point(Series& series, const FrontierPoint& point) {
+  series.x.push_back(point.usd_per_1000.value);
+  series.x_low.push_back(point.usd_per_1000.low);
+  series.x_high.push_back(point.usd_per_1000.high);
+  series.y.push_back(point.quality.value);
+  series.low.push_back(point.quality.low);
+  series.high.push_back(point.quality.high);
+}
+
+}  // namespace
+
+Table frontier_table(const Frontier& frontier) {
+  Table out;
+  out.title = fmt::format("Fitted on {}, judged on {}: {} prompts, {}, 95% intervals over prompts", frontier.fitted_on,
+                          frontier.tested_on, frontier.prompts, evaluator_text(frontier.evaluator, frontier.judge_usd));
+  out.columns = {"kind",        "name",         "price", "usd_per_1000",  "usd_low",   "usd_high", "quality",
+                 "quality_low", "quality_high", "calls", "above_mixture", "evaluator", "judge_usd"};
+  out.row_headers = 2;
+  for (const FrontierPoint& point : frontier.cascades) out.rows.push_back(frontier_row("cascade", point));
+  for (const FrontierPoint& point : frontier.singles) out.rows.push_back(frontier_row("single", point));
+  for (const MixturePoint& point : frontier.mixtures) {
+    const std::string& cheap = frontier.singles[point.cheap].name;
+    const std::string name = point.cheap == point.dear ? cheap
+                                                       : fmt::format("{:.4g} {} + {:.4g} {}", 1.0 - point.share, cheap,
+                                                                     point.share, frontier.singles[point.dear].name);
+    out.rows.push_back({{"mixture", name, "---", exact_cell(point.usd_per_1000), "---", "---",
+                         exact_cell(point.quality), "---", "---", exact_cell(1.0), exact_cell(0.0)}});
+  }
+  for (Row& row : out.rows)
+    row.cells.insert(row.cells.end(), {frontier.evaluator, exact_cell(frontier.judge_usd.value_or(NAN))});
+  return out;
+}
+
+Table frontier_steps(const Frontier& frontier) {
+  Table out;
+  out.title = fmt::format("Cascades ({}) on {}, {}, each better than the cheaper ones: what each step costs and brings",
+                          frontier.kind, frontier.tested_on, evaluator_text(frontier.evaluator, frontier.judge_usd));
+  out.columns = {"", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality", "$ per 0.01"};
+  for (std::size_t i = 0; i < frontier.steps.size(); ++i) {
+    const FrontierPoint& point = frontier.cascades[frontier.steps[i]];
+    out.notes.push_back(fmt::format("{}: {}", i + 1, point.name));
+    Row row{{fmt::format("{}", i + 1), fmt::format("{:g}", point.price), usd_text(point.usd_per_1000),
+             interval_text(point.quality, 4),
+             std::isfinite(point.above_mixture) ? fmt::format("{:.4f}", point.above_mixture) : "---"}};
+    if (i == 0) {
+      row.cells.insert(row.cells.end(), 3, "---");
+    } else {
+      const FrontierPoint& before = frontier.cascades[frontier.steps[i - 1]];
+      const double usd = point.usd_per_1000.value - before.usd_per_1000.value;
+      const Interval more = difference_over_prompts(point.routed.quality, before.routed.quality, frontier.groups);
+      row.cells.push_back(usd_text({usd, NAN, NAN}));
+      row.cells.push_back(interval_text(more, 4));
+      row.cells.push_back(usd_text({0.01 * usd / more.value, NAN, NAN}));
+    }
+    out.rows.push_back(row);
+  }
+  out.notes.push_back(
+      "above mixture: quality above that of two models between which chance decides, for the same dollars; more $, "
+      "more "
+      "quality: than the row above, per 1,000 prompts and per prompt; $ per 0.01: for 0.01 of quality more; intervals "
+      "are 95% over prompts");
+  return out;
+}
+
+Figure frontier_figure(const Frontier& frontier) {
+  Figure out;
+  out.kind = Figure::Kind::scatter;
+  out.name = "frontier";
+  out.x_label = "dollars per 1,000 prompts";
+  out.y_label = "quality";
+  out.log_x = true;
+  out.width_cm = 12.0;
+  out.title = "Cascades with " + evaluator_text(frontier.evaluator, frontier.judge_usd);
+  Series& cascades = out.series.emplace_back(markers(fmt::format("cascades ({})", frontier.kind)));
+  for (const FrontierPoint& point : frontier.cascades) add_point(cascades, point);
+  Series& mixtures = out.series.emplace_back(markers("mixtures of two models"));
+  mixtures.line = true;
+  for (const MixturePoint& point : frontier.mixtures) {
+    mixtures.x.push_back(point.usd_per_1000);
+    mixtures.y.push_back(point.quality);
+  }
+  const bool together = frontier.singles.size() + 2 > kMostMarkers;
+  for (const FrontierPoint& point : frontier.singles) {
+    if (!together || out.series.size() == 2) out.series.push_back(markers(together ? "models alone" : point.name));
+    add_point(out.series.back(), point);
+  }
+  out.caption = fmt::format("Quality against dollars on {} prompts of {}, fitted on {}; 95% intervals over prompts.",
+                            frontier.prompts, frontier.tested_on, frontier.fitted_on);
+  return out;
+}
+
+}  // namespace pandora

@@ -1,0 +1,48 @@
+// A cascade on a table that it was not fitted on, beside one model alone.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "host/cascades/fits/worth.hpp"
+#include "host/ground/tables/table.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
+#include "pandora/cascade.hpp"
+
+namespace pandora {
+
+struct JudgedCascade {
+  std::string cascade, table;  ///< files
+  std::size_t rows = 0, prompts = 0;
+  double price = 0.0;
+  std::string evaluator;                ///< what the cascade saw here
+  std::string fitted_for;               ///< what it was made to see
+  std::optional<double> judge_usd;      ///< dollars of judging a call that were counted
+  std::string against;                  ///< the model alone
+  bool chosen_here = false;             ///< whether it is the best one of this very table
+  bool same_table = false;              ///< whether the cascade was fitted on this table
+  CascadeWorth worth, alone;            ///< of the cascade, and of the model alone
+  std::optional<CascadeWorth> promise;  ///< what the fit promised
+  DollarTail tail;                      ///< of the cascade
+  std::string verdict;                  ///< a sentence
+};
+
+/// Every prompt goes through a copy of the cascade as a service would send it; nothing is learned. `against`: a model
+/// of the table; empty: the best single model of the fit, or of this table where the cascade says of none. `evaluator`:
+/// what it sees, instead of what it was made to see; `judge_usd`: instead of what the fit counted. `file` is for
+/// messages. Throws Error (bad_data) where the table lacks a model of the cascade, the model it is held against, or
+/// what evaluator and features need.
+JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, const TraceTable& table,
+                            const std::string& against, const std::string& evaluator = "",
+                            std::optional<double> judge_usd = {});
+
+Table judged_table(const JudgedCascade& judged);
+nlohmann::json judged_json(const JudgedCascade& judged);
+
+/// What a fit wrote beside its cascade; an empty object where there is none.
+nlohmann::json record_of(const CascadeOptions& cascade);
+/// Dollars of judging a call, as the fit counted them; none where nobody said.
+std::optional<double> counted_judge_usd(const nlohmann::json& record);
+
+}  // namespace pandora

@@ -1,0 +1,244 @@
+#include "host/cascades/fits/trace_check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "host/outcomes/routing/calibrated_evaluator.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+std::string number(double x, int decimals) {
+  return std::isfinite(x) ? fmt::format("{:.{}f}", x, decimals) : "---";
+}
+
+std::string dollars(double x) {
+  return x != 0.0 && std::abs(x) < 0.1 ? fmt::format("{:.2g}", x) : number(x, 2);
+}
+
+std::string with_interval(const Interval& x) {
+  return std::isfinite(x.low) ? fmt::format("{:.4f} [{:.4f}, {:.4f}]", x.value, x.low, x.high) : number(x.value, 4);
+}
+
+// An order with what is asked between its models.
+std::string order_text(const TraceTable& table, const std::vector<std::size_t>& order,
+                       const std::vector<double>& stops) {
+  std::string out;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    out += table.models[order[i]];
+    if (i + 1 < order.size()) out += fmt::format(" (stop from {:.4g}), ", stops[i]);
+  }
+  return out;
+}
+
+Table models_table(const TraceCheck& check, const TraceTable& table) {
+  Table out;
+  out.title =
+      fmt::format("{} prompts, {} models: quality, and dollars per 1,000 prompts", table.rows(), table.models.size());
+  out.columns = {"model", "quality", "least", "greatest", "$ per 1,000", "least", "greatest"};
+  for (std::size_t m = 0; m < table.models.size(); ++m) {
+    const ModelFacts& facts = check.facts.models[m];
+    out.rows.push_back({{table.models[m], number(facts.quality.mean, 4), number(facts.quality.least, 4),
+                         number(facts.quality.greatest, 4), dollars(facts.usd_per_1000.mean),
+                         dollars(facts.usd_per_1000.least), dollars(facts.usd_per_1000.greatest)}});
+  }
+  if (check.facts.prompts < table.rows())
+    out.notes.push_back(fmt::format("{} rows have the prompt of another row; intervals count {} different prompts",
+                                    table.rows() - check.facts.prompts, check.facts.prompts));
+  if (table.dropped > 0)
+    out.notes.push_back(
+        fmt::format("{} rows of the file are left out: a cell is missing (missing = \"drop\")", table.dropped));
+  out.notes.insert(out.notes.end(), table.notes.begin(), table.notes.end());
+  return out;
+}
+
+Table correlation_table(const TraceCheck& check, const TraceTable& table) {
+  const std::size_t models = table.models.size();
+  Table out;
+  out.title = "Correlation of the models' qualities (indices are optimal for independent models)";
+  out.columns = {"model"};
+  for (std::size_t b = 0; b < models; ++b) out.columns.push_back(fmt::format("{}", b + 1));
+  for (std::size_t a = 0; a < models; ++a) {
+    Row row{{fmt::format("{} {}", a + 1, table.models[a])}};
+    for (std::size_t b = 0; b < models; ++b) row.cells.push_back(number(check.facts.correlation[a * models + b], 2));
+    out.rows.push_back(row);
+  }
+  return out;
+}
+
+Table judges_table(const TraceCheck& check, const TraceTable& table) {
+  Table out;
+  out.title =
+      "Judges: correlation of score and quality, and the share of the quality's variance within a model that "
+      "the calibrated score explains";
+  out.columns = {"score", "model", "correlation", "explained"};
+  out.row_headers = 2;
+  for (const EvaluatorFacts& judge : check.facts.evaluators) {
+    out.rows.push_back(
+        {{judge.name, "all", number(judge.all.correlation, 2), number(judge.all.explained, 2)}, {}, !out.rows.empty()});
+    for (std::size_t m = 0; m < table.models.size(); ++m)
+      out.rows.push_back(
+          {{"", table.models[m], number(judge.models[m].correlation, 2), number(judge.models[m].explained, 2)}});
+  }
+  return out;
+}
+
+Table calibration_table(const EvaluatorFacts& judge) {
+  Table out;
+  out.title = fmt::format("What {} says: mean quality of the answers by their score", judge.name);
+  out.columns = {"score", "answers", "mean score", "mean quality"};
+  for (std::size_t k = 0; k < judge.tenths.size(); ++k) {
+    const ScoreTenth& tenth = judge.tenths[k];
+    const std::string range =
+        fmt::format("{:.1f} to {:.1f}", static_cast<double>(k) / 10.0, static_cast<double>(k + 1) / 10.0);
+    out.rows.push_back({{range, fmt::format("{}", tenth.answers), number(tenth.score, 3), number(tenth.quality, 3)}});
+  }
+  return out;
+}
+
+Row worth_row(const std::string& name, const PolicyWorth& worth, bool with_gain) {
+  return {{name, with_interval(worth.utility), with_gain ? with_interval(worth.gain) : "---",
+           number(worth.quality.value, 4), dollars(worth.usd_per_1000.value), number(worth.calls, 2)}};
+}
+
+Table headroom_table(const TraceCheck& check, const TraceTable& table, std::size_t p) {
+  const Headroom& h = check.headrooms[p];
+  Table out;
+  out.title = fmt::format("Price {:g}: utility = quality - {:g} x dollars, evaluator {}; 95% intervals over {} prompts",
+                          h.price, h.price, check.evaluator, check.facts.prompts);
+  out.columns = {"policy", "utility", "gain over best single", "quality", "$ per 1,000", "calls"};
+  out.rows = {worth_row("best single", h.best_single, false), worth_row("fixed cascade", h.fixed_cascade, true),
+              worth_row("index policy", h.index_policy, true), worth_row("bound", h.bound, true)};
+  const std::string scale = check.evaluator == "quality" ? "" : "; stops are on the calibrated score";
+  out.notes = {
+      fmt::format("fitted and judged on different prompts, in {} folds; fitted on all prompts{}:", h.fold_fits.size(),
+                  scale),
+      fmt::format("  best single: {}, {} in hindsight", table.models[h.fitted.single],
+                  with_interval(h.single_in_hindsight)),
+      fmt::format("  fixed cascade: {}", order_text(table, h.fitted.cascade.order, h.fitted.cascade.thresholds)),
+      fmt::format("  index policy: {}", order_text(table, h.fitted.index.order,
+                                                   {h.fitted.index.indices.begin() + 1, h.fitted.index.indices.end()})),
+      fmt::format("verdict: {}", check.verdicts[p])};
+  return out;
+}
+
+nlohmann::json interval_json(const Interval& x) {
+  return {{"value", x.value}, {"low", x.low}, {"high", x.high}};
+}
+
+nlohmann::json worth_json(const PolicyWorth& worth) {
+  nlohmann::json out = interval_json(worth.utility);
+  out["gain"] = interval_json(worth.gain);
+  out["quality"] = interval_json(worth.quality);
+  out["usd_per_1000"] = interval_json(worth.usd_per_1000);
+  out["calls"] = worth.calls;
+  return out;
+}
+
+nlohmann::json names_json(const TraceTable& table, const std::vector<std::size_t>& order) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const std::size_t m : order) out.push_back(table.models[m]);
+  return out;
+}
+
+nlohmann::json price_json(const TraceCheck& check, const TraceTable& table, std::size_t p) {
+  const Headroom& h = check.headrooms[p];
+  nlohmann::json out{{"price", h.price}};
+  out["best_single"] = worth_json(h.best_single);
+  out["best_single"]["model"] = table.models[h.fitted.single];
+  out["best_single"]["in_hindsight"] = interval_json(h.single_in_hindsight);
+  out["fixed_cascade"] = worth_json(h.fixed_cascade);
+  out["fixed_cascade"]["order"] = names_json(table, h.fitted.cascade.order);
+  out["fixed_cascade"]["thresholds"] = h.fitted.cascade.thresholds;
+  out["index_policy"] = worth_json(h.index_policy);
+  out["index_policy"]["order"] = names_json(table, h.fitted.index.order);
+  out["index_policy"]["indices"] = h.fitted.index.indices;
+  out["bound"] = worth_json(h.bound);
+  out["routing"] = {{"policy", h.by_cascade ? "fixed_cascade" : "index_policy"},
+                    {"gain", interval_json(h.routing_gain)},
+                    {"pays", h.pays()}};
+  out["verdict"] = check.verdicts[p];
+  return out;
+}
+
+nlohmann::json score_json(const ScoreFacts& score) {
+  return {{"correlation", score.correlation}, {"explained", score.explained}};
+}
+
+nlohmann::json facts_json(const TableFacts& facts, const TraceTable& table) {
+  const auto range = [](const ColumnRange& x) {
+    return nlohmann::json{{"mean", x.mean}, {"least", x.least}, {"greatest", x.greatest}};
+  };
+  const std::size_t models = table.models.size();
+  nlohmann::json out{{"models", nlohmann::json::array()},
+                     {"correlation", nlohmann::json::array()},
+                     {"judges", nlohmann::json::array()}};
+  for (std::size_t m = 0; m < models; ++m) {
+    out["models"].push_back({{"model", table.models[m]},
+                             {"quality", range(facts.models[m].quality)},
+                             {"usd_per_1000", range(facts.models[m].usd_per_1000)}});
+    const auto row = facts.correlation.begin() + static_cast<std::ptrdiff_t>(m * models);
+    out["correlation"].push_back(std::vector<double>(row, row + static_cast<std::ptrdiff_t>(models)));
+  }
+  for (const EvaluatorFacts& judge : facts.evaluators) {
+    nlohmann::json one = score_json(judge.all);
+    one["score"] = judge.name;
+    for (std::size_t m = 0; m < models; ++m) {
+      one["models"].push_back(score_json(judge.models[m]));
+      one["models"].back()["model"] = table.models[m];
+    }
+    for (const ScoreTenth& tenth : judge.tenths)
+      one["tenths"].push_back({{"answers", tenth.answers}, {"score", tenth.score}, {"quality", tenth.quality}});
+    out["judges"].push_back(one);
+  }
+  return out;
+}
+
+}  // namespace
+
+void require_few_models(const TraceTable& table, double price, const char* done) {
+  if (table.models.size() <= kMostCheckedModels) return;
+  std::vector<std::string> names;
+  for (const std::size_t m : models_by_usefulness(table, price)) names.push_back(table.models[m]);
+  names.resize(kMostCheckedModels);
+  throw Error(ExitCode::bad_data,
+              fmt::format("{}: has {} models; at most {} are {} together; name those (models): {}", table.source,
+                          table.models.size(), kMostCheckedModels, done, fmt::join(names, ",")));
+}
+
+TraceCheck check_trace(const TraceTable& table, const std::string& evaluator, const std::vector<double>& prices) {
+  require_few_models(table, prices.empty() ? 0.0 : prices[0], "checked");
+  TraceCheck out{evaluator, {}, measure_headroom(table, evaluator, prices), {}};
+  out.facts = table_facts(table);
+  for (const Headroom& headroom : out.headrooms) out.verdicts.push_back(verdict(headroom, table, evaluator));
+  return out;
+}
+
+std::vector<Table> trace_check_tables(const TraceCheck& check, const TraceTable& table) {
+  std::vector<Table> out = {models_table(check, table), correlation_table(check, table)};
+  if (!check.facts.evaluators.empty()) out.push_back(judges_table(check, table));
+  for (const EvaluatorFacts& judge : check.facts.evaluators) out.push_back(calibration_table(judge));
+  for (std::size_t p = 0; p < check.headrooms.size(); ++p) out.push_back(headroom_table(check, table, p));
+  return out;
+}
+
+nlohmann::json trace_check_json(const TraceCheck& check, const TraceTable& table) {
+  nlohmann::json out{{"table", table.source},
+                     {"rows", table.rows()},
+                     {"prompts", check.facts.prompts},
+                     {"dropped", table.dropped},
+                     {"notes", table.notes},
+                     {"models", table.models},
+                     {"evaluator", check.evaluator},
+                     {"facts", facts_json(check.facts, table)},
+                     {"prices", nlohmann::json::array()}};
+  for (std::size_t p = 0; p < check.headrooms.size(); ++p) out["prices"].push_back(price_json(check, table, p));
+  out["verdict"] = fmt::format("{}", fmt::join(check.verdicts, "; "));
+  return out;
+}
+
+}  // namespace pandora

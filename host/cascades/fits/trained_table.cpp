@@ -1,0 +1,143 @@
+#include "host/cascades/fits/trained_table.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "host/cascades/fits/readable_thresholds.hpp"
+#include "host/outcomes/routing/fit_fixed_cascade.hpp"
+
+namespace pandora {
+namespace {
+
+// Searches come by the dozen: for folds and pairs of folds, without each model, at other prices.
+constexpr CascadeEffort kEffort{.most_prompts = 6000, .most_steps = 50'000'000};
+
+// Indices are learned from so many answers at the most, of prompts that are spread over the table.
+constexpr std::size_t kMostAnswers = 40'000;
+
+}  // namespace
+
+TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows)
+    : table_(table), settings_(settings), rows_(std::move(rows)), evaluator_(table, settings.evaluator) {
+  if (!evaluator_.is_truth()) {
+    calibration_ = evaluator_.calibrate(rows_);
+    seen_ = calibrated_scores(calibration_, *evaluator_.score());
+  }
+  if (settings.judge() > 0.0) {
+    judged_dollars_ = table.cost;
+    for (double& x : judged_dollars_) x += settings.judge();
+  }
+  if (!settings.indices) return;
+  input_.table = &table;
+  input_.columns = all_rows(table.models.size());
+  input_.shown = evaluator_.shown();
+  input_.judge_usd = settings.judge();
+  if (settings.context.empty()) return;
+  features_ = FeatureMap::fit(rows_.size() == table.rows() ? table : select_rows(table, rows_), settings.context);
+  const std::vector<double> numbers = features_.apply(table);
+  const std::size_t d = features_.size(), m = 1 + d;
+  if (d == 0) return;  // nothing varies
+  input_.index_features = m;
+  input_.psi.resize(table.rows() * m);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    input_.psi[row * m] = 1.0f;
+    for (std::size_t j = 0; j < d; ++j) input_.psi[row * m + 1 + j] = static_cast<float>(numbers[row * d + j]);
+  }
+}
+
+Outcomes TrainedTable::outcomes(bool judged) const {
+  Outcomes out = evaluator_.outcomes(seen_);
+  if (judged && !judged_dollars_.empty()) out.dollars = judged_dollars_;
+  return out;
+}
+
+std::size_t TrainedTable::calibration_periods() const {
+  return std::min(rows_.size(), std::max<std::size_t>(1, kMostAnswers / table_.models.size()));
+}
+
+FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
+  if (candidate.kind == CascadeKind::thresholds)
+    return with_readable_thresholds(fit_fixed_cascade(outcomes(true), candidate.price, rows_, kEffort), outcomes(true),
+                                    candidate.price, rows_);
+  return {{candidate.model}, {}};
+}
+
+Cascade TrainedTable::fit_indices(double price) const {
+  return fit_indices(options_of_indices(price, false));
+}
+
+Cascade TrainedTable::fit_indices(const CascadeOptions& options) const {
+  Cascade cascade(options);
+  const std::size_t models = table_.models.size(), m = input_.index_features;
+  const std::vector<float> one(1, 1.0f);
+  const std::size_t periods = calibration_periods();
+  for (std::size_t i = 0; i < periods; ++i) {
+    const std::size_t row = rows_[i * rows_.size() / periods];
+    const std::span<const float> psi =
+        input_.psi.empty() ? std::span<const float>(one) : std::span(input_.psi).subspan(row * m, m);
+    for (std::size_t a = 0; a < models; ++a) {
+      const std::size_t at = row * models + a;
+      const Observation seen{table_.cost[at] + settings_.judge(), {input_.shown[at]}};
+      cascade.calibrate(static_cast<int>(i + 1), psi, a, seen, table_.quality[at]);
+    }
+  }
+  return cascade;
+}
+
+Routed TrainedTable::route(const FixedCascade& cascade, std::span<const std::size_t> rows) const {
+  return evaluate(outcomes(cascade.order.size() > 1), cascade, rows);
+}
+
+Routed TrainedTable::route(Cascade& indices, std::span<const std::size_t> rows) const {
+  return run_prompts(indices, input_, rows);
+}
+
+CascadeOptions TrainedTable::options_of(const FixedCascade& cascade, double price) const {
+  CascadeOptions out;
+  out.price = price;
+  out.evaluator = settings_.evaluator;
+  std::vector<std::size_t> used = cascade.order;
+  std::sort(used.begin(), used.end());
+  for (const std::size_t m : used) {
+    out.models.push_back(table_.models[m]);
+    if (!calibration_.empty()) out.calibration.push_back({calibration_[m].scores, calibration_[m].qualities});
+  }
+  for (const std::size_t m : cascade.order)
+    out.order.push_back(static_cast<std::size_t>(std::lower_bound(used.begin(), used.end(), m) - used.begin()));
+  out.thresholds = cascade.thresholds;
+  return out;
+}
+
+CascadeOptions TrainedTable::options_of_indices(double price, bool with_features) const {
+  CascadeOptions out;
+  out.models = table_.models;
+  out.price = price;
+  out.evaluator = settings_.evaluator;
+  // No bonus: all answers to the rows are known, and what is judged is what is deployed.
+  out.rules = shrunk_rules(!evaluator_.is_truth(), 0.0, static_cast<int>(calibration_periods()));
+  out.index_features = static_cast<int>(input_.index_features);
+  if (with_features && features_.size() > 0) {
+    out.features = features_.to_json().dump();
+    out.index_features = 1;
+  }
+  out.psi_range = psi_range();
+  return out;
+}
+
+// Of raw columns; all else the features themselves keep between -1 and 1.
+std::vector<std::pair<float, float>> TrainedTable::psi_range() const {
+  const std::vector<std::string> names = features_.names();
+  const auto raw = [](const std::string& name) { return name.starts_with("raw:"); };
+  if (std::none_of(names.begin(), names.end(), raw)) return {};
+  std::vector<std::pair<float, float>> out(input_.index_features, {-1.0f, 1.0f});
+  for (std::size_t j = 0; j < names.size(); ++j) {
+    if (!raw(names[j])) continue;
+    const auto at = [&](std::size_t row) { return input_.psi[row * input_.index_features + 1 + j]; };
+    out[1 + j] = {at(rows_[0]), at(rows_[0])};
+    for (const std::size_t row : rows_)
+      out[1 + j] = {std::min(out[1 + j].first, at(row)), std::max(out[1 + j].second, at(row))};
+  }
+  return out;
+}
+
+}  // namespace pandora

@@ -1,0 +1,62 @@
+// A table as a fit on some of its rows sees it: scores calibrated and features fitted on those rows.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/cascades/fits/aim.hpp"
+#include "host/cascades/fits/run_prompts.hpp"
+#include "host/outcomes/routing/calibrated_evaluator.hpp"
+#include "host/outcomes/routing/routing.hpp"
+#include "host/outcomes/tables/features.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
+#include "pandora/cascade.hpp"
+
+namespace pandora {
+
+/// What can be deployed: one model, an order with thresholds, or indices. With what can be said of it at a price.
+struct CascadeCandidate {
+  CascadeKind kind = CascadeKind::single;
+  double price = 0.0;
+  std::size_t model = 0;  ///< of the kind `single`
+};
+
+class TrainedTable {
+ public:
+  /// The table must outlive this. `rows`: what is fitted on; not empty.
+  TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows);
+
+  /// A single model or thresholds. Judging costs where more than one model is called.
+  FixedCascade fit_order(const CascadeCandidate& candidate) const;
+  /// Indices that are learned from all models' answers to the rows; of many rows, to some spread over them.
+  Cascade fit_indices(double price) const;
+  Cascade fit_indices(const CascadeOptions& options) const;
+
+  Routed route(const FixedCascade& cascade, std::span<const std::size_t> rows) const;
+  Routed route(Cascade& indices, std::span<const std::size_t> rows) const;
+
+  /// To be deployed; calls only models that are in it.
+  CascadeOptions options_of(const FixedCascade& cascade, double price) const;
+  CascadeOptions options_of_indices(double price, bool with_features) const;
+  const FeatureMap& features() const { return features_; }
+  const CascadeInput& input() const { return input_; }
+
+ private:
+  Outcomes outcomes(bool judged) const;
+  std::size_t calibration_periods() const;
+  std::vector<std::pair<float, float>> psi_range() const;
+
+  const TraceTable& table_;
+  const CascadeFitSettings& settings_;
+  std::vector<std::size_t> rows_;
+  CalibratedEvaluator evaluator_;
+  std::vector<IsotonicMap> calibration_;  // of each model; none for the truth
+  std::vector<double> seen_, judged_dollars_;
+  FeatureMap features_;
+  CascadeInput input_;  // for indices
+};
+
+}  // namespace pandora

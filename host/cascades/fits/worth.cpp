@@ -1,0 +1,206 @@
+#include "host/cascades/fits/worth.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "host/cascades/fits/headroom.hpp"
+#include "host/ground/statistics/skewness.hpp"
+#include "host/ground/statistics/student_t.hpp"
+
+namespace pandora {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+double student_t(double probability, const PromptGroups& groups) {
+  return student_t_quantile(probability, static_cast<double>(groups.count) - 1.0);
+}
+
+// Sums of deviations from the mean, as mean_over_prompts() has them.
+double skewness_over_prompts(std::span<const double> by_row, const PromptGroups& groups) {
+  double mean = 0.0;
+  for (const double x : by_row) mean += x / static_cast<double>(by_row.size());
+  std::vector<double> sums(groups.count, 0.0);
+  for (std::size_t row = 0; row < by_row.size(); ++row) sums[groups.of_row[row]] += by_row[row] - mean;
+  return skewness(sums);
+}
+
+double bound_of_one_side(double probability, const Interval& interval, std::span<const double> by_row,
+                         const PromptGroups& groups) {
+  const double t = student_t(probability, groups);
+  return interval.value -
+         standard_error(interval, groups) * skewed_quantile(t, skewness_over_prompts(by_row, groups), groups.count);
+}
+
+// Digits after the point that show three digits of a number.
+int decimals_of(double dollars) {
+  const double size = std::abs(dollars);
+  return size > 0.0 && std::isfinite(size) ? std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 2, 9) : 2;
+}
+
+}  // namespace
+
+WorthByRow::WorthByRow(const Routed& routed)
+    : quality(routed.quality), dollars(routed.dollars), calls(routed.calls.begin(), routed.calls.end()) {}
+
+std::vector<double> WorthByRow::utility(double price) const {
+  return Routed{quality, dollars, {}}.utility(price);
+}
+
+CascadeWorth worth_of(const WorthByRow& routed, const WorthByRow& model, double price, const PromptGroups& groups,
+                      std::size_t folds) {
+  const auto of = [&](const Interval& over_prompts) {
+    return folds > 1 ? cross_fitted(over_prompts, folds) : over_prompts;
+  };
+  std::vector<double> usd = routed.dollars;
+  for (double& x : usd) x *= 1000.0;
+  const std::vector<double> utility = routed.utility(price);
+  CascadeWorth out;
+  out.quality = of(mean_over_prompts(routed.quality, groups));
+  out.usd_per_1000 = of(mean_over_prompts(usd, groups));
+  out.calls = of(mean_over_prompts(routed.calls, groups));
+  out.utility = of(mean_over_prompts(utility, groups));
+  out.gain = of(difference_over_prompts(utility, model.utility(price), groups));
+  out.saving = of(saving_over_prompts(routed.dollars, model.dollars, groups));
+  return out;
+}
+
+// With D and M the means, 1 - D / M varies as the mean of ((1 - saving) m_i - d_i) / M does.
+Interval saving_over_prompts(std::span<const double> dollars, std::span<const double> of_model,
+                             const PromptGroups& groups) {
+  double sum = 0.0, model = 0.0;
+  for (std::size_t i = 0; i < dollars.size(); ++i) {
+    sum += dollars[i];
+    model += of_model[i];
+  }
+  if (!(model > 0.0)) return {kNone, kNone, kNone};
+  const double ratio = sum / model, mean = model / static_cast<double>(dollars.size());
+  std::vector<double> influence(dollars.size());
+  for (std::size_t i = 0; i < influence.size(); ++i) influence[i] = (ratio * of_model[i] - dollars[i]) / mean;
+  Interval out = mean_over_prompts(influence, groups);
+  const double saving = 1.0 - ratio, shift = saving - out.value;
+  return {saving, out.low + shift, out.high + shift};
+}
+
+double standard_error(const Interval& interval, const PromptGroups& groups) {
+  return (interval.high - interval.value) / student_t(0.975, groups);
+}
+
+double upper_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups) {
+  return bound_of_one_side(0.05, interval, by_row, groups);
+}
+
+double lower_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups) {
+  return bound_of_one_side(0.95, interval, by_row, groups);
+}
+
+double DollarTail::least_prompts() const {
+  return least_values(skewness);
+}
+
+DollarTail dollar_tail(std::span<const double> dollars, const PromptGroups& groups) {
+  std::vector<double> sums(groups.count, 0.0);
+  for (std::size_t row = 0; row < dollars.size(); ++row) sums[groups.of_row[row]] += dollars[row];
+  DollarTail out{skewness_over_prompts(dollars, groups), sums.size(), std::max<std::size_t>(1, sums.size() / 100)};
+  std::sort(sums.rbegin(), sums.rend());
+  double all = 0.0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    all += sums[i];
+    if (i < out.dearest) out.share = all;
+  }
+  out.share = all > 0.0 ? out.share / all : 0.0;
+  out.mean = all / static_cast<double>(dollars.size());
+  return out;
+}
+
+std::string tail_text(const DollarTail& tail) {
+  return fmt::format(
+      "the dearest {} of {} prompts carr{} {:.0f}% of the dollars; a skewness of {:.2g} asks for {:.0f} "
+      "prompts and more",
+      tail.dearest, tail.prompts, tail.dearest == 1 ? "ies" : "y", 100.0 * tail.share, tail.skewness,
+      std::ceil(tail.least_prompts()));
+}
+
+PromptGroups groups_of(const PromptGroups& groups, std::span<const std::size_t> rows) {
+  std::vector<std::size_t> number(groups.count, groups.count);
+  PromptGroups out;
+  out.of_row.reserve(rows.size());
+  for (const std::size_t row : rows) {
+    std::size_t& known = number[groups.of_row[row]];
+    if (known == groups.count) known = out.count++;
+    out.of_row.push_back(known);
+  }
+  return out;
+}
+
+Routed empty_rows(std::size_t rows) {
+  return {std::vector<double>(rows), std::vector<double>(rows), std::vector<std::uint32_t>(rows)};
+}
+
+Routed routed_of(const Routed& routed, std::span<const std::size_t> rows) {
+  Routed out = empty_rows(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out.quality[i] = routed.quality[rows[i]];
+    out.dollars[i] = routed.dollars[rows[i]];
+    out.calls[i] = routed.calls[rows[i]];
+  }
+  return out;
+}
+
+void put_rows(Routed& all, const Routed& some, std::span<const std::size_t> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    all.quality[rows[i]] = some.quality[i];
+    all.dollars[rows[i]] = some.dollars[i];
+    all.calls[rows[i]] = some.calls[i];
+  }
+}
+
+void copy_rows(Routed& all, const Routed& from, std::span<const std::size_t> rows) {
+  put_rows(all, routed_of(from, rows), rows);
+}
+
+std::string interval_text(const Interval& x, int decimals) {
+  if (!std::isfinite(x.value)) return "---";
+  if (!std::isfinite(x.low)) return fmt::format("{:.{}f}", x.value, decimals);
+  return fmt::format("{1:.{0}f} [{2:.{0}f}, {3:.{0}f}]", decimals, x.value, x.low, x.high);
+}
+
+std::string usd_text(const Interval& x) {
+  return interval_text(x, decimals_of(x.value));
+}
+
+std::string share_text(const Interval& x) {
+  if (!std::isfinite(x.value)) return "---";
+  if (!std::isfinite(x.low)) return fmt::format("{:.1f}%", 100.0 * x.value);  // of a single prompt
+  return fmt::format("{:.1f}% [{:.1f}%, {:.1f}%]", 100.0 * x.value, 100.0 * x.low, 100.0 * x.high);
+}
+
+std::string saving_text(const Interval& x) {
+  if (!std::isfinite(x.value)) return "costs what is not known";
+  return x.value >= 0.0 ? fmt::format("saves {} of its dollars", share_text(x))
+                        : fmt::format("costs {} more", share_text({-x.value, -x.high, -x.low}));
+}
+
+nlohmann::json json_of(const Interval& x) {
+  return {{"value", x.value}, {"low", x.low}, {"high", x.high}};
+}
+
+nlohmann::json json_of(const CascadeWorth& worth) {
+  return {{"quality", json_of(worth.quality)}, {"usd_per_1000", json_of(worth.usd_per_1000)},
+          {"calls", json_of(worth.calls)},     {"utility", json_of(worth.utility)},
+          {"gain", json_of(worth.gain)},       {"saving", json_of(worth.saving)}};
+}
+
+Interval interval_of(const nlohmann::json& json) {
+  const auto number = [&](const char* name) {
+    const nlohmann::json& x = json.at(name);
+    return x.is_null() ? kNone : x.get<double>();
+  };
+  return {number("value"), number("low"), number("high")};
+}
+
+}  // namespace pandora

@@ -1,0 +1,83 @@
+// What a cascade is worth on some prompts, beside one model alone.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "host/outcomes/routing/routing.hpp"
+#include "host/outcomes/tables/prompt_groups.hpp"
+
+namespace pandora {
+
+/// Means over rows with 95% intervals over prompts.
+struct CascadeWorth {
+  Interval quality;       ///< of the deployed answer
+  Interval usd_per_1000;  ///< dollars per 1,000 prompts
+  Interval calls;         ///< per prompt
+  Interval utility;       ///< quality - price x dollars
+  Interval gain;          ///< in utility over the model alone, paired by prompt
+  Interval saving;        ///< 1 - dollars / dollars of the model alone, paired; NaN where that one costs nothing
+};
+
+/// What became of rows, or is estimated of them.
+struct WorthByRow {
+  std::vector<double> quality, dollars, calls;
+  WorthByRow(const Routed& routed);  // NOLINT: what happened is the plainest estimate
+  std::vector<double> utility(double price) const;
+};
+
+/// `model`: what it alone does on the same rows. `folds`: 0 for policies that were fitted on other prompts; else they
+/// were cross-fitted in so many folds, and intervals are as wide as cross_fitted() says.
+CascadeWorth worth_of(const WorthByRow& routed, const WorthByRow& model, double price, const PromptGroups& groups,
+                      std::size_t folds);
+
+/// The share of the dollars of `model` that `routed` saves; the interval is that of the ratio to the first order.
+Interval saving_over_prompts(std::span<const double> dollars, std::span<const double> of_model,
+                             const PromptGroups& groups);
+
+/// What stands above the number with 95% confidence, and below it, where values of prompts are skewed. Of an interval
+/// of prompts in `groups`; `by_row`: the values.
+double upper_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups);
+double lower_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups);
+
+/// How unevenly dollars are spread over prompts.
+struct DollarTail {
+  double skewness = 0.0;
+  std::size_t prompts = 0, dearest = 0;  ///< dearest: one in a hundred, at least one
+  double share = 0.0;                    ///< of all dollars that the dearest carry
+  double mean = 0.0;                     ///< dollars of a row
+
+  double least_prompts() const;  ///< of which a mean so skewed could be bounded; more have a greater skewness
+  bool heavy() const { return static_cast<double>(prompts) < least_prompts(); }
+};
+DollarTail dollar_tail(std::span<const double> dollars, const PromptGroups& groups);
+/// "the dearest 3 of 300 prompts carry 41% of the dollars; a skewness of 9.1 asks for 2,071 prompts and more".
+std::string tail_text(const DollarTail& tail);
+
+/// Of the value.
+double standard_error(const Interval& interval, const PromptGroups& groups);
+
+/// The rows that are named, with their prompts numbered anew.
+PromptGroups groups_of(const PromptGroups& groups, std::span<const std::size_t> rows);
+Routed routed_of(const Routed& routed, std::span<const std::size_t> rows);
+/// Room for as many rows, and some rows put into it: some[i] is that of rows[i].
+Routed empty_rows(std::size_t rows);
+void put_rows(Routed& all, const Routed& some, std::span<const std::size_t> rows);
+/// The named rows of `from` at the same places.
+void copy_rows(Routed& all, const Routed& from, std::span<const std::size_t> rows);
+
+/// "0.9450 [0.9410, 0.9490]"; "---" for what does not exist.
+std::string interval_text(const Interval& interval, int decimals);
+/// In dollars, with as many digits as they need.
+std::string usd_text(const Interval& interval);
+/// "94.4% [93.9%, 94.8%]".
+std::string share_text(const Interval& interval);
+/// "saves 94.4% [93.9%, 94.8%] of its dollars", "costs 10.0% [5.0%, 15.0%] more".
+std::string saving_text(const Interval& saving);
+nlohmann::json json_of(const Interval& interval);
+nlohmann::json json_of(const CascadeWorth& worth);
+/// Throws nlohmann's errors where it is none.
+Interval interval_of(const nlohmann::json& json);
+
+}  // namespace pandora

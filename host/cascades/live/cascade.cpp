@@ -1,0 +1,161 @@
+#include "pandora/cascade.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "host/cascades/live/cascade_state.hpp"
+#include "host/cascades/live/request_numbers.hpp"
+#include "host/ground/files/output_folder.hpp"
+#include "host/lanes/policies/weitzman.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+
+LaneSpec dow_rules(bool learns_reward, double c_rho, double c_theta, int T0) {
+  return policies::weitzman_lane(T0, Learning::online, learns_reward ? RewardModel::learned : RewardModel::known, c_rho,
+                                 learns_reward ? c_theta : 0.0);
+}
+
+LaneSpec shrunk_rules(bool learns_reward, double c_shrunk, int T0, double c_theta) {
+  return policies::shrunk_lane(T0, learns_reward ? RewardModel::learned : RewardModel::known, c_shrunk,
+                               learns_reward ? c_theta : 0.0);
+}
+
+Cascade::Cascade(const CascadeOptions& options) : state_(std::make_unique<State>(options)) {}
+Cascade::~Cascade() = default;
+Cascade::Cascade(Cascade&&) noexcept = default;
+Cascade& Cascade::operator=(Cascade&&) noexcept = default;
+
+void Cascade::save(const std::filesystem::path& path) const {
+  write_file(path, text(), "save it in another folder");
+}
+
+CascadeOptions Cascade::options() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->options;
+}
+
+std::vector<CascadeModel> Cascade::models() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->names;
+}
+
+std::string Cascade::model_name(std::size_t model) const {
+  const std::lock_guard lock(state_->mutex);
+  if (model >= state_->names.size()) throw refusal(fmt::format("there is no model {}", model));
+  return state_->names[model].name;
+}
+
+// Without the lock: features do not change, and a text takes its time.
+std::vector<float> Cascade::context_of(const Prompt& prompt) const {
+  if (state_->options.features.empty() && state_->index_features() > 1)
+    throw refusal("it has no features of prompts; a request begins with psi, " +
+                  std::to_string(state_->index_features()) + " numbers of which the first is 1");
+  for (const auto& [name, value] : prompt.columns)
+    if (!state_->columns.contains(name)) throw refusal("no feature is made of a column " + name + "; leave it out");
+  std::vector<std::string> missing;
+  if (state_->needs_text && prompt.text.empty()) missing.push_back("the prompt's text");
+  for (const std::string& name : state_->needed)
+    if (!prompt.columns.contains(name)) missing.push_back("the column " + name);
+  if (!missing.empty())
+    throw refusal(fmt::format(
+        "the features are made of {}; give {}{}", fmt::join(missing, ", "), missing.size() == 1 ? "it" : "them",
+        prompt.columns.size() < state_->needed.size() ? " (a value that is not known: null)" : ""));
+  std::vector<float> psi = {1.0f};
+  for (const double x : state_->features.apply(prompt)) psi.push_back(static_cast<float>(x));
+  psi.resize(state_->index_features(), 0.0f);
+  return psi;
+}
+
+void Cascade::calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
+                        std::optional<double> quality) {
+  const std::lock_guard lock(state_->mutex);
+  state_->calibrate(period, psi, model, observation, quality);
+}
+
+std::string Cascade::caution() const {
+  const CascadeOptions given = options();
+  if (given.evaluator != "quality" || (!given.rules && given.order.size() == 1)) return "";
+  return "cascade: its evaluator is quality, a free and perfect judge, so that `score` in observe must be the true "
+         "quality of the answer; where that is not known at run time, make it anew with a judge as evaluator";
+}
+
+std::uint64_t Cascade::begin(const Prompt& prompt) {
+  return begin(context_of(prompt));
+}
+
+std::uint64_t Cascade::begin(std::span<const float> psi) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->begin(psi);
+}
+
+std::uint64_t Cascade::epoch() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->present_epoch();
+}
+
+void Cascade::set_epoch(std::uint64_t epoch) {
+  if (epoch != 0 && !(epoch >= kFirstEpoch && epoch < kEpochEnd))
+    throw refusal(fmt::format("epoch {}: give one that epoch() has returned, or 0", epoch));
+  const std::lock_guard lock(state_->mutex);
+  state_->epoch = epoch;
+  state_->forks = forks_before();
+}
+
+std::optional<std::size_t> Cascade::next(std::uint64_t request) {
+  const std::lock_guard lock(state_->mutex);
+  const CascadeRequest& found = state_->request(request);
+  if (found.deployed || found.walk.done) return {};
+  return static_cast<std::size_t>(found.walk.next());
+}
+
+void Cascade::observe(std::uint64_t request, std::size_t model, const Observation& observation) {
+  const std::lock_guard lock(state_->mutex);
+  state_->observe(request, model, observation);
+}
+
+std::size_t Cascade::deploy(std::uint64_t request) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->deploy(request);
+}
+
+void Cascade::feedback(std::uint64_t request, double quality) {
+  const std::lock_guard lock(state_->mutex);
+  state_->feedback(request, quality);
+}
+
+CascadeExplanation Cascade::explain(std::uint64_t request) const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->explain(request);
+}
+
+CascadeCounts Cascade::counts() const {
+  const std::lock_guard lock(state_->mutex);
+  CascadeCounts out = state_->counts;
+  if (state_->estimator) out.unsolved_refits = state_->estimator->unsolved_refits();
+  return out;
+}
+
+void Cascade::set_learning(bool on) {
+  const std::lock_guard lock(state_->mutex);
+  state_->learning = on;
+}
+
+std::size_t Cascade::add_model(const std::string& name) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->add_model(name);
+}
+
+void Cascade::remove_model(const std::string& name) {
+  const std::lock_guard lock(state_->mutex);
+  state_->remove_model(name);
+}
+
+void Cascade::set_price(double price) {
+  const std::lock_guard lock(state_->mutex);
+  state_->set_price(price);
+}
+
+}  // namespace pandora

@@ -1,0 +1,123 @@
+// Changes of a cascade: models, prices.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/cascades/live/cascade_attempt.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+
+std::size_t Cascade::State::add_model(const std::string& name) {
+  for (std::size_t a = 0; a < names.size(); ++a)
+    if (names[a].name == name) {
+      if (!names[a].removed) throw refusal(fmt::format("model {} is there already", name));
+      names[a].removed = false;
+      return a;
+    }
+  if (!learns())
+    throw refusal(fmt::format("thresholds do not say when to call {}; fit again on a table that has it", name));
+  if (name.empty()) throw refusal("a model needs a name");
+  if (boxes() == kMaxBoxes) throw refusal(fmt::format("{} models are the most; {} is one more", kMaxBoxes, name));
+  if (!calibration.empty() && !rules->learns_reward())
+    throw refusal(
+        fmt::format("how quality follows from a score is fixed for each model, and not known for {}; fit "
+                    "again, or use rules that learn the reward",
+                    name));
+  const int more = rules->learns_reward() && !reads_phi() ? 2 : 0;
+  Attempt attempt(*this, true);
+  names.push_back({name});
+  options.models.push_back(name);
+  if (!calibration.empty()) {
+    calibration.emplace_back();
+    options.calibration.emplace_back();
+  }
+  try {
+    require_memory();
+    settle();
+    estimator->add_box(more);
+    bound_memory();
+  } catch (const LaneFailure& failure) {
+    throw refusal(fmt::format("{} cannot be taken in ({})", name, failure.what()));
+  }
+  const auto calls = [&](const auto& body) {
+    for (auto& [id, request] : requests)
+      for (CascadeRequest::Call& call : request.calls)
+        if (more > 0) body(call.phi);
+  };
+  calls([](std::vector<float>& phi) { phi.reserve(phi.size() + 2); });
+  calls([](std::vector<float>& phi) { phi.resize(phi.size() + 2, 0.0f); });
+  attempt.keep();
+  return names.size() - 1;
+}
+
+void Cascade::State::remove_model(const std::string& name) {
+  const auto found = std::find_if(names.begin(), names.end(), [&](const CascadeModel& m) { return m.name == name; });
+  if (found == names.end() || found->removed) throw refusal(fmt::format("there is no model {}", name));
+  const std::size_t box = static_cast<std::size_t>(found - names.begin());
+  Attempt attempt(*this, true);
+  if (learns()) {
+    if (std::count_if(names.begin(), names.end(), [](const CascadeModel& m) { return !m.removed; }) == 1)
+      throw refusal(fmt::format("{} is the only model that is left; add another one first", name));
+  } else if (const auto at = std::find(options.order.begin(), options.order.end(), box); at != options.order.end()) {
+    if (options.order.size() == 1) throw refusal(fmt::format("it calls {} alone; fit again on other models", name));
+    const std::ptrdiff_t place = at - options.order.begin();
+    options.order.erase(at);
+    options.thresholds.erase(options.thresholds.begin() +
+                             std::min(place, static_cast<std::ptrdiff_t>(options.thresholds.size()) - 1));
+    rules = std::make_shared<const LaneSpec>(thresholds_as_rules(options));
+  }
+  found->removed = true;
+  std::vector<std::pair<CascadeRequest*, CascadeRequest>> without;
+  for (auto& [id, request] : requests) {
+    if (request.deployed || request.walk.done) continue;
+    CascadeRequest own = request;
+    if (!go_on_without(own, static_cast<int>(box))) continue;
+    if (own.walk.outcome.ranked == 0) rank(id, own);  // it goes by the models that have come since it began
+    without.emplace_back(&request, std::move(own));
+  }
+  for (auto& [request, own] : without) *request = std::move(own);
+  attempt.keep();
+}
+
+// Whether an open request was about to call that model.
+bool Cascade::State::go_on_without(CascadeRequest& request, int box) const {
+  PeriodOutcome& walk = request.walk.outcome;
+  int* const end = walk.order + walk.ranked;
+  int* const at = std::find(walk.order + walk.queried, end, box);
+  if (at == end) return false;
+  LaneSpec own = *request.rules;
+  if (own.order == Order::listed) {
+    const std::ptrdiff_t place = at - walk.order, last = walk.ranked - 2;
+    std::copy(own.threshold + place + 1, own.threshold + walk.ranked, own.threshold + std::min(place, last));
+  }
+  std::copy(at + 1, end, at);
+  --walk.ranked;
+  request.rules = std::make_shared<const LaneSpec>(own);
+  if (walk.queried == 0) return true;
+  const int k = walk.queried - 1;
+  request.walk.done =
+      walk.queried == walk.ranked || stops(own, request.stop, walk.ranked, request.score.data(), walk.order, k,
+                                           request.calls.back().quality, request.walk.best);
+  return true;
+}
+
+void Cascade::State::set_price(double price) {
+  if (!learns()) throw refusal("thresholds hold for the price that they were fitted for; fit again with --price");
+  if (rules->learns_payoff()) throw refusal("what was learned of payoffs holds for one price; learn anew");
+  if (!(price > 0.0 && price <= kMostPrice) || !(options.price > 0.0))
+    throw refusal(
+        fmt::format("price {:g} in place of {:g}: both must be positive, and at most 1e9", price, options.price));
+  Attempt attempt(*this);
+  try {
+    settle();
+    estimator->scale_costs(price / options.price);
+  } catch (const LaneFailure& failure) {
+    throw refusal(fmt::format("price {:g}: what was learned cannot be made over to it ({})", price, failure.what()));
+  }
+  options.price = price;
+  attempt.keep();
+}
+
+}  // namespace pandora

@@ -1,0 +1,312 @@
+// A cascade as a file: JSON that people read, and the learner's numbers as one sealed member.
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+
+#include "host/cascades/live/cascade_state.hpp"
+#include "host/cascades/live/rules_json.hpp"
+#include "host/ground/files/input_file.hpp"
+#include "host/ground/files/sealed_file.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kVersion = 1;
+constexpr std::uint64_t kMostFile = std::uint64_t{1} << 30;  // bytes
+constexpr const char* kStateKind = "cascade";
+
+void require(bool holds, const std::string& problem) {
+  if (!holds) throw Damaged(problem);
+}
+
+std::string base64(const std::string& bytes) {
+  std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  out.resize(static_cast<std::size_t>(size));
+  return out;
+}
+
+std::string from_base64(const std::string& text) {
+  std::string out(3 * (text.size() / 4), '\0');
+  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  require(size >= 0 && text.size() % 4 == 0, "has a state that is not base64");
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  out.resize(static_cast<std::size_t>(size) - std::min(padding, static_cast<std::size_t>(size)));
+  return out;
+}
+
+const Json& member(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  require(found != json.end(), fmt::format("lacks \"{}\"", name));
+  return *found;
+}
+
+template <class T>
+T value_of(const Json& json, const char* name) {
+  try {
+    return member(json, name).get<T>();
+  } catch (const Json::exception&) {
+    throw Damaged(fmt::format("has a \"{}\" of another type", name));
+  }
+}
+
+std::vector<std::size_t> positions(const Json& json, const char* name, const std::vector<std::string>& models) {
+  std::vector<std::size_t> out;
+  for (const std::string& model : value_of<std::vector<std::string>>(json, name)) {
+    const auto found = std::find(models.begin(), models.end(), model);
+    require(found != models.end(), fmt::format("has \"{}\" with a model that is not among its models", name));
+    out.push_back(static_cast<std::size_t>(found - models.begin()));
+  }
+  return out;
+}
+
+std::string digest_of(const Json& without_digest) {
+  return sha256(without_digest.dump(-1, ' ', true));
+}
+
+Json request_json(std::uint64_t id, const CascadeRequest& request) {
+  const PeriodOutcome& walk = request.walk.outcome;
+  Json out = {{"id", id},
+              {"number", request.number},
+              {"period", request.period},
+              {"psi", pack32<float>(request.psi)},
+              {"order", static_cast<int>(request.order)},
+              {"stop", static_cast<int>(request.stop)},
+              {"deployed", request.deployed},
+              {"walk", std::vector<int>(walk.order, walk.order + walk.ranked)},
+              {"chosen", walk.deployed},
+              {"best", pack(std::span(&request.walk.best, 1))},
+              {"done", request.walk.done},
+              {"calls", Json::array()}};
+  for (const auto& [name, numbers] : {std::pair{"score", &request.score},
+                                      {"prediction", &request.prediction},
+                                      {"width", &request.width},
+                                      {"bonus", &request.bonus}})
+    out[name] = pack(*numbers);
+  if (request.rules->order == Order::listed) out["threshold"] = pack(std::span(request.rules->threshold, kMaxBoxes));
+  for (const CascadeRequest::Call& call : request.calls)
+    out["calls"].push_back({{"model", call.model},
+                            {"numbers", pack(std::vector<double>{call.dollars, call.quality, call.shown})},
+                            {"phi", pack32<float>(call.phi)},
+                            {"size", call.phi.size()}});
+  return out;
+}
+
+CascadeRequest request_of(const Json& json, std::size_t m, std::size_t models, const LaneSpec& rules) {
+  CascadeRequest out;
+  // Files of before have none: a request was known by its id.
+  out.number = value_of<std::uint64_t>(json, json.contains("number") ? "number" : "id");
+  out.period = value_of<int>(json, "period");
+  out.psi = unpack32<float>(member(json, "psi"), m);
+  const int order = value_of<int>(json, "order"), stop = value_of<int>(json, "stop");
+  require(order >= 0 && order <= static_cast<int>(Order::random) && stop >= 0 && stop <= static_cast<int>(Stop::never),
+          "has a request by rules that are not known");
+  out.order = static_cast<Order>(order);
+  out.stop = static_cast<Stop>(stop);
+  out.deployed = value_of<bool>(json, "deployed");
+  out.score = unpack(member(json, "score"));
+  for (auto& [name, numbers] :
+       {std::pair{"prediction", &out.prediction}, {"width", &out.width}, {"bonus", &out.bonus}}) {
+    *numbers = unpack(member(json, name));
+    require(numbers->empty() || numbers->size() == out.score.size(), "has a request with scores of another length");
+  }
+  require(!out.score.empty() && out.score.size() <= models, "has a request with scores of another length");
+  const auto boxes = value_of<std::vector<int>>(json, "walk");
+  const Json& calls = member(json, "calls");
+  require(calls.is_array() && calls.size() <= boxes.size() && !boxes.empty() && boxes.size() <= models,
+          "has a request with too many calls");
+  PeriodOutcome& walk = out.walk.outcome;
+  for (const int box : boxes) {
+    require(box >= 0 && static_cast<std::size_t>(box) < out.score.size(),
+            "has a request for a model that is not there");
+    walk.order[walk.ranked++] = box;
+  }
+  walk.queried = static_cast<int>(calls.size());
+  walk.deployed = value_of<int>(json, "chosen");
+  require(walk.deployed >= 0 && static_cast<std::size_t>(walk.deployed) < models, "has a request for no model");
+  out.walk.best = unpack(member(json, "best"), 1)[0];
+  out.walk.done = value_of<bool>(json, "done");
+  require(out.walk.done || walk.queried < walk.ranked, "has a request that never ends");
+  bool chosen = calls.empty() && !out.deployed;
+  for (const Json& called : calls) {
+    CascadeRequest::Call call;
+    call.model = value_of<std::size_t>(called, "model");
+    require(call.model < models, "has a call of a model that is not there");
+    chosen = chosen || call.model == static_cast<std::size_t>(walk.deployed);
+    const std::vector<double> numbers = unpack(member(called, "numbers"), 3);
+    call.dollars = numbers[0], call.quality = numbers[1], call.shown = numbers[2];
+    call.phi = unpack32<float>(member(called, "phi"), value_of<std::size_t>(called, "size"));
+    out.calls.push_back(std::move(call));
+  }
+  require(chosen, "has a request that deploys what it did not call");
+  LaneSpec own = rules;
+  if (own.order == Order::listed) {
+    const std::vector<double> threshold = unpack(member(json, "threshold"), kMaxBoxes);
+    std::copy(threshold.begin(), threshold.end(), own.threshold);
+  }
+  out.rules = std::make_shared<const LaneSpec>(own);
+  return out;
+}
+
+CascadeOptions options_of(const Json& json) {
+  CascadeOptions out;
+  const auto kind = value_of<std::string>(json, "kind");
+  require(kind == "thresholds" || kind == "indices", fmt::format("is of an unknown kind, \"{}\"", kind));
+  out.models = value_of<std::vector<std::string>>(json, "models");
+  out.price = value_of<double>(json, "price");
+  out.evaluator = value_of<std::string>(json, "evaluator");
+  if (const Json& maps = member(json, "calibration"); !maps.is_null()) {
+    require(maps.is_array(), "has a \"calibration\" of another type");
+    for (const Json& map : maps)
+      out.calibration.push_back(
+          {value_of<std::vector<double>>(map, "scores"), value_of<std::vector<double>>(map, "qualities")});
+  }
+  if (const Json& features = member(json, "features"); !features.is_null()) out.features = features.dump();
+  out.index_features = value_of<int>(json, "index_features");
+  out.reward_features = value_of<int>(json, "reward_features");
+  if (json.contains("psi_range")) out.psi_range = value_of<std::vector<std::pair<float, float>>>(json, "psi_range");
+  if (kind == "thresholds") {
+    out.order = positions(json, "order", out.models);
+    out.thresholds = value_of<std::vector<double>>(json, "thresholds");
+  } else {
+    out.rules = rules_of(member(json, "rules"));
+  }
+  out.estimation = estimation_of(member(json, "estimation"));
+  out.exploration = stream_of(member(json, "exploration"), Purpose::exploration);
+  out.random_order = stream_of(member(json, "random_order"), Purpose::random_order);
+  out.most_requests = value_of<std::size_t>(json, "most_requests");
+  if (const Json& about = member(json, "about"); !about.is_null()) out.about = about.dump();
+  return out;
+}
+
+}  // namespace
+
+Json Cascade::State::written() const {
+  Json out = {{"version", kVersion},
+              {"kind", learns() ? "indices" : "thresholds"},
+              {"models", options.models},
+              {"removed", Json::array()},
+              {"order", Json()},
+              {"thresholds", Json()},
+              {"price", options.price},
+              {"evaluator", options.evaluator},
+              {"calibration", Json()},
+              {"features", options.features.empty() ? Json() : features.to_json()},
+              {"index_features", options.index_features},
+              {"reward_features", options.reward_features},
+              {"rules", options.rules ? rules_json(*options.rules) : Json()},
+              {"estimation", estimation_json(options.estimation)},
+              {"exploration", stream_json(options.exploration)},
+              {"random_order", stream_json(options.random_order)},
+              {"most_requests", options.most_requests},
+              {"about", options.about.empty() ? Json() : Json::parse(options.about)},
+              {"state", Json()}};
+  if (!options.psi_range.empty()) out["psi_range"] = options.psi_range;
+  for (const CascadeModel& model : names)
+    if (model.removed) out["removed"].push_back(model.name);
+  if (!learns()) {
+    out["order"] = Json::array();
+    for (const std::size_t model : options.order) out["order"].push_back(options.models[model]);
+    out["thresholds"] = options.thresholds;
+  }
+  if (!calibration.empty()) {
+    out["calibration"] = Json::array();
+    for (const IsotonicMap& map : calibration)
+      out["calibration"].push_back({{"scores", map.scores}, {"qualities", map.qualities}});
+  }
+  if (!learns() && last_id == 0) return out;
+  const CascadeCounts& n = counts;
+  Json state = {{"last_id", last_id},
+                {"current", current},
+                {"learning", learning},
+                {"counts", {n.requests, n.calls, n.deployed, n.feedbacks, n.dropped_open, n.dropped_waiting}},
+                {"sums", pack(std::vector<double>{n.dollars, n.quality})},
+                {"requests", Json::array()}};
+  for (const auto& [id, request] : requests) state["requests"].push_back(request_json(id, request));
+  if (learns()) {
+    const std::string bytes = estimator->saved();
+    state["estimator"] = Json::binary({bytes.begin(), bytes.end()});
+  }
+  const std::string sealed = seal(kStateKind, state);
+  if (sealed.size() > kMostState)  // which bound_memory() has seen to
+    throw Error(ExitCode::internal, fmt::format("cascade: what it has learned takes {} MiB, more than a file of this "
+                                                "kind may have",
+                                                sealed.size() >> 20));
+  out["state"] = base64(sealed);
+  return out;
+}
+
+void Cascade::State::read_state(const Json& packed) {
+  if (packed.is_null()) return;
+  require(packed.is_string(), "has a \"state\" of another type");
+  const Json state = unseal(kStateKind, from_base64(packed.get<std::string>()));
+  last_id = value_of<std::uint64_t>(state, "last_id");
+  current = value_of<std::uint64_t>(state, "current");
+  learning = value_of<bool>(state, "learning");
+  const auto n = value_of<std::vector<std::uint64_t>>(state, "counts");
+  require(n.size() == 6 && current <= last_id, "has counts that cannot be");
+  const std::vector<double> sums = unpack(member(state, "sums"), 2);
+  counts = {n[0], n[1], n[2], n[3], n[4], n[5], sums[0], sums[1]};
+  const Json& open = member(state, "requests");
+  require(open.is_array(), "has requests of another type");
+  for (const Json& one : open) {
+    const auto id = value_of<std::uint64_t>(one, "id");
+    require(id > 0 && id <= last_id, "has a request that never began");
+    CascadeRequest request = request_of(one, index_features(), names.size(), *rules);
+    if (learns()) request.rules = rules;
+    for (const CascadeRequest::Call& call : request.calls)
+      require(call.phi.size() == (rules->learns_reward() ? reward_features() : 0), "has a call with other features");
+    requests.emplace(id, std::move(request));
+  }
+  if (!learns()) return;
+  const Json& bytes = member(state, "estimator");
+  require(bytes.is_binary(), "has no estimator");
+  estimator->restore(std::string(bytes.get_binary().begin(), bytes.get_binary().end()));
+}
+
+std::string Cascade::text() const {
+  const std::lock_guard lock(state_->mutex);
+  Json out = state_->written();
+  out["digest"] = digest_of(out);
+  return out.dump(2, ' ', true) + "\n";
+}
+
+Cascade Cascade::parse(const std::string& text, const std::string& name) {
+  try {
+    Json json = Json::parse(text);
+    require(json.is_object() && json.contains("version") && json.contains("digest"), "is no cascade");
+    require(json["version"] == kVersion, "is a cascade of another version of the format");
+    const Json digest = json["digest"];
+    json.erase("digest");
+    require(digest == digest_of(json), "was changed or is damaged (its digest differs); fit again, or save it again");
+    Cascade out(options_of(json));
+    for (const std::size_t model : positions(json, "removed", out.state_->options.models))
+      out.state_->names[model].removed = true;
+    out.state_->read_state(member(json, "state"));
+    return out;
+  } catch (const Json::exception&) {
+    throw Error(ExitCode::bad_data, name + ": is not JSON; give a file that `pandora cascade fit` or a service wrote");
+  } catch (const Damaged& damage) {
+    throw Error(ExitCode::bad_data, fmt::format("{}: {}", name, damage.what()));
+  } catch (const Error& error) {
+    throw Error(ExitCode::bad_data, fmt::format("{}: {}", name, error.what()));
+  }
+}
+
+Cascade Cascade::load(const std::filesystem::path& path) {
+  try {
+    return parse(read_file(path, kMostFile), path.string());
+  } catch (const Unreadable& problem) {
+    throw Error(ExitCode::bad_data, fmt::format("{}: {}", path.string(), problem.what()));
+  }
+}
+
+}  // namespace pandora

@@ -1,0 +1,124 @@
+// What a Cascade is made of. Every member is called with the mutex held.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/cascades/live/fork_safe_mutex.hpp"
+#include "host/outcomes/routing/isotonic.hpp"
+#include "host/outcomes/tables/evaluator_spec.hpp"
+#include "host/outcomes/tables/features.hpp"
+#include "kernels/rules/period.hpp"
+#include "pandora/cascade.hpp"
+#include "pandora/error.hpp"
+#include "pandora/weitzman.hpp"
+
+namespace pandora {
+
+inline constexpr std::uint64_t kMostState = std::uint64_t{512} << 20;  // bytes of what a saved cascade has learned
+inline constexpr int kLeastSamples = 1000;                             // of each model, for which there must be room
+
+/// Error (usage), "cascade: ...".
+Error refusal(const std::string& message);
+/// The kind `thresholds` as a lane.
+LaneSpec thresholds_as_rules(const CascadeOptions& options);
+
+/// A request from begin() to feedback().
+struct CascadeRequest {
+  struct Call {
+    std::size_t model = 0;
+    double dollars = 0.0;
+    double quality = 0.0;    // what the lane takes it for
+    double shown = 0.0;      // mu of rules that know it
+    std::vector<float> phi;  // of rules that learn it
+  };
+
+  std::uint64_t number = 0;  // by which it is known outside
+  int period = 0;
+  std::vector<float> psi;
+  std::shared_ptr<const LaneSpec> rules;
+  Order order = Order::by_score;
+  Stop stop = Stop::never;
+  std::vector<double> score, prediction, width, bonus;  // by model; the last three may be empty
+  PeriodWalk<double> walk;
+  std::vector<Call> calls;
+  bool deployed = false;
+};
+
+struct Cascade::State {
+  explicit State(const CascadeOptions& options);
+
+  bool learns() const { return estimator != nullptr; }
+  bool needs_feedback() const { return learns() && (rules->learns_reward() || rules->learns_payoff()); }
+  int boxes() const { return static_cast<int>(names.size()); }
+  std::size_t index_features() const;   // m
+  std::size_t reward_features() const;  // d
+  bool reads_phi() const { return evaluator.kind == EvaluatorSpec::Kind::column; }
+
+  // Each of these either happens whole or throws and has changed nothing.
+  void calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
+                 std::optional<double> quality);
+  std::uint64_t begin(std::span<const float> psi);
+  void observe(std::uint64_t number, std::size_t model, const Observation& observation);
+  std::size_t deploy(std::uint64_t number);
+  void feedback(std::uint64_t number, double quality);
+  std::size_t add_model(const std::string& name);
+  void remove_model(const std::string& name);
+  void set_price(double price);
+
+  CascadeRequest& request(std::uint64_t number) { return requests.at(id_of(number)); }
+  const CascadeRequest& request(std::uint64_t number) const { return requests.at(id_of(number)); }
+  CascadeExplanation explain(std::uint64_t number) const;
+  std::uint64_t present_epoch();
+  void make_estimator();
+
+  // cascade_file.cpp
+  nlohmann::json written() const;
+  void read_state(const nlohmann::json& packed);
+
+  mutable ForkSafeMutex mutex;
+  CascadeOptions options;  // order, thresholds and price as they are now
+  EvaluatorSpec evaluator;
+  FeatureMap features;
+  std::set<std::string> columns;  // that features may be made of
+  std::set<std::string> needed;   // those that they are made of
+  bool needs_text = false;
+  std::vector<IsotonicMap> calibration;
+  std::vector<CascadeModel> names;
+  std::shared_ptr<const LaneSpec> rules;
+  std::unique_ptr<WeitzmanEstimator> estimator;      // none in the kind `thresholds`
+  int most_held = 0;                                 // samples of each model, that a file has room for
+  std::map<std::uint64_t, CascadeRequest> requests;  // by their ids: 1, 2, ...
+  std::uint64_t last_id = 0, current = 0;            // current: whose period the estimator is in; 0: none
+  std::optional<std::uint64_t> epoch;                // of the numbers (request_numbers.hpp); drawn when it is asked for
+  std::uint64_t forks = 0;                           // before it was drawn
+  bool learning = true;
+  CascadeCounts counts;
+
+ private:
+  class Attempt;  // cascade_attempt.hpp
+
+  void check() const;
+  void check_range() const;
+  void require_memory() const;
+  std::size_t bytes_of_a_request() const;
+  void bound_memory();
+  std::uint64_t id_of(std::uint64_t number) const;
+  std::vector<float> taken(std::span<const float> psi) const;
+  void require_open(std::uint64_t number, const CascadeRequest& request) const;
+  void require_observation(const Observation& observation) const;
+  void make_current(std::uint64_t id, const CascadeRequest& request);
+  void settle();
+  void rank(std::uint64_t id, CascadeRequest& request);
+  void start_walk(CascadeRequest& request);
+  void forget_oldest();
+  CascadeRequest::Call seen(std::size_t model, const Observation& observation) const;
+  Output output(const CascadeRequest::Call& call) const;
+  bool go_on_without(CascadeRequest& request, int box) const;
+};
+
+}  // namespace pandora

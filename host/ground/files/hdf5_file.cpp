@@ -1,0 +1,232 @@
+#include "host/ground/files/hdf5_file.hpp"
+
+#include <fmt/format.h>
+#include <hdf5.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "host/ground/base/error.hpp"
+#include "host/ground/files/apart.hpp"
+#include "host/ground/files/output_folder.hpp"
+#include "host/ground/files/system_limits.hpp"
+#include "host/ground/files/temporary_file.hpp"
+
+namespace pandora {
+namespace {
+
+// An HDF5 identifier that closes itself.
+class Handle {
+ public:
+  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle(const Handle&) = delete;
+  Handle& operator=(Handle&&) = delete;
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  hid_t id() const { return id_; }
+  bool good() const { return id_ >= 0; }
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+// Whether what failed last did so for want of memory.
+bool wants_memory() {
+  bool found = false;
+  const auto look = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
+    for (const hid_t reason : {H5E_NOSPACE, H5E_CANTALLOC})
+      if (error->min_num == reason || error->maj_num == H5E_RESOURCE) *static_cast<bool*>(to) = true;
+    return 0;
+  };
+  return H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &found) < 0 || found;
+}
+
+void require(bool good, const char* what, const std::string& object) {
+  if (!good && wants_memory())
+    throw Error(ExitCode::device, fmt::format("HDF5: no memory for {} {}; write less into one file", what, object));
+  if (!good) throw std::invalid_argument(fmt::format("HDF5: {} {} cannot be made", what, object));
+}
+
+// Sound arguments: what fails does so for want of memory, and would leave times or another type in the file.
+void set(herr_t status) {
+  if (status < 0) throw Error(ExitCode::device, "HDF5: no memory for a property; write less into one file");
+}
+
+// No times in object headers: they would make two equal runs differ.
+Handle timeless(hid_t kind) {
+  Handle list(H5Pcreate(kind), H5Pclose);
+  set(H5Pset_obj_track_times(list.id(), false));
+  return list;
+}
+
+Handle with_parents() {
+  Handle list(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  set(H5Pset_create_intermediate_group(list.id(), 1));
+  return list;
+}
+
+Handle string_type(std::size_t length) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  set(H5Tset_size(type.id(), std::max<std::size_t>(length, 1)));
+  set(H5Tset_strpad(type.id(), H5T_STR_NULLPAD));
+  set(H5Tset_cset(type.id(), H5T_CSET_UTF8));
+  return type;
+}
+
+Handle space_of(const Hdf5File::Shape& shape) {
+  const std::vector<hsize_t> sizes(shape.begin(), shape.end());
+  return {
+      shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr),
+      H5Sclose};
+}
+
+// Files are put together in memory: what the library cannot do with sound arguments is for want of it.
+void require_memory(bool good, const std::string& object) {
+  if (!good) throw Error(ExitCode::device, fmt::format("HDF5: no memory for {}; write less into one file", object));
+}
+
+void require_values(std::size_t count, const Hdf5File::Shape& shape, const std::string& path) {
+  std::size_t wanted = 1;
+  for (const std::size_t size : shape) wanted *= size;
+  if (count != wanted)
+    throw std::invalid_argument(fmt::format("HDF5: {} has {} values for a shape of {}", path, count, wanted));
+}
+
+void write_attribute(hid_t object, const std::string& name, hid_t file_type, hid_t memory_type, const void* value) {
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle attribute(H5Acreate2(object, name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  require(attribute.good() && H5Awrite(attribute.id(), memory_type, value) >= 0, "attribute", name);
+}
+
+// Of variable length: h5py reads these as text, strings of one length as bytes.
+void write_attribute(hid_t object, const std::string& name, const std::string& value) {
+  const Handle type = string_type(1);
+  set(H5Tset_size(type.id(), H5T_VARIABLE));
+  set(H5Tset_strpad(type.id(), H5T_STR_NULLTERM));
+  const char* text = value.c_str();
+  write_attribute(object, name, type.id(), type.id(), &text);
+}
+
+void write_dataset(hid_t file, const std::string& path, hid_t file_type, hid_t memory_type, const void* values,
+                   const Hdf5File::Shape& shape, const Hdf5File::Attributes& about) {
+  const Handle space = space_of(shape), links = with_parents(), creation = timeless(H5P_DATASET_CREATE);
+  const Handle dataset(H5Dcreate2(file, path.c_str(), file_type, space.id(), links.id(), creation.id(), H5P_DEFAULT),
+                       H5Dclose);
+  require(dataset.good(), "dataset", path);
+  const bool any = std::find(shape.begin(), shape.end(), std::size_t{0}) == shape.end();
+  require_memory(!any || H5Dwrite(dataset.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, path);
+  write_attribute(dataset.id(), "description", about.description);
+  write_attribute(dataset.id(), "units", about.units);
+  write_attribute(dataset.id(), "dimensions", about.dimensions);
+}
+
+Handle file_in_memory() {
+  constexpr std::size_t kIncrement = std::size_t{8} << 20;
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose), creation = timeless(H5P_FILE_CREATE);
+  set(H5Pset_fapl_core(access.id(), kIncrement, false));
+  // The name is never opened; HDF5 only wants no two open files to share one.
+  static int count = 0;
+  const std::string name = fmt::format("pandora_{}_{}.h5", ::getpid(), count++);
+  return {H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose};
+}
+
+}  // namespace
+
+struct Hdf5File::State {
+  Handle file;
+};
+
+Hdf5File::Hdf5File() {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are thrown, not printed
+  state_ = std::make_unique<State>(State{file_in_memory()});
+  require(state_->file.good(), "file", "in memory");
+}
+
+Hdf5File::~Hdf5File() = default;
+
+void Hdf5File::group(const std::string& path) {
+  const Handle links = with_parents(), creation = timeless(H5P_GROUP_CREATE);
+  const Handle group(H5Gcreate2(state_->file.id(), path.c_str(), links.id(), creation.id(), H5P_DEFAULT), H5Gclose);
+  require(group.good(), "group", path);
+}
+
+void Hdf5File::dataset(const std::string& path, std::span<const double> values, const Shape& shape,
+                       const Attributes& about) {
+  require_values(values.size(), shape, path);
+  write_dataset(state_->file.id(), path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values.data(), shape, about);
+}
+
+void Hdf5File::dataset(const std::string& path, std::span<const std::int32_t> values, const Shape& shape,
+                       const Attributes& about) {
+  require_values(values.size(), shape, path);
+  write_dataset(state_->file.id(), path, H5T_STD_I32LE, H5T_NATIVE_INT32, values.data(), shape, about);
+}
+
+void Hdf5File::dataset(const std::string& path, std::span<const std::int64_t> values, const Shape& shape,
+                       const Attributes& about) {
+  require_values(values.size(), shape, path);
+  write_dataset(state_->file.id(), path, H5T_STD_I64LE, H5T_NATIVE_INT64, values.data(), shape, about);
+}
+
+void Hdf5File::dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
+                       const Attributes& about) {
+  require_values(values.size(), shape, path);
+  std::size_t length = 1;
+  for (const std::string& value : values) length = std::max(length, value.size());
+  std::string padded;
+  for (const std::string& value : values) padded.append(value).append(length - value.size(), '\0');
+  const Handle type = string_type(length);
+  write_dataset(state_->file.id(), path, type.id(), type.id(), padded.data(), shape, about);
+}
+
+void Hdf5File::attribute(const std::string& object, const std::string& name, const Value& value) {
+  const Handle target(H5Oopen(state_->file.id(), object.c_str(), H5P_DEFAULT), H5Oclose);
+  require(target.good(), "attribute of", object);
+  if (const auto* text = std::get_if<std::string>(&value))
+    write_attribute(target.id(), name, *text);
+  else if (const auto* number = std::get_if<double>(&value))
+    write_attribute(target.id(), name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, number);
+  else
+    write_attribute(target.id(), name, H5T_STD_I64LE, H5T_NATIVE_INT64, &std::get<std::int64_t>(value));
+}
+
+std::string Hdf5File::bytes() const {
+  const hid_t file = state_->file.id();
+  const char* const name = "the file";
+  require_memory(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0, name);
+  const ssize_t size = H5Fget_file_image(file, nullptr, 0);
+  require_memory(size >= 0, name);
+  std::string image(static_cast<std::size_t>(size), '\0');
+  require_memory(H5Fget_file_image(file, image.data(), image.size()) == size, name);
+  return image;
+}
+
+std::string hdf5_bytes(const std::function<void(Hdf5File&)>& fill) {
+  std::optional<std::string> bytes = run_apart([&fill] {
+    Hdf5File file;
+    fill(file);
+    return file.bytes();
+  });
+  require_memory(bytes.has_value(), "the file");
+  return std::move(*bytes);
+}
+
+void require_hdf5_target(const std::filesystem::path& path) {
+  require_replaceable(path);
+  const int reason = try_writing(path.parent_path());
+  require_resources(reason, path.string());
+  if (reason != 0)
+    throw Error(ExitCode::usage, fmt::format("{}: cannot be written ({}); name a file in a writable folder",
+                                             path.string(), std::strerror(reason)));
+  remove_leftovers(path.parent_path().empty() ? "." : path.parent_path(), Others::may_write,
+                   [name = path.filename().string()](const std::string& target) { return target == name; });
+}
+
+}  // namespace pandora

@@ -1,0 +1,119 @@
+#include "host/ground/files/output_folder.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstring>
+
+#include "host/ground/base/error.hpp"
+#include "host/ground/files/input_file.hpp"
+#include "host/ground/files/system_limits.hpp"
+#include "host/ground/files/temporary_file.hpp"
+
+namespace pandora {
+namespace fs = std::filesystem;
+namespace {
+
+// Creates the next free results/NNN; creation is atomic, so two programs never share one.
+fs::path next_numbered_folder() {
+  std::error_code error;
+  fs::create_directories("results", error);
+  for (int n = 1; n < 100000 && !error; ++n) {
+    const fs::path folder = fs::path("results") / fmt::format("{:03}", n);
+    if (fs::create_directory(folder, error)) return folder;
+  }
+  throw Error(ExitCode::usage, fmt::format("results: cannot create a folder for the results here ({}); name a writable "
+                                           "one with --out",
+                                           error ? error.message() : "all numbers are taken"));
+}
+
+// What helps against the system's reason.
+std::string remedy(int reason, const std::string& otherwise) {
+  if (std::string of_limit = remedy_of_limit(reason); !of_limit.empty()) return of_limit;
+  switch (reason) {
+    case EISDIR:
+      return fmt::format("it is a folder; remove it or {}", otherwise);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return fmt::format("make its folder writable or {} and run again", otherwise);
+    case ENOENT:
+    case ENOTDIR:
+      return fmt::format("its folder is gone; {} and run again", otherwise);
+    default:
+      return fmt::format("free some space or {} and run again", otherwise);
+  }
+}
+
+}  // namespace
+
+fs::path claim_output_folder(const std::string& path, bool force) {
+  if (path.empty()) return next_numbered_folder();
+  const fs::path folder(path);
+  std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error))
+    throw Error(ExitCode::usage, fmt::format("--out {}: is a file; name a folder", path));
+  fs::create_directories(folder, error);
+  if (error)
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: cannot be created ({}); name a writable folder", path, error.message()));
+  bool empty = false;
+  try {
+    empty = entries_of(folder).empty();
+  } catch (const Unreadable& problem) {
+    throw Error(ExitCode::usage, fmt::format("--out {}: {}; name a folder of your own", path, problem.what()));
+  }
+  if (!force && !empty)
+    throw Error(
+        ExitCode::usage,
+        fmt::format(
+            "--out {}: is not empty; name a fresh folder, add --resume to go on with its results, or --force to "
+            "replace them",
+            path));
+  const int reason = try_writing(folder);
+  require_resources(reason, fmt::format("--out {}", path));
+  if (reason != 0)
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: cannot be written ({}); name a writable folder", path, std::strerror(reason)));
+  return folder;
+}
+
+void require_replaceable(const fs::path& path, const std::string& otherwise) {
+  struct stat about {};
+  if (::lstat(path.c_str(), &about) != 0 || S_ISREG(about.st_mode)) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{}: cannot be written (there is a {}, and only regular files are replaced); remove it or {}",
+                          path.string(),
+                          S_ISDIR(about.st_mode)   ? "folder"
+                          : S_ISLNK(about.st_mode) ? "link"
+                                                   : "pipe, socket or device",
+                          otherwise));
+}
+
+void claim_output_file(const std::string& path, bool force, const std::vector<fs::path>& inputs) {
+  if (path.empty()) throw Error(ExitCode::usage, "--out: names no file; give one");
+  require_replaceable(path);
+  std::error_code none;
+  for (const fs::path& input : inputs)
+    if (fs::equivalent(input, path, none))
+      throw Error(ExitCode::usage,
+                  fmt::format("--out {}: is the input {} itself; name another file", path, input.string()));
+  if (!force && fs::exists(path, none))
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: is there already; name another file, or replace it with --force", path));
+  const int reason = try_writing(fs::path(path).parent_path());
+  require_resources(reason, fmt::format("--out {}", path));
+  if (reason != 0)
+    throw Error(ExitCode::usage, fmt::format("--out {}: cannot be written ({}); name a file in a writable folder", path,
+                                             std::strerror(reason)));
+}
+
+void write_file(const fs::path& path, const std::string& contents, const std::string& otherwise) {
+  require_replaceable(path, otherwise);
+  TemporaryFile file(path.parent_path(), path.filename().string());
+  if (file.write(contents) && file.become_target()) return;
+  throw Error(ExitCode::output_lost, fmt::format("{}: could not be written ({}); {}", path.string(),
+                                                 std::strerror(file.error()), remedy(file.error(), otherwise)));
+}
+
+}  // namespace pandora

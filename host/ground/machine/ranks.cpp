@@ -1,0 +1,146 @@
+#include "host/ground/machine/ranks.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "host/ground/base/error.hpp"
+
+#if defined(PANDORA_HAVE_MPI)
+#define OMPI_SKIP_MPICXX  // the C++ bindings need another library
+#include <mpi.h>
+#endif
+
+namespace pandora {
+namespace {
+
+// Launchers tell their children in the environment; starting MPI without one costs a tenth of a second.
+bool launched() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
+    if (std::getenv(name) != nullptr) return true;
+  return false;
+}
+
+}  // namespace
+
+#if defined(PANDORA_HAVE_MPI)
+
+Ranks::Ranks() {
+  if (!launched()) return;
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  MPI_Comm node;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &rank_on_node_);
+  MPI_Comm_size(node, &ranks_on_node_);
+  MPI_Comm_free(&node);
+}
+
+Ranks::~Ranks() {
+  int running = 0;
+  MPI_Initialized(&running);
+  if (running != 0) MPI_Finalize();
+}
+
+std::string Ranks::broadcast(std::string value) const {
+  if (size_ == 1) return value;
+  int length = static_cast<int>(value.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  value.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(value.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
+  return value;
+}
+
+std::vector<std::string> Ranks::gather(const std::string& value) const {
+  if (size_ == 1) return {value};
+  const std::size_t n = rank_ == 0 ? static_cast<std::size_t>(size_) : 0;
+  const int length = static_cast<int>(value.size());
+  std::vector<int> lengths(n), begins(n);
+  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), 0);
+  std::string all(n > 0 ? static_cast<std::size_t>(begins.back() + lengths.back()) : 0, '\0');
+  MPI_Gatherv(value.data(), length, MPI_CHAR, all.data(), lengths.data(), begins.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
+  std::vector<std::string> out;
+  for (std::size_t k = 0; k < n; ++k)
+    out.push_back(all.substr(static_cast<std::size_t>(begins[k]), static_cast<std::size_t>(lengths[k])));
+  return out;
+}
+
+int Ranks::greatest(int value) const {
+  if (size_ == 1) return value;
+  int most = value;
+  MPI_Allreduce(&value, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return most;
+}
+
+std::string mpi_text() {
+  std::vector<char> text(MPI_MAX_LIBRARY_VERSION_STRING);
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string version(text.data(), static_cast<std::size_t>(length));
+  return version.substr(0, version.find_first_of(",\n"));
+}
+
+#else
+
+Ranks::Ranks() {
+  const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  if (size == nullptr) size = std::getenv("PMI_SIZE");
+  if (launched() && size != nullptr && std::atoi(size) > 1)
+    throw Error(ExitCode::device,
+                "started by an MPI launcher, but this build has no MPI; build it where Open MPI is installed, or give "
+                "each process a --shard of its own and `pandora merge` them");
+}
+
+Ranks::~Ranks() = default;
+
+std::string Ranks::broadcast(std::string value) const {
+  return value;
+}
+
+std::vector<std::string> Ranks::gather(const std::string& value) const {
+  return {value};
+}
+
+int Ranks::greatest(int value) const {
+  return value;
+}
+
+std::string mpi_text() {
+  return "none";
+}
+
+#endif
+
+void Ranks::agree(const std::exception_ptr& failure) const {
+  int code = 0;
+  if (failure) {
+    code = static_cast<int>(ExitCode::internal);
+    try {
+      for_the_user([&] { std::rethrow_exception(failure); });
+    } catch (const Error& error) {
+      code = static_cast<int>(error.code());
+    } catch (const std::bad_alloc&) {
+      code = static_cast<int>(ExitCode::device);
+    } catch (...) {
+    }
+  }
+  const int first = size_ - greatest(failure ? size_ - rank_ : 0), worst = greatest(code);
+  if (first == size_) return;
+  if (first == rank_) std::rethrow_exception(failure);
+  throw Error(static_cast<ExitCode>(worst), "");
+}
+
+int Ranks::cores() const {
+  const int usable = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const bool bound = usable < static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  return bound ? usable : std::max(1, usable / ranks_on_node_);
+}
+
+}  // namespace pandora

@@ -1,0 +1,131 @@
+#include "host/lanes/devices/backend_choice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <set>
+
+#include "host/ground/base/split.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+std::vector<int> parse_devices(const std::string& text, const DeviceReport& report) {
+  if (text == "all") return report.usable();
+  std::vector<int> ids;
+  for (const char *at = text.data(), *end = at + text.size(); at <= end;) {
+    const char* const comma = std::find(at, end, ',');
+    int id = -1;
+    if (const auto [stop, error] = std::from_chars(at, comma, id); error != std::errc() || stop != comma || id < 0)
+      throw Error(ExitCode::usage, fmt::format("--devices {}: give all, or numbers such as 0,1", text));
+    if (std::find(ids.begin(), ids.end(), id) != ids.end())
+      throw Error(ExitCode::usage, fmt::format("--devices {}: {} is named twice; name each once", text, id));
+    const auto device = std::find_if(report.devices.begin(), report.devices.end(),
+                                     [id](const DeviceInfo& info) { return info.id == id; });
+    if (device == report.devices.end())
+      throw Error(ExitCode::device,
+                  fmt::format("--devices {}: there is no device {}; `pandora devices` lists them", text, id));
+    if (!device->unusable.empty())
+      throw Error(ExitCode::device, fmt::format("--devices {}: device {}: {}", text, id, device->unusable));
+    ids.push_back(id);
+    at = comma + 1;
+  }
+  return ids;
+}
+
+std::string device_backends(const std::vector<FoundDevices>& found) {
+  std::vector<std::string> names;
+  for (const FoundDevices& one : found) names.push_back(one.backend->name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::vector<FoundDevices> find_all_devices() {
+  std::vector<FoundDevices> found;
+  for (const Backend& backend : backends()) found.push_back({&backend, backend.find()});
+  return found;
+}
+
+BackendChoice choose_backend(const std::string& backend, const std::string& devices, const EngineSettings& engine,
+                             const std::vector<FoundDevices>& found, const std::string& needs_cpu) {
+  const bool automatic = backend == "auto";
+  const FoundDevices* chosen = nullptr;  // the first that can be meant, or one of those with a device
+  for (const FoundDevices& one : found)
+    if ((automatic || backend == one.backend->name) &&
+        (chosen == nullptr || (!chosen->report.none.empty() && one.report.none.empty())))
+      chosen = &one;
+  if (backend == "cpu") {
+    if (devices != "all")
+      throw Error(ExitCode::usage, fmt::format("--devices {}: belongs to --backend {} or auto, not cpu", devices,
+                                               device_backends(found)));
+    return {"cpu", "asked for", {}, ""};
+  }
+  if (chosen == nullptr)
+    throw Error(ExitCode::usage,
+                fmt::format("--backend {}: unknown; use auto, cpu or {}", backend, device_backends(found)));
+  const bool possible =
+      engine.kind == EngineSettings::Kind::blocked && engine.precision == EngineSettings::Precision::fp32;
+  if (!possible) {
+    const std::string why = "only the blocked engine in single precision runs on a GPU";
+    if (!automatic)
+      throw Error(
+          ExitCode::usage,
+          fmt::format("--backend {}: {}; leave --engine and --precision out or use --backend cpu", backend, why));
+    return {"cpu", why, {}, ""};
+  }
+  if (!needs_cpu.empty()) {
+    if (!automatic)
+      throw Error(ExitCode::usage,
+                  fmt::format("--backend {}: {}; leave it out or use --backend cpu", backend, needs_cpu));
+    return {"cpu", needs_cpu, {}, ""};
+  }
+  const DeviceReport& report = chosen->report;
+  if (!report.none.empty()) {
+    if (!automatic || devices != "all")
+      throw Error(ExitCode::device, fmt::format("--backend {}: {}; use --backend cpu or auto", backend, report.none));
+    return {"cpu", report.none, {}, ""};
+  }
+  const std::vector<int> ids = parse_devices(devices, report);
+  std::vector<std::string> names;
+  std::set<std::string> kinds;
+  for (const DeviceInfo& info : report.devices)
+    if (std::find(ids.begin(), ids.end(), info.id) != ids.end()) {
+      names.push_back(fmt::format("{}: {}", info.id, info.name));
+      kinds.insert(info.name);
+    }
+  return {chosen->backend->name,
+          fmt::format("{}, driver {}", fmt::join(names, ", "), report.driver),
+          {chosen->backend, ids},
+          fmt::format("{}", fmt::join(kinds, ", "))};
+}
+
+bool has_code_for(const std::string& architectures, int major, int minor) {
+  const int version = 10 * major + minor;
+  for (const std::string& entry : split(architectures, ',')) {
+    if (entry.empty() || !std::isdigit(static_cast<unsigned char>(entry[0]))) return true;  // native, all, all-major
+    const int code = std::stoi(entry);
+    if (!entry.ends_with("-virtual") && code / 10 == major && code <= version) return true;
+    if (!entry.ends_with("-real") && code <= version) return true;
+  }
+  return false;
+}
+
+std::string devices_text(const DeviceReport& report) {
+  std::string text;
+  constexpr double kGiB = 1u << 30;
+  for (const DeviceInfo& info : report.devices)
+    text += fmt::format("{}  {}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB: {}\n", info.id, info.name,
+                        info.major, info.minor, info.multiprocessors, info.memory / kGiB,
+                        info.unusable.empty() ? "usable" : info.unusable);
+  if (!report.none.empty()) text += fmt::format("no usable GPU: {}\n", report.none);
+  if (!report.driver.empty()) text += fmt::format("driver: CUDA {}\n", report.driver);
+  if (!report.runtime.empty()) text += fmt::format("this build: CUDA {}\n", report.runtime);
+  return text;
+}
+
+}  // namespace pandora

@@ -1,0 +1,244 @@
+// Where everything of a run lies in a backend's memory.
+//
+// Lanes advance in groups, all lanes at once on a device and one after the other on a CPU. What a lane keeps from block
+// to block is its own; what lives inside a block alone is shared by the lanes that have the same place in their groups,
+// so that on a CPU it stays in the cache.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "host/lanes/engine/lanes.hpp"
+#include "kernels/base/aligned.hpp"
+#include "kernels/base/arena.hpp"
+#include "kernels/lane/stages.hpp"
+#include "kernels/state/backend.hpp"
+
+namespace pandora::engine {
+
+template <class Real>
+struct Layout {
+  Shape shape{};
+  int group = 0;
+  bool fits_jointly = false;  // whether any lane does
+  std::vector<LaneView<Real>> lanes;
+  std::vector<int> matrices;        // FormBlock's list, group after group
+  std::vector<int> group_matrices;  // where a group's begin; one more than there are groups
+  std::vector<TapeView<Real>> tapes;
+  LaneView<Real>* device_lanes = nullptr;
+  int* device_matrices = nullptr;
+  LaneTally* tallies = nullptr;
+  Progress* progress = nullptr;
+  int *waiting_count = nullptr, *waiting[kKindsOfWaiting] = {};
+  int* next_walks = nullptr;  // takes the place of waiting[kWalks] in every second round
+  ScratchPool<Real> scratch{};
+
+  Layout(Arena& arena, std::span<const UnitOfLanes> units, const BlockOptions& options, const BackendTraits& traits,
+         LaneRecord::Keep keep)
+      : traits_(traits), refit_(options.estimation.refit) {
+    const Tape& first = units[0].replication->tape;
+    shape.A = first.boxes();
+    shape.m = first.contexts.index_size;
+    shape.stride = first.contexts.index_stride;
+    shape.d = first.contexts.reward_features;
+    shape.B = options.block;
+    shape.width = padded_to_vector<float>(options.block);
+    std::size_t count = 0;
+    for (const UnitOfLanes& unit : units)
+      for (const LaneSpec& spec : unit.lanes) {
+        ++count;
+        if (spec.learning != Learning::none)
+          shape.capacity =
+              std::max(shape.capacity, std::max(spec.T0, 1) + (spec.online() ? unit.replication->tape.online_rows : 0));
+      }
+    group = static_cast<int>(std::min<std::size_t>(count, static_cast<std::size_t>(traits.group)));
+    tallies = arena.take<LaneTally>(count);
+    progress = arena.take<Progress>(count);
+    for (const UnitOfLanes& unit : units) {
+      take_tape(arena, *unit.replication);
+      for (const LaneSpec& spec : unit.lanes) {
+        take_lane(arena, spec);
+        take_record(arena, unit.replication->tape.online_rows, keep);
+      }
+    }
+    for (int place = 0; place < group; ++place) take_block(arena, static_cast<std::size_t>(place));
+    list_matrices();
+    device_lanes = arena.take<LaneView<Real>>(count);
+    device_matrices = arena.take<int>(matrices.size());
+    waiting_count = arena.take<int>(kKindsOfWaiting);
+    for (int kind = 0; kind < kKindsOfWaiting; ++kind)
+      waiting[kind] = arena.take<int>(static_cast<std::size_t>(group) * (kind == kBoxes ? shape.A : 1));
+    next_walks = arena.take<int>(static_cast<std::size_t>(group));
+    scratch.groups = groups_of(traits.block_size, shape.m);
+    scratch.members = traits.block_size;
+    if (fits_jointly) scratch.joint = padded_to_vector<double>(JointSolve<Real, SerialTeam>::size(shape.A, shape.m));
+    const std::size_t slots = static_cast<std::size_t>(traits.slots);
+    scratch.reals = arena.take<Real>(scratch.reals_per_slot(shape) * slots);
+    scratch.doubles = arena.take<double>(scratch.doubles_per_slot(shape) * slots);
+    scratch.ints = arena.take<int>(scratch.ints_per_slot(shape) * slots);
+  }
+
+ private:
+  static std::size_t size(int n) { return static_cast<std::size_t>(n); }
+
+  void take_tape(Arena& arena, const Replication& replication) {
+    const Tape& tape = replication.tape;
+    const std::size_t rows = size(tape.contexts.rows), cells = rows * shape.A;
+    TapeView<Real> view{};
+    if (traits_.in_place) {
+      if constexpr (std::is_same_v<Real, float>)
+        view.psi = tape.contexts.psi.data();
+      else
+        view.psi = arena.take<Real>(rows * shape.stride);
+      view.phi = tape.phi.data();
+      view.mu = tape.mu.data();
+      view.cost = tape.cost.data();
+      view.reward = tape.reward.data();
+      view.sigma = replication.sigma.data();
+    } else {
+      view.psi = arena.take<Real>(rows * shape.stride);
+      view.phi = arena.take<float>(cells * shape.d);
+      view.mu = arena.take<double>(cells);
+      view.cost = arena.take<double>(cells);
+      view.reward = arena.take<float>(cells);
+      view.sigma = arena.take<double>(cells);
+    }
+    if (traits_.vectors) {
+      view.transposed = arena.take<Real>(size(shape.m) * shape.width);
+      view.squared_norm = arena.take<Real>(size(shape.width));
+    }
+    view.calibration_rows = tape.calibration_rows;
+    view.online_rows = tape.online_rows;
+    view.random_order = replication.instance.stream(Purpose::random_order);
+    view.exploration = replication.instance.stream(Purpose::exploration);
+    tapes.push_back(view);
+  }
+
+  void take_record(Arena& arena, int periods, LaneRecord::Keep keep) {
+    const std::size_t T = size(periods), cells = T * shape.A;
+    LaneView<Real>& lane = lanes.back();
+    if (keep == LaneRecord::Keep::estimates) return;
+    lane.outcomes = arena.take<PeriodOutcome>(T);
+    if (keep == LaneRecord::Keep::outcomes) return;
+    lane.decisions = arena.take<PeriodOutcome>(T);
+    lane.scores = arena.take<double>(cells);
+    lane.widths = arena.take<double>(cells);
+    lane.rewards = arena.take<double>(cells);
+    lane.predictions = arena.take<double>(cells);
+    lane.bonuses = arena.take<double>(cells);
+  }
+
+  void take_lane(Arena& arena, const LaneSpec& spec) {
+    const std::size_t index = lanes.size(), matrix = size(shape.m) * shape.stride;
+    LaneView<Real> lane;
+    lane.spec = spec;
+    lane.needs = needs_of(spec, refit_);
+    lane.tape = tapes.back();
+    lane.progress = progress != nullptr ? progress + index : nullptr;
+    lane.tally = tallies != nullptr ? tallies + index : nullptr;
+    if (spec.learns_reward()) {
+      lane.reward_memory = arena.take<double>(size(RewardState::size(shape.d) + reward_scratch(shape.d)));
+      lane.deployed = arena.take<int>(size(shape.capacity));
+      if (traits_.vectors) lane.reward_table = arena.take<float>(RewardTable::size(shape.d, shape.capacity));
+    }
+    if (spec.fits_jointly()) {
+      lane.joint = arena.take<JointState>(1);
+      fits_jointly = true;
+    }
+    for (int a = 0; a < shape.A && spec.learning != Learning::none; ++a) {
+      BoxView<Real>& box = lane.box[a];
+      box.progress = arena.take<BoxProgress>(1);
+      box.rho = arena.take<Real>(size(shape.stride));
+      box.rows = arena.take<int>(size(shape.capacity));
+      if (lane.needs.design) box.design.P = arena.take<Real>(matrix);
+      if (lane.needs.curvature) box.curvature.P = arena.take<Real>(matrix);
+      if (lane.needs.response) box.response = arena.take<Real>(size(shape.d) * shape.stride);
+      if (!traits_.vectors || !solves(lane)) continue;
+      box.inverse = arena.take<Real>(matrix);
+      box.inverse_weight = arena.take<Real>(size(std::min(shape.capacity, traits_.newton_samples)));
+      if (shape.capacity > traits_.newton_samples) box.hessian = arena.take<Real>(matrix);
+    }
+    lanes.push_back(lane);
+  }
+
+  // Whether rho_hat is ever solved for: also that of lanes that learn from queries and use no index.
+  static bool solves(const LaneView<Real>& lane) {
+    return !lane.spec.learns_payoff() && !lane.spec.fits_jointly() && (lane.spec.learns_index() || lane.spec.online());
+  }
+
+  GramView<Real> take_gram(Arena& arena) {
+    const std::size_t B = size(shape.B), stride = size(shape.stride), width = size(shape.width);
+    GramView<Real> g;
+    g.image = arena.take<Real>(B * stride);
+    g.gram = arena.take<Real>(B * width);
+    g.column = arena.take<Real>(B * width);
+    g.u = arena.take<Real>(B * stride);
+    g.diagonal = arena.take<Real>(width);
+    g.row = arena.take<Real>(width);
+    g.log = arena.take<typename GramView<Real>::Update>(B);
+    g.count = arena.take<GramCounts>(1);
+    return g;
+  }
+
+  // What lives inside a block, for all lanes at this place of their groups: what any of them needs.
+  void take_block(Arena& arena, std::size_t place) {
+    bool learns = false, designs = false, curvatures = false, responses = false;
+    for (std::size_t k = place; k < lanes.size(); k += size(group)) {
+      learns = learns || lanes[k].spec.learning != Learning::none;
+      designs = designs || lanes[k].needs.widths;
+      curvatures = curvatures || lanes[k].needs.curvature;
+      responses = responses || lanes[k].needs.response;
+    }
+    const std::size_t B = size(shape.B), d = size(shape.d), width = size(shape.width);
+    for (int a = 0; a < shape.A && learns; ++a) {
+      BoxView<Real> block;
+      block.prediction = arena.take<Real>(width);
+      block.theta_moved = arena.take<Real>(d);
+      block.pending_scale = arena.take<Real>(B);
+      if (designs) block.design = take_gram(arena);
+      if (curvatures) block.curvature = take_gram(arena);
+      if (responses) {
+        block.coupling = arena.take<Real>(d * width);
+        block.pending_rank = arena.take<Real>(B * d);
+        block.pending_moved = arena.take<Real>(B * d);
+      }
+      for (std::size_t k = place; k < lanes.size(); k += size(group)) share(lanes[k], lanes[k].box[a], block);
+    }
+  }
+
+  static void share(const LaneView<Real>& lane, BoxView<Real>& box, const BoxView<Real>& block) {
+    if (lane.spec.learning == Learning::none) return;
+    box.prediction = block.prediction;
+    box.theta_moved = block.theta_moved;
+    box.pending_scale = block.pending_scale;
+    const auto products = [](GramView<Real>& to, GramView<Real> from) {
+      from.P = to.P;
+      to = from;
+    };
+    if (lane.needs.widths) products(box.design, block.design);
+    if (lane.needs.curvature) products(box.curvature, block.curvature);
+    if (!lane.needs.response) return;
+    box.coupling = block.coupling;
+    box.pending_rank = block.pending_rank;
+    box.pending_moved = block.pending_moved;
+  }
+
+  void list_matrices() {
+    for (std::size_t k = 0; k < lanes.size(); ++k) {
+      if (k % size(group) == 0) group_matrices.push_back(static_cast<int>(matrices.size()));
+      for (int a = 0; a < shape.A && lanes[k].spec.learning != Learning::none; ++a) {
+        const int box = static_cast<int>(k % size(group)) * shape.A + a;
+        if (lanes[k].needs.widths) matrices.push_back(2 * box);
+        if (lanes[k].needs.curvature) matrices.push_back(2 * box + 1);
+      }
+    }
+    group_matrices.push_back(static_cast<int>(matrices.size()));
+  }
+
+  BackendTraits traits_;
+  RefitSchedule refit_;
+};
+
+}  // namespace pandora::engine

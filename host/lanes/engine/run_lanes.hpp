@@ -1,0 +1,268 @@
+// The engine: lanes of replications advance one block of B periods at a time on a backend. Driver and bodies
+// (kernels/lane/, kernels/solve/) are the same for every backend: CpuBackend (host/lanes/engine/cpu_backend.hpp) runs
+// them one item after the other with vectors, CudaBackend (kernels/cuda/) launches them.
+#pragma once
+
+// Device code includes this: neither fmt nor Eigen, which nvcc cannot compile with every host compiler.
+#include <algorithm>
+#include <concepts>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "host/lanes/engine/layout.hpp"
+#include "kernels/base/error.hpp"
+
+namespace pandora::engine {
+
+/// Where lanes are run. blocks(items, body) and warps(items, body) call body(team, item, slot) for every item, for
+/// teams of the two sizes of a device; a backend without vectors has also form(FormBlock, matrices), which makes the
+/// products of matrices that are too large for a team's memory. allocate throws OutOfMemory. forget: what lies there is
+/// of no use any more, which checkers of memory are told.
+template <class B>
+concept Backend = requires(B backend, void* there, const void* from, void* to, std::size_t bytes) {
+  requires std::same_as<decltype(B::kVectors), const bool>;  // whether teams have vectors, as in the traits
+  { backend.traits() } -> std::same_as<BackendTraits>;
+  { backend.allocate(bytes).get() } -> std::convertible_to<void*>;  // what owns the memory
+  backend.upload(there, from, bytes);
+  backend.download(to, from, bytes);
+  backend.zero(there, bytes);
+  backend.forget(there, bytes);
+  backend.blocks(1, GatherBlock<float>{});
+  backend.warps(1, Calibrate<float>{});
+};
+
+/// A run of lanes on a backend, from its memory to its tallies.
+template <class Real, Backend B>
+class LaneRun {
+ public:
+  /// `units` is not empty; `records` is empty or has one entry per lane.
+  LaneRun(B& backend, std::span<const UnitOfLanes> units, const BlockOptions& options, std::span<LaneRecord> records)
+      : backend_(backend),
+        units_(units),
+        options_(options),
+        records_(records),
+        keep_(most_kept(records)),
+        bytes_(bytes_needed()),
+        memory_(backend.allocate(bytes_)),
+        arena_(memory_.get()) {
+    backend_.zero(memory_.get(), bytes_);  // what the lanes' state starts from
+    layout_.emplace(arena_, units_, options_, backend_.traits(), keep_);
+  }
+
+  std::vector<std::vector<LaneTally>> run(EngineCounters* counters) {
+    if (layout_->lanes.empty()) return std::vector<std::vector<LaneTally>>(units_.size());  // launching none fails
+    upload();
+    start();
+    const int T = units_[0].replication->tape.online_rows;
+    for (int first = 0; first < T; first += options_.block)
+      advance({first, std::min(options_.block, T - first)}, first + options_.block >= T);
+    for (std::size_t k = 0; k < records_.size(); ++k) fetch_record(k);
+    if (counters != nullptr) count(*counters);
+    return fetch_tallies();
+  }
+
+ private:
+  using Keep = LaneRecord::Keep;
+
+  static Keep most_kept(std::span<const LaneRecord> records) {
+    Keep most = Keep::estimates;
+    for (const LaneRecord& record : records) most = std::max(most, record.keep);
+    return most;
+  }
+
+  std::size_t bytes_needed() const {
+    Arena measure;
+    Layout<Real>(measure, units_, options_, backend_.traits(), keep_);
+    return measure.used();
+  }
+
+  int lanes() const { return static_cast<int>(layout_->lanes.size()); }
+
+  // The lanes from `first` on, as bodies see them.
+  Problem<Real> problem(int first = 0) const {
+    const EstimationOptions& estimation = options_.estimation;
+    return {layout_->shape,   estimation.index_ridges(), estimation.ridge_reward,
+            estimation.refit, estimation.refit_reward,   layout_->device_lanes + first};
+  }
+
+  template <class To, class From>
+  void upload_to(To* to, const From& from) {
+    backend_.upload(const_cast<std::remove_const_t<To>*>(to), from.data(), from.size() * sizeof(from[0]));
+  }
+
+  void upload() {
+    for (std::size_t u = 0; u < units_.size(); ++u) upload_tape(*units_[u].replication, layout_->tapes[u]);
+    for (std::size_t k = 0; k < records_.size() && keep_ == Keep::everything; ++k)
+      if (const std::vector<PeriodOutcome>* decisions = records_[k].decisions; decisions != nullptr)
+        upload_to(layout_->lanes[k].decisions, *decisions);
+      else
+        layout_->lanes[k].decisions = nullptr;
+    upload_to(layout_->device_lanes, layout_->lanes);
+    upload_to(layout_->device_matrices, layout_->matrices);
+  }
+
+  void upload_tape(const Replication& replication, const TapeView<Real>& view) {
+    const Tape& tape = replication.tape;
+    const bool in_place = backend_.traits().in_place;
+    if constexpr (!std::is_same_v<Real, float>)
+      upload_to(view.psi, std::vector<Real>(tape.contexts.psi.begin(), tape.contexts.psi.end()));
+    if (in_place) return;
+    if constexpr (std::is_same_v<Real, float>) upload_to(view.psi, tape.contexts.psi);
+    upload_to(view.phi, tape.phi);
+    upload_to(view.mu, tape.mu);
+    upload_to(view.cost, tape.cost);
+    upload_to(view.reward, tape.reward);
+    upload_to(view.sigma, replication.sigma);
+  }
+
+  void start() {
+    const Problem<Real> all = problem();
+    backend_.warps(lanes(), Calibrate<Real>{all});
+    backend_.blocks(lanes() * layout_->shape.A, StartBox<Real>{all, layout_->scratch});
+    if (layout_->fits_jointly) backend_.blocks(lanes(), SolveJoint<Real>{all, {}, layout_->scratch, nullptr});
+  }
+
+  // Whether a library forms a block's products, between the end of one block and the start of the next.
+  bool library() const { return !B::kVectors && ProductMemory<Real>::shared_bytes(layout_->shape) == 0; }
+
+  // A block of periods, group after group.
+  void advance(BlockRange range, bool last) {
+    if constexpr (B::kVectors)  // for lanes that learn nothing none is gathered
+      backend_.blocks(layout_->shape.capacity == 0 ? 0 : static_cast<int>(units_.size()),
+                      GatherBlock<Real>{layout_->shape, range, layout_->tapes.data()});
+    // Where all lanes go together, a block's end is left to the start of the next, so that P is moved once for both;
+    // not where a library forms the images in between.
+    const bool joined = layout_->group >= lanes() && !library();
+    for (int first = 0, group = 0; first < lanes(); first += layout_->group, ++group) {
+      const Problem<Real> here = problem(first);
+      const int count = std::min(layout_->group, lanes() - first), boxes = count * layout_->shape.A;
+      if constexpr (!B::kVectors)
+        if (const int begin = layout_->group_matrices[group]; library())
+          backend_.form(FormBlock<Real>{here, range, layout_->device_matrices + begin},
+                        layout_->group_matrices[group + 1] - begin);
+      backend_.blocks(boxes,
+                      AdvanceBlock<Real>{here, layout_->scratch, range, joined && range.first_period > 0, library()});
+      walk(here, range, count);
+      if (!joined || last) backend_.blocks(boxes, AdvanceBlock<Real>{here, layout_->scratch, {}, true, false});
+    }
+  }
+
+  // A group of lanes through a block's periods.
+  void walk(const Problem<Real>& here, BlockRange range, int lanes) {
+    Worklist list{nullptr, layout_->waiting_count, {}};
+    std::copy(std::begin(layout_->waiting), std::end(layout_->waiting), list.waiting);
+    int* other = layout_->next_walks;
+    for (int count = lanes; count > 0;) {
+      int found[kKindsOfWaiting] = {};
+      backend_.zero(list.count, sizeof found);
+      // A device keeps what every box has in local memory: with room for all that a study may have, much of it.
+      if (layout_->shape.A <= kFewBoxes)
+        backend_.warps(count, WalkBlock<Real, kFewBoxes>{here, range, list});
+      else
+        backend_.warps(count, WalkBlock<Real, kMaxBoxes>{here, range, list});
+      backend_.download(found, list.count, sizeof found);
+      const auto solve = [&](Waiting kind, const auto& body) {
+        if (found[kind] > 0) backend_.blocks(found[kind], body);
+      };
+      solve(kThetas, SolveTheta<Real>{here, range, list.waiting[kThetas]});
+      solve(kBoxes, SolveBoxes<Real>{here, range, layout_->scratch, list.waiting[kBoxes]});
+      solve(kJoints, SolveJoint<Real>{here, range, layout_->scratch, list.waiting[kJoints]});
+      count = found[kWalks];
+      list.lanes = list.waiting[kWalks];
+      std::swap(list.waiting[kWalks], other);
+    }
+  }
+
+  void fetch_record(std::size_t k) {
+    const auto fetch = [this](auto& to, const auto* from, std::size_t n) {
+      to.resize(n);
+      backend_.download(to.data(), from, n * sizeof(to[0]));
+    };
+    LaneRecord& record = records_[k];
+    const LaneView<Real>& lane = layout_->lanes[k];
+    const std::size_t A = static_cast<std::size_t>(layout_->shape.A), m = static_cast<std::size_t>(layout_->shape.m),
+                      T = static_cast<std::size_t>(units_[0].replication->tape.online_rows);
+    std::vector<Real> rho;
+    for (std::size_t a = 0; a < A && lane.spec.learns_scores(); ++a) {
+      fetch(rho, lane.box[a].rho, m);
+      record.rho.insert(record.rho.end(), rho.begin(), rho.end());
+    }
+    if (lane.spec.learns_reward()) fetch(record.theta, lane.reward_memory, static_cast<std::size_t>(layout_->shape.d));
+    if (record.keep == Keep::estimates) return;
+    fetch(record.outcomes, lane.outcomes, T);
+    if (record.keep == Keep::outcomes) return;
+    fetch(record.scores, lane.scores, T * A);
+    fetch(record.widths, lane.widths, T * A);
+    fetch(record.rewards, lane.rewards, T * A);
+    fetch(record.predictions, lane.predictions, T * A);
+    fetch(record.bonuses, lane.bonuses, T * A);
+  }
+
+  void count(EngineCounters& counters) {
+    std::vector<Progress> progress(layout_->lanes.size());
+    backend_.download(progress.data(), layout_->progress, progress.size() * sizeof(Progress));
+    for (const Progress& lane : progress) {
+      counters.index_solves += static_cast<std::uint64_t>(lane.index_solves);
+      counters.index_gradients += static_cast<std::uint64_t>(lane.index_gradients);
+      counters.reward_solves += static_cast<std::uint64_t>(lane.reward_solves);
+      counters.repairs += static_cast<std::uint64_t>(lane.repairs);
+    }
+  }
+
+  std::vector<std::vector<LaneTally>> fetch_tallies() {
+    std::vector<LaneTally> tallies(layout_->lanes.size());
+    backend_.download(tallies.data(), layout_->tallies, tallies.size() * sizeof(LaneTally));
+    std::vector<std::vector<LaneTally>> out;
+    auto next = tallies.begin();
+    for (const UnitOfLanes& unit : units_) {
+      const auto end = next + static_cast<std::ptrdiff_t>(unit.lanes.size());
+      out.emplace_back(next, end);
+      next = end;
+    }
+    return out;
+  }
+
+  static constexpr int kFewBoxes = 4;
+
+  B& backend_;
+  std::span<const UnitOfLanes> units_;
+  const BlockOptions& options_;
+  std::span<LaneRecord> records_;
+  const Keep keep_;
+  const std::size_t bytes_;
+  decltype(std::declval<B&>().allocate(std::size_t{})) memory_;
+  Arena arena_;
+  std::optional<Layout<Real>> layout_;
+};
+
+/// Runs the lanes of all units; tallies per unit. The units share dimensions and T. A lane's tally does not depend on
+/// what else runs; a lane that fails stops there, and its tally says why. `records` is empty or has one entry per lane.
+/// Throws OutOfMemory.
+template <class Real, Backend B>
+std::vector<std::vector<LaneTally>> run_lanes(B& backend, std::span<const UnitOfLanes> units,
+                                              const BlockOptions& options, EngineCounters* counters = nullptr,
+                                              std::span<LaneRecord> records = {}) {
+  return LaneRun<Real, B>(backend, units, options, records).run(counters);
+}
+
+/// run_lanes over halves, quarters, ... where all units at once do not fit.
+template <class Real, Backend B>
+std::vector<std::vector<LaneTally>> run_in_memory(B& backend, std::span<const UnitOfLanes> units,
+                                                  const BlockOptions& options, EngineCounters* counters = nullptr,
+                                                  std::span<LaneRecord> records = {}) {
+  try {
+    return run_lanes<Real>(backend, units, options, counters, records);
+  } catch (const OutOfMemory&) {
+    if (units.size() == 1) throw;
+  }
+  const std::size_t half = units.size() / 2;
+  std::size_t lanes = 0;
+  for (const UnitOfLanes& unit : units.first(half)) lanes += records.empty() ? 0 : unit.lanes.size();
+  auto out = run_in_memory<Real>(backend, units.first(half), options, counters, records.first(lanes));
+  auto rest = run_in_memory<Real>(backend, units.subspan(half), options, counters, records.subspan(lanes));
+  std::move(rest.begin(), rest.end(), std::back_inserter(out));
+  return out;
+}
+
+}  // namespace pandora::engine

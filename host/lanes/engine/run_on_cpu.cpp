@@ -1,0 +1,42 @@
+#include "host/lanes/engine/run_on_cpu.hpp"
+
+#include "host/lanes/engine/cpu_backend.hpp"
+
+namespace pandora {
+
+template <class Real>
+std::vector<LaneTally> run_on_cpu(const Replication& replication, std::span<const LaneSpec> lanes,
+                                  const BlockOptions& options, EngineCounters* counters,
+                                  std::span<LaneRecord> records) {
+  engine::CpuBackend backend;
+  const UnitOfLanes unit{&replication, {lanes.begin(), lanes.end()}};
+  return engine::run_lanes<Real>(backend, std::span(&unit, 1), options, counters, records)[0];
+}
+
+template <class Real>
+std::size_t memory_on_cpu(const TapeSize& size, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
+  Replication replication;  // a tape's sizes without its numbers, of which a layout needs none
+  Tape& tape = replication.tape;
+  tape.calibration_rows = size.calibration_rows;
+  tape.online_rows = size.online_rows;
+  tape.contexts.rows = tape.online_row(size.online_rows);
+  tape.contexts.boxes = size.dimensions.boxes;
+  tape.contexts.index_size = size.dimensions.index_size();
+  tape.contexts.index_stride = padded_to_vector<float>(size.dimensions.index_size());
+  tape.contexts.reward_features = size.dimensions.reward_features;
+  const UnitOfLanes unit{&replication, lanes};
+  Arena measure;
+  engine::Layout<Real>(measure, std::span(&unit, 1), options, engine::CpuBackend().traits(),
+                       LaneRecord::Keep::estimates);
+  return measure.used();
+}
+
+template std::size_t memory_on_cpu<float>(const TapeSize&, const std::vector<LaneSpec>&, const BlockOptions&);
+template std::size_t memory_on_cpu<double>(const TapeSize&, const std::vector<LaneSpec>&, const BlockOptions&);
+
+template std::vector<LaneTally> run_on_cpu<float>(const Replication&, std::span<const LaneSpec>, const BlockOptions&,
+                                                  EngineCounters*, std::span<LaneRecord>);
+template std::vector<LaneTally> run_on_cpu<double>(const Replication&, std::span<const LaneSpec>, const BlockOptions&,
+                                                   EngineCounters*, std::span<LaneRecord>);
+
+}  // namespace pandora

@@ -1,0 +1,25 @@
+// The fast engine on a CPU: lanes advance through blocks of B periods, in which rank-one updates become matrix products
+// (kernels/lane/gram.hpp). The algebra is that of the reference engine; Real = float is the working precision, Real =
+// double serves the comparison with the reference.
+#pragma once
+
+#include "host/lanes/engine/lanes.hpp"
+
+namespace pandora {
+
+/// Runs all lanes on the replication, one block after the other; a lane's tally does not depend on the others. A lane
+/// that fails stops there; its tally says why. `records` is empty or has one entry per lane.
+template <class Real>
+std::vector<LaneTally> run_on_cpu(const Replication& replication, std::span<const LaneSpec> lanes,
+                                  const BlockOptions& options, EngineCounters* counters = nullptr,
+                                  std::span<LaneRecord> records = {});
+
+/// The bytes that run_on_cpu takes for lanes of that specification on tapes of that size.
+struct TapeSize {
+  Dimensions dimensions;
+  int calibration_rows = 0, online_rows = 0;
+};
+template <class Real>
+std::size_t memory_on_cpu(const TapeSize& tape, const std::vector<LaneSpec>& lanes, const BlockOptions& options);
+
+}  // namespace pandora

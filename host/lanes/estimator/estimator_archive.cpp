@@ -1,0 +1,207 @@
+// An estimator as bytes: every number with all its bits, in one fixed order that saving and loading share.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "host/ground/files/sealed_file.hpp"
+#include "host/lanes/estimator/estimator_state.hpp"
+
+namespace pandora {
+
+namespace {
+
+constexpr const char* kKind = "estimator";
+
+class EstimatorWriter {
+ public:
+  void number(double& value) { numbers_.push_back(value); }
+  template <class T>
+  void whole(T& value) {
+    numbers_.push_back(static_cast<double>(value));
+  }
+  template <class Values>
+  void list(Values& values) {
+    numbers_.push_back(static_cast<double>(values.size()));
+    if constexpr (std::is_same_v<typename Values::value_type, float>)
+      floats_.insert(floats_.end(), values.begin(), values.end());
+    else
+      numbers_.insert(numbers_.end(), values.begin(), values.end());
+  }
+  template <class Matrix>  // or vector, whose size is known
+  void matrix(Matrix& values) {
+    numbers_.insert(numbers_.end(), values.data(), values.data() + values.size());
+  }
+  bool ended() const { return false; }
+  std::string bytes() const {
+    return seal(kKind, {{"numbers", pack(numbers_)}, {"floats", pack32<float>(floats_)}, {"count", floats_.size()}});
+  }
+
+ private:
+  std::vector<double> numbers_;
+  std::vector<float> floats_;
+};
+
+// How many bytes a writer would write of an estimator without samples.
+class EstimatorSize {
+ public:
+  void number(double&) { bytes += 8; }
+  template <class T>
+  void whole(T&) {
+    bytes += 8;
+  }
+  template <class Values>
+  void list(Values&) {
+    bytes += 8;
+  }
+  template <class Matrix>
+  void matrix(Matrix& values) {
+    bytes += 8 * static_cast<std::size_t>(values.size());
+  }
+  bool ended() const { return false; }
+  std::size_t bytes = 0;
+};
+
+class EstimatorReader {
+ public:
+  explicit EstimatorReader(std::string_view bytes) {
+    const nlohmann::json content = unseal(kKind, bytes);
+    try {
+      numbers_ = unpack(content.at("numbers"));
+      floats_ = unpack32<float>(content.at("floats"), content.at("count").get<std::size_t>());
+    } catch (const nlohmann::json::exception&) {
+      throw Damaged("is no estimator");
+    }
+  }
+
+  void number(double& value) { value = take(numbers_, next_number_); }
+  template <class T>
+  void whole(T& value) {
+    const double found = take(numbers_, next_number_);
+    if (!(std::abs(found) < 2147483648.0) || found != std::floor(found)) throw Damaged("has a count that cannot be");
+    value = static_cast<T>(found);
+  }
+  template <class Values>
+  void list(Values& values) {
+    using Value = typename Values::value_type;
+    double size = take(numbers_, next_number_);
+    const std::size_t left =
+        std::is_same_v<Value, float> ? floats_.size() - next_float_ : numbers_.size() - next_number_;
+    if (!(size >= 0.0 && size <= static_cast<double>(left))) throw Damaged("has a list that is longer than the file");
+    values.resize(static_cast<std::size_t>(size));
+    for (Value& value : values) {
+      if constexpr (std::is_same_v<Value, float>) {
+        value = take(floats_, next_float_);
+      } else if constexpr (std::is_same_v<Value, double>) {
+        value = take(numbers_, next_number_);
+      } else {
+        whole(value);
+      }
+    }
+  }
+  template <class Matrix>
+  void matrix(Matrix& values) {
+    for (Eigen::Index k = 0; k < values.size(); ++k) values.data()[k] = take(numbers_, next_number_);
+  }
+  // Numbers that files of before lack.
+  bool ended() const { return next_number_ == numbers_.size(); }
+  void finish() const {
+    if (next_number_ != numbers_.size() || next_float_ != floats_.size()) throw Damaged("has more than an estimator");
+  }
+
+ private:
+  template <class T>
+  static T take(const std::vector<T>& values, std::size_t& next) {
+    if (next == values.size()) throw Damaged("has less than an estimator");
+    return values[next++];
+  }
+
+  std::vector<double> numbers_;
+  std::vector<float> floats_;
+  std::size_t next_number_ = 0, next_float_ = 0;
+};
+
+void require_whole(bool holds) {
+  if (!holds) throw Damaged("has an estimator of another shape");
+}
+
+}  // namespace
+
+template <class Archive>
+void WeitzmanEstimator::State::visit(Archive& archive) {
+  bool has_begun = psi.size() > 0;
+  for (bool* flag : {&has_begun, &has_row, &calibrated, &unsettled}) archive.whole(*flag);
+  for (int* count : {&period, &faded_at, &kept.contexts.rows, &reward_samples_at_solve}) archive.whole(*count);
+  if (has_begun) {
+    psi.resize(m);
+    archive.matrix(psi);
+  }
+  archive.list(kept.contexts.psi);
+  archive.list(kept.phi);
+  for (BoxEstimate& box : boxes) {
+    archive.matrix(box.rho);
+    for (Eigen::MatrixXd* matrix : {&box.design_inverse, &box.curvature_inverse, &box.cross}) archive.matrix(*matrix);
+    archive.list(box.samples.rows);
+    for (std::vector<double>* list : {&box.samples.cost, &box.samples.mu, &box.samples.weight}) archive.list(*list);
+    archive.list(box.phi);
+    for (int* count : {&box.count, &box.samples_at_solve, &box.samples_at_curvature}) archive.whole(*count);
+    archive.whole(box.due);
+    for (double* number : {&box.mass, &box.reward_widths}) archive.number(*number);
+  }
+  archive.list(reward_memory);
+  archive.list(reward_samples.reward);
+  archive.list(reward_samples.weight);
+  archive.number(joint.state.ridge_mean);
+  archive.number(joint.state.ridge_own);
+  for (double& dispersion : joint.state.dispersion) archive.number(dispersion);
+  archive.whole(joint.state.samples);
+  archive.whole(joint.state.samples_at_solve);
+  if (archive.ended()) return;
+  archive.number(joint.state.squares);  // which outlive the samples that they were learned from
+  archive.number(joint.state.scale);
+}
+
+std::string WeitzmanEstimator::State::saved() const {
+  EstimatorWriter writer;
+  const_cast<State*>(this)->visit(writer);  // which only reads
+  return writer.bytes();
+}
+
+// A sample takes most where no other one shares its context and its feedback has come.
+int WeitzmanEstimator::State::most_samples_within(std::size_t bytes) const {
+  EstimatorSize empty;
+  const_cast<State*>(this)->visit(empty);
+  empty.bytes += 8 * reward_memory.size();
+  if (bytes <= empty.bytes) return 0;
+  if (rules.learns_payoff()) return std::numeric_limits<int>::max();  // of which sums are kept
+  const std::size_t weight = options.forget > 0.0 ? 8 : 0, phi = 4 * static_cast<std::size_t>(d);
+  const std::size_t one = 4 * static_cast<std::size_t>(kept.contexts.index_stride) + 24 + weight +
+                          (rules.learns_reward() ? 2 * phi + 8 + weight : 0);
+  return static_cast<int>(std::min<std::size_t>((bytes - empty.bytes) / (static_cast<std::size_t>(A) * one),
+                                                std::numeric_limits<int>::max()));
+}
+
+void WeitzmanEstimator::State::restore(std::string_view bytes) {
+  EstimatorReader reader(bytes);
+  const std::size_t memory = reward_memory.size(), rewards = static_cast<std::size_t>(d);
+  visit(reader);
+  reader.finish();
+  const std::size_t rows = static_cast<std::size_t>(kept.contexts.rows);
+  require_whole(kept.contexts.rows >= 0 && kept.contexts.psi.size() == rows * kept.contexts.index_stride);
+  for (BoxEstimate& box : boxes) {
+    const IndexSamples& samples = box.samples;
+    const std::size_t n = samples.rows.size();
+    require_whole(samples.cost.size() == n && samples.mu.size() == n);
+    require_whole(samples.weight.empty() || samples.weight.size() == n);
+    require_whole(box.phi.size() == (rules.learns_reward() && rules.learns_index() ? n * rewards : 0));
+    for (const int row : samples.rows) require_whole(row >= 0 && row < kept.contexts.rows);
+    box.has_image = false;
+  }
+  require_whole(reward_memory.size() == memory && kept.phi.size() == reward_samples.reward.size() * rewards);
+  require_whole(reward_samples.weight.empty() || reward_samples.weight.size() == reward_samples.reward.size());
+  reward = RewardState::over(reward_memory.data(), d);
+  reward_samples.at.resize(reward_samples.reward.size());
+  for (std::size_t k = 0; k < reward_samples.at.size(); ++k) reward_samples.at[k] = k;
+}
+
+}  // namespace pandora

@@ -1,0 +1,221 @@
+// What changes an estimator's past: forgetting, other costs, a box more.
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "host/lanes/estimator/checks.hpp"
+#include "host/lanes/estimator/estimator_state.hpp"
+
+namespace pandora {
+
+namespace {
+
+constexpr int kFadesPerHalfLife = 4;           // each costs a fit of all samples
+constexpr double kLeastWeight = 1.0 / 1024.0;  // of a sample that is kept
+
+// Keeps the samples that `stays` names by their position; `width` numbers each.
+template <class Values, class Stays>
+void keep(Values& values, std::size_t width, const Stays& stays) {
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k * width < values.size(); ++k)
+    if (stays(k)) std::copy_n(values.begin() + k * width, width, values.begin() + kept++ * width);
+  values.resize(kept * width);
+}
+
+// (diag(ridges) + sum_k w_k x_k x_k')^-1 of the columns x_k.
+Eigen::MatrixXd weighted_inverse(const Eigen::MatrixXd& columns, const std::vector<double>& weight, Ridges ridges) {
+  Eigen::MatrixXd design = diagonal_of(ridges, static_cast<int>(columns.rows())).asDiagonal();
+  Eigen::MatrixXd scaled = columns;
+  for (std::size_t k = 0; k < weight.size(); ++k) scaled.col(static_cast<Eigen::Index>(k)) *= std::sqrt(weight[k]);
+  design.selfadjointView<Eigen::Lower>().rankUpdate(scaled);
+  return factorised_or_fail(design).solve(Eigen::MatrixXd::Identity(columns.rows(), columns.rows()));
+}
+
+}  // namespace
+
+void WeitzmanEstimator::State::forget() {
+  bool less = false;
+  if (options.forget > 0.0) {
+    const int step = std::max(1, static_cast<int>(options.forget / kFadesPerHalfLife));
+    for (; period - faded_at >= step; faded_at += step, less = true) fade(std::exp2(-step / options.forget));
+  }
+  if (options.most_samples > 0 && drop_old(options.most_samples)) less = true;
+  if (less && !rules.learns_payoff()) rebuild_all();
+}
+
+void WeitzmanEstimator::State::keep_at_most(int samples) {
+  about_to_change_all();
+  options.most_samples = samples;
+  bool less = false;
+  while (drop_old(samples)) less = true;
+  if (less) rebuild_all();
+}
+
+void WeitzmanEstimator::State::fade(double factor) {
+  about_to_change_all();
+  for (BoxEstimate& box : boxes) {
+    box.mass *= factor;
+    if (rules.learns_payoff()) {  // no samples are kept: A = I + sum w psi psi' and A rho fade themselves
+      const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(m, m);
+      const Eigen::MatrixXd whole = box.design_inverse.selfadjointView<Eigen::Lower>();
+      const Eigen::MatrixXd design = factorised_or_fail(whole).solve(identity);
+      const auto faded = factorised_or_fail(Eigen::MatrixXd(factor * design + (1.0 - factor) * identity));
+      box.rho = faded.solve(factor * (design * box.rho)).eval();
+      box.design_inverse = faded.solve(identity);
+    } else {
+      IndexSamples& samples = box.samples;
+      samples.weight.resize(samples.rows.size(), 1.0);
+      for (double& weight : samples.weight) weight *= factor;
+      drop_samples(box, [&](std::size_t s) { return samples.weight[s] >= kLeastWeight; });
+    }
+    box.count = static_cast<int>(std::lround(box.mass));
+  }
+  reward_samples.weight.resize(reward_samples.reward.size(), 1.0);
+  for (double& weight : reward_samples.weight) weight *= factor;
+  drop_reward_samples([&](std::size_t k) { return reward_samples.weight[k] >= kLeastWeight; });
+}
+
+bool WeitzmanEstimator::State::drop_old(int most) {
+  const auto old = [](int size) { return static_cast<std::size_t>(size - size / 2); };
+  bool dropped = false;
+  for (BoxEstimate& box : boxes) {
+    if (box.samples.size() <= most) continue;
+    about_to_change_all();
+    drop_samples(box, [first = old(box.samples.size())](std::size_t s) { return s >= first; });
+    const std::vector<double>& weight = box.samples.weight;
+    box.mass = weight.empty() ? box.samples.size() : std::accumulate(weight.begin(), weight.end(), 0.0);
+    box.count = static_cast<int>(std::lround(box.mass));
+    dropped = true;
+  }
+  if (reward_samples.size() / A > most) {
+    about_to_change_all();
+    drop_reward_samples([first = old(reward_samples.size())](std::size_t k) { return k >= first; });
+    dropped = true;
+  }
+  return dropped;
+}
+
+template <class Stays>
+void WeitzmanEstimator::State::drop_samples(BoxEstimate& box, const Stays& stays) {
+  std::vector<char> staying(box.samples.rows.size());  // `stays` may look at what is moved below
+  for (std::size_t s = 0; s < staying.size(); ++s) staying[s] = stays(s);
+  const auto keeps = [&](std::size_t s) { return staying[s] != 0; };
+  keep(box.samples.rows, 1, keeps);
+  keep(box.samples.cost, 1, keeps);
+  keep(box.samples.mu, 1, keeps);
+  if (!box.samples.weight.empty()) keep(box.samples.weight, 1, keeps);
+  if (!box.phi.empty()) keep(box.phi, static_cast<std::size_t>(d), keeps);
+}
+
+template <class Stays>
+void WeitzmanEstimator::State::drop_reward_samples(const Stays& stays) {
+  std::vector<char> staying(reward_samples.reward.size());
+  for (std::size_t k = 0; k < staying.size(); ++k) staying[k] = stays(k);
+  const auto keeps = [&](std::size_t k) { return staying[k] != 0; };
+  keep(kept.phi, static_cast<std::size_t>(d), keeps);
+  keep(reward_samples.reward, 1, keeps);
+  if (!reward_samples.weight.empty()) keep(reward_samples.weight, 1, keeps);
+  reward_samples.at.resize(reward_samples.reward.size());
+  for (std::size_t k = 0; k < reward_samples.at.size(); ++k) reward_samples.at[k] = k;
+}
+
+// Contexts of samples that are all forgotten.
+void WeitzmanEstimator::State::drop_unused_contexts() {
+  Contexts& contexts = kept.contexts;
+  std::vector<int> place(static_cast<std::size_t>(contexts.rows), -1);
+  for (const BoxEstimate& box : boxes)
+    for (const int row : box.samples.rows) place[static_cast<std::size_t>(row)] = 0;
+  keep(contexts.psi, static_cast<std::size_t>(contexts.index_stride), [&](std::size_t row) { return place[row] == 0; });
+  contexts.rows = 0;
+  for (int& row : place)
+    if (row == 0) row = contexts.rows++;
+  for (BoxEstimate& box : boxes)
+    for (int& row : box.samples.rows) row = place[static_cast<std::size_t>(row)];
+  has_row = false;
+}
+
+// Designs and estimates as they follow from the samples that are left with their weights.
+void WeitzmanEstimator::State::rebuild_all() {
+  drop_unused_contexts();
+  joint.state.samples = 0;
+  for (BoxEstimate& box : boxes) {
+    joint.state.samples += box.samples.effective();
+    box.has_image = false;
+    if (!needs.design) continue;
+    Eigen::MatrixXd psi_of(m, box.samples.size());
+    for (int s = 0; s < box.samples.size(); ++s)
+      psi_of.col(s) = Eigen::Map<const Eigen::VectorXf>(kept.contexts.psi_row(box.samples.rows[s]), m).cast<double>();
+    box.design_inverse = weighted_inverse(psi_of, box.samples.weight, options.index_ridges());
+  }
+  if (rules.learns_reward()) {
+    const Eigen::Map<const Eigen::MatrixXf> phi(kept.phi.data(), d, reward_samples.size());
+    const Eigen::MatrixXd inverse = weighted_inverse(phi.cast<double>(), reward_samples.weight, options.ridge_reward);
+    for (int i = 0; i < d; ++i)
+      for (int j = 0; j < d; ++j)
+        reward.design_inverse[i * RewardState::stride(d) + j] = inverse(std::max(i, j), std::min(i, j));
+    solve_reward();
+  }
+  solve_all();
+}
+
+void WeitzmanEstimator::State::solve_all() {
+  if (rules.fits_jointly()) return solve_jointly();
+  for (int a = 0; a < A; ++a) {
+    BoxEstimate& box = boxes[a];
+    if (box.samples.size() == 0) box.rho.setZero();
+    solve_index(a);
+    if (needs.steps) rebuild_curvature(box);
+  }
+}
+
+void WeitzmanEstimator::State::scale_costs(double factor) {
+  about_to_change_all();
+  for (BoxEstimate& box : boxes)
+    for (double& cost : box.samples.cost) cost *= factor;
+  // Samples whose costs change are new ones for a joint fit: no inverse Hessian of before serves it.
+  joint.state.samples_at_solve = std::min(joint.state.samples_at_solve, 1);
+  if (calibrated) solve_all();
+}
+
+void WeitzmanEstimator::State::add_box(int more) {
+  about_to_change_all();
+  const int before = d;
+  const auto widen = [&](std::vector<float>& phi) {
+    std::vector<float> wide;
+    for (std::size_t k = 0; before > 0 && k < phi.size(); k += static_cast<std::size_t>(before)) {
+      wide.insert(wide.end(), phi.begin() + k, phi.begin() + k + before);
+      wide.resize(wide.size() + static_cast<std::size_t>(more), 0.0f);
+    }
+    phi = std::move(wide);
+  };
+  d += more;
+  widen(kept.phi);
+  for (BoxEstimate& box : boxes) {
+    widen(box.phi);
+    if (needs.response) box.cross.conservativeResizeLike(Eigen::MatrixXd::Zero(m, d));
+  }
+  kept.contexts.reward_features = d;
+  std::vector<double> old_memory(static_cast<std::size_t>(RewardState::size(d)));
+  old_memory.swap(reward_memory);
+  const RewardState old = RewardState::over(old_memory.data(), before);
+  reward = RewardState::over(reward_memory.data(), d);
+  reward.reset(options.ridge_reward);
+  std::copy_n(old.theta, before, reward.theta);
+  for (int i = 0; i < before; ++i) {
+    const int from = i * RewardState::stride(before), to = i * RewardState::stride(d);
+    std::copy_n(old.design_inverse + from, before, reward.design_inverse + to);
+    std::copy_n(old.curvature_inverse + from, before, reward.curvature_inverse + to);
+  }
+  boxes.push_back(empty_box());
+  ++A;
+  if (!rules.fits_jointly()) return;
+  JointState state = joint.state;
+  joint.start(rules, A, m, options.ridge_index);
+  state.dispersion[A - 1] = joint.state.dispersion[A - 1];
+  joint.state = state;
+  take_covariances();
+  if (calibrated) solve_jointly();
+}
+
+}  // namespace pandora

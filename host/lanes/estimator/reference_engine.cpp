@@ -1,0 +1,144 @@
+#include "host/lanes/estimator/reference_engine.hpp"
+
+#include "host/lanes/estimator/checks.hpp"
+#include "pandora/custom_policy.hpp"
+#include "pandora/weitzman.hpp"
+
+namespace pandora {
+namespace {
+
+class ReferenceLane {
+ public:
+  ReferenceLane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options)
+      : replication_(replication),
+        tape_(replication.tape),
+        lane_(lane),
+        A_(tape_.boxes()),
+        estimator_(replication, lane, options) {}
+
+  LaneTally run(LaneRecord* record) {
+    tally_.start(tape_.online_rows);
+    try {
+      run_periods(record);
+    } catch (const LaneFailure& failure) {
+      tally_.fail(failure.failure(), period_);
+    }
+    tally_.unsolved_refits = estimator_.unsolved_refits();
+    if (record != nullptr) record_estimates(*record);
+    return tally_;
+  }
+
+ private:
+  void record_estimates(LaneRecord& record) const {
+    record.rho.clear();
+    for (int a = 0; a < A_ && lane_.learns_scores(); ++a)
+      record.rho.insert(record.rho.end(), estimator_.rho(a).begin(), estimator_.rho(a).end());
+    record.theta.assign(estimator_.theta().begin(), estimator_.theta().end());
+  }
+
+  static void clear_periods(LaneRecord& record) {
+    record.outcomes.clear();
+    for (std::vector<double>* of_boxes :
+         {&record.scores, &record.widths, &record.rewards, &record.predictions, &record.bonuses})
+      of_boxes->clear();
+  }
+
+  void run_periods(LaneRecord* record) {
+    if (record != nullptr) clear_periods(*record);
+    if (lane_.learning != Learning::none) calibrate();
+    const bool keeps_outcomes = record != nullptr && record->keep != LaneRecord::Keep::estimates,
+               keeps = keeps_outcomes && record->keep == LaneRecord::Keep::everything;
+    const std::size_t A = static_cast<std::size_t>(A_);
+    std::vector<double> score(A), width(A), prediction(A), bonus(A), seen(A), response(A);
+    std::vector<Output> opened;
+    int permutation[kMaxBoxes];
+    const Stream random_order = replication_.instance.stream(Purpose::random_order),
+                 exploration = replication_.instance.stream(Purpose::exploration);
+    for (int t = 0; t < tape_.online_rows; ++t) {
+      end_lane_if_interrupted();
+      const int row = tape_.online_row(t);
+      const std::size_t at = tape_.at(row, 0);
+      const std::uint32_t draw = static_cast<std::uint32_t>(t);
+      estimator_.begin(request(t + 1, row));  // which solves what the calibration has left, in period 0
+      period_ = t + 1;
+      for (int a = 0; a < A_; ++a) {
+        score[a] = lane_.learns_scores()                ? estimator_.index(a)
+                   : lane_.score == Score::oracle_index ? finite_or_fail(replication_.sigma[at + a])
+                   : lane_.score == Score::hindsight    ? hindsight_score(a, A_, &tape_.mu[at], &tape_.cost[at])
+                                                        : 0.0;
+        width[a] = lane_.learns_scores() ? estimator_.width(a) : 0.0;
+        if (keeps && lane_.learns_scores()) {
+          prediction[a] = estimator_.linear(a);
+          bonus[a] = estimator_.bonus(a) * (lane_.has_width_bonus() ? width[a] : 1.0);
+        }
+        seen[a] = 0.0;
+        response[a] = tape_.mu[at + a];
+      }
+      const PeriodRules rules(lane_, exploration, draw);
+      if (rules.order == Order::random) random_permutation(random_order, draw, A_, permutation);
+      const auto reward_of = [&](int a) { return response[a] = seen[a] = estimator_.reward(output(row, a)); };
+      const PeriodOutcome outcome = record != nullptr && record->decisions != nullptr
+                                        ? (*record->decisions)[static_cast<std::size_t>(t)]
+                                        : walk_period(lane_, rules, A_, score.data(), permutation, reward_of);
+      finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
+      count(outcome, at, [&](const int* order) {
+        return opened_by_lane(lane_, rules.stop, outcome.ranked, score.data(), response.data(), order);
+      });
+      if (keeps_outcomes) record->outcomes.push_back(outcome);
+      if (keeps) {
+        record->scores.insert(record->scores.end(), score.begin(), score.end());
+        record->widths.insert(record->widths.end(), width.begin(), width.end());
+        record->rewards.insert(record->rewards.end(), seen.begin(), seen.end());
+        record->predictions.insert(record->predictions.end(), prediction.begin(), prediction.end());
+        record->bonuses.insert(record->bonuses.end(), bonus.begin(), bonus.end());
+      }
+      opened.clear();
+      for (int k = 0; k < outcome.queried; ++k) opened.push_back(output(row, outcome.order[k]));
+      estimator_.learn(opened, outcome.deployed, tape_.reward[at + outcome.deployed]);
+    }
+  }
+
+  template <class Opens>
+  void count(const PeriodOutcome& outcome, std::size_t at, Opens&& opens) {
+    tally_.split_regret(outcome, A_, &tape_.mu[at], &tape_.cost[at], &replication_.sigma[at], opens);
+    tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
+  }
+
+  // T_0 round-robin periods with cost, output and realised reward of one box; or, for T_0 = 0, every box once at
+  // x_0 with output and cost but no reward.
+  void calibrate() {
+    for (int a = 0; a < A_ && lane_.T0 == 0; ++a) estimator_.calibrate(request(0, 0), output(0, a), {});
+    for (int k = 0; k < lane_.T0; ++k) {
+      const int row = tape_.calibration_row(k), a = k % A_;
+      estimator_.calibrate(request(k + 1, row), output(row, a), tape_.reward[tape_.at(row, a)]);
+    }
+  }
+
+  Request request(int period, int row) const {
+    return {period, {tape_.contexts.psi_row(row), static_cast<std::size_t>(tape_.contexts.index_size)}, {}};
+  }
+  Output output(int row, int a) const {
+    const std::size_t at = tape_.at(row, a);
+    return {a,
+            {tape_.phi_of(row, a), static_cast<std::size_t>(tape_.contexts.reward_features)},
+            tape_.cost[at],
+            tape_.mu[at]};
+  }
+
+  const Replication& replication_;
+  const Tape& tape_;
+  const LaneSpec& lane_;
+  const int A_;
+  WeitzmanEstimator estimator_;
+  int period_ = 0;  // 1..T, 0 while calibrating
+  LaneTally tally_;
+};
+
+}  // namespace
+
+LaneTally run_reference_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options,
+                             LaneRecord* record) {
+  return ReferenceLane(replication, lane, options).run(record);
+}
+
+}  // namespace pandora

@@ -1,0 +1,60 @@
+// Two-level shrinkage (kernels/rules/shrinkage.hpp) with one dense Hessian over all boxes, in double: the plain form
+// that the fast engine's is compared with.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "host/lanes/estimator/index_fit.hpp"
+#include "kernels/rules/shrinkage.hpp"
+
+namespace pandora {
+
+struct ShrunkFit {
+  JointState state = {};
+  Eigen::MatrixXd covariance;  ///< C, A m x A m: the inverse of the last Hessian that was formed
+
+  /// The prior covariance; no samples.
+  void start(const LaneSpec& spec, int A, int m, double ridge);
+  /// The box's own part of C, (m x m).
+  auto own(int a) { return covariance.block(a * m_, a * m_, m_, m_); }
+  /// Newton steps from `rho` (A vectors of m), after which ridges and dispersions are learned, as RefitPlan
+  /// (kernels/rules/shrinkage.hpp) says. Throws LaneFailure if the Hessian is not positive definite or a number is not
+  /// finite. Returns the number of steps, at most `most_steps`; 0: as many as the plan says.
+  int refit(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
+            const std::vector<Eigen::VectorXd*>& rho, int most_steps = 0);
+
+  /// The objective under the present ridges and dispersions.
+  double objective(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
+                   const std::vector<Eigen::VectorXd*>& rho) const;
+  /// Its gradient; A vectors of m on top of each other.
+  Eigen::VectorXd gradient(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
+                           const std::vector<Eigen::VectorXd*>& rho) const;
+
+ private:
+  // What a refit knows beside rho.
+  struct Refit {
+    const Contexts& contexts;
+    const std::vector<const IndexSamples*>& samples;
+    const std::vector<Eigen::VectorXd*>& rho;
+    RefitPlan plan;
+    std::vector<double> determined = {};
+    SlopeTraces traces = {};
+    Eigen::VectorXd direction = {};
+    double slope = 0.0;  // gradient' direction
+    bool kept = false;   // whether C is of an earlier step's Hessian
+  };
+  Eigen::MatrixXd penalty() const;  // A m x A m
+  void invert(Refit& refit);
+  void point_downhill(Refit& refit, bool afresh);
+  void descend(const Refit& refit, bool trusted) const;
+  std::vector<double> learned_dispersions(const Refit& refit) const;
+  SlopeSums sums_of(const Refit& refit) const;
+  void measure_features(const Contexts& contexts, const std::vector<const IndexSamples*>& samples);
+
+  LaneSpec spec_;
+  int A_ = 0, m_ = 0;
+  double ridge_ = 1.0;
+};
+
+}  // namespace pandora

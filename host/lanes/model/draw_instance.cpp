@@ -1,0 +1,190 @@
+#include "host/lanes/model/draw_instance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "kernels/tape/shock_projection.hpp"
+#include "kernels/tape/tape.hpp"
+#include "oracle/reservation_index.hpp"
+
+namespace pandora {
+namespace {
+
+// n uniforms on (0, 1) belonging to row `row` of a parameter.
+void uniforms(const Stream& stream, std::uint32_t row, int n, double* out) {
+  for (int first = 0; first < n; first += 4) {
+    std::uint32_t words[4][1];
+    philox<1>(stream, {static_cast<std::uint32_t>(first / 4)}, {row}, {0}, words);
+    for (int k = 0; k < 4 && first + k < n; ++k) out[first + k] = open_uniform(words[k][0]);
+  }
+}
+
+// Rows with entries U[0,1], or as `slopes` says, each scaled to unit length; `rows_of_box` of them belong to a box.
+std::vector<double> unit_rows(const Stream& stream, int rows, int columns, Slopes slopes = Slopes::common,
+                              int rows_of_box = 1) {
+  std::vector<double> out(static_cast<std::size_t>(rows) * columns);
+  const int boxes = rows / rows_of_box;
+  for (int i = 0; i < rows; ++i) {
+    double* row = out.data() + static_cast<std::size_t>(i) * columns;
+    uniforms(stream, static_cast<std::uint32_t>(i), columns, row);
+    for (int j = 0; j < columns; ++j) {
+      if (slopes == Slopes::random_sign) row[j] = 2.0 * row[j] - 1.0;
+      if (slopes == Slopes::unrelated && j % boxes != i / rows_of_box) row[j] = 0.0;
+    }
+    double norm = 0.0;
+    for (int j = 0; j < columns; ++j) norm += row[j] * row[j];
+    norm = std::sqrt(norm);
+    for (int j = 0; j < columns; ++j) row[j] /= norm;
+  }
+  return out;
+}
+
+// Q, or Q_a of box after box; zero where the environment has none and in regime A.
+std::vector<double> draw_locations(const Instance& instance) {
+  const Dimensions& dim = instance.dimensions;
+  const Environment& environment = instance.environment;
+  const int d = dim.reward_features, rows = location_count(dim, environment) * d;
+  if (!instance.contextual() || environment.location == Location::none)
+    return std::vector<double>(static_cast<std::size_t>(rows) * dim.context, 0.0);
+  const bool of_all = environment.location == Location::common && environment.slopes == Slopes::unrelated;
+  return unit_rows(instance.stream(Purpose::reward_context_matrix), rows, dim.context,
+                   of_all ? Slopes::common : environment.slopes, d);
+}
+
+// rho_a: an intercept with which the oracle opens about 1.5 of three boxes, and slopes with which the index of a box
+// has a standard deviation of about 0.045 over contexts. That is a third or a quarter of the paper's regime B; with
+// more, Lambda(rho_a' psi(x)) would leave (0, 1), which it does now where r_a' x is below its mean by five of its own.
+std::vector<double> draw_indices(const Instance& instance) {
+  constexpr double kLeastIntercept = 0.3, kGreatestIntercept = 0.65, kSlope = 0.1;
+  const Dimensions& dim = instance.dimensions;
+  const std::size_t n = static_cast<std::size_t>(dim.context), m = static_cast<std::size_t>(dim.index_size());
+  const Stream stream = instance.stream(Purpose::index_coefficients);
+  const std::vector<double> slopes = unit_rows(stream, dim.boxes, dim.context, instance.environment.slopes);
+  std::vector<double> rho(static_cast<std::size_t>(dim.boxes) * m, 0.0);
+  for (std::size_t a = 0; a < static_cast<std::size_t>(dim.boxes); ++a) {
+    double level = 0.0;
+    uniforms(stream, static_cast<std::uint32_t>(kMaxBoxes + a), 1, &level);
+    rho[a * m] = kLeastIntercept + (kGreatestIntercept - kLeastIntercept) * level;
+    for (std::size_t j = 0; instance.contextual() && j < n; ++j) rho[a * m + 1 + j] = kSlope * slopes[a * n + j];
+  }
+  return rho;
+}
+
+// The law of theta_*' D xi as the means of its quantile bins, from the oracle's stream of shocks.
+std::vector<double> draw_shock_quantiles(const Instance& instance) {
+  const Dimensions& dim = instance.dimensions;
+  ShockWeights weights;
+  weights.n_linear = 1;
+  for (const double value : output_direction(instance, instance.theta))
+    weights.linear.push_back(static_cast<float>(value));
+  const int draws = draws_behind_costs(dim);
+  std::vector<float> projected(static_cast<std::size_t>(draws));
+  draw_projected_shocks(instance.environment, dim.output, instance.stream(Purpose::oracle_shock),
+                        {0, static_cast<std::uint32_t>(draws), 0, 0}, weights, projected.data(), nullptr);
+  std::sort(projected.begin(), projected.end(), std::greater<>());
+  return compressed_law(projected, kShockQuantiles).points;
+}
+
+}  // namespace
+
+std::vector<double> unit_sphere(const Stream& stream, int size) {
+  std::vector<double> out(static_cast<std::size_t>(size));
+  double norm = 0.0;
+  for (int first = 0; first < size; first += 4) {
+    std::uint32_t words[4][1];
+    philox<1>(stream, {static_cast<std::uint32_t>(first / 4)}, {0}, {0}, words);
+    float normals[4];
+    two_normals(words[0][0], words[1][0], normals[0], normals[1]);
+    two_normals(words[2][0], words[3][0], normals[2], normals[3]);
+    for (int k = 0; k < 4 && first + k < size; ++k) {
+      out[first + k] = normals[k];
+      norm += out[first + k] * out[first + k];
+    }
+  }
+  for (double& value : out) value /= std::sqrt(norm);
+  return out;
+}
+
+double calibrate_radius(const Instance& instance, const std::vector<double>& direction) {
+  const Dimensions& dim = instance.dimensions;
+  ShockWeights weights;
+  weights.n_linear = 1;
+  for (const double value : output_direction(instance, direction)) weights.linear.push_back(static_cast<float>(value));
+  const std::uint32_t draws = static_cast<std::uint32_t>(dim.radius_draws);
+  std::vector<float> projected(draws);
+  draw_projected_shocks(instance.environment, dim.output, instance.stream(Purpose::radius_shock),
+                        {0, draws, 0, static_cast<std::uint32_t>(dim.boxes)}, weights, projected.data(), nullptr);
+  std::vector<double> magnitude(draws);
+  if (instance.contextual()) {
+    Instance probe = instance;
+    probe.theta = direction;
+    constexpr std::uint32_t kBatch = 8192;  // bounds the memory for the contexts
+    for (std::uint32_t first = 0; first < draws; first += kBatch) {
+      const std::uint32_t count = std::min(kBatch, draws - first);
+      const Contexts contexts = draw_contexts(probe, {{Purpose::radius_context, first, count}});
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t box = (first + i) % static_cast<std::uint32_t>(dim.boxes);
+        magnitude[first + i] = std::abs(contexts.reward_shift[contexts.location_at(i, static_cast<int>(box))] +
+                                        contexts.scale[static_cast<std::size_t>(i) * dim.boxes + box] *
+                                            static_cast<double>(projected[first + i]));
+      }
+    }
+  } else {
+    std::transform(projected.begin(), projected.end(), magnitude.begin(),
+                   [](float w) { return std::abs(static_cast<double>(w)); });
+  }
+  return radius_of(magnitude);
+}
+
+double radius_of(std::vector<double>& magnitude) {
+  const auto median = magnitude.begin() + static_cast<std::ptrdiff_t>(magnitude.size() / 2);
+  std::nth_element(magnitude.begin(), median, magnitude.end());
+  return 1.0 / *median;
+}
+
+Instance draw_instance(const Dimensions& dim, const Environment& environment, Regime regime, std::uint32_t replication,
+                       std::uint64_t seed) {
+  return draw_instance(dim, environment, regime, replication, seed,
+                       [](const Instance& instance) { return calibrate_radius(instance, instance.theta); });
+}
+
+Instance draw_instance(const Dimensions& dim, const Environment& environment, Regime regime, std::uint32_t replication,
+                       std::uint64_t seed, const std::function<double(const Instance&)>& radius_of) {
+  Instance instance;
+  instance.dimensions = dim;
+  instance.environment = environment;
+  instance.regime = regime;
+  instance.replication = replication;
+  instance.seed = seed;
+  const int A = dim.boxes, d = dim.reward_features;
+  instance.D = unit_rows(instance.stream(Purpose::reward_output_matrix), d, dim.output);
+  instance.Q = draw_locations(instance);
+  const bool linear = instance.linear_indices(), contextual = instance.contextual();
+  // A row for each box, zero where it is not part of the model.
+  const auto coefficients = [&](bool drawn, Purpose purpose, int columns) {
+    return drawn ? unit_rows(instance.stream(purpose), A, columns, environment.slopes)
+                 : std::vector<double>(static_cast<std::size_t>(A) * columns, 0.0);
+  };
+  instance.alpha = coefficients(contextual, Purpose::scale_coefficients, dim.context);
+  instance.beta0 = coefficients(contextual && !linear, Purpose::context_cost_coefficients, dim.context);
+  instance.beta1 = coefficients(contextual && !linear, Purpose::output_cost_coefficients, dim.output);
+  if (linear) {
+    instance.rho = draw_indices(instance);
+    instance.c0.assign(static_cast<std::size_t>(A), 0.0);
+    instance.c1 = instance.c0;
+  }
+  for (int a = 0; a < A && !linear; ++a) {
+    double levels[2];
+    uniforms(instance.stream(Purpose::cost_levels), static_cast<std::uint32_t>(a), 2, levels);
+    instance.c0.push_back(environment.cost_level * levels[0]);
+    instance.c1.push_back(environment.cost_level * levels[1]);
+  }
+  instance.theta = unit_sphere(instance.stream(Purpose::theta_direction), d);
+  const double radius = radius_of(instance);
+  for (double& value : instance.theta) value *= radius;
+  if (linear) instance.shock_quantiles = draw_shock_quantiles(instance);
+  return instance;
+}
+
+}  // namespace pandora

@@ -1,0 +1,47 @@
+// What a study says of an environment that is a table of outcomes: the keys of [environment.NAME] beside `stream`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pandora {
+
+/// How the prompts of a replication are drawn from a table.
+enum class Resample {
+  permute,    ///< all, in a random order
+  bootstrap,  ///< with replacement
+  in_order    ///< as they stand in the file
+};
+
+struct TraceKeys {
+  std::string table;                 ///< path; calibration comes from here
+  std::string online;                ///< path; empty: a part of `table`
+  double split = 0.5;                ///< share of `table` that is for calibration, without `online`
+  std::string part;                  ///< column of `table` with "calibration" or "online" instead; empty: none
+  std::vector<std::string> models;   ///< empty: all of the table
+  std::vector<std::string> context;  ///< specs of FeatureMap (host/outcomes/tables/features.hpp)
+  std::string evaluator = "quality";
+  std::string feedback = "graded";
+  std::string index;   ///< column with an index for every model, the benchmark's; empty: hindsight
+  double price = 0.0;  ///< utility per dollar
+  Resample resample = Resample::permute;
+  bool repeat = false;  ///< whether prompts come round again where the horizon is longer than the table
+  bool drop_missing = false;
+  std::string drift;         ///< "MODEL:FACTOR": its quality from the middle of the horizon on; empty: none
+  std::string regime = "B";  ///< the name in tables and the coordinate of the random streams: A or B
+  // Filled in by a run, so that its results are read without the table.
+  std::string digest;               ///< of both tables as they were read, SHA-256; empty: not known
+  std::vector<std::int64_t> sizes;  ///< A, d_x, d, calibration rows, online rows; empty: not known
+};
+
+struct Drift {
+  std::string model;
+  double factor = 1.0;  ///< in [0, 1]
+};
+
+/// Of TraceKeys::drift; nothing if it is empty. Throws Error (usage) if it is malformed.
+std::optional<Drift> drift_of(const std::string& text);
+
+}  // namespace pandora

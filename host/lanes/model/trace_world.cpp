@@ -1,0 +1,347 @@
+#include "host/lanes/model/trace_world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <span>
+
+#include "host/ground/base/printable.hpp"
+#include "host/ground/files/sealed_file.hpp"
+#include "host/lanes/model/trace_evaluator.hpp"
+#include "host/outcomes/routing/routing.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
+#include "kernels/rules/spec.hpp"
+#include "kernels/tape/formulas.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+std::mutex worlds_mutex;
+std::function<void(const std::string&, std::uint64_t, std::uint64_t)> progress_of_reading;
+
+// The keys that what is read depends on.
+TraceKeys keys_of_reading(TraceKeys keys) {
+  keys.feedback = keys.index = keys.regime = "";
+  keys.price = 0.0;
+  keys.resample = Resample::permute;
+  keys.repeat = false;
+  keys.sizes.clear();
+  return keys;
+}
+
+std::string text_of(const TraceKeys& keys) {
+  std::string out = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", keys.table, keys.online, keys.split, keys.part,
+                                keys.evaluator, keys.drop_missing, keys.digest);
+  out += keys.drift + "\n";
+  for (const std::string& model : keys.models) out += model + "\n";
+  for (const std::string& spec : keys.context) out += "\t" + spec + "\n";
+  return out;
+}
+
+TraceTable read(const std::string& path, const TraceKeys& keys) {
+  TraceOptions options;
+  options.missing = keys.drop_missing ? MissingCells::drop : MissingCells::refuse;
+  options.models = keys.models;
+  options.scores = scores_wanted(keys.evaluator);
+  if (progress_of_reading)
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress_of_reading(path, done, total); };
+  return read_trace(path, options);
+}
+
+// The rows twice: as they are, then with the quality of a model, and all that evaluators show of it, times a factor.
+TraceTable with_drift(const TraceTable& table, const Drift& drift) {
+  const auto model = std::find(table.models.begin(), table.models.end(), drift.model);
+  if (model == table.models.end())
+    throw Error(ExitCode::bad_data,
+                fmt::format("{}: has no model {}, which drift names", table.source, printable(drift.model)));
+  std::vector<std::size_t> rows = all_rows(table.rows());
+  rows.insert(rows.end(), rows.begin(), rows.end());
+  TraceTable out = select_rows(table, rows);
+  const std::size_t A = out.models.size(), a = static_cast<std::size_t>(model - table.models.begin());
+  std::vector<std::vector<double>*> shown = {&out.quality};
+  for (ScoreColumn& score : out.scores) shown.push_back(&score.values);
+  for (std::vector<double>* values : shown)
+    for (std::size_t row = table.rows(); row < out.rows(); ++row) (*values)[row * A + a] *= drift.factor;
+  return out;
+}
+
+TraceSplit split_by_column(const TraceTable& table, const std::string& name) {
+  const PromptColumn* column = find_column(table, name);
+  if (column == nullptr || column->kind != PromptColumn::Kind::text)
+    throw Error(ExitCode::bad_data,
+                fmt::format("{}: has no column {} of words; `part` names one with \"calibration\" or \"online\"",
+                            table.source, name));
+  TraceSplit split;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::string_view part = column->texts[row];
+    if (part != "calibration" && part != "online")
+      throw Error(ExitCode::bad_data, fmt::format("{}: row {}: {} is \"{}\"; give \"calibration\" or \"online\"",
+                                                  table.source, row + 1, name, part.substr(0, 60)));
+    (part == "online" ? split.second : split.first).push_back(row);
+  }
+  if (split.first.empty() || split.second.empty())
+    throw Error(ExitCode::bad_data, fmt::format("{}: {} names no row for {}", table.source, name,
+                                                split.first.empty() ? "calibration" : "online"));
+  return split;
+}
+
+// `count` rows of a table: in order, in a random order (then round again, in another), or with replacement.
+std::vector<std::size_t> draw_rows(const Stream& stream, Resample how, std::size_t rows, std::size_t count) {
+  std::vector<std::size_t> out;
+  out.reserve(count);
+  const auto word = [&stream](std::uint32_t round, std::size_t k) {
+    std::uint32_t words[4][1];
+    philox<1>(stream, {round}, {static_cast<std::uint32_t>(k)}, {0}, words);
+    return static_cast<std::uint64_t>(words[0][0]) << 32 | words[1][0];
+  };
+  if (how == Resample::bootstrap) {
+    for (std::size_t k = 0; k < count; ++k)
+      out.push_back(static_cast<std::size_t>(static_cast<unsigned __int128>(word(0, k)) * rows >> 64));
+    return out;
+  }
+  for (std::uint32_t round = 0; out.size() < count; ++round) {
+    std::vector<std::pair<std::uint64_t, std::size_t>> keys(rows);
+    for (std::size_t k = 0; k < rows; ++k) keys[k] = {how == Resample::in_order ? 0 : word(round, k), k};
+    std::sort(keys.begin(), keys.end());
+    for (std::size_t k = 0; k < rows && out.size() < count; ++k) out.push_back(keys[k].second);
+  }
+  return out;
+}
+
+Stream stream_of(const ReplicationRequest& request, Purpose purpose) {
+  return {request.seed, purpose, request.environment.id, static_cast<std::uint8_t>(request.regime),
+          request.replication};
+}
+
+// A column with one number for every model.
+const PromptColumn& numbers_of_models(const TraceTable& table, const std::string& name, const char* key) {
+  const PromptColumn* column = find_column(table, name);
+  if (column == nullptr || column->kind != PromptColumn::Kind::vector || column->length != table.models.size())
+    throw Error(ExitCode::bad_data, fmt::format("{}: has no column {} with a number for each of the {} models; mend {}",
+                                                table.source, name, table.models.size(), key));
+  for (std::size_t k = 0; k < column->numbers.size(); ++k)
+    if (!std::isfinite(column->numbers[k]))
+      throw Error(ExitCode::bad_data,
+                  fmt::format("{}: row {}: {} lacks a number; fill it in", table.source, k / column->length + 1, name));
+  return *column;
+}
+
+// The rows of a tape, one after the other.
+class TapeWriter {
+ public:
+  TapeWriter(const ReplicationRequest& request, const TraceSizes& sizes, std::size_t rows)
+      : keys_(*request.environment.trace), request_(request), sizes_(sizes) {
+    const std::size_t A = static_cast<std::size_t>(sizes.boxes), cells = rows * A,
+                      d = static_cast<std::size_t>(sizes.reward_features);
+    Contexts& contexts = tape_.contexts;
+    contexts.rows = static_cast<int>(rows);
+    contexts.boxes = sizes.boxes;
+    contexts.index_size = sizes.dimensions().index_size();
+    contexts.index_stride = padded_to_vector<float>(contexts.index_size);
+    contexts.reward_features = sizes.reward_features;
+    contexts.psi.assign(rows * static_cast<std::size_t>(contexts.index_stride), 0.0f);
+    tape_.phi.reserve(cells * d);
+    for (std::vector<double>* numbers : {&tape_.mu, &tape_.cost, &sigma_}) numbers->reserve(cells);
+    tape_.reward.reserve(cells);
+  }
+
+  /// `context`: of all rows of the table. `rewards`: the Bernoulli draws of this segment.
+  void append(const TraceTable& table, std::span<const float> context, std::span<const std::size_t> rows,
+              Purpose rewards) {
+    const std::size_t A = static_cast<std::size_t>(sizes_.boxes), d_x = static_cast<std::size_t>(sizes_.context);
+    const Evaluator evaluator(keys_.evaluator, table);
+    const PromptColumn *index = nullptr, *feedback = nullptr;
+    if (!keys_.index.empty()) index = &numbers_of_models(table, keys_.index, "index");
+    if (keys_.feedback.starts_with("column:"))
+      feedback = &numbers_of_models(table, keys_.feedback.substr(7), "feedback");
+    const bool bernoulli = keys_.feedback == "bernoulli";
+    const Stream stream = stream_of(request_, rewards), noise = stream_of(request_, Purpose::online_shock);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const std::size_t row = rows[k], at = tape_.mu.size();
+      float* const psi = tape_.contexts.psi.data() + row_++ * static_cast<std::size_t>(tape_.contexts.index_stride);
+      psi[0] = 1.0f;
+      std::copy_n(context.data() + row * d_x, d_x, psi + 1);
+      for (std::size_t a = 0; a < A; ++a) {
+        const double quality = table.quality[row * A + a];
+        tape_.mu.push_back(quality);
+        tape_.cost.push_back(keys_.price * table.cost[row * A + a]);
+        evaluator.append_features(row, a, noise, tape_.phi);
+        tape_.reward.push_back(
+            feedback != nullptr ? static_cast<float>(feedback->numbers[row * A + a])
+            : bernoulli ? reward_of(stream, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(a), quality)
+                        : static_cast<float>(quality));
+      }
+      for (std::size_t a = 0; a < A; ++a)
+        sigma_.push_back(index != nullptr
+                             ? index->numbers[row * A + a]
+                             : hindsight_score(static_cast<int>(a), sizes_.boxes, &tape_.mu[at], &tape_.cost[at]));
+    }
+  }
+
+  Replication replication() && {
+    Replication out;
+    out.instance.dimensions = sizes_.dimensions();
+    out.instance.environment = request_.environment;
+    out.instance.regime = request_.regime;
+    out.instance.replication = request_.replication;
+    out.instance.seed = request_.seed;
+    tape_.calibration_rows = request_.calibration_periods;
+    tape_.online_rows = request_.periods;
+    out.tape = std::move(tape_);
+    out.sigma = std::move(sigma_);
+    return out;
+  }
+
+ private:
+  const TraceKeys& keys_;
+  const ReplicationRequest& request_;
+  const TraceSizes& sizes_;
+  Tape tape_;
+  std::vector<double> sigma_;
+  std::size_t row_ = 0;
+};
+
+std::vector<float> context_of(const FeatureMap& features, const TraceTable& table, std::size_t d_x) {
+  if (features.size() == 0) return std::vector<float>(table.rows() * d_x, 0.0f);
+  const std::vector<double> numbers = features.apply(table);
+  return {numbers.begin(), numbers.end()};
+}
+
+}  // namespace
+
+Dimensions TraceSizes::dimensions() const {
+  Dimensions out;
+  out.boxes = boxes;
+  out.context = context;
+  out.output = 1;
+  out.reward_features = reward_features;
+  return out;
+}
+
+std::shared_ptr<const TraceWorld> TraceWorld::of(const TraceKeys& keys, const std::string& environment) {
+  static std::map<std::string, std::shared_ptr<const TraceWorld>> worlds;
+  const TraceKeys reading = keys_of_reading(keys);
+  const std::lock_guard lock(worlds_mutex);
+  std::shared_ptr<const TraceWorld>& world = worlds[text_of(reading)];
+  if (world == nullptr) world.reset(new TraceWorld(reading, environment));
+  return world;
+}
+
+void TraceWorld::set_progress(std::function<void(const std::string&, std::uint64_t, std::uint64_t)> told) {
+  const std::lock_guard lock(worlds_mutex);
+  progress_of_reading = std::move(told);
+}
+
+TraceWorld::TraceWorld(const TraceKeys& keys, const std::string& environment) {
+  read(keys, environment);
+  fit(keys, environment);
+}
+
+void TraceWorld::read(const TraceKeys& keys, const std::string& environment) {
+  TraceTable table = pandora::read(keys.table, keys);
+  digest_ = content_digest(table);
+  if (!keys.online.empty()) {
+    online_.table = pandora::read(keys.online, keys);
+    require_apart(table, online_.table);
+    if (online_.table.models != table.models) online_.table = select_models(online_.table, table.models);
+    digest_ = sha256(digest_ + content_digest(online_.table));
+    calibration_.table = std::move(table);
+  } else {
+    const TraceSplit split = keys.part.empty() ? split_rows(table, keys.split) : split_by_column(table, keys.part);
+    calibration_.table = select_rows(table, split.first);
+    online_.table = select_rows(table, split.second);
+  }
+  if (!keys.digest.empty() && keys.digest != digest_)
+    throw Error(ExitCode::mismatch,
+                fmt::format("{}: its content is not that of environment.{}.digest; restore the table, or remove the "
+                            "key and name another --out",
+                            keys.table, environment));
+  if (const std::optional<Drift> drift = drift_of(keys.drift)) online_.table = with_drift(online_.table, *drift);
+  for (const Side* side : {&calibration_, &online_})
+    notes_.insert(notes_.end(), side->table.notes.begin(), side->table.notes.end());
+}
+
+void TraceWorld::fit(const TraceKeys& keys, const std::string& environment) {
+  const TraceTable& table = calibration_.table;
+  if (table.models.size() > static_cast<std::size_t>(kMaxBoxes)) {
+    std::vector<std::pair<double, std::size_t>> by_quality;
+    for (std::size_t a = 0; a < table.models.size(); ++a) {
+      double sum = 0.0;
+      for (std::size_t row = 0; row < table.rows(); ++row) sum += table.quality[row * table.models.size() + a];
+      by_quality.emplace_back(-sum, a);
+    }
+    std::sort(by_quality.begin(), by_quality.end());
+    std::string names;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(kMaxBoxes); ++k)
+      names += (k > 0 ? ", " : "") + table.models[by_quality[k].second];
+    throw Error(ExitCode::usage,
+                fmt::format("environment {}: {} has {} models, more than {}; name some in "
+                            "environment.{}.models, the best by their mean quality are {}",
+                            environment, keys.table, table.models.size(), kMaxBoxes, environment, names));
+  }
+  features_ = FeatureMap::fit(table, keys.context);
+  notes_.insert(notes_.end(), features_.notes().begin(), features_.notes().end());
+  sizes_.boxes = static_cast<int>(table.models.size());
+  sizes_.context = std::max(1, static_cast<int>(features_.size()));
+  sizes_.reward_features = Evaluator(keys.evaluator, table).size();
+  sizes_.calibration = static_cast<int>(table.rows());
+  sizes_.online = static_cast<int>(online_.table.rows());
+  if (sizes_.reward_features > kMaxRewardFeatures)
+    throw Error(ExitCode::usage, fmt::format("environment {}: {} models with this evaluator make {} reward features, "
+                                             "more than {}; name fewer models",
+                                             environment, sizes_.boxes, sizes_.reward_features, kMaxRewardFeatures));
+  const TraceTable& later = online_.table;
+  outcomes_ = std::make_shared<const PromptOutcomes>(PromptOutcomes{later.rows(),
+                                                                    later.models.size(),
+                                                                    {later.quality.begin(), later.quality.end()},
+                                                                    {later.cost.begin(), later.cost.end()}});
+  for (Side* side : {&calibration_, &online_})
+    side->context = context_of(features_, side->table, static_cast<std::size_t>(sizes_.context));
+}
+
+std::uint64_t TraceWorld::bytes() const {
+  std::uint64_t out = 0;
+  for (const Side* side : {&calibration_, &online_}) out += trace_bytes(side->table) + 4 * side->context.size();
+  return out + 4 * (outcomes_->quality.size() + outcomes_->dollars.size());
+}
+
+std::vector<int> TraceWorld::online_rows(const ReplicationRequest& request) const {
+  const TraceKeys& keys = *request.environment.trace;
+  const std::size_t copies = keys.drift.empty() ? 1 : 2, rows = static_cast<std::size_t>(sizes_.online) / copies,
+                    periods = static_cast<std::size_t>(request.periods);
+  const std::vector<std::size_t> drawn =
+      draw_rows(stream_of(request, Purpose::online_context), keys.resample, rows, periods);
+  std::vector<int> out(drawn.begin(), drawn.end());
+  for (std::size_t t = periods / 2; t < periods && copies == 2; ++t) out[t] += static_cast<int>(rows);
+  return out;
+}
+
+Replication TraceWorld::draw(const ReplicationRequest& request) const {
+  const std::size_t calibration = 1 + static_cast<std::size_t>(request.calibration_periods);
+  const std::vector<std::size_t> first =
+      draw_rows(stream_of(request, Purpose::calibration_context), request.environment.trace->resample,
+                static_cast<std::size_t>(sizes_.calibration), calibration);
+  const std::vector<int> later = online_rows(request);
+  TapeWriter tape(request, sizes_, calibration + later.size());
+  const std::span<const std::size_t> all(first);
+  tape.append(calibration_.table, calibration_.context, all.first(1), Purpose::initial_shock);
+  tape.append(calibration_.table, calibration_.context, all.subspan(1), Purpose::calibration_reward);
+  tape.append(online_.table, online_.context, std::vector<std::size_t>(later.begin(), later.end()),
+              Purpose::online_reward);
+  return std::move(tape).replication();
+}
+
+TraceSizes trace_sizes(const Environment& environment) {
+  const TraceKeys& keys = *environment.trace;
+  if (keys.sizes.empty()) return TraceWorld::of(keys, environment.name)->sizes();
+  TraceSizes out;
+  int* const members[] = {&out.boxes, &out.context, &out.reward_features, &out.calibration, &out.online};
+  for (std::size_t k = 0; k < std::size(members); ++k) *members[k] = static_cast<int>(keys.sizes[k]);
+  return out;
+}
+
+}  // namespace pandora

@@ -1,0 +1,67 @@
+#include "host/lanes/policies/cascade_search.hpp"
+
+#include "host/lanes/estimator/reward_fit.hpp"
+#include "host/outcomes/routing/search_cascades.hpp"
+
+namespace pandora {
+namespace {
+
+constexpr std::size_t kThresholds = 11;
+
+// `seen(at)`: what accepts the response at that place of the tape.
+template <class Seen>
+FrugalCascade search_by(const Tape& tape, int T0, Seen&& seen) {
+  std::vector<SearchedModel> boxes(static_cast<std::size_t>(tape.boxes()));
+  for (int a = 0; a < tape.boxes(); ++a) {
+    SearchedModel& box = boxes[static_cast<std::size_t>(a)];
+    for (std::size_t k = 0; k < kThresholds; ++k) box.thresholds.push_back(static_cast<double>(k) / 10.0);
+    for (int period = 0; period < T0; ++period) {
+      const std::size_t at = tape.at(tape.calibration_row(period), a);
+      box.seen.push_back(seen(at));
+      box.worth.push_back(static_cast<double>(tape.reward[at]));
+      box.cost.push_back(tape.cost[at]);
+    }
+  }
+  const FixedCascade found = search_cascades(boxes, static_cast<std::size_t>(longest_cascade(tape.boxes())));
+  return {{found.order.begin(), found.order.end()}, found.thresholds};
+}
+
+}  // namespace
+
+std::uint64_t cascade_candidates(int boxes, int longest) {
+  std::uint64_t total = 0, count = 1;
+  for (int length = 1; length <= longest && count < (std::uint64_t{1} << 50); ++length) {
+    count *= static_cast<std::uint64_t>(boxes - length + 1) * (length > 1 ? kThresholds : 1);
+    total += count;
+  }
+  return total;
+}
+
+int longest_cascade(int boxes) {
+  int longest = 1;
+  while (longest < boxes && cascade_candidates(boxes, longest + 1) <= kMostCascades) ++longest;
+  return longest;
+}
+
+FrugalCascade search_cascade(const Tape& tape, int T0) {
+  return search_by(tape, T0, [&](std::size_t at) { return tape.mu[at]; });
+}
+
+FrugalCascade search_cascade_on_rewards(const Tape& tape, int T0, double ridge) {
+  RewardSamples samples;
+  for (int period = 0; period < T0; ++period)
+    for (int a = 0; a < tape.boxes(); ++a) {
+      samples.at.push_back(tape.at(tape.calibration_row(period), a));
+      samples.reward.push_back(static_cast<double>(tape.reward[samples.at.back()]));
+    }
+  const int d = tape.contexts.reward_features;
+  std::vector<double> memory(static_cast<std::size_t>(RewardState::size(d)));
+  RewardState state = RewardState::over(memory.data(), d);
+  state.reset(ridge);
+  fit_reward(tape, samples, ridge, state);
+  return search_by(tape, T0, [&](std::size_t at) {
+    return state.estimate(tape.phi.data() + at * static_cast<std::size_t>(d), 0.0);
+  });
+}
+
+}  // namespace pandora

@@ -1,0 +1,62 @@
+#include "host/lanes/policies/learned_surface.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+
+#include "kernels/rules/shrinkage.hpp"
+#include "pandora/custom_policy.hpp"
+
+namespace pandora::policies {
+namespace {
+
+constexpr Eigen::Index kPanel = 128;  // columns between two looks at the interrupt: less than a second's work
+
+// Cholesky's factor of the lower triangle, in its place.
+void factorise(Eigen::MatrixXd& matrix) {
+  const Eigen::Index n = matrix.rows();
+  for (Eigen::Index k = 0; k < n; k += kPanel) {
+    end_lane_if_interrupted();
+    const Eigen::Index width = std::min(kPanel, n - k), rest = n - k - width;
+    Eigen::Ref<Eigen::MatrixXd> corner = matrix.block(k, k, width, width),
+                                below = matrix.block(k + width, k, rest, width);
+    Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(corner);
+    if (rest == 0) break;
+    corner.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(below);
+    matrix.block(k + width, k + width, rest, rest).selfadjointView<Eigen::Lower>().rankUpdate(below, -1.0);
+  }
+}
+
+// The inverse of the matrix with that factor.
+Eigen::MatrixXd inverse_of(const Eigen::MatrixXd& factor) {
+  const Eigen::Index n = factor.rows();
+  Eigen::MatrixXd inverse = Eigen::MatrixXd::Identity(n, n);
+  for (Eigen::Index k = 0; k < n; k += kPanel) {
+    end_lane_if_interrupted();
+    Eigen::Ref<Eigen::MatrixXd> columns = inverse.middleCols(k, std::min(kPanel, n - k));
+    factor.triangularView<Eigen::Lower>().solveInPlace(columns);
+    factor.triangularView<Eigen::Lower>().adjoint().solveInPlace(columns);
+  }
+  return inverse;
+}
+
+}  // namespace
+
+void LearnedSurface::fit(const Eigen::MatrixXd& gram) {
+  constexpr int kSteps = 3;
+  constexpr double kLeastVariance = 1e-10;  // of a value without noise, such as a cost of regime A
+  const Eigen::Index slopes = gram.rows() - 1;
+  for (int step = 0; step < kSteps; ++step) {
+    Eigen::MatrixXd precision = gram / variance_;
+    precision.diagonal().tail(slopes).array() += ridge_;
+    factorise(precision);
+    const Eigen::MatrixXd covariance = inverse_of(precision);
+    coefficients_ = covariance * moments_ / variance_;
+    const double trace = covariance.diagonal().tail(slopes).sum();
+    const double residuals = squares_ - 2.0 * coefficients_.dot(moments_) + coefficients_.dot(gram * coefficients_);
+    const double determined = 1.0 + static_cast<double>(slopes) - ridge_ * trace;
+    variance_ = std::max(kLeastVariance, residuals / std::max(0.5 * rows_, rows_ - determined));
+    ridge_ = learned_ridge(ridge_, static_cast<int>(slopes), coefficients_.tail(slopes).squaredNorm(), trace);
+  }
+}
+
+}  // namespace pandora::policies

@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+
+#include "host/lanes/policies/residual_law.hpp"
+#include "pandora/index_policy.hpp"
+#include "pandora/policy.hpp"
+
+namespace pandora::policies {
+namespace {
+
+// What a box is worth in context x: mu* = theta' psi + e with e of a law that does not depend on x; and its expected
+// cost, a linear function too. Least squares with the ridge 1, as in the V of the paper.
+struct LinearBox {
+  std::vector<std::size_t> rows;  // of the samples, in order
+  std::vector<double> mu;         // of each
+  Eigen::MatrixXd inverse;        // (I + sum psi psi')^-1
+  Eigen::VectorXd theta, cost, image;
+  ResidualLaw law;
+
+  explicit LinearBox(int m)
+      : inverse(Eigen::MatrixXd::Identity(m, m)),
+        theta(Eigen::VectorXd::Zero(m)),
+        cost(Eigen::VectorXd::Zero(m)),
+        image(m) {}
+
+  double width(const Eigen::VectorXd& psi) const {
+    return std::sqrt(std::max(0.0, psi.dot(inverse.selfadjointView<Eigen::Lower>() * psi)));
+  }
+  void add(const Eigen::VectorXd& psi, double value, double paid) {
+    image.noalias() = inverse.selfadjointView<Eigen::Lower>() * psi;
+    const double share = 1.0 / (1.0 + psi.dot(image));
+    theta += share * (value - theta.dot(psi)) * image;
+    cost += share * (paid - cost.dot(psi)) * image;
+    inverse.selfadjointView<Eigen::Lower>().rankUpdate(image, -share);
+  }
+};
+
+// After Liu, Chen, Wang, Luo and Ratliff (arXiv 2505.18828): learn the law of what each box brings, make it optimistic,
+// and solve Weitzman's equation for it, where DOW learns the index itself. docs/beyond.md says what is theirs and what
+// is not.
+class Liu : public IndexPolicy {
+ public:
+  Liu(const Replication& replication, double c, const EstimationOptions& options)
+      : IndexPolicy(replication.tape.boxes()),
+        m_(replication.tape.contexts.index_size),
+        c_(c),
+        refit_(options.refit),
+        boxes_(static_cast<std::size_t>(boxes()), LinearBox(m_)) {}
+
+  void calibrate(const Request& request, const Output& output, std::optional<double>) override {
+    see(request);
+    keep(output);
+  }
+
+  /// A design matrix for each box and one more; all contexts, whose memory grows by doubling.
+  static CodeDemand demand(const Dimensions& dimensions, int T0, int periods) {
+    const auto u64 = [](int n) { return static_cast<std::uint64_t>(n); };
+    const std::uint64_t m = u64(dimensions.index_size()), rows = u64(std::max(T0, dimensions.boxes)) + u64(periods);
+    return {sizeof(double) * (m * m * u64(dimensions.boxes) + 8 * rows * u64(dimensions.boxes)) +
+                3 * sizeof(float) * m * rows,
+            2};
+  }
+
+ protected:
+  void prepare(const Request& request) override {
+    see(request);
+    if (samples_at_fit_ == 0) fit();
+  }
+
+  double score(int a) override {
+    const LinearBox& box = boxes_[static_cast<std::size_t>(a)];
+    if (box.rows.empty()) return kForcedScore;
+    const double level = c_ * std::sqrt(std::log1p(request().period)), mean = box.theta.dot(psi_);
+    return box.law.index(mean + (c_ > 0.0 ? level * box.width(psi_) : 0.0), std::max(kLeastCost, box.cost.dot(psi_)));
+  }
+
+  void learn_from(std::span<const Output> open, int, double) override {
+    for (const Output& output : open) keep(output);
+    if (refit_.jointly_due(samples_, samples_at_fit_) || refit_.due_in_period(request().period)) fit();
+  }
+
+ private:
+  static constexpr double kLeastCost = 1e-4;  // a plane may leave the range of what it stands for
+
+  void see(const Request& request) {
+    psi_ = Eigen::Map<const Eigen::VectorXf>(request.psi.data(), m_).cast<double>();
+    contexts_.insert(contexts_.end(), request.psi.begin(), request.psi.end());
+  }
+
+  void keep(const Output& output) {
+    LinearBox& box = boxes_[static_cast<std::size_t>(output.box)];
+    box.rows.push_back(contexts_.size() / static_cast<std::size_t>(m_) - 1);
+    box.mu.push_back(output.mu);
+    box.add(psi_, output.mu, output.cost);
+    ++samples_;
+  }
+
+  // The laws of the residuals anew, at the estimates of now.
+  void fit() {
+    for (LinearBox& box : boxes_) {
+      const Eigen::VectorXf theta = box.theta.cast<float>();
+      std::vector<double> residuals;
+      for (std::size_t k = 0; k < box.rows.size(); ++k) {
+        const float* psi = contexts_.data() + box.rows[k] * static_cast<std::size_t>(m_);
+        residuals.push_back(box.mu[k] - static_cast<double>(theta.dot(Eigen::Map<const Eigen::VectorXf>(psi, m_))));
+      }
+      box.law = ResidualLaw(std::move(residuals), c_ * c_ * std::log1p(request().period));
+    }
+    samples_at_fit_ = samples_;
+  }
+
+  const int m_;
+  const double c_;
+  const RefitSchedule refit_;
+  std::vector<LinearBox> boxes_;
+  std::vector<float> contexts_;  // rows of m
+  int samples_ = 0, samples_at_fit_ = 0;
+  Eigen::VectorXd psi_;  // of the period
+};
+
+}  // namespace
+
+Policy liu() {
+  return {
+      .name = "liu",
+      .title = "Liu et al.",
+      .group = PolicyGroup::past_the_paper,
+      .summary = "Weitzman's rule for optimistic laws: what a box brings is linear in psi, with residuals of one law",
+      .by_name_only = true,
+      .hyperparameters = {{"c_liu", "factor on the confidence widths of liu"}},
+      .variants = [](const Grids& grids) {
+        std::vector<PolicyVariant> variants;
+        for (const double c : grids.of("c_liu"))
+          variants.push_back({"known",
+                              fmt::format("c_liu={}", c),
+                              {},
+                              [=](const Replication& replication, int, const EstimationOptions& options) {
+                                return std::make_unique<Liu>(replication, c, options);
+                              },
+                              Liu::demand});
+        return variants;
+      }};
+}
+
+}  // namespace pandora::policies

@@ -1,0 +1,202 @@
+#include "host/outcomes/routing/fit_fixed_cascade.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "host/outcomes/routing/search_cascades.hpp"
+
+namespace pandora {
+namespace {
+
+constexpr std::size_t kBeam = 8;  // cascades that are kept of each length
+constexpr int kMostRounds = 20;   // over all thresholds of a cascade
+
+struct RatedCascade {
+  FixedCascade cascade;
+  double utility = -std::numeric_limits<double>::infinity();  // mean over the prompts
+};
+
+// What is seen of a model, as ranks among the distinct values.
+struct RankedModel {
+  std::vector<double> values;        // distinct, ascending
+  std::vector<std::uint32_t> ranks;  // of each prompt
+};
+
+class CascadeFit {
+ public:
+  CascadeFit(const Outcomes& outcomes, double price, std::span<const std::size_t> rows, const CascadeEffort& effort)
+      : effort_(effort), prompts_(std::min(rows.size(), effort.most_prompts)), models_(outcomes.models) {
+    for (std::size_t m = 0; m < outcomes.models; ++m) {
+      SearchedModel& model = models_[m];
+      for (std::size_t i = 0; i < prompts_; ++i) {
+        const std::size_t at = rows[i * rows.size() / prompts_] * outcomes.models + m;
+        model.seen.push_back(outcomes.seen[at]);
+        model.worth.push_back(outcomes.quality[at]);
+        model.cost.push_back(price * outcomes.dollars[at]);
+      }
+      RankedModel& ranked = ranked_.emplace_back();
+      ranked.values = model.seen;
+      std::sort(ranked.values.begin(), ranked.values.end());
+      ranked.values.erase(std::unique(ranked.values.begin(), ranked.values.end()), ranked.values.end());
+      for (const double value : model.seen)
+        ranked.ranks.push_back(static_cast<std::uint32_t>(
+            std::lower_bound(ranked.values.begin(), ranked.values.end(), value) - ranked.values.begin()));
+    }
+  }
+
+  FixedCascade run() {
+    for (std::size_t longest = models_.size(); longest >= std::min<std::size_t>(4, models_.size()); --longest)
+      for (const std::size_t quantiles : {16, 8})
+        if (steps(longest, quantiles) <= static_cast<double>(effort_.most_steps)) {
+          for (std::size_t m = 0; m < models_.size(); ++m) models_[m].thresholds = quantiles_of(m, quantiles);
+          return refined(search_cascades(models_, longest));
+        }
+    return refined(beam());
+  }
+
+ private:
+  // Of all candidates; the last threshold is no factor of its own (search_cascades).
+  double steps(std::size_t longest, std::size_t quantiles) const {
+    double orders = 1.0, total = 0.0;
+    for (std::size_t length = 1; length <= longest; ++length) {
+      orders *= static_cast<double>(models_.size() - length + 1);
+      if (length > 2) orders *= static_cast<double>(quantiles);
+      total += orders * static_cast<double>(prompts_);
+    }
+    return total;
+  }
+
+  // Thresholds that accept some and not all, about equally many between two of them; all that differ if they are few.
+  std::vector<double> quantiles_of(std::size_t m, std::size_t quantiles) const {
+    const std::vector<double>& distinct = ranked_[m].values;
+    if (distinct.size() <= quantiles + 1) return {distinct.begin() + 1, distinct.end()};
+    std::vector<double> sorted = models_[m].seen, out;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t k = 1; k <= quantiles; ++k) {
+      const double value = sorted[(k * sorted.size() + quantiles - 1) / quantiles - 1];
+      if (value > distinct.front() && (out.empty() || value > out.back())) out.push_back(value);
+    }
+    return out;
+  }
+
+  // The cascade with the best value for the threshold at that position among all that accept some and not all; nothing
+  // where what is seen does not vary.
+  std::optional<RatedCascade> with_best_threshold(FixedCascade cascade, std::size_t position) const {
+    const RankedModel& ranked = ranked_[cascade.order[position]];
+    if (ranked.values.size() < 2) return {};
+    // By rank at the position: what going on is worth more than accepting.
+    std::vector<double> gain(ranked.values.size(), 0.0);
+    double sum = 0.0;  // of utilities, all accepted that arrive at the position
+    for (std::size_t prompt = 0; prompt < prompts_; ++prompt) {
+      double best = -std::numeric_limits<double>::infinity(), worth = 0.0, spent = 0.0, accepted = 0.0;
+      bool arrived = false;
+      for (std::size_t j = 0; j < cascade.order.size(); ++j) {
+        const SearchedModel& model = models_[cascade.order[j]];
+        spent += model.cost[prompt];
+        if (model.seen[prompt] > best) {
+          best = model.seen[prompt];
+          worth = model.worth[prompt];
+        }
+        if (j == position) {
+          accepted = worth - spent;
+          arrived = true;
+        } else if (j < cascade.thresholds.size() && model.seen[prompt] >= cascade.thresholds[j]) {
+          break;
+        }
+      }
+      sum += arrived ? accepted : worth - spent;
+      if (arrived) gain[ranked.ranks[prompt]] += worth - spent - accepted;
+    }
+    RatedCascade out;
+    for (std::size_t rank = 1; rank < gain.size(); ++rank) {  // the threshold at this rank: those below go on
+      sum += gain[rank - 1];
+      if (const double utility = sum / static_cast<double>(prompts_); utility > out.utility + kUtilityTie) {
+        out.utility = utility;
+        cascade.thresholds[position] = ranked.values[rank];
+      }
+    }
+    out.cascade = std::move(cascade);
+    return out;
+  }
+
+  RatedCascade single(std::size_t m) const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < prompts_; ++i) sum += models_[m].worth[i] - models_[m].cost[i];
+    return {{{m}, {}}, sum / static_cast<double>(prompts_)};
+  }
+
+  // The best first, each order once, at most kBeam.
+  static void keep_best(std::vector<RatedCascade>& rated) {
+    std::sort(rated.begin(), rated.end(), [](const RatedCascade& a, const RatedCascade& b) {
+      return a.utility != b.utility ? a.utility > b.utility : a.cascade.order < b.cascade.order;
+    });
+    std::vector<RatedCascade> kept;
+    for (RatedCascade& r : rated) {
+      const auto same = [&](const RatedCascade& other) { return other.cascade.order == r.cascade.order; };
+      if (kept.size() < kBeam && std::none_of(kept.begin(), kept.end(), same)) kept.push_back(std::move(r));
+    }
+    rated = std::move(kept);
+  }
+
+  FixedCascade beam() const {
+    std::vector<RatedCascade> kept;
+    for (std::size_t m = 0; m < models_.size(); ++m) kept.push_back(single(m));
+    keep_best(kept);
+    RatedCascade best = kept[0];
+    for (std::size_t length = 2; length <= models_.size(); ++length) {
+      std::vector<RatedCascade> longer;
+      for (const RatedCascade& r : kept) add_longer(r.cascade, longer);
+      keep_best(longer);
+      kept = std::move(longer);
+      if (kept.empty() || kept[0].utility <= best.utility + kUtilityTie) break;
+      best = kept[0];
+    }
+    return best.cascade;
+  }
+
+  // One model more, anywhere in the order.
+  void add_longer(const FixedCascade& cascade, std::vector<RatedCascade>& longer) const {
+    for (std::size_t m = 0; m < models_.size(); ++m) {
+      if (std::find(cascade.order.begin(), cascade.order.end(), m) != cascade.order.end()) continue;
+      for (std::size_t place = 0; place <= cascade.order.size(); ++place) {
+        FixedCascade with = cascade;
+        with.order.insert(with.order.begin() + static_cast<std::ptrdiff_t>(place), m);
+        // The threshold that is new: the model's own, or of the one that was the last.
+        const std::size_t position = std::min(place, cascade.order.size() - 1);
+        with.thresholds.insert(with.thresholds.begin() + static_cast<std::ptrdiff_t>(position), 0.0);
+        if (std::optional<RatedCascade> rated = with_best_threshold(std::move(with), position))
+          longer.push_back(std::move(*rated));
+      }
+    }
+  }
+
+  FixedCascade refined(FixedCascade cascade) const {
+    double utility = -std::numeric_limits<double>::infinity();
+    for (int round = 0; round < kMostRounds; ++round) {
+      const double before = utility;
+      for (std::size_t position = 0; position < cascade.thresholds.size(); ++position)
+        if (const std::optional<RatedCascade> better = with_best_threshold(cascade, position);
+            better && better->utility > utility + kUtilityTie) {
+          utility = better->utility;
+          cascade = better->cascade;
+        }
+      if (!(utility > before + kUtilityTie)) break;
+    }
+    return cascade;
+  }
+
+  const CascadeEffort effort_;
+  const std::size_t prompts_;
+  std::vector<SearchedModel> models_;
+  std::vector<RankedModel> ranked_;
+};
+
+}  // namespace
+
+FixedCascade fit_fixed_cascade(const Outcomes& outcomes, double price, std::span<const std::size_t> rows,
+                               const CascadeEffort& effort) {
+  return CascadeFit(outcomes, price, rows, effort).run();
+}
+
+}  // namespace pandora

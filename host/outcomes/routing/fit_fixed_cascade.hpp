@@ -1,0 +1,30 @@
+// Fixed cascades that are fitted to the outcomes of a table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "host/outcomes/routing/routing.hpp"
+
+namespace pandora {
+
+/// What a fit may take: about a second with these.
+struct CascadeEffort {
+  /// Of more prompts so many are looked at, evenly over those that are given.
+  std::size_t most_prompts = 20000;
+  /// Steps (an answer that is opened for a candidate) of a search of all cascades up to a length.
+  std::uint64_t most_steps = 400'000'000;
+};
+
+/// The cascade with the greatest mean utility on these rows: what is seen accepts an answer and decides which one is
+/// deployed, and the utility counts its quality.
+///
+/// All cascades of all models, or of at least min(4, models) of them where that is too much, with thresholds at 16 or 8
+/// quantiles of what is seen; where even that is too much, a beam search that puts one model more into the best
+/// cascades so far, anywhere in their order. Then one threshold after the other goes to its best value among all that
+/// are seen, until none improves. rows is not empty.
+FixedCascade fit_fixed_cascade(const Outcomes& outcomes, double price, std::span<const std::size_t> rows,
+                               const CascadeEffort& effort = {});
+
+}  // namespace pandora

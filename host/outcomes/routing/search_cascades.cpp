@@ -1,0 +1,181 @@
+#include "host/outcomes/routing/search_cascades.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <span>
+
+namespace pandora {
+namespace {
+
+using Groups = std::array<std::size_t, kMostThresholds + 1>;
+
+// A prompt for which opening goes on.
+struct Running {
+  std::size_t prompt = 0;
+  double best_seen = -std::numeric_limits<double>::infinity();
+  double worth_of_best = 0.0;
+  double spent = 0.0;
+
+  void open(const SearchedModel& model) {
+    const bool better = model.seen[prompt] > best_seen;  // no branch: which it is, is a coin flip
+    spent += model.cost[prompt];
+    worth_of_best = better ? model.worth[prompt] : worth_of_best;
+    best_seen = better ? model.seen[prompt] : best_seen;
+  }
+  double utility() const { return worth_of_best - spent; }
+};
+
+// Depth-first over thresholds, so that candidates with a common prefix share its work. Prompts are sorted by how many
+// thresholds accept them: those that go on after a threshold are the first ones, and the last threshold need not be
+// tried value by value, for sums over the prompts of a kind give the utilities at all of them. Sums in another order
+// round differently, so that these only rule candidates out; one that may win is summed up prompt by prompt.
+class Search {
+ public:
+  explicit Search(const std::vector<SearchedModel>& models) : models_(models), all_(models[0].seen.size()) {
+    for (std::size_t prompt = 0; prompt < all_.size(); ++prompt) all_[prompt].prompt = prompt;
+    levels_.assign(models.size(), all_);
+    std::vector<double> spent(all_.size());
+    for (const SearchedModel& model : models) {
+      std::vector<std::size_t>& accepting = accepting_.emplace_back();
+      for (std::size_t prompt = 0; prompt < all_.size(); ++prompt) {
+        std::size_t reached = 0;
+        while (reached < model.thresholds.size() && model.seen[prompt] >= model.thresholds[reached]) ++reached;
+        accepting.push_back(reached);
+        spent[prompt] += std::abs(model.cost[prompt]);
+      }
+    }
+    // A mean of utilities of at most this size, put together in up to 6 kMostThresholds n steps, is off by less than
+    // that.
+    const double greatest = 1.0 + *std::max_element(spent.begin(), spent.end());
+    const auto steps = static_cast<double>(6 * kMostThresholds * all_.size());
+    rounding_ = steps * std::numeric_limits<double>::epsilon() * greatest;
+  }
+
+  FixedCascade run(std::size_t longest) {
+    for (std::size_t length = 1; length <= longest; ++length) {
+      now_.thresholds.assign(length - 1, 0.0);
+      extend(length);
+    }
+    if (best_.order.empty()) best_.order = {0};  // no utility is finite: the lane fails where it meets the number
+    return best_;
+  }
+
+ private:
+  void extend(std::size_t length) {
+    std::vector<std::size_t>& order = now_.order;
+    if (order.size() == length) {
+      if (length == 1)
+        consider();
+      else
+        descend(0, all_, 0.0);
+      return;
+    }
+    for (std::size_t m = 0; m < models_.size(); ++m) {
+      if (std::find(order.begin(), order.end(), m) != order.end()) continue;
+      order.push_back(m);
+      extend(length);
+      order.pop_back();
+    }
+  }
+
+  const SearchedModel& model_at(std::size_t position) const { return models_[now_.order[position]]; }
+
+  // All thresholds from a position on, for the prompts that arrive there, given what the others have earned. Between
+  // two thresholds that accept the same prompts the lesser wins, for its candidates come first and the others tie.
+  void descend(std::size_t position, std::span<const Running> arriving, double earned) {
+    const SearchedModel& model = model_at(position);
+    const std::vector<std::size_t>& accepting = accepting_[now_.order[position]];
+    const std::size_t thresholds = model.thresholds.size();
+    Groups found{}, end{};  // prompts by the number of thresholds that accept, and where they end when sorted by it
+    for (const Running& r : arriving) ++found[accepting[r.prompt]];
+    std::partial_sum(found.begin(), found.end(), end.begin());
+    if (position + 2 == now_.order.size()) {
+      const std::array<double, kMostThresholds> utility = utilities(position, arriving, earned);
+      for (std::size_t k = 0; k < thresholds; ++k) {
+        if (k > 0 && found[k] == 0) continue;
+        now_.thresholds[position] = model.thresholds[k];
+        if (utility[k] / prompts() > best_utility_ + kUtilityTie - rounding_) consider();
+      }
+      return;
+    }
+    Groups at{};
+    std::copy(end.begin(), end.end() - 1, at.begin() + 1);
+    std::vector<Running>& sorted = levels_[position];
+    for (Running r : arriving) {
+      r.open(model);
+      earned += r.utility();
+      sorted[at[accepting[r.prompt]]++] = r;
+    }
+    for (std::size_t k = 0; k < thresholds; ++k) {  // of all that is earned, what the prompts that go on have not
+      for (std::size_t i = k > 0 ? end[k - 1] : 0; i < end[k]; ++i) earned -= sorted[i].utility();
+      if (k > 0 && found[k] == 0) continue;
+      now_.thresholds[position] = model.thresholds[k];
+      descend(position + 1, std::span(sorted).first(end[k]), earned);
+    }
+  }
+
+  // The candidates' utilities at each value of the last threshold, up to rounding.
+  std::array<double, kMostThresholds> utilities(std::size_t position, std::span<const Running> arriving,
+                                                double earned) const {
+    const SearchedModel &model = model_at(position), &next = model_at(position + 1);
+    const std::vector<std::size_t>& accepting = accepting_[now_.order[position]];
+    const std::size_t thresholds = model.thresholds.size();
+    std::array<double, kMostThresholds + 1> accepted{}, went_on{};
+    for (Running r : arriving) {
+      const std::size_t group = accepting[r.prompt];
+      r.open(model);
+      accepted[group] += r.utility();
+      r.open(next);
+      went_on[group] += r.utility();
+    }
+    std::array<double, kMostThresholds> out{};
+    for (std::size_t k = 0; k < thresholds; ++k) {
+      out[k] = earned;
+      for (std::size_t group = 0; group <= thresholds; ++group) out[k] += group > k ? accepted[group] : went_on[group];
+    }
+    return out;
+  }
+
+  // The candidate is the best if its utility, position by position and prompt by prompt, says so.
+  void consider() {
+    std::vector<Running> running = all_, left;
+    double utility = 0.0;
+    for (std::size_t position = 0; position < now_.order.size(); ++position) {
+      const SearchedModel& model = model_at(position);
+      left.clear();
+      for (Running& r : running) {
+        r.open(model);
+        if (position + 1 == now_.order.size() || model.seen[r.prompt] >= now_.thresholds[position])
+          utility += r.utility();
+        else
+          left.push_back(r);
+      }
+      std::swap(running, left);
+    }
+    if (utility / prompts() > best_utility_ + kUtilityTie) {
+      best_utility_ = utility / prompts();
+      best_ = now_;
+    }
+  }
+
+  double prompts() const { return static_cast<double>(all_.size()); }
+
+  const std::vector<SearchedModel>& models_;
+  std::vector<std::vector<std::size_t>> accepting_;  // of each model: how many of its thresholds a prompt reaches
+  std::vector<Running> all_;                         // every prompt, before the first model
+  std::vector<std::vector<Running>> levels_;         // by position: room for the prompts that arrive there
+  double rounding_;
+  FixedCascade now_, best_;
+  double best_utility_ = -std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+FixedCascade search_cascades(const std::vector<SearchedModel>& models, std::size_t longest) {
+  return Search(models).run(longest);
+}
+
+}  // namespace pandora

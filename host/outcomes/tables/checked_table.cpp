@@ -1,0 +1,142 @@
+// What can be said of a table only when all of it is there.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "host/outcomes/tables/table_builder.hpp"
+#include "host/outcomes/tables/text_hash.hpp"
+
+namespace pandora {
+namespace {
+
+bool is_missing(double cell) {
+  return cell < 0;
+}
+
+std::string row_text(const TraceTable& table, std::size_t row) {
+  return table.named_prompts ? "prompt " + in_quotes(table.prompts[row]) : "row " + std::string(table.prompts[row]);
+}
+
+// A name of what is missing at `cell` of rows x models, to be asked only where something is.
+std::string what_is_missing(const TraceTable& table, std::size_t cell) {
+  std::string what;
+  if (is_missing(table.quality[cell])) what = "quality";
+  if (what.empty() && is_missing(table.cost[cell])) what = "cost";
+  for (const ScoreColumn& score : table.scores)
+    if (what.empty() && is_missing(score.values[cell])) what = score.name;
+  return what;
+}
+
+void refuse_missing(const TraceTable& table, const FilePlace& place, const std::vector<bool>& lacks) {
+  const std::size_t models = table.models.size();
+  std::size_t rows = 0, first = TraceTable::kNone;
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    if (lacks[row]) {
+      if (rows++ == 0) first = row;
+    }
+  if (rows == 0) return;
+  for (std::size_t m = 0; m < models; ++m) {
+    const std::string what = what_is_missing(table, first * models + m);
+    if (!what.empty())
+      place.refuse(
+          fmt::format("{} of {} rows lack a cell; the first is {}: no {} of model {}. Fill them in, or leave such "
+                      "rows out with missing = \"drop\"",
+                      rows, table.rows(), row_text(table, first), what, in_quotes(table.models[m])));
+  }
+}
+
+// Rows without a price: a cost of zero for a model that costs elsewhere. `drop`: marked; else refused.
+void mark_free(const TraceTable& table, const FilePlace& place, MissingCells missing, std::vector<bool>& drop) {
+  const std::size_t models = table.models.size();
+  for (std::size_t m = 0; m < models; ++m) {
+    std::size_t free = 0, paid = 0, first = 0;
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const double cost = table.cost[row * models + m];
+      if (cost == 0 && free++ == 0) first = row;
+      paid += cost > 0;
+    }
+    if (free == 0 || paid == 0) continue;
+    if (missing == MissingCells::refuse)
+      place.refuse(
+          fmt::format("model {} costs 0 in {} of {} rows, the first of them {}, and more in {}: such zeros are "
+                      "prices that are missing. Fill them in, or leave such rows out with missing = \"drop\"",
+                      in_quotes(table.models[m]), free, table.rows(), row_text(table, first), paid));
+    for (std::size_t row = 0; row < table.rows(); ++row)
+      if (table.cost[row * models + m] == 0) drop[row] = true;
+  }
+}
+
+TraceTable without(TraceTable table, const FilePlace& place, const std::vector<bool>& drop) {
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    if (!drop[row]) rows.push_back(row);
+  if (rows.empty()) place.refuse("every row lacks a cell or a price; nothing is left to read");
+  if (rows.size() == table.rows()) return table;
+  const std::size_t dropped = table.rows() - rows.size();
+  table = select_rows(table, rows);
+  table.dropped = dropped;
+  return table;
+}
+
+void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextColumn& texts) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> hashes;
+  hashes.reserve(texts.size());
+  for (std::size_t row = 0; row < texts.size(); ++row)
+    if (!texts[row].empty()) hashes.emplace_back(stable_hash(texts[row]), row);
+  std::sort(hashes.begin(), hashes.end());
+  std::size_t doubles = 0, first = TraceTable::kNone, before = 0;
+  for (std::size_t i = 1; i < hashes.size(); ++i) {
+    if (hashes[i].first != hashes[i - 1].first || texts[hashes[i].second] != texts[hashes[i - 1].second]) continue;
+    ++doubles;
+    if (hashes[i].second >= first) continue;
+    first = hashes[i].second;
+    before = hashes[i - 1].second;
+  }
+  if (doubles == 0) return;
+  const bool by_name = &texts == &table.prompts;
+  place.refuse(
+      fmt::format("{} rows have a prompt that stands in a row before; the first is row {}, whose {} is that of row {}: "
+                  "{}. Keep one of them{}",
+                  doubles, first + 1, by_name ? "name" : "text", before + 1, in_quotes(texts[first]),
+                  by_name ? "" : ", or name prompts in a column prompt_id if they are different"));
+}
+
+// Infinite numbers of a prompt's columns, and lists of which a part is NaN: a feature of such would be none.
+void refuse_not_finite(const TraceTable& table, const FilePlace& place) {
+  for (const PromptColumn& column : table.columns)
+    for (std::size_t i = 0; i < column.numbers.size(); i += column.length) {
+      const std::span cell(column.numbers.data() + i, column.length);
+      const bool missing = std::all_of(cell.begin(), cell.end(), [](double x) { return std::isnan(x); });
+      const auto odd = std::find_if_not(cell.begin(), cell.end(), [](double x) { return std::isfinite(x); });
+      if (!missing && odd != cell.end())
+        place.refuse(fmt::format("column {}, {}: {} is not finite; leave the cell empty where nothing is known",
+                                 in_quotes(column.name), row_text(table, i / column.length), *odd));
+    }
+}
+
+}  // namespace
+
+TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells missing) {
+  const std::size_t models = table.models.size();
+  // Before any row goes: the rows of messages are the file's.
+  if (table.named_prompts)
+    refuse_doubles(table, place, table.prompts);
+  else if (table.text_column != TraceTable::kNone)
+    refuse_doubles(table, place, table.columns[table.text_column].texts);
+  refuse_not_finite(table, place);
+  std::vector<bool> drop(table.rows());
+  const auto mark = [&](const std::vector<double>& cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      if (is_missing(cells[i])) drop[i / models] = true;
+  };
+  mark(table.quality);
+  mark(table.cost);
+  for (const ScoreColumn& score : table.scores) mark(score.values);
+  if (missing == MissingCells::refuse) refuse_missing(table, place, drop);
+  mark_free(table, place, missing, drop);
+  return without(std::move(table), place, drop);
+}
+
+}  // namespace pandora

@@ -1,0 +1,168 @@
+#include "host/outcomes/tables/column_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "host/ground/base/split.hpp"
+
+namespace pandora {
+namespace {
+
+using ColumnKind = PromptColumn::Kind;
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+std::string text_of(double number) {
+  return std::isnan(number) ? std::string() : fmt::format("{}", number);
+}
+
+// Texts as numbers, if every one that is not empty is; "nan" is none and "inf" is refused with the table
+// (checked_table).
+std::optional<PromptColumn> numeric(const TextColumn& texts) {
+  PromptColumn column;
+  column.kind = ColumnKind::number;
+  column.numbers.reserve(texts.size());
+  bool any = false;
+  for (std::size_t row = 0; row < texts.size(); ++row) {
+    const std::optional<double> number = number_in(texts[row]);
+    if (!number && !trimmed(texts[row]).empty()) return std::nullopt;
+    any |= number && !std::isnan(*number);
+    column.numbers.push_back(number ? *number + 0.0 : kMissing);
+  }
+  return any ? std::optional(std::move(column)) : std::nullopt;
+}
+
+std::optional<PromptColumn> vectors(const TextColumn& texts) {
+  PromptColumn column;
+  column.kind = ColumnKind::vector;
+  column.length = 0;
+  std::size_t missing = 0;  // at the start, before the length is known
+  for (std::size_t row = 0; row < texts.size(); ++row) {
+    const bool is_missing = trimmed(texts[row]).empty();
+    const std::optional<std::vector<double>> vector = vector_in(texts[row]);
+    if (!vector && !is_missing) return std::nullopt;
+    if (vector && column.length == 0) {
+      column.length = vector->size();
+      column.numbers.assign(missing * column.length, kMissing);
+    }
+    if (is_missing && column.length == 0) ++missing;
+    if (is_missing) column.numbers.insert(column.numbers.end(), column.length, kMissing);
+    if (vector && vector->size() != column.length) return std::nullopt;
+    if (vector) column.numbers.insert(column.numbers.end(), vector->begin(), vector->end());
+  }
+  return column.length > 0 ? std::optional(std::move(column)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> number_in(std::string_view text) {
+  return number_of(trimmed(text));
+}
+
+std::optional<std::vector<double>> vector_in(std::string_view text) {
+  text = trimmed(text);
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
+  text = text.substr(1, text.size() - 2);
+  std::vector<double> numbers;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const std::optional<double> number = number_in(text.substr(0, comma));
+    if (!number || !std::isfinite(*number)) return std::nullopt;
+    numbers.push_back(*number + 0.0);
+    if (comma == std::string_view::npos) return numbers;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+void ColumnBuilder::fill(std::size_t rows) {
+  if (!known_ || rows <= rows_) {
+    rows_ = std::max(rows_, rows);
+    return;
+  }
+  if (kind_ == ColumnKind::text)
+    for (std::size_t row = rows_; row < rows; ++row) texts_.push_back("");
+  else
+    numbers_.insert(numbers_.end(), (rows - rows_) * length_, kMissing);
+  rows_ = rows;
+}
+
+void ColumnBuilder::numbers_to_texts() {
+  for (const double number : numbers_) texts_.push_back(text_of(number));
+  numbers_ = {};
+  kind_ = ColumnKind::text;
+}
+
+const char* ColumnBuilder::put(std::size_t row, const CellValue& value) {
+  if (value.kind == CellValue::Kind::missing) return nullptr;
+  const bool is_vector = value.kind == CellValue::Kind::vector;
+  if (is_vector && value.vector.empty()) return "is an empty list; give none where nothing is known";
+  if (!known_) {
+    const std::size_t before = std::max(rows_, row);
+    kind_ = is_vector                               ? ColumnKind::vector
+            : value.kind == CellValue::Kind::number ? ColumnKind::number
+                                                    : ColumnKind::text;
+    length_ = is_vector ? value.vector.size() : 1;
+    rows_ = 0;
+    known_ = true;
+    fill(before);
+  }
+  fill(row);
+  if (is_vector != (kind_ == ColumnKind::vector))
+    return "is a list of numbers in some rows and something else in others; write it in one way";
+  if (is_vector && value.vector.size() != length_) return "has another number of elements than in rows before";
+  if (value.kind == CellValue::Kind::text && kind_ == ColumnKind::number) numbers_to_texts();
+  if (is_vector)
+    for (const double number : value.vector) numbers_.push_back(number + 0.0);
+  else if (kind_ == ColumnKind::number)
+    numbers_.push_back(value.number + 0.0);
+  else
+    texts_.push_back(value.kind == CellValue::Kind::text ? value.text : std::string_view(text_of(value.number + 0.0)));
+  rows_ = row + 1;
+  return nullptr;
+}
+
+bool ColumnBuilder::agrees(std::size_t row, const CellValue& value) const {
+  if (value.kind == CellValue::Kind::missing) return true;
+  if (!known_ || row >= rows_) return false;
+  if (value.kind == CellValue::Kind::vector)
+    return kind_ == ColumnKind::vector && value.vector.size() == length_ &&
+           std::equal(value.vector.begin(), value.vector.end(), numbers_.begin() + static_cast<long>(row * length_));
+  if (kind_ == ColumnKind::vector) return false;
+  if (kind_ == ColumnKind::number) return value.kind == CellValue::Kind::number && numbers_[row] == value.number;
+  return texts_[row] ==
+         (value.kind == CellValue::Kind::text ? value.text : std::string_view(text_of(value.number + 0.0)));
+}
+
+PromptColumn ColumnBuilder::finish(std::size_t rows, bool infer) && {
+  known_ = true;  // without a value it is a column of empty texts
+  const std::size_t filled = texts_.size() + numbers_.size() / length_;
+  rows_ = filled;
+  fill(rows);
+  PromptColumn column;
+  if (infer && kind_ == ColumnKind::text) {
+    if (auto found = numeric(texts_))
+      column = std::move(*found);
+    else if (auto lists = vectors(texts_))
+      column = std::move(*lists);
+    else
+      column.texts = std::move(texts_);
+  } else {
+    column.kind = kind_;
+    column.length = kind_ == ColumnKind::vector ? length_ : 1;
+    column.numbers = std::move(numbers_);
+    column.texts = std::move(texts_);
+  }
+  column.name = std::move(name_);
+  return column;
+}
+
+}  // namespace pandora

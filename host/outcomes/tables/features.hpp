@@ -1,0 +1,110 @@
+// Features of prompts: numbers made of a table's columns, fitted on one table and applied to any other, or to a single
+// prompt.
+//
+//   text:k     k numbers of the prompt's text (text_projection.hpp)
+//   length     log(1 + characters of the prompt's text)
+//   NAME       a column: a number; a text, as indicators of its kMostClasses most frequent values and one of all
+//   others;
+//              a vector, number by number
+//   raw:NAME   a column of numbers or vectors as it is: not scaled, missing cells refused
+//
+// A value x becomes clip((x - mean) / (kSpreads * standard deviation), -1, 1), with the mean and the standard deviation
+// of the table that was fitted on. A value that does not vary there is dropped with a note. A missing number is the
+// mean, hence 0; a value of a text column that was not seen, or is missing, is among "all others".
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/ground/base/prompt.hpp"
+#include "host/outcomes/tables/text_projection.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
+
+namespace pandora {
+
+inline constexpr double kSpreads = 2.0;
+inline constexpr std::size_t kMostClasses = 16;  ///< of a text column
+inline constexpr std::size_t kMostFeatures = 4096;
+
+class FeatureMap {
+ public:
+  /// Nothing: size() is 0.
+  FeatureMap() = default;
+
+  /// Throws Error (usage) where a spec is malformed or stands twice, Error (bad_data) where the table does not have
+  /// what it names (with near names) or a raw column lacks a value.
+  static FeatureMap fit(const TraceTable& calibration, const std::vector<std::string>& specs);
+
+  /// How many numbers a prompt becomes.
+  std::size_t size() const { return columns_.size(); }
+  /// Such as "text:0", "length", "source=mmlu", "source=(other)", "embedding:3".
+  std::vector<std::string> names() const;
+  /// What fit() dropped, a sentence each.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  /// rows x size(), row-major; the same bits for every number of threads. Throws Error (bad_data) where the table lacks
+  /// a column or has one of another kind or length, or a raw column lacks a value.
+  std::vector<double> apply(const TraceTable& table, unsigned threads = 1) const;
+  /// size() numbers. Throws Error (usage) where a value is of another kind or length than its column, or not finite.
+  std::vector<double> apply(const Prompt& prompt) const;
+
+  /// docs/traces.md describes the format. Numbers are written with all their digits: from_json(to_json()) is the same
+  /// map in every bit.
+  nlohmann::json to_json() const;
+  /// Takes any JSON, hostile too; throws Damaged (sealed_file.hpp) if it is not what to_json() can have returned.
+  static FeatureMap from_json(const nlohmann::json& json);
+
+  bool operator==(const FeatureMap&) const = default;
+
+ private:
+  friend class FeatureFit;
+  friend class FeatureJson;
+  enum class Kind { text, length, number, classes, vector, raw };
+
+  // Where numbers come from: a spec.
+  struct Source {
+    Kind kind = Kind::number;
+    std::string column;                // of number, classes, vector, raw
+    std::size_t length = 1;            // numbers of a prompt, before any is dropped
+    std::vector<std::string> classes;  // of classes, ascending; the number after theirs is the rest
+    TextProjection projection;         // of text
+    bool operator==(const Source&) const = default;
+  };
+  // A number that is kept.
+  struct Column {
+    std::size_t source = 0, index = 0;  // which number of which source
+    double mean = 0, spread = 1;        // (x - mean) / spread, clipped unless the source is raw
+    bool operator==(const Column&) const = default;
+  };
+
+  // What a source makes its numbers of; without numbers they are missing.
+  struct Input {
+    std::string_view text;
+    std::span<const double> numbers;
+  };
+  // A source's column in a table; nullptr where it is the prompt's text.
+  struct Bound {
+    const PromptColumn* column = nullptr;
+    const TraceTable* table = nullptr;
+    Input input(std::size_t row) const;
+  };
+
+  static std::string name_of(const Source& source, std::size_t index);
+  static Bound bind(const Source& source, const TraceTable& table);
+  static void measure(const Source& source, const Input& input, std::span<double> numbers);
+  static Input input_of(const Source& source, const Prompt& prompt);
+  void scale(const Column& column, double number, double& feature) const;
+
+  std::vector<Source> sources_;
+  std::vector<Column> columns_;  // by source and index
+  std::vector<std::string> notes_;
+};
+
+/// log(p / (1 - p)) of the score clipped to [0.01, 0.99]: what a judge's score is as a feature. In [-4.6, 4.6].
+double logit_of_score(double score);
+
+}  // namespace pandora

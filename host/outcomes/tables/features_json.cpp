@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "host/ground/files/sealed_file.hpp"
+#include "host/outcomes/tables/features.hpp"
+
+namespace pandora {
+
+class FeatureJson {
+ public:
+  using Json = nlohmann::json;
+  using Source = FeatureMap::Source;
+  using Column = FeatureMap::Column;
+  using Kind = FeatureMap::Kind;
+
+  static Json written(const FeatureMap& map) {
+    Json json = {{"format", kFormat}, {"sources", Json::array()}, {"columns", Json::array()}, {"notes", map.notes_}};
+    for (const Source& source : map.sources_) json["sources"].push_back(written(source));
+    for (const Column& column : map.columns_)
+      json["columns"].push_back({{"name", FeatureMap::name_of(map.sources_[column.source], column.index)},
+                                 {"source", column.source},
+                                 {"index", column.index},
+                                 {"mean", column.mean},
+                                 {"spread", column.spread}});
+    return json;
+  }
+
+  static FeatureMap read(const Json& json) {
+    require(json.is_object() && json.size() == 4, "is no map of features");
+    require(text_in(json, "format") == kFormat, "has features of another version of the format");
+    FeatureMap map;
+    const Json& sources = array_in(json, "sources");
+    const Json& columns = array_in(json, "columns");
+    require(sources.size() <= kMostFeatures && columns.size() <= kMostFeatures, "has too many features");
+    for (const Json& source : sources) map.sources_.push_back(read_source(source));
+    for (const Json& column : columns) map.columns_.push_back(read_column(column, map));
+    for (const Json& note : array_in(json, "notes")) {
+      require(note.is_string(), "has a note that is no text");
+      map.notes_.push_back(note.get<std::string>());
+    }
+    return map;
+  }
+
+ private:
+  static constexpr const char* kFormat = "pandora features 1";
+  static constexpr const char* kKinds[] = {"text", "length", "number", "classes", "vector", "raw"};
+  static constexpr double kMostIdf = 16;  // 1 + log(1 + kMostFitted) is 11
+
+  static void require(bool holds, const char* problem) {
+    if (!holds) throw Damaged(problem);
+  }
+
+  static const Json& member(const Json& json, const char* name) {
+    const auto found = json.find(name);
+    if (found == json.end()) throw Damaged(fmt::format("has features without \"{}\"", name));
+    return *found;
+  }
+  static const Json& array_in(const Json& json, const char* name) {
+    const Json& found = member(json, name);
+    require(found.is_array(), "has features with a value of another type where a list belongs");
+    return found;
+  }
+  static std::string text_in(const Json& json, const char* name) {
+    const Json& found = member(json, name);
+    require(found.is_string(), "has features with a value of another type where a text belongs");
+    return found.get<std::string>();
+  }
+  static double number_in(const Json& json, const char* name) {
+    const Json& found = member(json, name);
+    require(found.is_number() && std::isfinite(found.get<double>()), "has features with a value that is no number");
+    return found.get<double>();
+  }
+  static std::size_t size_in(const Json& json, const char* name, std::size_t most) {
+    const Json& found = member(json, name);
+    require(found.is_number_unsigned() && found.get<std::uint64_t>() <= most,
+            "has features with a size or a position that cannot be");
+    return found.get<std::size_t>();
+  }
+  static std::vector<double> numbers_in(const Json& json, const char* name, std::size_t count, double least,
+                                        double most) {
+    const Json& found = array_in(json, name);
+    require(found.size() == count, "has features with too few or too many weights");
+    std::vector<double> numbers;
+    for (const Json& number : found) {
+      require(number.is_number(), "has features with a weight that is no number");
+      numbers.push_back(number.get<double>());
+      require(numbers.back() >= least && numbers.back() <= most, "has features with a weight that cannot be");
+    }
+    return numbers;
+  }
+
+  static Json written(const Source& source) {
+    Json json = {{"kind", kKinds[static_cast<int>(source.kind)]}};
+    if (source.kind != Kind::text && source.kind != Kind::length) json["column"] = source.column;
+    if (source.kind == Kind::classes) json["classes"] = source.classes;
+    if (source.kind == Kind::vector || source.kind == Kind::raw) json["length"] = source.length;
+    if (source.kind == Kind::text)
+      json.update({{"bits", source.projection.bits},
+                   {"size", source.projection.size},
+                   {"idf", source.projection.idf},
+                   {"basis", source.projection.basis}});
+    return json;
+  }
+
+  static Source read_source(const Json& json) {
+    require(json.is_object(), "has features from a source that is no object");
+    const std::string kind = text_in(json, "kind");
+    const auto* const found = std::find(std::begin(kKinds), std::end(kKinds), kind);
+    require(found != std::end(kKinds), "has features of a kind that is not known");
+    Source source;
+    source.kind = static_cast<Kind>(found - kKinds);
+    std::size_t members = 1;
+    if (source.kind != Kind::text && source.kind != Kind::length) {
+      source.column = text_in(json, "column");
+      ++members;
+    }
+    if (source.kind == Kind::vector || source.kind == Kind::raw) {
+      source.length = size_in(json, "length", std::size_t{1} << 24);
+      ++members;
+    }
+    require(source.length > 0, "has features of nothing");
+    if (source.kind == Kind::classes) {
+      read_classes(json, source);
+      ++members;
+    }
+    if (source.kind == Kind::text) {
+      read_projection(json, source);
+      members += 4;
+    }
+    require(json.size() == members, "has features with a member too many");
+    return source;
+  }
+
+  static void read_classes(const Json& json, Source& source) {
+    const Json& classes = array_in(json, "classes");
+    require(classes.size() <= kMostClasses, "has features with too many classes");
+    for (const Json& value : classes) {
+      require(value.is_string(), "has features with a class that is no text");
+      source.classes.push_back(value.get<std::string>());
+      require(source.classes.size() == 1 || source.classes.end()[-2] < source.classes.back(),
+              "has features with classes out of order");
+      require(!source.classes.back().empty(), "has features with a class without a name");
+    }
+    source.length = source.classes.size() + 1;
+  }
+
+  static void read_projection(const Json& json, Source& source) {
+    TextProjection& projection = source.projection;
+    projection.bits = static_cast<int>(size_in(json, "bits", 16));
+    projection.size = size_in(json, "size", kMostTextFeatures);
+    require(projection.bits > 0 && projection.size > 0, "has features of nothing");
+    const std::size_t buckets = std::size_t{1} << projection.bits;
+    projection.idf = numbers_in(json, "idf", buckets, 1, kMostIdf);
+    projection.basis = numbers_in(json, "basis", buckets * projection.size, -1, 1);
+    source.length = projection.size;
+  }
+
+  static Column read_column(const Json& json, const FeatureMap& map) {
+    require(json.is_object() && json.size() == 5, "has a feature that is none");
+    Column column;
+    column.source = size_in(json, "source", kMostFeatures);
+    require(column.source < map.sources_.size(), "has a feature from a source that is not there");
+    const Source& source = map.sources_[column.source];
+    column.index = size_in(json, "index", source.length - 1);
+    column.mean = number_in(json, "mean");
+    column.spread = number_in(json, "spread");
+    require(column.spread > 0, "has a feature without a spread");
+    if (source.kind == Kind::raw) require(column.mean == 0 && column.spread == 1, "has a raw feature with a scale");
+    require(text_in(json, "name") == FeatureMap::name_of(source, column.index), "has a feature with a wrong name");
+    if (!map.columns_.empty()) {
+      const Column& before = map.columns_.back();
+      require(std::pair(before.source, before.index) < std::pair(column.source, column.index),
+              "has features out of order");
+    }
+    return column;
+  }
+};
+
+nlohmann::json FeatureMap::to_json() const {
+  return FeatureJson::written(*this);
+}
+
+FeatureMap FeatureMap::from_json(const nlohmann::json& json) {
+  return FeatureJson::read(json);
+}
+
+}  // namespace pandora

@@ -1,0 +1,39 @@
+// Rows with equal prompts, which stay together: in the folds of a cross-validation and in the intervals over prompts.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "host/outcomes/tables/trace_table.hpp"
+
+namespace pandora {
+
+/// Which prompt each row of a table has.
+struct PromptGroups {
+  std::vector<std::size_t> of_row;  ///< from 0 to count - 1, in the order of a hash
+  std::size_t count = 0;            ///< different prompts
+};
+
+/// By the prompts' texts; by the row's name where there is no text, by its number where there are no names either. The
+/// order is that of a stable hash, and another one than split_rows() uses, so that parts and folds are independent.
+PromptGroups group_prompts(const TraceTable& table);
+
+/// The rows of fold `fold` of `folds`, ascending, and all others. Every fold has about equally many prompts, at least
+/// one where folds <= groups.count.
+struct Fold {
+  std::vector<std::size_t> held_out, training;
+};
+Fold fold_of(const PromptGroups& groups, std::size_t fold, std::size_t folds);
+
+/// A mean over rows with its 95% confidence interval over prompts: Student's t with the rows of one prompt as one
+/// observation. low and high are NaN for a single prompt.
+struct Interval {
+  double value = 0.0, low = 0.0, high = 0.0;
+};
+Interval mean_over_prompts(std::span<const double> by_row, const PromptGroups& groups);
+
+/// Of a - b, row by row.
+Interval difference_over_prompts(std::span<const double> a, std::span<const double> b, const PromptGroups& groups);
+
+}  // namespace pandora

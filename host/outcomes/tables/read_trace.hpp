@@ -1,0 +1,51 @@
+// Tables of outcomes from files, in the forms that people have them in.
+//
+//   wide CSV       header prompt_id?,prompt?,...,M,M|total_cost,M|score...: a row for each prompt; a model M is a
+//   column
+//                  of qualities beside which a column M|total_cost or M|cost stands. What else begins with M| is left
+//                  out
+//   long CSV       header prompt_id,model,quality,cost,score...: a row for each answer
+//   long JSONL     the same as an object a line
+//   nested JSONL   an object a line for each prompt: {"prompt": ..., "models": {M: {"quality", "cost", "score"...}}}
+//
+// "reward" is another name of "quality", "arms" of "models", "sample_id" and "id" of "prompt_id". Scores are "score"
+// and what begins with "score_" or "score:". All other columns are the prompt's; its text is the first of "prompt",
+// "text", "question", "query", "input", "instruction" that is there. docs/traces.md says what else is taken and
+// refused.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/outcomes/tables/trace_table.hpp"
+
+namespace pandora {
+
+enum class MissingCells { refuse, drop };
+
+struct TraceOptions {
+  /// A row with a missing cell, or with a cost of zero for a model that costs elsewhere: an error with counts, or left
+  /// out and counted.
+  MissingCells missing = MissingCells::refuse;
+  /// Models to keep, in this order; all of the file if empty. Cells of others are neither checked nor kept.
+  std::vector<std::string> models;
+  /// Judges to keep, by their names in the file; absent: all. Cells of others are neither checked nor kept.
+  std::optional<std::vector<std::string>> scores;
+  /// Bytes of memory that the table may take; 0: half of the machine's memory.
+  std::uint64_t most_bytes = 0;
+  /// Called now and then with the bytes that were read and the file's size, and once at the end. May throw.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+};
+
+inline constexpr std::size_t kMostModels = 1024;                           ///< of a table
+inline constexpr std::uint64_t kMostRecord = std::uint64_t{16} << 20;      ///< bytes of a row of the file
+inline constexpr std::uint64_t kMostTraceFile = std::uint64_t{128} << 30;  ///< bytes of a file
+
+/// Throws Error (bad_data) with file, row, column, value and remedy; Unreadable's reasons become such errors too.
+TraceTable read_trace(const std::filesystem::path& path, const TraceOptions& options = {});
+
+}  // namespace pandora

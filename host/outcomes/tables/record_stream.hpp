@@ -1,0 +1,48 @@
+// A table's file, row by row, in pieces: memory holds a few rows and never the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "host/ground/files/input_file.hpp"
+#include "host/outcomes/tables/file_place.hpp"
+
+namespace pandora {
+
+class RecordStream {
+ public:
+  enum class Form { lines, csv };  ///< in csv a line end within quotes ends no row
+  using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+  /// Bytes after a row that may be read, whatever they hold; simdjson does.
+  static constexpr std::size_t kPadding = 64;
+
+  /// `place` follows the rows and must outlive the stream. Throws Error (bad_data) where the file cannot be read or is
+  /// larger than kMostTraceFile.
+  RecordStream(const std::filesystem::path& path, Progress progress, FilePlace& place);
+
+  /// The first bytes after a byte order mark: all of the file, or a mebibyte. Only before the first next().
+  std::string_view beginning();
+
+  /// The next row that is not blank, without its line end; false after the last. It stands until the next call. Throws
+  /// Error (bad_data) where a row is longer than kMostRecord, or in csv not UTF-8.
+  bool next(Form form, std::string_view& record);
+
+ private:
+  bool read_on();  // false at the file's end
+  bool find_end(Form form, std::size_t& end);
+  std::string_view taken(std::size_t end);
+
+  InputFile file_;
+  Progress progress_;
+  FilePlace& place_;
+  std::vector<char> buffer_;                       // what is read and not yet taken: [begin_, end_)
+  std::size_t begin_ = 0, end_ = 0, scanned_ = 0;  // [begin_, scanned_) holds no end of the row
+  bool in_quotes_ = false, at_end_ = false, started_ = false;
+  std::uint64_t done_ = 0, told_ = 0, lines_ = 0;  // bytes read, bytes at the last progress, lines taken
+};
+
+}  // namespace pandora

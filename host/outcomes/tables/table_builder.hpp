@@ -1,0 +1,102 @@
+// A table of outcomes while its file is read: cells come in any order, and what is wrong with one is refused at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "host/outcomes/tables/column_builder.hpp"
+#include "host/outcomes/tables/file_place.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
+
+namespace pandora {
+
+/// Names in the order in which they came.
+class NameList {
+ public:
+  static constexpr std::size_t kNone = TraceTable::kNone;
+  std::size_t find(std::string_view name) const;  ///< kNone if it is not there
+  std::size_t add(std::string_view name);
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> numbers_;
+};
+
+/// What a column or member of an answer is. `score...` is a judge's name.
+bool is_quality(std::string_view name);  ///< quality, reward
+bool is_cost(std::string_view name);     ///< cost, total_cost
+bool is_score(std::string_view name);
+/// Names that the prompt's name can have, the best first.
+inline constexpr std::string_view kPromptNames[] = {"prompt_id", "sample_id", "id"};
+
+class TableBuilder {
+ public:
+  static constexpr std::size_t kNone = TraceTable::kNone;
+  using Label = std::initializer_list<std::string_view>;  ///< a column in messages
+
+  /// `infer`: texts of prompts may be numbers (a CSV file has nothing else). Both references must outlive the builder.
+  TableBuilder(const FilePlace& place, const TraceOptions& options, bool infer);
+
+  /// The number of a model, of what an answer has (quality, cost, a score), of a prompt's column; kNone where it is not
+  /// kept. New ones come into being.
+  std::size_t model(std::string_view name);
+  std::size_t quantity(std::string_view name);
+  std::size_t column(std::string_view name);
+
+  /// A row of its own for every prompt.
+  void begin_row();
+  void name_row(std::string_view name);
+  /// The row of a prompt that may have been there: true if it is new. Only in tables that never call begin_row.
+  bool find_row(std::string_view name);
+  std::size_t rows() const { return rows_; }
+
+  /// The current row's value. In a row that was found again, one that differs: the column is none of prompts.
+  void value(std::size_t column, const CellValue& value);
+  void cell(std::size_t model, std::size_t quantity, const CellValue& value, Label label);
+
+  /// The table, whole. Throws Error (bad_data) where rows are missing, double, or not to be trusted.
+  TraceTable finish() &&;
+
+ private:
+  void widen(std::size_t stride);
+  void require_memory(std::size_t stride, std::size_t quantities) const;
+  void require_models() const;
+  void require_scores() const;
+  TraceTable assemble();
+
+  const FilePlace& place_;
+  const TraceOptions& options_;
+  const bool infer_;
+  const std::uint64_t most_bytes_;
+
+  NameList models_, other_models_, other_scores_;
+  std::vector<std::string> score_names_;         // of quantities from 2 on
+  std::vector<std::vector<double>> quantities_;  // quality, cost, scores: rows x stride, row-major
+  std::size_t stride_ = 0, rows_ = 0, row_ = 0;  // room for models in a row; the row that values go to
+  TextColumn prompts_;
+  bool found_again_ = false, keyed_ = false;  // the current row; whether rows are found by name
+  std::unordered_map<std::uint64_t, std::size_t> row_of_;
+  NameList column_names_;
+  std::vector<ColumnBuilder> columns_;
+  std::vector<std::uint8_t> differs_;  // whether a column's values differ between rows of the same prompt
+  std::uint64_t text_bytes_ = 0;
+};
+
+/// What finish() does with a table whose cells hold kMissingCell: rows that lack one, or a price, are refused or
+/// dropped; then prompts that stand twice are refused.
+inline constexpr double kAbsentCell = -1.0;   ///< never seen
+inline constexpr double kMissingCell = -2.0;  ///< seen without a value
+TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells missing);
+
+}  // namespace pandora

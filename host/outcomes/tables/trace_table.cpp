@@ -1,0 +1,223 @@
+#include "host/outcomes/tables/trace_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <unordered_map>
+
+#include "host/ground/base/error.hpp"
+#include "host/ground/base/nearest.hpp"
+#include "host/ground/files/sealed_file.hpp"
+#include "host/outcomes/tables/file_place.hpp"
+#include "host/outcomes/tables/text_hash.hpp"
+
+namespace pandora {
+namespace {
+
+[[noreturn]] void refuse(const TraceTable& table, const std::string& what) {
+  throw Error(ExitCode::bad_data, table.source.empty() ? what : fmt::format("{}: {}", table.source, what));
+}
+
+// Columns `columns` of a matrix of `width`.
+std::vector<double> columns_of(const std::vector<double>& values, std::size_t width,
+                               std::span<const std::size_t> columns) {
+  std::vector<double> some;
+  some.reserve(values.size() / width * columns.size());
+  for (std::size_t row = 0; row < values.size(); row += width)
+    for (const std::size_t column : columns) some.push_back(values[row + column]);
+  return some;
+}
+
+std::vector<double> rows_of(const std::vector<double>& values, std::size_t width, std::span<const std::size_t> rows) {
+  std::vector<double> some;
+  some.reserve(rows.size() * width);
+  for (const std::size_t row : rows)
+    some.insert(some.end(), values.begin() + static_cast<long>(row * width),
+                values.begin() + static_cast<long>((row + 1) * width));
+  return some;
+}
+
+TextColumn rows_of(const TextColumn& texts, std::span<const std::size_t> rows) {
+  TextColumn some;
+  for (const std::size_t row : rows) some.push_back(texts[row]);
+  return some;
+}
+
+// What a prompt is told apart by.
+std::string_view key_of(const TraceTable& table, std::size_t row) {
+  return table.text_column == TraceTable::kNone ? table.prompts[row] : table.text(row);
+}
+
+// Digests of parts, of which one digest is made.
+class DigestOf {
+ public:
+  void add(std::string_view bytes) { parts_ += sha256(bytes); }
+  void add(std::span<const double> values) {
+    static_assert(std::endian::native == std::endian::little);
+    add(std::string_view(reinterpret_cast<const char*>(values.data()), values.size_bytes()));
+  }
+  void add(const TextColumn& texts) {
+    std::vector<double> lengths;
+    for (std::size_t row = 0; row < texts.size(); ++row) lengths.push_back(static_cast<double>(texts[row].size()));
+    add(lengths);
+    add(texts.bytes());
+  }
+  std::string text() const { return sha256(parts_); }
+
+ private:
+  std::string parts_;
+};
+
+}  // namespace
+
+const ScoreColumn& find_score(const TraceTable& table, const std::string& name) {
+  std::vector<std::string> names;
+  for (const ScoreColumn& score : table.scores) {
+    if (score.name == name || score.name == "score_" + name || score.name == "score:" + name) return score;
+    names.push_back(score.name);
+  }
+  refuse(table, names.empty() ? "has no scores"
+                              : fmt::format("has no score {}{}", in_quotes(name),
+                                            nearest_text(nearest(name, names, names.size()))));
+}
+
+const PromptColumn* find_column(const TraceTable& table, const std::string& name) {
+  for (const PromptColumn& column : table.columns)
+    if (column.name == name) return &column;
+  return nullptr;
+}
+
+void require_content(const TraceTable& table) {
+  if (table.models.empty() || table.rows() == 0)
+    refuse(table,
+           fmt::format("has {} prompts and {} models; give at least one of each", table.rows(), table.models.size()));
+}
+
+TraceTable select_models(const TraceTable& table, const std::vector<std::string>& models) {
+  if (models.empty()) refuse(table, "no model is asked for; name at least one");
+  std::vector<std::size_t> which;
+  for (const std::string& name : models) {
+    const auto found = std::find(table.models.begin(), table.models.end(), name);
+    if (found == table.models.end())
+      refuse(table, fmt::format("has no model {}{}", in_quotes(name), nearest_text(nearest(name, table.models))));
+    which.push_back(static_cast<std::size_t>(found - table.models.begin()));
+    if (std::count(which.begin(), which.end(), which.back()) > 1)
+      refuse(table, fmt::format("model {} is asked for twice", in_quotes(name)));
+  }
+  TraceTable some = table;
+  some.models = models;
+  const std::size_t width = table.models.size();
+  some.quality = columns_of(table.quality, width, which);
+  some.cost = columns_of(table.cost, width, which);
+  for (ScoreColumn& score : some.scores) score.values = columns_of(score.values, width, which);
+  return some;
+}
+
+TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> rows) {
+  TraceTable some;
+  some.source = table.source;
+  some.models = table.models;
+  some.prompts = rows_of(table.prompts, rows);
+  some.named_prompts = table.named_prompts;
+  const std::size_t models = table.models.size();
+  some.quality = rows_of(table.quality, models, rows);
+  some.cost = rows_of(table.cost, models, rows);
+  for (const ScoreColumn& score : table.scores)
+    some.scores.push_back({score.name, rows_of(score.values, models, rows)});
+  for (const PromptColumn& column : table.columns) {
+    PromptColumn part{column.name, column.kind, column.length, {}, {}};
+    if (column.kind == PromptColumn::Kind::text)
+      part.texts = rows_of(column.texts, rows);
+    else
+      part.numbers = rows_of(column.numbers, column.length, rows);
+    some.columns.push_back(std::move(part));
+  }
+  some.text_column = table.text_column;
+  some.dropped = table.dropped;
+  some.notes = table.notes;
+  return some;
+}
+
+TraceSplit split_rows(const TraceTable& table, double share) {
+  if (!(share > 0 && share < 1))
+    throw Error(ExitCode::usage, fmt::format("a split of {} is no share in (0, 1)", share));
+  TraceSplit split;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const double u = static_cast<double>(stable_hash(key_of(table, row)) >> 11) * 0x1p-53;  // in [0, 1)
+    (u < share ? split.first : split.second).push_back(row);
+  }
+  if (split.first.empty() || split.second.empty())
+    refuse(table, fmt::format("has {} rows, too few to be split at {}", table.rows(), share));
+  return split;
+}
+
+void require_apart(const TraceTable& calibration, const TraceTable& online) {
+  std::vector<std::string> mine = calibration.models, theirs = online.models;
+  std::sort(mine.begin(), mine.end());
+  std::sort(theirs.begin(), theirs.end());
+  for (const std::string& name : mine)
+    if (!std::binary_search(theirs.begin(), theirs.end(), name))
+      refuse(online, fmt::format("has no model {}, which {} has{}; name the models that both have (models)",
+                                 in_quotes(name), calibration.source, nearest_text(nearest(name, online.models))));
+  if (mine != theirs)
+    for (const std::string& name : theirs)
+      if (!std::binary_search(mine.begin(), mine.end(), name))
+        refuse(online, fmt::format("has the model {}, which {} does not have; name the models that both have (models)",
+                                   in_quotes(name), calibration.source));
+  const bool by_text = calibration.text_column != TraceTable::kNone && online.text_column != TraceTable::kNone;
+  if (!by_text && !(calibration.named_prompts && online.named_prompts)) return;
+  const auto key = [by_text](const TraceTable& table, std::size_t row) {
+    return by_text ? table.text(row) : table.prompts[row];
+  };
+  std::unordered_map<std::string_view, std::size_t> rows;
+  rows.reserve(calibration.rows());
+  for (std::size_t row = 0; row < calibration.rows(); ++row) rows.emplace(key(calibration, row), row);
+  std::size_t common = 0, first = 0;
+  for (std::size_t row = 0; row < online.rows(); ++row)
+    if (!key(online, row).empty() && rows.contains(key(online, row)) && common++ == 0) first = row;
+  if (common == 0) return;
+  refuse(online,
+         fmt::format("{} of its {} prompts stand in {} too; the first is that of row {}, there row {}: {}. What is "
+                     "fitted on a prompt says too much of it; take them out of one of the two",
+                     common, online.rows(), calibration.source, first + 1, rows.at(key(online, first)) + 1,
+                     in_quotes(key(online, first))));
+}
+
+std::string content_digest(const TraceTable& table) {
+  DigestOf digest;
+  TextColumn names;
+  for (const std::string& name : table.models) names.push_back(name);
+  digest.add(names);
+  digest.add(table.named_prompts ? "named" : "numbered");
+  digest.add(table.prompts);
+  digest.add(table.quality);
+  digest.add(table.cost);
+  for (const ScoreColumn& score : table.scores) {
+    digest.add("score " + score.name);
+    digest.add(score.values);
+  }
+  for (const PromptColumn& column : table.columns) {
+    digest.add(fmt::format("column {} {} {}", static_cast<int>(column.kind), column.length, column.name));
+    digest.add(column.numbers);
+    digest.add(column.texts);
+  }
+  return digest.text();
+}
+
+std::uint64_t trace_bytes(std::uint64_t rows, std::uint64_t models, std::uint64_t scores, std::uint64_t numbers,
+                          std::uint64_t text_columns, double text_bytes) {
+  constexpr double kName = 16;  // a prompt's name and where it ends
+  const double row = 8.0 * static_cast<double>((2 + scores) * models + numbers + text_columns) + text_bytes + kName;
+  return static_cast<std::uint64_t>(std::ceil(static_cast<double>(rows) * row));
+}
+
+std::uint64_t trace_bytes(const TraceTable& table) {
+  std::uint64_t bytes = table.prompts.memory() + 8 * (table.quality.size() + table.cost.size());
+  for (const ScoreColumn& score : table.scores) bytes += 8 * score.values.size();
+  for (const PromptColumn& column : table.columns) bytes += 8 * column.numbers.size() + column.texts.memory();
+  return bytes;
+}
+
+}  // namespace pandora

@@ -1,0 +1,56 @@
+#include "host/report/cells.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace pandora {
+
+std::vector<double> CellSeries::regrets(std::size_t lane, const std::vector<std::size_t>& which) const {
+  std::vector<double> out;
+  for (const std::size_t r : which) out.push_back(lanes[0].utility[r] - lanes[lane].utility[r]);
+  return out;
+}
+
+std::vector<CellSeries> cell_series(StoredResults& results) {
+  std::vector<CellSeries> cells;
+  results.for_each_group([&](std::size_t setting, const Plan& plan, const std::vector<UnitResult>& units) {
+    CellSeries cell{setting, regime_name(plan.units[0].regime), plan.units[0].environment, {}};
+    for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane) {
+      LaneSeries series{lane, {}, {}};
+      if (const TraceKeys* keys = cell.environment.trace.get(); keys != nullptr)
+        series.by_prompt = utility_by_prompt(units, lane, keys->price);
+      for (const UnitResult& unit : units)
+        series.utility.push_back(counts(unit, lane) ? 1000.0 * unit.lanes[lane].utility / unit.lanes[lane].periods
+                                                    : std::numeric_limits<double>::quiet_NaN());
+      cell.lanes.push_back(std::move(series));
+    }
+    cells.push_back(std::move(cell));
+  });
+  return cells;
+}
+
+std::vector<Contender> contenders(const Plan& plan, int T0, const std::string& policy, const std::string& reward) {
+  std::vector<Contender> out;
+  for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane) {
+    const PlannedLane& planned = plan.lanes[lane];
+    if (planned.policy->name != policy || (!reward.empty() && planned.variant.reward != reward)) continue;
+    if (planned.policy->uses_calibration && planned.T0 != T0) continue;
+    auto own =
+        std::find_if(out.begin(), out.end(), [&](const Contender& c) { return c.reward == planned.variant.reward; });
+    if (own == out.end()) own = out.insert(out.end(), {policy, planned.variant.reward, {}});
+    own->lanes.push_back(lane);
+  }
+  return out;
+}
+
+std::vector<std::size_t> common_replications(const CellSeries& cell, const std::vector<std::size_t>& lanes) {
+  std::vector<std::size_t> out;
+  for (std::size_t r = 0; r < cell.lanes[0].utility.size(); ++r)
+    if (!std::isnan(cell.lanes[0].utility[r]) &&
+        std::none_of(lanes.begin(), lanes.end(), [&](std::size_t l) { return std::isnan(cell.lanes[l].utility[r]); }))
+      out.push_back(r);
+  return out;
+}
+
+}  // namespace pandora

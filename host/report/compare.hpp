@@ -1,0 +1,67 @@
+// Whether one policy beats another, and by how much.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/ground/statistics/resampling.hpp"
+#include "host/ground/statistics/statistics.hpp"
+#include "host/ground/tables/table.hpp"
+#include "host/studies/results/stored_results.hpp"
+
+namespace pandora {
+
+struct CompareOptions {
+  std::vector<std::string> policies;  ///< NAME or NAME/REWARD; the first is compared with each of the others
+  std::vector<int> T0;                ///< empty: all of the study
+  std::vector<std::string> environments, regimes;  ///< empty: all
+};
+
+/// One policy in one cell: regrets x 1000 in the replications that count for both sides.
+struct ComparedSide {
+  std::size_t choices = 0;   ///< hyperparameters to choose from
+  std::vector<double> best;  ///< of the one with the least mean
+  double mean = 0.0;         ///< that mean
+  SumsByPrompt by_prompt;    ///< its utility, in a table of outcomes; else empty
+  CrossFit fit;
+};
+
+struct ComparedRow {
+  std::string setting, environment, regime;
+  std::optional<int> T0;  ///< none: both policies ignore the calibration
+  int replications = 0;   ///< R; paired.n of them count
+  ComparedSide a, b;
+  PairedDifference paired;  ///< of the best ones
+  /// The same difference with an interval that counts prompts, in a table of outcomes where no lane failed.
+  std::optional<Estimate> over_prompts;
+  AsymmetricInterval bootstrap = {};  ///< of the same difference, over replications
+};
+
+struct ComparedPair {
+  std::string a, b;
+  std::vector<ComparedRow> rows;
+};
+
+/// A table for each pair, p values adjusted by Holm's method over all rows of all pairs.
+std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs);
+
+/// All rows in one table for CSV, every quantity in a column of its own.
+Table comparison_csv(const std::vector<ComparedPair>& pairs);
+
+/// Policies of one folder, paired over the replications of each cell. Throws Error (usage) for names that the results
+/// have not, Error (bad_data) if no replication counts anywhere.
+std::vector<ComparedPair> compare_policies(StoredResults& results, const CompareOptions& options);
+
+/// The same policies of two folders on the same tapes, such as two schedules or two engines. Without policies: all that
+/// both have. Throws Error (mismatch) if they do not share tapes.
+std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& second, const CompareOptions& options);
+
+/// Against the paper's Tables 1 and 2: not paired, differences in standard errors. Throws Error (usage) if the study
+/// has no published values.
+Table compare_published(StoredResults& results, const CompareOptions& options);
+
+/// One line for each name on which the manifests differ.
+std::vector<std::string> manifest_differences(const StoredResults& first, const StoredResults& second);
+
+}  // namespace pandora

@@ -1,0 +1,124 @@
+#include "host/studies/results/identity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "host/ground/files/input_file.hpp"
+#include "host/ground/files/sealed_file.hpp"
+#include "host/ground/machine/build.hpp"
+#include "pandora/environment.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+std::string program_digest() {
+  constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
+  try {
+    return sha256(read_file("/proc/self/exe", kMost)).substr(0, 16);
+  } catch (const Unreadable& problem) {
+    throw Error(ExitCode::bad_data,
+                fmt::format("the program itself {}; start it from a disk that can be read", problem.what()));
+  }
+}
+
+}  // namespace
+
+Identity build_parts_of_identity() {
+  Identity identity;
+  for (const auto& [name, value] : build_identity()) identity["build." + name] = value;
+  if (has_registered_policies() || has_registered_environments()) identity["build.program"] = program_digest();
+  return identity;
+}
+
+namespace {
+
+constexpr const char* kPolicyCode = "build.policy.";
+constexpr const char* kEnvironmentCode = "build.environment.";
+
+bool is_code(const std::string& name) {
+  return name.starts_with(kPolicyCode) || name.starts_with(kEnvironmentCode);
+}
+
+// Of the policies and environments that a study simulates, as far as they have a code of their own.
+Identity codes_of(const std::vector<Setting>& settings) {
+  Identity out;
+  for (const Setting& setting : settings) {
+    const std::vector<std::string>& named = setting.study.policies;
+    for (const Policy& policy : all_policies())
+      if (!policy.code.empty() &&
+          (named.empty() ? !policy.by_name_only : std::find(named.begin(), named.end(), policy.name) != named.end()))
+        out[kPolicyCode + policy.name] = policy.code;
+    for (const Environment& environment : setting.study.environments)
+      if (const std::string code = code_of_environment(environment.name); !code.empty())
+        out[kEnvironmentCode + environment.name] = code;
+  }
+  return out;
+}
+
+std::string code_known_here(const std::string& name) {
+  if (name.starts_with(kEnvironmentCode)) return code_of_environment(name.substr(std::strlen(kEnvironmentCode)));
+  const Policy* const policy = find_policy(name.substr(std::strlen(kPolicyCode)));
+  return policy == nullptr ? "" : policy->code;
+}
+
+}  // namespace
+
+Identity build_of_results(const Identity& identity) {
+  Identity out;
+  for (const auto& [name, value] : identity)
+    if (name.starts_with("build.") && !(is_code(name) && value == code_known_here(name))) out[name] = value;
+  return out;
+}
+
+Identity identity_of(const StudyConfig& config, const std::vector<Setting>& settings, const Numerics& numerics) {
+  Identity identity;
+  for (const auto& [key, value] : config.identity()) identity["study." + key] = value;
+  identity.merge(build_parts_of_identity());
+  identity.merge(codes_of(settings));
+  identity["numerics.backend"] = numerics.backend;
+  identity["numerics.devices"] = numerics.hardware;
+  identity["numerics.fingerprint"] = numerics.fingerprint;
+  return identity;
+}
+
+Identity fixed_part(const Identity& identity) {
+  Identity out = identity;
+  std::erase_if(out, [](const auto& entry) {
+    const std::string& name = entry.first;
+    for (const char* growing : {"replications", "policies", "T0", "environments", "regimes"})
+      if (name == std::string("study.") + growing) return true;
+    return name.starts_with("study.hyperparameters.") || name.starts_with("study.environment.");
+  });
+  return out;
+}
+
+std::vector<std::string> differences(const Identity& there, const Identity& here) {
+  std::vector<std::string> out;
+  std::set<std::string> names;
+  for (const auto& [name, value] : there) names.insert(name);
+  for (const auto& [name, value] : here) names.insert(name);
+  const auto text = [](const Identity& identity, const std::string& name) {
+    const auto at = identity.find(name);
+    return at == identity.end() ? std::string("absent") : at->second;
+  };
+  for (const std::string& name : names)
+    if (text(there, name) != text(here, name))
+      out.push_back(fmt::format("{} is {} there and {} here", name, text(there, name), text(here, name)));
+  return out;
+}
+
+std::vector<std::string> differences_of_fixed(const Identity& there, const Identity& here) {
+  Identity a = fixed_part(there), b = fixed_part(here);
+  const auto leave_out = [](Identity& of, const Identity& other) {
+    std::erase_if(of, [&](const auto& entry) { return is_code(entry.first) && !other.contains(entry.first); });
+  };
+  leave_out(a, b);
+  leave_out(b, a);
+  return differences(a, b);
+}
+
+}  // namespace pandora

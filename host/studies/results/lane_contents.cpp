@@ -1,0 +1,168 @@
+#include "host/studies/results/lane_contents.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "host/ground/files/sealed_file.hpp"
+#include "kernels/rules/checkpoints.hpp"
+
+namespace pandora {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kCountsOfTally = 3;  // before its numbers
+
+int checkpoint_count(const Study& study) {
+  return static_cast<int>(checkpoints(study.periods).size());
+}
+
+int whole(double value, int most) {
+  if (!(value >= 0.0 && value <= most && value == std::floor(value))) throw Damaged("holds a count that cannot be");
+  return static_cast<int>(value);
+}
+
+// Of boxes, in the periods of a lane.
+void require_counts(const LaneTally& tally, int boxes) {
+  for (int a = 0; a < boxes; ++a)
+    for (const double count : {tally.queries_of_box[a], tally.deployments_of_box[a], tally.depth[a + 1]})
+      (void)whole(count, tally.periods);
+  (void)whole(tally.depth[0], tally.periods);
+}
+
+// Where the names of a list stand in `known`, -1 for those that do not.
+template <class Known>
+std::vector<int> places_of(const json& names, const Known& known) {
+  if (!names.is_array() || names.size() > 1000) throw Damaged("is not laid out as a part");
+  std::vector<int> out;
+  for (const json& name : names) {
+    const auto at =
+        std::find_if(std::begin(known), std::end(known), [&name](const auto& one) { return name == one.name; });
+    const int k = at == std::end(known) ? -1 : static_cast<int>(at - std::begin(known));
+    if (k >= 0 && std::find(out.begin(), out.end(), k) != out.end()) throw Damaged("names a sum twice");
+    out.push_back(k);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::size_t tally_size(const Study& study) {
+  std::size_t size = kCountsOfTally;
+  const LaneTally any;
+  for_each_number(any, study.dimensions.boxes, checkpoint_count(study), [&size](double, int) { ++size; });
+  return size;
+}
+
+void append_tally(const Study& study, const LaneTally& tally, std::vector<double>& out) {
+  for (const int value : {tally.periods, static_cast<int>(tally.failure), tally.failed_period})
+    out.push_back(static_cast<double>(value));
+  for_each_number(tally, study.dimensions.boxes, checkpoint_count(study),
+                  [&out](double number, int) { out.push_back(number); });
+}
+
+SumsOfPart::SumsOfPart(const json& content) {
+  constexpr int kBeforeTheyWereNamed = 6;
+  if (content.contains("sums"))
+    there_ = places_of(content["sums"], kLaneSums);
+  else
+    for (int k = 0; k < kBeforeTheyWereNamed; ++k) there_.push_back(k);
+  if (content.contains("path_gaps")) gaps_ = places_of(content["path_gaps"], kPathGaps);
+}
+
+void SumsOfPart::add_names(json& content) {
+  content["sums"] = content["path_gaps"] = json::array();
+  for (const LaneSum& sum : kLaneSums) content["sums"].push_back(sum.name);
+  for (const RegretPart& gap : kPathGaps) content["path_gaps"].push_back(gap.name);
+}
+
+std::size_t SumsOfPart::size_of_tally(const Study& study) const {
+  const std::size_t numbers = 1 + static_cast<std::size_t>(checkpoint_count(study));  // of a gap
+  return tally_size(study) - kCountOfSums - kCountOfGaps * numbers + there_.size() + gaps_.size() * numbers;
+}
+
+LaneTally SumsOfPart::tally(const Study& study, const double* at) const {
+  LaneTally tally;
+  tally.periods = whole(*at++, study.periods);
+  tally.failure = static_cast<Failure>(whole(*at++, static_cast<int>(Failure::policy)));
+  tally.failed_period = whole(*at++, study.periods);
+  if (tally.failure == Failure::none && tally.periods != study.periods)
+    throw Damaged("holds a lane that ended early without a failure");
+  const auto checked = [&tally](double value) {
+    if (tally.failure == Failure::none && !is_sum(value)) throw Damaged("holds a sum that is not finite");
+    return value;
+  };
+  for (const LaneSum& sum : kLaneSums) tally.*sum.member = std::numeric_limits<double>::quiet_NaN();
+  for (const int k : there_) {
+    const double value = *at++;
+    if (k >= 0) tally.*kLaneSums[k].member = checked(value);
+  }
+  const std::vector<int> periods = checkpoints(study.periods);
+  for_each_number(tally, study.dimensions.boxes, static_cast<int>(periods.size()), [&](double& number, int what) {
+    if (what == kNoSum) number = checked(*at++);
+    if (what == kPathGap) number = std::numeric_limits<double>::quiet_NaN();
+  });
+  for (const int k : gaps_)
+    for (std::size_t point = 0; point <= periods.size(); ++point) {
+      RegretParts& parts = point == 0 ? tally.regret : tally.regret_curve[point - 1];
+      const double value = *at++;
+      if (k >= 0) parts.*kPathGaps[k].member = checked(value);
+    }
+  if (tally.failure == Failure::none) require_counts(tally, study.dimensions.boxes);
+  tally.horizon = study.periods;
+  tally.next = next_checkpoint(tally.periods, study.periods);
+  tally.recorded = static_cast<int>(std::upper_bound(periods.begin(), periods.end(), tally.periods) - periods.begin());
+  return tally;
+}
+
+json notes_json(const LaneNotes& notes) {
+  json out = json::object();
+  if (!notes.list.empty()) {
+    out["list"] = notes.list;
+    out["thresholds"] = pack(notes.thresholds);
+  }
+  if (!notes.rho.empty()) out["rho"] = pack(notes.rho);
+  if (!notes.theta.empty()) out["theta"] = pack(notes.theta);
+  if (!notes.message.empty()) out["message"] = notes.message;
+  if (!notes.outcomes.empty()) out["outcomes"] = pack32(std::span<const std::uint32_t>(notes.outcomes));
+  return out;
+}
+
+LaneNotes notes_of(const Study& study, const json& in) {
+  const Dimensions& dim = study.dimensions;
+  LaneNotes notes;
+  if (!in.is_object()) throw Damaged("is not laid out as a part");
+  if (const auto list = in.find("list"); list != in.end()) {
+    if (!list->is_array() || list->empty() || list->size() > static_cast<std::size_t>(dim.boxes) ||
+        !in.contains("thresholds"))
+      throw Damaged("holds a list of boxes that cannot be");
+    for (const json& box : *list) {
+      if (!box.is_number_integer()) throw Damaged("holds a list of boxes that cannot be");
+      notes.list.push_back(whole(box.get<double>(), dim.boxes - 1));
+    }
+    notes.thresholds = unpack(in["thresholds"]);
+    if (!notes.thresholds.empty() && notes.thresholds.size() + 1 != notes.list.size())
+      throw Damaged("holds a list of boxes that cannot be");
+    if (!std::all_of(notes.thresholds.begin(), notes.thresholds.end(), [](double x) { return std::isfinite(x); }))
+      throw Damaged("holds a threshold that is not finite");
+  }
+  if (in.contains("rho")) notes.rho = unpack(in["rho"], static_cast<std::size_t>(dim.boxes * dim.index_size()));
+  if (in.contains("theta")) notes.theta = unpack(in["theta"], static_cast<std::size_t>(dim.reward_features));
+  if (const auto message = in.find("message"); message != in.end()) {
+    if (!message->is_string()) throw Damaged("is not laid out as a part");
+    notes.message = message->get<std::string>();
+  }
+  if (const auto outcomes = in.find("outcomes"); outcomes != in.end()) {
+    notes.outcomes = unpack32<std::uint32_t>(*outcomes, static_cast<std::size_t>(study.periods));
+    for (const std::uint32_t outcome : notes.outcomes)
+      if (outcome >> kMaxBoxes >= static_cast<std::uint32_t>(dim.boxes) || (outcome & ((1u << kMaxBoxes) - 1)) == 0 ||
+          (outcome & ((1u << kMaxBoxes) - 1)) >> dim.boxes != 0 || (outcome >> (outcome >> kMaxBoxes) & 1) == 0)
+        throw Damaged("holds a period that cannot be");
+  }
+  return notes;
+}
+
+}  // namespace pandora

@@ -1,0 +1,21 @@
+// What a study says in few rows: every policy's regret and what it is made of, as means over cells, and beside a base.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/studies/results/regret_tables.hpp"
+
+namespace pandora {
+
+/// The policy that others are compared with where none is named: the first that the study lists and that is no
+/// yardstick; where it lists none, dow. Empty if there is no policy.
+std::string usual_base(const SettingSummary& settings);
+
+/// A row per setting, regime, policy and reward setting: means over the cells (environment, T_0) in which the policy
+/// has a row, with the least and the greatest; parts of the regret (RegretParts); ratios to the regret of `base` in the
+/// same cell and reward setting, ours and the published one. Hyperparameters are those with the least mean regret.
+/// `---` where there is no such row. Without `base` (empty) no ratios.
+Table overview_table(const std::vector<SettingSummary>& settings, const std::string& base);
+
+}  // namespace pandora

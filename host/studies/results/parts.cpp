@@ -1,0 +1,289 @@
+#include "host/studies/results/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "host/ground/files/sealed_file.hpp"
+#include "host/studies/results/lane_contents.hpp"
+#include "host/studies/study/environment_options.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kPartsOfALength = 50;
+
+const json& field(const json& object, const char* name) {
+  if (!object.is_object()) throw Damaged("is not laid out as a part");
+  const auto at = object.find(name);
+  if (at == object.end()) throw Damaged(fmt::format("has no {}", name));
+  return *at;
+}
+
+// What distinguishes the part from every other of the study, and what its numbers depend on of its environment.
+json place(const PlannedSetting& planned, const Part& part) {
+  const Unit& unit = planned.plan.units[part.first];
+  const Environment& environment = unit.environment;
+  return {{"setting", planned.setting.label()},
+          {"environment", environment.name},
+          {"options", options_of(environment)},
+          {"regime", regime_name(unit.regime)},
+          {"first_replication", unit.replication}};
+}
+
+// The lanes of a plan by their names, in the order of the names: that in which a part has them, so that the order of a
+// study's lists leaves no trace in it.
+class NamedLanes {
+ public:
+  explicit NamedLanes(const Study& study, const Plan& plan) {
+    if (study.regret)
+      for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane)
+        lanes_.emplace_back(lane_name(plan.lanes[lane]), lane);
+    std::sort(lanes_.begin(), lanes_.end());
+  }
+  auto begin() const { return lanes_.begin(); }
+  auto end() const { return lanes_.end(); }
+  std::size_t size() const { return lanes_.size(); }
+
+  /// The lane of that name, or null.
+  const std::pair<std::string, std::size_t>* find(const std::string& name) const {
+    const auto at = std::lower_bound(lanes_.begin(), lanes_.end(), std::pair(name, std::size_t{0}));
+    return at != lanes_.end() && at->first == name ? &*at : nullptr;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::size_t>> lanes_;
+};
+
+// The table of outcomes that the part's environment is, or null.
+std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, const Part& part, const json& content) {
+  const Environment environment = planned.plan.units[part.first].environment;
+  if (environment.trace == nullptr || !planned.setting.study.regret) return nullptr;
+  const TraceSizes sizes = trace_sizes(environment);
+  PromptOutcomes table;
+  table.prompts = static_cast<std::size_t>(sizes.online);
+  table.models = static_cast<std::size_t>(sizes.boxes);
+  const json& there = field(content, "table");
+  if (field(there, "prompts") != table.prompts) throw Damaged("holds another table");
+  const auto numbers = [&](const char* name) {
+    std::vector<float> out = unpack32<float>(field(there, name), table.prompts * table.models);
+    if (!std::all_of(out.begin(), out.end(), [](float x) { return std::isfinite(x); }))
+      throw Damaged(fmt::format("holds a {} that is not finite", name));
+    return out;
+  };
+  table.quality = numbers("quality");
+  table.dollars = numbers("dollars");
+  return std::make_shared<const PromptOutcomes>(std::move(table));
+}
+
+[[noreturn]] void refuse_smaller(const std::string& what) {
+  throw Error(ExitCode::mismatch, fmt::format("holds {}, which the study has not: results grow, they do not shrink; "
+                                              "name it too, or another --out",
+                                              what));
+}
+
+}  // namespace
+
+std::vector<Part> make_parts(const std::vector<PlannedSetting>& settings) {
+  std::vector<Part> parts;
+  for (std::size_t s = 0; s < settings.size(); ++s) {
+    const Plan& plan = settings[s].plan;
+    const std::size_t R = static_cast<std::size_t>(settings[s].setting.study.replications);
+    for (std::size_t group = 0; group < plan.units.size(); group += R)
+      for (std::size_t first = 0, length = 1; first < R; length *= 2)
+        for (std::size_t k = 0; k < kPartsOfALength && first < R; ++k) {
+          const std::size_t last = std::min(first + length, R);
+          const Unit& unit = plan.units[group + first];
+          parts.push_back({s, group + first, group + last,
+                           fmt::format("{:03}-{}-{}-{:05}.part", settings[s].number, unit.environment.name,
+                                       regime_name(unit.regime), unit.replication)});
+          first = last;
+        }
+  }
+  return parts;
+}
+
+std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
+  constexpr std::uint64_t kFixed = std::uint64_t{64} << 20, kTimes = 16, kNotes = 1024;
+  const Study& study = planned.setting.study;
+  const Dimensions& dim = study.dimensions;
+  const auto doubles = [](auto... of) { return (static_cast<std::uint64_t>(of) * ...) * sizeof(double); };
+  const std::uint64_t lane =
+      doubles(tally_size(study)) + doubles(dim.boxes, dim.index_size() + 2) + doubles(dim.reward_features) + kNotes;
+  const Environment environment = planned.plan.units[part.first].environment;
+  const std::uint64_t instance = doubles(size_of_instance(dim, environment) + 1000);  // or of an environment of its own
+  std::uint64_t periods = 0, table = 0;                                               // of a table of outcomes
+  if (environment.trace != nullptr) {
+    periods = static_cast<std::uint64_t>(study.periods);
+    table = doubles(trace_sizes(environment).online, dim.boxes);
+  }
+  return kFixed + table +
+         kTimes * (part.last - part.first) *
+             (planned.plan.lanes.size() * (lane + doubles(periods)) + instance + doubles(periods));
+}
+
+json part_content(const PlannedSetting& planned, const Part& part, const Identity& identity,
+                  const std::vector<UnitResult>& results) {
+  const Study& study = planned.setting.study;
+  const NamedLanes lanes(study, planned.plan);
+  json units = json::array(), names = json::array();
+  for (const auto& [name, lane] : lanes) names.push_back(name);
+  for (const UnitResult& result : results) {
+    // Objects from the beginning: json that turns from null into one crashes where there is no memory for it.
+    json unit = json::object();
+    std::vector<double> tallies;
+    for (const auto& [name, lane] : lanes) append_tally(study, result.lanes[lane], tallies);
+    unit["tallies"] = pack(tallies);
+    json notes = json::object();
+    for (const auto& [name, lane] : lanes)
+      if (json note = notes_json(result.notes[lane]); !note.empty()) notes[name] = std::move(note);
+    unit["notes"] = std::move(notes);
+    unit["order"] = pack(std::vector<double>{result.order.permutations, result.order.max_mass, result.order.min_mass});
+    if (result.instance) {
+      json instance = json::object();
+      for (const InstanceField& f : kInstanceFields)
+        if (is_part_of(f, *result.instance)) instance[f.name] = pack((*result.instance).*f.member);
+      unit["instance"] = std::move(instance);
+    }
+    if (result.table != nullptr) unit["prompts"] = pack32(std::span<const std::uint32_t>(result.prompts));
+    units.push_back(std::move(unit));
+  }
+  json out = {{"identity", identity},
+              {"place", place(planned, part)},
+              {"lanes", std::move(names)},
+              {"units", std::move(units)}};
+  SumsOfPart::add_names(out);
+  if (!results.empty() && results[0].table != nullptr) {
+    const PromptOutcomes& table = *results[0].table;
+    out["table"] = {{"prompts", table.prompts},
+                    {"quality", pack32(std::span<const float>(table.quality))},
+                    {"dollars", pack32(std::span<const float>(table.dollars))}};
+  }
+  return out;
+}
+
+Identity identity_in(const json& content) {
+  const json& identity = field(content, "identity");
+  if (!identity.is_object()) throw Damaged("is not laid out as a part");
+  Identity out;
+  for (const auto& [name, value] : identity.items()) {
+    if (!value.is_string()) throw Damaged("is not laid out as a part");
+    out[name] = value.get<std::string>();
+  }
+  return out;
+}
+
+bool PartContents::all_lanes() const {
+  return std::find(lanes.begin(), lanes.end(), false) == lanes.end();
+}
+
+bool PartContents::whole() const {
+  return units.size() == wanted && all_lanes();
+}
+
+std::vector<std::string> lanes_in(const json& content) {
+  const json& names = field(content, "lanes");
+  if (!names.is_array()) throw Damaged("is not laid out as a part");
+  std::vector<std::string> out;
+  for (const json& name : names) {
+    if (!name.is_string()) throw Damaged("is not laid out as a part");
+    out.push_back(name.get<std::string>());
+  }
+  return out;
+}
+
+PartContents part_contents(const PlannedSetting& planned, const Part& part, const json& content,
+                           bool passes_over_others) {
+  const Study& study = planned.setting.study;
+  const json here = place(planned, part), &written = field(content, "place");
+  for (const char* name : {"setting", "environment", "regime", "first_replication"})
+    if (field(written, name) != here[name]) throw Damaged("holds another part of the study");
+  // Options of another version count for nothing here, and where others are passed over, an environment of another
+  // program may be known by its name alone: a study's identity has them, and only a part of the same build is more than
+  // shown.
+  const json options = written.value("options", json::object());
+  if (!options.is_object()) throw Damaged("is not laid out as a part");
+  for (const auto& [name, value] : options.items())
+    if (!passes_over_others && here["options"].contains(name) && here["options"][name] != value)
+      throw Error(ExitCode::mismatch,
+                  fmt::format("was made with other values of [environment.{}]; give it another name "
+                              "or another --out",
+                              planned.plan.units[part.first].environment.name));
+  PartContents out;
+  out.wanted = part.last - part.first;
+  const NamedLanes lanes(study, planned.plan);
+  out.lanes.resize(lanes.size());
+  std::vector<const std::pair<std::string, std::size_t>*> there;  // in the part's order; null: passed over
+  for (const std::string& name : lanes_in(content)) {
+    there.push_back(lanes.find(name));
+    if (there.back() == nullptr && passes_over_others) continue;
+    if (there.back() == nullptr) refuse_smaller("lane " + name.substr(0, 200));
+    if (out.lanes[there.back()->second]) throw Damaged("names a lane twice");
+    out.lanes[there.back()->second] = true;
+  }
+  const json& units = field(content, "units");
+  if (!units.is_array() || units.empty()) throw Damaged("holds no units");
+  if (units.size() > out.wanted && !passes_over_others)
+    refuse_smaller(fmt::format("replication {}", planned.plan.units[part.last - 1].replication + 1));
+  const SumsOfPart sums(content);
+  const std::shared_ptr<const PromptOutcomes> table = table_in(planned, part, content);
+  const std::size_t size = sums.size_of_tally(study);
+  for (std::size_t u = 0; u < std::min(units.size(), out.wanted); ++u) {
+    UnitResult result;
+    result.resize(out.lanes.size());
+    const std::vector<double> tallies = unpack(field(units[u], "tallies"), there.size() * size);
+    for (std::size_t k = 0; k < there.size(); ++k)
+      if (there[k] != nullptr) result.lanes[there[k]->second] = sums.tally(study, tallies.data() + k * size);
+    const json& notes = field(units[u], "notes");
+    if (!notes.is_object()) throw Damaged("is not laid out as a part");
+    for (const auto* lane : there)
+      if (const auto note = lane == nullptr ? notes.end() : notes.find(lane->first); note != notes.end())
+        result.notes[lane->second] = notes_of(study, *note);
+    const std::vector<double> order = unpack(field(units[u], "order"), 3);
+    const bool possible = order[0] >= 0.0 && order[0] <= study.order_contexts && order[1] >= 0.0 && order[1] <= 1.0 &&
+                          order[2] >= 0.0 && order[2] <= 1.0;  // NaN is none of it
+    if (!possible) throw Damaged("holds a frequency that cannot be");
+    result.order = {order[0], order[1], order[2]};
+    if (study.instances) {
+      const Unit& unit = planned.plan.units[part.first + u];
+      Instance instance;
+      instance.dimensions = study.dimensions;
+      instance.environment = unit.environment;
+      instance.regime = unit.regime;
+      instance.replication = unit.replication;
+      instance.seed = study.seed;
+      for (const InstanceField& f : kInstanceFields)
+        if (is_part_of(f, instance)) instance.*f.member = unpack(field(field(units[u], "instance"), f.name));
+      result.instance = std::move(instance);
+    }
+    if (table != nullptr) {
+      result.table = table;
+      result.prompts = unpack32<std::uint32_t>(field(units[u], "prompts"), static_cast<std::size_t>(study.periods));
+      if (std::any_of(result.prompts.begin(), result.prompts.end(), [&](auto row) { return row >= table->prompts; }))
+        throw Damaged("holds a prompt that the table has not");
+    }
+    out.units.push_back(std::move(result));
+  }
+  return out;
+}
+
+void add_lanes(const std::vector<UnitResult>& from, std::vector<UnitResult>& into) {
+  for (std::size_t u = 0; u < from.size(); ++u) {
+    for (std::size_t lane = 0; lane < from[u].lanes.size(); ++lane)
+      if (from[u].lanes[lane].ran()) {
+        into[u].lanes[lane] = from[u].lanes[lane];
+        into[u].notes[lane] = from[u].notes[lane];
+      }
+    into[u].order = from[u].order;
+    into[u].instance = from[u].instance;
+    into[u].table = from[u].table;
+    into[u].prompts = from[u].prompts;
+  }
+}
+
+}  // namespace pandora

@@ -1,0 +1,350 @@
+#include "host/studies/results/regret_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "host/studies/results/benchmark_note.hpp"
+#include "host/studies/results/edge_note.hpp"
+#include "host/studies/results/policy_titles.hpp"
+#include "host/studies/results/trace_tables.hpp"
+#include "host/studies/study/hyperparameter_values.hpp"
+
+namespace pandora {
+namespace {
+
+constexpr const char* kNothing = "---";
+// Why few stars say little; measured, see docs/results.md.
+constexpr const char* kStarsByChance =
+    " Where both are right 5% are (7% with ten replications), and several at once, for the entries of an environment "
+    "share their instances: `pandora verdict` judges the count.";
+
+std::string with_published(const Estimate& ours, const PublishedValue& published, bool has_half_width,
+                           int replications) {
+  return fmt::format("{} ({}){}", plus_minus(ours),
+                     plus_minus({published.value, has_half_width ? published.half_width_95 : 0.0}),
+                     outside(ours, published, replications) ? "*" : "");
+}
+
+const SummaryRow* best_row(const Summary& summary, const std::string& regime, const std::string& environment, int T0,
+                           const PolicyTitle& title) {
+  const auto row = std::find_if(summary.rows.begin(), summary.rows.end(), [&](const SummaryRow& r) {
+    return r.best && r.policy == title.policy && r.reward == title.reward && r.T0 == T0 && r.regime == regime &&
+           r.environment == environment;
+  });
+  return row == summary.rows.end() ? nullptr : &*row;
+}
+
+// Policies that the study has.
+std::vector<PolicyTitle> chosen_titles(const Study& study, const Summary& summary) {
+  std::vector<PolicyTitle> titles = policy_titles(summary);
+  std::erase_if(titles, [&](const PolicyTitle& t) {
+    return std::none_of(summary.rows.begin(), summary.rows.end(),
+                        [&](const SummaryRow& r) { return r.policy == t.policy && r.reward == t.reward; }) &&
+           (study.policies.empty() ||
+            std::find(study.policies.begin(), study.policies.end(), t.policy) == study.policies.end());
+  });
+  return titles;
+}
+
+// What each title's entry of a column is compared with: the least mean among those that compete.
+class Least {
+ public:
+  void see(const PolicyTitle& title, const SummaryRow* row) {
+    if (row == nullptr || title.yardstick) return;
+    double& least = title.knows_reward ? known_ : unknown_;
+    least = std::fmin(least, row->regret.mean);
+  }
+  bool is(const PolicyTitle& title, const SummaryRow* row) const {
+    return row != nullptr && !title.yardstick && row->regret.mean == (title.knows_reward ? known_ : unknown_);
+  }
+
+ private:
+  double known_ = std::numeric_limits<double>::quiet_NaN(), unknown_ = known_;
+};
+
+// What decides the costs of an environment.
+std::string costs_text(const OracleRow& oracle) {
+  return std::isnan(oracle.u) ? "linear indices" : fmt::format("u = {:g}", oracle.u);
+}
+
+std::string panel_heading(const OracleRow& oracle, int replications, std::size_t number, TableLayout layout) {
+  constexpr const char* kNumbers[] = {"i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"};
+  if (layout == TableLayout::paper)
+    return fmt::format("{}{}: {}; oracle utility × 10³: {}; {} boxes queried",
+                       number < std::size(kNumbers) ? fmt::format("({}) ", kNumbers[number]) : "",
+                       environment_title(oracle.environment), costs_text(oracle), plus_minus(oracle.utility_x1000),
+                       plus_minus({oracle.boxes_queried.mean, 0.0}));
+  const auto entry = [&](const Estimate& ours, const PublishedValue* published, bool has_half_width) {
+    return published == nullptr ? plus_minus(ours) : with_published(ours, *published, has_half_width, replications);
+  };
+  return fmt::format("{} ({}): oracle utility x 1000 {}; {} boxes queried", oracle.environment, costs_text(oracle),
+                     entry(oracle.utility_x1000, oracle.published ? &oracle.published->utility_x1000 : nullptr, true),
+                     entry(oracle.boxes_queried, oracle.published ? &oracle.published->boxes_queried : nullptr, false));
+}
+
+std::string replications_text(const Summary& summary, const Study& study) {
+  int least = study.replications, most = 0;
+  for (const SummaryRow& row : summary.rows) {
+    least = std::min(least, row.replications + row.failed);
+    most = std::max(most, row.replications + row.failed);
+  }
+  if (least == study.replications) return fmt::format("{} replications", study.replications);
+  return least == most ? fmt::format("the {} of {} replications that are there", most, study.replications)
+                       : fmt::format("the {} to {} of {} replications that are there", least, most, study.replications);
+}
+
+std::vector<std::string> regret_notes(const Study& study, const Summary& summary, bool compared) {
+  std::vector<std::string> notes;
+  if (std::any_of(study.T0.begin(), study.T0.end(), [](int T0) { return T0 > 0; }))
+    notes.push_back("The T0 calibration periods come before the horizon; the regret does not count them.");
+  int failed = 0, marked = 0, missed = 0;
+  double unsolved = 0.0;
+  for (const SummaryRow& row : summary.rows) {
+    unsolved += row.unsolved_refits;
+    failed += row.failed;
+    marked += row.inside_joint_95 ? 1 : 0;
+    missed += row.inside_joint_95 && !*row.inside_joint_95 ? 1 : 0;
+  }
+  if (failed > 0)
+    notes.push_back(fmt::format("Failed lanes are left out, {} over all rows; see failures.csv.", failed));
+  if (unsolved > 0.0)
+    notes.push_back(fmt::format("Joint refits that estimation.joint_steps ended: {:g} over all rows.", unsolved));
+  if (std::string note = benchmark_note(best_rows(summary)); !note.empty()) notes.push_back(std::move(note));
+  if (!compared) return notes;
+  if (marked > 0)
+    notes.push_back(fmt::format("* outside the joint 95% interval of ours and the published value: {} of {} regrets.{}",
+                                missed, marked, missed > 0 ? kStarsByChance : ""));
+  else
+    notes.push_back(
+        fmt::format("Comparison with the published values is marked from {} replications on.", kLeastForComparison));
+  return notes;
+}
+
+Summary of_regime(const Summary& summary, const std::string& regime) {
+  Summary out;
+  for (const SummaryRow& row : summary.rows)
+    if (row.regime == regime) out.rows.push_back(row);
+  for (const OracleRow& row : summary.oracle)
+    if (row.regime == regime) out.oracle.push_back(row);
+  return out;
+}
+
+// Tables 1 and 2, (tab:regimeA) and (tab:regimeB): one regime, a panel per environment.
+Table regime_table(const Study& study, const Summary& summary, const std::string& regime, TableLayout layout) {
+  const bool paper = layout == TableLayout::paper;
+  const bool compared = std::any_of(summary.rows.begin(), summary.rows.end(),
+                                    [](const SummaryRow& r) { return r.published.has_value(); });
+  Table table;
+  table.label = "regime" + regime;
+  table.title = fmt::format(
+      "{}{} {}: time-averaged regret {} against the oracle, mean over {} of {} periods ± 1.96 standard errors{}",
+      compared && !paper ? (regime == "A" ? "Table 1: " : "Table 2: ") : "", compared && !paper ? "regime" : "Regime",
+      regime, paper ? "× 10³" : "x 1000", replications_text(summary, study), study.periods,
+      compared && !paper ? ", (published)" : "");
+  table.row_headers = paper ? 2 : 1;
+  table.columns.assign(table.row_headers, "");
+  for (const int T0 : study.T0) table.columns.push_back(fmt::format("T{}={}", paper ? "₀" : "0", T0));
+  const std::vector<PolicyTitle> titles = chosen_titles(study, summary);
+  for (std::size_t p = 0; p < summary.oracle.size(); ++p) {
+    const OracleRow& oracle = summary.oracle[p];
+    const auto row_of = [&](const PolicyTitle& title, int T0) {
+      return best_row(summary, regime, oracle.environment, T0, title);
+    };
+    table.rows.push_back({{}, panel_heading(oracle, study.replications, p, layout)});
+    std::vector<Least> least(study.T0.size());
+    for (std::size_t k = 0; k < study.T0.size(); ++k)
+      for (const PolicyTitle& title : titles) least[k].see(title, row_of(title, study.T0[k]));
+    std::string group;
+    for (const PolicyTitle& title : titles) {
+      Row row;
+      if (paper) row.cells.push_back(title.group);
+      row.cells.push_back(paper ? title.name : title.brief);
+      row.rule_above = paper && !group.empty() && group != title.group;
+      group = title.group;
+      for (std::size_t k = 0; k < study.T0.size(); ++k) {
+        const SummaryRow* found = row_of(title, study.T0[k]);
+        row.cells.emplace_back(found == nullptr ? kNothing
+                               : found->published && !paper
+                                   ? with_published(found->regret, *found->published, true, found->replications)
+                                   : plus_minus(found->regret),
+                               least[k].is(title, found));
+      }
+      table.rows.push_back(std::move(row));
+    }
+  }
+  table.notes = regret_notes(study, summary, compared && !paper);
+  if (titles.size() > 1)
+    table.notes.push_back(
+        "Bold: the least of a column, among policies that know the reward function and among those that do not.");
+  return table;
+}
+
+std::vector<std::string> names_of(const std::string& hyperparameter) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : hyperparameter_values(hyperparameter)) names.push_back(name);
+  return names;
+}
+
+std::string values_of(const std::string& hyperparameter) {
+  std::string out;
+  for (const auto& [name, value] : hyperparameter_values(hyperparameter)) out += (out.empty() ? "" : ", ") + value;
+  return out;
+}
+
+// The hyperparameters with the least mean regret, of one regime; no rows where nothing has any.
+Table hyperparameter_table(const Study& study, const Summary& summary, const std::string& regime, TableLayout layout) {
+  Table table;
+  table.label = "hyperparameters" + regime;
+  table.title = fmt::format("Regime {}: hyperparameters with the least mean regret, which the rows above show", regime);
+  table.columns = {""};
+  for (const int T0 : study.T0)
+    table.columns.push_back(fmt::format("T{}={}", layout == TableLayout::paper ? "₀" : "0", T0));
+  for (const OracleRow& oracle : summary.oracle) {
+    bool headed = false;
+    for (const PolicyTitle& title : chosen_titles(study, summary)) {
+      Row row{{""}};
+      std::vector<std::string> names;
+      for (const int T0 : study.T0) {
+        const SummaryRow* found = best_row(summary, regime, oracle.environment, T0, title);
+        row.cells.emplace_back(found == nullptr ? kNothing : values_of(found->hyperparameter));
+        if (found != nullptr) names = names_of(found->hyperparameter);
+      }
+      if (names.empty()) continue;
+      std::string list;
+      for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+      row.cells[0] = fmt::format("{} ({})", title.brief, list);
+      if (!headed) table.rows.push_back({{}, environment_title(oracle.environment)});
+      headed = true;
+      table.rows.push_back(std::move(row));
+    }
+  }
+  EdgeNote edges;
+  edges.see(summary);
+  edges.add_to(table.notes);
+  return table;
+}
+
+// One environment and regime over all settings: a row per setting and T_0, a column per policy.
+Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow& cell) {
+  const Study& first = settings[0].setting.study;
+  Summary all;
+  EdgeNote edges;
+  for (const SettingSummary& s : settings) {
+    Summary own;
+    std::copy_if(s.summary.rows.begin(), s.summary.rows.end(), std::back_inserter(own.rows),
+                 [&](const SummaryRow& r) { return r.regime == cell.regime && r.environment == cell.environment; });
+    edges.see(own);
+    all.rows.insert(all.rows.end(), own.rows.begin(), own.rows.end());
+  }
+  const std::vector<PolicyTitle> titles = chosen_titles(first, all);
+  Table table;
+  table.label = "varied-" + cell.environment + "-" + cell.regime;
+  table.title = fmt::format(
+      "{}, regime {}: time-averaged regret x 1000 against the oracle, mean over replications ± 1.96 standard errors",
+      environment_title(cell.environment), cell.regime);
+  for (const auto& [key, value] : settings[0].setting.varied) table.columns.push_back(key);
+  const bool several = first.T0.size() > 1;
+  if (several) table.columns.push_back("T0");
+  table.row_headers = table.columns.size();
+  table.columns.insert(table.columns.end(), {"oracle utility", "boxes queried"});
+  for (const PolicyTitle& title : titles) table.columns.push_back(title.brief);
+  for (const SettingSummary& s : settings)
+    for (const int T0 : first.T0) {
+      Row row;
+      const auto oracle = std::find_if(s.summary.oracle.begin(), s.summary.oracle.end(), [&](const OracleRow& r) {
+        return r.regime == cell.regime && r.environment == cell.environment;
+      });
+      for (const auto& [key, value] : s.setting.varied) row.cells.emplace_back(value);
+      if (several) row.cells.emplace_back(fmt::format("{}", T0));
+      for (const Estimate OracleRow::*told : {&OracleRow::utility_x1000, &OracleRow::boxes_queried})
+        row.cells.emplace_back(oracle == s.summary.oracle.end() ? kNothing : plus_minus((*oracle).*told));
+      Least least;
+      for (const PolicyTitle& t : titles) least.see(t, best_row(s.summary, cell.regime, cell.environment, T0, t));
+      for (const PolicyTitle& t : titles) {
+        const SummaryRow* found = best_row(s.summary, cell.regime, cell.environment, T0, t);
+        row.cells.emplace_back(found == nullptr ? kNothing : plus_minus(found->regret), least.is(t, found));
+      }
+      table.rows.push_back(std::move(row));
+    }
+  table.notes = regret_notes(first, all, false);
+  table.notes.push_back("Oracle utility (x 1000) and boxes queried per period are the oracle's.");
+  edges.add_to(table.notes);
+  return table;
+}
+
+// Table 3 over all settings: their keys lead its rows.
+Table order_table_over(const std::vector<SettingSummary>& settings, TableLayout layout) {
+  const Study& study = settings[0].setting.study;
+  Table all = order_table(settings[0].summary.order, study.replications, study.order_contexts, layout);
+  if (settings.size() > 1) all.title = "Order of the oracle over the contexts of each replication";
+  all.rows.clear();
+  all.row_headers += settings[0].setting.varied.size();
+  for (auto key = settings[0].setting.varied.rbegin(); key != settings[0].setting.varied.rend(); ++key)
+    all.columns.insert(all.columns.begin(), key->first);
+  for (const SettingSummary& s : settings)
+    for (Row& row : order_table(s.summary.order, study.replications, study.order_contexts, layout).rows) {
+      for (auto key = s.setting.varied.rbegin(); key != s.setting.varied.rend(); ++key)
+        row.cells.insert(row.cells.begin(), key->second);
+      all.rows.push_back(std::move(row));
+    }
+  return all;
+}
+
+}  // namespace
+
+std::string plus_minus(const Estimate& e, int decimals) {
+  if (std::isnan(e.mean)) return kNothing;
+  return e.half_width_95 > 0.0 ? fmt::format("{:.{}f}±{:.{}f}", e.mean, decimals, e.half_width_95, decimals)
+                               : fmt::format("{:.{}f}", e.mean, decimals);
+}
+
+Table order_table(const std::vector<OrderRow>& rows, int replications, int contexts, TableLayout layout) {
+  const bool compared = layout == TableLayout::compact && std::any_of(rows.begin(), rows.end(), [](const OrderRow& r) {
+                          return r.published.has_value();
+                        });
+  Table table;
+  table.label = "ordering";
+  table.title = fmt::format("{}rder of the oracle over {} contexts in each of {} replications{}",
+                            compared ? "Table 3: o" : "O", contexts, replications, compared ? ", (published)" : "");
+  table.columns = {"", "permutations", "max mass", "min mass"};
+  for (const OrderRow& row : rows) {
+    const auto entry = [&](const Estimate& ours, PublishedValue PublishedOrder::*statistic) {
+      return Cell(row.published && compared ? with_published(ours, (*row.published).*statistic, true, replications)
+                                            : plus_minus(ours));
+    };
+    table.rows.push_back(
+        {{fmt::format("{}, regime {}", row.environment, row.regime),
+          entry(row.permutations, &PublishedOrder::permutations), entry(row.max_mass, &PublishedOrder::max_mass),
+          entry(row.min_mass, &PublishedOrder::min_mass)}});
+  }
+  return table;
+}
+
+std::vector<Table> study_tables(const std::vector<SettingSummary>& all, TableLayout layout) {
+  std::vector<Table> tables;
+  std::vector<SettingSummary> settings;  // of the paper's model
+  std::copy_if(all.begin(), all.end(), std::back_inserter(settings),
+               [](const SettingSummary& s) { return !of_table(s.setting.study); });
+  if (settings.size() > 1) {
+    for (const OracleRow& cell : settings[0].summary.oracle) tables.push_back(varied_table(settings, cell));
+  } else if (!settings.empty()) {
+    const SettingSummary& only = settings[0];
+    for (const char* regime : {"A", "B"}) {
+      const Summary summary = of_regime(only.summary, regime);
+      if (summary.oracle.empty()) continue;
+      tables.push_back(regime_table(only.setting.study, summary, regime, layout));
+      if (Table chosen = hyperparameter_table(only.setting.study, summary, regime, layout); !chosen.rows.empty())
+        tables.push_back(std::move(chosen));
+    }
+  }
+  if (!settings.empty())
+    if (Table order = order_table_over(settings, layout); !order.rows.empty()) tables.push_back(std::move(order));
+  for (const SettingSummary& s : all)
+    if (of_table(s.setting.study)) tables.push_back(trace_table(s));
+  return tables;
+}
+
+}  // namespace pandora

@@ -1,0 +1,345 @@
+#include "host/studies/results/result_folder.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "host/ground/files/input_file.hpp"
+#include "host/ground/files/output_folder.hpp"
+#include "host/ground/files/sealed_file.hpp"
+#include "host/ground/files/temporary_file.hpp"
+#include "host/studies/results/manifest.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace fs = std::filesystem;
+using nlohmann::json;
+namespace {
+
+constexpr const char* kKind = "part";
+constexpr const char* kManifest = "manifest.json";
+constexpr const char* kChecksums = "checksums.sha256";
+constexpr int kFormat = 2;  // of parts and manifest; 1 named lanes by their numbers
+
+// What is made of the parts when all are there.
+constexpr const char* kResults[] = {kChecksums,  "summary.csv", "oracle.csv", "oracle_order.csv", "curves.csv",
+                                    "boxes.csv", "choices.csv", "depth.csv",  "failures.csv",     "results.h5"};
+
+constexpr std::uint64_t kMostManifest = std::uint64_t{64} << 20;
+
+bool is_own(const std::string& name) {
+  return name == "parts" || name == "study.toml" || name == kManifest ||
+         std::find(std::begin(kResults), std::end(kResults), name) != std::end(kResults);
+}
+
+// Whether it is a name under which the program writes in the folder, or looks whether it can.
+bool is_own_temporary(const std::string& name) {
+  const std::optional<std::string> target = target_of_temporary(name);
+  return target && (target->empty() || is_own(*target));
+}
+
+[[noreturn]] void refuse_unreadable(const fs::path& path, const std::string& reason) {
+  throw Error(ExitCode::bad_data,
+              fmt::format("{}: {}; see to it that it can be read, or remove it", path.string(), reason));
+}
+
+std::vector<fs::path> found_in(const fs::path& folder) {
+  try {
+    return entries_of(folder);
+  } catch (const Unreadable& problem) {
+    refuse_unreadable(folder, problem.what());
+  }
+}
+
+// Throws Damaged, and Error (bad_data) for one that cannot be read: it is not to be replaced then.
+json read_manifest(const fs::path& folder) {
+  std::string text;
+  try {
+    text = read_file(folder / kManifest, kMostManifest);
+  } catch (const Unreadable& problem) {
+    if (problem.why == Unreadable::Why::absent) throw Damaged("is missing");
+    if (problem.why == Unreadable::Why::large) throw Damaged("is too large for a manifest");
+    refuse_unreadable(folder / kManifest, problem.what());
+  }
+  return parse_manifest(text);
+}
+
+bool begins_as_part(const fs::path& path) {
+  constexpr std::string_view kBeginning = "pandora part";
+  try {
+    return path.extension() == ".part" && InputFile(path).read(kBeginning.size()) == kBeginning;
+  } catch (const Unreadable& problem) {
+    if (problem.why == Unreadable::Why::failed) refuse_unreadable(path, problem.what());
+    return false;
+  }
+}
+
+// What is left of a run that was killed before its first file was whole, or nothing.
+bool holds_leftovers_alone(const fs::path& folder) {
+  const std::vector<fs::path> parts = found_in(folder / "parts"), entries = found_in(folder);
+  const auto name_of = [](const fs::path& entry) { return entry.filename().string(); };
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const fs::path& entry) { return target_of_temporary(name_of(entry)).has_value(); }) &&
+         std::all_of(entries.begin(), entries.end(), [&](const fs::path& entry) {
+           return name_of(entry) == "parts" || is_own_temporary(name_of(entry));
+         });
+}
+
+// Whether an earlier run of the program left this: names alone prove nothing.
+bool holds_results(const fs::path& folder) {
+  try {
+    (void)read_manifest(folder);
+    return true;
+  } catch (const Damaged&) {
+  }
+  const std::vector<fs::path> parts = found_in(folder / "parts");
+  return std::any_of(parts.begin(), parts.end(), begins_as_part) || holds_leftovers_alone(folder);
+}
+
+// Else the folder is somebody else's.
+void require_empty(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error) && !found_in(path).empty())
+    throw Error(ExitCode::usage,
+                fmt::format("--out {}: is not empty and holds no results of this program; name another folder", path));
+}
+
+[[noreturn]] void refuse_mismatch(const std::string& where, const std::vector<std::string>& found) {
+  throw Error(
+      ExitCode::mismatch,
+      fmt::format("{}: holds results that do not belong to this run: {}; run with the same, name another --out, "
+                  "or replace them with --force",
+                  where, fmt::join(found, "; ")));
+}
+
+}  // namespace
+
+ResultFolder::ResultFolder(fs::path path, Identity identity, DamageNote note)
+    : path_(std::move(path)), identity_(std::move(identity)), note_(std::move(note)) {}
+
+ResultFolder::ResultFolder(ResultFolder&& other) noexcept
+    : path_(std::move(other.path_)),
+      identity_(std::move(other.identity_)),
+      note_(std::move(other.note_)),
+      lock_(std::move(other.lock_)),
+      manifest_(std::move(other.manifest_)),
+      sessions_(std::move(other.sessions_)),
+      grows_(other.grows_),
+      unknown_(other.unknown_),
+      whole_(other.whole_),
+      written_(std::move(other.written_)),
+      reported_(std::move(other.reported_)) {}
+
+ResultFolder::~ResultFolder() = default;
+
+ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identity& identity, DamageNote note) {
+  std::error_code error;
+  const bool found = mode != Mode::fresh && fs::is_directory(path, error) && holds_results(path);
+  const bool adds = mode == Mode::resume || mode == Mode::extend;
+  if (adds && !found) require_empty(path);
+  if (fs::is_symlink(fs::path(path) / "parts", error))
+    throw Error(ExitCode::usage, fmt::format("--out {}: its folder parts is a link; name another folder", path));
+  ResultFolder folder(claim_output_folder(path, mode == Mode::replace || found), identity, std::move(note));
+  folder.take_lock();
+  // Nobody else is writing here now. A new folder may hold what tried whether it can be written.
+  remove_leftovers(folder.path_, Others::none,
+                   [](const std::string& target) { return target.empty() || is_own(target); });
+  remove_leftovers(folder.path_ / "parts", Others::none,
+                   [](const std::string& target) { return target.ends_with(".part"); });
+  if (mode == Mode::replace) folder.remove_results();
+  if (adds && found) folder.check_manifest(mode);
+  fs::create_directories(folder.path_ / "parts", error);
+  if (error)
+    throw Error(ExitCode::usage, fmt::format("{}: cannot be created ({}); name a writable folder with --out",
+                                             (folder.path_ / "parts").string(), error.message()));
+  return folder;
+}
+
+ResultFolder ResultFolder::look(const std::string& path, Mode mode, const Identity& identity, DamageNote note) {
+  ResultFolder folder(path, identity, std::move(note));
+  std::error_code error;
+  const bool found = fs::is_directory(path, error) && holds_results(path);
+  found ? folder.check_manifest(mode) : require_empty(path);
+  return folder;
+}
+
+ResultFolder ResultFolder::join(const std::string& path, const Identity& identity, DamageNote note) {
+  return ResultFolder(path, identity, std::move(note));
+}
+
+ResultFolder ResultFolder::read(const std::string& path, DamageNote note) {
+  const std::string file = (fs::path(path) / kManifest).string();
+  std::error_code ignored;
+  if (!fs::exists(file, ignored))
+    throw Error(ExitCode::bad_data,
+                fmt::format("{}: holds no results (it has no {}); name a folder that `run` wrote", path, kManifest));
+  try {
+    json manifest = read_manifest(path);
+    if (manifest.value("format", json()) != kFormat)
+      throw Error(ExitCode::bad_data, fmt::format("{}: was written by another version of the program (format {}, this "
+                                                  "one reads {}); read it with that one, or run the study again",
+                                                  file, manifest.value("format", json(1)).dump(), kFormat));
+    ResultFolder folder(path, identity_in(manifest), std::move(note));
+    folder.sessions_ = manifest.value("sessions", json::array());
+    folder.manifest_ = std::move(manifest);
+    return folder;
+  } catch (const Damaged& damage) {
+    throw Error(ExitCode::bad_data, fmt::format("{}: {}; run it again with --resume", file, damage.what()));
+  }
+}
+
+bool ResultFolder::writes(const std::string& name) {
+  return is_own(name);
+}
+
+bool ResultFolder::is_unfinished(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return false;
+  try {
+    return read_manifest(path).value("state", json()) != "complete";
+  } catch (const Damaged&) {
+    return holds_leftovers_alone(path);
+  }
+}
+
+void ResultFolder::take_lock() {
+  std::optional<FolderLock> lock = FolderLock::take(path_);
+  if (!lock)
+    throw Error(ExitCode::usage, fmt::format("--out {}: another process is writing there; wait for it, or name another "
+                                             "folder",
+                                             path_.string()));
+  lock_ = std::move(*lock);
+}
+
+void ResultFolder::remove_results() {
+  auto remove = [error = std::error_code()](const fs::path& file) mutable {
+    if (fs::is_directory(fs::symlink_status(file, error))) return;  // no file of ours; who writes there refuses it
+    fs::remove(file, error);
+    if (error)
+      throw Error(ExitCode::output_lost, fmt::format("{}: could not be removed ({}); remove it, or name another --out",
+                                                     file.string(), error.message()));
+  };
+  for (const fs::path& entry : found_in(path_ / "parts"))
+    if (entry.extension() == ".part") remove(entry);
+  for (const fs::path& entry : found_in(path_))
+    if (const std::string name = entry.filename().string(); is_own(name) && name != "parts") remove(entry);
+}
+
+void ResultFolder::check_manifest(Mode mode) {
+  std::error_code error;
+  if (found_in(path_ / "parts").empty() && !fs::exists(path_ / kManifest, error)) return;  // killed before it wrote
+  json manifest;
+  try {
+    manifest = read_manifest(path_);
+  } catch (const Damaged& damage) {
+    // Then the parts alone say what they belong to, each for itself.
+    note_(fmt::format("{}: {}; written again", (path_ / kManifest).string(), damage.what()));
+    unknown_ = true;
+    return;
+  }
+  const Identity there = identity_in(manifest);
+  const std::vector<std::string> found =
+      mode == Mode::extend ? differences_of_fixed(there, identity_) : differences(there, identity_);
+  if (!found.empty()) refuse_mismatch(path_.string(), found);
+  if (const auto had = there.find("study.replications"); mode == Mode::extend && had != there.end())
+    if (const std::string& has = identity_.at("study.replications");
+        std::strtoll(had->second.c_str(), nullptr, 10) > std::strtoll(has.c_str(), nullptr, 10))
+      throw Error(ExitCode::mismatch,
+                  fmt::format("{}: {} replications there, {} here: results grow, they do not shrink; "
+                              "give --replications {} or more, or another --out",
+                              path_.string(), had->second, has, had->second));
+  grows_ = there != identity_;
+  whole_ = !grows_ && manifest.value("state", json()) == "complete";
+  sessions_ = manifest.value("sessions", json::array());
+}
+
+std::vector<std::string> ResultFolder::lanes_of(const PlannedSetting& planned, const Part& part) const {
+  try {
+    return lanes_in(read_sealed(kKind, path_ / "parts" / part.name, most_part_bytes(planned, part)));
+  } catch (const Unreadable&) {  // load() says what is wrong
+  } catch (const Damaged&) {
+  }
+  return {};
+}
+
+std::optional<PartContents> ResultFolder::load(const PlannedSetting& planned, const Part& part,
+                                               bool passes_over_others) {
+  const fs::path file = path_ / "parts" / part.name;
+  try {
+    const json content = read_sealed(kKind, file, most_part_bytes(planned, part));
+    const std::vector<std::string> found = differences_of_fixed(identity_in(content), identity_);
+    if (!found.empty()) refuse_mismatch(file.string(), found);
+    return part_contents(planned, part, content, passes_over_others);
+  } catch (const Unreadable& problem) {
+    if (problem.why == Unreadable::Why::absent) return {};
+    refuse_unreadable(file, problem.what());
+  } catch (const Error& error) {
+    if (std::string(error.what()).starts_with(file.string())) throw;
+    throw Error(error.code(), fmt::format("{}: {}", file.string(), error.what()));
+  } catch (const Damaged& damage) {
+    if (reported_.insert(part.name).second) note_(fmt::format("{}: {}", file.string(), damage.what()));
+    return {};
+  }
+}
+
+void ResultFolder::store(const PlannedSetting& planned, const Part& part, const std::vector<UnitResult>& results) {
+  write_file(path_ / "parts" / part.name, seal(kKind, part_content(planned, part, fixed_part(identity_), results)));
+}
+
+void ResultFolder::forget(std::initializer_list<const char*> names) {
+  std::error_code ignored;  // what stays is found to differ
+  for (const char* name : names) fs::remove(path_ / name, ignored);
+}
+
+void ResultFolder::forget_report() {
+  std::error_code ignored;
+  if (holds_report(path_ / "report"))  // of what was there before
+    for (const char* name : {"report.html", "report.tex"}) fs::remove(path_ / "report" / name, ignored);
+}
+
+void ResultFolder::require_among(const std::vector<Part>& parts) const {
+  std::set<std::string> names;
+  for (const Part& part : parts) names.insert(part.name);
+  for (const fs::path& entry : found_in(path_ / "parts"))
+    if (const std::string name = entry.filename().string(); entry.extension() == ".part" && !names.count(name))
+      throw Error(ExitCode::mismatch,
+                  fmt::format("{}: is of an environment, regime or replication that the study has not: results grow, "
+                              "they do not shrink; name it too, or another --out",
+                              entry.string()));
+}
+
+void ResultFolder::write(const std::string& name, const std::string& contents) {
+  const fs::path file = path_ / name;
+  written_[name] = sha256(contents);
+  require_replaceable(file);
+  bool there = true;
+  try {
+    if (read_file(file, contents.size()) == contents) return;
+  } catch (const Unreadable& problem) {
+    if (problem.why == Unreadable::Why::failed) refuse_unreadable(file, problem.what());
+    there = problem.why != Unreadable::Why::absent;
+  }
+  if (there && whole_) note_(fmt::format("{}: differs from what belongs there; written again", file.string()));
+  write_file(file, contents);
+}
+
+void ResultFolder::write_checksums() {
+  std::string text;
+  for (const auto& [name, digest] : written_) text += fmt::format("{}  {}\n", digest, name);
+  write(kChecksums, text);
+}
+
+void ResultFolder::write_manifest(json manifest) {
+  manifest["format"] = kFormat;
+  manifest["identity"] = identity_;
+  manifest["sessions"] = sessions_;
+  manifest["sessions"].push_back(manifest["session"]);
+  manifest.erase("session");
+  write_file(path_ / kManifest, manifest_text(std::move(manifest)));
+}
+
+}  // namespace pandora

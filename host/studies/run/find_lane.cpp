@@ -1,0 +1,164 @@
+#include "host/studies/run/find_lane.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "host/ground/base/nearest.hpp"
+#include "host/studies/results/stored_results.hpp"
+#include "host/studies/sweep/finite.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/runnable_lanes.hpp"
+#include "kernels/rules/checkpoints.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+
+StudyConfig read_study_or_results(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return read_study_file(path);
+  const StudyConfig config = StoredResults(path, [](const std::string&) {}).config();
+  if (!config.passed_over().empty())  // a lane under other settings would be another lane
+    throw Error(
+        ExitCode::mismatch,
+        fmt::format("{}/study.toml: this program does not know {}; run its lanes with the program that wrote it", path,
+                    fmt::join(config.passed_over(), ", ")));
+  return config;
+}
+
+std::string best_lane(const std::string& path, const std::string& setting, const LaneChoice& wanted) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error))
+    throw Error(ExitCode::usage,
+                fmt::format("--policy {}: takes the best hyperparameters, which only a folder of results "
+                            "has; name one, or a --lane",
+                            wanted.policy));
+  StoredResults results(path, [](const std::string&) {});
+  const PlannedSetting& planned = find_setting(results.settings(), setting, wanted.environment);
+  const std::string policy = wanted.policy.substr(0, wanted.policy.find('/')),
+                    reward = policy.size() < wanted.policy.size() ? wanted.policy.substr(policy.size() + 1) : "";
+  const std::vector<SettingSummary> summaries = results.summaries();
+  const Summary& summary = summaries[static_cast<std::size_t>(&planned - results.settings().data())].summary;
+  const auto fits = [](const std::string& asked, const std::string& found) { return asked.empty() || asked == found; };
+  if (wanted.replication < 0 || wanted.replication >= planned.setting.study.replications)
+    throw Error(ExitCode::usage, fmt::format("--replication {}: the results have 0 to {}", wanted.replication,
+                                             planned.setting.study.replications - 1));
+  for (const SummaryRow& row : summary.rows)
+    if (row.best && row.policy == policy && fits(reward, row.reward) && fits(wanted.environment, row.environment) &&
+        fits(wanted.regime, row.regime) && (!wanted.T0 || *wanted.T0 == row.T0))
+      return fmt::format("{}/{}/{}/{}", row.environment, row.regime, wanted.replication, row.lane_name);
+  std::set<std::string> names;
+  for (const SummaryRow& row : summary.rows)
+    if (row.best) names.insert(fmt::format("{}/{} at T0 = {}", row.policy, row.reward, row.T0));
+  throw Error(ExitCode::usage, fmt::format("--policy {}: the results have no such lane; they have {}", wanted.policy,
+                                           fmt::join(names, ", ")));
+}
+
+std::vector<std::string> lane_names(const PlannedSetting& planned) {
+  std::vector<std::string> names;
+  for (const Unit& unit : planned.plan.units)
+    for (const PlannedLane& lane : planned.plan.lanes) names.push_back(unit_name(unit) + "/" + lane_name(lane));
+  return names;
+}
+
+const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, const std::string& label,
+                                   const std::string& environment) {
+  const PlannedSetting* found = nullptr;
+  std::vector<std::string> labels;
+  for (const PlannedSetting& planned : settings) {
+    if (std::string own = planned.setting.label(); labels.empty() || labels.back() != own)
+      labels.push_back(std::move(own));
+    const std::vector<Environment>& all = planned.setting.study.environments;
+    const bool has = std::any_of(all.begin(), all.end(), [&](const Environment& e) { return e.name == environment; });
+    if (labels.back() == label && (found == nullptr || has)) found = &planned;
+  }
+  if (label.empty() && labels.size() > 1)
+    throw Error(ExitCode::usage,
+                fmt::format("--setting: keys of the study vary; give one such as '{}'", settings[0].setting.label()));
+  if (found != nullptr) return *found;
+  throw Error(ExitCode::usage, labels.size() == 1 && labels[0].empty()
+                                   ? fmt::format("--setting {}: nothing varies in this study; leave it out", label)
+                                   : fmt::format("--setting {}: the study has no such setting{}", label,
+                                                 nearest_text(nearest(label, labels))));
+}
+
+FoundLane::FoundLane(const PlannedSetting& planned, const std::string& name) : planned_(&planned), name_(name) {
+  for (; unit_ < planned.plan.units.size(); ++unit_) {
+    const std::string lead = unit_name(unit()) + "/";
+    if (!name.starts_with(lead)) continue;
+    for (lane_ = 0; lane_ < planned.plan.lanes.size(); ++lane_)
+      if (lead + lane_name(lane()) == name) return;
+  }
+  // A name without a place among the replications is near to all of them: the first stands for them.
+  throw Error(ExitCode::usage, fmt::format("--lane {}: the study has no such lane{}; `pandora lanes` lists them", name,
+                                           nearest_text(nearest(name, lane_names(planned)))));
+}
+
+FoundLane find_lane(const std::vector<PlannedSetting>& settings, const std::string& label, const std::string& name) {
+  return {find_setting(settings, label, name.substr(0, name.find('/'))), name};
+}
+
+std::shared_ptr<const TraceWorld> FoundLane::table() const {
+  const Environment environment = unit().environment;
+  return environment.trace == nullptr ? nullptr : TraceWorld::of(*environment.trace, environment.name);
+}
+
+std::size_t FoundLane::prompt(int t) const {
+  UnitResult rows;
+  keep_prompts(study(), planned_->plan, unit(), rows);
+  return rows.prompts[static_cast<std::size_t>(t - 1)];
+}
+
+Replication FoundLane::prepare() const {
+  return prepare_replication(study(), planned_->plan, unit(), nullptr);
+}
+
+UnitResult FoundLane::run(const Replication& replication) const {
+  Plan plan = planned_->plan;
+  plan.lanes = {planned_->plan.lanes[0], lane()};
+  UnitResult result;
+  result.resize(2);
+  if (fail_all_if_not_finite(replication, 2, result)) return result;
+  run_planned_lanes(study(), plan, replication, 0, 2, result);
+  return result;
+}
+
+std::string replay_text(const FoundLane& found, const UnitResult& result) {
+  const LaneTally &oracle = result.lanes[0], &tally = result.lanes[1];
+  const LaneNotes& notes = result.notes[1];
+  std::string out =
+      fmt::format("lane               {}\nperiods            {} of {}\n", found.name(), tally.periods, tally.horizon);
+  if (tally.periods > 0) {
+    const double T = tally.periods;
+    out += fmt::format(
+        "utility            {:.9f} per period, {:.9f} with realised rewards\n"
+        "quality            {:.9f} per period (mu* of the deployed output)\n"
+        "cost               {:.9f} per period\nboxes queried      {:.6f} per period\n",
+        tally.utility / T, tally.realised_utility / T, tally.quality / T, tally.cost / T, tally.queries() / T);
+  }
+  if (!notes.list.empty()) {
+    std::vector<int> boxes;
+    for (const int box : notes.list) boxes.push_back(box + 1);
+    out += fmt::format("chosen beforehand  boxes {}", fmt::join(boxes, ", "));
+    out += notes.thresholds.empty() ? "\n" : fmt::format(", thresholds {:g}\n", fmt::join(notes.thresholds, ", "));
+  }
+  if (tally.failure != Failure::none)
+    out +=
+        fmt::format("failed             {}, {}\n",
+                    tally.failed_period == 0 ? "while calibrating" : fmt::format("in period {}", tally.failed_period),
+                    failure_message(tally, notes));
+  else if (oracle.failure == Failure::none)
+    out += fmt::format("regret x 1000      {:.6f} per period against the oracle\n",
+                       1000.0 * (oracle.utility - tally.utility) / tally.periods);
+  out += "\n    period   utility so far   the oracle's   regret so far\n";
+  const std::vector<int> periods = checkpoints(tally.horizon);
+  for (int k = 0; k < tally.recorded; ++k)
+    out += fmt::format("{:>10}{:>17.6f}{:>15.6f}{:>16.6f}\n", periods[static_cast<std::size_t>(k)], tally.curve[k],
+                       oracle.curve[k], oracle.curve[k] - tally.curve[k]);
+  return out;
+}
+
+}  // namespace pandora

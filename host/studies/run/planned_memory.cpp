@@ -1,0 +1,198 @@
+#include "host/studies/run/planned_memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "host/lanes/engine/run_on_cpu.hpp"
+#include "host/studies/results/lane_contents.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "kernels/rules/checkpoints.hpp"
+
+namespace pandora {
+namespace {
+
+std::uint64_t u64(int n) {
+  return static_cast<std::uint64_t>(n);
+}
+
+// Its lanes are those of the study but for T_0 and what the theory makes of sizes.
+Replication tiny_replication(const Study& study, const Plan& plan, int calibration_periods) {
+  Study tiny = study;
+  tiny.dimensions.context = tiny.dimensions.output = 1;
+  tiny.dimensions.radius_draws = std::min(tiny.dimensions.radius_draws, 100);
+  tiny.periods = 1;
+  tiny.order = false;
+  tiny.oracle = {1000, {2, 2, 2}, 10};
+  Plan small = plan;
+  small.calibration_periods = calibration_periods;
+  Unit unit = plan.units[0];
+  unit.environment.truncation_radius = INFINITY;
+  return prepare_replication(tiny, small, unit, nullptr);
+}
+
+bool same_variant(const PlannedLane& a, const PlannedLane& b) {
+  return a.policy == b.policy && a.variant.reward == b.variant.reward &&
+         a.variant.hyperparameter == b.variant.hyperparameter;
+}
+
+// The lanes of a plan that take most, as many as a thread advances together.
+std::vector<LaneSpec> largest_lanes(const Study& study, const Plan& plan, const std::vector<LaneGroup>& groups,
+                                    std::size_t most) {
+  std::vector<std::pair<std::size_t, LaneSpec>> lanes;
+  const auto bytes_of = [&study](const LaneSpec& spec) {
+    return memory_on_cpu<float>({study.dimensions, spec.T0, study.periods}, {spec}, {study.estimation, 1});
+  };
+  for (const LaneGroup& group : groups) {
+    if (group.is_code) continue;
+    std::vector<int> T0;
+    for (std::size_t k = 0; k < group.count; ++k) T0.push_back(plan.lanes[group.first + k].T0);
+    const std::size_t count = std::min(most, T0.size());
+    std::partial_sort(T0.begin(), T0.begin() + static_cast<std::ptrdiff_t>(count), T0.end(), std::greater<>());
+    for (std::size_t k = 0; k < count; ++k) {
+      LaneSpec spec = group.spec;
+      spec.T0 = T0[k];
+      lanes.emplace_back(bytes_of(spec), spec);
+    }
+  }
+  std::stable_sort(lanes.begin(), lanes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<LaneSpec> out;
+  for (std::size_t k = 0; k < std::min(most, lanes.size()); ++k) out.push_back(lanes[k].second);
+  return out;
+}
+
+// What a thread holds while it runs lanes.
+std::uint64_t lane_bytes(const Study& study, const Plan& plan, const std::vector<LaneGroup>& groups) {
+  const EngineSettings& engine = study.engine;
+  const bool reference = engine.kind == EngineSettings::Kind::reference;
+  std::uint64_t code = 0;
+  for (const LaneGroup& group : groups) code = std::max(code, group.demand.bytes);
+  const std::vector<LaneSpec> lanes =
+      largest_lanes(study, plan, groups, reference ? 1 : static_cast<std::size_t>(engine.chunk));
+  if (lanes.empty()) return code;
+  const TapeSize tape{study.dimensions, plan.calibration_periods, study.periods};
+  const BlockOptions options{study.estimation, engine.block};
+  std::uint64_t bytes = !reference && engine.precision == EngineSettings::Precision::fp32
+                            ? memory_on_cpu<float>(tape, lanes, options)
+                            : memory_on_cpu<double>(tape, lanes, options);
+  if (reference && lanes[0].fits_jointly()) {  // the covariance of all estimates, in a fit five times
+    const std::uint64_t n = u64(study.dimensions.boxes) * u64(study.dimensions.index_size());
+    bytes += 5 * sizeof(double) * n * n;
+  }
+  return std::max(bytes, code);
+}
+
+std::uint64_t instance_bytes(const Study& study) {
+  std::size_t largest = 0;
+  for (const Environment& environment : study.environments)
+    largest = std::max(largest, size_of_instance(study.dimensions, environment));
+  return study.instances ? sizeof(double) * largest : 0;
+}
+
+// Units of the longest part (make_parts).
+std::uint64_t longest_part(const Study& study, const Plan& plan) {
+  const std::uint64_t R = std::min<std::uint64_t>(u64(study.replications), plan.units.size());
+  std::uint64_t longest = 1;
+  for (std::uint64_t units = 50; units < R; units += 50 * longest) longest *= 2;
+  return longest;
+}
+
+}  // namespace
+
+std::vector<LaneGroup> lane_groups(const Study& study, const Plan& plan) {
+  std::vector<LaneGroup> groups;
+  for (std::size_t k = 0; k < plan.lanes.size(); ++k) {
+    if (k > 0 && same_variant(plan.lanes[k - 1], plan.lanes[k])) {
+      ++groups.back().count;
+      continue;
+    }
+    groups.emplace_back();
+    groups.back().first = k;
+    groups.back().count = 1;
+  }
+  try {
+    constexpr int kCalibration = 10;
+    const int calibration = std::min(plan.calibration_periods, kCalibration);
+    const Replication replication = tiny_replication(study, plan, calibration);
+    for (LaneGroup& group : groups) {
+      const PlannedLane* const lanes = &plan.lanes[group.first];
+      const auto largest = std::max_element(lanes, lanes + group.count,
+                                            [](const PlannedLane& a, const PlannedLane& b) { return a.T0 < b.T0; });
+      const PolicyVariant& variant = largest->variant;
+      group.is_code = static_cast<bool>(variant.custom);
+      if (variant.custom && variant.demand) group.demand = variant.demand(study.dimensions, largest->T0, study.periods);
+      if (!variant.custom) group.spec = variant.lane(replication, std::min(largest->T0, calibration));
+    }
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {  // an environment or a policy of one's own takes no such study
+  }
+  return groups;
+}
+
+std::uint64_t sweep_bytes(const Study& study, const Plan& plan, const std::vector<LaneGroup>& groups, int threads) {
+  const Dimensions& dim = study.dimensions;
+  const std::uint64_t A = u64(dim.boxes), d = u64(dim.reward_features),
+                      stride = u64(padded_to_vector<float>(dim.index_size())), M = u64(study.oracle.samples),
+                      T = u64(study.periods), rows = 1 + u64(plan.calibration_periods) + T;
+  // Contexts: psi, Q x, l, s, context cost and drawn indices. The tape: phi, mu, cost, reward, sigma. Inputs of sigma.
+  std::uint64_t located = 0, drawn = 0, quantiles = 0;
+  for (const Environment& environment : study.environments) {
+    located = std::max(located, u64(location_count(dim, environment)) * (4 * d + 8));
+    if (environment.indices != Indices::linear) continue;
+    drawn = A * 8;
+    quantiles = 4 * u64(draws_behind_costs(dim));
+  }
+  const std::uint64_t contexts = 4 * stride + located + A * 16 + drawn, inputs = A * 16, sigma = A * 8;
+  const std::uint64_t tape = rows * (contexts + A * (4 * d + 8 + 8 + 4) + sigma);
+  const bool contextual = std::find(study.regimes.begin(), study.regimes.end(), Regime::B) != study.regimes.end();
+  const bool exact = std::find(study.regimes.begin(), study.regimes.end(), Regime::A) != study.regimes.end();
+  // Projected shocks, sorted, with the cost terms of the boxes; or points, cumulative, G and sums of the exact solver.
+  const std::uint64_t sample = M * (8 + std::max<std::uint64_t>(contextual ? 4 * A + 8 : 0, exact ? 4 * 8 : 0));
+  const std::uint64_t grid =
+      contextual ? 8 * u64(study.oracle.grid.shift) * u64(study.oracle.grid.scale) * u64(study.oracle.grid.cost) : 0;
+  const std::uint64_t orders = study.order ? u64(study.order_contexts) * (contexts + inputs + sigma) : 0;
+  const std::uint64_t preparation =
+      std::max(sample + grid, quantiles) + std::max(orders, study.regret ? rows * inputs : 0);
+  const std::uint64_t lanes = study.regret ? lane_bytes(study, plan, groups) : 0;
+  // A thread prepares a unit or runs a chunk of lanes, also of a unit that others run; one more unit than there are
+  // threads may hold a tape.
+  const std::uint64_t units = plan.units.size(), chunk = u64(study.engine.chunk),
+                      chunks = units * ((plan.lanes.size() + chunk - 1) / chunk), workers = u64(threads),
+                      preparing = std::min(workers, units),
+                      beside = std::max(std::min(workers, chunks), preparing) - preparing;
+  const std::uint64_t tapes = study.regret ? std::min(workers + 1, units) * tape : 0;
+  return tapes + preparing * std::max(preparation, lanes) + beside * lanes;
+}
+
+UnitBytes unit_bytes(const Study& study, const Plan& plan) {
+  const Dimensions& dim = study.dimensions;
+  const std::uint64_t lanes = study.regret ? plan.lanes.size() : 0,
+                      estimates =
+                          study.estimates
+                              ? sizeof(double) * (u64(dim.boxes) * u64(dim.index_size()) + u64(dim.reward_features))
+                              : 0,
+                      choices = u64(dim.boxes) * 12 + 4, instance = instance_bytes(study);
+  constexpr std::uint64_t kNote = 64;  // what the allocator adds
+  // Decisions on a table of outcomes, and the prompts behind the periods; four times while a part is written.
+  const std::uint64_t decisions = of_table(study) ? 5 * 4 * (lanes + 1) * u64(study.periods) : 0;
+  return {
+      sizeof(UnitResult) + instance + decisions + lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
+      24 + instance + lanes * (sizeof(double) * (study.regret ? tally_size(study) : 0) + choices + estimates)};
+}
+
+std::uint64_t part_bytes(const Study& study, const Plan& plan) {
+  const UnitBytes unit = unit_bytes(study, plan);
+  return longest_part(study, plan) * (unit.kept + 4 * unit.written);
+}
+
+std::uint64_t table_bytes(const Study& study, const Plan& plan) {
+  const UnitBytes unit = unit_bytes(study, plan);
+  const std::uint64_t R = std::min<std::uint64_t>(u64(study.replications), plan.units.size());
+  // Tables are made of a whole group (environment, regime); results.h5 is put together in memory, of all groups.
+  const std::uint64_t hdf5 = study.hdf5 ? 2 * plan.units.size() * unit.written + R * unit.written : 0;
+  const std::uint64_t curves = study.regret ? plan.units.size() / R * plan.lanes.size() * kMostCheckpoints * 100 : 0;
+  return R * unit.kept + longest_part(study, plan) * 4 * unit.written + hdf5 + curves;
+}
+
+}  // namespace pandora

@@ -1,0 +1,57 @@
+// How a study is run, merged or extended, and what that gives.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/lanes/devices/backend_choice.hpp"
+#include "host/studies/results/result_folder.hpp"
+#include "host/studies/results/write_results.hpp"
+
+namespace pandora {
+
+/// This process does the parts whose number is `index` modulo `count`.
+struct Shard {
+  int index = 0, count = 1;
+
+  /// "i/n" with 0 <= i < n; throws Error (usage) otherwise.
+  static Shard parse(const std::string& text);
+};
+
+/// The backend that serves all settings; `backend` and `devices` as choose_backend's. Throws Error (usage, device).
+BackendChoice backend_for(const std::string& backend, const std::string& devices,
+                          const std::vector<PlannedSetting>& settings);
+
+/// The arithmetic of that backend on this machine. Runs small sweeps on it: some hundredths of a second.
+Numerics numerics_of(const std::vector<Setting>& settings, const BackendChoice& backend);
+
+struct RunOptions {
+  std::string out;         ///< empty: the next free results/NNN
+  std::string study_file;  ///< where the study was read, so that results do not replace it; may be empty
+  ResultFolder::Mode mode = ResultFolder::Mode::fresh;
+  Shard shard;
+  BackendChoice backend;
+  int threads = 1;
+  std::string oracle_cache;         ///< folder; empty: none
+  std::string command;              ///< the command line, for the manifest
+  std::string program = "pandora";  ///< what replays a lane
+  const std::atomic<bool>* interrupted = nullptr;
+  /// Called once the folder is claimed and nothing has been run yet.
+  std::function<void(const std::filesystem::path& folder, std::size_t parts_there, std::size_t parts)> started;
+  std::function<void(std::size_t lanes_done, std::size_t lanes)> progress;
+  /// Told of the first lanes that fail, when they do.
+  std::function<void(const std::string& message)> failed;
+  DamageNote note;
+};
+
+struct RunOutcome {
+  std::filesystem::path folder;
+  std::size_t parts = 0, parts_there = 0;  ///< of the whole study; in the folder
+  bool complete = false;                   ///< all parts are there and the final files are written
+  Findings findings;                       ///< tables of a complete study, failed lanes also of a shard's own
+};
+
+}  // namespace pandora

@@ -1,0 +1,133 @@
+#include "host/studies/run/run_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "host/studies/run/lacks.hpp"
+#include "host/studies/sweep/own_environment.hpp"
+#include "host/studies/sweep/sweep.hpp"
+
+namespace pandora {
+namespace {
+
+// Collects the units of a setting's parts as they come and stores each part when its last unit is there.
+class PartCollector {
+ public:
+  PartCollector(ResultFolder& folder, const PlannedSetting& planned, const std::vector<Part>& parts,
+                const RunOptions& options)
+      : folder_(folder),
+        planned_(planned),
+        parts_(parts),
+        options_(options),
+        results_(parts.size()),
+        missing_(parts.size()),
+        lacks_(lacks_of(folder, planned, parts)) {
+    for (const Lack& lack : lacks_)
+      for (const Lack::Run& run : lack.where) missing_[run.part] += run.count;
+  }
+
+  const std::vector<Lack>& lacks() const { return lacks_; }
+
+  /// `unit` counts the units of the lack.
+  void add(const Lack& lack, std::size_t unit, UnitResult&& result) {
+    const Lack::Run& run = lack.run_of(unit);
+    const std::size_t part = run.part, place = run.place + (unit - run.first);
+    const std::vector<std::size_t> lanes = lack.lanes_to_run();
+    tell_failures(planned_.plan.units[parts_[part].first + place], lanes, result);
+    std::vector<UnitResult>& units = results_[part];
+    units.resize(parts_[part].last - parts_[part].first);
+    UnitResult& whole = units[place];
+    whole.resize(lack.there.size());
+    for (std::size_t k = 0; k < lanes.size(); ++k) {
+      whole.lanes[lanes[k]] = result.lanes[k];
+      whole.notes[lanes[k]] = std::move(result.notes[k]);
+    }
+    whole.order = result.order;
+    whole.instance = std::move(result.instance);
+    whole.table = result.table;
+    whole.prompts = std::move(result.prompts);
+    if (--missing_[part] > 0) return;
+    if (const std::optional<PartContents> there = folder_.load(planned_, parts_[part])) {
+      for (UnitResult& u : units) u.resize(lack.there.size());
+      add_lanes(there->units, units);
+    }
+    folder_.store(planned_, parts_[part], units);
+    units = {};
+    ++stored_;
+  }
+
+  std::size_t stored() const { return stored_; }
+
+ private:
+  void tell_failures(const Unit& unit, const std::vector<std::size_t>& lanes, const UnitResult& result) {
+    constexpr int kMostTold = 5;
+    for (std::size_t k = 0; options_.failed && k < result.lanes.size() && told_ < kMostTold; ++k) {
+      const LaneTally& tally = result.lanes[k];
+      if (tally.failure == Failure::none) continue;
+      options_.failed(fmt::format("lane {}/{} failed in period {}: {}{}", unit_name(unit),
+                                  lane_name(planned_.plan.lanes[lanes[k]]), tally.failed_period,
+                                  failure_message(tally, result.notes[k]),
+                                  ++told_ == kMostTold ? "; further failures are listed in failures.csv alone" : ""));
+    }
+  }
+
+  ResultFolder& folder_;
+  const PlannedSetting& planned_;
+  const std::vector<Part>& parts_;
+  const RunOptions& options_;
+  int told_ = 0;
+  std::vector<std::vector<UnitResult>> results_;
+  std::vector<std::size_t> missing_;
+  std::vector<Lack> lacks_;
+  std::size_t stored_ = 0;
+};
+
+}  // namespace
+
+void run_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
+               const RunOptions& options, OracleCache* cache, std::size_t& stored) {
+  struct OfSetting {
+    const PlannedSetting* planned;
+    std::vector<Part> parts;
+    std::unique_ptr<PartCollector> collector;
+  };
+  BenchmarkWatch watch(options.note);
+  std::list<OfSetting> all;
+  std::size_t total = 0, done = 0;
+  for (auto first = parts.begin(); first != parts.end();) {
+    const auto last = std::find_if(first, parts.end(), [&](const Part& p) { return p.setting != first->setting; });
+    OfSetting& of = all.emplace_back(OfSetting{&settings[first->setting], {first, last}, nullptr});
+    of.collector = std::make_unique<PartCollector>(folder, *of.planned, of.parts, options);
+    for (const Lack& lack : of.collector->lacks()) total += lack.work();
+    first = last;
+  }
+  for (OfSetting& of : all)
+    for (const Lack& lack : of.collector->lacks()) {
+      const PlannedSweep planned = sweep_of(*of.planned, of.parts, lack);
+      SweepOptions sweep;
+      sweep.threads = options.threads;
+      sweep.devices = options.backend.devices;
+      sweep.interrupted = options.interrupted;
+      sweep.oracle_cache = cache;
+      sweep.drawn = std::ref(watch);
+      if (options.progress) sweep.progress = [&](std::size_t n, std::size_t) { options.progress(done + n, total); };
+      const std::size_t before = of.collector->stored();
+      const auto count = [&] { stored += of.collector->stored() - before; };
+      try {
+        run_sweep(planned.study, planned.plan, sweep,
+                  [&](std::size_t unit, UnitResult&& result) { of.collector->add(lack, unit, std::move(result)); });
+      } catch (...) {
+        count();
+        throw;
+      }
+      count();
+      done += lack.work();
+    }
+}
+
+}  // namespace pandora

@@ -1,0 +1,209 @@
+#include "host/studies/run/run_study.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "host/ground/base/split.hpp"
+#include "host/studies/results/manifest.hpp"
+#include "host/studies/results/result_rows.hpp"
+#include "host/studies/results/stored_results.hpp"
+#include "host/studies/run/folder_record.hpp"
+#include "host/studies/run/run_parts.hpp"
+#include "host/studies/sweep/oracle_cache.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace fs = std::filesystem;
+using nlohmann::json;
+namespace {
+
+std::vector<Part> missing_of(ResultFolder& folder, const std::vector<PlannedSetting>& settings,
+                             const std::vector<Part>& parts) {
+  std::vector<Part> missing;
+  for (const Part& part : parts)
+    if (const auto there = folder.load(settings[part.setting], part); !there || !there->whole())
+      missing.push_back(part);
+  return missing;
+}
+
+// A study read from the place where its resolved form will stand must not be lost.
+void protect_study(const RunOptions& options, const StudyConfig& config) {
+  const fs::path target = fs::path(options.out) / "study.toml", file(options.study_file);
+  std::error_code error;
+  if (!options.out.empty() && ResultFolder::writes(file.filename().string()) &&
+      fs::equivalent(file, fs::path(options.out) / file.filename(), error) && file.filename() != target.filename())
+    throw Error(ExitCode::usage, fmt::format("--out {}: the results would replace the study, {}; name another folder",
+                                             options.out, options.study_file));
+  if (options.study_file.empty() || options.out.empty() || !fs::equivalent(options.study_file, target, error)) return;
+  const StudyConfig there = read_study_file(options.study_file);
+  const bool grows = options.mode == ResultFolder::Mode::extend;
+  if ((!grows && there.identity() != config.identity()) || read_study_text(target.string()) != there.toml())
+    throw Error(ExitCode::usage, fmt::format("--out {}: the resolved study would replace {}; name another folder",
+                                             options.out, options.study_file));
+}
+
+// The steps of a run. Ranks meet in agree, broadcast, greatest and gather, each in the same order; between two meetings
+// nothing throws, or the others would wait for ever.
+class StudyRun {
+ public:
+  StudyRun(const StudyConfig& config, const RunOptions& options, const Ranks& ranks)
+      : config_(config), options_(options), ranks_(ranks), damage_(options.note) {}
+
+  RunOutcome run() {
+    plan();
+    agree_on_identity();
+    open_folder();
+    const SessionRecord session(options_, settings_, ranks_.size());
+    const std::vector<Part> share = share_of(missing_parts(session));
+    std::size_t stored = 0;
+    const std::exception_ptr failure =
+        caught([&] { run_parts(*folder_, settings_, share, options_, cache_.get(), stored); });
+    const bool all_well = ranks_.greatest(failure ? 1 : 0) == 0;
+    std::vector<json> processes;
+    for (const std::string& text : ranks_.gather(process_json(options_, stored).dump()))
+      processes.push_back(json::parse(text));
+    const std::exception_ptr last = caught([&] { conclude(all_well, session, processes); });
+    outcome_.parts_there = std::stoull(ranks_.broadcast(std::to_string(outcome_.parts_there)));
+    ranks_.agree(with_way_on(failure ? failure : last));
+    return outcome_;
+  }
+
+ private:
+  bool first() const { return ranks_.rank() == 0; }
+
+  // What can be refused is refused before the folder is touched.
+  void plan() {
+    ranks_.agree(caught([&] {
+      settings_ = make_plans(config_);
+      parts_ = make_parts(settings_);
+      std::vector<Setting> plain;
+      for (const PlannedSetting& planned : settings_) plain.push_back(planned.setting);
+      identity_ = identity_of(config_, plain, numerics_of(plain, options_.backend));
+      protect_study(options_, config_);
+      if (!options_.oracle_cache.empty())
+        cache_ = std::make_unique<OracleCache>(options_.oracle_cache, cpu_numerics(), damage_.note());
+    }));
+    for (std::size_t p = 0; p < parts_.size(); ++p)
+      if (p % static_cast<std::size_t>(options_.shard.count) == static_cast<std::size_t>(options_.shard.index))
+        of_shard_.push_back(parts_[p]);
+  }
+
+  void agree_on_identity() {
+    const Identity of_first = json::parse(ranks_.broadcast(json(identity_).dump())).get<Identity>();
+    ranks_.agree(caught([&] {
+      if (const std::vector<std::string> found = differences(of_first, identity_); !found.empty())
+        throw Error(ExitCode::mismatch, fmt::format("rank {} does not compute what rank 0 does: {} (there is rank 0)",
+                                                    ranks_.rank(), fmt::join(found, "; ")));
+    }));
+  }
+
+  void open_folder() {
+    ranks_.agree(caught([&] {
+      if (!first()) return;
+      folder_.emplace(ResultFolder::open(options_.out, options_.mode, identity_, damage_.note()));
+      if (options_.mode == ResultFolder::Mode::extend || folder_->unknown()) folder_->require_among(parts_);
+    }));
+    const std::string path = ranks_.broadcast(folder_ ? folder_->path().string() : "");
+    if (!folder_) folder_.emplace(ResultFolder::join(path, identity_, damage_.note()));
+    record_.emplace(*folder_, config_, parts_.size());
+    outcome_.folder = folder_->path();
+    outcome_.parts = parts_.size();
+  }
+
+  // The names of the shard's parts that are missing, found by rank 0 for all: they must agree.
+  std::vector<std::string> missing_parts(const SessionRecord& session) {
+    std::string names;
+    ranks_.agree(caught([&] {
+      if (!first()) return;
+      // Refuses what the study has not before anything is touched. Tables stay as they are until the new ones are made.
+      if (folder_->grows()) (void)missing_of(*folder_, settings_, parts_);
+      const std::vector<Part> missing = missing_of(*folder_, settings_, of_shard_);
+      for (const Part& part : missing) names += part.name + "\n";
+      record_->begin(session.begun(), outcome_.parts_there);
+      if (options_.started) options_.started(folder_->path(), of_shard_.size() - missing.size(), of_shard_.size());
+    }));
+    return split(ranks_.broadcast(names), '\n');
+  }
+
+  // This rank's, of the missing ones.
+  std::vector<Part> share_of(const std::vector<std::string>& missing) const {
+    std::set<std::string> wanted;
+    for (std::size_t k = static_cast<std::size_t>(ranks_.rank()); k < missing.size();
+         k += static_cast<std::size_t>(ranks_.size()))
+      wanted.insert(missing[k]);
+    std::vector<Part> share;
+    std::copy_if(of_shard_.begin(), of_shard_.end(), std::back_inserter(share),
+                 [&wanted](const Part& part) { return wanted.count(part.name) > 0; });
+    return share;
+  }
+
+  // Rank 0: the tables if all parts are there, and what the manifest says in the end.
+  void conclude(bool all_well, const SessionRecord& session, const std::vector<json>& processes) {
+    if (!first()) return;
+    outcome_.parts_there = parts_.size() - missing_of(*folder_, settings_, parts_).size();
+    const char* state = all_well ? "partial" : "interrupted";
+    std::exception_ptr unwritten;
+    if (all_well && outcome_.parts_there == outcome_.parts) {
+      unwritten = caught([&] {
+        outcome_.findings = write_results(*folder_, config_, settings_, parts_, options_.program);
+        outcome_.complete = true;
+        if (folder_->grows()) folder_->forget_report();
+      });
+      state = outcome_.complete ? "complete" : "interrupted";
+    } else {
+      for (const Part& part : of_shard_)
+        if (const auto results = folder_->load(settings_[part.setting], part))
+          outcome_.findings.failed_lanes += failed_lanes(results->units);
+    }
+    const std::exception_ptr untold =
+        caught([&] { record_->end(state, session.ended(processes, damage_.messages()), outcome_.parts_there); });
+    for (const std::exception_ptr& problem : {unwritten, untold})
+      if (problem) std::rethrow_exception(problem);
+    if (all_well && !outcome_.complete && missing_of(*folder_, settings_, of_shard_).size() > 0)
+      throw Error(
+          ExitCode::output_lost,
+          fmt::format("{}: parts that were written are not there; run again with --resume", folder_->path().string()));
+  }
+
+  // An interruption, with how to go on; other failures as they are.
+  std::exception_ptr with_way_on(const std::exception_ptr& failure) const {
+    if (!failure) return failure;
+    return caught([&] {
+      try {
+        std::rethrow_exception(failure);
+      } catch (const Error& error) {
+        if (error.code() != ExitCode::interrupted) throw;
+        const std::string path = folder_->path().string();
+        throw Error(ExitCode::interrupted,
+                    fmt::format("interrupted; {} of {} parts are in {}; go on with --resume --out {}",
+                                outcome_.parts_there, outcome_.parts, path, shell_word(path)));
+      }
+    });
+  }
+
+  const StudyConfig& config_;
+  const RunOptions& options_;
+  const Ranks& ranks_;
+  DamageLog damage_;
+  std::vector<PlannedSetting> settings_;
+  std::vector<Part> parts_, of_shard_;
+  Identity identity_;
+  std::unique_ptr<OracleCache> cache_;
+  std::optional<ResultFolder> folder_;
+  std::optional<FolderRecord> record_;
+  RunOutcome outcome_;
+};
+
+}  // namespace
+
+RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const Ranks& ranks) {
+  return StudyRun(config, options, ranks).run();
+}
+
+}  // namespace pandora

@@ -1,0 +1,194 @@
+#include "host/studies/study/study_config.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <mutex>
+#include <string_view>
+
+#include "host/ground/files/input_file.hpp"
+#include "host/studies/study/study_keys.hpp"
+
+namespace pandora {
+namespace {
+
+std::string list_text(const std::vector<StudyValue>& values) {
+  std::vector<std::string> texts;
+  for (const StudyValue& value : values) texts.push_back(value.toml());
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
+std::string Setting::label() const {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : varied) parts.push_back(key + "=" + value);
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+StudyConfig::StudyConfig() {
+  static std::mutex guard;
+  static const std::vector<StudyKey>* of = nullptr;
+  static StudyValues defaults;
+  const std::lock_guard lock(guard);
+  if (const std::vector<StudyKey>& keys = general_keys(); &keys != of) {
+    defaults.clear();
+    for (const StudyKey& key : keys) defaults[key.name] = value_from_word(key, key.standard, "default of " + key.name);
+    of = &keys;
+  }
+  values_ = defaults;
+}
+
+void StudyConfig::assign(const std::string& key, StudyValue value) {
+  std::erase_if(varying_, [&key](const auto& entry) { return entry.first == key; });
+  values_[key] = std::move(value);
+  replaced_.insert(key);
+}
+
+bool StudyConfig::simulates_environment_of(const std::string& key) const {
+  const std::vector<std::string>& names = values_.at("environments").texts;
+  const std::string name = environment_in(key);
+  return name.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Policies that come and go while the program runs (Policy::code) bring keys that are of studies that name them alone.
+bool StudyConfig::is_of_policies(const std::string& key) const {
+  constexpr std::string_view kPrefix = "hyperparameters.";
+  if (!key.starts_with(kPrefix)) return true;
+  const std::string name = key.substr(kPrefix.size());
+  const std::vector<std::string>& named = values_.at("policies").texts;
+  bool comes_and_goes = false;
+  for (const Policy& policy : all_policies())
+    for (const Hyperparameter& h : policy.hyperparameters) {
+      if (h.name != name) continue;
+      if (policy.code.empty() || std::find(named.begin(), named.end(), policy.name) != named.end()) return true;
+      comes_and_goes = true;
+    }
+  return !comes_and_goes;
+}
+
+// A study's tables are still there for a list that is replaced once more; what an option says itself is not passed
+// over.
+bool StudyConfig::counts(const std::string& key) const {
+  return is_of_policies(key) &&
+         (replaced_.count("environments") == 0 || replaced_.count(key) > 0 || simulates_environment_of(key));
+}
+
+std::map<std::string, StudyValue> StudyConfig::values() const {
+  auto out = values_;
+  std::erase_if(out, [this](const auto& entry) { return !counts(entry.first); });
+  return out;
+}
+
+std::vector<std::pair<std::string, std::vector<StudyValue>>> StudyConfig::varying() const {
+  auto out = varying_;
+  std::erase_if(out, [this](const auto& entry) { return !counts(entry.first); });
+  return out;
+}
+
+std::vector<Setting> StudyConfig::settings() const {
+  std::vector<Setting> out;
+  const auto given = values();
+  const auto varied = varying();
+  std::vector<std::string> environments = names_of_environments();
+  for (const auto& [key, value] : values_)
+    if (const std::string name = environment_in(key);
+        !name.empty() && std::find(environments.begin(), environments.end(), name) == environments.end())
+      environments.push_back(name);
+  constexpr std::size_t kMostSettings = 10000;
+  std::size_t total = 1;
+  for (const auto& [key, values] : varied) {
+    total *= values.size();
+    if (total > kMostSettings)
+      refuse(values[0].where, fmt::format("[vary] gives more than {} settings; split the study", kMostSettings));
+  }
+  for (std::size_t index = 0; index < total; ++index) {
+    StudyValues values = given;
+    Setting setting;
+    std::size_t rest = index, block = total;
+    for (const auto& [key, choices] : varied) {
+      block /= choices.size();
+      const StudyValue& value = choices[rest / block];
+      rest %= block;
+      values[key] = value;
+      setting.varied.emplace_back(key, value.kind == StudyValue::Kind::text ? value.texts[0] : value.toml());
+    }
+    setting.study = study_of(values, environments, foreign_);
+    out.push_back(std::move(setting));
+  }
+  return out;
+}
+
+std::string StudyConfig::toml() const {
+  std::string out, table;
+  const auto given = values();
+  const auto varied = varying();
+  for (const StudyKey& key : all_keys(given)) {
+    const auto value = given.find(key.name);
+    if (value == given.end() || key.role == StudyKey::Role::neither) continue;  // an environment's: as it is known
+    const std::size_t dot = key.name.rfind('.');
+    const std::string inside = dot == std::string::npos ? "" : key.name.substr(0, dot);
+    if (inside != table) out += fmt::format("\n[{}]\n", table = inside);
+    out += fmt::format("{} = {}\n", key.name.substr(dot == std::string::npos ? 0 : dot + 1), value->second.toml());
+  }
+  if (!varied.empty()) out += "\n[vary]\n";
+  for (const auto& [key, values] : varied) {
+    out += fmt::format("{} = {}\n", key, list_text(values));
+  }
+  return out;
+}
+
+std::map<std::string, std::string> StudyConfig::identity() const {
+  std::map<std::string, std::string> out;
+  for (const StudyKey& key : all_keys(values_))
+    if (const auto value = values_.find(key.name); key.role == StudyKey::Role::identity && value != values_.end() &&
+                                                   simulates_environment_of(key.name) && is_of_policies(key.name))
+      out[key.name] = value->second.toml();
+  for (const auto& [key, values] : varying()) {
+    out["vary." + key] = list_text(values);
+  }
+  return out;
+}
+
+std::string read_study_text(const std::string& path) {
+  constexpr std::uint64_t kMost = 1u << 20;
+  try {
+    return read_file(path, kMost);
+  } catch (const Unreadable& problem) {
+    refuse(path, fmt::format("{}; name a study's TOML file, such as those in experiments/", problem.what()));
+  }
+}
+
+StudyConfig read_study_file(const std::string& path) {
+  return StudyConfig::parse(read_study_text(path), path);
+}
+
+std::vector<StudyKeyInfo> study_keys() {
+  std::vector<StudyKeyInfo> out;
+  for (const StudyKey& key : all_keys({})) out.push_back({key.name, key.type, key.unit, key.meaning, key.standard});
+  return out;
+}
+
+std::string commented_defaults() {
+  std::string
+      out = "# Every key of a study with its default, which is the paper's study. A file needs only what differs.\n",
+      table;
+  for (const StudyKeyInfo& key : study_keys()) {
+    const std::size_t dot = key.name.rfind('.');
+    const std::string inside = dot == std::string::npos ? "" : key.name.substr(0, dot);
+    if (inside != table) out += fmt::format("\n[{}]\n", table = inside);
+    out += fmt::format("\n# {}\n# {}{}\n{} = {}\n", key.meaning, key.type, key.unit.empty() ? "" : ", in " + key.unit,
+                       key.name.substr(dot == std::string::npos ? 0 : dot + 1), key.standard);
+  }
+  out +=
+      "\n# An environment of another name needs law, u and stream; two with one stream have the same draws.\n"
+      "# [environment.NAME]\n"
+      "\n# A table of outcomes, prompts x models, is an environment too (docs/traces.md has its keys):\n"
+      "# [environment.NAME]\n# table = \"table.jsonl\"\n# price = 20.0\n"
+      "\n# One study for each combination of values of keys that have a single value:\n"
+      "# [vary]\n# periods = [1000, 10000]\n# estimation.refit = [\"geometric:1.5\", \"tracking\"]\n";
+  return out;
+}
+
+}  // namespace pandora

@@ -1,0 +1,109 @@
+// Studies as files: TOML in, one or more studies out. docs/studies.md documents every key, and so does
+// `pandora run --print-defaults`; both come from the list in study_keys.cpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/studies/study/study.hpp"
+
+namespace pandora {
+
+/// The value of one key, and where it was given.
+struct StudyValue {
+  enum class Kind { text, seed, integer, number, boolean, texts, integers, numbers };
+
+  Kind kind = Kind::text;
+  std::vector<std::string> texts;  ///< of text(s)
+  std::vector<std::int64_t> integers;
+  std::vector<double> numbers;
+  std::uint64_t seed = 0;
+  bool boolean = false;
+  std::string where;  ///< such as "study.toml:12: periods = 50" or "--periods 50", for error messages
+
+  /// As TOML; the same value always has the same text.
+  std::string toml() const;
+};
+
+/// One study of a configuration, with the values of the keys that vary.
+struct Setting {
+  std::vector<std::pair<std::string, std::string>> varied;  ///< key and value, in the file's order
+  Study study;
+
+  /// Such as "periods=1000 estimation.refit=tracking"; empty if nothing varies.
+  std::string label() const;
+};
+
+/// A key, for documentation.
+struct StudyKeyInfo {
+  std::string name, type, unit, meaning, standard;  ///< `standard`: the default as TOML
+};
+
+class StudyConfig {
+ public:
+  /// The paper's study.
+  StudyConfig();
+
+  /// Reads a file's text; `name` stands in error messages. Throws Error (usage) naming file, line, key, value and, for
+  /// an unknown key, the nearest valid ones.
+  static StudyConfig parse(const std::string& text, const std::string& name);
+
+  /// Reads the study of results that another version of the program wrote, or another program with policies and
+  /// environments of its own. Keys, policies and environments that this one does not know are passed over, and an
+  /// absent key has its default.
+  static StudyConfig parse_foreign(const std::string& text, const std::string& name);
+
+  /// The keys that parse_foreign() passed over.
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
+
+  /// Replaces a key's value by one written as TOML; lists may be written a,b,c and words without quotes. `where` names
+  /// the option in error messages, such as "--set periods=50". Where `environments` is replaced, the file's tables of
+  /// environments that the new list leaves out count for nothing.
+  void set(const std::string& key, const std::string& value, const std::string& where);
+
+  /// All studies, one for each combination of the values that vary (the last key fastest). Throws Error (usage) where
+  /// values contradict each other.
+  std::vector<Setting> settings() const;
+
+  /// The whole configuration as a file that parse() reads back to the same.
+  std::string toml() const;
+
+  /// The keys that numbers depend on, and those that the parts do, with their values: what must agree for results to
+  /// belong together. Tables of environments that are not simulated are not among them.
+  std::map<std::string, std::string> identity() const;
+
+  /// Without what counts for nothing, as the studies, toml() and identity() are.
+  std::map<std::string, StudyValue> values() const;
+  std::vector<std::pair<std::string, std::vector<StudyValue>>> varying() const;
+
+ private:
+  static StudyConfig parse(const std::string& text, const std::string& name, bool foreign);
+  void assign(const std::string& key, StudyValue value);
+  bool counts(const std::string& key) const;
+  bool simulates_environment_of(const std::string& key) const;
+  bool is_of_policies(const std::string& key) const;
+
+  std::map<std::string, StudyValue> values_;  // every key of the list and of [environment.*]
+  std::vector<std::pair<std::string, std::vector<StudyValue>>> varying_;  // [vary]
+  std::set<std::string> replaced_;                                        // keys that set() has replaced
+  bool foreign_ = false;
+  std::vector<std::string> passed_over_;
+};
+
+/// A study's file. Throws Error (usage) if it cannot be read.
+StudyConfig read_study_file(const std::string& path);
+
+/// What it says. Throws Error (usage).
+std::string read_study_text(const std::string& path);
+
+/// All keys in the order of the file, the tables of the paper's environments among them.
+std::vector<StudyKeyInfo> study_keys();
+
+/// A file with every key at its default, each under a comment with its meaning, type, unit and range.
+std::string commented_defaults();
+
+}  // namespace pandora

@@ -1,0 +1,343 @@
+#include "host/studies/study/study_keys.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "host/ground/base/nearest.hpp"
+#include "host/ground/base/printable.hpp"
+#include "host/studies/study/environment_options.hpp"
+#include "host/studies/study/refit_text.hpp"
+#include "host/studies/study/value_checks.hpp"
+#include "pandora/environment.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+using Kind = StudyValue::Kind;
+using Key = StudyKey;
+
+template <class T>
+void require_distinct(const StudyValue& value, const std::vector<T>& list) {
+  if (list.empty()) refuse(value.where, "is empty; name at least one");
+  std::set<T> seen;
+  for (const T& item : list)
+    if (!seen.insert(item).second) refuse(value.where, fmt::format("{} is named twice; name each once", item));
+}
+
+constexpr int kMostPeriods = 1000000000;  // rows of a tape are counted in int
+
+Key counter(std::string name, std::string unit, std::string meaning, int least, int most, int standard,
+            std::function<void(Study&, int)> set) {
+  std::string type = most == std::numeric_limits<int>::max() ? fmt::format("integer, at least {}", least)
+                                                             : fmt::format("integer from {} to {}", least, most);
+  return {std::move(name),
+          Kind::integer,
+          std::move(type),
+          std::move(unit),
+          std::move(meaning),
+          fmt::format("{}", standard),
+          [=, set = std::move(set)](Study& s, const StudyValue& v) { set(s, count(v, least, most)); }};
+}
+
+std::vector<Key> make_general_keys() {
+  constexpr int kAny = std::numeric_limits<int>::max();
+  std::vector<Key> keys;
+  const auto add = [&keys](Key key) { keys.push_back(std::move(key)); };
+  add({"title", Kind::text, "text", "", "What the study is about.", "\"\"", [](Study&, const StudyValue&) {},
+       Key::Role::file});
+  add({"seed", Kind::seed, "integer from 0 to 2^64 - 1 (above 2^63 - 1 in quotes)", "", "Seed of all draws.", "1",
+       [](Study& s, const StudyValue& v) { s.seed = v.seed; }});
+  add(counter("replications", "", "R, replications of every cell.", 1, 100000000, kPaperReplications,
+              [](Study& s, int n) { s.replications = n; }));
+  add(counter("periods", "periods", "T, the horizon.", 1, kMostPeriods, kPaperPeriods,
+              [](Study& s, int n) { s.periods = n; }));
+  add({"T0", Kind::integers, "list of different integers, at least 0", "periods",
+       "T_0, calibration periods before the horizon; a cell for each value.", "[0, 50, 100, 1000]",
+       [](Study& s, const StudyValue& v) {
+         require_distinct(v, v.integers);
+         s.T0.clear();
+         for (const std::int64_t T0 : v.integers) {
+           require_range<std::int64_t>(v, T0, 0, kMostPeriods);
+           s.T0.push_back(static_cast<int>(T0));
+         }
+       }});
+  add({"regimes", Kind::texts, "list of A, B", "", "A: context-invariant, B: contextual (Section 6).", "[\"A\", \"B\"]",
+       [](Study& s, const StudyValue& v) {
+         require_distinct(v, v.texts);
+         s.regimes.clear();
+         for (const std::string& name : v.texts)
+           s.regimes.push_back(choice(v, name, {"A", "B"}) == 0 ? Regime::A : Regime::B);
+       }});
+  add({"environments", Kind::texts, "list of names", "",
+       "Laws of the output shocks: uniform, gaussian, student_t5, or the name of an [environment.NAME] below.",
+       "[\"uniform\", \"gaussian\", \"student_t5\"]",
+       [](Study&, const StudyValue& v) { require_distinct(v, v.texts); }});  // resolved with their tables, in study_of
+  add({"policies", Kind::texts, "list of names", "",
+       "Policies, see `pandora policies`; the empty list means the paper's, its yardsticks and registered ones. The "
+       "oracle always runs, it is the benchmark.",
+       "[]", [](Study& s, const StudyValue& v) {
+         if (!v.texts.empty()) require_distinct(v, v.texts);
+         std::vector<std::string> names;
+         for (const Policy& policy : all_policies()) names.push_back(policy.name);
+         for (const std::string& name : v.texts)
+           if (find_policy(name) == nullptr)
+             refuse(v.where, fmt::format("\"{}\" is unknown{}; `pandora policies` lists the policies", name,
+                                         nearest_text(nearest(name, names))));
+         s.policies = v.texts;
+       }});
+
+  add(counter("dimensions.boxes", "boxes", "A.", 1, kMaxBoxes, 3, [](Study& s, int n) { s.dimensions.boxes = n; }));
+  add(counter("dimensions.context", "", "d_x, length of the context x.", 1, 10000, 100,
+              [](Study& s, int n) { s.dimensions.context = n; }));
+  add(counter("dimensions.output", "",
+              "d_w, length of an output omega. Other than 100 it needs truncation radii of its own.", 1, 131072, 100,
+              [](Study& s, int n) { s.dimensions.output = n; }));
+  add(counter("dimensions.reward_features", "", "d, length of the reward features phi.", 1, kMaxRewardFeatures, 10,
+              [](Study& s, int n) { s.dimensions.reward_features = n; }));
+  add(counter("dimensions.radius_draws", "",
+              "Pooled draws of u' phi(x, omega_a) whose median is the radius of theta_* (docs/conventions.md).", 1,
+              1 << 24, 131072, [](Study& s, int n) { s.dimensions.radius_draws = n; }));
+  add({"dimensions.index_features", Kind::text, "affine or affine_and_squares", "",
+       "psi(x) = (1, x), so m = d_x + 1; or (1, x, x^2), so m = 2 d_x + 1.", "\"affine\"",
+       [](Study& s, const StudyValue& v) {
+         s.dimensions.index_features = choice(v, v.texts[0], {"affine", "affine_and_squares"}) == 0
+                                           ? IndexFeatures::affine
+                                           : IndexFeatures::affine_and_squares;
+       }});
+
+  for (const Hyperparameter& h : all_hyperparameters())
+    add({"hyperparameters." + h.name, Kind::numbers, "list of different finite numbers", "", h.meaning + ".",
+         fmt::format("[{}]", fmt::join(h.grid, ", ")), [h](Study& s, const StudyValue& v) {
+           require_distinct(v, v.numbers);
+           for (const double x : v.numbers) {
+             if (!std::isfinite(x)) refuse(v.where, fmt::format("{} is not a finite number", x));
+             if (x < h.least || x > h.greatest)
+               refuse(v.where, fmt::format("{} is out of range; give numbers from {} to {}", x, h.least, h.greatest));
+           }
+           s.hyperparameters.set(h.name, v.numbers);
+         }});
+
+  const auto parsed = [](const StudyValue& v, auto parse) {
+    try {
+      return parse(v.texts[0]);
+    } catch (const Error& error) {
+      refuse(v.where, error.what());
+    }
+  };
+  add({"estimation.refit", Kind::text, "every_period, every:k, geometric:g or tracking", "",
+       "When index estimates are solved (docs/conventions.md).", "\"geometric:1.5\"",
+       [parsed](Study& s, const StudyValue& v) { s.estimation.refit = parsed(v, parse_refit); }});
+  add({"estimation.refit_reward", Kind::text, "tracking or geometric:g", "",
+       "When theta_hat is solved (docs/conventions.md).", "\"tracking\"",
+       [parsed](Study& s, const StudyValue& v) { s.estimation.refit_reward = parsed(v, parse_reward_refit); }});
+  for (Key& key : ridge_keys()) add(std::move(key));
+
+  add({"estimation.bonus", Kind::text, "policy, constant, inverse_sqrt, log, log_ratio, count or theory", "",
+       "How the bonus on an index or payoff goes with time (docs/extending.md); policy: as each policy has it.",
+       "\"policy\"", [](Study& s, const StudyValue& v) {
+         const int chosen = static_cast<int>(
+             choice(v, v.texts[0], {"policy", "constant", "inverse_sqrt", "log", "log_ratio", "count", "theory"}));
+         if (chosen > 0) s.estimation.bonus = static_cast<Bonus>(chosen - 1);
+       }});
+  add({"estimation.forced_openings", Kind::integer, "integer from -1 to 1000000", "samples",
+       "Policies with learned indices open a box first until it has so many; -1: as each policy has it.", "-1",
+       [](Study& s, const StudyValue& v) {
+         if (const int n = count(v, -1, 1000000); n >= 0) s.estimation.forced = n;
+       }});
+  add({"estimation.shrinkage", Kind::text, "policy, two_level, one_level or fixed", "",
+       "Which ridges shrunk_weitzman learns (docs/beyond.md): of the mean slope and of the boxes' own, one, or none.",
+       "\"policy\"", [](Study& s, const StudyValue& v) {
+         const int chosen = static_cast<int>(choice(v, v.texts[0], {"policy", "two_level", "one_level", "fixed"}));
+         if (chosen > 0) s.estimation.shrinkage = static_cast<Shrinkage>(chosen - 1);
+       }});
+  add({"estimation.ridge_mean", Kind::number, "number from 0.01 to 1e+12", "",
+       "lambda_m, ridge of the mean slope: fixed, or the start of a learned one; needs estimation.shrinkage.", "1000",
+       [](Study& s, const StudyValue& v) { s.estimation.ridge_mean = number_within(v, 1e-2, 1e12); }});
+  add({"estimation.ridge_own", Kind::number, "number from 0.01 to 1e+12", "",
+       "lambda_d, ridge of a box's deviation from the mean slope, where ridges are fixed.", "1000",
+       [](Study& s, const StudyValue& v) { s.estimation.ridge_own = number_within(v, 1e-2, 1e12); }});
+  add({"estimation.joint_steps", Kind::integer, "integer from 0 to 100", "",
+       "Newton steps of a refit of shrunk_weitzman, at the most; 0: as each policy has it, 50.", "0",
+       [](Study& s, const StudyValue& v) {
+         if (const int n = count(v, 0, 100); n > 0) s.estimation.joint_steps = n;
+       }});
+  add({"estimation.joint_tolerance", Kind::number, "number from 0 on", "",
+       "Such a refit also ends with a step whose squared decrement is at most this (docs/beyond.md); 0: as each policy "
+       "has it, 1.",
+       "0", [](Study& s, const StudyValue& v) {
+         if (v.numbers[0] != 0.0) s.estimation.joint_tolerance = positive(v);
+       }});
+  add({"estimation.forget", Kind::number, "number from 0 on", "periods",
+       "Half-life of a sample's weight (docs/serving.md#drift), for engine.kind = \"reference\"; 0: samples do not "
+       "age.",
+       "0", [](Study& s, const StudyValue& v) {
+         if (v.numbers[0] != 0.0) s.estimation.forget = positive(v);
+       }});
+  const auto constant = [&add](const char* name, const char* meaning, double TheoryConstants::*member) {
+    add({std::string("theory.") + name, Kind::number, "number above 0", "", meaning,
+         fmt::format("{}", TheoryConstants{}.*member),
+         [member](Study& s, const StudyValue& v) { s.estimation.theory.*member = positive(v); }});
+  };
+  add({"theory.delta", Kind::number, "number between 0 and 1", "",
+       "Confidence of B_at and beta_t, for estimation.bonus = \"theory\" like all of [theory].",
+       fmt::format("{}", TheoryConstants{}.delta), [](Study& s, const StudyValue& v) {
+         s.estimation.theory.delta = positive(v);
+         if (!(s.estimation.theory.delta < 1.0)) refuse(v.where, "out of range; give a number between 0 and 1");
+       }});
+  constant("C_1", "C_1 of B_at* (known reward).", &TheoryConstants::C_1);
+  constant("C_2", "C_2 of B_at (learned reward).", &TheoryConstants::C_2);
+  constant("d_B", "Radius d_B of the index parameters, of B_at*.", &TheoryConstants::d_B);
+  constant("C_phi", "Bound of ||phi||, of beta_t.", &TheoryConstants::C_phi);
+  constant("gamma_0", "gamma_0 of beta_t.", &TheoryConstants::gamma_0);
+  constant("mu_min", "Least slope of G, of beta_t; with the logistic G less than 1/4 (docs/theory.md).",
+           &TheoryConstants::mu_min);
+  constant("alpha_bar", "Bound of ||theta_*||, of beta_t.", &TheoryConstants::alpha_bar);
+
+  add(counter("oracle.samples", "shocks", "M, Monte Carlo shocks behind the oracle's indices.", 1000, kAny,
+              kPaperShockSample, [](Study& s, int n) { s.oracle.samples = n; }));
+  add({"oracle.grid", Kind::integers, "three integers from 2 to 2001", "nodes",
+       "Nodes of the index grid in l, s and cost.", "[61, 21, 61]", [](Study& s, const StudyValue& v) {
+         if (v.integers.size() != 3) refuse(v.where, "is not a grid; give three integers, nodes in l, s and cost");
+         for (const std::int64_t n : v.integers) require_range<std::int64_t>(v, n, 2, 2001);
+         s.oracle.grid = {static_cast<int>(v.integers[0]), static_cast<int>(v.integers[1]),
+                          static_cast<int>(v.integers[2])};
+       }});
+  add(counter("oracle.bins", "bins", "Quantile bins of the sample behind the grid; 0 is the whole sample.", 0, kAny,
+              OracleOptions{}.bins, [](Study& s, int n) { s.oracle.bins = n; }));
+  add(counter("oracle.order_contexts", "contexts", "Contexts per replication in Table 3.", 1, kMostPeriods,
+              kPaperOrderContexts, [](Study& s, int n) { s.order_contexts = n; }));
+
+  add({"engine.kind", Kind::text, "blocked or reference", "",
+       "blocked: the fast engine; reference: the plain recursion in double.", "\"blocked\"",
+       [](Study& s, const StudyValue& v) {
+         s.engine.kind = choice(v, v.texts[0], {"blocked", "reference"}) == 0 ? EngineSettings::Kind::blocked
+                                                                              : EngineSettings::Kind::reference;
+       }});
+  add({"engine.precision", Kind::text, "single or double", "", "Of the blocked engine.", "\"single\"",
+       [](Study& s, const StudyValue& v) {
+         s.engine.precision = choice(v, v.texts[0], {"single", "double"}) == 0 ? EngineSettings::Precision::fp32
+                                                                               : EngineSettings::Precision::fp64;
+       }});
+  add(counter("engine.block", "periods", "B, periods per block.", 1, 1024, EngineSettings{}.block,
+              [](Study& s, int n) { s.engine.block = n; }));
+  Key chunk = counter("engine.chunk", "lanes", "Lanes that a thread advances together; changes no number.", 1, 1000000,
+                      EngineSettings{}.chunk, [](Study& s, int n) { s.engine.chunk = n; });
+  chunk.role = Key::Role::neither;
+  add(std::move(chunk));
+
+  const auto flag = [&add](const char* name, const char* meaning, bool Study::*member,
+                           Key::Role role = Key::Role::identity) {
+    add({name, Kind::boolean, "true or false", "", meaning, Study{}.*member ? "true" : "false",
+         [member](Study& s, const StudyValue& v) { s.*member = v.boolean; }, role});
+  };
+  flag("output.regret", "Simulate the policies (Tables 1 and 2).", &Study::regret);
+  flag("output.order", "The frequencies of the oracle's orders (Table 3).", &Study::order);
+  flag("output.instances", "Keep every replication's parameters (theta, D, costs, ...) in results.h5.",
+       &Study::instances);
+  flag("output.estimates", "Keep rho_hat and theta_hat of every lane at the end of its horizon in results.h5.",
+       &Study::estimates);
+  flag("output.hdf5", "Write results.h5. It is put together in memory (`--plan` says how much).", &Study::hdf5,
+       Key::Role::file);
+  return keys;
+}
+
+// The keys of [environment.NAME]; study_of() puts their values together.
+std::vector<Key> environment_keys(const std::string& name) {
+  const Environment* known = find_environment(name);
+  const Environment standard = known != nullptr ? *known : Environment{};
+  std::vector<Key> keys;
+  for (const EnvironmentOption& option : environment_options())
+    if (known == nullptr || option.is_for(*known))
+      keys.push_back({"environment." + name + "." + option.name, option.kind, option.type, option.unit, option.meaning,
+                      option.text(standard), [](Study&, const StudyValue&) {},
+                      option.is_path ? Key::Role::file : Key::Role::identity});
+  return keys;
+}
+
+[[noreturn]] void refuse_key(const std::vector<Key>& keys, const std::string& name, const std::string& where) {
+  const auto word_of = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
+  std::vector<std::string> names, words, found;
+  for (const Key& key : keys) {
+    names.push_back(key.name);
+    words.push_back(word_of(key.name));
+  }
+  // Tables are left aside: a right word may stand in the wrong one, and a right one makes no word near.
+  for (const std::string& word : nearest(word_of(name), words))
+    for (const std::string& key : names)
+      if (word_of(key) == word) found.push_back(key);
+  refuse(where, fmt::format("unknown key {}{}", name,
+                            found.empty() ? "; `pandora run --print-defaults` lists the keys" : nearest_text(found)));
+}
+
+}  // namespace
+
+std::vector<std::string> names_of_environments() {
+  std::vector<std::string> names;
+  for (const Environment& environment : known_environments()) names.push_back(environment.name);
+  return names;
+}
+
+void refuse(const std::string& where, const std::string& problem) {
+  const std::string what = fmt::format("{}: {}", where, problem);
+  throw Error(ExitCode::usage, printable(what, what.size()));  // U+0000 in a key would end what()
+}
+
+std::string environment_in(const std::string& key) {
+  constexpr std::string_view kPrefix = "environment.";
+  const std::size_t dot = key.rfind('.');
+  return key.starts_with(kPrefix) && dot > kPrefix.size() ? key.substr(kPrefix.size(), dot - kPrefix.size()) : "";
+}
+
+const std::vector<Key>& general_keys() {
+  static std::mutex guard;
+  static std::map<std::uint64_t, std::vector<Key>> made;  // those that were handed out stay
+  const std::lock_guard lock(guard);
+  const std::uint64_t registrations = registrations_of_policies();
+  if (const auto known = made.find(registrations); known != made.end()) return known->second;
+  return made[registrations] = make_general_keys();
+}
+
+std::vector<Key> all_keys(const StudyValues& values) {
+  std::vector<Key> keys = general_keys();
+  std::vector<std::string> names;
+  if (values.empty()) names = names_of_environments();  // for documentation
+  for (const auto& [key, value] : values)
+    if (const std::string name = environment_in(key);
+        !name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  for (const std::string& name : names)
+    for (Key& key : environment_keys(name)) keys.push_back(std::move(key));
+  return keys;
+}
+
+namespace {
+
+// The keys among which one of that name would be.
+std::vector<Key> keys_around(const std::string& name) {
+  const std::string environment = environment_in(name);
+  return is_plain_name(environment) ? environment_keys(environment) : general_keys();
+}
+
+}  // namespace
+
+bool is_key(const std::string& name) {
+  const std::vector<Key> keys = keys_around(name);
+  return std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; });
+}
+
+Key key_named(const std::string& name, const std::string& where) {
+  const std::vector<Key> keys = keys_around(name);
+  const auto at = std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; });
+  if (at == keys.end()) refuse_key(keys, name, where);
+  return *at;
+}
+
+}  // namespace pandora

@@ -1,0 +1,145 @@
+// The study that the values of its keys make, and where they contradict each other.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/lanes/model/trace_keys.hpp"
+#include "host/outcomes/tables/text_hash.hpp"
+#include "host/studies/study/environment_options.hpp"
+#include "host/studies/study/value_checks.hpp"
+#include "pandora/environment.hpp"
+
+namespace pandora {
+namespace {
+
+// Of a table of outcomes. Tables share no random stream unless they are told to.
+template <class Find>
+Environment table_of(const std::string& name, Find&& find, const StudyValue& environments) {
+  Environment environment;
+  environment.name = name;
+  constexpr std::uint64_t kFirst = 64;  // streams below are for environments that people number
+  environment.id = static_cast<std::uint8_t>(kFirst + stable_hash(name) % (256 - kFirst));
+  environment.trace = std::make_shared<TraceKeys>();
+  for (const EnvironmentOption& option : environment_options()) {
+    const StudyValue* value = find(option.name);
+    if (value == nullptr) continue;
+    if (!option.is_for(environment))
+      refuse(value->where,
+             fmt::format("is of the paper's model, and environment.{}.table of a table; leave one out", name));
+    option.set(environment, *value);
+  }
+  if (find("price") == nullptr)
+    refuse(environments.where,
+           fmt::format("environment {} has no price, utility per dollar; set environment.{}.price", name, name));
+  const TraceKeys& keys = *environment.trace;
+  for (const char* key : {"online", "part"})
+    if (find("split") != nullptr && find(key) != nullptr && !find(key)->texts[0].empty())
+      refuse(find("split")->where, fmt::format("counts for nothing beside {}; leave one out", key));
+  if (keys.table.empty()) refuse(find("table")->where, "names no file");
+  return environment;
+}
+
+Environment environment_of(const std::string& name, const StudyValues& values, const Study& study,
+                           const StudyValue& environments, bool foreign) {
+  const Environment* known = find_environment(name);
+  const auto find = [&](const std::string& key) -> const StudyValue* {
+    const auto at = values.find("environment." + name + "." + key);
+    return at == values.end() ? nullptr : &at->second;
+  };
+  Environment environment = known != nullptr ? *known : Environment{};
+  environment.name = name;
+  if (find("table") != nullptr) return table_of(name, find, environments);
+  const StudyValue* const indices = find("indices");
+  const bool drawn_indices = indices != nullptr && indices->texts[0] == "linear";
+  for (const EnvironmentOption& option : environment_options()) {
+    const StudyValue* value = find(option.name);
+    if (option.of_tables) {
+      if (value != nullptr)
+        refuse(value->where,
+               fmt::format("is of a table of outcomes; give environment.{}.table, or leave it out", name));
+      continue;
+    }
+    if (foreign && value != nullptr && option.name == "law" && value->texts[0] == "custom")
+      environment.law = Law::custom;
+    else if (value != nullptr)
+      option.set(environment, *value);
+    else if (option.required && known == nullptr && !foreign && !(option.name == "u" && drawn_indices))
+      refuse(environments.where,
+             fmt::format("environment {} has no {}; set environment.{}.{}", name, option.name, name, option.name));
+  }
+  if (find("truncation_radius") == nullptr && study.dimensions.output != Dimensions{}.output &&
+      std::isfinite(environment.truncation_radius))
+    refuse(values.at("dimensions.output").where,
+           fmt::format("the truncation radius {} of {} belongs to 100 coordinates; set "
+                       "environment.{}.truncation_radius for {}",
+                       environment.truncation_radius, name, name, study.dimensions.output));
+  if (const StudyValue* u = find("u"); u != nullptr && environment.indices == Indices::linear)
+    refuse(u->where, fmt::format("sets no cost where indices are linear, for costs follow from them; leave out "
+                                 "environment.{}.u",
+                                 name));
+  const StudyValue* slopes = find("slopes");
+  if (environment.slopes == Slopes::unrelated &&
+      std::min(study.dimensions.context, study.dimensions.output) < study.dimensions.boxes)
+    refuse(slopes != nullptr ? slopes->where : environments.where,
+           fmt::format("unrelated slopes need a coordinate of x and of omega per box; give dimensions.context and "
+                       "dimensions.output of at least {}",
+                       study.dimensions.boxes));
+  return environment;
+}
+
+}  // namespace
+
+Study study_of(const StudyValues& values, const std::vector<std::string>& known, bool foreign) {
+  Study study;
+  for (const StudyKey& key : general_keys()) {
+    const auto given = values.find(key.name);
+    if (given == values.end()) continue;  // of a policy that the study does not name
+    StudyValue value = given->second;
+    if (foreign && key.name == "policies" && !value.texts.empty()) {
+      std::erase_if(value.texts, [](const std::string& name) { return find_policy(name) == nullptr; });
+      if (value.texts.empty()) value.texts = {"oracle"};  // an empty list means all
+    }
+    key.apply(study, value);
+  }
+  const StudyValue& environments = values.at("environments");
+  const auto defines = [&values](const std::string& name) {
+    return std::any_of(values.begin(), values.end(), [&](const auto& v) { return environment_in(v.first) == name; });
+  };
+  for (const std::string& name :
+       foreign ? std::vector<std::string>()
+               : environments.texts)  // first: a table that nothing names is often its right spelling
+    if (find_environment(name) == nullptr && !defines(name))
+      refuse(environments.where, fmt::format("\"{}\" is unknown{}; use {}, or define it under [environment.{}]", name,
+                                             nearest_text(nearest(name, known)), fmt::join(known, ", "),
+                                             is_plain_name(name) ? name : "NAME"));
+  for (const auto& [key, value] : values) {
+    const std::string name = environment_in(key);
+    if (!name.empty() && find_environment(name) == nullptr &&
+        std::find(environments.texts.begin(), environments.texts.end(), name) == environments.texts.end())
+      refuse(value.where,
+             fmt::format("environment {} is none of {} and not named by environments{}; mend the name", name,
+                         fmt::join(names_of_environments(), ", "), nearest_text(nearest(name, environments.texts))));
+  }
+  for (const std::string& name : environments.texts)
+    study.environments.push_back(environment_of(name, values, study, environments, foreign));
+  if (!study.regret && !study.order)
+    refuse(values.at("output.regret").where, "output.regret and output.order are both false; nothing is left to do");
+  if (study.estimation.forget > 0.0 && study.engine.kind != EngineSettings::Kind::reference)
+    refuse(values.at("estimation.forget").where,
+           "samples age in the reference engine alone; set engine.kind to \"reference\"");
+  for (const char* key : {"estimation.eta_loss", "estimation.radius_rho", "estimation.radius_theta"})
+    if (values.at(key).numbers[0] != 0.0 && study.engine.kind != EngineSettings::Kind::reference)
+      refuse(values.at(key).where, "is a matter of the reference engine alone; set engine.kind to \"reference\"");
+  for (const Environment& environment : study.environments)
+    if (study.order && find_drawer(environment.name))
+      refuse(
+          environments.where,
+          fmt::format("Table 3 is about the paper's oracle, and environment {} has code of its own; set output.order "
+                      "to false",
+                      environment.name));
+  return study;
+}
+
+}  // namespace pandora

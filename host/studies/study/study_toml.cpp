@@ -1,0 +1,341 @@
+// Studies between TOML and values.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <stdexcept>
+
+// toml++ 3.3 asserts what a file may break ("[!]"): without NDEBUG the program would abort, with it clang takes the
+// assertion for the truth. Here, the one place that includes it, a broken assertion is a broken file.
+namespace {
+struct BrokenAssertion : std::runtime_error {
+  BrokenAssertion() : std::runtime_error("it has a character where none can be, such as \"[!]\"") {}
+};
+constexpr void assert_of_toml(bool holds) {
+  if (!holds) throw BrokenAssertion();
+}
+}  // namespace
+#if defined(NDEBUG)
+#undef NDEBUG
+#define PANDORA_NDEBUG
+#endif
+#define TOML_ASSERT(expression) assert_of_toml(static_cast<bool>(expression))
+#include <toml++/toml.h>
+#if defined(PANDORA_NDEBUG)
+#define NDEBUG
+#endif
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "host/ground/base/split.hpp"
+#include "host/studies/study/environment_options.hpp"
+#include "host/studies/study/study_keys.hpp"
+#include "host/studies/study/toml_scan.hpp"
+#include "pandora/environment.hpp"
+
+namespace pandora {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = StudyValue::Kind;
+
+// What the file says at a node, up to the end of the line.
+std::string source_text(const std::vector<std::string>& lines, const toml::node& node) {
+  const toml::source_region& region = node.source();
+  if (region.begin.line == 0 || region.begin.line > lines.size()) return "";
+  const std::string& line = lines[region.begin.line - 1];
+  const std::size_t begin = std::min<std::size_t>(region.begin.column - 1, line.size());
+  const std::size_t end = region.end.line == region.begin.line ? region.end.column - 1 : line.size();
+  std::string out = line.substr(begin, end > begin ? end - begin : 0);
+  constexpr std::size_t kMost = 60;
+  if (out.size() > kMost) out = out.substr(0, kMost - 3) + "...";
+  return out;
+}
+
+// An integer, however it is written: 10000 or 1e4.
+std::optional<std::int64_t> integer_of(const toml::node& node) {
+  if (const auto integer = node.value_exact<std::int64_t>()) return *integer;
+  constexpr double kBeyond = 0x1p63;
+  if (const auto number = node.value_exact<double>();
+      number && *number >= -kBeyond && *number < kBeyond && *number == std::floor(*number))
+    return static_cast<std::int64_t>(*number);
+  return std::nullopt;
+}
+
+void append(const StudyKey& key, const toml::node& node, StudyValue& value) {
+  switch (key.kind) {
+    case Kind::text:
+    case Kind::texts:
+      if (const auto text = node.value_exact<std::string>()) return value.texts.push_back(*text);
+      break;
+    case Kind::integer:
+    case Kind::integers:
+      if (const auto integer = integer_of(node)) return value.integers.push_back(*integer);
+      break;
+    case Kind::number:
+    case Kind::numbers:
+      if (const auto integer = node.value_exact<std::int64_t>())
+        return value.numbers.push_back(static_cast<double>(*integer));
+      if (const auto number = node.value_exact<double>()) return value.numbers.push_back(*number);
+      break;
+    case Kind::boolean:
+      if (const auto boolean = node.value_exact<bool>()) {
+        value.boolean = *boolean;
+        return;
+      }
+      break;
+    case Kind::seed:
+      if (const auto integer = integer_of(node); integer && *integer >= 0) {
+        value.seed = static_cast<std::uint64_t>(*integer);
+        return;
+      }
+      if (const auto text = node.value_exact<std::string>()) {
+        const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value.seed);
+        if (error == std::errc() && !text->empty() && end == text->data() + text->size()) return;
+      }
+      break;
+  }
+  refuse(value.where, fmt::format("is not of the right type; give {}", key.type));
+}
+
+StudyValue value_of(const StudyKey& key, const toml::node& node, std::string where) {
+  StudyValue value;
+  value.kind = key.kind;
+  value.where = std::move(where);
+  if (!key.is_list()) {
+    append(key, node, value);
+    return value;
+  }
+  const toml::array* array = node.as_array();
+  if (array == nullptr) refuse(value.where, fmt::format("is not of the right type; give a {}", key.type));
+  for (const toml::node& item : *array) append(key, item, value);
+  return value;
+}
+
+// The option of environments that the key is; null for other keys.
+const EnvironmentOption* option_of(const std::string& key) {
+  if (environment_in(key).empty()) return nullptr;
+  const std::vector<EnvironmentOption>& all = environment_options();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const EnvironmentOption& option) {
+    return key.substr(key.rfind('.') + 1) == option.name;
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool can_vary(const std::string& key) {
+  const EnvironmentOption* option = option_of(key);
+  return option == nullptr || option->varies;
+}
+
+// A table's path as it may stand in a file elsewhere: relative ones are relative to `base`.
+StudyValue with_path(const StudyKey& key, StudyValue value, const fs::path& base) {
+  const EnvironmentOption* option = option_of(key.name);
+  if (option != nullptr && option->is_path && !value.texts[0].empty())
+    value.texts[0] = fs::absolute(base / value.texts[0]).lexically_normal().string();
+  return value;
+}
+
+bool is_utf8(const std::string& text) {
+  try {
+    (void)nlohmann::json(text).dump();  // which is strict
+    return true;
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
+// A word of the command line as TOML; what is no TOML is a text.
+toml::table parsed_word(const std::string& word) {
+  if (word.find_first_of("\n\r") == std::string::npos && scan_toml("v = " + word).misplaced == 0) {
+    try {
+      toml::table table = toml::parse("v = " + word);
+      if (table.size() == 1) return table;
+    } catch (const toml::parse_error&) {
+    } catch (const BrokenAssertion&) {
+    }
+  }
+  return toml::table{{"v", word}};
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      (out += '\\') += c;
+    else if (byte < 0x20 || byte == 0x7f)
+      out += fmt::format("\\u{:04X}", byte);
+    else
+      out += c;
+  }
+  return out + "\"";
+}
+
+struct Entry {
+  std::string key;
+  const toml::node* node;
+};
+
+// Every value of the file with its dotted key, and every table that holds nothing.
+void flatten(const toml::table& table, const std::string& prefix, const std::string& file, std::vector<Entry>& out) {
+  for (const auto& [name, node] : table) {
+    const std::string key = prefix + std::string(name.str());
+    if (key.size() > kLongestKey)
+      refuse(fmt::format("{}:{}", file, node.source().begin.line),
+             fmt::format("a key of {} characters; none of a study has more than {}", key.size(), kLongestKey));
+    if (const toml::table* inner = node.as_table(); inner != nullptr && !inner->empty())
+      flatten(*inner, key + ".", file, out);
+    else
+      out.push_back({key, &node});
+  }
+}
+
+// Shortest digits that are read back as the same number. What looks like an integer is read as one, which has no -0.
+std::string number_text(double x) {
+  return x == 0.0 && std::signbit(x) ? "-0.0" : std::isnan(x) ? "nan" : fmt::format("{}", x);
+}
+
+bool is_table_of_keys(const std::string& name) {
+  if (name == "vary" || name == "environment" || find_environment(environment_in(name + ".")) != nullptr) return true;
+  return std::any_of(general_keys().begin(), general_keys().end(),
+                     [&](const StudyKey& key) { return key.name.starts_with(name + "."); });
+}
+
+}  // namespace
+
+std::string StudyValue::toml() const {
+  const auto list = [](const auto& items, auto&& text) {
+    std::vector<std::string> words;
+    for (const auto& item : items) words.push_back(text(item));
+    return fmt::format("[{}]", fmt::join(words, ", "));
+  };
+  const auto plain = [](auto x) { return fmt::format("{}", x); };
+  switch (kind) {
+    case Kind::text:
+      return quoted(texts[0]);
+    case Kind::integer:
+      return plain(integers[0]);
+    case Kind::number:
+      return number_text(numbers[0]);
+    case Kind::boolean:
+      return boolean ? "true" : "false";
+    case Kind::seed:
+      return seed >> 63 ? fmt::format("\"{}\"", seed) : plain(seed);
+    case Kind::texts:
+      return list(texts, quoted);
+    case Kind::integers:
+      return list(integers, plain);
+    default:
+      return list(numbers, number_text);
+  }
+}
+
+StudyValue value_from_word(const StudyKey& key, const std::string& word, const std::string& where) {
+  return value_of(key, *parsed_word(word).get("v"), where);
+}
+
+StudyConfig StudyConfig::parse(const std::string& text, const std::string& name) {
+  return parse(text, name, false);
+}
+
+StudyConfig StudyConfig::parse_foreign(const std::string& text, const std::string& name) {
+  return parse(text, name, true);
+}
+
+StudyConfig StudyConfig::parse(const std::string& text, const std::string& name, bool foreign) {
+  require_size(text, name);
+  const TomlScan scan = scan_toml(text);
+  if (scan.too_deep > 0) refuse_depth(fmt::format("{}:{}", name, scan.too_deep));
+  if (scan.misplaced > 0)
+    refuse(fmt::format("{}:{}", name, scan.misplaced),
+           "not TOML: a control character, or one beyond ASCII outside quotes; mend the line");
+  toml::table table;
+  try {
+    table = toml::parse(text, name);
+  } catch (const toml::parse_error& error) {
+    refuse(fmt::format("{}:{}", name, error.source().begin.line),
+           fmt::format("not TOML: {}; mend the line", error.description()));
+  } catch (const BrokenAssertion& error) {
+    refuse(name, fmt::format("not TOML: {}; mend the file", error.what()));
+  }
+  std::vector<Entry> entries;
+  flatten(table, "", name, entries);
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    const toml::source_position &x = a.node->source().begin, &y = b.node->source().begin;
+    return std::pair(x.line, x.column) < std::pair(y.line, y.column);
+  });
+  const std::vector<std::string> lines = split(text, '\n');
+  StudyConfig config;
+  config.foreign_ = foreign;
+  std::set<std::string> given;
+  for (const auto& [full, node] : entries) {
+    if (node->is_table() && (foreign || is_table_of_keys(full))) continue;
+    const std::string where =
+        fmt::format("{}:{}: {} = {}", name, node->source().begin.line, full, source_text(lines, *node));
+    if (!given.insert(full).second) refuse(where, "is given twice; give it once");
+    if (foreign && !full.starts_with("vary.") && !is_key(full)) {
+      config.passed_over_.push_back(full);
+      continue;
+    }
+    if (!full.starts_with("vary.")) {
+      const StudyKey key = key_named(full, where);
+      config.values_[full] = with_path(key, value_of(key, *node, where), fs::path(name).parent_path());
+      continue;
+    }
+    const StudyKey key = key_named(full.substr(5), where);
+    if (key.is_list() || key.name == "title" || key.name.starts_with("output.") || !can_vary(key.name))
+      refuse(where, fmt::format("{} cannot vary; keys of the study with a single value can", key.name));
+    const toml::array* array = node->as_array();
+    if (array == nullptr || array->empty()) refuse(where, "give a list of the values to try");
+    std::vector<StudyValue> values;
+    std::set<std::string> seen;
+    for (const toml::node& item : *array) {
+      values.push_back(value_of(key, item, where));
+      if (!seen.insert(values.back().toml()).second)
+        refuse(where, fmt::format("{} is named twice; name each once", values.back().toml()));
+    }
+    config.varying_.emplace_back(key.name, std::move(values));
+  }
+  (void)config.settings();  // values that are out of range or contradict each other
+  return config;
+}
+
+void StudyConfig::set(const std::string& name, const std::string& word, const std::string& given) {
+  constexpr std::size_t kMost = 120;
+  const std::string where = given.size() > kMost ? given.substr(0, kMost - 3) + "..." : given;
+  require_size(word, where);
+  if (!is_utf8(word)) refuse(where, "is not text in UTF-8");
+  if (name.size() > kLongestKey)
+    refuse(where, fmt::format("a key of {} characters; none of a study has more than {}", name.size(), kLongestKey));
+  if (scan_toml("v = " + word).too_deep > 0) refuse_depth(where);
+  const StudyKey key = key_named(name, where);
+  const toml::table table = parsed_word(word);
+  const toml::node& node = *table.get("v");
+  if (!key.is_list()) {
+    const auto assign_value = [&](StudyValue value) { assign(name, with_path(key, std::move(value), "")); };
+    const bool wants_text = key.kind == Kind::text || (key.kind == Kind::seed && !integer_of(node));
+    if (wants_text && !node.is_string())  // such as a seed beyond int64, or a title that is a number
+      return assign_value(value_of(key, toml::value<std::string>{word}, where));
+    return assign_value(value_of(key, node, where));
+  }
+  if (node.is_array()) return assign(name, value_of(key, node, where));
+  toml::array array;
+  for (std::size_t at = 0; !word.empty() && at <= word.size();) {
+    const std::size_t comma = std::min(word.find(',', at), word.size());
+    const std::string item = word.substr(at, comma - at);
+    if (key.kind == Kind::texts)
+      array.push_back(item);
+    else
+      parsed_word(item).get("v")->visit([&array](const auto& v) { array.push_back(v); });
+    at = comma + 1;
+  }
+  assign(name, value_of(key, array, where));
+}
+
+}  // namespace pandora

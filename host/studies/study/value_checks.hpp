@@ -1,0 +1,49 @@
+// Whether a value of a study is one that its key can have.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "host/ground/base/nearest.hpp"
+#include "host/studies/study/study_keys.hpp"
+
+namespace pandora {
+
+template <class T>
+void require_range(const StudyValue& value, T found, T least, T most) {
+  if (found < least) refuse(value.where, fmt::format("out of range; give an integer of at least {}", least));
+  if (found > most) refuse(value.where, fmt::format("out of range; give an integer of at most {}", most));
+}
+
+inline int count(const StudyValue& value, int least, int most) {
+  require_range<std::int64_t>(value, value.integers[0], least, most);
+  return static_cast<int>(value.integers[0]);
+}
+
+inline double positive(const StudyValue& value) {
+  const double x = value.numbers[0];
+  if (!(x > 0.0 && std::isfinite(x))) refuse(value.where, "out of range; give a finite number above 0");
+  return x;
+}
+
+inline double number_within(const StudyValue& value, double least, double most) {
+  const double x = value.numbers[0];
+  if (!(x >= least && x <= most))
+    refuse(value.where, fmt::format("out of range; give a number from {:g} to {:g}", least, most));
+  return x;
+}
+
+inline std::size_t choice(const StudyValue& value, const std::string& found, const std::vector<std::string>& names) {
+  const auto at = std::find(names.begin(), names.end(), found);
+  if (at == names.end())
+    refuse(value.where, fmt::format("\"{}\" is unknown{}; use {}", found, nearest_text(nearest(found, names)),
+                                    fmt::join(names, ", ")));
+  return static_cast<std::size_t>(at - names.begin());
+}
+
+}  // namespace pandora

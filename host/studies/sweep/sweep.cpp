@@ -1,0 +1,216 @@
+#include "host/studies/sweep/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "host/ground/files/system_limits.hpp"
+#include "host/studies/sweep/device_sweep.hpp"
+#include "host/studies/sweep/finite.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/runnable_lanes.hpp"
+#include "kernels/base/assert.hpp"
+#include "pandora/custom_policy.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+// Workers take a chunk of lanes of a prepared unit if there is one, else prepare the next unit. At most one unit more
+// than there are workers holds a tape, which bounds the memory.
+class SweepRunner {
+ public:
+  SweepRunner(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink)
+      : study_(study), plan_(plan), options_(options), sink_(sink) {
+    threads_ =
+        options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    lanes_ = study.regret ? plan.lanes.size() : 0;
+    total_ = plan.units.size() * std::max<std::size_t>(lanes_, 1);
+  }
+
+  void run() {
+    std::vector<std::thread> workers;
+    try {
+      for (int i = 0; i < threads_; ++i) workers.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      const std::lock_guard guard(mutex_);
+      fail(std::make_exception_ptr(no_further_thread(threads_ > 1 ? fmt::format("--threads {}", threads_) : "")));
+    } catch (...) {  // those that were started must be waited for
+      const std::lock_guard guard(mutex_);
+      fail(std::current_exception());
+    }
+    for (std::thread& worker : workers) worker.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  struct Active {
+    std::size_t unit;
+    std::unique_ptr<Replication> replication;  // null while it is being prepared
+    UnitResult result;
+    std::size_t next_lane = 0, done_lanes = 0;
+  };
+
+  void work() {
+    guarded([this] { serve(); });
+  }
+
+  void serve() {
+    std::unique_lock lock(mutex_);
+    while (!failure_) {
+      try {
+        end_if_interrupted(options_.interrupted);
+      } catch (...) {
+        fail(std::current_exception());
+        break;
+      }
+      if (const auto active = with_lanes_left(); active != active_.end()) {
+        run_chunk(lock, active);
+      } else if (next_unit_ < plan_.units.size() && active_.size() <= static_cast<std::size_t>(threads_)) {
+        prepare(lock);
+      } else if (next_unit_ == plan_.units.size() && active_.empty()) {
+        return;
+      } else {
+        changed_.wait(lock);
+      }
+    }
+  }
+
+  std::list<Active>::iterator with_lanes_left() {
+    auto active = active_.begin();
+    while (active != active_.end() && (active->replication == nullptr || active->next_lane == lanes_)) ++active;
+    return active;
+  }
+
+  void prepare(std::unique_lock<std::mutex>& lock) {
+    const auto active = active_.insert(active_.end(), Active{});
+    active->unit = next_unit_++;
+    lock.unlock();
+    UnitResult& result = active->result;
+    std::unique_ptr<Replication> replication;
+    bool done = false;  // nothing is left to run
+    guarded([&] {
+      const InterruptOfLane interrupt(options_.interrupted);
+      result.resize(lanes_);
+      replication = std::make_unique<Replication>(prepare_replication(
+          study_, plan_, plan_.units[active->unit], study_.order ? &result.order : nullptr, options_.oracle_cache));
+      if (study_.instances) result.instance = replication->instance;
+      if (options_.drawn && find_drawer(plan_.units[active->unit].environment.name))
+        options_.drawn(*replication, preparation_of(study_, plan_, plan_.units[active->unit]).request);
+      keep_prompts(study_, plan_, plan_.units[active->unit], result);
+      done = lanes_ == 0 || fail_all_if_not_finite(*replication, lanes_, result);
+    });
+    lock.lock();
+    if (done) {
+      active->next_lane = lanes_;
+      complete(lock, active, std::max<std::size_t>(lanes_, 1));
+    } else {
+      active->replication = std::move(replication);
+    }
+    changed_.notify_all();
+  }
+
+  void run_chunk(std::unique_lock<std::mutex>& lock, std::list<Active>::iterator active) {
+    const std::size_t first = active->next_lane;
+    const std::size_t last = std::min(lanes_, first + static_cast<std::size_t>(study_.engine.chunk));
+    active->next_lane = last;
+    lock.unlock();
+    guarded([&] {
+      const InterruptOfLane interrupt(options_.interrupted);
+      run_planned_lanes(study_, plan_, *active->replication, first, last, active->result);
+    });
+    lock.lock();
+    active->done_lanes += last - first;
+    if (active->done_lanes == lanes_)
+      complete(lock, active, last - first);
+    else
+      report(last - first);
+  }
+
+  // The sink may write to a slow disk: meanwhile other workers go on.
+  void complete(std::unique_lock<std::mutex>& lock, std::list<Active>::iterator active, std::size_t lanes) {
+    if (failure_) return;  // a lane of this unit may be what failed
+    const std::size_t unit = active->unit;
+    UnitResult result = std::move(active->result);
+    active_.erase(active);
+    changed_.notify_all();
+    lock.unlock();
+    guarded([&] {
+      const std::lock_guard one_at_a_time(sink_mutex_);
+      sink_(unit, std::move(result));
+    });
+    lock.lock();
+    report(lanes);
+  }
+
+  void report(std::size_t lanes) {
+    done_ += lanes;
+    if (options_.progress) options_.progress(done_, total_);
+  }
+
+  template <class Body>
+  void guarded(Body&& body) {
+    try {
+      body();
+    } catch (...) {
+      const std::lock_guard guard(mutex_);
+      fail(std::current_exception());
+    }
+  }
+
+  void fail(std::exception_ptr failure) {
+    if (!failure_) failure_ = failure;
+    changed_.notify_all();
+  }
+
+  const Study& study_;
+  const Plan& plan_;
+  const SweepOptions& options_;
+  const UnitSink& sink_;
+  int threads_ = 1;
+  std::size_t lanes_ = 0, total_ = 0, done_ = 0, next_unit_ = 0;
+  std::mutex mutex_, sink_mutex_;
+  std::condition_variable changed_;
+  std::list<Active> active_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+void end_if_interrupted(const std::atomic<bool>* flag) {
+  if (flag != nullptr && flag->load()) throw Error(ExitCode::interrupted, "interrupted; nothing was written");
+}
+
+void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink) {
+  if (options.devices.empty() || !study.regret) return SweepRunner(study, plan, options, sink).run();
+  SweepOptions resolved = options;
+  if (resolved.threads == 0) resolved.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const BlockOptions block{study.estimation, study.engine.block};
+  PANDORA_ASSERT(options.devices.backend != nullptr);
+  const Backend& backend = *options.devices.backend;
+  run_device_sweep(
+      study, plan, resolved,
+      [&](int device) -> ReplicationPreparer {
+        if (!of_table(study)) return backend.preparer(device);
+        return [](const Preparation& from, OrderFrequencies* order) { return prepare_on_cpu(from, order); };
+      },
+      [&](int device, std::span<const UnitOfLanes> units, std::span<LaneRecord> records) {
+        // a signal lets it finish: all of it would be lost
+        return backend.run(device, units, block, nullptr, records);
+      },
+      sink);
+}
+
+std::vector<UnitResult> run_sweep(const Study& study, const Plan& plan, const SweepOptions& options) {
+  std::vector<UnitResult> results(plan.units.size());
+  run_sweep(study, plan, options, [&](std::size_t unit, UnitResult&& result) { results[unit] = std::move(result); });
+  return results;
+}
+
+}  // namespace pandora

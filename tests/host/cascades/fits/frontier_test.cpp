@@ -1,0 +1,100 @@
+// Quality against dollars, on tables that are made up.
+#include "host/cascades/fits/frontier.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "pandora/error.hpp"
+#include "tests/host/cascades/fits/fitted_cascades.hpp"
+
+namespace pandora {
+namespace {
+
+using testing::HasSubstr;
+
+// The law's prompts under names of their own, so that two tables have none in common.
+TraceTable named_table(std::size_t rows, std::uint64_t seed) {
+  TraceTable table = test::drawn_table(test::TraceLaw(0.4), rows, seed);
+  TextColumn names;
+  for (std::size_t row = 0; row < rows; ++row) names.push_back(std::to_string(seed) + "-" + std::to_string(row));
+  table.prompts = names;
+  table.named_prompts = true;
+  return table;
+}
+
+TEST(CascadeFrontier, GoesFromTheCheapestToTheBest) {
+  const Frontier frontier = find_frontier(named_table(400, 1), named_table(300, 2), test::settings_at(0.0), {});
+  EXPECT_EQ(frontier.prompts, 300u);
+  ASSERT_EQ(frontier.singles.size(), 3u);
+  ASSERT_GE(frontier.cascades.size(), 3u);
+  EXPECT_EQ(frontier.cascades[0].name, "small");  // at the greatest price
+  for (std::size_t i = 1; i < frontier.cascades.size(); ++i)
+    EXPECT_LT(frontier.cascades[i].price, frontier.cascades[i - 1].price);
+  for (std::size_t i = 1; i < frontier.steps.size(); ++i) {
+    const FrontierPoint &a = frontier.cascades[frontier.steps[i - 1]], &b = frontier.cascades[frontier.steps[i]];
+    EXPECT_GT(b.usd_per_1000.value, a.usd_per_1000.value);
+    EXPECT_GT(b.quality.value, a.quality.value);
+  }
+  for (const FrontierPoint& point : frontier.cascades)
+    EXPECT_TRUE(point.quality.low < point.quality.value && point.quality.value < point.quality.high);
+}
+
+// Three models of which the middle one is worse than a mixture of the others.
+TEST(CascadeFrontier, MixturesAreOfTheModelsOnTheHull) {
+  const auto table_of = [](const std::string& prefix) {
+    TraceTable table;
+    table.source = prefix;
+    table.models = {"middle", "dear", "cheap"};
+    table.named_prompts = true;
+    for (int row = 0; row < 20; ++row) {
+      table.prompts.push_back(prefix + std::to_string(row));
+      const double wobble = row % 2 == 0 ? 0.01 : -0.01;
+      table.quality.insert(table.quality.end(), {0.5 + wobble, 0.9 + wobble, 0.3 + wobble});
+      table.cost.insert(table.cost.end(), {0.5, 0.9, 0.1});
+    }
+    return table;
+  };
+  const Frontier frontier = find_frontier(table_of("a"), table_of("b"), test::settings_at(0.0), {0.0, 0.1});
+  for (const MixturePoint& point : frontier.mixtures) {
+    EXPECT_NE(point.cheap, 0u);
+    EXPECT_NE(point.dear, 0u);
+    EXPECT_NEAR(point.quality, 0.3 + 0.6 * point.share, 1e-12);
+    EXPECT_NEAR(point.usd_per_1000, 100.0 + 800.0 * point.share, 1e-9);
+  }
+  EXPECT_EQ(frontier.mixtures.front().share, 0.0);
+  EXPECT_EQ(frontier.mixtures.back().share, 1.0);
+  EXPECT_NEAR(frontier.singles[0].above_mixture, 0.5 - 0.6, 1e-9);
+  EXPECT_NEAR(frontier.singles[1].above_mixture, 0.0, 1e-9);
+}
+
+TEST(CascadeFrontier, AsTablesAndAsAFigure) {
+  const Frontier frontier = find_frontier(named_table(200, 3), named_table(200, 4), test::settings_at(0.0), {});
+  const Table table = frontier_table(frontier);
+  EXPECT_EQ(table.rows.size(), frontier.cascades.size() + frontier.singles.size() + frontier.mixtures.size());
+  const std::string csv = table_csv(table);
+  EXPECT_THAT(csv, testing::StartsWith("kind,name,price,usd_per_1000,usd_low,usd_high,quality,quality_low,quality_high,"
+                                       "calls,above_mixture,evaluator,judge_usd\ncascade,"));
+  EXPECT_THAT(csv, HasSubstr("\nsingle,medium,"));
+  EXPECT_THAT(csv, HasSubstr("\nmixture,"));
+  const Table steps = frontier_steps(frontier);
+  EXPECT_EQ(steps.rows.size(), frontier.steps.size());
+  EXPECT_EQ(steps.rows[0].cells[5].text, "---");
+  const Figure figure = frontier_figure(frontier);
+  EXPECT_NO_THROW(check(figure));
+  EXPECT_TRUE(figure.log_x);
+  EXPECT_EQ(figure.series.size(), 5u);
+  EXPECT_TRUE(figure.series[1].line);
+  EXPECT_EQ(figure.series[0].x_low.size(), figure.series[0].x.size());
+}
+
+TEST(CascadeFrontier, RefusesTablesThatShareAPrompt) {
+  const TraceTable table = named_table(50, 5);
+  EXPECT_THROW(find_frontier(table, table, test::settings_at(0.0), {}), Error);
+  EXPECT_THROW(find_frontier(table, named_table(50, 6), test::settings_at(0.0), {1.0, -1.0}), Error);
+  EXPECT_THROW(find_frontier(table, select_models(named_table(50, 6), {"small"}), test::settings_at(0.0), {}), Error);
+}
+
+}  // namespace
+}  // namespace pandora

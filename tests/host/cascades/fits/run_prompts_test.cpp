@@ -1,0 +1,131 @@
+// What is tested is what is deployed: a table through a Cascade, against the walk over the table's outcomes.
+#include "host/cascades/fits/run_prompts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "host/cascades/fits/trained_table.hpp"
+#include "pandora/error.hpp"
+#include "tests/host/outcomes/tables/made_up_traces.hpp"
+
+namespace pandora {
+namespace {
+
+// Any order of some of the models with any thresholds, on values with many ties.
+FixedCascade random_order(test::Random& random, std::size_t models) {
+  std::vector<std::size_t> left(models);
+  std::iota(left.begin(), left.end(), std::size_t{0});
+  FixedCascade out;
+  for (int length = 1 + random.below(static_cast<int>(models)); length > 0; --length) {
+    const auto at = left.begin() + random.below(static_cast<int>(left.size()));
+    out.order.push_back(*at);
+    left.erase(at);
+    if (length > 1) out.thresholds.push_back(0.2 + 0.1 * random.below(9));
+  }
+  return out;
+}
+
+void expect_equal(const Routed& a, const Routed& b) {
+  EXPECT_EQ(a.quality, b.quality);
+  EXPECT_EQ(a.dollars, b.dollars);
+  EXPECT_EQ(a.calls, b.calls);
+}
+
+void compare_with_walk(const std::string& evaluator, double judge_usd) {
+  const test::TraceLaw law(0.4);
+  test::Random random(11);
+  const TraceTable table = law.draw(200, random);
+  CascadeFitSettings settings;
+  settings.evaluator = evaluator;
+  settings.indices = false;
+  settings.judge_usd = judge_usd;
+  const std::vector<std::size_t> rows = all_rows(table.rows());
+  const TrainedTable trained(table, settings, rows);
+  for (int k = 0; k < 200; ++k) {
+    const FixedCascade order = random_order(random, table.models.size());
+    const CascadeOptions options = trained.options_of(order, 3.0);
+    Cascade cascade(options);
+    ModelCounts counts;
+    const Routed walked = trained.route(order, rows);
+    const CascadeInput input = cascade_input(options, table, order.order.size() > 1 ? judge_usd : 0.0);
+    expect_equal(run_prompts(cascade, input, rows, &counts), walked);
+    EXPECT_EQ(std::accumulate(counts.called.begin(), counts.called.end(), std::uint64_t{0}),
+              std::accumulate(walked.calls.begin(), walked.calls.end(), std::uint64_t{0}));
+    EXPECT_EQ(std::accumulate(counts.deployed.begin(), counts.deployed.end(), std::uint64_t{0}), rows.size());
+    // As it is written and read.
+    Cascade again = Cascade::parse(cascade.text(), "again");
+    expect_equal(run_prompts(again, input, rows), walked);
+  }
+}
+
+TEST(RunPrompts, ThresholdsAreTheWalkOverOutcomes) {
+  compare_with_walk("quality", 0.0);
+}
+
+TEST(RunPrompts, ThresholdsOnCalibratedScoresAreTheWalkOverOutcomes) {
+  compare_with_walk("score", 0.0005);
+}
+
+// The features of a table row by row are what a service makes of its prompts.
+TEST(RunPrompts, IndicesOfATableAreThoseOfItsPrompts) {
+  const test::TraceLaw law(0.4);
+  test::Random random(12);
+  TraceTable table = law.draw(80, random);
+  PromptColumn column{"hardness", PromptColumn::Kind::number, 1, {}, {}};
+  for (std::size_t row = 0; row < table.rows(); ++row) column.numbers.push_back(1000.0 * table.cost[3 * row]);
+  table.columns = {column};
+  CascadeFitSettings settings;
+  settings.evaluator = "quality";
+  settings.context = {"hardness"};
+  const std::vector<std::size_t> rows = all_rows(table.rows());
+  const TrainedTable trained(table, settings, rows);
+  const CascadeOptions options = trained.options_of_indices(10.0, true);
+  Cascade with_features = trained.fit_indices(options), with_psi = trained.fit_indices(10.0);
+  const Routed by_table = run_prompts(with_features, cascade_input(options, table, 0.0), rows);
+  expect_equal(by_table, trained.route(with_psi, rows));
+  EXPECT_LT(std::accumulate(by_table.calls.begin(), by_table.calls.end(), 0u), 3 * rows.size());
+  for (const std::size_t row : rows) {
+    const std::uint64_t request = with_features.begin(Prompt{"", {{"hardness", column.numbers[row]}}});
+    std::uint32_t calls = 0;
+    while (const auto model = with_features.next(request)) {
+      with_features.observe(request, *model, {table.cost[3 * row + *model], {table.quality[3 * row + *model]}});
+      ++calls;
+    }
+    EXPECT_EQ(calls, by_table.calls[row]);
+    EXPECT_EQ(table.quality[3 * row + with_features.deploy(request)], by_table.quality[row]);
+  }
+}
+
+TEST(RunPrompts, ATableThatLacksSomethingIsRefused) {
+  const test::TraceLaw law(0.4);
+  test::Random random(13);
+  const TraceTable table = law.draw(20, random);
+  const auto refusal = [&](const CascadeOptions& options, ExitCode code) {
+    try {
+      (void)cascade_input(options, table, 0.0);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      return std::string(error.what());
+    }
+    ADD_FAILURE() << "was not refused";
+    return std::string();
+  };
+  CascadeOptions options;
+  options.models = {"small", "larger"};
+  EXPECT_THAT(refusal(options, ExitCode::bad_data),
+              testing::HasSubstr("made up: has no model larger of the cascade; the nearest is large"));
+  options.models = {"small"};
+  options.evaluator = "score:gpt";
+  EXPECT_THAT(refusal(options, ExitCode::bad_data), testing::HasSubstr("gpt"));
+  options.evaluator = "column:phi";
+  EXPECT_THAT(refusal(options, ExitCode::usage), testing::HasSubstr("column:phi"));
+  options.evaluator = "quality";
+  options.rules = shrunk_rules(false, 0.0);
+  options.index_features = 3;
+  EXPECT_THAT(refusal(options, ExitCode::usage), testing::HasSubstr("3 numbers"));
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,184 @@
+#include "host/ground/statistics/resampling.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "host/ground/statistics/power_law.hpp"
+
+namespace pandora {
+namespace {
+
+using Draw = std::function<double(std::mt19937_64&)>;
+
+std::vector<double> sample(std::mt19937_64& random, std::size_t n, const Draw& draw) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < n; ++i) out.push_back(draw(random));
+  return out;
+}
+
+double bound_of_share(double share, int trials) {
+  return 3.0 * std::sqrt(share * (1.0 - share) / trials);
+}
+
+double normal(std::mt19937_64& random) {
+  return std::normal_distribution<double>()(random);
+}
+
+// Of the t interval and of the bootstrap's, of one mean.
+struct Shares {
+  double t = 0.0, bootstrap = 0.0;
+};
+Shares coverage_of_mean(std::size_t n, int trials, double mean, const Draw& draw) {
+  std::mt19937_64 random(3);
+  Shares out;
+  for (int trial = 0; trial < trials; ++trial) {
+    const std::vector<double> x = sample(random, n, draw);
+    const Estimate t = paired_difference(x, std::vector<double>(n, 0.0)).difference;
+    const AsymmetricInterval bootstrap = bootstrap_interval(x);
+    out.t += (std::abs(t.mean - mean) <= t.half_width_95 ? 1.0 : 0.0) / trials;
+    out.bootstrap += (bootstrap.low <= mean && mean <= bootstrap.high ? 1.0 : 0.0) / trials;
+  }
+  return out;
+}
+
+TEST(BootstrapInterval, CoversTheMeanOfANormalLawAsTDoes) {
+  constexpr int kTrials = 500;
+  const Shares found = coverage_of_mean(24, kTrials, 0.0, normal);
+  EXPECT_NEAR(found.bootstrap, 0.95, bound_of_share(0.95, kTrials));
+  EXPECT_NEAR(found.t, 0.95, bound_of_share(0.95, kTrials));
+}
+
+// Where the law is skewed, t falls short and the bootstrap does not.
+TEST(BootstrapInterval, CoversTheMeanOfASkewedLawWhereTFallsShort) {
+  constexpr int kTrials = 1000;
+  const Shares found = coverage_of_mean(
+      12, kTrials, 1.0, [](std::mt19937_64& random) { return std::exponential_distribution()(random); });
+  EXPECT_NEAR(found.bootstrap, 0.95, bound_of_share(0.95, kTrials));
+  EXPECT_LT(found.t, 0.95 - bound_of_share(0.95, kTrials));
+}
+
+// It is that of the mean: shifted and turned with the values, and the same every time.
+TEST(BootstrapInterval, MovesWithItsValues) {
+  std::mt19937_64 random(5);
+  const std::vector<double> x = sample(random, 20, [](std::mt19937_64& r) { return std::exp(normal(r)); });
+  std::vector<double> moved;
+  for (const double value : x) moved.push_back(7.0 - 2.0 * value);
+  const AsymmetricInterval one = bootstrap_interval(x), other = bootstrap_interval(moved);
+  EXPECT_NEAR(other.low, 7.0 - 2.0 * one.high, 1e-9);
+  EXPECT_NEAR(other.high, 7.0 - 2.0 * one.low, 1e-9);
+  EXPECT_EQ(one.low, bootstrap_interval(x).low);
+  const Estimate t = paired_difference(x, std::vector<double>(20, 0.0)).difference;
+  EXPECT_GT(one.high - t.mean, t.half_width_95);  // a long tail to the right
+  EXPECT_LT(t.mean - one.low, t.half_width_95);
+}
+
+TEST(BootstrapInterval, IsNotKnownOfTooLittle) {
+  EXPECT_FALSE(bootstrap_interval({}).known());
+  EXPECT_FALSE(bootstrap_interval(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9}).known());
+  EXPECT_FALSE(bootstrap_interval(std::vector<double>(20, 4.0)).known());
+  std::vector<double> nearly(20, 4.0);
+  nearly[3] = 5.0;  // a third of all samples lack it
+  EXPECT_FALSE(bootstrap_interval(nearly).known());
+}
+
+TEST(BootstrapInterval, DiffersFromTAboutZeroOrByAFifth) {
+  const Estimate t{1.0, 1.1};  // -0.1 to 2.1
+  EXPECT_FALSE(differ(t, {-0.1, 2.1}));
+  EXPECT_FALSE(differ(t, {-0.3, 1.9}));
+  EXPECT_TRUE(differ(t, {0.01, 2.1}));
+  EXPECT_TRUE(differ(t, {-0.1, 2.33}));
+  EXPECT_FALSE(differ(t, {}));
+  EXPECT_FALSE(differ({1.0, std::nan("")}, {0.0, 2.0}));
+}
+
+// Regrets on one tape: a common factor, and one of each policy's own.
+TEST(RatioOfMeans, IsCoveredByItsInterval) {
+  constexpr int kTrials = 2000;
+  std::mt19937_64 random(7);
+  const double wanted = 0.3 * std::exp(0.18 / 2.0) / std::exp(0.13 / 2.0);
+  double covered = 0.0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<double> a, b;
+    for (int r = 0; r < 30; ++r) {
+      const double common = std::exp(0.3 * normal(random));
+      a.push_back(0.3 * common * std::exp(0.3 * normal(random)));
+      b.push_back(common * std::exp(0.2 * normal(random)));
+    }
+    // Of one hyperparameter a cross-fitted mean is the mean; without the splits it is quicker.
+    const auto plain = [](const std::vector<double>& x) {
+      CrossFit fit{estimate(x).mean, {}};
+      for (const double value : x) fit.without.push_back((30.0 * fit.mean - value) / 29.0);
+      return fit;
+    };
+    const RatioOfMeans found = ratio_of_means(plain(a), plain(b));
+    covered += found.interval.low <= wanted && wanted <= found.interval.high ? 1.0 : 0.0;
+  }
+  EXPECT_NEAR(covered / kTrials, 0.95, bound_of_share(0.95, kTrials));
+}
+
+TEST(RatioOfMeans, ByHandAndWhereThereIsNone) {
+  const CrossFit a{2.0, {1.5, 2.5, 2.0}}, b{4.0, {4.0, 4.0, 4.0}};
+  const RatioOfMeans found = ratio_of_means(a, b);
+  EXPECT_EQ(found.ratio, 0.5);
+  const double x[] = {std::log(0.375), std::log(0.625), std::log(0.5)}, mean = (x[0] + x[1] + x[2]) / 3.0;
+  double squares = 0.0;
+  for (const double one : x) squares += (one - mean) * (one - mean);
+  const double half = 4.30265272991 * std::sqrt(2.0 / 3.0 * squares);
+  EXPECT_NEAR(found.interval.low, 0.5 * std::exp(-half), 1e-9);
+  EXPECT_NEAR(found.interval.high, 0.5 * std::exp(half), 1e-9);
+  EXPECT_TRUE(std::isnan(ratio_of_means({-2.0, {-2.0, -2.0}}, b).ratio));
+  EXPECT_TRUE(std::isnan(ratio_of_means(a, {0.0, {0.0, 0.0, 0.0}}).ratio));
+  EXPECT_EQ(ratio_of_means(a, {4.0, {}}).ratio, 0.5);
+  EXPECT_FALSE(ratio_of_means(a, {4.0, {}}).interval.known());
+  EXPECT_FALSE(ratio_of_means(a, {4.0, {4.0, -1.0, 4.0}}).interval.known());
+}
+
+const std::vector<double> kPeriods = {100, 200, 500, 1000, 2000, 5000, 10000};
+
+TEST(GrowthExponent, IsThatOfTheMeanCurve) {
+  std::vector<std::vector<double>> curves;
+  for (const double factor : {1.0, 3.0, 7.0}) {
+    std::vector<double>& curve = curves.emplace_back();
+    for (const double t : kPeriods) curve.push_back(factor * std::pow(t, 0.6));
+  }
+  EXPECT_NEAR(growth_exponent(kPeriods, curves, 300).mean, 0.6, 1e-12);
+  EXPECT_NEAR(growth_exponent(kPeriods, curves, 300).half_width_95, 0.0, 1e-9);  // one exponent in all
+  EXPECT_TRUE(std::isnan(growth_exponent(kPeriods, {curves[0]}, 300).half_width_95));
+  EXPECT_TRUE(std::isnan(growth_exponent(kPeriods, curves, 9999).mean));
+  EXPECT_TRUE(std::isnan(growth_exponent(kPeriods, {}, 300).mean));
+}
+
+// Replications that grow differently: a sqrt(t) + b t. The exponent of the expected curve is what is estimated, and
+// residuals around the fitted line know nothing of how replications scatter.
+TEST(GrowthExponent, IsCoveredByTheJackknifeAndNotByTheResiduals) {
+  constexpr int kTrials = 1000, kReplications = 30;
+  std::mt19937_64 random(9);
+  const auto curve_of = [](double a, double b) {
+    std::vector<double> out;
+    for (const double t : kPeriods) out.push_back(a * std::sqrt(t) + b * 0.005 * t);
+    return out;
+  };
+  const double e = std::exp(0.5 * 0.25), wanted = fit_power_law(kPeriods, curve_of(e, e), 300)->exponent;
+  double covered = 0.0, by_residuals = 0.0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<std::vector<double>> curves;
+    std::vector<double> sum(kPeriods.size(), 0.0);
+    for (int r = 0; r < kReplications; ++r) {
+      const double a = std::exp(0.5 * normal(random)), b = std::exp(0.5 * normal(random));
+      curves.push_back(curve_of(a, b));
+      for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += curves.back()[k];
+    }
+    const Estimate found = growth_exponent(kPeriods, curves, 300);
+    covered += std::abs(found.mean - wanted) <= found.half_width_95 ? 1.0 : 0.0;
+    by_residuals +=
+        std::abs(found.mean - wanted) <= 3.18 * fit_power_law(kPeriods, sum, 300)->standard_error ? 1.0 : 0.0;
+  }
+  EXPECT_NEAR(covered / kTrials, 0.95, bound_of_share(0.95, kTrials));
+  EXPECT_GT(std::abs(by_residuals / kTrials - 0.95), bound_of_share(0.95, kTrials));
+}
+
+}  // namespace
+}  // namespace pandora

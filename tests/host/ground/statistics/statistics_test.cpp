@@ -1,0 +1,155 @@
+#include "host/ground/statistics/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "host/ground/statistics/student_t.hpp"
+
+namespace pandora {
+namespace {
+
+TEST(PairedDifference, ByHand) {
+  const PairedDifference d = paired_difference({1.0, 4.0, 3.0, 8.0}, {2.0, 6.0, 3.0, 9.0});
+  // differences -1, -2, 0, -1: mean -1, squared deviations 0 + 1 + 1 + 0, variance 2 / 3
+  EXPECT_DOUBLE_EQ(d.difference.mean, -1.0);
+  const double error = std::sqrt(2.0 / 3.0 / 4.0);
+  EXPECT_NEAR(d.difference.half_width_95, 3.18244630528 * error, 1e-9);
+  EXPECT_NEAR(d.p, student_t_p_value(1.0 / error, 3.0), 1e-15);
+  EXPECT_DOUBLE_EQ(d.share_below, 3.5 / 4.0);
+  // scatter of a about 4: 9 + 0 + 1 + 16, of b about 5: 9 + 1 + 4 + 16
+  EXPECT_NEAR(d.relative_efficiency, (26.0 + 30.0) / 2.0, 1e-12);
+}
+
+TEST(PairedDifference, OfTooLittleIsUnknown) {
+  EXPECT_TRUE(std::isnan(paired_difference({}, {}).difference.mean));
+  const PairedDifference one = paired_difference({2.0}, {1.0});
+  EXPECT_EQ(one.difference.mean, 1.0);
+  EXPECT_TRUE(std::isnan(one.difference.half_width_95));
+  EXPECT_TRUE(std::isnan(one.p));
+  const PairedDifference equal = paired_difference({1.0, 2.0}, {1.0, 2.0});
+  EXPECT_EQ(equal.p, 1.0);
+  EXPECT_EQ(equal.share_below, 0.5);
+}
+
+TEST(Holm, ByHand) {
+  const std::vector<double> p = {0.01, 0.04, 0.03, std::nan(""), 0.5};
+  const std::vector<double> adjusted = holm_adjusted(p);
+  EXPECT_DOUBLE_EQ(adjusted[0], 0.04);
+  EXPECT_DOUBLE_EQ(adjusted[2], 0.09);
+  EXPECT_DOUBLE_EQ(adjusted[1], 0.09);  // 2 x 0.04 would be less than what came before it
+  EXPECT_TRUE(std::isnan(adjusted[3]));
+  EXPECT_DOUBLE_EQ(adjusted[4], 0.5);
+}
+
+// The same by plain loops over the same splits would be the implementation again; what can be said without splits:
+TEST(CrossFit, OfOneHyperparameterIsTheMeanWithTheUsualInterval) {
+  const std::vector<double> regrets = {3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0};
+  const CrossFit fit = cross_fit({regrets});
+  EXPECT_NEAR(fit.mean, 31.0 / 8.0, 1e-12);
+  const PairedDifference usual = paired_difference(regrets, std::vector<double>(8, 0.0));
+  EXPECT_NEAR(jackknife_estimate(fit).half_width_95, usual.difference.half_width_95, 1e-9);
+}
+
+TEST(CrossFit, TakesTheBetterOneWhereItIsBetterEverywhere) {
+  const std::vector<double> good = {3.0, 1.0, 4.0, 1.0, 5.0}, bad = {4.0, 2.0, 5.0, 2.0, 6.0};
+  EXPECT_NEAR(cross_fit({bad, good}).mean, 14.0 / 5.0, 1e-12);
+}
+
+// Two hyperparameters, four replications: the six splits can be done by hand. Means of pairs decide.
+TEST(CrossFit, EqualsTheMeanOverAllSplitsOfFour) {
+  const std::vector<std::vector<double>> x = {{0.0, 4.0, 1.0, 3.0}, {2.0, 1.0, 2.5, 2.0}};
+  double sum = 0.0;
+  int splits = 0;
+  for (int i = 0; i < 4; ++i)
+    for (int j = i + 1; j < 4; ++j, ++splits) {
+      double inside[2] = {}, outside[2] = {};
+      for (int h = 0; h < 2; ++h)
+        for (int r = 0; r < 4; ++r)
+          (r == i || r == j ? inside : outside)[h] += x[static_cast<std::size_t>(h)][static_cast<std::size_t>(r)];
+      const int by_inside = inside[1] < inside[0] ? 1 : 0, by_outside = outside[1] < outside[0] ? 1 : 0;
+      sum += (outside[by_inside] + inside[by_outside]) / 4.0;
+    }
+  const double all = sum / splits;
+  // 200 random splits of the six have a standard error of at most 0.05 here.
+  EXPECT_NEAR(cross_fit(x).mean, all, 0.15);
+}
+
+TEST(CrossFit, NeedsFourReplications) {
+  EXPECT_TRUE(std::isnan(cross_fit({{1.0, 2.0, 3.0}}).mean));
+  EXPECT_TRUE(std::isnan(jackknife_estimate(cross_fit({{1.0, 2.0, 3.0}})).half_width_95));
+}
+
+// Regrets of k hyperparameters that share a tape: correlation `common`, means apart by `gap`.
+std::vector<std::vector<double>> made_up(std::mt19937_64& random, std::size_t k, std::size_t n, double common,
+                                         double gap) {
+  std::normal_distribution<double> normal;
+  std::vector<std::vector<double>> x(k, std::vector<double>(n));
+  for (std::size_t r = 0; r < n; ++r) {
+    const double shared = normal(random);
+    for (std::size_t h = 0; h < k; ++h)
+      x[h][r] = std::sqrt(common) * shared + std::sqrt(1.0 - common) * normal(random) + gap * static_cast<double>(h);
+  }
+  return x;
+}
+
+double three_errors_of_share(double share, int n) {
+  return 3.0 * std::sqrt(share * (1.0 - share) / n);
+}
+
+TEST(Coverage, OfThePairedIntervalIsNominal) {
+  std::mt19937_64 random(1);
+  constexpr int kTrials = 4000;
+  int covered = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const auto x = made_up(random, 2, 12, 0.7, 0.4);
+    const PairedDifference d = paired_difference(x[1], x[0]);
+    covered += std::abs(d.difference.mean - 0.4) <= d.difference.half_width_95 ? 1 : 0;
+  }
+  EXPECT_NEAR(covered / double{kTrials}, 0.95, three_errors_of_share(0.95, kTrials));
+}
+
+struct Covered {
+  double share, mean, mean_error, best;
+};
+
+// Of what cross-fitting is about: the expected regret of the hyperparameter that half of the replications choose.
+Covered coverage_of_cross_fit(std::size_t k, std::size_t n, double common, double gap, int trials) {
+  std::mt19937_64 random(2);
+  std::vector<Estimate> found;
+  std::vector<double> means;
+  double best = 0.0;
+  for (int trial = 0; trial < trials; ++trial) {
+    const auto x = made_up(random, k, n, common, gap);
+    found.push_back(jackknife_estimate(cross_fit(x)));
+    means.push_back(found.back().mean);
+    double least = 1e300;
+    for (const std::vector<double>& own : x) least = std::min(least, estimate(own).mean);
+    best += least / trials;
+  }
+  const Estimate target = estimate(means);
+  int covered = 0;
+  for (const Estimate& e : found) covered += std::abs(e.mean - target.mean) <= e.half_width_95 ? 1 : 0;
+  return {covered / static_cast<double>(trials), target.mean, target.half_width_95 / 1.96, best};
+}
+
+TEST(Coverage, OfTheCrossFittedEstimateIsNominalForLanesOnCommonTapes) {
+  constexpr int kTrials = 600;
+  const Covered found = coverage_of_cross_fit(5, 24, 0.9, 0.3, kTrials);
+  EXPECT_NEAR(found.share, 0.95, three_errors_of_share(0.95, kTrials));
+}
+
+// Where all are equally good, the least mean is too small by far and the cross-fitted one is not. Its interval is then
+// too wide rather than too narrow.
+TEST(Coverage, BestOfKFlattersAndCrossFittingDoesNot) {
+  constexpr int kTrials = 400;
+  const Covered found = coverage_of_cross_fit(6, 24, 0.5, 0.0, kTrials);
+  EXPECT_NEAR(found.mean, 0.0, 3.0 * found.mean_error);
+  EXPECT_LT(found.best, -10.0 * found.mean_error);
+  EXPECT_GT(found.share, 0.95 - three_errors_of_share(0.95, kTrials));
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,76 @@
+// Environments that are not the paper's, prepared as a GPU prepares them, against the CPU's own.
+#include <gtest/gtest.h>
+
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "tests/host/lanes/devices/prepared.hpp"
+#include "tests/reference/small_instance.hpp"
+
+namespace pandora {
+namespace {
+
+using prepare::Preparer;
+using test::expect_near;
+using test::expect_same;
+using test::oracle_of;
+using test::prepare_all;
+using test::Prepared;
+using test::same_bytes;
+using test::ScalarPrepareBackend;
+using ThreadPrepareBackend = test::Sorting<test::ThreadBackend>;
+
+TEST(DevicePrepare, LocationsAndDrawnIndicesAreThoseOfTheCpu) {
+  const OracleOptions oracle = oracle_of(3000);
+  for (const auto& [location, regime, linear] : {std::tuple{Location::none, Regime::B, false},
+                                                 {Location::own, Regime::B, false},
+                                                 {Location::own, Regime::A, false},
+                                                 {Location::common, Regime::B, true},
+                                                 {Location::own, Regime::B, true},
+                                                 {Location::none, Regime::A, true}}) {
+    Instance one = naive::with_location(
+        naive::small_instance({3, 37, 10, 7, IndexFeatures::affine_and_squares}, Law::gaussian, regime), location);
+    if (linear) one = naive::with_linear_indices(one);
+    ScalarPrepareBackend serial;
+    ThreadPrepareBackend threads(4);
+    const Prepared prepared = prepare_all(serial, one, oracle), parallel = prepare_all(threads, one, oracle);
+    const Tape& tape = prepared.tape;
+    expect_same(tape, draw_tape(one, test::kPreparedCalibration, test::kPreparedPeriods));
+    expect_same(parallel.tape, tape);
+    EXPECT_TRUE(same_bytes(parallel.sigma, prepared.sigma));
+    expect_near(prepared.sigma,
+                oracle_indices(one, draw_shock_sample(one, oracle.samples), tape.contexts, oracle, tape.online_row(0)),
+                linear ? 0.0 : 1e-9);
+    EXPECT_EQ(tape.contexts.index.empty(), !linear);
+  }
+}
+
+// Those of environments that are not the paper's, whose parameters are drawn beside them.
+TEST(DevicePrepare, AllKindsOfEnvironmentsAreThoseOfPrepareReplication) {
+  Study study = test::small_study(test::small_dimensions(3, 5, 2), {}, {0, 12}, 71);
+  study.order_contexts = 200;
+  for (const Location location : {Location::none, Location::own})
+    for (const Indices indices : {Indices::of_costs, Indices::linear}) {
+      Environment environment = paper_environments()[1];
+      environment.id = static_cast<std::uint8_t>(40 + study.environments.size());
+      environment.name = "e" + std::to_string(study.environments.size());
+      environment.location = location;
+      environment.indices = indices;
+      environment.slopes = Slopes::unrelated;
+      study.environments.push_back(environment);
+    }
+  const Plan plan = make_plan(study);
+  ScalarPrepareBackend backend;
+  Preparer<ScalarPrepareBackend> preparer(backend);
+  for (const Unit& unit : plan.units) {
+    OrderFrequencies order, expected_order;
+    const Replication actual = preparer.prepare(preparation_of(study, plan, unit), &order);
+    const Replication expected = prepare_replication(study, plan, unit, &expected_order);
+    expect_same(actual.tape, expected.tape);
+    expect_near(actual.sigma, expected.sigma, 1e-10);
+    EXPECT_EQ(order.permutations, expected_order.permutations);
+    EXPECT_EQ(order.max_mass, expected_order.max_mass);
+    EXPECT_EQ(actual.instance, expected.instance);
+  }
+}
+
+}  // namespace
+}  // namespace pandora

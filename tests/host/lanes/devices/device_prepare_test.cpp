@@ -1,0 +1,273 @@
+// The preparation that a GPU runs, on the CPU: against the CPU's own, and with teams of several threads.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "host/lanes/model/order_frequencies.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "tests/host/lanes/devices/prepared.hpp"
+#include "tests/reference/small_instance.hpp"
+#include "tests/reference/small_problem.hpp"
+#include "tests/reference/thread_backend.hpp"
+
+namespace pandora {
+namespace {
+
+using prepare::Preparer;
+using test::ScalarPrepareBackend;
+using ThreadPrepareBackend = test::Sorting<test::ThreadBackend>;
+
+using test::expect_near;
+using test::expect_same;
+using test::oracle_of;
+using test::prepare_all;
+using test::Prepared;
+using test::same_bytes;
+
+constexpr int kCalibration = test::kPreparedCalibration, kPeriods = test::kPreparedPeriods;
+
+class PrepareCell : public testing::TestWithParam<std::tuple<Law, Regime>> {
+ protected:
+  Instance instance(Dimensions dimensions) const {
+    return naive::small_instance(dimensions, std::get<0>(GetParam()), std::get<1>(GetParam()));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(DevicePrepare, PrepareCell,
+                         testing::Combine(testing::Values(Law::uniform, Law::gaussian, Law::student_t5),
+                                          testing::Values(Regime::A, Regime::B)));
+
+// The environments that are not the paper's: another link, costs with a tail, other slopes.
+TEST_P(PrepareCell, OtherEnvironmentsAreThoseOfTheCpuToo) {
+  Instance one = instance({3, 37, 10, 7, IndexFeatures::affine});
+  one.environment.reward_link = RewardLink::algebraic;
+  one.environment.cost_tail = 1.5;
+  const OracleOptions oracle = oracle_of(3000);
+  const Prepared prepared = prepare_all(one, oracle);
+  expect_same(prepared.tape, draw_tape(one, kCalibration, kPeriods));
+  const Tape& tape = prepared.tape;
+  expect_near(prepared.sigma,
+              oracle_indices(one, draw_shock_sample(one, oracle.samples), tape.contexts, oracle, tape.online_row(0)),
+              1e-9);
+}
+
+// Sizes that fill neither a Philox block nor a vector, an item or a team; the ball of gaussian and student_t5 rejects.
+TEST_P(PrepareCell, TapeAndSampleAreThoseOfTheCpuInEveryBit) {
+  for (const IndexFeatures features : {IndexFeatures::affine, IndexFeatures::affine_and_squares})
+    for (const auto& [A, context, output, d] :
+         {std::tuple{1, 5, 7, 2}, {3, 37, 10, 7}, {5, 5, 13, 7}, {3, 100, 100, 10}, {1, 1, 1, 1}}) {
+      const Instance one = instance({A, context, output, d, features});
+      const Prepared actual = prepare_all(one, oracle_of(1003));
+      expect_same(actual.tape, draw_tape(one, kCalibration, kPeriods));
+      expect_same(actual.sample, draw_shock_sample(one, 1003));
+    }
+}
+
+TEST_P(PrepareCell, ABallThatRejectsMostShocks) {
+  Instance one = instance({3, 5, 9, 2, IndexFeatures::affine});
+  const double variance = one.environment.law == Law::uniform ? 1.0 / 3.0 : 1.0;
+  one.environment.truncation_radius = 0.7f * std::sqrt(static_cast<float>(9 * variance));
+  const Prepared actual = prepare_all(one, oracle_of(300));
+  expect_same(actual.tape, draw_tape(one, kCalibration, kPeriods));
+  expect_same(actual.sample, draw_shock_sample(one, 300));
+  one.environment.truncation_radius = std::numeric_limits<float>::infinity();
+  EXPECT_FALSE(same_bytes(actual.sample.projected, draw_shock_sample(one, 300).projected));  // some were rejected
+}
+
+TEST_P(PrepareCell, IndicesAreThoseOfTheCpu) {
+  for (const auto& [A, context, d] : {std::tuple{1, 5, 2}, {3, 37, 7}, {5, 5, 7}}) {
+    const Instance one = instance({A, context, 10, d, IndexFeatures::affine});
+    const OracleOptions oracle = oracle_of(20011);
+    const Prepared actual = prepare_all(one, oracle);
+    const std::vector<double> expected =
+        oracle_indices(one, draw_shock_sample(one, oracle.samples), draw_tape(one, kCalibration, kPeriods).contexts,
+                       oracle, actual.tape.online_row(0));
+    if (one.contextual()) {
+      expect_near(actual.sigma, expected, 1e-10);
+    } else {
+      for (std::size_t at = 0; at < expected.size(); ++at)
+        if (!std::isnan(expected[at])) expect_near({actual.sigma[at]}, {expected[at]}, 1e-12 * std::abs(expected[at]));
+    }
+  }
+}
+
+// The pooled draws in one batch of contexts and in several, the last of them shorter.
+TEST_P(PrepareCell, RadiusIsThatOfTheCpuInEveryBit) {
+  ScalarPrepareBackend backend;
+  for (const auto& [rows, draws] : {std::pair{1, 20001}, {10007, 131072}, {200000, 1000}}) {
+    Instance one = instance({3, 5, 7, 4, IndexFeatures::affine, draws});
+    one.theta = unit_sphere(one.stream(Purpose::theta_direction), 4);
+    Preparer<ScalarPrepareBackend> preparer(backend);
+    preparer.start(one, rows, oracle_of(10));
+    EXPECT_EQ(preparer.calibrate_radius(), calibrate_radius(one, one.theta)) << rows;
+  }
+}
+
+TEST(DevicePrepare, TheWholeSampleAtEveryNode) {
+  const Instance one = naive::small_instance({3, 5, 7, 2, IndexFeatures::affine}, Law::gaussian, Regime::B);
+  OracleOptions oracle = oracle_of(501);
+  for (const int bins : {0, 1, 500, 501, 1000}) {
+    oracle.bins = bins;
+    const Prepared actual = prepare_all(one, oracle);
+    expect_near(actual.sigma,
+                oracle_indices(one, actual.sample, actual.tape.contexts, oracle, actual.tape.online_row(0)), 1e-10);
+  }
+}
+
+TEST(DevicePrepare, NoCalibrationAndOnePeriod) {
+  ScalarPrepareBackend backend;
+  for (const Regime regime : {Regime::A, Regime::B}) {
+    const Instance one = naive::small_instance({3, 5, 7, 2, IndexFeatures::affine}, Law::uniform, regime);
+    const OracleOptions oracle = oracle_of(100);
+    Preparer<ScalarPrepareBackend> preparer(backend);
+    preparer.start(one, 2, oracle);
+    preparer.draw_sample();
+    const Tape tape = preparer.draw_tape(0, 1);
+    expect_same(tape, draw_tape(one, 0, 1));
+    expect_near(preparer.indices(1), oracle_indices(one, preparer.sample(), tape.contexts, oracle, 1), 1e-10);
+  }
+}
+
+Study small_study() {
+  Study study =
+      test::small_study(test::small_dimensions(3, 5, 2),
+                        {paper_environments()[0], paper_environments()[1], paper_environments()[2]}, {0, 12}, 71);
+  study.order_contexts = 200;
+  return study;
+}
+
+void expect_same(const OrderFrequencies& actual, const OrderFrequencies& expected) {
+  EXPECT_EQ(actual.permutations, expected.permutations);
+  EXPECT_EQ(actual.max_mass, expected.max_mass);
+  EXPECT_EQ(actual.min_mass, expected.min_mass);
+}
+
+// One preparer for all units of a plan: what an earlier unit, of another regime or size, left in memory must not show.
+TEST(DevicePrepare, APlansUnitsAreThoseOfPrepareReplication) {
+  const Study study = small_study();
+  const Plan plan = make_plan(study);
+  ScalarPrepareBackend backend;
+  Preparer<ScalarPrepareBackend> preparer(backend);
+  for (const Unit& unit : plan.units) {
+    OrderFrequencies order, expected_order;
+    const Replication actual = preparer.prepare(preparation_of(study, plan, unit), &order);
+    const Replication expected = prepare_replication(study, plan, unit, &expected_order);
+    expect_same(actual.tape, expected.tape);
+    expect_near(actual.sigma, expected.sigma, 1e-10);
+    expect_same(order, expected_order);
+    EXPECT_EQ(actual.instance.theta, expected.instance.theta);
+  }
+}
+
+// Room grows for a larger instance, and a smaller one in the same memory finds the larger one's numbers there.
+TEST(DevicePrepare, MemoryIsKeptBetweenInstancesOfOtherSizes) {
+  ScalarPrepareBackend backend;
+  Preparer<ScalarPrepareBackend> preparer(backend);
+  for (const auto& [context, samples] : {std::pair{5, 100}, {90, 5000}, {7, 300}}) {
+    const Instance one =
+        naive::small_instance({3, context, 7, 2, IndexFeatures::affine_and_squares}, Law::gaussian, Regime::B);
+    preparer.start(one, 1 + kCalibration + kPeriods, oracle_of(samples));
+    preparer.draw_sample();
+    expect_same(preparer.sample(), draw_shock_sample(one, samples));
+    expect_same(preparer.draw_tape(kCalibration, kPeriods), draw_tape(one, kCalibration, kPeriods));
+  }
+}
+
+TEST(DevicePrepare, OrderFrequenciesAlone) {
+  Study study = small_study();
+  study.regret = false;
+  const Plan plan = make_plan(study);
+  ScalarPrepareBackend backend;
+  for (const Unit& unit : plan.units) {
+    OrderFrequencies order, expected_order;
+    const Replication actual = Preparer(backend).prepare(preparation_of(study, plan, unit), &order);
+    prepare_replication(study, plan, unit, &expected_order);
+    expect_same(order, expected_order);
+    EXPECT_EQ(actual.tape.contexts.rows, 0);
+    EXPECT_TRUE(actual.sigma.empty());
+  }
+}
+
+template <class Draw>
+std::string error_of(Draw&& draw) {
+  try {
+    for_the_user(draw);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+// Found while drawing the sample and, where only the tape is drawn, there; with several members looking on.
+TEST(DevicePrepare, ATooSmallRadiusIsTheSameError) {
+  Instance one = naive::small_instance({2, 3, 6, 2, IndexFeatures::affine}, Law::gaussian, Regime::B);
+  one.environment.truncation_radius = 1e-3f;
+  const std::string expected = error_of([&] { draw_shock_sample(one, 700); });
+  ASSERT_NE(expected.find("rejects nearly every shock; give a larger one"), std::string::npos);
+  ScalarPrepareBackend serial;
+  ThreadPrepareBackend threads(4);
+  const auto check = [&](auto& backend) {
+    Preparer<std::remove_reference_t<decltype(backend)>> preparer(backend);
+    preparer.start(one, 1 + kCalibration + kPeriods, oracle_of(700));
+    EXPECT_EQ(error_of([&] { preparer.calibrate_radius(); }), expected);
+    EXPECT_EQ(error_of([&] { preparer.draw_sample(); }), expected);
+    EXPECT_EQ(error_of([&] { preparer.draw_tape(kCalibration, kPeriods); }), expected);
+  };
+  check(serial);
+  check(threads);
+  Study study = small_study();
+  study.environments = {one.environment};
+  const Plan plan = make_plan(study);
+  EXPECT_EQ(error_of([&] { Preparer(serial).prepare(preparation_of(study, plan, plan.units[0]), nullptr); }), expected);
+}
+
+// Sums are cut alike for every team: the indices too have the same bytes.
+TEST(DevicePrepare, TeamsOfThreadsGiveTheSameBytes) {
+  for (const Regime regime : {Regime::A, Regime::B}) {
+    const Instance one = naive::small_instance({3, 37, 10, 7, IndexFeatures::affine}, Law::student_t5, regime);
+    const Prepared serial = prepare_all(one, oracle_of(3001));
+    for (const int members : {1, 4}) {
+      ThreadPrepareBackend backend(members);
+      const Prepared parallel = prepare_all(backend, one, oracle_of(3001));
+      expect_same(parallel.tape, serial.tape);
+      expect_same(parallel.sample, serial.sample);
+      EXPECT_TRUE(same_bytes(parallel.sigma, serial.sigma)) << members;
+    }
+  }
+}
+
+// Pieces of the sample behind the mean costs: one, exactly one, and several with a rest.
+TEST(DevicePrepare, SamplesAroundTheLengthOfAPiece) {
+  const Instance one = naive::small_instance({2, 3, 2, 1, IndexFeatures::affine}, Law::uniform, Regime::B);
+  constexpr int kPiece = prepare::OutputCostSums::kPiece;
+  for (const int samples : {1, kPiece - 1, kPiece, kPiece + 1, 2 * kPiece + 777}) {
+    const OracleOptions oracle = oracle_of(samples);
+    const Prepared actual = prepare_all(one, oracle);
+    expect_near(actual.sigma,
+                oracle_indices(one, actual.sample, actual.tape.contexts, oracle, actual.tape.online_row(0)), 1e-10);
+  }
+}
+
+// The paper's sizes, where sums are longest.
+TEST(DevicePrepare, SlowFullScale) {
+  for (const Environment& environment : paper_environments())
+    for (const Regime regime : {Regime::A, Regime::B}) {
+      Study study;
+      study.environments = {environment};
+      study.regimes = {regime};
+      study.replications = 1;
+      const Plan plan = make_plan(study);
+      ScalarPrepareBackend backend;
+      OrderFrequencies order, expected_order;
+      const Replication actual = Preparer(backend).prepare(preparation_of(study, plan, plan.units[0]), &order);
+      const Replication expected = prepare_replication(study, plan, plan.units[0], &expected_order);
+      expect_same(actual.tape, expected.tape);
+      expect_near(actual.sigma, expected.sigma, 1e-10);
+      expect_same(order, expected_order);
+    }
+}
+
+}  // namespace
+}  // namespace pandora

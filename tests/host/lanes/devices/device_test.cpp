@@ -1,0 +1,256 @@
+// The lockstep engine on a GPU against the same bodies on the CPU.
+#include "host/lanes/devices/device.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "host/lanes/engine/run_lanes.hpp"
+#include "host/studies/study/refit_text.hpp"
+#include "host/studies/study/study.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sweep.hpp"
+#include "pandora/policy.hpp"
+#include "tests/reference/require_gpu.hpp"
+#include "tests/reference/scalar_backend.hpp"
+#include "tests/reference/small_problem.hpp"
+
+namespace pandora {
+namespace {
+
+// Through the stand-in a period costs a thousand times what it costs a device: three blocks of 32 instead of six, and a
+// coarser oracle, go through the same code.
+#if defined(PANDORA_STAND_IN)
+constexpr int kReplayedPeriods = 96, kTogetherPeriods = 96, kPreparedPeriods = 300, kPreparedReplications = 1,
+              kPreparedRadiusDraws = 16384;
+const OracleOptions kPreparedOracle = {20000, {21, 9, 21}, 1000};
+#else
+constexpr int kReplayedPeriods = 200, kTogetherPeriods = 300, kPreparedPeriods = 2000, kPreparedReplications = 2,
+              kPreparedRadiusDraws = Dimensions{}.radius_draws;
+const OracleOptions kPreparedOracle;
+#endif
+
+BlockOptions options_of(const char* schedule, int B = 32) {
+  return {{parse_refit(schedule), 1.0, 1.0}, B};
+}
+
+// A replication with its lanes; the lanes may point into it.
+struct Case {
+  std::unique_ptr<Replication> replication;
+  std::vector<LaneSpec> lanes;
+  std::vector<BlockOptions> options;
+
+  UnitOfLanes unit() const { return {replication.get(), lanes}; }
+};
+
+Case case_of(Replication replication, const std::vector<int>& T0s, std::vector<BlockOptions> options) {
+  Case out{std::make_unique<Replication>(std::move(replication)), {}, std::move(options)};
+  out.lanes = test::all_lanes(*out.replication, T0s);
+  return out;
+}
+
+std::vector<Case> every_policy() {
+  std::vector<Case> cases;
+  for (const Regime regime : {Regime::A, Regime::B})
+    cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 5, 2), regime, 12, kReplayedPeriods, 11),
+                            {0, 2, 12}, {options_of("geometric:1.5"), options_of("tracking"), options_of("every:5")}));
+  return cases;
+}
+
+// Sizes around a warp, around what a block holds, blocks that divide nothing, and more tiles of a matrix than a
+// team has members. Eight boxes are too many for FrugalGPT's search, which needs calibration periods.
+std::vector<Case> odd_shapes() {
+  struct Shape {
+    int boxes, context, features, B;
+  };
+  std::vector<Case> cases;
+  for (const Shape s : {Shape{1, 1, 1, 1}, Shape{2, 30, 3, 31}, Shape{3, 32, 10, 33}, Shape{8, 140, 7, 32}})
+    cases.push_back(
+        case_of(test::small_replication(test::small_dimensions(s.boxes, s.context, s.features), Regime::B, 16, 100, 19),
+                s.boxes > 5 ? std::vector<int>{0} : std::vector<int>{0, 16},
+                {options_of("geometric:1.5", s.B), options_of("tracking", s.B)}));
+  return cases;
+}
+
+// Too large for a team's memory: cuBLAS forms the images.
+std::vector<Case> large_matrices() {
+  std::vector<Case> cases;
+  cases.push_back(case_of(test::small_replication(test::small_dimensions(2, 170, 2), Regime::B, 0, 40, 19), {0},
+                          {options_of("geometric:1.5"), options_of("tracking")}));
+  return cases;
+}
+
+std::vector<Case> the_papers_shape() {
+  std::vector<Case> cases;
+  cases.push_back(case_of(test::small_replication({}, Regime::B, 50, 1000, 23), {50},
+                          {options_of("geometric:1.5"), options_of("tracking")}));
+  return cases;
+}
+
+std::vector<Case> several_replications() {
+  std::vector<Case> cases;
+  for (std::uint32_t r = 0; r < 3; ++r)
+    cases.push_back(
+        case_of(test::small_replication(test::small_dimensions(3, 9, 3), Regime::B, 12, kTogetherPeriods, 7, r),
+                {0, 5, 12}, {options_of("geometric:1.5"), options_of("tracking")}));
+  return cases;
+}
+
+std::vector<Case> dow_in_24_replications() {
+  std::vector<Case> cases;
+  for (std::uint32_t r = 0; r < 24; ++r) {
+    Case c{std::make_unique<Replication>(
+               test::small_replication(test::small_dimensions(3, 20, 4), Regime::B, 12, 1500, 5, r)),
+           {},
+           {options_of("geometric:1.5"), options_of("tracking")}};
+    for (const PolicyVariant& variant : find_policy("dow")->variants({0.1}))
+      c.lanes.push_back(variant.lane(*c.replication, 12));
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+// The tests below are skipped where there is no device; what they run must exist all the same.
+TEST(DeviceCases, HaveLanes) {
+  for (const auto& build :
+       {every_policy, odd_shapes, large_matrices, the_papers_shape, several_replications, dow_in_24_replications})
+    for (const Case& c : build()) EXPECT_GE(c.lanes.size(), 2u);
+}
+
+// The parts of the regret on the first path, which decisions alone make. The second path asks for the lane's scores,
+// and for what outputs were worth to it, which a lane that follows decisions does not know.
+void expect_same_first_path(const RegretParts& actual, const RegretParts& expected) {
+  EXPECT_NEAR(actual.wrong_order + actual.wrong_order_gap / 2, expected.wrong_order + expected.wrong_order_gap / 2,
+              1e-9);
+  EXPECT_NEAR(actual.too_early + actual.too_early_gap / 2, expected.too_early + expected.too_early_gap / 2, 1e-9);
+  EXPECT_EQ(actual.wrong_deployment, expected.wrong_deployment);
+}
+
+void expect_same(LaneTally actual, const LaneTally& expected) {
+  expect_same_first_path(actual.regret, expected.regret);
+  actual.regret = expected.regret;
+  for (int k = 0; k < expected.recorded; ++k) {
+    expect_same_first_path(actual.regret_curve[k], expected.regret_curve[k]);
+    actual.regret_curve[k] = expected.regret_curve[k];
+  }
+  EXPECT_TRUE(actual == expected);
+}
+
+// The device follows the CPU's decisions: widths and indices differ by single-precision rounding alone.
+void expect_replays(const Case& c, const BlockOptions& options) {
+  const UnitOfLanes unit = c.unit();
+  std::vector<LaneRecord> expected(c.lanes.size()), actual(c.lanes.size());
+  test::ScalarBackend host;
+  const auto tallies = engine::run_lanes<float>(host, std::span(&unit, 1), options, nullptr, expected);
+  for (std::size_t k = 0; k < c.lanes.size(); ++k) actual[k].decisions = &expected[k].outcomes;
+  const auto replayed = run_on_device(0, std::span(&unit, 1), options, nullptr, actual);
+  for (std::size_t k = 0; k < c.lanes.size(); ++k) {
+    expect_same(replayed[0][k], tallies[0][k]);
+    for (std::size_t at = 0; at < expected[k].scores.size(); ++at) {
+      ASSERT_NEAR(actual[k].widths[at], expected[k].widths[at], 2e-5 * expected[k].widths[at] + 1e-6) << "lane " << k;
+      ASSERT_NEAR(actual[k].scores[at], expected[k].scores[at], 2e-3) << "lane " << k << " at " << at;
+    }
+  }
+}
+
+void expect_replays(const std::vector<Case>& cases) {
+  for (const Case& c : cases)
+    for (const BlockOptions& options : c.options) expect_replays(c, options);
+}
+
+TEST(DeviceGpu, ReplaysEveryPolicy) {
+  PANDORA_REQUIRE_GPU();
+  expect_replays(every_policy());
+}
+
+TEST(DeviceGpu, OddShapes) {
+  PANDORA_REQUIRE_GPU();
+  expect_replays(odd_shapes());
+}
+
+TEST(DeviceGpu, LargeMatrices) {
+  PANDORA_REQUIRE_GPU();
+  expect_replays(large_matrices());
+}
+
+TEST(DeviceGpu, ThePapersShape) {
+  PANDORA_REQUIRE_GPU();
+  expect_replays(the_papers_shape());
+}
+
+TEST(DeviceGpu, ALaneAloneAndAmongManyReplicationsGivesTheSameBytes) {
+  PANDORA_REQUIRE_GPU();
+  const std::vector<Case> cases = several_replications();
+  for (const BlockOptions& options : cases[0].options) {
+    std::vector<UnitOfLanes> units;
+    for (const Case& c : cases) units.push_back(c.unit());
+    const auto together = run_on_device(0, units, options);
+    EXPECT_TRUE(run_on_device(0, units, options) == together) << "a second run differs";
+    for (std::size_t u = 0; u < units.size(); ++u)
+      for (std::size_t k = 0; k < units[u].lanes.size(); k += 5) {
+        const UnitOfLanes alone{units[u].replication, {units[u].lanes[k]}};
+        EXPECT_TRUE(run_on_device(0, std::span(&alone, 1), options)[0][0] == together[u][k]);
+      }
+  }
+}
+
+// On their own decisions device and CPU part ways at a near-tie; their mean utilities must agree.
+TEST(DeviceGpu, PairedUtilityOver24Replications) {
+  PANDORA_REQUIRE_GPU();
+  const std::vector<Case> cases = dow_in_24_replications();
+  std::vector<UnitOfLanes> units;
+  for (const Case& c : cases) units.push_back(c.unit());
+  const double R = static_cast<double>(cases.size());
+  for (const BlockOptions& options : cases[0].options) {
+    const auto device = run_on_device(0, units, options);
+    test::ScalarBackend host;
+    const auto cpu = engine::run_lanes<float>(host, units, options);
+    double sum = 0.0, squares = 0.0;
+    for (std::size_t r = 0; r < cases.size(); ++r) {
+      const double d = (device[r][0].utility - cpu[r][0].utility) / device[r][0].periods;
+      sum += d;
+      squares += d * d;
+    }
+    const double mean = sum / R, error = std::sqrt(std::max(squares / R - mean * mean, 0.0) / (R - 1));
+    EXPECT_LE(std::abs(mean), 2 * error + 1e-12) << refit_text(options.estimation.refit);
+  }
+}
+
+// The tape in every bit; indices but for the order of summation.
+TEST(DeviceGpu, PreparesAReplicationAsTheCpuDoes) {
+  PANDORA_REQUIRE_GPU();
+  Study study;
+  study.environments.assign(paper_environments().begin(), paper_environments().end());
+  study.replications = kPreparedReplications;
+  study.dimensions.radius_draws = kPreparedRadiusDraws;
+  study.periods = kPreparedPeriods;
+  study.oracle = kPreparedOracle;
+  const Plan plan = make_plan(study);
+  const ReplicationPreparer prepare = prepare_on_device(0);
+  for (const Unit& unit : plan.units) {
+    OrderFrequencies order, expected_order;
+    const Replication actual = prepare(preparation_of(study, plan, unit), &order),
+                      expected = prepare_replication(study, plan, unit, &expected_order);
+    EXPECT_EQ(actual.instance.theta, expected.instance.theta);
+    EXPECT_EQ(actual.tape.contexts.psi, expected.tape.contexts.psi);
+    EXPECT_EQ(actual.tape.contexts.scale, expected.tape.contexts.scale);
+    EXPECT_EQ(actual.tape.contexts.context_cost, expected.tape.contexts.context_cost);
+    EXPECT_EQ(actual.tape.phi, expected.tape.phi);
+    EXPECT_EQ(actual.tape.mu, expected.tape.mu);
+    EXPECT_EQ(actual.tape.cost, expected.tape.cost);
+    EXPECT_EQ(actual.tape.reward, expected.tape.reward);
+    EXPECT_EQ(order.permutations, expected_order.permutations);
+    const std::size_t first = expected.tape.at(expected.tape.online_row(0), 0);
+    for (std::size_t at = first; at < expected.sigma.size(); ++at)
+      ASSERT_NEAR(actual.sigma[at], expected.sigma[at], 1e-10) << at;
+  }
+}
+
+TEST(DeviceReportTest, SaysWhyThereIsNone) {
+  const DeviceReport report = find_devices();
+  EXPECT_EQ(report.none.empty(), !report.usable().empty());
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,92 @@
+// What a preparation on a backend leaves behind, and comparisons of it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <tuple>
+#include <vector>
+
+#include "host/lanes/devices/preparer.hpp"
+#include "tests/reference/small_problem.hpp"
+#include "tests/reference/thread_backend.hpp"
+
+namespace pandora::test {
+
+/// Periods of what is prepared.
+inline constexpr int kPreparedCalibration = 6, kPreparedPeriods = 70;
+
+template <class Vector, class Other>
+bool same_bytes(const Vector& a, const Other& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
+}
+
+inline void expect_same(const Tape& actual, const Tape& expected) {
+  const Contexts &a = actual.contexts, &b = expected.contexts;
+  EXPECT_EQ(std::tuple(a.rows, a.boxes, a.index_size, a.index_stride, a.reward_features),
+            std::tuple(b.rows, b.boxes, b.index_size, b.index_stride, b.reward_features));
+  EXPECT_EQ(std::tuple(actual.calibration_rows, actual.online_rows),
+            std::tuple(expected.calibration_rows, expected.online_rows));
+  EXPECT_TRUE(same_bytes(a.psi, b.psi));
+  EXPECT_TRUE(same_bytes(a.reward_context, b.reward_context));
+  EXPECT_TRUE(same_bytes(a.reward_shift, b.reward_shift));
+  EXPECT_TRUE(same_bytes(a.scale, b.scale));
+  EXPECT_EQ(a.locations, b.locations);
+  EXPECT_TRUE(same_bytes(a.context_cost, b.context_cost));
+  EXPECT_TRUE(same_bytes(a.index, b.index));
+  EXPECT_TRUE(same_bytes(actual.phi, expected.phi));
+  EXPECT_TRUE(same_bytes(actual.mu, expected.mu));
+  EXPECT_TRUE(same_bytes(actual.cost, expected.cost));
+  EXPECT_TRUE(same_bytes(actual.reward, expected.reward));
+}
+
+inline void expect_same(const ShockSample& actual, const ShockSample& expected) {
+  EXPECT_EQ(actual.projection_norm, expected.projection_norm);
+  EXPECT_TRUE(same_bytes(actual.projected, expected.projected));
+  ASSERT_EQ(actual.cost_terms.size(), expected.cost_terms.size());
+  for (std::size_t a = 0; a < expected.cost_terms.size(); ++a)
+    EXPECT_TRUE(same_bytes(actual.cost_terms[a], expected.cost_terms[a])) << "box " << a;
+}
+
+// NaN rows in the same places, all else within `tolerance`.
+inline void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t at = 0; at < expected.size(); ++at) {
+    ASSERT_EQ(std::isnan(actual[at]), std::isnan(expected[at])) << at;
+    if (std::isnan(expected[at])) continue;
+    ASSERT_NEAR(actual[at], expected[at], tolerance) << at;
+  }
+}
+
+/// Everything that a preparation leaves behind, at a size that cuts items and chunks unevenly.
+struct Prepared {
+  ShockSample sample;
+  Tape tape;
+  std::vector<double> sigma;
+};
+
+inline OracleOptions oracle_of(int samples) {
+  OracleOptions options = small_oracle();
+  options.samples = samples;
+  return options;
+}
+
+template <class Backend>
+Prepared prepare_all(Backend& backend, const Instance& instance, const OracleOptions& oracle) {
+  prepare::Preparer<Backend> preparer(backend);
+  preparer.start(instance, 1 + kPreparedCalibration + kPreparedPeriods, oracle);
+  preparer.draw_sample();
+  Prepared out;
+  out.sample = preparer.sample();
+  out.tape = preparer.draw_tape(kPreparedCalibration, kPreparedPeriods);
+  out.sigma = preparer.indices(out.tape.online_row(0));
+  return out;
+}
+
+inline Prepared prepare_all(const Instance& instance, const OracleOptions& oracle) {
+  ScalarPrepareBackend backend;
+  return prepare_all(backend, instance, oracle);
+}
+
+}  // namespace pandora::test

@@ -1,0 +1,213 @@
+// Features of prompts: fitted on one table, the same for every other.
+#include "host/outcomes/tables/features.hpp"
+
+#include "tests/host/outcomes/tables/naive_ngrams.hpp"
+#include "tests/host/outcomes/tables/trace_files.hpp"
+
+namespace pandora {
+namespace {
+
+using Kind = PromptColumn::Kind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// A table of prompts alone.
+TraceTable prompts(std::size_t rows) {
+  TraceTable table;
+  table.source = "table";
+  table.models = {"a"};
+  PromptColumn text{"prompt", Kind::text, 1, {}, test::some_texts(static_cast<int>(rows))},
+      source{"source", Kind::text, 1, {}, {}};
+  PromptColumn n{"n", Kind::number, 1, {}, {}}, v{"v", Kind::vector, 2, {}, {}};
+  for (std::size_t row = 0; row < rows; ++row) {
+    table.prompts.push_back(std::to_string(row + 1));
+    source.texts.push_back(row % 10 == 9 ? "" : row % 3 == 0 ? "maths" : "chat");
+    n.numbers.push_back(row == 4 ? NAN : std::exp(0.3 * static_cast<double>(row % 17)));
+    v.numbers.push_back(static_cast<double>(row));
+    v.numbers.push_back(7);
+  }
+  table.columns = {text, source, n, v};
+  table.text_column = 0;
+  table.quality.assign(rows, 0.5);
+  table.cost.assign(rows, 1);
+  return table;
+}
+
+double mean_of(const std::vector<double>& x) {
+  double sum = 0, count = 0;
+  for (const double value : x)
+    if (!std::isnan(value)) sum += value, ++count;
+  return sum / count;
+}
+
+double scaled(const std::vector<double>& fitted, double x) {
+  const double mean = mean_of(fitted);
+  std::vector<double> squares;
+  for (const double value : fitted) squares.push_back((value - mean) * (value - mean));
+  return std::clamp((x - mean) / (2 * std::sqrt(mean_of(squares))), -1.0, 1.0);
+}
+
+class FeaturesTest : public test::TraceTest {
+ protected:
+  std::string spec_refusal(const std::vector<std::string>& specs, ExitCode code) {
+    return refusal_of([&] { (void)FeatureMap::fit(prompts(40), specs); }, code);
+  }
+};
+
+TEST_F(FeaturesTest, AreWhatTheirDefinitionsSay) {
+  const TraceTable table = prompts(40);
+  const FeatureMap map = FeatureMap::fit(table, {"n", "length", "source", "v", "text:3", "raw:v"});
+  EXPECT_THAT(map.names(), ElementsAre("n", "length", "source=chat", "source=maths", "source=(other)", "v:0", "text:0",
+                                       "text:1", "text:2", "raw:v:0", "raw:v:1"));
+  EXPECT_THAT(map.notes(), ElementsAre("1 of the 2 numbers of \"v\" do not vary and are left out"));
+  const std::vector<double> features = map.apply(table);
+  ASSERT_EQ(features.size(), 40u * 11);
+  std::vector<double> lengths, chat, other, v, first;
+  const TextProjection projection = TextProjection::fit(table.columns[0].texts, 3);
+  std::vector<double> numbers(3);
+  for (std::size_t row = 0; row < 40; ++row) {
+    const std::string text(table.text(row));
+    lengths.push_back(std::log(1 + static_cast<double>(test::characters_of(text).size())));
+    chat.push_back(table.columns[1].texts[row] == "chat");
+    other.push_back(table.columns[1].texts[row].empty());
+    v.push_back(static_cast<double>(row));
+    projection.apply(text, numbers);
+    first.push_back(numbers[0]);
+  }
+  for (std::size_t row = 0; row < 40; ++row) {
+    const std::span<const double> found = std::span(features).subspan(row * 11, 11);
+    EXPECT_NEAR(found[0], row == 4 ? 0 : scaled(table.columns[2].numbers, table.columns[2].numbers[row]), 1e-12) << row;
+    EXPECT_NEAR(found[1], scaled(lengths, lengths[row]), 1e-12);
+    EXPECT_NEAR(found[2], scaled(chat, chat[row]), 1e-12);
+    EXPECT_NEAR(found[4], scaled(other, other[row]), 1e-12);
+    EXPECT_NEAR(found[5], scaled(v, v[row]), 1e-12);
+    EXPECT_NEAR(found[6], scaled(first, first[row]), 1e-12);
+    EXPECT_EQ(found[9], static_cast<double>(row));
+    EXPECT_EQ(found[10], 7);
+  }
+}
+
+TEST_F(FeaturesTest, DependOnTheTableThatWasFittedAlone) {
+  const TraceTable table = prompts(300);
+  const FeatureMap map = FeatureMap::fit(select_rows(table, std::vector<std::size_t>{0, 1, 2, 3, 5, 6, 7, 8, 9, 10}),
+                                         {"n", "source", "length", "text:2"});
+  const std::vector<double> all = map.apply(table), some = map.apply(select_rows(table, std::vector<std::size_t>{250}));
+  EXPECT_THAT(std::vector<double>(all.begin() + static_cast<long>(250 * map.size()),
+                                  all.begin() + static_cast<long>(251 * map.size())),
+              testing::ElementsAreArray(some));
+  for (const double feature : all) {
+    EXPECT_GE(feature, -1);
+    EXPECT_LE(feature, 1);
+  }
+  EXPECT_EQ(map.apply(select_rows(table, {})), std::vector<double>{});
+}
+
+TEST_F(FeaturesTest, HaveTheSameBitsForEveryNumberOfThreads) {
+  const TraceTable table = prompts(2000);
+  const FeatureMap map = FeatureMap::fit(table, {"text:4", "n", "source"});
+  const std::vector<double> features = map.apply(table);
+  for (const unsigned threads : {0u, 2u, 3u, 7u}) EXPECT_EQ(map.apply(table, threads), features);
+  EXPECT_EQ(FeatureMap::fit(table, {"text:4", "n", "source"}), map);
+}
+
+TEST_F(FeaturesTest, KeepTheMostFrequentClasses) {
+  TraceTable table = prompts(400);
+  table.columns[1].texts = {};
+  for (std::size_t row = 0; row < 400; ++row)  // class k 2 k + 1 times, for k < 20
+    table.columns[1].texts.push_back(fmt::format("c{:02}", static_cast<int>(std::sqrt(static_cast<double>(row)))));
+  const FeatureMap map = FeatureMap::fit(table, {"source"});
+  ASSERT_EQ(map.size(), kMostClasses + 1);
+  EXPECT_EQ(map.names()[0], "source=c04");
+  EXPECT_EQ(map.names()[15], "source=c19");
+  const std::vector<double> of_rest = map.apply(select_rows(table, std::vector<std::size_t>{0}));
+  TraceTable unseen = select_rows(table, std::vector<std::size_t>{0});
+  for (const char* value : {"never seen", "", "c00"}) {
+    unseen.columns[1].texts = {};
+    unseen.columns[1].texts.push_back(value);
+    EXPECT_EQ(map.apply(unseen), of_rest) << value;
+  }
+  EXPECT_GT(of_rest.back(), 0);
+}
+
+TEST_F(FeaturesTest, OfASinglePromptAreThoseOfItsRow) {
+  const TraceTable table = prompts(40);
+  const FeatureMap map = FeatureMap::fit(table, {"text:3", "v", "source", "length", "raw:v", "n"});
+  const std::vector<double> features = map.apply(table);
+  Prompt prompt;
+  prompt.text = table.text(8);
+  prompt.columns["source"] = std::string(table.columns[1].texts[8]);
+  prompt.columns["n"] = table.columns[2].numbers[8];
+  prompt.columns["v"] = std::vector<double>{8, 7};
+  prompt.columns["unused"] = 3.0;
+  const auto row = features.begin() + static_cast<long>(8 * map.size());
+  EXPECT_EQ(map.apply(prompt), std::vector<double>(row, row + static_cast<long>(map.size())));
+  prompt.columns.erase("n");
+  EXPECT_EQ(map.apply(prompt).back(), 0);
+  const auto refused = [&](const char* column, const Prompt::Value& value) {
+    Prompt other = prompt;
+    other.columns[column] = value;
+    return refusal_of([&] { (void)map.apply(other); }, ExitCode::usage);
+  };
+  EXPECT_EQ(refused("n", "x"), "column \"n\" of the prompt: is a text where a number belongs");
+  EXPECT_EQ(refused("n", NAN), "column \"n\" of the prompt: is not finite");
+  EXPECT_EQ(refused("source", 1.0), "column \"source\" of the prompt: is a number where a text belongs");
+  EXPECT_EQ(refused("v", 1.0), "column \"v\" of the prompt: has 1 numbers where 2 belong");
+  prompt.columns.erase("v");
+  EXPECT_THAT(refusal_of([&] { (void)map.apply(prompt); }, ExitCode::usage), HasSubstr("a raw column must be whole"));
+}
+
+TEST_F(FeaturesTest, RefuseSpecsThatAreNone) {
+  for (const char* spec : {"text:", "text:0", "text:x", "text:3x", "text:-1", "text:513"})
+    EXPECT_THAT(spec_refusal({spec}, ExitCode::usage), HasSubstr("is no feature: text:k has k from 1 to 512")) << spec;
+  EXPECT_EQ(spec_refusal({"n", "n"}, ExitCode::usage), "feature \"n\" stands twice");
+  EXPECT_EQ(spec_refusal({"text:2", "text:3"}, ExitCode::usage), "feature \"text:3\" stands twice");
+  EXPECT_THAT(spec_refusal({"sourse"}, ExitCode::bad_data),
+              StartsWith("table: has no column \"sourse\" of prompts; the nearest is source; features are text:k"));
+  EXPECT_THAT(spec_refusal({"raw:source"}, ExitCode::bad_data),
+              HasSubstr("holds texts where features are made of num"));
+  EXPECT_THAT(spec_refusal({"raw:n"}, ExitCode::bad_data), HasSubstr("row 5, column \"n\": is missing"));
+  EXPECT_THAT(spec_refusal({"prompt"}, ExitCode::bad_data), HasSubstr("has another value in every row"));
+  TraceTable table = prompts(40);
+  table.columns[2].name = "length";
+  EXPECT_THAT(refusal_of([&] { (void)FeatureMap::fit(table, {"length"}); }), HasSubstr("also the name of the text's"));
+  table.text_column = TraceTable::kNone;
+  for (const char* spec : {"text:2"})
+    EXPECT_THAT(refusal_of([&] { (void)FeatureMap::fit(table, {spec}); }), HasSubstr("has no text of prompts"));
+}
+
+TEST_F(FeaturesTest, RefuseTablesOfOtherColumns) {
+  const FeatureMap map = FeatureMap::fit(prompts(40), {"n", "source", "v"});
+  const auto refused = [&](auto change) {
+    TraceTable table = prompts(3);
+    change(table);
+    return refusal_of([&] { (void)map.apply(table, 2); });
+  };
+  EXPECT_THAT(refused([](TraceTable& t) { t.columns[2].name = "m"; }), HasSubstr("has no column \"n\" of prompts"));
+  EXPECT_THAT(refused([](TraceTable& t) { t.columns[2] = t.columns[1], t.columns[2].name = "n"; }),
+              HasSubstr("column \"n\" holds texts where features are made of numbers"));
+  EXPECT_THAT(refused([](TraceTable& t) { t.columns[3] = t.columns[2], t.columns[3].name = "v"; }),
+              HasSubstr("column \"v\" holds 1 numbers a prompt where features are made of 2"));
+  const FeatureMap raw = FeatureMap::fit(prompts(4), {"raw:n"});
+  EXPECT_THAT(refusal_of([&] { (void)raw.apply(prompts(40), 3); }), HasSubstr("row 5, column \"n\": is missing"));
+}
+
+TEST_F(FeaturesTest, DropWhatDoesNotVary) {
+  TraceTable table = prompts(10);
+  table.columns[2].numbers.assign(10, 0.1);
+  const FeatureMap map = FeatureMap::fit(table, {"n", "text:30"});
+  EXPECT_EQ(map.size(), 9u);  // ten texts less their mean
+  EXPECT_EQ(map.notes()[0], "\"n\" does not vary and is left out");
+  table.columns[2].numbers.assign(10, NAN);
+  EXPECT_EQ(FeatureMap::fit(table, {"n"}).size(), 0u);
+}
+
+TEST_F(FeaturesTest, LogitOfAScore) {
+  EXPECT_EQ(logit_of_score(0.5), 0);
+  EXPECT_DOUBLE_EQ(logit_of_score(0.9), std::log(9));
+  EXPECT_DOUBLE_EQ(logit_of_score(1), std::log(99));
+  EXPECT_DOUBLE_EQ(logit_of_score(0), -std::log(99));
+}
+
+}  // namespace
+}  // namespace pandora

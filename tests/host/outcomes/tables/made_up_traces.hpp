@@ -1,0 +1,111 @@
+// Tables of outcomes drawn from a law that is known: every expectation can be summed up.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "host/outcomes/routing/isotonic.hpp"
+#include "host/outcomes/routing/routing.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
+#include "tests/reference/small_problem.hpp"
+
+namespace pandora::test {
+
+/// A prompt is of one of three difficulties; given it, the answers of three models are independent, with qualities 0.2,
+/// 0.6 and 1 and a cost that grows with the difficulty. A judge's score is 0.1, 0.5 or 0.9: the quality's level, or
+/// with probability `noise` any level.
+class TraceLaw {
+ public:
+  static constexpr std::size_t kModels = 3, kLevels = 3;
+
+  explicit TraceLaw(double noise) : noise_(noise) {
+    atoms_ = table_of_models();
+    std::vector<std::size_t> levels(2 * kModels, 0);  // qualities, then scores
+    for (std::size_t difficulty = 0; difficulty < 3; ++difficulty) add_atoms(difficulty, levels, 0, share(difficulty));
+  }
+
+  TraceTable draw(std::size_t rows, Random& random) const {
+    TraceTable table = table_of_models();
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t difficulty = pick(random, [&](std::size_t k) { return share(k); });
+      std::vector<std::size_t> levels(2 * kModels);
+      for (std::size_t m = 0; m < kModels; ++m) {
+        levels[m] = pick(random, [&](std::size_t k) { return quality_share(difficulty, m, k); });
+        levels[kModels + m] = pick(random, [&](std::size_t k) { return score_share(levels[m], k); });
+      }
+      add_row(table, difficulty, levels);
+    }
+    return table;
+  }
+
+  /// All that can happen, a row each, and the probabilities.
+  const TraceTable& atoms() const { return atoms_; }
+  template <class Rule>
+  double expected_utility(const Rule& rule, const std::vector<IsotonicMap>& maps, double price) const {
+    const std::vector<double> seen = maps.empty() ? atoms_.quality : calibrated_scores(maps, atoms_.scores[0]);
+    const Outcomes outcomes{kModels, seen, atoms_.quality, atoms_.cost};
+    return expected(evaluate(outcomes, rule, all_rows(atoms_.rows())).utility(price));
+  }
+  double expected(const std::vector<double>& by_atom) const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < by_atom.size(); ++i) sum += probabilities_[i] * by_atom[i];
+    return sum;
+  }
+
+ private:
+  static double share(std::size_t difficulty) { return difficulty == 0 ? 0.5 : difficulty == 1 ? 0.3 : 0.2; }
+  // Dearer models are better, all are worse at what is difficult.
+  static double quality_share(std::size_t difficulty, std::size_t model, std::size_t level) {
+    const double best = 0.55 + 0.2 * static_cast<double>(model) - 0.25 * static_cast<double>(difficulty);
+    const double worst = 0.6 * (1.0 - best);
+    return level == 2 ? best : level == 0 ? worst : 1.0 - best - worst;
+  }
+  double score_share(std::size_t quality, std::size_t score) const {
+    return (quality == score ? 1.0 - noise_ : 0.0) + noise_ / static_cast<double>(kLevels);
+  }
+
+  template <class Share>
+  static std::size_t pick(Random& random, const Share& share_of) {
+    double left = random.uniform(0.0, 1.0);
+    for (std::size_t k = 0; k + 1 < kLevels; ++k)
+      if ((left -= share_of(k)) < 0.0) return k;
+    return kLevels - 1;
+  }
+
+  static TraceTable table_of_models() {
+    TraceTable table;
+    table.source = "made up";
+    table.models = {"small", "medium", "large"};
+    table.scores = {{"score", {}}};
+    return table;
+  }
+
+  static void add_row(TraceTable& table, std::size_t difficulty, const std::vector<std::size_t>& levels) {
+    table.prompts.push_back(std::to_string(table.rows() + 1));
+    for (std::size_t m = 0; m < kModels; ++m) {
+      table.quality.push_back(0.2 + 0.4 * static_cast<double>(levels[m]));
+      table.cost.push_back(0.001 * static_cast<double>((1 + difficulty) * (1 + m * m)));
+      table.scores[0].values.push_back(0.1 + 0.4 * static_cast<double>(levels[kModels + m]));
+    }
+  }
+
+  void add_atoms(std::size_t difficulty, std::vector<std::size_t>& levels, std::size_t next, double probability) {
+    if (next == levels.size()) {
+      add_row(atoms_, difficulty, levels);
+      probabilities_.push_back(probability);
+      return;
+    }
+    for (levels[next] = 0; levels[next] < kLevels; ++levels[next]) {
+      const double given = next < kModels ? quality_share(difficulty, next, levels[next])
+                                          : score_share(levels[next - kModels], levels[next]);
+      if (given > 0.0) add_atoms(difficulty, levels, next + 1, probability * given);
+    }
+  }
+
+  double noise_;
+  TraceTable atoms_;
+  std::vector<double> probabilities_;
+};
+
+}  // namespace pandora::test

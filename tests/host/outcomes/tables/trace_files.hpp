@@ -1,0 +1,160 @@
+// Tables of outcomes as files, for tests: texts that are written and read, and one table in every form.
+#pragma once
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "host/outcomes/tables/read_trace.hpp"
+#include "pandora/error.hpp"
+#include "tests/host/folder_test.hpp"
+
+namespace pandora::test {
+
+class TraceTest : public FolderTest {
+ protected:
+  std::filesystem::path write(const std::string& bytes, const std::string& name = "table") {
+    std::ofstream(base_ / name, std::ios::binary) << bytes;
+    return base_ / name;
+  }
+  TraceTable read(const std::string& bytes, const TraceOptions& options = {}) {
+    return read_trace(write(bytes), options);
+  }
+  /// What the refusal says after the file's name; fails where there is none, or with another code.
+  std::string refusal(const std::string& bytes, const TraceOptions& options = {}) {
+    return refusal_of([&] { (void)read(bytes, options); });
+  }
+  template <class Body>
+  std::string refusal_of(const Body& body, ExitCode code = ExitCode::bad_data) {
+    try {
+      body();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      const std::string what = error.what(), file = (base_ / "table").string() + ": ";
+      EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+      return what.starts_with(file) ? what.substr(file.size()) : what;
+    }
+    ADD_FAILURE() << "was not refused";
+    return "";
+  }
+};
+
+/// As a field of a CSV file: in quotes.
+inline std::string csv_field(const std::string& text) {
+  std::string field = "\"";
+  for (const char c : text) field += c == '"' ? "\"\"" : std::string(1, c);
+  return field + '"';
+}
+
+/// A prompt's value, as JSON; a missing one is null.
+inline nlohmann::json json_value(const PromptColumn& column, std::size_t row) {
+  if (column.kind == PromptColumn::Kind::text) return std::string(column.texts[row]);
+  if (std::isnan(column.numbers[row * column.length])) return nullptr;
+  if (column.kind == PromptColumn::Kind::number) return column.numbers[row];
+  const auto first = column.numbers.begin() + static_cast<long>(row * column.length);
+  return std::vector<double>(first, first + static_cast<long>(column.length));
+}
+
+inline std::string csv_value(const PromptColumn& column, std::size_t row) {
+  const nlohmann::json value = json_value(column, row);
+  return value.is_null() ? "" : csv_field(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+inline std::string number_text(double x) {
+  return nlohmann::json(x).dump();
+}
+
+inline std::string as_wide_csv(const TraceTable& table, const std::string& line_end = "\n") {
+  std::string text = "prompt_id";
+  for (const PromptColumn& column : table.columns) text += "," + csv_field(column.name);
+  for (const std::string& model : table.models) {
+    text += "," + csv_field(model) + "," + csv_field(model + "|total_cost");
+    for (const ScoreColumn& score : table.scores) text += "," + csv_field(model + "|" + score.name);
+  }
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    text += line_end + csv_field(std::string(table.prompts[row]));
+    for (const PromptColumn& column : table.columns) text += "," + csv_value(column, row);
+    for (std::size_t m = 0; m < table.models.size(); ++m) {
+      const std::size_t i = row * table.models.size() + m;
+      text += "," + number_text(table.quality[i]) + "," + number_text(table.cost[i]);
+      for (const ScoreColumn& score : table.scores) text += "," + number_text(score.values[i]);
+    }
+  }
+  return text + line_end;
+}
+
+inline std::string as_long_csv(const TraceTable& table) {
+  std::string text = "prompt_id,model,quality,cost";
+  for (const ScoreColumn& score : table.scores) text += "," + score.name;
+  for (const PromptColumn& column : table.columns) text += "," + csv_field(column.name);
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    for (std::size_t m = 0; m < table.models.size(); ++m) {
+      const std::size_t i = row * table.models.size() + m;
+      text += "\n" + csv_field(std::string(table.prompts[row])) + "," + csv_field(table.models[m]) + "," +
+              number_text(table.quality[i]) + "," + number_text(table.cost[i]);
+      for (const ScoreColumn& score : table.scores) text += "," + number_text(score.values[i]);
+      for (const PromptColumn& column : table.columns) text += "," + csv_value(column, row);
+    }
+  return text;
+}
+
+inline nlohmann::ordered_json answer_json(const TraceTable& table, std::size_t i) {
+  nlohmann::ordered_json answer = {{"quality", table.quality[i]}, {"cost", table.cost[i]}};
+  for (const ScoreColumn& score : table.scores) answer[score.name] = score.values[i];
+  return answer;
+}
+
+inline std::string as_long_jsonl(const TraceTable& table) {
+  std::string text;
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    for (std::size_t m = 0; m < table.models.size(); ++m) {
+      nlohmann::ordered_json line = answer_json(table, row * table.models.size() + m);
+      line["prompt_id"] = std::string(table.prompts[row]);
+      line["model"] = table.models[m];
+      for (const PromptColumn& column : table.columns) line[column.name] = json_value(column, row);
+      text += line.dump() + "\n";
+    }
+  return text;
+}
+
+inline std::string as_nested_jsonl(const TraceTable& table) {
+  std::string text;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    nlohmann::ordered_json line;
+    line["prompt_id"] = std::string(table.prompts[row]);
+    for (const PromptColumn& column : table.columns) line[column.name] = json_value(column, row);
+    for (std::size_t m = 0; m < table.models.size(); ++m)
+      line["models"][table.models[m]] = answer_json(table, row * table.models.size() + m);
+    text += line.dump() + "\n";
+  }
+  return text;
+}
+
+/// Two models, a judge, five prompts with every kind of column: texts with line ends, quotes, commas and beyond ASCII.
+inline TraceTable small_table() {
+  TraceTable table;
+  table.models = {"vendor/big", "small"};
+  table.named_prompts = true;
+  PromptColumn prompt{"prompt", PromptColumn::Kind::text, 1, {}, {}};
+  PromptColumn source{"source", PromptColumn::Kind::text, 1, {}, {}};
+  PromptColumn difficulty{"difficulty", PromptColumn::Kind::number, 1, {0.25, -3, NAN, 1e-7, 12}, {}};
+  PromptColumn embedding{"embedding", PromptColumn::Kind::vector, 2, {1, 0.5, -1, 0.1, 0, 0, 3e10, 2, NAN, NAN}, {}};
+  const char* const texts[] = {"Two\nlines, and a comma", "\"Quoted\" said Zo\u00eb", "\u4f60\u597d",
+                               "tabs\tand\\backslashes", "plain"};
+  const char* const sources[] = {"maths", "chat", "chat", "", "maths"};
+  for (int row = 0; row < 5; ++row) {
+    table.prompts.push_back("p" + std::to_string(10 - row));
+    prompt.texts.push_back(texts[row]);
+    source.texts.push_back(sources[row]);
+  }
+  table.columns = {prompt, source, difficulty, embedding};
+  table.text_column = 0;
+  table.quality = {1, 0, 0.5, 0.25, 0.1, 0.3, 1, 1, 0.125, 0.7};
+  table.cost = {0.02, 0, 0.03, 0, 1e-5, 0, 2, 0, 0.5, 0};
+  table.scores = {{"score", {0.9, 0.1, 0.4, 0.3, 0.2, 0.2, 1, 0, 0.5, 0.5}}};
+  return table;
+}
+
+}  // namespace pandora::test

@@ -1,0 +1,140 @@
+// Two folders of results on the same tapes, made up: what is paired, and what is refused.
+#include <gmock/gmock.h>
+
+#include "host/report/compare.hpp"
+#include "pandora/error.hpp"
+#include "tests/host/report/made_up_results.hpp"
+
+namespace pandora {
+namespace {
+
+using test::by_name;
+using test::kFailed;
+using testing::HasSubstr;
+
+class CompareFolders : public test::MadeUpResults {
+ protected:
+  static std::string study(int replications, const std::string& T0, const std::string& more = "") {
+    return "replications = " + std::to_string(replications) + "\n" +
+           study_without_replications("\"online_plugin\", \"query_all\"", "T0 = " + T0 + "\n" + more);
+  }
+  std::vector<ComparedPair> compared(const CompareOptions& options) const {
+    StoredResults first = read("first"), second = read("second");
+    return compare_folders(first, second, options);
+  }
+  std::string refusal(const CompareOptions& options, ExitCode code) const {
+    try {
+      compared(options);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "was accepted";
+    return "";
+  }
+};
+
+TEST_F(CompareFolders, ReplicationsThatBothHaveArePaired) {
+  write(study(4, "[0, 7]"),
+        by_name({{"-/oracle/known", {520, 530, 510, 540}}, {"7/online_plugin/known", {512, 521, kFailed, 530}}}),
+        "first");
+  write(study(3, "[7, 9]"), by_name({{"-/oracle/known", {520, 530, 510}}, {"7/online_plugin/known", {510, 515, 500}}}),
+        "second");
+  const std::vector<ComparedPair> pairs = compared({{"online_plugin/known"}, {}, {}, {}});
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].a, "online_plugin/known of " + path("first"));
+  EXPECT_EQ(pairs[0].b, "online_plugin/known of " + path("second"));
+  ASSERT_EQ(pairs[0].rows.size(), 1u);  // T_0 = 7 alone is in both
+  const ComparedRow& row = pairs[0].rows[0];
+  EXPECT_EQ(row.T0, 7);
+  EXPECT_EQ(row.paired.n, 2u);  // replications 0 and 1: 8 and 9 against 10 and 15
+  EXPECT_NEAR(row.a.mean, 8.5, 1e-9);
+  EXPECT_NEAR(row.b.mean, 12.5, 1e-9);
+  EXPECT_NEAR(row.paired.difference.mean, -4.0, 1e-9);
+}
+
+// Every policy but the oracle, once where it has no T_0.
+TEST_F(CompareFolders, WithoutPoliciesAllThatBothHaveAreCompared) {
+  for (const char* folder : {"first", "second"})
+    write(study(2, "[0, 7]"), by_name({{"-/oracle/known", {520, 530}}}), folder);
+  std::vector<std::string> found;
+  for (const ComparedPair& pair : compared({}))
+    found.push_back(pair.a.substr(0, pair.a.find(' ')) + " " + std::to_string(pair.rows.size()));
+  EXPECT_THAT(found, testing::ElementsAre("online_plugin/known 2", "online_plugin/unknown 2", "query_all/known 1"));
+}
+
+TEST_F(CompareFolders, SettingsAreFoundByTheirNames) {
+  write(study(2, "[0]", "[vary]\nestimation.eta_index = [1, 2]"), by_name({{"-/oracle/known", {520, 530}}}), "first");
+  write(study(2, "[0]", "[vary]\nestimation.eta_index = [3, 2]"), by_name({{"-/oracle/known", {520, 530}}}), "second");
+  const std::vector<ComparedPair> pairs = compared({{"query_all"}, {}, {}, {}});
+  ASSERT_EQ(pairs.at(0).rows.size(), 1u);
+  EXPECT_EQ(pairs[0].rows[0].setting, "estimation.eta_index=2");
+}
+
+// What keeps two folders from being paired is said, where settings have other names because of it too.
+TEST_F(CompareFolders, WhyNothingIsPairedIsSaid) {
+  const auto refused = [&](const std::string& here, const std::string& there, ExitCode code,
+                           const CompareOptions& options = {{"query_all"}, {}, {}, {}}) {
+    for (const char* folder : {"first", "second"}) std::filesystem::remove_all(path(folder));
+    write(here, by_name({{"-/oracle/known", {520, 530}}}), "first");
+    write(there, by_name({{"-/oracle/known", {520, 530}}}), "second");
+    return refusal(options, code);
+  };
+  EXPECT_THAT(refused(study(2, "[0]", "[vary]\nestimation.eta_index = [1, 2]"),
+                      study(2, "[0]", "seed = 7\n[vary]\nestimation.eta_index = [3, 4]"), ExitCode::mismatch),
+              HasSubstr("do not share tapes: seed is 1 there and 7 here"));
+  EXPECT_THAT(
+      refused(study(2, "[0]", "[vary]\nseed = [1, 2]"), study(2, "[0]", "[vary]\nseed = [3, 4]"), ExitCode::mismatch),
+      HasSubstr("do not share tapes: seed is 1 there and 3 here"));
+  EXPECT_THAT(refused(study(2, "[0]", "[vary]\nestimation.eta_index = [1, 2]"), study(2, "[0]"), ExitCode::usage),
+              HasSubstr("have no setting (the values of the keys under [vary]) in common: estimation.eta_index=1, "
+                        "estimation.eta_index=2 there, one without [vary] here"));
+  EXPECT_THAT(refused(study(2, "[0, 7]"), study(2, "[9]"), ExitCode::usage),
+              HasSubstr("have no T0 in common: 0, 7 there, 9 here"));
+  EXPECT_THAT(refused(study(2, "[0, 7]"), study(2, "[7]"), ExitCode::usage, {{"query_all"}, {0}, {}, {}}),
+              HasSubstr("have no T0 in common: 0 there, 7 here"));
+  const auto with = [](const std::string& policy, const std::string& environment) {
+    return "replications = 2\nperiods = 100\nT0 = [0]\nregimes = [\"A\"]\noutput.order = false\n"
+           "output.instances = false\noutput.hdf5 = false\npolicies = [\"" +
+           policy + "\"]\nenvironments = [\"" + environment + "\"]\n";
+  };
+  EXPECT_THAT(refused(with("query_all", "uniform"), with("query_all", "gaussian"), ExitCode::usage),
+              HasSubstr("have no environment and regime in common: uniform/A there, gaussian/A here"));
+  EXPECT_THAT(refused(with("query_all", "uniform"), with("random_order", "uniform"), ExitCode::usage, {}),
+              HasSubstr("have no policy in common: query_all/known there, random_order/known here"));
+}
+
+TEST_F(CompareFolders, OtherTapesAreRefused) {
+  write(study(2, "[0]"), by_name({{"-/oracle/known", {520, 530}}}), "first");
+  const auto refused = [&](const std::string& more, const std::vector<double>& oracle) {
+    std::filesystem::remove_all(path("second"));
+    write(study(2, "[0]", more), by_name({{"-/oracle/known", oracle}}), "second");
+    return refusal({{"query_all"}, {}, {}, {}}, ExitCode::mismatch);
+  };
+  EXPECT_THAT(refused("seed = 2\n", {520, 530}), HasSubstr("seed is 1 there and 2 here"));
+  EXPECT_THAT(refused("dimensions.boxes = 4\n", {520, 530}), HasSubstr("is 3/100/"));
+  EXPECT_THAT(refused("[environment.uniform]\nu = 0.5\n", {520, 530}), HasSubstr("[environment.uniform] is one law"));
+  // The oracle sees the tape alone; another grid moves it by less than one thousandth per period.
+  EXPECT_THAT(refused("", {520, 531.5}), HasSubstr("uniform/A/1 is 530.0000 there and 531.5000 here"));
+  std::filesystem::remove_all(path("second"));
+  write(study(2, "[0]"), by_name({{"-/oracle/known", {520, 530.9}}}), "second");
+  EXPECT_EQ(compared({{"query_all"}, {}, {}, {}}).size(), 1u);
+}
+
+TEST_F(CompareFolders, PoliciesMustBeInBoth) {
+  write(study(2, "[0]"), by_name({{"-/oracle/known", {520, 530}}}), "first");
+  write("replications = 2\n" + study_without_replications("\"online_plugin\"", "T0 = [0]\n"),
+        by_name({{"-/oracle/known", {520, 530}}}), "second");
+  EXPECT_THAT(refusal({{"query_all"}, {}, {}, {}}, ExitCode::usage), HasSubstr("--policy query_all"));
+  EXPECT_EQ(compared({}).size(), 2u);
+}
+
+TEST_F(CompareFolders, TheManifestsDifferencesAreNamed) {
+  write(study(2, "[0]"), by_name({}), "first");
+  write(study(3, "[0]"), by_name({}), "second");
+  const StoredResults first = read("first"), second = read("second");
+  EXPECT_THAT(manifest_differences(first, second), testing::ElementsAre("study.replications is 2 there and 3 here"));
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,66 @@
+#include "host/studies/results/benchmark_note.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/studies/results/regret_tables.hpp"
+
+namespace pandora {
+namespace {
+
+using testing::HasSubstr;
+
+SummaryRow row_of(const std::string& policy, double mean, double half_width, int replications = 50) {
+  SummaryRow row;
+  row.regime = "A";
+  row.environment = "uniform";
+  row.policy = policy;
+  row.reward = "known";
+  row.regret = {mean, half_width};
+  row.replications = replications;
+  row.best = true;
+  return row;
+}
+
+TEST(BenchmarkNote, IsOfRegretsThatAreNegativeBeyondTheirInterval) {
+  const auto note = [](std::vector<SummaryRow> rows) { return benchmark_note(rows); };
+  EXPECT_EQ(note({row_of("dow", 3.0, 1.0), row_of("online_plugin", -0.9, 1.0)}), "");
+  const std::string told =
+      note({row_of("dow", -31.0, 1.0), row_of("online_plugin", -2.0, 1.0), row_of("linucb", 5.0, 1.0)});
+  EXPECT_THAT(told, HasSubstr("2 of 3 regrets are negative beyond the 95% interval"));
+  EXPECT_THAT(told, HasSubstr("least: dow in uniform/A, -31.00±1.00"));
+  EXPECT_THAT(told, HasSubstr("the benchmark is not optimal"));
+}
+
+TEST(BenchmarkNote, AsksForMoreWhereReplicationsAreFew) {
+  const auto note = [](int replications) {
+    return benchmark_note(std::vector<SummaryRow>{row_of("dow", -2.0, 1.0, replications)});
+  };
+  EXPECT_EQ(note(1), "");
+  EXPECT_EQ(note(2), "");  // Student's factor is 12.7 / 1.96
+  EXPECT_NE(note(8), "");
+}
+
+TEST(BenchmarkNote, IsNotOfYardsticks) {
+  EXPECT_EQ(benchmark_note(std::vector<SummaryRow>{row_of("hindsight", -31.0, 1.0), row_of("best_single", -3.0, 1.0)}),
+            "");
+}
+
+TEST(BenchmarkNote, StandsBelowTheTablesOfAStudy) {
+  Study study;
+  study.environments = {paper_environments()[0]};
+  study.regimes = {Regime::A};
+  study.T0 = {0};
+  Summary summary;
+  summary.rows = {row_of("dow", -31.0, 1.0)};
+  summary.oracle = {{"A", "uniform", 0.23, {500.0, 1.0}, {1.5, 0.1}, {}}};
+  for (const TableLayout layout : {TableLayout::compact, TableLayout::paper}) {
+    const std::vector<std::string> notes = study_tables({{{{}, study}, summary}}, layout)[0].notes;
+    EXPECT_EQ(std::count_if(notes.begin(), notes.end(),
+                            [](const std::string& note) { return note.find("not optimal") != std::string::npos; }),
+              1);
+  }
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,147 @@
+// Policies and environments whose code is not the program's: they say a digest of it (Policy::code). A registration
+// lasts, so each test is a process of its own.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "host/studies/results/identity.hpp"
+#include "host/studies/study/study_config.hpp"
+#include "pandora/environment.hpp"
+#include "pandora/error.hpp"
+#include "pandora/policy.hpp"
+
+namespace pandora {
+namespace {
+
+Policy coded(const std::string& name, const std::string& code) {
+  Policy policy;
+  policy.name = name;
+  policy.code = code;
+  policy.by_name_only = true;
+  policy.hyperparameters = {{"width", "of nothing", {1.0, 2.0}}};
+  policy.variants = [](const Grids&) {
+    return std::vector<PolicyVariant>{{"known", "", [](const Replication&, int) { return LaneSpec{}; }}};
+  };
+  return policy;
+}
+
+#define REQUIRE(condition)                                               \
+  if (!(condition)) {                                                    \
+    std::fprintf(stderr, "line %d: %s is not so", __LINE__, #condition); \
+    std::exit(1);                                                        \
+  }
+
+template <class Body>
+[[noreturn]] void passed(Body&& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s", error.what());
+    std::exit(1);
+  }
+  std::exit(0);
+}
+
+bool is_refused(const Policy& policy) {
+  try {
+    register_policy(policy);
+    return false;
+  } catch (const Error& error) {
+    return error.code() == ExitCode::usage;
+  }
+}
+
+TEST(CodesDeathTest, OneWithACodeReplacesOneWithACodeAndNoOther) {
+  EXPECT_EXIT(passed([] {
+                register_policy(coded("mine", "a"));
+                const Policy* const first = find_policy("mine");
+                const std::size_t count = all_policies().size();
+                register_policy(coded("mine", "b"));
+                REQUIRE(all_policies().size() == count);
+                REQUIRE(find_policy("mine")->code == "b");
+                REQUIRE(first->name == "mine" && first->code == "a");  // plans point to it
+                REQUIRE(is_refused(coded("mine", "")));
+                REQUIRE(is_refused(coded("dow", "a")));
+                REQUIRE(!has_registered_policies());
+                register_policy(coded("plain", ""));
+                REQUIRE(is_refused(coded("plain", "a")));
+                REQUIRE(has_registered_policies());
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+// A registered policy must not show in the results of others.
+TEST(CodesDeathTest, HyperparametersAreKeysOfStudiesThatNameThePolicy) {
+  EXPECT_EXIT(passed([] {
+                const std::string before = StudyConfig().toml();
+                const StudyConfig old;
+                register_policy(coded("mine", "a"));
+                REQUIRE(StudyConfig().toml() == before);
+                REQUIRE(StudyConfig().identity() == old.identity());
+                const StudyConfig named = StudyConfig::parse("policies = [\"dow\", \"mine\"]\n", "study");
+                REQUIRE(named.toml().find("width = [1, 2]") != std::string::npos);
+                REQUIRE(named.identity().at("hyperparameters.width") == "[1, 2]");
+                REQUIRE(StudyConfig::parse(named.toml(), "again").toml() == named.toml());
+                REQUIRE(old.settings().size() == 1);  // made before there was the key
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST(CodesDeathTest, ResultsDependOnTheCodesOfTheirStudyAlone) {
+  EXPECT_EXIT(passed([] {
+                const Identity before = build_parts_of_identity();
+                register_policy(coded("mine", "a"));
+                Environment environment = paper_environments()[0];
+                environment.name = "place";
+                environment.id = 77;
+                register_environment(environment, {}, "e");
+                REQUIRE(build_parts_of_identity() == before);
+                const Numerics cpu{"cpu", "", ""};
+                const auto identity = [&](const char* text) {
+                  const StudyConfig config = StudyConfig::parse(text, "study");
+                  return identity_of(config, config.settings(), cpu);
+                };
+                const Identity none = identity("policies = [\"dow\"]\n");
+                const Identity both = identity(
+                    "policies = [\"dow\", \"mine\"]\nenvironments = [\"uniform\", \"place\"]\noutput.order = false\n");
+                REQUIRE(!none.contains("build.policy.mine") && !none.contains("build.environment.place"));
+                REQUIRE(both.at("build.policy.mine") == "a" && both.at("build.environment.place") == "e");
+                REQUIRE(build_of_results(both) == before);
+                Identity other = both;
+                other["build.policy.mine"] = "b";
+                REQUIRE(build_of_results(other).contains("build.policy.mine"));
+                Identity without = both;
+                without.erase("build.policy.mine");
+                REQUIRE(differences_of_fixed(without, both).empty());  // results grow by policies
+                REQUIRE(differences_of_fixed(other, both).size() == 1);
+                REQUIRE(differences(without, both).size() == 1);
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST(CodesDeathTest, EnvironmentsWithACodeReplaceEachOther) {
+  EXPECT_EXIT(passed([] {
+                Environment environment = paper_environments()[0];
+                environment.name = "place";
+                environment.id = 77;
+                register_environment(
+                    environment, [](const ReplicationRequest&) { return Replication{}; }, "e");
+                environment.cost_level = 0.5;
+                environment.id = 78;
+                register_environment(environment, {}, "f");
+                REQUIRE(find_environment("place")->cost_level == 0.5);
+                REQUIRE(!find_drawer("place"));
+                REQUIRE(code_of_environment("place") == "f" && code_of_environment("uniform").empty());
+                REQUIRE(!has_registered_environments());
+                environment.name = "plain";
+                environment.id = 79;
+                register_environment(environment);
+                REQUIRE(has_registered_environments());
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,57 @@
+// A summary of two rows for tests of what is printed.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "host/studies/results/summary.hpp"
+
+namespace pandora::test {
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+inline Summary two_rows() {
+  Summary summary;
+  SummaryRow row;
+  row.regime = "A";
+  row.environment = "uniform";
+  row.T0 = 50;
+  row.policy = "dow";
+  row.reward = "unknown";
+  row.hyperparameter = "c_rho=0.1;c_theta=1";
+  row.lane_name = "50/dow/unknown/c_rho=0.1;c_theta=1";
+  row.replications = 12;
+  row.periods = 30000;
+  row.regret = {7.5, 0.25};
+  row.realised_regret = {7.25, 0.5};
+  row.quality = {600.0, 2.0};
+  row.realised_quality = {601.0, 3.0};
+  row.cost = {90.0, 1.0};
+  row.queries = {1.625, 0.125};
+  row.parts[0] = {4.0, 0.4};
+  row.parts[1] = {2.0, 0.2};
+  row.parts[2] = {1.0, 0.1};
+  row.parts[3] = {0.5, 0.05};
+  row.gaps[0] = {0.3, 0.03};
+  row.gaps[1] = estimate({});  // as of an earlier version
+  row.best = true;
+  row.published = PublishedValue{7.66, 0.3};
+  row.inside_joint_95 = true;
+  summary.rows.push_back(row);
+  row.best = false;
+  row.hyperparameter = "c_rho=1;c_theta=1";
+  row.published.reset();
+  row.inside_joint_95.reset();
+  summary.rows.push_back(row);
+  summary.oracle.push_back({"A", "uniform", 0.23, {522.5, 12.5}, {1.6875, 0.0625}, published_oracle("A", "uniform")});
+  summary.order.push_back({"uniform", "A", {1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, published_order("A", "uniform")});
+  return summary;
+}
+
+}  // namespace pandora::test

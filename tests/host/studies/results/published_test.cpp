@@ -1,0 +1,141 @@
+// The embedded tables against the files they come from, read by a parser of our own.
+#include "host/studies/results/published.hpp"
+
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "tests/host/folder_test.hpp"
+
+namespace pandora {
+namespace {
+
+// Rows of experiments/published/<name>.csv as lists of cells, without the header.
+std::vector<std::vector<std::string>> published_file(const std::string& name) {
+  std::ifstream file(std::filesystem::path(PANDORA_SOURCE) / "experiments" / "published" / (name + ".csv"));
+  std::vector<std::vector<std::string>> rows;
+  std::string line;
+  while (std::getline(file, line)) {
+    rows.emplace_back(1);
+    for (char c : line) {
+      if (c == ',')
+        rows.back().emplace_back();
+      else
+        rows.back().back() += c;
+    }
+  }
+  if (!rows.empty()) rows.erase(rows.begin());
+  return rows;
+}
+
+TEST(Published, All174RegretsAreFound) {
+  const auto rows = published_file("regret");
+  ASSERT_EQ(rows.size(), 174u);
+  std::set<std::string> keys;
+  for (const auto& row : rows) {
+    std::string reward = row[3];  // as the program's results name it
+    if (reward == "unstated") reward = row[2] == "static_plugin" ? "unknown" : "none";
+    const auto found = published_regret(row[0], row[1], std::stoi(row[4]), row[2], reward);
+    ASSERT_TRUE(found) << row[0] << " " << row[1] << " " << row[2] << " " << reward << " " << row[4];
+    EXPECT_EQ(found->value, std::stod(row[5]));
+    EXPECT_EQ(found->half_width_95, std::stod(row[6]));
+    EXPECT_GT(found->half_width_95, 0.0);
+    keys.insert(row[0] + row[1] + row[2] + reward + row[4]);
+  }
+  EXPECT_EQ(keys.size(), 174u);
+}
+
+TEST(Published, CellsThatThePaperDoesNotPrintAreAbsent) {
+  EXPECT_FALSE(published_regret("A", "uniform", 0, "static_plugin", "unknown"));
+  EXPECT_FALSE(published_regret("A", "uniform", 0, "linucb_static", "none"));
+  EXPECT_FALSE(published_regret("A", "uniform", 0, "frugalgpt", "known"));
+  EXPECT_FALSE(published_regret("A", "uniform", 50, "static_plugin", "known"));
+  EXPECT_FALSE(published_regret("A", "uniform", 10, "dow", "known"));
+  EXPECT_FALSE(published_regret("A", "uniform", 50, "oracle", "known"));
+  EXPECT_FALSE(published_regret("A", "cauchy", 50, "dow", "known"));
+  EXPECT_FALSE(published_regret("C", "uniform", 50, "dow", "known"));
+  EXPECT_FALSE(published_regret("A", "uniform", 50, "query_all", "known"));
+}
+
+TEST(Published, OraclePanelsAndOrders) {
+  const auto panels = published_file("oracle"), orders = published_file("oracle_order");
+  ASSERT_EQ(panels.size(), 6u);
+  for (const auto& row : panels) {
+    const auto found = published_oracle(row[0], row[1]);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->u, std::stod(row[2]));
+    EXPECT_EQ(found->utility_x1000.value, std::stod(row[3]));
+    EXPECT_EQ(found->utility_x1000.half_width_95, std::stod(row[4]));
+    EXPECT_EQ(found->boxes_queried.value, std::stod(row[5]));
+  }
+  ASSERT_EQ(orders.size(), 6u);
+  for (const auto& row : orders) {
+    const auto found = published_order(row[1], row[0]);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->permutations.value, std::stod(row[2]));
+    EXPECT_EQ(found->permutations.half_width_95, std::stod(row[3]));
+    EXPECT_EQ(found->max_mass.value, std::stod(row[4]));
+    EXPECT_EQ(found->max_mass.half_width_95, std::stod(row[5]));
+    EXPECT_EQ(found->min_mass.value, std::stod(row[6]));
+    EXPECT_EQ(found->min_mass.half_width_95, std::stod(row[7]));
+  }
+  EXPECT_FALSE(published_oracle("A", "cauchy"));
+  EXPECT_FALSE(published_order("C", "uniform"));
+}
+
+// Qt, and a call of setlocale(LC_ALL, "") in Germany, leave a process so. The locale is made here: no machine need have
+// it.
+class PublishedWithADecimalComma : public test::FolderTest {
+ protected:
+  void SetUp() override {
+    FolderTest::SetUp();
+    const std::string make = "localedef -i de_DE -f UTF-8 '" + (base_ / "de_DE.UTF-8").string() + "'";
+    ASSERT_EQ(std::system(make.c_str()), 0) << "without the package locales?";
+    ::setenv("LOCPATH", base_.c_str(), 1);
+    ASSERT_NE(std::setlocale(LC_ALL, "de_DE.UTF-8"), nullptr);
+    ASSERT_EQ(std::strtod("9.31", nullptr), 9.0);  // as this locale reads
+  }
+  void TearDown() override {
+    std::setlocale(LC_ALL, "C");
+    ::unsetenv("LOCPATH");
+    FolderTest::TearDown();
+  }
+};
+
+TEST_F(PublishedWithADecimalComma, NumbersAreThoseOfTheirFiles) {
+  EXPECT_EQ(published_regret("A", "uniform", 0, "online_plugin", "known")->value, 9.31);
+  EXPECT_EQ(published_oracle("A", "uniform")->u, 0.23);
+  EXPECT_EQ(published_oracle("A", "uniform")->boxes_queried.value, 1.69);
+  EXPECT_EQ(published_regret("A", "uniform", 0, "online_plugin", "known")->half_width_95, 0.35);
+}
+
+TEST(InsideJoint95, ComparesWithTheJointHalfWidth) {
+  const PublishedValue five{5.0, 0.3};
+  EXPECT_TRUE(inside_joint_95(5.49, 0.4, five));  // hypot(0.3, 0.4) = 0.5
+  EXPECT_FALSE(inside_joint_95(5.51, 0.4, five));
+  EXPECT_TRUE(inside_joint_95(4.51, 0.4, five));
+  EXPECT_FALSE(inside_joint_95(4.49, 0.4, five));
+}
+
+TEST(InsideJoint95, AllowsForRoundingWhereBothSidesAreExact) {
+  const PublishedValue one{1.0, 0.0};
+  EXPECT_TRUE(inside_joint_95(1.0, 0.0, one));
+  EXPECT_TRUE(inside_joint_95(1.0049, 0.0, one));
+  EXPECT_FALSE(inside_joint_95(1.0051, 0.0, one));
+  EXPECT_TRUE(inside_joint_95(1.0049, 0.001, one));
+}
+
+TEST(CsvRows, DropsTheHeaderAndEmptyLines) {
+  const auto rows = csv_rows("a,b\n1,2\n\n3,4\n");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0], (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(rows[1], (std::vector<std::string>{"3", "4"}));
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,144 @@
+// The columns of the files.
+#include "host/studies/results/result_rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tests/host/studies/results/made_up_summary.hpp"
+
+namespace pandora {
+namespace {
+
+using test::lines_of;
+using test::two_rows;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+ResultRows rows_of(const Summary& summary, const Varied& varied = {}) {
+  Study study;
+  study.environments = {paper_environments()[0]};
+  ResultRows rows(varied, make_plan(study), "pandora");
+  rows.add_summary(summary, varied);
+  return rows;
+}
+
+TEST(SummaryCsv, HasTheColumnsThatReadersRelyOn) {
+  EXPECT_EQ(lines_of(rows_of({}).summary)[0],
+            "regime,environment,T0,policy,reward,c_rho,c_theta,c_b,replications,failed,periods,regret_x1000,"
+            "half_width_95_x1000,realised_regret_x1000,realised_half_width_95_x1000,quality_x1000,"
+            "quality_half_width_95_x1000,realised_quality_x1000,realised_quality_half_width_95_x1000,cost_x1000,"
+            "cost_half_width_95_x1000,queries_per_period,queries_per_period_half_width_95,best,published_x1000,"
+            "published_half_width_95_x1000,inside_joint_95,wrong_order_x1000,wrong_order_half_width_95_x1000,"
+            "too_early_x1000,too_early_half_width_95_x1000,too_many_x1000,too_many_half_width_95_x1000,"
+            "wrong_deployment_x1000,wrong_deployment_half_width_95_x1000,wrong_order_gap_x1000,"
+            "wrong_order_gap_half_width_95_x1000,too_early_gap_x1000,too_early_gap_half_width_95_x1000,lane");
+}
+
+TEST(SummaryCsv, WritesARowPerVariantWithItsHyperparametersInColumnsOfTheirOwn) {
+  const std::vector<std::string> lines = lines_of(rows_of(two_rows()).summary);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[1],
+            "A,uniform,50,dow,unknown,0.1,1,,12,0,30000,7.500000,0.250000,7.250000,0.500000,600.000000,2.000000,"
+            "601.000000,3.000000,90.000000,1.000000,1.625000,0.125000,1,7.66,0.30,1,"
+            "4.000000,0.400000,2.000000,0.200000,1.000000,0.100000,0.500000,0.050000,0.300000,0.030000,,,"
+            "50/dow/unknown/c_rho=0.1;c_theta=1");
+  EXPECT_THAT(lines[2], StartsWith("A,uniform,50,dow,unknown,1,1,,12,"));
+  EXPECT_THAT(lines[2], HasSubstr(",0,,,,4.000000,"));
+}
+
+TEST(SummaryCsv, WhatIsUnknownIsAnEmptyCell) {
+  Summary summary = two_rows();
+  summary.rows[0].regret = estimate({4.0});  // one replication has no half-width
+  summary.rows[1].regret = estimate({});     // no lane counts
+  const std::vector<std::string> lines = lines_of(rows_of(summary).summary);
+  EXPECT_THAT(lines[1], HasSubstr(",30000,4.000000,,7.25"));
+  EXPECT_THAT(lines[2], HasSubstr(",30000,,,7.25"));
+}
+
+TEST(SummaryCsv, MarksDisagreementWithAZero) {
+  Summary summary = two_rows();
+  summary.rows[0].inside_joint_95 = false;
+  EXPECT_THAT(lines_of(rows_of(summary).summary)[1], HasSubstr(",7.66,0.30,0,4.000000,"));
+}
+
+TEST(Csv, EveryRowHasAsManyCellsAsItsHeader) {
+  Summary summary = two_rows();
+  summary.oracle.push_back(summary.oracle[0]);
+  summary.oracle[1].published.reset();
+  summary.order.push_back(summary.order[0]);
+  summary.order[1].published.reset();
+  const Varied varied = {{"periods", "1000"}, {"estimation.refit", "tracking"}};
+  for (const ResultRows& rows : {rows_of(summary), rows_of(summary, varied)})
+    for (const std::string& text : {rows.summary, rows.oracle, rows.order}) {
+      const std::vector<std::string> lines = lines_of(text);
+      ASSERT_EQ(lines.size(), 3u);
+      for (const std::string& line : lines)
+        EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ',')) << line;
+    }
+}
+
+TEST(Csv, KeysThatVaryAreTheFirstColumns) {
+  const ResultRows rows = rows_of(two_rows(), {{"periods", "1000"}, {"estimation.refit", "tracking"}});
+  EXPECT_THAT(rows.summary, StartsWith("periods,estimation.refit,regime,environment,"));
+  EXPECT_THAT(lines_of(rows.summary)[1], StartsWith("1000,tracking,A,uniform,"));
+}
+
+// Sums of made-up tallies that a reader can check by hand.
+TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
+  Study study;
+  study.environments = {paper_environments()[0]};
+  study.regimes = {Regime::A};
+  study.T0 = {50};
+  study.policies = {"frugalgpt"};
+  study.replications = 2;
+  study.periods = 10;
+  Plan plan = make_plan(study);
+  std::vector<UnitResult> results(2);
+  for (std::size_t r = 0; r < 2; ++r) {
+    results[r].resize(2);
+    for (LaneTally& tally : results[r].lanes) {
+      tally.start(10);
+      const double mu[] = {0.5, 0.75, 0.25}, costs[] = {0.125, 0.25, 0.0};
+      const float reward[] = {1, 0, 1};
+      PeriodOutcome outcome;
+      outcome.queried = r == 0 ? 2 : 1;
+      outcome.order[0] = 1;
+      outcome.order[1] = 0;
+      outcome.deployed = r == 0 ? 0 : 1;
+      for (int t = 0; t < 10; ++t) tally.add(outcome, mu, costs, reward);
+    }
+  }
+  EXPECT_EQ(results[0].lanes[1].quality, 5.0);
+  EXPECT_EQ(results[0].lanes[1].realised_quality, 10.0);
+  EXPECT_EQ(results[0].lanes[1].cost, 3.75);
+  ResultRows rows({}, plan, "./bin/pan'dora");
+  rows.add({{}, study}, plan, results, summarise(study, plan, results));
+  const std::vector<std::string> boxes = lines_of(rows.boxes), depth = lines_of(rows.depth);
+  ASSERT_EQ(boxes.size(), 1u + 2 * 3);  // the oracle's and FrugalGPT's
+  EXPECT_THAT(boxes[4], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.500000,"));
+  EXPECT_THAT(boxes[4], HasSubstr(",0.500000,"));
+  EXPECT_THAT(boxes[5], StartsWith("A,uniform,50,frugalgpt,known,,,,2,1.000000,0.000000,0.500000,"));
+  EXPECT_EQ(boxes[6], "A,uniform,50,frugalgpt,known,,,,3,0.000000,0.000000,0.000000,0.000000");
+  ASSERT_EQ(depth.size(), 1u + 2 * 3);
+  EXPECT_THAT(depth[4], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.500000,"));
+  EXPECT_THAT(lines_of(rows.curves)[1], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.000000,0.000000"));
+
+  results[1].notes[1].list = {2, 0};
+  results[1].notes[1].thresholds = {0.25};
+  results[1].lanes[1].fail(Failure::policy, 7);
+  results[1].notes[1].message = "next() named box 9, \"out\nof\" range";
+  ResultRows failing({}, plan, "./bin/pan'dora");
+  failing.add({{}, study}, plan, results, summarise(study, plan, results));
+  EXPECT_EQ(failing.choices.substr(failing.choices.find('\n') + 1),
+            "A,uniform,1,50,frugalgpt,known,,,,1,3,0.25\nA,uniform,1,50,frugalgpt,known,,,,2,1,\n");
+  EXPECT_EQ(lines_of(failing.failures)[1],
+            "A,uniform,1,50,frugalgpt,known,,,,1,7,\"the policy broke the protocol: next() named box 9, \"\"out of\"\" "
+            "range\",'./bin/pan'\\''dora' replay study.toml --lane uniform/A/1/50/frugalgpt/known");
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,280 @@
+#include "host/studies/run/explain.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "oracle/oracle.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kExplained = R"(replications = 2
+periods = 120
+T0 = [0, 9]
+environments = ["uniform"]
+regimes = ["B"]
+[dimensions]
+context = 6
+reward_features = 3
+output = 10
+radius_draws = 2000
+[hyperparameters]
+c_rho = [0.1]
+c_theta = [0.1]
+c_b = [0.1]
+[oracle]
+samples = 2000
+grid = [9, 5, 9]
+)";
+
+class Explain : public testing::Test {
+ protected:
+  std::vector<PlannedSetting> settings_ = make_plans(StudyConfig::parse(kExplained, "test"));
+
+  FoundLane lane(const std::string& name) const { return FoundLane(settings_[0], name); }
+};
+
+// The periods of every policy add up to what its tally says, however they are told.
+TEST_F(Explain, PeriodsAddUpToTheRegretOfTheLane) {
+  for (const PlannedLane& planned : settings_[0].plan.lanes) {
+    const FoundLane found = lane("uniform/B/1/" + lane_name(planned));
+    const UnitResult result = found.run(found.prepare());
+    const Explanation all = explain(found, 1, 120);
+    ASSERT_EQ(all.periods.size(), 120u);
+    double regret = 0.0, cost = 0.0, quality = 0.0, queries = 0.0;
+    for (const ExplainedPeriod& p : all.periods) {
+      regret += p.regret;
+      queries += static_cast<double>(p.own.queries.size());
+      for (const ExplainedQuery& q : p.own.queries) {
+        cost += q.cost;
+        if (q.box == p.own.deployed) quality += q.mu;
+      }
+    }
+    EXPECT_NEAR(regret, result.lanes[0].utility - result.lanes[1].utility, 1e-9) << found.name();
+    EXPECT_NEAR(all.periods.back().regret_so_far, regret, 1e-9);
+    EXPECT_NEAR(cost, result.lanes[1].cost, 1e-9) << found.name();
+    EXPECT_NEAR(quality, result.lanes[1].quality, 1e-9) << found.name();
+    EXPECT_EQ(queries, result.lanes[1].queries()) << found.name();
+  }
+}
+
+// Each stop is the one of the policy's rule, seen from the numbers beside it.
+TEST_F(Explain, SaysWhyALaneStopped) {
+  for (const ExplainedPeriod& p : explain(lane("uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1"), 1, 120).periods) {
+    double best = 0.0, left = -1e300;
+    for (const ExplainedQuery& q : p.own.queries) best = std::max(best, q.estimate);
+    for (const ExplainedBox& b : p.boxes) {
+      const bool open = std::any_of(p.own.queries.begin(), p.own.queries.end(),
+                                    [&](const ExplainedQuery& q) { return q.box == b.box; });
+      EXPECT_GT(b.width, 0.0);
+      if (!open) left = std::max(left, b.score);
+    }
+    if (p.own.queries.size() == 3) {
+      EXPECT_THAT(p.own.stopped, HasSubstr("every box is open"));
+    } else {
+      EXPECT_GE(best, left);
+      EXPECT_THAT(p.own.stopped, HasSubstr("reaches the largest index left"));
+    }
+  }
+  const Explanation single = explain(lane("uniform/B/0/-/best_single/none"), 5, 5);
+  EXPECT_EQ(single.periods[0].own.stopped, "it queries one box alone");
+  EXPECT_EQ(explain(lane("uniform/B/0/-/query_all/known"), 5, 5).periods[0].own.stopped, "every box is open");
+}
+
+// A score is taken apart as the engines add it up.
+TEST_F(Explain, ShowsWhatScoresAreMadeOf) {
+  for (const char* engine : {"blocked", "reference"}) {
+    SCOPED_TRACE(engine);
+    StudyConfig config = StudyConfig::parse(kExplained, "test");
+    config.set("engine.kind", engine, "test");
+    settings_ = make_plans(config);
+    const Explanation dow = explain(lane("uniform/B/0/9/dow/known/c_rho=0.1"), 1, 120),
+                      plain = explain(lane("uniform/B/0/9/online_plugin/known"), 120, 120),
+                      linucb = explain(lane("uniform/B/0/9/linucb_online/none/c_b=0.1"), 1, 120);
+    EXPECT_EQ(dow.prediction_name, "rho'psi");
+    EXPECT_EQ(linucb.prediction_name, "eta'psi");
+    for (const ExplainedPeriod& p : dow.periods)
+      for (const ExplainedBox& b : p.boxes) {
+        EXPECT_NE(b.prediction, 0.0);
+        EXPECT_NEAR(b.bonus, 0.1 * b.width, 1e-6);
+        EXPECT_NEAR(b.score, std::tanh(b.prediction + b.bonus), 1e-6);
+      }
+    for (const ExplainedBox& b : plain.periods[0].boxes) {
+      EXPECT_EQ(b.bonus, 0.0);
+      EXPECT_NEAR(b.score, std::tanh(b.prediction), 1e-6);
+    }
+    for (const ExplainedPeriod& p : linucb.periods)
+      for (const ExplainedBox& b : p.boxes) {
+        EXPECT_NEAR(b.bonus, 0.1 * b.width, 1e-6);
+        EXPECT_NEAR(b.score, b.prediction + b.bonus, 1e-6);
+      }
+  }
+}
+
+// The expected cost beside sigma* is the one that sigma* balances, on the oracle's own sample.
+TEST_F(Explain, ShowsTheCostThatSigmaBalances) {
+  for (const auto& [regime, location] :
+       {std::pair{"[\"A\"]", "common"}, {"[\"B\"]", "common"}, {"[\"B\"]", "none"}, {"[\"B\"]", "own"}}) {
+    StudyConfig config = StudyConfig::parse(kExplained, "test");
+    config.set("regimes", regime, "test");
+    config.set("environment.uniform.location", location, "test");
+    config.set("oracle.bins", "0", "test");
+    config.set("oracle.grid", "[41,21,41]", "test");
+    settings_ = make_plans(config);
+    const FoundLane found = lane(lane_names(settings_[0])[0]);
+    const ShockSample sample = draw_shock_sample(found.prepare().instance, 2000);
+    const Explanation explanation = explain(found, 1, 20);
+    EXPECT_EQ(explanation_text(explanation).find("reward shift ") == std::string::npos, location == std::string("own"));
+    for (const ExplainedPeriod& p : explanation.periods)
+      for (const ExplainedBox& b : p.boxes) {
+        ASSERT_TRUE(b.expected_cost);
+        EXPECT_EQ(p.reward_shift.value_or(b.reward_shift), b.reward_shift);
+        EXPECT_EQ(p.reward_shift.has_value(), location != std::string("own"));
+        EXPECT_GT(*b.expected_cost, b.context_cost);
+        double excess = 0.0;
+        for (const float w : sample.projected) {
+          const double mu = 1.0 / (1.0 + std::exp(-(b.reward_shift + b.scale * sample.projection_norm * w)));
+          excess += std::max(0.0, mu - b.sigma) / 2000.0;
+        }
+        EXPECT_NEAR(excess, *b.expected_cost, 2e-3) << regime << location;
+      }
+  }
+}
+
+// A period of epsilon-greedy that explores says so; in the others the stop is Weitzman's.
+TEST_F(Explain, SaysWhenALaneExplores) {
+  const Policy& policy = *find_policy("epsilon_greedy_weitzman");
+  PlannedSetting planned = settings_[0];
+  planned.plan.lanes.push_back({&policy, policy.variants({0.3})[0], 0});
+  const Explanation found = explain(FoundLane(planned, "uniform/B/1/" + lane_name(planned.plan.lanes.back())), 1, 120);
+  int random = 0, opens_all = 0;
+  for (const ExplainedPeriod& p : found.periods) {
+    random += p.own.stopped.find("exploring in a random order") != std::string::npos ? 1 : 0;
+    if (p.own.stopped.find("exploring, it opens all") == std::string::npos) continue;
+    EXPECT_EQ(p.own.queries.size(), 3u);
+    ++opens_all;
+  }
+  EXPECT_NEAR(random, 36, 20);
+  EXPECT_NEAR(opens_all, 36, 20);
+}
+
+TEST_F(Explain, AsTextAndJson) {
+  const Explanation found = explain(lane("uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1"), 7, 8);
+  const std::string text = explanation_text(found);
+  for (const char* part : {"period 7: request with 7 index features", "period 8:", "rho'psi", "bonus", "index", "width",
+                           "oracle's sigma*", "expected cost", "context cost", "index: tanh(rho'psi + bonus)",
+                           "E[(mu* - sigma*)^+] = expected cost", "scale s(x): ", "reward shift: ",
+                           "the policy queries box", "estimated at", "the oracle stops", "regret of the period"})
+    EXPECT_THAT(text, HasSubstr(part));
+  const nlohmann::json json = explanation_json(found);
+  EXPECT_EQ(json["lane"], "uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1");
+  EXPECT_EQ(json["periods"].size(), 2u);
+  const nlohmann::json& p = json["periods"][0];
+  EXPECT_EQ(p["period"], 7);
+  EXPECT_EQ(p["psi"].size(), 7u);
+  EXPECT_EQ(p["boxes"].size(), 3u);
+  EXPECT_EQ(p["boxes"][2]["expected_cost"], *found.periods[0].boxes[2].expected_cost);
+  EXPECT_EQ(p["boxes"][2]["prediction"], found.periods[0].boxes[2].prediction);
+  EXPECT_EQ(p["boxes"][2]["bonus"], found.periods[0].boxes[2].bonus);
+  EXPECT_EQ(p["regret"], found.periods[0].regret);
+  EXPECT_EQ(p["policy"]["queries"][0]["estimate"], found.periods[0].own.queries[0].estimate);
+}
+
+TEST_F(Explain, RefusesPeriodsAndLanesThatAreNotThere) {
+  const FoundLane found = lane("uniform/B/0/-/query_all/known");
+  for (const auto& [first, last] : {std::pair(0, 1), std::pair(3, 2), std::pair(1, 121)})
+    EXPECT_THROW(explain(found, first, last), Error);
+  try {
+    lane("uniform/B/0/9/dow/unknwon/c_rho=0.1;c_theta=0.1");
+    FAIL() << "found it";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_THAT(error.what(), HasSubstr("the nearest is uniform/B/0/9/dow/unknown/c_rho=0.1;c_theta=0.1"));
+  }
+}
+
+TEST_F(Explain, ReplayTellsRegretAndCurve) {
+  const FoundLane found = lane("uniform/B/0/9/frugalgpt/known");
+  const UnitResult result = found.run(found.prepare());
+  const std::string text = replay_text(found, result);
+  EXPECT_THAT(text, HasSubstr("periods            120 of 120"));
+  EXPECT_THAT(text, HasSubstr("chosen beforehand  boxes "));
+  EXPECT_THAT(text, HasSubstr("regret x 1000"));
+  EXPECT_THAT(text, testing::ContainsRegex("\n +120 .*\n$"));
+}
+
+// The n-th box that opens is what its code said, and there are no indices to show.
+class Sweeper : public CustomPolicy {
+ public:
+  void begin(const Request&) override { next_ = 0; }
+  int next() override { return next_ < 2 ? next_ : kStop; }
+  void opened(const Output&) override { ++next_; }
+  int deploy() override { return 1; }
+
+ private:
+  int next_ = 0;
+};
+
+TEST_F(Explain, PoliciesThatAreCode) {
+  static const Policy sweeper = {
+      .name = "sweeper", .uses_calibration = false, .variants = [](const Grids&) -> std::vector<PolicyVariant> {
+        return {{"known", "", {}, [](const Replication&, int, const EstimationOptions&) {
+                   return std::make_unique<Sweeper>();
+                 }}};
+      }};
+  PlannedSetting planned = settings_[0];
+  planned.plan.lanes.push_back({&sweeper, sweeper.variants({})[0], 0});
+  const Explanation found = explain(FoundLane(planned, "uniform/B/1/-/sweeper/known"), 3, 3);
+  const ExplainedWalk& own = found.periods[0].own;
+  ASSERT_EQ(own.queries.size(), 2u);
+  EXPECT_EQ(own.queries[0].box, 1);
+  EXPECT_EQ(own.queries[1].box, 2);
+  EXPECT_EQ(own.deployed, 2);
+  EXPECT_FALSE(own.queries[0].known);
+  EXPECT_EQ(own.stopped, "its code said so");
+  EXPECT_EQ(found.score_name, "");
+}
+
+// Where a policy's code ranks boxes by scores, they are shown: those that its order and its stop follow.
+TEST_F(Explain, ScoresOfPoliciesThatAreCode) {
+  const Policy& policy = *find_policy("informed_weitzman");
+  PlannedSetting planned = settings_[0];
+  planned.plan.lanes.push_back({&policy, policy.variants({})[0], 9});
+  const Explanation found = explain(FoundLane(planned, "uniform/B/1/9/informed_weitzman/known"), 1, 120);
+  EXPECT_EQ(found.score_name, "score");
+  EXPECT_EQ(found.prediction_name, "");
+  EXPECT_THAT(explanation_text(found), HasSubstr("  forced  "));
+  for (std::size_t t = 40; t < found.periods.size(); ++t) {
+    const ExplainedPeriod& p = found.periods[t];
+    double best = 0.0;
+    for (std::size_t k = 0; k < p.own.queries.size(); ++k) {
+      const auto score = [&](std::size_t q) {
+        return p.boxes[static_cast<std::size_t>(p.own.queries[q].box) - 1].score;
+      };
+      if (k > 0) {
+        EXPECT_GE(score(k - 1), score(k));
+        EXPECT_LT(best, score(k));
+      }
+      best = std::max(best, p.own.queries[k].mu);
+    }
+  }
+}
+
+// A box that must be opened has no index to show.
+TEST_F(Explain, SaysWhichBoxesAreForced) {
+  PlannedSetting planned = settings_[0];
+  const Policy& policy = *find_policy("shrunk_weitzman");
+  planned.plan.lanes.push_back({&policy, policy.variants({0.2})[0], 0});
+  const FoundLane found(planned, "uniform/B/1/0/shrunk_weitzman/known/c_shrunk=0.2");
+  EXPECT_THAT(explanation_text(explain(found, 1, 1)), HasSubstr("   forced  "));
+  EXPECT_THAT(explanation_text(explain(found, 20, 20)), Not(HasSubstr("forced")));
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,90 @@
+// At the ends of the ranges of its keys a study still means the same to the reference engine and to the fast one.
+
+#include "tests/host/studies/run/run_study_fixture.hpp"
+
+namespace pandora {
+namespace {
+using test::Words;
+
+class Extremes : public test::ManyRunsTest {
+ protected:
+  void SetUp() override {
+    ManyRunsTest::SetUp();
+    write("study.toml", R"(seed = 3
+replications = 2
+periods = 200
+T0 = [0, 7]
+environments = ["uniform"]
+policies = ["online_plugin", "dow", "shrunk_weitzman", "atsidakou", "epsilon_greedy_weitzman"]
+[dimensions]
+context = 6
+reward_features = 3
+output = 10
+radius_draws = 2000
+[environment.uniform]
+law = "gaussian"
+truncation_radius = inf
+[oracle]
+samples = 1000
+grid = [9, 9, 9]
+bins = 100
+[hyperparameters]
+c_rho = [0.1, 1]
+c_theta = [0.1]
+epsilon = [0.1]
+[output]
+order = false
+hdf5 = false
+instances = false
+)");
+  }
+
+  // Rows of summary.csv.
+  std::vector<std::string> rows(const std::string& engine, const Words& more) {
+    Words words = {"run", "study.toml", "--quiet", "--backend", "cpu", "--threads", "1", "--force", "--out", "out"};
+    words.insert(words.end(), {"--engine", engine, "--precision", "double"});
+    words.insert(words.end(), more.begin(), more.end());
+    const test::ProgramResult result = run(words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;  // no lane fails
+    std::istringstream lines(test::read_file(work() / "out" / "summary.csv"));
+    std::vector<std::string> out;
+    for (std::string line; std::getline(lines, line);) out.push_back(line);
+    return out;
+  }
+
+  void expect_alike(const std::vector<Words>& extremes) {
+    for (const Words& extreme : extremes) {
+      SCOPED_TRACE(extreme[0]);
+      Words set;
+      for (const std::string& value : extreme) set.insert(set.end(), {"--set", value});
+      const std::vector<std::string> plain = rows("reference", set), fast = rows("blocked", set);
+      ASSERT_EQ(plain.size(), fast.size());
+      ASSERT_GT(plain.size(), 50u);
+      std::size_t differ = 0;
+      for (std::size_t k = 0; k < plain.size(); ++k) differ += plain[k] != fast[k] ? 1 : 0;
+      EXPECT_LE(differ, plain.size() / 50);  // a near-tie may flip with the rounding of a machine
+    }
+  }
+};
+
+TEST_F(Extremes, BothEnginesDecideAlike) {
+  expect_alike({{"estimation.eta_index=1e-6"},
+                {"environment.uniform.u=1e6"},
+                {"estimation.ridge_own=0.01", "estimation.shrinkage=fixed"}});
+}
+
+TEST_F(Extremes, SlowBothEnginesDecideAlike) {
+  expect_alike({{"estimation.eta_index=1e-4"},
+                {"estimation.eta_index=1e8"},
+                {"estimation.eta_slopes=1e-6"},
+                {"estimation.eta_slopes=1e8", "estimation.eta_index=1e-6"},
+                {"estimation.eta_reward=1e-3"},
+                {"estimation.eta_reward=1e8"},
+                {"environment.uniform.scale=100"},
+                {"environment.uniform.scale=1e-6"},
+                {"estimation.ridge_mean=0.01", "estimation.shrinkage=fixed"},
+                {"estimation.ridge_own=1e12", "estimation.shrinkage=fixed"}});
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,122 @@
+// `--plan` beside `--extend` and `--resume`: of what the folder lacks, without a trace in it.
+#include "host/ground/machine/memory.hpp"
+#include "host/studies/run/planned_memory.hpp"
+#include "tests/host/studies/run/run_study_fixture.hpp"
+
+namespace pandora {
+namespace {
+namespace fs = std::filesystem;
+using test::Words;
+using testing::HasSubstr;
+using testing::Not;
+
+class PlanOfMissing : public test::ManyRunsTest {
+ protected:
+  // The number behind a word of the plan.
+  static double number(const std::string& plan, const std::string& word) {
+    const std::size_t at = plan.find("\n" + word);
+    EXPECT_NE(at, std::string::npos) << plan;
+    return at == std::string::npos ? -1.0 : std::stod(plan.substr(at + 1 + word.size()));
+  }
+  std::string plan(const Words& more) {
+    Words all = {"run", "study.toml", "--threads", "2", "--plan", "--regime", "A"};
+    all.insert(all.end(), test::kFewSolves.begin(), test::kFewSolves.end());
+    all.insert(all.end(), more.begin(), more.end());
+    const test::ProgramResult result = run(all);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  }
+  void expect_plan(const Words& more, int units, int lanes, int parts) {
+    SCOPED_TRACE(testing::PrintToString(more));
+    const std::string text = plan(more);
+    EXPECT_EQ(number(text, "units"), units) << text;
+    EXPECT_EQ(number(text, "lanes"), lanes) << text;
+    EXPECT_EQ(number(text, "policy-periods"), lanes * 40.0) << text;
+    EXPECT_EQ(number(text, "parts"), parts) << text;
+  }
+};
+
+TEST_F(PlanOfMissing, CountsWhatTheFolderLacks) {
+  Words some = words("out", {"--regime", "A", "--replications", "2", "--policy", "dow"});
+  some.insert(some.end(), test::kFewSolves.begin(), test::kFewSolves.end());
+  ASSERT_EQ(run(some).exit_code, 0) << test::read_file(base_ / "err");
+  const auto before = files(work() / "out");
+  const std::string manifest = test::read_file(work() / "out" / "manifest.json");
+  // Two environments; lanes of a replication: the oracle, and DOW with (2 + 2) choices at two T_0.
+  const Words dow = {"--policy", "dow", "--replications"}, extend = {"--out", "out", "--extend"};
+  const auto with = [](Words a, const Words& b, const Words& c = {}) {
+    a.insert(a.end(), b.begin(), b.end());
+    a.insert(a.end(), c.begin(), c.end());
+    return a;
+  };
+  expect_plan(with(dow, {"2"}), 4, 4 * 9, 4);
+  expect_plan(with(dow, {"5"}, extend), 6, 6 * 9, 6);
+  expect_plan(with(dow, {"2", "--out", "out", "--resume"}), 0, 0, 0);
+  // Another policy with reward known and unknown at two T_0, in the four units that are there and in one of each
+  // environment.
+  expect_plan(with({"--policy", "dow,online_plugin", "--replications", "3"}, extend), 6, 4 * 4 + 2 * 13, 6);
+  expect_plan(with(dow, {"2", "--out", "fresh"}, {"--extend"}), 4, 4 * 9, 4);
+  EXPECT_THAT(plan(with(dow, {"5"}, extend)), HasSubstr("missing           in out, which has 4 of 10 parts whole"));
+  EXPECT_FALSE(fs::exists(work() / "fresh"));
+  EXPECT_EQ(files(work() / "out"), before);
+  EXPECT_EQ(test::read_file(work() / "out" / "manifest.json"), manifest);
+}
+
+TEST_F(PlanOfMissing, RefusesWhatTheRunWouldRefuse) {
+  Words some = words("out", {"--regime", "A", "--replications", "2", "--policy", "dow"});
+  some.insert(some.end(), test::kFewSolves.begin(), test::kFewSolves.end());
+  ASSERT_EQ(run(some).exit_code, 0) << test::read_file(base_ / "err");
+  Words planned = some;
+  planned.insert(planned.end(), {"--extend", "--plan"});
+  const auto with = [&planned](const Words& more) {
+    Words all = planned;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  expect_refusal(with({"--seed", "6"}), 5, {"study.seed is 5 there and 6 here"});
+  Words fewer = planned;
+  std::replace(fewer.begin(), fewer.end(), std::string("dow"), std::string("online_plugin"));
+  expect_refusal(fewer, 5, {"dow", "results grow, they do not shrink"});
+  fs::create_directory(work() / "full");
+  std::ofstream(work() / "full" / "letter.txt") << "dear\n";
+  Words foreign = planned;
+  std::replace(foreign.begin(), foreign.end(), std::string("out"), std::string("full"));
+  expect_refusal(foreign, 2, {"holds no results of this program"});
+}
+
+// Calibration periods are played, and stand in every tape: 100,000 times those of the probe, which takes 10,000.
+TEST_F(PlanOfMissing, CountsCalibrationsInTimeAndMemoryAndWarnsOfTooMuch) {
+  const Words few = {"--environment", "uniform", "--policy", "online_plugin", "--replications", "1"};
+  const auto with_T0 = [&](const std::string& T0) {
+    Words words = few;
+    words.insert(words.end(), {"--t0", T0});
+    return plan(words);
+  };
+  const std::string some = with_T0("10000"), many = with_T0("1000000000");
+  EXPECT_GT(number(many, "estimated time"), 500.0 * std::max(number(some, "estimated time"), 0.02)) << many;
+  EXPECT_GT(number(many, "memory"), 50.0) << many;
+  EXPECT_THAT(some, Not(HasSubstr("this machine has")));
+  const bool too_much = static_cast<double>(machine_memory()) < 50.0 * (1u << 30);
+  EXPECT_EQ(many.find(" GiB per process at the most, and this machine has ") != std::string::npos, too_much) << many;
+}
+
+// What a lane of code says of itself is in the plan, and that of a joint fit is as large as its covariance.
+TEST(PlannedMemoryOf, CodeAndJointFits) {
+  const auto bytes = [](const std::string& policy) {
+    StudyConfig config = StudyConfig::parse(test::kStudy, "study.toml");
+    config.set("policies", policy, "");
+    config.set("dimensions.context", "1500", "");
+    config.set("T0", "0", "");
+    const std::vector<PlannedSetting> settings = make_plans(config);
+    const Study& study = settings[0].setting.study;
+    return sweep_bytes(study, settings[0].plan, lane_groups(study, settings[0].plan), 1);
+  };
+  const std::uint64_t matrix = 1501 * 1501;
+  EXPECT_GT(bytes("informed_weitzman"), 7 * 8 * matrix);
+  EXPECT_LT(bytes("informed_weitzman"), 8 * 8 * matrix);
+  EXPECT_GT(bytes("shrunk_weitzman"), 18 * 4 * matrix);
+  EXPECT_LT(bytes("query_all"), 8 * 4 * matrix);
+}
+
+}  // namespace
+}  // namespace pandora

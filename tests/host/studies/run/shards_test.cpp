@@ -1,0 +1,204 @@
+// Studies spread over shards and ranks: the bytes are those of one process.
+#include "tests/host/studies/run/run_study_fixture.hpp"
+
+namespace pandora {
+namespace {
+namespace fs = std::filesystem;
+using test::kStudy;
+using test::Words;
+using testing::HasSubstr;
+
+class RunStudyShards : public test::RunStudyTest {
+ protected:
+  // A study that starts at once, for ranks.
+  void write_study_of_ranks() {
+    write("study.toml", std::string(kStudy).replace(kStudy.find(", \"student_t5\""), 14, "") +
+                            "[estimation]\nrefit = \"geometric:10\"\n");
+  }
+  static std::string ranks_of(const std::string& folder) {
+    return std::string(PANDORA_PROGRAM) + " run study.toml --quiet --threads 1 --out " + folder;
+  }
+  int shell(const std::string& command) const {
+    return WEXITSTATUS(std::system(("cd '" + work().string() + "' && " + command).c_str()));
+  }
+  // Its exit code; standard error goes to mpi.err.
+  int mpirun(const std::string& arguments) const {
+    return shell(std::string("timeout 120 env ") + kLaunch + arguments + " >mpi.out 2>mpi.err");
+  }
+  std::string mpi_errors() const { return test::read_file(work() / "mpi.err"); }
+
+  // What sanitisers find in Open MPI itself is not ours.
+  static constexpr const char* kLaunch =
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 "
+      "TSAN_OPTIONS=ignore_noninstrumented_modules=1 mpirun --oversubscribe ";
+};
+
+TEST_F(RunStudyShards, MergeToTheBytesOfOneProcess) {
+  run_reference();
+  for (const int n : {1, 2, 5}) {
+    Words merge = {"merge", "--quiet", "--out", "merged" + std::to_string(n)};
+    for (int i = 0; i < n; ++i) {
+      const std::string folder = "shard" + std::to_string(n) + std::to_string(i);
+      const test::ProgramResult result = run(words(folder, {"--shard", std::to_string(i) + "/" + std::to_string(n)}));
+      ASSERT_EQ(result.exit_code, 0) << result.err;
+      EXPECT_EQ(result.out.find("pandora merge") != std::string::npos, n > 1) << result.out;
+      merge.push_back(folder);
+    }
+    const test::ProgramResult result = run(merge);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    expect_same(work() / ("merged" + std::to_string(n)), work() / "reference");
+  }
+  EXPECT_EQ(manifest("merged5")["sessions"].size(), 6u);
+}
+
+TEST_F(RunStudyShards, ALostShardCostsOnlyItsOwnWork) {
+  run_reference();
+  const test::ProgramResult first = run(words("a", {"--shard", "0/2", "--report"}));
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_NE(first.out.find("no report"), std::string::npos) << first.out;  // of a part of the results
+  ASSERT_EQ(run(words("b", {"--shard", "1/2"})).exit_code, 0);
+  const std::string lost = "parts/000-uniform-A-00001.part";
+  ASSERT_TRUE(fs::remove(work() / "b" / lost));
+  expect_refusal({"merge", "a", "b", "--out", "all"}, 3, {"1 of 16 parts", "000-uniform-A-00001.part", "--resume"});
+  EXPECT_FALSE(fs::exists(work() / "all"));
+  ASSERT_EQ(run(words("b", {"--shard", "1/2", "--resume"})).exit_code, 0);
+  EXPECT_EQ(manifest("b")["sessions"][1]["parts_computed"], 1);
+  ASSERT_EQ(run({"merge", "a", "b", "--out", "all", "--quiet"}).exit_code, 0);
+  expect_same(work() / "all", work() / "reference");
+}
+
+TEST_F(RunStudyShards, MergeRefusesWhatDoesNotBelongTogether) {
+  ASSERT_EQ(run(words("a", {"--shard", "0/2"})).exit_code, 0);
+  ASSERT_EQ(run(words("b", {"--shard", "1/2", "--seed", "6"})).exit_code, 0);
+  expect_refusal({"merge", "a", "b", "--out", "all"}, 5,
+                 {"do not belong together", "study.seed is 6 there and 5 here"});
+  expect_refusal({"merge", "a", "nowhere", "--out", "all"}, 3, {"nowhere: holds no results", "manifest.json"});
+  const auto before = files(work() / "a");
+  expect_refusal({"merge", "a", "--out", "a", "--force"}, 2, {"--out a", "folders to merge"});
+  EXPECT_EQ(files(work() / "a"), before);
+  std::ofstream(work() / "a" / "study.toml", std::ios::app) << "\n[output]\n";
+  expect_refusal({"merge", "a", "--out", "all"}, 3, {"a/study.toml", "--resume"});
+  fs::copy_file(work() / "study.toml", work() / "a" / "study.toml", fs::copy_options::overwrite_existing);
+  std::ofstream(work() / "a" / "study.toml", std::ios::app) << "bins = 51\n";  // no longer what was run
+  EXPECT_NE(run({"merge", "a", "--out", "all"}).exit_code, 0);
+  EXPECT_FALSE(fs::exists(work() / "all"));
+}
+
+// The script for Slurm, with srun and the scheduler's variables stood in for.
+TEST_F(RunStudyShards, TheBatchScriptRunsTheShardsOfAnArray) {
+  run_reference();
+  fs::create_directory(work() / "bin");
+  std::ofstream(work() / "bin" / "srun") << "#!/bin/sh\nexec \"$@\"\n";
+  fs::permissions(work() / "bin" / "srun", fs::perms::owner_all);
+  for (const int task : {0, 1}) {
+    const std::string command =
+        "cd '" + work().string() + "' && PATH=$PWD/bin:$PATH SLURM_ARRAY_TASK_ID=" + std::to_string(task) +
+        " SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_COUNT=2 SLURM_CPUS_PER_TASK=1 PANDORA=" + PANDORA_PROGRAM + " bash " +
+        PANDORA_SOURCE + "/scripts/pandora.sbatch study.toml shards >script.out 2>&1";
+    for (int again = 0; again < 2; ++again)  // submitted again it goes on
+      ASSERT_EQ(std::system(command.c_str()), 0) << test::read_file(work() / "script.out");
+  }
+  ASSERT_EQ(run({"merge", "shards/0", "shards/1", "--quiet", "--out", "all"}).exit_code, 0);
+  expect_same(work() / "all", work() / "reference");
+}
+
+// What stood in the way of the last files costs neither the parts nor what is known of their making.
+TEST_F(RunStudyShards, FilesThatCannotBeWrittenLeaveAnHonestManifest) {
+  run_reference();
+  ASSERT_EQ(run(words("a", {"--shard", "0/2"})).exit_code, 0);
+  ASSERT_EQ(run(words("b", {"--shard", "1/2"})).exit_code, 0);
+  fs::create_directories(work() / "out" / "results.h5" / "in the way");
+  fs::create_directories(work() / "merged" / "results.h5" / "in the way");
+  EXPECT_EQ(run(words("out", {"--resume"})).exit_code, 2);  // not a folder of the program's
+  EXPECT_EQ(run(words("out", {"--force"})).exit_code, 2);
+  EXPECT_EQ(manifest("out")["state"], "interrupted");
+  EXPECT_EQ(manifest("out")["parts_there"], 16);
+  EXPECT_EQ(manifest("out")["sessions"][0]["parts_computed"], 16);
+  EXPECT_EQ(run({"merge", "a", "b", "--out", "merged", "--force"}).exit_code, 2);
+  EXPECT_EQ(manifest("merged")["sessions"].size(), 3u);
+  for (const char* folder : {"out", "merged"}) {
+    fs::remove_all(work() / folder / "results.h5");
+    ASSERT_EQ(run(words(folder, {"--resume"})).exit_code, 0);
+    expect_same(work() / folder, work() / "reference");
+  }
+  EXPECT_EQ(manifest("merged")["sessions"].size(), 4u);
+}
+
+// A study that lost a line would put wrong names and values beside the numbers.
+TEST_F(RunStudyShards, MergeRefusesAStudyThatWasAltered) {
+  write("study.toml", kStudy + "[environment.uniform]\nu = 0.5\n");
+  ASSERT_EQ(run(words("a")).exit_code, 0);
+  const std::string text = test::read_file(work() / "a" / "study.toml");
+  std::string less = text;
+  less.erase(less.find("[environment.uniform]\nu = 0.5\n"), std::string("[environment.uniform]\nu = 0.5\n").size());
+  std::ofstream(work() / "a" / "study.toml") << less;
+  expect_refusal({"merge", "a", "--out", "all"}, 3, {"a/study.toml", "study.environment.uniform.u is 0.5 there"});
+  EXPECT_FALSE(fs::exists(work() / "all"));
+}
+
+TEST_F(RunStudyShards, RanksGiveTheBytesOfOneProcess) {
+  write_study_of_ranks();
+  run_reference();
+  for (const int ranks : {1, 2, 3}) {
+    const std::string folder = "ranks" + std::to_string(ranks);
+    ASSERT_EQ(mpirun("-n " + std::to_string(ranks) + " " + ranks_of(folder)), 0) << mpi_errors();
+    expect_same(work() / folder, work() / "reference");
+    const nlohmann::json session = manifest(folder)["sessions"][0];
+    EXPECT_EQ(session["ranks"], ranks);
+    EXPECT_EQ(session["parts_computed"], 8);
+    ASSERT_EQ(session["processes"].size(), static_cast<std::size_t>(ranks));
+    for (const nlohmann::json& process : session["processes"]) EXPECT_GE(process["parts_computed"], 8 / ranks);
+  }
+  // Failed lanes of any rank are the run's.
+  EXPECT_EQ(mpirun("-n 2 " + ranks_of("failed") + " --regime A --set hyperparameters.c_rho=[1e300]"), 1);
+}
+
+TEST_F(RunStudyShards, RanksThatWereKilledAreResumedToTheSameBytes) {
+  write_study_of_ranks();
+  const std::string more = " --regime A --replications 8 --periods 2000";
+  ASSERT_EQ(run(words("long", {"--regime", "A", "--replications", "8", "--periods", "2000"})).exit_code, 0);
+  int caught = 0;
+  for (const int parts : {0, 1, 4}) {
+    const std::string name = "killed" + std::to_string(parts);
+    const fs::path folder = work() / name;
+    const std::string command = "-n 2 " + ranks_of(name) + more + " --resume";
+    ASSERT_EQ(shell(std::string("{ ") + kLaunch + command + " >mpi.out 2>&1 & echo $! >pid; }"), 0);  // the launcher's
+    const auto made = [&] {
+      std::error_code error;
+      return std::distance(fs::directory_iterator(folder / "parts", error), fs::directory_iterator{});
+    };
+    for (int i = 0; i < 6000 && !(fs::exists(folder / "manifest.json") && made() > parts); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ::kill(std::stoi(test::read_file(work() / "pid")), SIGKILL);
+    caught += manifest(name)["sessions"][0]["ended"].is_null() ? 1 : 0;
+    int code = 2;
+    for (int i = 0; i < 300 && code == 2; ++i) {  // until the ranks have noticed and let go of the folder
+      code = mpirun(command);
+      if (code == 2) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    ASSERT_EQ(code, 0) << mpi_errors();
+    expect_same(folder, work() / "long");
+  }
+  EXPECT_GT(caught, 0);
+}
+
+// Ranks that cannot agree all end, and one of them says why.
+TEST_F(RunStudyShards, RanksThatCannotAgreeAllEnd) {
+  write_study_of_ranks();
+  const std::string one = "-n 1 " + ranks_of("apart") + " ";
+  EXPECT_EQ(mpirun(one + ": -n 1 " + PANDORA_PROGRAM + " run nowhere.toml --quiet --out apart"), 2);
+  EXPECT_THAT(mpi_errors(), HasSubstr("nowhere.toml: cannot be read"));
+  EXPECT_FALSE(fs::exists(work() / "apart"));
+  EXPECT_EQ(mpirun(one + ": " + one + "--periods 50"), 5);
+  EXPECT_THAT(mpi_errors(), HasSubstr("study.periods"));
+  EXPECT_FALSE(fs::exists(work() / "apart"));
+  // A folder that cannot be used ends all ranks with the error of one.
+  fs::create_directory(work() / "full");
+  write("full/notes.txt", "mine");
+  EXPECT_EQ(mpirun("-n 2 " + ranks_of("full")), 2);
+  EXPECT_THAT(mpi_errors(), HasSubstr("full: is not empty"));
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,157 @@
+// Runs on tables of outcomes by the program: files, exit codes, and results without their tables.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/host/studies/run/run_study_fixture.hpp"
+
+namespace pandora {
+namespace {
+namespace fs = std::filesystem;
+using test::Words;
+using testing::HasSubstr;
+using testing::Not;
+
+class TableRun : public test::ManyRunsTest {
+ protected:
+  void SetUp() override {
+    ManyRunsTest::SetUp();
+    write("table.jsonl", table(90));
+    write("study.toml", R"(
+environments = ["mine"]
+replications = 4
+T0 = [0, 7]
+policies = ["online_plugin", "dow", "frugalgpt", "best_single", "best_cascade", "hindsight"]
+[hyperparameters]
+c_rho = [0.1, 1]
+c_theta = [0.1]
+[environment.mine]
+table = "table.jsonl"
+context = ["text:3", "effort"]
+price = 30
+)");
+  }
+
+  static std::string table(int prompts) {
+    std::mt19937 random(4);
+    std::uniform_real_distribution<double> uniform(0.0, 1.0);
+    std::string out;
+    for (int p = 0; p < prompts; ++p) {
+      out += fmt::format("{{\"prompt\": \"question {} about {}\", \"effort\": {}, \"models\": {{", p,
+                         p % 2 == 0 ? "sums" : "verse", p % 5);
+      for (int a = 0; a < 3; ++a)
+        out += fmt::format("{}\"m{}\": {{\"quality\": {:.3f}, \"cost\": {:.6f}, \"score\": {:.3f}}}", a > 0 ? ", " : "",
+                           a, std::min(1.0, uniform(random) * (0.6 + 0.2 * a)), 0.0005 * (a + 1), uniform(random));
+      out += "}}\n";
+    }
+    return out;
+  }
+};
+
+TEST_F(TableRun, SummaryHasUtilityQualityDollarsCallsAndGap) {
+  const test::ProgramResult result = run({"run", "study.toml", "--out", "out", "--threads", "2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("utility = quality - 30 x dollars per prompt"));
+  const std::string summary = test::read_file(work() / "out" / "summary.csv");
+  EXPECT_THAT(summary,
+              HasSubstr(",utility,utility_half_width_95,quality,quality_half_width_95,cost_usd_per_1000,"
+                        "cost_usd_per_1000_half_width_95,calls,calls_half_width_95,gap,gap_half_width_95,told"));
+}
+
+TEST_F(TableRun, ResultsAreReadWithoutTheTable) {
+  ASSERT_EQ(run(words("out")).exit_code, 0);
+  const test::ProgramResult before = run({"show", "out"});
+  fs::rename(work() / "table.jsonl", work() / "elsewhere.jsonl");
+  const test::ProgramResult after = run({"show", "out"});
+  EXPECT_EQ(after.exit_code, 0) << after.err;
+  EXPECT_EQ(after.out, before.out);
+  EXPECT_EQ(run({"compare", "out", "--policy", "dow,online_plugin"}).exit_code, 0);
+  EXPECT_EQ(run({"show", "out", "--overview"}).exit_code, 0);
+}
+
+TEST_F(TableRun, ResumedExtendedAndMergedGiveTheSameBytes) {
+  ASSERT_EQ(run(words("whole")).exit_code, 0);
+  ASSERT_EQ(run(words("grown", {"--replications", "2", "--t0", "7", "--policy", "dow"})).exit_code, 0);
+  ASSERT_EQ(run(words("grown", {"--extend"})).exit_code, 0);
+  expect_same(work() / "grown", work() / "whole");
+  ASSERT_EQ(run(words("first", {"--shard", "0/2"})).exit_code, 0);
+  ASSERT_EQ(run(words("second", {"--shard", "1/2"})).exit_code, 0);
+  ASSERT_EQ(run({"merge", "first", "second", "--out", "merged", "--quiet"}).exit_code, 0);
+  expect_same(work() / "merged", work() / "whole");
+}
+
+TEST_F(TableRun, AnotherTableIsAnotherStudy) {
+  ASSERT_EQ(run(words("out")).exit_code, 0);
+  write("table.jsonl", table(91));
+  const test::ProgramResult result = run(words("out", {"--resume"}));
+  EXPECT_EQ(result.exit_code, 5);
+  EXPECT_THAT(result.err, HasSubstr("environment.mine.digest"));
+}
+
+TEST_F(TableRun, BadTablesEndWithThreeAndNothingIsWritten) {
+  for (const auto& [text, what] : std::map<std::string, std::string>{
+           {"", "empty"},
+           {"{\"prompt\": \"a\", \"models\": {\"m0\": {\"quality\": 2, \"cost\": 1}}}\n", "quality"},
+           {"{\"prompt\": \"a\", \"models\": {\"m0\": {\"quality\": 1, \"cost\": -1}}}\n", "cost"},
+           {"a,b,c\n1,2,3\n", "table.jsonl"}}) {
+    write("table.jsonl", text);
+    const test::ProgramResult result = run(words("out"));
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(what));
+    EXPECT_FALSE(fs::exists(work() / "out"));
+  }
+}
+
+TEST_F(TableRun, ALaneIsExplained) {
+  ASSERT_EQ(run(words("out")).exit_code, 0);
+  const test::ProgramResult result = run({"explain", "out", "--policy", "dow", "--t0", "7", "--period", "5"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("lane mine/B/0/7/dow/"));
+}
+
+TEST_F(TableRun, IsPlanned) {
+  const test::ProgramResult whole = run(words("out", {"--plan"}));
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_THAT(whole.out, HasSubstr("units             4 replications"));
+  ASSERT_EQ(run(words("out")).exit_code, 0);
+  const test::ProgramResult more = run(words("out", {"--extend", "--replications", "6", "--plan"}));
+  EXPECT_EQ(more.exit_code, 0) << more.err;
+  EXPECT_THAT(more.out, HasSubstr("units             2 replications"));
+}
+
+TEST_F(TableRun, AReportIsMade) {
+  ASSERT_EQ(run(words("out")).exit_code, 0);
+  const test::ProgramResult result = run({"report", "out"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(test::read_file(work() / "out" / "report" / "report.html"), HasSubstr("dollars per prompt"));
+}
+
+// A study of a table and of the paper's model beside it: every command finds both.
+TEST_F(TableRun, StandsBesideThePapersEnvironments) {
+  const Words both = {"--environment", "uniform,mine", "--periods", "60",  "--set", "dimensions.radius_draws=500",
+                      "--set",         "regimes=A",    "--policy",  "dow", "--set", "oracle.samples=1000"};
+  const test::ProgramResult result = run(words("both", both));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("uniform (u = 0.23)"));
+  EXPECT_THAT(result.out, HasSubstr("mine: utility = quality"));
+  EXPECT_THAT(run({"show", "both", "--environment", "mine"}).out, Not(HasSubstr("uniform")));
+  EXPECT_THAT(run({"show", "both", "--overview"}).out, HasSubstr("\nmine\n"));
+  EXPECT_THAT(run({"compare", "both", "--policy", "dow/known,dow/unknown"}).out, HasSubstr("± over prompts"));
+  ASSERT_EQ(run({"report", "both"}).exit_code, 0);
+  EXPECT_THAT(test::read_file(work() / "both" / "report" / "report.html"), HasSubstr("mine, regime B"));
+  EXPECT_EQ(run({"explain", "both", "--policy", "dow", "--environment", "mine", "--period", "2"}).exit_code, 0);
+}
+
+TEST_F(TableRun, HasNoOracleOfThePapersModel) {
+  for (const Words& command :
+       {Words{"oracle", "order", "study.toml"}, Words{"oracle", "grid", "study.toml", "--out", "g.h5"},
+        Words{"oracle", "check", "study.toml"}, Words{"calibrate", "study.toml"}}) {
+    const test::ProgramResult result = run(command);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("environment mine: is a table of outcomes"));
+  }
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,123 @@
+// The environments of a study: its own tables, and those that an option leaves out.
+#include <gmock/gmock.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "pandora/environment.hpp"
+#include "tests/host/studies/study/study_texts.hpp"
+
+namespace pandora {
+namespace {
+using test::expect_refusal;
+using test::parsed;
+using test::refusal;
+using testing::HasSubstr;
+
+constexpr const char* kTwoEnvironments =
+    "environments = [\"uniform\", \"t3\"]\n[environment.t3]\nlaw = \"student_t5\"\nu = 0.2\nstream = 17\n"
+    "[environment.gaussian]\nu = 0.4\n";
+
+// A list of environments that an option replaces leaves the file's other tables without meaning, not wrong.
+TEST(StudyConfig, OptionsMayLeaveEnvironmentsOfTheFileOut) {
+  StudyConfig config = parsed(kTwoEnvironments), plain = parsed("environments = [\"uniform\"]");
+  config.set("environments", "uniform", "--environment uniform");
+  ASSERT_EQ(config.settings().size(), 1u);
+  ASSERT_EQ(config.settings()[0].study.environments.size(), 1u);
+  EXPECT_EQ(config.settings()[0].study.environments[0].name, "uniform");
+  EXPECT_EQ(config.identity(), plain.identity());
+  EXPECT_EQ(config.toml(), plain.toml());  // and so it reads back
+  EXPECT_EQ(config.values().count("environment.t3.u"), 0u);
+  config.set("environments", "[\"t3\"]", "--set environments");  // the last list decides, and finds the table
+  EXPECT_EQ(config.settings()[0].study.environments[0].cost_level, 0.2);
+}
+
+TEST(StudyConfig, WhatVariesInAnEnvironmentThatIsLeftOutDoesNotVary) {
+  StudyConfig config =
+      parsed(std::string(kTwoEnvironments) + "[vary]\nenvironment.t3.scale = [1, 2]\nperiods = [5, 6]");
+  EXPECT_EQ(config.settings().size(), 4u);
+  config.set("environments", "uniform", "--environment uniform");
+  EXPECT_EQ(config.settings().size(), 2u);
+  EXPECT_EQ(config.varying().size(), 1u);
+  EXPECT_EQ(StudyConfig::parse(config.toml(), "again").identity(), config.identity());
+}
+
+TEST(StudyConfig, TablesOfNoEnvironmentOfTheStudyAreRefusedElsewhere) {
+  expect_refusal("environments = [\"uniform\"]\n[environment.t3]\nlaw = \"uniform\"\nu = 0.2\nstream = 17",
+                 {"study.toml:3", "environment t3", "not named by environments"});
+  StudyConfig config = parsed(kTwoEnvironments);
+  config.set("environments", "uniform", "--environment uniform");
+  config.set("environment.t3.u", "0.3", "--set environment.t3.u=0.3");  // was meant to do something
+  EXPECT_THAT(refusal([&] { config.settings(); }), HasSubstr("--set environment.t3.u=0.3: environment t3"));
+}
+
+TEST(StudyConfig, NamesTheNearestEnvironment) {
+  const auto with = [](const std::string& names) {
+    StudyConfig config = parsed(kTwoEnvironments);
+    config.set("environments", names, "--environment " + names);
+    return refusal([&] { config.settings(); });
+  };
+  EXPECT_THAT(with("unifrom"),
+              AllOf(HasSubstr("--environment unifrom: \"unifrom\" is unknown; the nearest is uniform;"),
+                    HasSubstr("uniform, gaussian, student_t5, t3")));
+  EXPECT_THAT(with("uniform,T3"), HasSubstr("\"T3\" is unknown; the nearest is t3;"));
+  EXPECT_THAT(with("cauchy"), Not(HasSubstr("nearest")));
+  expect_refusal("environments = [\"wied\"]\n[environment.wide]\nlaw = \"uniform\"\nu = 0.2\nstream = 17",
+                 {"study.toml:1", "\"wied\" is unknown; the nearest is wide"});
+}
+
+TEST(StudyConfig, LocationsAndIndicesOfAnEnvironment) {
+  const StudyConfig config = parsed(
+      "environments = [\"apart\", \"linear\"]\n[environment.apart]\nlaw = \"gaussian\"\nu = 0.2\nstream = 40\n"
+      "location = \"own\"\n[environment.linear]\nlaw = \"uniform\"\nstream = 41\nindices = \"linear\"\n");
+  const std::vector<Environment> environments = config.settings()[0].study.environments;
+  EXPECT_EQ(environments[0].location, Location::own);
+  EXPECT_EQ(environments[0].indices, Indices::of_costs);
+  EXPECT_EQ(environments[1].location, Location::common);
+  EXPECT_EQ(environments[1].indices, Indices::linear);
+  EXPECT_EQ(StudyConfig::parse(config.toml(), "again").settings()[0].study.environments, environments);
+  const auto identity = config.identity();
+  EXPECT_EQ(identity.at("environment.apart.location"), "\"own\"");
+  EXPECT_EQ(identity.at("environment.linear.indices"), "\"linear\"");
+  EXPECT_EQ(parsed("[environment.uniform]\nlocation = \"none\"").settings()[0].study.environments[0].location,
+            Location::none);
+}
+
+TEST(StudyConfig, RefusesLocationsAndIndicesThatAreNone) {
+  expect_refusal("[environment.uniform]\nlocation = \"onw\"",
+                 {"study.toml:2", "\"onw\"", "nearest is own", "common, none, own"});
+  expect_refusal("[environment.uniform]\nindices = \"lineal\"", {"study.toml:2", "nearest is linear"});
+  const std::string linear = "environments = [\"lin\"]\n[environment.lin]\nlaw = \"uniform\"\nstream = 41\n";
+  expect_refusal(linear, {"environment lin has no u; set environment.lin.u"});
+  expect_refusal(linear + "u = 0.2\nindices = \"linear\"",
+                 {"study.toml:5", "u = 0.2", "costs follow from them; leave out environment.lin.u"});
+}
+
+// Numbers do not depend on an environment that is not simulated.
+TEST(StudyConfig, IdentityLeavesOutEnvironmentsThatAreNotSimulated) {
+  EXPECT_EQ(parsed("environments = [\"uniform\"]\n[environment.gaussian]\nu = 0.4").identity(),
+            parsed("environments = [\"uniform\"]").identity());
+}
+
+// What a user never wrote cannot be what is wrong. A registration lasts, so it happens in a process of its own.
+TEST(StudyConfigDeathTest, BlamesWhatWasGivenNotADefault) {
+  const auto refused = [] {
+    Environment environment = paper_environments()[0];
+    environment.name = "mine";
+    environment.id = 77;
+    register_environment(environment, [](const ReplicationRequest&) { return Replication{}; });
+    StudyConfig config;
+    config.set("environments", "mine", "--environment mine");
+    try {
+      (void)config.settings();
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      std::exit(static_cast<int>(error.code()));
+    }
+    std::exit(0);
+  };
+  EXPECT_EXIT(refused(), testing::ExitedWithCode(2), "^--environment mine: .*output.order");
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,151 @@
+// An error for everything that is no study, which names the key, the value and what was probably meant.
+#include <gmock/gmock.h>
+
+#include "tests/host/studies/study/study_texts.hpp"
+
+namespace pandora {
+namespace {
+using test::expect_refusal;
+using test::parsed;
+using test::refusal;
+using testing::HasSubstr;
+
+// An unknown key is answered with the one that was probably meant.
+TEST(StudyConfig, NamesTheNearestKey) {
+  expect_refusal("replicatoins = 3", {"study.toml:1", "replicatoins", "nearest is replications"});
+  expect_refusal("seed = 1\n[dimensions]\nbox = 3", {"study.toml:3", "dimensions.box", "nearest is dimensions.boxes"});
+  expect_refusal("[oracle]\nreplications = 3", {"oracle.replications", "nearest is replications"});
+  expect_refusal("refit = \"tracking\"", {"study.toml:1", "nearest is estimation.refit"});
+  expect_refusal("[environment.uniform]\nradius = 3", {"nearest is environment.uniform.truncation_radius"});
+  expect_refusal("[policy.dow]\nc_rho = [1]", {"nearest is hyperparameters.c_rho"});
+  expect_refusal("[vary]\nperiod = [1]", {"study.toml:2", "nearest is periods"});
+  expect_refusal("t0 = [1]", {"study.toml:1", "nearest is T0"});
+}
+
+// What is near to no key gets no suggestion, which would only mislead.
+TEST(StudyConfig, SaysWhereTheKeysAreListedIfNoneIsNear) {
+  expect_refusal("\"a\\u0000b\" = 1", {"unknown key", "a\\x00b"});  // whole, though U+0000 ends what C takes for a text
+  for (const char* text : {"foo = 1", "[oracle]\nfoo = 1", "[environment.uniform]\nfoo = 1"}) {
+    expect_refusal(text, {"unknown key", "foo", "--print-defaults"});
+    EXPECT_THAT(refusal([&] { parsed(text); }), Not(HasSubstr("nearest"))) << text;
+  }
+}
+
+TEST(StudyConfig, NamesTheNearestWord) {
+  expect_refusal("policies = [\"DOW\"]", {"\"DOW\"", "nearest is dow", "pandora policies"});
+  expect_refusal("policies = [\"dwo\"]", {"nearest is dow;"});
+  expect_refusal("policies = [\"plugin\"]", {"nearest are online_plugin, static_plugin"});
+  expect_refusal("regimes = [\"a\"]", {"nearest is A; use A, B"});
+  expect_refusal("[engine]\nkind = \"refrence\"", {"nearest is reference"});
+  EXPECT_THAT(refusal([] { parsed("policies = [\"zzz\"]"); }), Not(HasSubstr("nearest")));
+}
+
+TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
+  expect_refusal("\n\nperiods = 0", {"study.toml:3", "periods = 0", "at least 1"});
+  expect_refusal("replications = -1", {"replications = -1", "at least 1"});
+  expect_refusal("periods = 2000000000", {"at most 1000000000"});
+  expect_refusal("T0 = [0, -5]", {"T0 = [0, -5]", "at least 0"});
+  expect_refusal("T0 = [5, 5]", {"5 is named twice"});
+  expect_refusal("T0 = []", {"is empty"});
+  expect_refusal("regimes = [\"C\"]", {"\"C\"", "A, B"});
+  expect_refusal("policies = [\"zzz\"]", {"\"zzz\"", "pandora policies"});
+  expect_refusal("environments = [\"cauchy\"]",
+                 {"\"cauchy\"", "uniform, gaussian, student_t5", "[environment.cauchy]"});
+  expect_refusal("[dimensions]\nboxes = 17", {"dimensions.boxes = 17", "at most 16"});
+  expect_refusal("[dimensions]\nreward_features = 65", {"at most 64"});
+  expect_refusal("[hyperparameters]\nc_rho = [nan]", {"finite"});
+  expect_refusal("[hyperparameters]\nc_rho = []", {"is empty"});
+  expect_refusal("[estimation]\nrefit = \"sometimes\"", {"sometimes", "geometric:g"});
+  expect_refusal("[estimation]\nrefit_reward = \"every:2\"", {"estimation.refit_reward", "every:2", "geometric:g"});
+  // Beyond these the engines need not agree (docs/studies.md).
+  for (const char* value : {"0", "1e-7", "1.1e8", "inf", "nan"})
+    expect_refusal(std::string("[estimation]\neta_index = ") + value, {"out of range", "from 1e-06 to 1e+08"});
+  for (const char* value : {"-1", "1e-4", "1.1e8", "inf", "nan"})
+    expect_refusal(std::string("[estimation]\neta_reward = ") + value, {"out of range", "from 0.001 to 1e+08"});
+  for (const char* key : {"eta_slopes", "eta_loss", "radius_rho", "radius_theta"})
+    for (const char* value : {"-1", "1e-7", "1.1e8", "inf", "nan"})
+      expect_refusal(std::string("[estimation]\n") + key + " = " + value, {"out of range", "from 1e-06 to 1e+08"});
+  for (const char* key : {"eta_loss", "radius_rho", "radius_theta"})
+    expect_refusal(std::string("[estimation]\n") + key + " = 2",
+                   {std::string("estimation.") + key + " = 2", "reference engine alone", "set engine.kind"});
+  for (const char* key : {"ridge_mean", "ridge_own"})
+    for (const char* value : {"0", "0.009", "1e13", "inf"})
+      expect_refusal(std::string("[estimation]\n") + key + " = " + value, {"out of range", "from 0.01 to 1e+12"});
+  for (const char* value : {"1.1e6", "inf", "nan"})
+    expect_refusal(std::string("[environment.uniform]\nu = ") + value, {"out of range", "from 0 to 1e+06"});
+  for (const char* value : {"0", "1e-60", "9e-7", "101", "inf"})
+    expect_refusal(std::string("[environment.gaussian]\nscale = ") + value, {"out of range", "from 1e-06 to 100"});
+  expect_refusal("[oracle]\nsamples = 999", {"at least 1000"});
+  expect_refusal("[oracle]\ngrid = [5, 5]", {"three integers"});
+  expect_refusal("[oracle]\ngrid = [5, 1, 5]", {"at least 2"});
+  expect_refusal("[engine]\nkind = \"fast\"", {"\"fast\"", "blocked, reference"});
+  expect_refusal("[engine]\nblock = 1025", {"at most 1024"});
+  expect_refusal("[output]\nregret = false\norder = false", {"output.regret", "nothing is left"});
+  expect_refusal("[environment.uniform]\nu = -1", {"environment.uniform.u = -1", "from 0 to"});
+  expect_refusal("[environment.gaussian]\ntruncation_radius = 0", {"above 0"});
+  expect_refusal("[environment.gaussian]\ncost_tail = 1", {"above 1"});
+  expect_refusal("[environment.gaussian]\nslopes = \"unrelate\"", {"unrelated"});
+  expect_refusal("[environment.gaussian]\nreward_link = \"probit\"", {"logistic, algebraic"});
+  expect_refusal("[hyperparameters]\nepsilon = [0.1, -1]", {"-1 is out of range", "from 0 to 1"});
+  expect_refusal("dimensions.context = 2\n[environment.gaussian]\nslopes = \"unrelated\"", {"at least 3"});
+  expect_refusal("[environment.gaussian]\nstream = 256", {"at most 255"});
+  expect_refusal("[environment.gaussian]\nlaw = \"custom\"", {"program that registers it"});
+}
+
+TEST(StudyConfig, NamesWrongTypes) {
+  expect_refusal("periods = \"many\"", {"periods = \"many\"", "right type", "integer"});
+  expect_refusal("periods = 1.5", {"right type", "integer"});
+  expect_refusal("T0 = 5", {"right type", "list"});
+  expect_refusal("T0 = [\"x\"]", {"right type"});
+  expect_refusal("regimes = \"A\"", {"right type", "list"});
+  expect_refusal("seed = -1", {"right type", "0 to 2^64"});
+  expect_refusal("seed = \"many\"", {"0 to 2^64"});
+  expect_refusal("[output]\norder = 1", {"true or false"});
+  expect_refusal("oracle = 5", {"unknown key oracle"});
+  expect_refusal("[[periods]]\nx = 1", {"periods", "right type"});
+  expect_refusal("periods = 1979-05-27", {"right type"});
+}
+
+TEST(StudyConfig, NamesTheLineThatIsNotToml) {
+  expect_refusal("seed = 1\nperiods = = 3", {"study.toml:2", "not TOML"});
+  expect_refusal("seed = 1\nseed = 2", {"study.toml:2"});
+  expect_refusal("periods = 99999999999999999999", {"study.toml:1"});
+  expect_refusal("seed = 1\n[!]\n", {"study.toml", "not TOML"});
+  expect_refusal("seed = 1\nT0 = [0, 5\u041c\n", {"study.toml:2", "beyond ASCII"});
+  for (const char* text : {"title = \"\u041c\"", "title = '\u041c'", "title = \"\"\"a\n\u041c\"\"\"",
+                           "# \u041c\nseed = 1", "title = \"\\\"\u041c\"", "\xEF\xBB\xBFseed = 1"})
+    EXPECT_NO_THROW(parsed(text)) << text;
+}
+
+TEST(StudyConfig, RefusesWhatContradictsItself) {
+  expect_refusal("environments = [\"gaussian\"]\n[dimensions]\noutput = 50",
+                 {"dimensions.output = 50", "environment.gaussian.truncation_radius"});
+  EXPECT_NO_THROW(parsed("environments = [\"uniform\"]\n[dimensions]\noutput = 50"));
+  EXPECT_NO_THROW(
+      parsed("environments = [\"gaussian\"]\n[dimensions]\noutput = 50\n[environment.gaussian]\n"
+             "truncation_radius = 9"));
+  EXPECT_NO_THROW(parsed("[dimensions]\nboxes = 16"));  // all policies, FrugalGPT among them
+  expect_refusal("[environment.unifrom]\nu = 0.5", {"environment.unifrom.u = 0.5", "uniform, gaussian"});
+  expect_refusal("environments = [\"mine\"]\n[environment.mine]\nlaw = \"uniform\"\nu = 0.2",
+                 {"mine has no stream", "environment.mine.stream"});
+}
+
+TEST(StudyConfig, RefusesTablesThatHoldNothingKnownAndKeysGivenTwice) {
+  expect_refusal("seed = 2\n[estimaton]\n", {"study.toml:2", "unknown key estimaton"});
+  expect_refusal("[oracle.grids]\n", {"study.toml:1", "unknown key oracle.grids"});
+  expect_refusal("[environment.nowhere]\n", {"study.toml:1", "unknown key environment.nowhere"});
+  expect_refusal("[environment.uniform.u]\n", {"study.toml:1", "environment.uniform.u"});
+  expect_refusal("periods = {}\n", {"study.toml:1", "periods", "integer"});
+  expect_refusal("\"oracle.samples\" = 1000\n[oracle]\nsamples = 2000\n",
+                 {"study.toml:3", "oracle.samples = 2000", "given twice"});
+  EXPECT_EQ(parsed("[estimation]\n[vary]\n[environment.uniform]\n[environment]\n").identity(),
+            StudyConfig().identity());
+}
+
+TEST(ReadStudyFile, NamesAFileThatCannotBeRead) {
+  EXPECT_THAT(refusal([] { read_study_file("no/such/study.toml"); }), HasSubstr("no/such/study.toml: cannot be read"));
+  EXPECT_THAT(refusal([] { read_study_file("/"); }), HasSubstr("cannot be read"));
+}
+
+}  // namespace
+}  // namespace pandora

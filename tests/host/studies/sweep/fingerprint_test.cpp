@@ -1,0 +1,26 @@
+#include "host/studies/sweep/fingerprint.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pandora {
+namespace {
+
+// The fingerprint must tell arithmetic apart that decisions do not show.
+TEST(Fingerprint, DependsOnTheEngineAndIsStable) {
+  const auto fingerprint = [](const std::string& key, const std::string& value) {
+    StudyConfig config = StudyConfig::parse("", "test");
+    if (!key.empty()) config.set(key, value, "");
+    return fingerprint_of(config.settings(), {});
+  };
+  const std::string standard = fingerprint("", "");
+  EXPECT_EQ(standard.size(), 16u);
+  EXPECT_EQ(fingerprint("", ""), standard);
+  EXPECT_EQ(fingerprint("seed", "9"), standard);  // of the arithmetic, not of the study
+  EXPECT_EQ(fingerprint("engine.chunk", "1"), standard);
+  EXPECT_NE(fingerprint("engine.precision", "double"), standard);
+  EXPECT_NE(fingerprint("engine.kind", "reference"), fingerprint("engine.precision", "double"));
+  EXPECT_NE(fingerprint("engine.block", "8"), standard);
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,0 +1,241 @@
+// A sweep's numbers depend on the study alone: not on threads, not on the order or the number of its cells.
+#include "host/studies/sweep/sweep.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "host/studies/results/result_rows.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "pandora/error.hpp"
+#include "tests/reference/small_problem.hpp"
+
+namespace pandora {
+namespace {
+
+Study small_study() {
+  Study study = test::small_study(test::small_dimensions(3, 4, 2), {paper_environments()[0], paper_environments()[2]},
+                                  {0, 12, 40}, 81);
+  study.hyperparameters = {0.1, 1.0};
+  study.order_contexts = 50;
+  return study;
+}
+
+std::string csv_of(const Study& study, int threads) {
+  const Plan plan = make_plan(study);
+  SweepOptions options;
+  options.threads = threads;
+  const Summary summary = summarise(study, plan, run_sweep(study, plan, options));
+  ResultRows rows({}, plan, "pandora");
+  rows.add_summary(summary, {});
+  return rows.summary + rows.oracle + rows.order;
+}
+
+// Rows of all three files; rows of cells are unique, so sets compare files whatever their order.
+std::set<std::string> rows_of(const Study& study) {
+  std::set<std::string> rows;
+  std::istringstream lines(csv_of(study, 2));
+  for (std::string line; std::getline(lines, line);) rows.insert(line);
+  return rows;
+}
+
+void expect_subset(const std::set<std::string>& part, const std::set<std::string>& whole) {
+  for (const std::string& row : part) EXPECT_TRUE(whole.count(row)) << "differs: " << row;
+}
+
+const std::set<std::string>& full_set() {
+  static const std::set<std::string> rows = rows_of(small_study());
+  return rows;
+}
+
+TEST(Sweep, IsTheSameForAnyNumberOfThreads) {
+  const std::string one = csv_of(small_study(), 1);
+  EXPECT_EQ(one, csv_of(small_study(), 2));
+  EXPECT_EQ(one, csv_of(small_study(), 7));
+}
+
+TEST(Sweep, IsTheSameForAnyNumberOfLanesAdvancedTogether) {
+  Study study = small_study();
+  const std::string usual = csv_of(study, 2);
+  for (const int chunk : {1, 4, 1000}) {
+    study.engine.chunk = chunk;
+    EXPECT_EQ(csv_of(study, 2), usual) << chunk;
+  }
+}
+
+TEST(Sweep, AnotherSeedGivesOtherNumbers) {
+  Study study = small_study();
+  study.environments.resize(1);
+  study.regimes = {Regime::A};
+  const std::set<std::string> rows = rows_of(study);
+  study.seed = 82;
+  EXPECT_NE(rows, rows_of(study));
+}
+
+TEST(Sweep, IsTheSameForAnyOrderOfCells) {
+  Study study = small_study();
+  std::swap(study.environments[0], study.environments[1]);
+  study.regimes = {Regime::B, Regime::A};
+  study.T0 = {40, 0, 12};
+  EXPECT_EQ(rows_of(study), full_set());
+}
+
+TEST(Sweep, SubsetOfEnvironmentsAndRegimesHasTheSameRows) {
+  Study study = small_study();
+  study.environments = {paper_environments()[2]};
+  study.regimes = {Regime::B};
+  expect_subset(rows_of(study), full_set());
+}
+
+TEST(Sweep, SubsetOfPoliciesHasTheSameRows) {
+  Study study = small_study();
+  study.policies = {"query_all", "linucb_online", "dow"};
+  expect_subset(rows_of(study), full_set());
+}
+
+TEST(Sweep, SubsetOfHyperparametersHasTheSameNumbers) {
+  Study study = small_study();
+  study.policies = {"linucb_online"};
+  study.hyperparameters = {1.0};
+  study.regimes = {Regime::A};
+  const Plan plan = make_plan(study), full_plan = make_plan(small_study());
+  const auto part = run_sweep(study, plan, {}), whole = run_sweep(small_study(), full_plan, {});
+  std::size_t lane = 0;
+  while (full_plan.lanes[lane].variant.hyperparameter != "c_b=1" || full_plan.lanes[lane].T0 != 0) ++lane;
+  EXPECT_EQ(part[0].lanes[1].utility, whole[0].lanes[lane].utility);
+}
+
+TEST(Sweep, SubsetOfT0HasTheSameRowsInRegimeA) {
+  Study study = small_study();
+  study.regimes = {Regime::A};
+  study.T0 = {12};
+  expect_subset(rows_of(study), full_set());
+}
+
+// The oracle's indices belong to the replication: which other T_0 are run must not move them.
+TEST(Sweep, SubsetOfT0HasTheSameRowsInRegimeB) {
+  Study study = small_study();
+  study.regimes = {Regime::B};
+  study.T0 = {12};
+  expect_subset(rows_of(study), full_set());
+}
+
+TEST(Sweep, FewerReplicationsAreTheFirstOnes) {
+  Study study = small_study();
+  study.policies = {"dow"};
+  study.environments.resize(1);
+  study.replications = 3;
+  const auto three = run_sweep(study, make_plan(study), {});
+  study.replications = 1;
+  const auto one = run_sweep(study, make_plan(study), {});
+  for (std::size_t lane = 0; lane < one[0].lanes.size(); ++lane) {
+    EXPECT_EQ(one[0].lanes[lane].utility, three[0].lanes[lane].utility);  // regime A
+    EXPECT_EQ(one[1].lanes[lane].utility, three[3].lanes[lane].utility);  // regime B
+  }
+}
+
+TEST(Sweep, ResultsAreMeansPerPeriodInThePlansOrder) {
+  Study study = small_study();
+  study.engine.kind = EngineSettings::Kind::reference;
+  study.environments.resize(1);
+  study.policies = {"dow", "query_all"};
+  const Plan plan = make_plan(study);
+  const auto results = run_sweep(study, plan, {});
+  ASSERT_EQ(results.size(), plan.units.size());
+  for (std::size_t u = 0; u < plan.units.size(); ++u) {
+    const Replication replication = prepare_replication(study, plan, plan.units[u], nullptr);
+    ASSERT_EQ(results[u].lanes.size(), plan.lanes.size());
+    for (std::size_t l = 0; l < plan.lanes.size(); ++l) {
+      const LaneTally tally =
+          run_reference_lane(replication, plan.lanes[l].variant.lane(replication, plan.lanes[l].T0), study.estimation);
+      EXPECT_EQ(results[u].lanes[l], tally);
+    }
+  }
+}
+
+TEST(Sweep, ReportsProgressOnceForEveryLane) {
+  Study study = small_study();
+  study.engine.chunk = 1;
+  study.regimes = {Regime::A};
+  const Plan plan = make_plan(study);
+  for (const bool regret : {true, false}) {
+    study.regret = regret;
+    const std::size_t total = plan.units.size() * (regret ? plan.lanes.size() : 1);
+    std::vector<std::size_t> seen;
+    SweepOptions options;
+    options.threads = 3;
+    options.progress = [&](std::size_t done, std::size_t all) {
+      EXPECT_EQ(all, total);
+      seen.push_back(done);
+    };
+    run_sweep(study, plan, options);
+    ASSERT_EQ(seen.size(), total);
+    for (std::size_t i = 0; i < total; ++i) EXPECT_EQ(seen[i], i + 1);
+  }
+}
+
+TEST(Sweep, InterruptionEndsItBetweenLanes) {
+  Study study = small_study();
+  study.engine.chunk = 1;
+  const Plan plan = make_plan(study);
+  for (const int threads : {1, 3}) {
+    std::atomic<bool> interrupted{false};
+    std::size_t done = 0;
+    SweepOptions options;
+    options.threads = threads;
+    options.interrupted = &interrupted;
+    options.progress = [&](std::size_t n, std::size_t) {
+      done = n;
+      if (n == 5) interrupted.store(true);
+    };
+    try {
+      run_sweep(study, plan, options);
+      ADD_FAILURE() << "it went on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::interrupted);
+    }
+    EXPECT_GE(done, 5u);
+    EXPECT_LE(done, 5u + static_cast<std::size_t>(threads));
+  }
+}
+
+TEST(Sweep, FailureInALaneSurfaces) {
+  const Study study = small_study();
+  for (const int threads : {1, 3}) {
+    Plan plan = make_plan(study);
+    plan.lanes[4].variant.lane = [](const Replication&, int) -> LaneSpec {
+      throw Error(ExitCode::bad_data, "made to fail");
+    };
+    SweepOptions options;
+    options.threads = threads;
+    try {
+      run_sweep(study, plan, options);
+      ADD_FAILURE() << "the failure was lost";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_data);
+      EXPECT_STREQ(error.what(), "made to fail");
+    }
+  }
+}
+
+// FrugalGPT's cascades of six boxes are more than it searches; it runs with shorter ones.
+TEST(Sweep, FrugalGptRunsWithSixBoxes) {
+  Study study = small_study();
+  study.dimensions.boxes = 6;
+  study.environments.resize(1);
+  study.regimes = {Regime::A};
+  study.policies = {"frugalgpt"};
+  const Plan plan = make_plan(study);
+  std::size_t lanes = 0;
+  for (const UnitResult& unit : run_sweep(study, plan, {}))
+    for (const LaneTally& lane : unit.lanes) {
+      EXPECT_EQ(lane.failure, Failure::none);
+      ++lanes;
+    }
+  EXPECT_EQ(lanes, plan.units.size() * plan.lanes.size());
+}
+
+}  // namespace
+}  // namespace pandora

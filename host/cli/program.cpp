@@ -21,6 +21,7 @@
 #include "host/ground/base/want_of_memory.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/ground/machine/build.hpp"
+#include "host/lanes/model/kernel_errors.hpp"
 #include "pandora/error.hpp"
 
 namespace {

@@ -13,6 +13,7 @@
 #include "host/cli/study_options.hpp"
 #include "host/cli/terminal.hpp"
 #include "host/lanes/model/trace_world.hpp"
+#include "host/studies/run/folder_record.hpp"
 #include "host/studies/run/forecast.hpp"
 #include "host/studies/run/lacks.hpp"
 #include "host/studies/run/merge_folders.hpp"
@@ -142,8 +143,7 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
   StudyConfig config;
   std::vector<PlannedSetting> settings;
   RunOptions run;
-  std::exception_ptr failure;
-  try {
+  const std::exception_ptr failure = caught([&] {
     require_count("--threads", o.backend.threads, 0);
     config = config_of(o, paper);
     {
@@ -157,9 +157,7 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
     run.oracle_cache = named("--oracle-cache", o.oracle_cache);
     if (o.shard) run.shard = Shard::parse(*o.shard);
     run.backend = backend_of(o, settings, ranks);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  });
   ranks.agree(failure);
   run.threads = o.backend.threads > 0 ? o.backend.threads : ranks.cores();
   run.command = session.command_line;

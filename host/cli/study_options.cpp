@@ -87,7 +87,7 @@ std::vector<std::filesystem::path> StudyOptions::inputs(const StudyConfig& confi
   if (file_) out.emplace_back(*file_);
   for (const Setting& setting : config.settings())
     for (const Environment& environment : setting.study.environments)
-      if (environment.trace != nullptr) out.insert(out.end(), {environment.trace->table, environment.trace->online});
+      if (const TraceKeys* keys = trace_keys(environment)) out.insert(out.end(), {keys->table, keys->online});
   return out;
 }
 

@@ -44,7 +44,7 @@ void add_trace_features(CLI::App& trace, Command& run) {
       const StudyConfig config = o->study.config();
       claim_output_file(o->out, o->force, o->study.inputs(config));
       const Environment environment = table_of(config.settings()[0].study, o->environment);
-      const auto world = TraceWorld::of(*environment.trace, environment.name);
+      const auto world = TraceWorld::of(*trace_keys(environment), environment.name);
       write_file(o->out, world->features().to_json().dump() + "\n");
       for (const std::string& note : world->notes()) print_error(note);
       print_text(fmt::format("{} features in {}\n", world->features().size(), o->out));

@@ -18,7 +18,7 @@ std::vector<CellSeries> cell_series(StoredResults& results) {
     CellSeries cell{setting, regime_name(plan.units[0].regime), plan.units[0].environment, {}};
     for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane) {
       LaneSeries series{lane, {}, {}};
-      if (const TraceKeys* keys = cell.environment.trace.get(); keys != nullptr)
+      if (const TraceKeys* keys = trace_keys(cell.environment); keys != nullptr)
         series.by_prompt = utility_by_prompt(units, lane, keys->price);
       for (const UnitResult& unit : units)
         series.utility.push_back(counts(unit, lane) ? 1000.0 * unit.lanes[lane].utility / unit.lanes[lane].periods

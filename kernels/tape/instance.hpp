@@ -63,7 +63,10 @@ enum class RewardLink : std::uint8_t {
 /// Tails from here on are none.
 inline constexpr double kNoTail = 1e300;
 
-struct TraceKeys;  // host/lanes/model/trace_keys.hpp
+/// What replications are drawn from in place of the model. Kernels only hand it on.
+struct OtherSource {
+  virtual ~OtherSource() = default;
+};
 
 /// Law of the outputs omega = s_a(x) xi: xi = shock_scale * (iid coordinates), whole vectors outside the ball
 /// of truncation_radius rejected; and u, the upper bound of c_{0,a} and c_{1,a}.
@@ -82,7 +85,7 @@ struct Environment {
   Location location = Location::common;
   Indices indices = Indices::of_costs;
   /// A table of outcomes in place of the model; null: none. Two environments are equal if they share it.
-  std::shared_ptr<const TraceKeys> trace = nullptr;
+  std::shared_ptr<const OtherSource> trace = nullptr;
 
   friend bool operator==(const Environment&, const Environment&) = default;
 };

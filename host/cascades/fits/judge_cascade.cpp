@@ -8,6 +8,7 @@
 
 #include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/run_prompts.hpp"
+#include "host/cascades/live/cascade_record.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"
 #include "host/outcomes/tables/prompt_groups.hpp"
@@ -82,16 +83,6 @@ std::string judged_verdict(const JudgedCascade& judged, const CascadeOptions& ca
 }
 
 }  // namespace
-
-json record_of(const CascadeOptions& cascade) {
-  const json record = json::parse(cascade.about, nullptr, false);
-  return record.is_object() ? record : json::object();
-}
-
-std::optional<double> counted_judge_usd(const json& record) {
-  const double usd = member(record, "judge_usd", std::nan(""));
-  return std::isnan(usd) ? std::nullopt : std::optional(usd);
-}
 
 JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, const TraceTable& table,
                             const std::string& against, const std::string& evaluator, std::optional<double> judge_usd) {

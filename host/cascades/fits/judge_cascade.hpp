@@ -40,9 +40,4 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
 Table judged_table(const JudgedCascade& judged);
 nlohmann::json judged_json(const JudgedCascade& judged);
 
-/// What a fit wrote beside its cascade; an empty object where there is none.
-nlohmann::json record_of(const CascadeOptions& cascade);
-/// Dollars of judging a call, as the fit counted them; none where nobody said.
-std::optional<double> counted_judge_usd(const nlohmann::json& record);
-
 }  // namespace pandora

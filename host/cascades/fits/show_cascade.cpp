@@ -8,6 +8,7 @@
 
 #include "host/cascades/fits/fit_tables.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
+#include "host/cascades/live/cascade_record.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"
 
 namespace pandora {

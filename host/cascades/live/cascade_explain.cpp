@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "host/cascades/fits/judge_cascade.hpp"
+#include "host/cascades/live/cascade_record.hpp"
 #include "host/cascades/live/cascade_state.hpp"
 #include "host/lanes/estimator/why_stopped.hpp"
 

@@ -4,9 +4,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/base/error.hpp"
-#include "kernels/base/failure.hpp"
-
 namespace pandora {
 
 /// Exit codes of the program (docs/commands.md, "Exit codes").
@@ -29,35 +26,5 @@ class Error : public std::runtime_error {
  private:
   ExitCode code_;
 };
-
-/// Ends a lane, not the run: the engines catch it and record what it carries in the lane's tally.
-class LaneFailure : public Error {
- public:
-  explicit LaneFailure(Failure failure) : LaneFailure(failure, failure_text(failure)) {}
-  LaneFailure(Failure failure, const std::string& message) : Error(ExitCode::internal, message), failure_(failure) {}
-  Failure failure() const { return failure_; }
-
- private:
-  Failure failure_;
-};
-
-/// What `body` returns; what kernels throw in it becomes an Error with the remedy.
-template <class Body>
-auto for_the_user(Body&& body) {
-  using Of = DeviceError::Of;
-  try {
-    return body();
-  } catch (const RejectsNearlyAll& error) {
-    throw Error(ExitCode::usage, std::string(error.what()) + "; give a larger one");
-  } catch (const InvalidInput& error) {
-    throw Error(ExitCode::usage, error.what());
-  } catch (const DeviceError& error) {
-    const char* const remedy =
-        error.of == Of::cuda     ? "; `pandora devices` shows the devices, --backend cpu runs without one"
-        : error.of == Of::cublas ? "; --backend cpu runs without it"
-                                 : "; install it or name its folder in LD_LIBRARY_PATH; --backend cpu runs without it";
-    throw Error(ExitCode::device, error.what() + std::string(remedy));
-  }
-}
 
 }  // namespace pandora

@@ -123,7 +123,7 @@ void Ranks::agree(const std::exception_ptr& failure) const {
   if (failure) {
     code = static_cast<int>(ExitCode::internal);
     try {
-      for_the_user([&] { std::rethrow_exception(failure); });
+      std::rethrow_exception(failure);
     } catch (const Error& error) {
       code = static_cast<int>(error.code());
     } catch (const std::bad_alloc&) {

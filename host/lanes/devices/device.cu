@@ -4,6 +4,7 @@
 #include "host/lanes/devices/device.hpp"
 #include "host/lanes/devices/preparer.hpp"
 #include "host/lanes/engine/run_lanes.hpp"
+#include "host/lanes/model/kernel_errors.hpp"
 #include "kernels/cuda/sort.cuh"
 
 namespace pandora {

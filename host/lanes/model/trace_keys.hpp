@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/tape/instance.hpp"
+
 namespace pandora {
 
 /// How the prompts of a replication are drawn from a table.
@@ -15,7 +17,7 @@ enum class Resample {
   in_order    ///< as they stand in the file
 };
 
-struct TraceKeys {
+struct TraceKeys : OtherSource {
   std::string table;                 ///< path; calibration comes from here
   std::string online;                ///< path; empty: a part of `table`
   double split = 0.5;                ///< share of `table` that is for calibration, without `online`
@@ -43,5 +45,10 @@ struct Drift {
 
 /// Of TraceKeys::drift; nothing if it is empty. Throws Error (usage) if it is malformed.
 std::optional<Drift> drift_of(const std::string& text);
+
+/// Of an environment that is a table of outcomes; null for the others.
+inline const TraceKeys* trace_keys(const Environment& environment) {
+  return static_cast<const TraceKeys*>(environment.trace.get());  // there is no other source
+}
 
 }  // namespace pandora

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <span>
 
 #include "host/ground/base/printable.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/lanes/model/trace_evaluator.hpp"
-#include "host/outcomes/routing/routing.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 #include "kernels/rules/spec.hpp"
 #include "kernels/tape/formulas.hpp"
@@ -58,7 +58,8 @@ TraceTable with_drift(const TraceTable& table, const Drift& drift) {
   if (model == table.models.end())
     throw Error(ExitCode::bad_data,
                 fmt::format("{}: has no model {}, which drift names", table.source, printable(drift.model)));
-  std::vector<std::size_t> rows = all_rows(table.rows());
+  std::vector<std::size_t> rows(table.rows());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
   rows.insert(rows.end(), rows.begin(), rows.end());
   TraceTable out = select_rows(table, rows);
   const std::size_t A = out.models.size(), a = static_cast<std::size_t>(model - table.models.begin());
@@ -134,7 +135,7 @@ const PromptColumn& numbers_of_models(const TraceTable& table, const std::string
 class TapeWriter {
  public:
   TapeWriter(const ReplicationRequest& request, const TraceSizes& sizes, std::size_t rows)
-      : keys_(*request.environment.trace), request_(request), sizes_(sizes) {
+      : keys_(*trace_keys(request.environment)), request_(request), sizes_(sizes) {
     const std::size_t A = static_cast<std::size_t>(sizes.boxes), cells = rows * A,
                       d = static_cast<std::size_t>(sizes.reward_features);
     Contexts& contexts = tape_.contexts;
@@ -310,7 +311,7 @@ std::uint64_t TraceWorld::bytes() const {
 }
 
 std::vector<int> TraceWorld::online_rows(const ReplicationRequest& request) const {
-  const TraceKeys& keys = *request.environment.trace;
+  const TraceKeys& keys = *trace_keys(request.environment);
   const std::size_t copies = keys.drift.empty() ? 1 : 2, rows = static_cast<std::size_t>(sizes_.online) / copies,
                     periods = static_cast<std::size_t>(request.periods);
   const std::vector<std::size_t> drawn =
@@ -323,7 +324,7 @@ std::vector<int> TraceWorld::online_rows(const ReplicationRequest& request) cons
 Replication TraceWorld::draw(const ReplicationRequest& request) const {
   const std::size_t calibration = 1 + static_cast<std::size_t>(request.calibration_periods);
   const std::vector<std::size_t> first =
-      draw_rows(stream_of(request, Purpose::calibration_context), request.environment.trace->resample,
+      draw_rows(stream_of(request, Purpose::calibration_context), trace_keys(request.environment)->resample,
                 static_cast<std::size_t>(sizes_.calibration), calibration);
   const std::vector<int> later = online_rows(request);
   TapeWriter tape(request, sizes_, calibration + later.size());
@@ -336,7 +337,7 @@ Replication TraceWorld::draw(const ReplicationRequest& request) const {
 }
 
 TraceSizes trace_sizes(const Environment& environment) {
-  const TraceKeys& keys = *environment.trace;
+  const TraceKeys& keys = *trace_keys(environment);
   if (keys.sizes.empty()) return TraceWorld::of(keys, environment.name)->sizes();
   TraceSizes out;
   int* const members[] = {&out.boxes, &out.context, &out.reward_features, &out.calibration, &out.online};

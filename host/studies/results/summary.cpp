@@ -96,7 +96,7 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
       row.periods = study.periods;
       for (const RowStatistic& statistic : row_statistics())
         statistic.in(row) = scaled(over_replications(units, lane, statistic.of), statistic.factor);
-      if (const TraceKeys* keys = unit.environment.trace.get(); keys != nullptr) {
+      if (const TraceKeys* keys = trace_keys(unit.environment); keys != nullptr) {
         row.prompts = prompt_statistics(units, lane, keys->price);
         row.told = row.reward == "known" && hides_quality(keys->evaluator);
       }

@@ -42,8 +42,8 @@ Table trace_table(const SettingSummary& summary) {
   table.title =
       fmt::format("{}{}: utility = quality - {:g} x dollars per prompt, over {} prompts in {} {}, ± 95% over prompts",
                   environment.name, summary.setting.varied.empty() ? "" : ", " + summary.setting.label(),
-                  environment.trace->price, trace_sizes(environment).online, study.replications,
-                  environment.trace->resample == Resample::permute ? "orders" : "replications");
+                  trace_keys(environment)->price, trace_sizes(environment).online, study.replications,
+                  trace_keys(environment)->resample == Resample::permute ? "orders" : "replications");
   table.columns = {""};
   for (const PromptStatistic& statistic : kPromptStatistics) table.columns.push_back(statistic.title);
   bool told = false;
@@ -57,7 +57,7 @@ Table trace_table(const SettingSummary& summary) {
         greatest = std::fmax(greatest, found->prompts->utility.mean);
     if (const SummaryRow* benchmark = best_row(summary.summary, "oracle", "known", T0); benchmark && benchmark->prompts)
       table.rows.push_back(
-          row_of(environment.trace->index.empty() ? "Benchmark: hindsight" : "Benchmark: the table's indices",
+          row_of(trace_keys(environment)->index.empty() ? "Benchmark: hindsight" : "Benchmark: the table's indices",
                  *benchmark, false));
     for (const PolicyTitle& title : titles)
       if (const SummaryRow* found = best_row(summary.summary, title.policy, title.reward, T0);
@@ -73,11 +73,11 @@ Table trace_table(const SettingSummary& summary) {
   EdgeNote edges;
   edges.see(summary.summary);
   edges.add_to(table.notes);
-  if (environment.trace->repeat && study.periods > trace_sizes(environment).online)
+  if (trace_keys(environment)->repeat && study.periods > trace_sizes(environment).online)
     table.notes.push_back(fmt::format("Prompts come round again: {} periods.", study.periods));
   if (told)
     table.notes.push_back(fmt::format("† told the quality, which the evaluator ({}) does not show: a yardstick.",
-                                      environment.trace->evaluator));
+                                      trace_keys(environment)->evaluator));
   if (std::string note = benchmark_note(best_rows(summary.summary)); !note.empty())
     table.notes.push_back(std::move(note));
   return table;

@@ -22,7 +22,7 @@ json numbers(const Numbers& from, std::size_t first, std::size_t count) {
 }
 
 std::vector<std::string> names_of_boxes(const Unit& unit, std::size_t boxes) {
-  if (const auto keys = unit.environment.trace; keys != nullptr)
+  if (const TraceKeys* keys = trace_keys(unit.environment); keys != nullptr)
     return TraceWorld::of(*keys, unit.environment.name)->models();
   std::vector<std::string> out;
   for (std::size_t a = 1; a <= boxes; ++a) out.push_back(fmt::format("box{}", a));

@@ -103,7 +103,8 @@ FoundLane find_lane(const std::vector<PlannedSetting>& settings, const std::stri
 
 std::shared_ptr<const TraceWorld> FoundLane::table() const {
   const Environment environment = unit().environment;
-  return environment.trace == nullptr ? nullptr : TraceWorld::of(*environment.trace, environment.name);
+  const TraceKeys* const keys = trace_keys(environment);
+  return keys == nullptr ? nullptr : TraceWorld::of(*keys, environment.name);
 }
 
 std::size_t FoundLane::prompt(int t) const {

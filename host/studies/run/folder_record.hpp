@@ -5,16 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "host/lanes/model/kernel_errors.hpp"
 #include "host/studies/run/run_options.hpp"
 #include "host/studies/run/session_record.hpp"
 
 namespace pandora {
 
-/// What `body` throws, or null.
+/// What `body` throws, as the user is told of it, or null.
 template <class Body>
 std::exception_ptr caught(Body&& body) {
   try {
-    body();
+    for_the_user(body);
     return {};
   } catch (...) {
     return std::current_exception();

@@ -178,7 +178,7 @@ Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector
   std::uint64_t tables = 0;
   for (const PlannedSetting& planned : settings)
     if (const Study& study = planned.setting.study; of_table(study))
-      tables += TraceWorld::of(*study.environments[0].trace, study.environments[0].name)->bytes();
+      tables += TraceWorld::of(*trace_keys(study.environments[0]), study.environments[0].name)->bytes();
   std::vector<std::vector<LaneGroup>> groups;
   for (const PlannedSweep& sweep : sweeps) {
     groups.push_back(sweep.study.regret ? lane_groups(sweep.study, sweep.plan) : std::vector<LaneGroup>());

@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "host/studies/run/run_options.hpp"
+#include "host/studies/sweep/oracle_cache.hpp"
 
 namespace pandora {
-
-class OracleCache;
 
 /// Runs the parts, setting by setting, and stores each one when its last unit is there; `stored` counts what reached
 /// the disk, also if this throws: Error (interrupted, output_lost, device, usage). `cache` may be null.

@@ -15,7 +15,7 @@ namespace {
 // The study of a table alone, with the table's sizes.
 Study of_table(const Study& all, const Environment& environment) {
   const TraceSizes sizes = trace_sizes(environment);
-  const TraceKeys& keys = *environment.trace;
+  const TraceKeys& keys = *trace_keys(environment);
   Study study = all;
   study.environments = {environment};
   study.dimensions = sizes.dimensions();
@@ -63,9 +63,9 @@ void fill_in_tables(StudyConfig& config) {
   for (const Setting& setting : config.settings())
     for (const Environment& environment : setting.study.environments) {
       if (environment.trace == nullptr) continue;
-      const auto world = TraceWorld::of(*environment.trace, environment.name);
+      const auto world = TraceWorld::of(*trace_keys(environment), environment.name);
       const auto fill_in = [&](const char* key, const std::string& value) {
-        config.set(fmt::format("environment.{}.{}", environment.name, key), value, environment.trace->table);
+        config.set(fmt::format("environment.{}.{}", environment.name, key), value, trace_keys(environment)->table);
       };
       StudyValue models;
       models.kind = StudyValue::Kind::texts;

@@ -33,7 +33,7 @@ Environment table_of(const std::string& name, Find&& find, const StudyValue& env
   if (find("price") == nullptr)
     refuse(environments.where,
            fmt::format("environment {} has no price, utility per dollar; set environment.{}.price", name, name));
-  const TraceKeys& keys = *environment.trace;
+  const TraceKeys& keys = *trace_keys(environment);
   for (const char* key : {"online", "part"})
     if (find("split") != nullptr && find(key) != nullptr && !find(key)->texts[0].empty())
       refuse(find("split")->where, fmt::format("counts for nothing beside {}; leave one out", key));

@@ -18,14 +18,15 @@ using Kind = StudyValue::Kind;
 
 // What the keys were before, to be changed: environments that share keys do not see it.
 TraceKeys& keys_of(Environment& environment) {
-  auto own =
-      environment.trace == nullptr ? std::make_shared<TraceKeys>() : std::make_shared<TraceKeys>(*environment.trace);
+  auto own = environment.trace == nullptr ? std::make_shared<TraceKeys>()
+                                          : std::make_shared<TraceKeys>(*trace_keys(environment));
   environment.trace = own;
   return *own;
 }
 const TraceKeys& keys_of(const Environment& environment) {
   static const TraceKeys none;
-  return environment.trace == nullptr ? none : *environment.trace;
+  const TraceKeys* const keys = trace_keys(environment);
+  return keys == nullptr ? none : *keys;
 }
 
 std::string quoted_list(const std::vector<std::string>& texts) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "host/lanes/model/draw_instance.hpp"
+#include "host/lanes/model/kernel_errors.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
 #include "host/studies/sweep/own_environment.hpp"
@@ -16,7 +17,7 @@ namespace pandora {
 
 void keep_prompts(const Study& study, const Plan& plan, const Unit& unit, UnitResult& result) {
   if (unit.environment.trace == nullptr || !study.regret) return;
-  const auto world = TraceWorld::of(*unit.environment.trace, unit.environment.name);
+  const auto world = TraceWorld::of(*trace_keys(unit.environment), unit.environment.name);
   result.table = world->outcomes();
   const std::vector<int> rows = world->online_rows(preparation_of(study, plan, unit).request);
   result.prompts.assign(rows.begin(), rows.end());
@@ -26,7 +27,7 @@ Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, Ora
   const ReplicationRequest& request = from.request;
   const Environment& environment = request.environment;
   const Unit unit{environment, request.regime, request.replication};
-  if (environment.trace != nullptr) return TraceWorld::of(*environment.trace, environment.name)->draw(request);
+  if (const TraceKeys* keys = trace_keys(environment)) return TraceWorld::of(*keys, environment.name)->draw(request);
   if (const ReplicationDrawer& drawer = find_drawer(environment.name)) {
     try {
       Replication drawn = for_the_user([&] { return drawer(request); });

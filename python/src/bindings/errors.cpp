@@ -5,6 +5,7 @@
 #include "beside.hpp"
 #include "bindings.hpp"
 #include "host/ground/files/system_limits.hpp"
+#include "host/lanes/model/kernel_errors.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::python {

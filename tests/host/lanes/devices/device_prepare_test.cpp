@@ -5,6 +5,7 @@
 #include <limits>
 #include <tuple>
 
+#include "host/lanes/model/kernel_errors.hpp"
 #include "host/lanes/model/order_frequencies.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "tests/host/lanes/devices/prepared.hpp"

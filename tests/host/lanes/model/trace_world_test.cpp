@@ -96,7 +96,7 @@ TEST_F(TraceWorldTest, PermutesEveryPromptOnceAnewInEveryReplication) {
   }
   EXPECT_EQ(online.size(), 40u);
   EXPECT_NE(orders[0], orders[1]);
-  const auto world = TraceWorld::of(*p.plan.units[0].environment.trace, "mine");
+  const auto world = TraceWorld::of(*trace_keys(p.plan.units[0].environment), "mine");
   UnitResult kept;
   keep_prompts(p.setting.study, p.plan, p.plan.units[0], kept);
   for (int t = 0; t < 40; ++t)

@@ -1,0 +1,30 @@
+// What kernels throw, as errors that reach the user.
+#pragma once
+
+#include <string>
+
+#include "kernels/base/error.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+
+/// What `body` returns; what kernels throw in it becomes an Error with the remedy.
+template <class Body>
+auto for_the_user(Body&& body) {
+  using Of = DeviceError::Of;
+  try {
+    return body();
+  } catch (const RejectsNearlyAll& error) {
+    throw Error(ExitCode::usage, std::string(error.what()) + "; give a larger one");
+  } catch (const InvalidInput& error) {
+    throw Error(ExitCode::usage, error.what());
+  } catch (const DeviceError& error) {
+    const char* const remedy =
+        error.of == Of::cuda     ? "; `pandora devices` shows the devices, --backend cpu runs without one"
+        : error.of == Of::cublas ? "; --backend cpu runs without it"
+                                 : "; install it or name its folder in LD_LIBRARY_PATH; --backend cpu runs without it";
+    throw Error(ExitCode::device, error.what() + std::string(remedy));
+  }
+}
+
+}  // namespace pandora

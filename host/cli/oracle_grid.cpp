@@ -8,12 +8,12 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/oracle_grid_file.hpp"
 #include "host/cli/study_options.hpp"
+#include "host/ground/base/in_parallel.hpp"
 #include "host/ground/files/hdf5_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/studies/study/study.hpp"
-#include "host/studies/sweep/in_parallel.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
 #include "pandora/error.hpp"
 
@@ -75,7 +75,7 @@ std::vector<ExportedTable> tables_of(const GridOptions& o, const Study& study, O
                                      const Session& session) {
   const Units units = make_plan(study).units;
   std::vector<std::optional<ExportedTable>> made(o.out.empty() ? 0 : units.size());
-  in_parallel(o.threads, units.size(), [&](std::size_t i) {
+  in_parallel(static_cast<std::size_t>(o.threads), units.size(), [&](std::size_t i) {
     if (session.interrupted)
       throw Error(ExitCode::interrupted,
                   cache ? fmt::format("interrupted; the tables in {} stay and the next run starts from them", o.cache)

@@ -2,14 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cmath>
-#include <exception>
-#include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "host/cascades/fits/headroom.hpp"
+#include "host/ground/base/in_parallel.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -70,7 +66,7 @@ CrossValidated CrossValidation::run(const std::vector<CascadeCandidate>& candida
   for (std::size_t f = 0; f < kCascadeFolds; ++f)
     for (std::size_t g = f; g < (nested ? kCascadeFolds : f + 1); ++g) tasks.push_back({{f, g}, {}, {}, {}});
   tasks.push_back({{kCascadeFolds, kCascadeFolds}, {}, {}, {}});
-  for_each_task(tasks.size(), settings_.threads, [&](std::size_t i) { judge(candidates, tasks[i]); });
+  in_parallel(settings_.threads, tasks.size(), [&](std::size_t i) { judge(candidates, tasks[i]); });
   CrossValidated out;
   for (std::size_t f = 0; nested && f < kCascadeFolds; ++f) {
     std::vector<Routed> by_candidate(candidates.size(), empty_rows(table_.rows()));  // rows of f stay empty
@@ -124,31 +120,6 @@ WorthByRow corrected(const Routed& whole, const std::vector<const Routed*>& by_f
     }
   }
   return out;
-}
-
-void for_each_task(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& body) {
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    for (std::size_t i; (i = next++) < count;) try {
-        body(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-        next = count;
-      }
-  };
-  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::jthread> others;
-  for (unsigned t = 1; t < threads && t < count; ++t) try {
-      others.emplace_back(work);
-    } catch (const std::system_error&) {  // no more threads are to be had
-      break;
-    }
-  work();
-  others.clear();
-  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace pandora

@@ -62,8 +62,4 @@ class CrossValidation {
   PromptGroups groups_;
 };
 
-/// body(0) to body(count - 1) in any order, by several threads; 0: as many as the machine has. The first exception
-/// is thrown when all have ended.
-void for_each_task(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& body);
-
 }  // namespace pandora

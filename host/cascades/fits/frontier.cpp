@@ -13,6 +13,7 @@
 #include "host/cascades/fits/run_prompts.hpp"
 #include "host/cascades/fits/trace_check.hpp"
 #include "host/cascades/fits/trained_table.hpp"
+#include "host/ground/base/in_parallel.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -36,7 +37,7 @@ class FrontierSearch {
   Frontier run(std::vector<double> prices) {
     std::sort(prices.rbegin(), prices.rend());
     std::vector<FrontierPoint> points(prices.size());
-    for_each_task(prices.size(), settings_.threads, [&](std::size_t i) { points[i] = cascade_at(prices[i]); });
+    in_parallel(settings_.threads, prices.size(), [&](std::size_t i) { points[i] = cascade_at(prices[i]); });
     for (FrontierPoint& point : points)
       if (out_.cascades.empty() || point.routed.dollars != out_.cascades.back().routed.dollars ||
           point.routed.quality != out_.cascades.back().routed.quality)

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <future>
 
+#include "host/ground/base/in_parallel.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
 #include "host/outcomes/routing/fit_model_indices.hpp"
@@ -57,12 +57,8 @@ class CrossFitting {
   std::vector<Headroom> run() {
     // Folds touch different rows; the last task is the fit on all of them. Small tables are not worth threads.
     constexpr std::size_t kWorthThreads = 100'000;  // answers
-    const std::launch how =
-        table_.quality.size() < kWorthThreads ? std::launch::deferred : std::launch::async | std::launch::deferred;
-    std::vector<std::future<void>> tasks;
-    for (std::size_t fold = 0; fold <= folds_; ++fold)
-      tasks.push_back(std::async(how, [this, fold] { fold < folds_ ? judge_fold(fold) : fit_all(); }));
-    for (std::future<void>& task : tasks) task.get();
+    in_parallel(table_.quality.size() < kWorthThreads ? 1 : 0, folds_ + 1,
+                [this](std::size_t fold) { fold < folds_ ? judge_fold(fold) : fit_all(); });
     for (std::size_t p = 0; p < prices_.size(); ++p) conclude(p);
     return std::move(out_);
   }

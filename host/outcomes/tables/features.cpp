@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <limits>
-#include <thread>
 
 #include "host/ground/base/error.hpp"
+#include "host/ground/base/in_parallel.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/outcomes/tables/file_place.hpp"
 
@@ -26,25 +25,7 @@ double characters_of(std::string_view text) {
 template <class Body>
 void over_rows(std::size_t rows, unsigned threads, const Body& body) {
   const std::size_t shares = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, rows / 256));
-  std::vector<std::exception_ptr> problems(shares);
-  const auto run = [&](std::size_t share) {
-    try {
-      body(rows * share / shares, rows * (share + 1) / shares);
-    } catch (...) {
-      problems[share] = std::current_exception();
-    }
-  };
-  std::vector<std::thread> others;
-  std::size_t share = 1;
-  try {
-    for (; share < shares; ++share) others.emplace_back(run, share);
-  } catch (...) {  // where the system starts no more of them, this one does the rest
-  }
-  run(0);
-  for (; share < shares; ++share) run(share);
-  for (std::thread& other : others) other.join();
-  for (const std::exception_ptr& problem : problems)
-    if (problem) std::rethrow_exception(problem);
+  in_parallel(shares, shares, [&](std::size_t k) { body(rows * k / shares, rows * (k + 1) / shares); });
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <optional>
 
+#include "host/ground/base/in_parallel.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/studies/results/summary.hpp"
-#include "host/studies/sweep/in_parallel.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "kernels/rules/period.hpp"
@@ -64,7 +64,7 @@ class Search {
     const std::size_t R = static_cast<std::size_t>(search.replications);
     draws_.resize(search.regimes.size() * R);
     total_ = draws_.size() * (1 + kEvaluations);
-    in_parallel(search.threads, draws_.size(), [&](std::size_t k) {
+    in_parallel(static_cast<std::size_t>(search.threads), draws_.size(), [&](std::size_t k) {
       end_if_interrupted(search_.interrupted);
       draws_[k] = draw_of(unit_costs, search_, search_.regimes[k / R], static_cast<std::uint32_t>(k % R));
       one_done();
@@ -74,7 +74,7 @@ class Search {
   /// Boxes opened per period; a replication's value is its mean over the regimes.
   Estimate boxes(double u) {
     std::vector<double> opened(draws_.size());
-    in_parallel(search_.threads, draws_.size(), [&](std::size_t k) {
+    in_parallel(static_cast<std::size_t>(search_.threads), draws_.size(), [&](std::size_t k) {
       end_if_interrupted(search_.interrupted);
       opened[k] = boxes_opened(*draws_[k], search_.dimensions.boxes, u);
       one_done();

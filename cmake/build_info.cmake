@@ -10,7 +10,7 @@ if(GIT)
 endif()
 # What the numbers come from, whatever the revision says of documents and uncommitted changes.
 file(GLOB_RECURSE sources ${SOURCE}/kernels/*pp ${SOURCE}/kernels/*.cu* ${SOURCE}/oracle/*pp ${SOURCE}/host/*pp ${SOURCE}/include/*pp
-     ${SOURCE}/host/*.cu)
+     ${SOURCE}/host/*.cu ${SOURCE}/experiments/rivals/*pp)
 list(SORT sources)
 set(digests "")
 foreach(source ${sources})

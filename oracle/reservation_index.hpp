@@ -31,12 +31,13 @@ ProjectedLaw compressed_law(const std::vector<float>& descending, int bins, Rewa
 /// NaN for a cost below 0 or without weight.
 double index_of_values(std::span<const double> values, double cost, std::span<const double> weights = {});
 
-/// Indices of a law, exactly and without iterations (oracle/formulas.hpp).
+/// Indices of a law, exactly and without iterations (oracle/formulas.hpp). The law must outlive it.
 class ReservationSolver {
  public:
   explicit ReservationSolver(const ProjectedLaw& law)
       : law_(&law), g_(law.points.size()), partial_(law.points.size()) {}
 
+  /// V = G(shift + scale w), of whose law the members below then tell. scale >= 0.
   void evaluate(double shift, double scale) {
     const std::size_t n = g_.size();
     const double* w = law_->points.data();

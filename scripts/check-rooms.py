@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Whether the rooms (folders) of the program stand in order: a file includes only from its own room and from rooms below,
 and files of a room do not include each other in a circle. Also that no file is too large to be one idea and no function too
-long to be one step, in tests and examples too, and that no class has two definitions.
+long to be one step, in tests and examples too, that no class has two definitions, and that the policies of experiments/rivals
+are made of what a program of one's own has: the public headers, the standard library, Eigen and fmt.
 usage: scripts/check-rooms.py [--graph]       exit code 1 if not
 """
 import collections
@@ -15,6 +16,7 @@ kernels         base random tape rules state products solve lane cuda
 oracle
 host/ground     base statistics tables machine files figures
 include/pandora
+experiments/rivals
 host/outcomes   tables routing
 host/lanes      model engine estimator policies devices
 host/cascades   live fits
@@ -45,7 +47,8 @@ def sources(*tops):
             if f.suffix in (".hpp", ".h", ".cpp", ".cu", ".cuh")]
 
 
-files = sources("kernels", "oracle", "host", "include")
+RIVALS = "experiments/rivals"
+files = sources("kernels", "oracle", "host", "include", RIVALS)
 complaints = []
 
 
@@ -98,7 +101,7 @@ def functions(text):
 
 
 long_functions = []
-for file in sources("kernels", "oracle", "host", "include", "tests", "examples"):
+for file in [*files, *sources("tests", "examples")]:
     name = str(file.relative_to(root))
     text = file.read_text()
     if (lines := text.count("\n")) > MOST_LINES:
@@ -121,8 +124,18 @@ for file in files:
         complaints.append(f"{name}: stands in no room that {pathlib.Path(__file__).name} knows")
         continue
     includes[name] = []
-    for included in re.findall(r'^#include "([^"]+)"', text, re.M):
-        target = f"include/{included}" if included.startswith("pandora/") else included
+    for mark, included in re.findall(r'^#include (["<])([^">]+)', text, re.M):
+        if included.startswith("pandora/"):
+            target = f"include/{included}"
+        elif room == RIVALS and "/" not in included:  # by its name alone, so that rivals can be copied into other programs
+            target = f"{RIVALS}/{included}"
+        else:
+            target = included
+        public = (re.fullmatch(r"(Eigen|fmt)/.+|\w+", included) if mark == "<"
+                  else target != included and (root / target).is_file())
+        if room == RIVALS and not public:
+            complaints.append(f"{name}: includes {included}; a rival includes public headers (pandora/*.hpp), files of its "
+                              "folder by their name, the standard library, Eigen and fmt")
         if not (root / target).is_file():
             continue  # generated
         includes[name].append(target)

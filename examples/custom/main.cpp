@@ -110,7 +110,7 @@ Policy epsilon_greedy() {
   policy.hyperparameters = {{"epsilon", "probability of a random order", {0.01, 0.1}}};
   policy.variants = [](const Grids& grids) {
     std::vector<PolicyVariant> variants;
-    for (const double epsilon : grids.of("epsilon"))
+    for (const double epsilon : grids.values("epsilon"))
       variants.push_back({"known",
                           "epsilon=" + text_of(epsilon),
                           {},
@@ -133,18 +133,12 @@ Policy dow_twin() {
   policy.hyperparameters = {{"c_rho", "width of the index bonus", {0.1}}};
   policy.variants = [](const Grids& grids) {
     std::vector<PolicyVariant> variants;
-    for (const double c_rho : grids.of("c_rho")) {
-      LaneSpec rules;
-      rules.score = Score::learned_index;
-      rules.learning = Learning::online;
-      rules.c_rho = c_rho;
+    for (const double c_rho : grids.values("c_rho"))
       variants.push_back(
-          {"known", "c_rho=" + text_of(c_rho), {}, [rules](const auto& replication, int T0, auto& options) {
-             LaneSpec own = rules;
-             own.T0 = T0;
-             return std::make_unique<WeitzmanPolicy>(replication, own, options);
+          {"known", "c_rho=" + text_of(c_rho), {}, [c_rho](const auto& replication, int T0, auto& options) {
+             const LaneSpec rules = weitzman_lane(T0, Learning::online, RewardModel::known, c_rho, 0.0);
+             return std::make_unique<WeitzmanPolicy>(replication, rules, options);
            }});
-    }
     return variants;
   };
   return policy;
@@ -162,11 +156,8 @@ Policy fading_bonus() {
   policy.summary = "DOW with the bonus 1 / (1 + n_a / 20)";
   policy.variants = [](const Grids&) -> std::vector<PolicyVariant> {
     return {{"known", "", {}, [](const Replication& replication, int T0, const EstimationOptions& options) {
-               LaneSpec rules;
-               rules.T0 = T0;
-               rules.score = Score::learned_index;
-               rules.learning = Learning::online;
-               rules.c_rho = 1.0;  // a bonus there is: the estimator keeps V^-1
+               // A bonus there is: the estimator keeps V^-1.
+               const LaneSpec rules = weitzman_lane(T0, Learning::online, RewardModel::known, 1.0, 0.0);
                return std::make_unique<Fading>(replication, rules, options);
              }}};
   };

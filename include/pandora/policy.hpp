@@ -1,5 +1,5 @@
-// A policy is a name and the lanes that it puts into a sweep. To add one to the library: write a file like dow.cpp
-// beside this one and add its name to the list in registry.cpp. To add one from a program of your own: register_policy.
+// A policy is a name and the lanes that it puts into a sweep. To add one to the library: write a file like those of
+// experiments/rivals there. To add one from a program of your own: register_policy. docs/extending.md has both.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Grids {
   Grids(std::initializer_list<double> all) : all_(all) {}
 
   void set(const std::string& name, std::vector<double> values) { overrides_[name] = std::move(values); }
-  const std::vector<double>& of(const std::string& name) const {
+  const std::vector<double>& values(const std::string& name) const {
     const auto found = overrides_.find(name);
     return found == overrides_.end() ? all_ : found->second;
   }
@@ -69,7 +69,7 @@ enum class PolicyGroup {
   baseline,        ///< among its baselines
   past_the_paper,  ///< the library's own
   yardstick,       ///< competes with nobody: told what no policy can know
-  own              ///< of a program that registers it
+  registered       ///< of a program that registers it
 };
 
 /// Everything about a policy, in one place; name the members that differ (designated initialisers).
@@ -77,7 +77,7 @@ struct Policy {
   std::string name;              ///< in files and on the command line
   std::string title = {};        ///< in the paper's tables, such as "Online Plug-in Weitzman"; empty: the name
   std::string short_title = {};  ///< in other tables and figures, such as "Online plug-in"; empty: the title
-  PolicyGroup group = PolicyGroup::own;
+  PolicyGroup group = PolicyGroup::registered;
   std::string summary = {};
   /// A digest of what the policy is, where its code can change while the program runs, as that of an interpreter does:
   /// results then depend on it. Empty: its code is the program's, and results depend on the whole program.

@@ -10,12 +10,10 @@
 // a factor are the same problem.
 #pragma once
 
+#include "kernels/rules/learned_ridge.hpp"
 #include "kernels/rules/spec.hpp"
 
 namespace pandora {
-
-/// Learned ridges lie between these, times JointState::scale.
-inline constexpr double kLeastRidge = 0.5, kLargestRidge = 1e7;
 
 /// What a lane that fits jointly carries beside its rho_hat and C_aa.
 struct JointState {
@@ -122,16 +120,6 @@ struct SlopeTraces {
     return sums;
   }
 };
-
-/// The ridge of `size` parameters from their squares, and from how many of them the data has determined; `scale` is
-/// that of the features that they multiply.
-PANDORA_HD inline double learned_ridge(double ridge, int size, double square, double trace, double scale = 1.0) {
-  double determined = size - ridge * trace;
-  determined = determined < 0.0 ? 0.0 : determined > size ? size : determined;
-  const double learned = (determined + 0.2) / (square + 2e-5 / scale);
-  const double least = kLeastRidge * scale, largest = kLargestRidge * scale;
-  return learned < least ? least : learned > largest ? largest : learned;
-}
 
 /// After a step: the ridges for the next one. `slopes`: of a box.
 PANDORA_HD inline void learn_ridges(JointState& state, Shrinkage shrinkage, int A, int slopes, const SlopeSums& sums) {

@@ -8,19 +8,18 @@
 #include "host/cascades/live/cascade_state.hpp"
 #include "host/cascades/live/request_numbers.hpp"
 #include "host/ground/files/output_folder.hpp"
-#include "host/lanes/policies/weitzman.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
 
 LaneSpec dow_rules(bool learns_reward, double c_rho, double c_theta, int T0) {
-  return policies::weitzman_lane(T0, Learning::online, learns_reward ? RewardModel::learned : RewardModel::known, c_rho,
-                                 learns_reward ? c_theta : 0.0);
+  return weitzman_lane(T0, Learning::online, learns_reward ? RewardModel::learned : RewardModel::known, c_rho,
+                       learns_reward ? c_theta : 0.0);
 }
 
 LaneSpec shrunk_rules(bool learns_reward, double c_shrunk, int T0, double c_theta) {
-  return policies::shrunk_lane(T0, learns_reward ? RewardModel::learned : RewardModel::known, c_shrunk,
-                               learns_reward ? c_theta : 0.0);
+  return shrunk_lane(T0, learns_reward ? RewardModel::learned : RewardModel::known, c_shrunk,
+                     learns_reward ? c_theta : 0.0);
 }
 
 Cascade::Cascade(const CascadeOptions& options) : state_(std::make_unique<State>(options)) {}

@@ -1,18 +1,17 @@
-#include <algorithm>
-
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
+#include "pandora/cascade_search.hpp"
 #include "pandora/policy.hpp"
 
 namespace pandora::policies {
-
 namespace {
 
 // Fitted on the online periods themselves, mu* seen.
-FixedCascade fitted(const Tape& tape) {
+FrugalCascade best_in_hindsight(const Tape& tape) {
   const std::size_t first = tape.at(tape.online_row(0), 0), A = static_cast<std::size_t>(tape.boxes()),
                     rows = static_cast<std::size_t>(tape.online_rows);
   const std::span<const double> mu(tape.mu.data() + first, rows * A), cost(tape.cost.data() + first, rows * A);
-  return fit_fixed_cascade({A, mu, mu, cost}, 1.0, all_rows(rows));
+  const FixedCascade best = fit_fixed_cascade({A, mu, mu, cost}, 1.0, all_rows(rows));
+  return {{best.order.begin(), best.order.end()}, best.thresholds};
 }
 
 }  // namespace
@@ -27,15 +26,7 @@ Policy best_cascade() {
           .by_name_only = true,
           .variants = [](const Grids&) -> std::vector<PolicyVariant> {
             return {{"none", "", [](const Replication& replication, int T0) {
-                       const FixedCascade cascade = fitted(replication.tape);
-                       LaneSpec lane;
-                       lane.T0 = T0;
-                       lane.order = Order::listed;
-                       lane.stop = Stop::last_reaches_threshold;
-                       lane.length = static_cast<int>(cascade.order.size());
-                       std::copy(cascade.order.begin(), cascade.order.end(), lane.list);
-                       std::copy(cascade.thresholds.begin(), cascade.thresholds.end(), lane.threshold);
-                       return lane;
+                       return cascade_lane(T0, best_in_hindsight(replication.tape));
                      }}};
           }};
 }

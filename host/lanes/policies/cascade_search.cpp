@@ -1,4 +1,6 @@
-#include "host/lanes/policies/cascade_search.hpp"
+#include "pandora/cascade_search.hpp"
+
+#include <algorithm>
 
 #include "host/lanes/estimator/reward_fit.hpp"
 #include "host/outcomes/routing/search_cascades.hpp"
@@ -27,6 +29,17 @@ FrugalCascade search_by(const Tape& tape, int T0, Seen&& seen) {
 }
 
 }  // namespace
+
+LaneSpec cascade_lane(int T0, const FrugalCascade& cascade) {
+  LaneSpec lane;
+  lane.T0 = T0;
+  lane.order = Order::listed;
+  lane.stop = Stop::last_reaches_threshold;
+  lane.length = static_cast<int>(cascade.boxes.size());
+  std::copy(cascade.boxes.begin(), cascade.boxes.end(), lane.list);
+  std::copy(cascade.thresholds.begin(), cascade.thresholds.end(), lane.threshold);
+  return lane;
+}
 
 std::uint64_t cascade_candidates(int boxes, int longest) {
   std::uint64_t total = 0, count = 1;

@@ -71,12 +71,12 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
 int opens(const Tape& tape, CustomPolicy& policy, const PeriodOutcome& outcome, int row, const int* order,
           Shown shown) {
   // Nobody is shown what they have not opened.
-  const std::vector<float> nothing(static_cast<std::size_t>(tape.contexts.reward_features),
-                                   std::numeric_limits<float>::quiet_NaN());
+  const std::vector<float> hidden(static_cast<std::size_t>(tape.contexts.reward_features),
+                                  std::numeric_limits<float>::quiet_NaN());
   std::vector<Output> outputs;
   for (int k = 0; k < tape.boxes(); ++k)
     outputs.push_back(is_open(outcome, order[k]) ? output_of(tape, row, order[k], shown)
-                                                 : Output{order[k], nothing, kNotShown, kNotShown});
+                                                 : Output{order[k], hidden, kNotShown, kNotShown});
   const std::span<const double> worth(&tape.mu[tape.at(row, 0)], outputs.size());
   return std::clamp(policy.opens_of(outputs, worth).value_or(outcome.queried), 1, tape.boxes());
 }
@@ -110,14 +110,14 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
     if (why != nullptr) *why = what;
   };
   try {
-    const std::vector<double> nothing(A, kNotShown);
+    const std::vector<double> hidden(A, kNotShown);
     calibrate(tape, policy, T0, shown);
     for (period = 1; period <= tape.online_rows; ++period) {
       end_lane_if_interrupted();
       const int row = tape.online_row(period - 1);
       const std::size_t at = tape.at(row, 0);
       Request request = request_of(tape, period, row);
-      request.sigma = {shown.sigma ? replication.sigma.data() + at : nothing.data(), A};
+      request.sigma = {shown.sigma ? replication.sigma.data() + at : hidden.data(), A};
       policy.begin(request);
       PeriodOutcome outcome;
       if (const std::string problem = play(tape, policy, outcome, row, shown); !problem.empty()) {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "host/lanes/policies/weitzman.hpp"
+#include "pandora/policy.hpp"
 
 namespace pandora::policies {
 
@@ -14,12 +14,12 @@ Policy dow() {
                               {"c_theta", "width of the reward bonus, in place of beta_t"}},
           .variants = [](const Grids& grids) {
             std::vector<PolicyVariant> variants;
-            for (const double c_rho : grids.of("c_rho"))
+            for (const double c_rho : grids.values("c_rho"))
               variants.push_back({"known", fmt::format("c_rho={}", c_rho), [=](const Replication&, int T0) {
                                     return weitzman_lane(T0, Learning::online, RewardModel::known, c_rho, 0.0);
                                   }});
-            for (const double c_rho : grids.of("c_rho"))
-              for (const double c_theta : grids.of("c_theta"))
+            for (const double c_rho : grids.values("c_rho"))
+              for (const double c_theta : grids.values("c_theta"))
                 variants.push_back(
                     {"unknown", fmt::format("c_rho={};c_theta={}", c_rho, c_theta), [=](const Replication&, int T0) {
                        return weitzman_lane(T0, Learning::online, RewardModel::learned, c_rho, c_theta);

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "host/lanes/policies/weitzman.hpp"
+#include "pandora/policy.hpp"
 
 namespace pandora::policies {
 
@@ -16,7 +16,7 @@ Policy epsilon_greedy_weitzman() {
           .variants = [](const Grids& grids) {
             std::vector<PolicyVariant> variants;
             for (const RewardSetting& setting : kRewardSettings)
-              for (const double epsilon : grids.of("epsilon"))
+              for (const double epsilon : grids.values("epsilon"))
                 variants.push_back({setting.name, fmt::format("epsilon={}", epsilon), [=](const Replication&, int T0) {
                                       LaneSpec lane = weitzman_lane(T0, Learning::online, setting.model, 0.0, 0.0);
                                       lane.epsilon = epsilon;

@@ -1,6 +1,4 @@
-#include <algorithm>
-
-#include "host/lanes/policies/cascade_search.hpp"
+#include "pandora/cascade_search.hpp"
 #include "pandora/policy.hpp"
 
 namespace pandora::policies {
@@ -18,15 +16,7 @@ Policy frugalgpt() {
       .needs_calibration = true,
       .variants = [](const Grids&) -> std::vector<PolicyVariant> {
         return {{"known", "", [](const Replication& replication, int T0) {
-                   const FrugalCascade cascade = search_cascade(replication.tape, T0);
-                   LaneSpec lane;
-                   lane.T0 = T0;
-                   lane.order = Order::listed;
-                   lane.stop = Stop::last_reaches_threshold;
-                   lane.length = static_cast<int>(cascade.boxes.size());
-                   std::copy(cascade.boxes.begin(), cascade.boxes.end(), lane.list);
-                   std::copy(cascade.thresholds.begin(), cascade.thresholds.end(), lane.threshold);
-                   return lane;
+                   return cascade_lane(T0, search_cascade(replication.tape, T0));
                  }}};
       }};
 }

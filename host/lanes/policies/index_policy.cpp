@@ -45,9 +45,9 @@ std::optional<int> IndexPolicy::opens_of(std::span<const Output> outputs, std::s
   double best = -std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k + 1 < std::min(outputs.size(), order_.size()); ++k) {
     const int box = outputs[k].box;
-    const auto own = std::find_if(open_.begin(), open_.end(), [box](const Output& o) { return o.box == box; });
-    best = std::max(best, own == open_.end() ? worth[static_cast<std::size_t>(box)]
-                                             : values_[static_cast<std::size_t>(own - open_.begin())]);
+    const auto opened = std::find_if(open_.begin(), open_.end(), [box](const Output& o) { return o.box == box; });
+    best = std::max(best, opened == open_.end() ? worth[static_cast<std::size_t>(box)]
+                                                : values_[static_cast<std::size_t>(opened - open_.begin())]);
     double left = -std::numeric_limits<double>::infinity();
     for (const Output& other : outputs.subspan(k + 1, order_.size() - k - 1))
       left = std::max(left, scores_[static_cast<std::size_t>(other.box)]);

@@ -4,45 +4,47 @@
 
 #include "pandora/error.hpp"
 #include "pandora/policy.hpp"
-
-// The function of that name, defined in the file of that name (frugal_order and frugal_stop: in frugal_halves.cpp),
-// returns the policy.
-#define PANDORA_POLICIES(register_policy)                                                                           \
-  register_policy(oracle) register_policy(online_plugin) register_policy(dow) register_policy(static_plugin)        \
-      register_policy(linucb_online) register_policy(linucb_static) register_policy(frugalgpt)                      \
-          register_policy(best_single) register_policy(random_order) register_policy(query_all)                     \
-              register_policy(shrunk_weitzman) register_policy(thompson_weitzman)                                   \
-                  register_policy(epsilon_greedy_weitzman) register_policy(atsidakou) register_policy(frugal_order) \
-                      register_policy(frugal_stop) register_policy(liu) register_policy(informed_weitzman)          \
-                          register_policy(hindsight) register_policy(best_cascade)
+#include "rivals.hpp"
 
 namespace pandora {
 
-namespace policies {
-#define PANDORA_DECLARE(name) Policy name();
-PANDORA_POLICIES(PANDORA_DECLARE)
+namespace policies {  // each in a file of this folder
+Policy oracle(), online_plugin(), dow(), static_plugin(), linucb_online(), linucb_static(), frugalgpt(), best_single(),
+    random_order(), query_all(), shrunk_weitzman(), thompson_weitzman(), epsilon_greedy_weitzman(), hindsight(),
+    best_cascade();
 }  // namespace policies
 
 namespace {
 
+// In the order of the tables. The rivals' files come in the order of their names.
+std::list<Policy> built_in_policies() {
+  using namespace policies;
+  std::list<Policy> all;
+  for (const auto make :
+       {oracle, online_plugin, dow, static_plugin, linucb_online, linucb_static, frugalgpt, best_single, random_order,
+        query_all, shrunk_weitzman, thompson_weitzman, epsilon_greedy_weitzman})
+    all.push_back(make());
+  std::list<Policy> rivals = rivals::all();
+  rivals.sort([](const Policy& a, const Policy& b) { return a.group < b.group; });  // stable: yardsticks last
+  all.splice(all.end(), rivals);
+  all.push_back(hindsight());
+  all.push_back(best_cascade());
+  return all;
+}
+
 std::list<Policy>& list() {
-#define PANDORA_LIST(name) policies::name(),
-  static std::list<Policy> policies = {PANDORA_POLICIES(PANDORA_LIST)};
+  static std::list<Policy> policies = built_in_policies();
   return policies;
 }
 
 std::uint64_t registrations = 0;
-
-bool is_built_in(const Policy& policy) {
-#define PANDORA_IS(is) || policy.name == #is
-  return false PANDORA_POLICIES(PANDORA_IS);
-}
+bool registered_without_code = false;
 
 // Plans point to policies that were replaced.
 void retire(const Policy& policy) {
   static std::list<Policy> retired;
-  const auto at = std::find_if(list().begin(), list().end(), [&](const Policy& p) { return &p == &policy; });
-  retired.splice(retired.end(), list(), at);
+  const auto found = std::find_if(list().begin(), list().end(), [&](const Policy& p) { return &p == &policy; });
+  retired.splice(retired.end(), list(), found);
 }
 
 }  // namespace
@@ -71,13 +73,13 @@ void register_policy(Policy policy) {
                   fmt::format("policy {}: hyperparameter \"{}\": use letters, digits, _ and - in its name", policy.name,
                               h.name));
   if (taken != nullptr) retire(*taken);
+  registered_without_code = registered_without_code || policy.code.empty();
   list().push_back(std::move(policy));
   ++registrations;
 }
 
 bool has_registered_policies() {
-  return std::any_of(list().begin(), list().end(),
-                     [](const Policy& policy) { return policy.code.empty() && !is_built_in(policy); });
+  return registered_without_code;
 }
 
 std::uint64_t registrations_of_policies() {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "host/lanes/policies/weitzman.hpp"
+#include "pandora/policy.hpp"
 
 namespace pandora::policies {
 
@@ -18,11 +18,11 @@ Policy shrunk_weitzman() {
                           {"c_shrunk_theta", "width of its bonus on a learned reward", {0.0}}},
       .variants = [](const Grids& grids) {
         std::vector<PolicyVariant> variants;
-        for (const double c : grids.of("c_shrunk"))
+        for (const double c : grids.values("c_shrunk"))
           variants.push_back({"known", fmt::format("c_shrunk={}", c),
                               [=](const Replication&, int T0) { return shrunk_lane(T0, RewardModel::known, c); }});
-        for (const double c : grids.of("c_shrunk"))
-          for (const double c_theta : grids.of("c_shrunk_theta"))
+        for (const double c : grids.values("c_shrunk"))
+          for (const double c_theta : grids.values("c_shrunk_theta"))
             variants.push_back(
                 {"unknown",
                  c_theta == 0.0 ? fmt::format("c_shrunk={}", c)

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "host/lanes/policies/weitzman.hpp"
+#include "pandora/policy.hpp"
 
 namespace pandora::policies {
 
@@ -15,7 +15,7 @@ Policy thompson_weitzman() {
           .variants = [](const Grids& grids) {
             std::vector<PolicyVariant> variants;
             for (const RewardSetting& setting : kRewardSettings)
-              for (const double c : grids.of("c_thompson"))
+              for (const double c : grids.values("c_thompson"))
                 variants.push_back({setting.name, fmt::format("c_thompson={}", c), [=](const Replication&, int T0) {
                                       LaneSpec lane = weitzman_lane(T0, Learning::online, setting.model, c, 0.0);
                                       lane.thompson = true;

@@ -21,7 +21,7 @@ constexpr Section kSections[] = {
     {"Not in the paper", PolicyGroup::baseline, "known"},
     {"Past the paper", PolicyGroup::past_the_paper, nullptr},
     {"Yardsticks", PolicyGroup::yardstick, nullptr},
-    {"Own policies", PolicyGroup::own, nullptr},
+    {"Own policies", PolicyGroup::registered, nullptr},
 };
 
 bool stands_in(const Section& section, const Policy& policy, const std::string& reward) {

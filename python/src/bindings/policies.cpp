@@ -142,7 +142,7 @@ std::vector<Combination> combinations(const std::vector<Hyperparameter>& hyperpa
   for (const Hyperparameter& h : hyperparameters) {
     std::vector<Combination> longer;
     for (const Combination& one : out)
-      for (const double value : grids.of(h.name)) {
+      for (const double value : grids.values(h.name)) {
         Combination next = one;
         next.values.emplace_back(h.name, value);
         next.text += fmt::format("{}{}={}", next.text.empty() ? "" : ";", h.name, value);

@@ -1,5 +1,5 @@
 // FrugalGPT's search against a plain enumeration of all candidates.
-#include "host/lanes/policies/cascade_search.hpp"
+#include "pandora/cascade_search.hpp"
 
 #include <gtest/gtest.h>
 

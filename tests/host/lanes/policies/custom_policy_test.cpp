@@ -337,9 +337,9 @@ TEST(RegisterPolicy, RefusesWhatCannotBeNamed) {
 TEST(Grids, GiveEachHyperparameterItsOwnValuesOrThoseOfAll) {
   Grids grids{0.5, 2.0};
   grids.set("c_rho", {7.0});
-  EXPECT_EQ(grids.of("c_rho"), std::vector<double>{7.0});
-  EXPECT_EQ(grids.of("c_theta"), (std::vector<double>{0.5, 2.0}));
-  EXPECT_EQ(Grids().of("c_b"), kPaperHyperparameters);
+  EXPECT_EQ(grids.values("c_rho"), std::vector<double>{7.0});
+  EXPECT_EQ(grids.values("c_theta"), (std::vector<double>{0.5, 2.0}));
+  EXPECT_EQ(Grids().values("c_b"), kPaperHyperparameters);
   EXPECT_EQ(find_policy("dow")->variants(grids).size(), 1u + 1u * 2u);
   std::string names;
   for (const Hyperparameter& h : all_hyperparameters()) names += h.name + " ";

@@ -6,6 +6,7 @@
 
 #include "host/studies/study/study.hpp"
 #include "pandora/policy.hpp"
+#include "tests/experiments/rivals/rivals.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -41,28 +42,33 @@ LaneRun run(const LaneSpec& spec) {
   return out;
 }
 
+// Those of host/lanes/policies, whatever stands in experiments/rivals.
+std::vector<const Policy*> built_in_policies() {
+  std::vector<const Policy*> out;
+  for (const Policy& policy : all_policies())
+    if (!test::names_of_rivals().contains(policy.name)) out.push_back(&policy);
+  return out;
+}
+
 TEST(Policies, AreListedInTheOrderOfTheTables) {
   std::string names;
+  for (const Policy* built_in : built_in_policies()) names += built_in->name + " ";
   for (const Policy& policy : all_policies()) {
-    names += policy.name + " ";
     EXPECT_EQ(find_policy(policy.name), &policy);
   }
-  EXPECT_EQ(
-      names,
-      "oracle online_plugin dow static_plugin linucb_online linucb_static frugalgpt best_single random_order "
-      "query_all shrunk_weitzman thompson_weitzman epsilon_greedy_weitzman atsidakou frugal_order frugal_stop liu "
-      "informed_weitzman hindsight best_cascade ");
+  EXPECT_EQ(names,
+            "oracle online_plugin dow static_plugin linucb_online linucb_static frugalgpt best_single random_order "
+            "query_all shrunk_weitzman thompson_weitzman epsilon_greedy_weitzman hindsight best_cascade ");
   EXPECT_EQ(find_policy("greedy"), nullptr);
   EXPECT_EQ(find_policy(""), nullptr);
 }
 
 // A study that names none means the paper's, its yardsticks and registered ones.
 TEST(Policies, ThatArePastThePaperMustBeNamed) {
-  for (const Policy& policy : all_policies()) {
-    const bool past = policy.name.ends_with("_weitzman") || policy.name == "atsidakou" ||
-                      policy.name == "frugal_order" || policy.name == "frugal_stop" || policy.name == "liu" ||
-                      policy.name == "hindsight" || policy.name == "best_cascade";
-    EXPECT_EQ(policy.by_name_only, past) << policy.name;
+  for (const Policy* policy : built_in_policies()) {
+    const bool past =
+        policy->name.ends_with("_weitzman") || policy->name == "hindsight" || policy->name == "best_cascade";
+    EXPECT_EQ(policy->by_name_only, past) << policy->name;
   }
   Study study;
   study.environments = {paper_environments()[0]};
@@ -72,14 +78,13 @@ TEST(Policies, ThatArePastThePaperMustBeNamed) {
 }
 
 TEST(Policies, StateWhatTheyNeedOfTheCalibration) {
-  for (const Policy& policy : all_policies()) {
-    const bool needs = policy.name == "static_plugin" || policy.name == "linucb_static" || policy.name == "frugalgpt" ||
-                       policy.name == "frugal_order" || policy.name == "frugal_stop";
-    const bool ignores = policy.name == "oracle" || policy.name == "best_single" || policy.name == "random_order" ||
-                         policy.name == "query_all" || policy.name == "hindsight" || policy.name == "best_cascade";
-    EXPECT_EQ(policy.needs_calibration, needs) << policy.name;
-    EXPECT_EQ(policy.uses_calibration, !ignores) << policy.name;
-    EXPECT_FALSE(policy.summary.empty()) << policy.name;
+  const std::set<std::string> needing = {"static_plugin", "linucb_static", "frugalgpt"};
+  const std::set<std::string> ignoring = {"oracle",    "best_single", "random_order",
+                                          "query_all", "hindsight",   "best_cascade"};
+  for (const Policy* policy : built_in_policies()) {
+    EXPECT_EQ(policy->needs_calibration, needing.contains(policy->name)) << policy->name;
+    EXPECT_EQ(policy->uses_calibration, !ignoring.contains(policy->name)) << policy->name;
+    EXPECT_FALSE(policy->summary.empty()) << policy->name;
   }
 }
 
@@ -150,27 +155,6 @@ TEST(Policies, OracleAndYardstickLanes) {
   EXPECT_EQ(lane("query_all").stop, Stop::never);
   EXPECT_EQ(lane("frugalgpt").order, Order::listed);
   EXPECT_EQ(lane("frugalgpt").stop, Stop::last_reaches_threshold);
-}
-
-// With the reward unknown their search sees realised rewards alone: other mu* in the calibration change nothing.
-TEST(Policies, FrugalHalvesThatDoNotKnowTheRewardDoNotSeeMu) {
-  Replication other = replication();
-  for (int row = 0; row <= 12; ++row)
-    for (int a = 0; a < 3; ++a) {
-      double& mu = other.tape.mu[other.tape.at(row, a)];
-      mu = 1.0 - mu;
-    }
-  for (const char* name : {"frugal_order", "frugal_stop"}) {
-    const PolicyVariant unknown = find_policy(name)->variants({1.0})[1];
-    ASSERT_EQ(unknown.reward, "unknown");
-    const LaneSpec one = unknown.lane(replication(), 12), two = unknown.lane(other, 12);
-    EXPECT_TRUE(std::equal(one.list, one.list + kMaxBoxes, two.list)) << name;
-    EXPECT_TRUE(std::equal(one.threshold, one.threshold + kMaxBoxes, two.threshold)) << name;
-    const LaneSpec known = find_policy(name)->variants({1.0})[0].lane(other, 12), before = lane(name);
-    EXPECT_FALSE(std::equal(known.list, known.list + kMaxBoxes, before.list) &&
-                 std::equal(known.threshold, known.threshold + kMaxBoxes, before.threshold))
-        << name << ": the other mu* must make a difference to who sees them";
-  }
 }
 
 TEST(Policies, BestSingleIsTheBestBoxInHindsight) {

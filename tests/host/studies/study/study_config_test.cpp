@@ -27,7 +27,7 @@ TEST(StudyConfig, IsThePapersStudyByDefault) {
   EXPECT_EQ(refit_text(study.estimation.refit), "geometric:1.5");
   EXPECT_EQ(study.oracle.samples, 400000);
   EXPECT_EQ(study.oracle.grid.scale, 21);
-  EXPECT_EQ(study.hyperparameters.of("c_rho"), kPaperHyperparameters);
+  EXPECT_EQ(study.hyperparameters.values("c_rho"), kPaperHyperparameters);
   EXPECT_EQ(study.engine.text(), EngineSettings{}.text());
   EXPECT_TRUE(study.regret && study.order && study.instances);
   EXPECT_TRUE(study.policies.empty());
@@ -90,8 +90,8 @@ TEST(StudyConfig, ReadsEveryKey) {
   EXPECT_EQ(s.regimes, std::vector<Regime>{Regime::B});
   EXPECT_EQ(s.policies, std::vector<std::string>{"dow"});
   EXPECT_EQ(s.dimensions, (Dimensions{5, 6, 8, 4, IndexFeatures::affine_and_squares}));
-  EXPECT_EQ(s.hyperparameters.of("c_theta"), (std::vector<double>{0.25, 2.0}));
-  EXPECT_EQ(s.hyperparameters.of("c_b"), std::vector<double>{3.0});
+  EXPECT_EQ(s.hyperparameters.values("c_theta"), (std::vector<double>{0.25, 2.0}));
+  EXPECT_EQ(s.hyperparameters.values("c_b"), std::vector<double>{3.0});
   EXPECT_EQ(refit_text(s.estimation.refit), "every:7");
   EXPECT_EQ(s.estimation.ridge_index, 0.5);
   EXPECT_EQ(s.estimation.ridge_reward, 2.0);
@@ -207,7 +207,7 @@ TEST(StudyConfig, OptionsReplaceWhatTheFileSays) {
   EXPECT_EQ(study.environments[0].cost_level, 0.4);
   EXPECT_EQ(study.T0, (std::vector<int>{0, 5}));
   EXPECT_EQ(study.policies, std::vector<std::string>{"dow"});
-  EXPECT_EQ(study.hyperparameters.of("c_rho"), std::vector<double>{0.5});
+  EXPECT_EQ(study.hyperparameters.values("c_rho"), std::vector<double>{0.5});
   EXPECT_FALSE(study.order);
   EXPECT_EQ(study.seed, ~std::uint64_t{0});
   const std::string message = refusal([&] {

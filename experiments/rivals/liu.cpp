@@ -3,11 +3,11 @@
 #include <cmath>
 #include <memory>
 
-#include "host/lanes/policies/residual_law.hpp"
 #include "pandora/index_policy.hpp"
 #include "pandora/policy.hpp"
+#include "residual_law.hpp"
 
-namespace pandora::policies {
+namespace pandora::rivals {
 namespace {
 
 // What a box is worth in context x: mu* = theta' psi + e with e of a law that does not depend on x; and its expected
@@ -132,7 +132,7 @@ Policy liu() {
       .hyperparameters = {{"c_liu", "factor on the confidence widths of liu"}},
       .variants = [](const Grids& grids) {
         std::vector<PolicyVariant> variants;
-        for (const double c : grids.of("c_liu"))
+        for (const double c : grids.values("c_liu"))
           variants.push_back({"known",
                               fmt::format("c_liu={}", c),
                               {},
@@ -144,4 +144,4 @@ Policy liu() {
       }};
 }
 
-}  // namespace pandora::policies
+}  // namespace pandora::rivals

@@ -1,6 +1,6 @@
-#include "host/lanes/policies/weitzman.hpp"
+#include "pandora/policy.hpp"
 
-namespace pandora::policies {
+namespace pandora::rivals {
 
 // Contextual Pandora's box by reduction to online regression (Atsidakou, Caramanis, Gatsouli, Papadigenopoulos and
 // Tzamos, 2024): indices linear in psi, which minimise the linear-quadratic loss; Weitzman's rule with them, no bonus.
@@ -24,4 +24,4 @@ Policy atsidakou() {
       }};
 }
 
-}  // namespace pandora::policies
+}  // namespace pandora::rivals

@@ -6,7 +6,7 @@
 
 #include <Eigen/Dense>
 
-#include "host/lanes/policies/residual_law.hpp"
+#include "experiments/rivals/residual_law.hpp"
 #include "pandora/policy.hpp"
 #include "tests/reference/small_problem.hpp"
 
@@ -41,7 +41,7 @@ TEST(ResidualLaw, SolvesWeitzmansEquationForItsOptimisticLaw) {
       for (const double mean : {0.2, 0.7, 1.1}) {
         std::vector<double> residuals;
         for (int k = 0; k < n; ++k) residuals.push_back(random.uniform(-0.3, 0.3));
-        const policies::ResidualLaw law(residuals, L);
+        const rivals::ResidualLaw law(residuals, L);
         for (const double cost : {0.001, 0.05, 0.4, 2.0}) {
           const double sigma = law.index(mean, cost);
           EXPECT_NEAR(excess_by_the_tail(residuals, L, mean, sigma), cost, 1e-4 * (1.0 + cost))
@@ -51,14 +51,14 @@ TEST(ResidualLaw, SolvesWeitzmansEquationForItsOptimisticLaw) {
 }
 
 TEST(ResidualLaw, OfOneResidualIsTheValueLessTheCost) {
-  EXPECT_DOUBLE_EQ(policies::ResidualLaw({0.1}).index(0.5, 0.05), 0.55);
+  EXPECT_DOUBLE_EQ(rivals::ResidualLaw({0.1}).index(0.5, 0.05), 0.55);
 }
 
 TEST(ResidualLaw, IsLargerWithMoreOptimism) {
   const std::vector<double> residuals = {-0.2, -0.1, 0.0, 0.1, 0.2};
   double last = 0.0;
   for (const double L : {0.0, 0.01, 0.1, 1.0, 10.0}) {
-    const double sigma = policies::ResidualLaw(residuals, L).index(0.5, 0.05);
+    const double sigma = rivals::ResidualLaw(residuals, L).index(0.5, 0.05);
     EXPECT_GT(sigma, last) << L;
     last = sigma;
   }
@@ -113,7 +113,7 @@ class Watched : public CustomPolicy {
     const Eigen::VectorXd psi = context(), theta = V.ldlt().solve(rows.transpose() * mu);
     const Eigen::VectorXd residuals = mu - rows * theta;
     const double log_t = std::log(1.0 + std::max(1, now_.period - 1)), bonus = std::sqrt(std::log(1.0 + now_.period));
-    return policies::ResidualLaw({residuals.begin(), residuals.end()}, c_ * c_ * log_t)
+    return rivals::ResidualLaw({residuals.begin(), residuals.end()}, c_ * c_ * log_t)
         .index(theta.dot(psi) + c_ * bonus * std::sqrt(psi.dot(V.ldlt().solve(psi))),
                std::max(1e-4, V.ldlt().solve(rows.transpose() * cost).dot(psi)));
   }

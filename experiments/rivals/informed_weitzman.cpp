@@ -3,12 +3,12 @@
 #include <functional>
 #include <memory>
 
-#include "host/lanes/policies/learned_surface.hpp"
-#include "oracle/reservation_index.hpp"
+#include "learned_surface.hpp"
 #include "pandora/index_policy.hpp"
 #include "pandora/policy.hpp"
+#include "pandora/reservation_index.hpp"
 
-namespace pandora::policies {
+namespace pandora::rivals {
 namespace {
 
 // What a box is worth in context x: mu* = G(location + scale w) with w of a law that is common to all boxes, and the
@@ -151,4 +151,4 @@ Policy informed_weitzman() {
           }};
 }
 
-}  // namespace pandora::policies
+}  // namespace pandora::rivals

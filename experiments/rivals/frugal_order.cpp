@@ -1,0 +1,15 @@
+#include "frugal_halves.hpp"
+
+namespace pandora::rivals {
+
+Policy frugal_order() {
+  return {.name = "frugal_order",
+          .title = "FrugalGPT's order",
+          .group = PolicyGroup::past_the_paper,
+          .summary = "FrugalGPT's order of boxes, with the stop of learned indices",
+          .needs_calibration = true,
+          .by_name_only = true,
+          .variants = [](const Grids&) { return frugal_variants(FrugalHalf::order); }};
+}
+
+}  // namespace pandora::rivals

@@ -1,0 +1,17 @@
+// The policies of experiments/rivals, for tests that must hold whatever stands there.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+namespace pandora::test {
+
+inline std::set<std::string> names_of_rivals() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(PANDORA_SOURCE "/experiments/rivals"))
+    if (entry.path().extension() == ".cpp") names.insert(entry.path().stem());
+  return names;
+}
+
+}  // namespace pandora::test

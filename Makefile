@@ -75,8 +75,10 @@ python: dependencies build
 	$(venv)/python -m nanobind.stubgen --quiet --module pandora._core --output-file build/python/_core.pyi
 	cmp build/python/_core.pyi python/src/pandora/_core.pyi || \
 	  { echo 'The stubs are not those of the module: cp build/python/_core.pyi python/src/pandora/' >&2; exit 1; }
-	cd python && ../$(venv)/ruff format --check --quiet . && ../$(venv)/ruff check --quiet . && ../$(venv)/mypy
+	cd python && ../$(venv)/ruff format --config pyproject.toml --check --quiet . ../experiments/verdict && \
+	  ../$(venv)/ruff check --config pyproject.toml --quiet . ../experiments/verdict && ../$(venv)/mypy
 	cd python && ../$(venv)/python -m pytest --quiet tests
+	cd python && ../$(venv)/python -m pytest --quiet --config-file pyproject.toml ../experiments/verdict/tests
 	cd python && ../$(venv)/python -m pytest --quiet --doctest-modules --pyargs pandora
 	rm -rf build/python/tutorial
 	$(venv)/python python/examples/tutorial.py build/python/tutorial >build/python/tutorial.txt
@@ -145,7 +147,7 @@ figure-dependencies:
 # What tests use beside: ranks of mpirun, other programs that read HDF5, gnuplot.
 test-dependencies: dependencies
 	@scripts/install-dependencies.sh libopenmpi-dev mpicc openmpi-bin mpirun hdf5-tools h5dump \
-	  python3-h5py /usr/lib/python3/dist-packages/h5py gnuplot-nox gnuplot
+	  python3-h5py /usr/lib/python3/dist-packages/h5py python3-scipy /usr/lib/python3/dist-packages/scipy gnuplot-nox gnuplot
 
 # What each file took to compile when it was compiled last.
 build-times:

@@ -84,6 +84,14 @@ for language in python r octave; do
   fi
 done >"$work/recipes"
 
+# What the documents call python3: one with what experiments/verdict needs.
+verdict=$(for python in python3 /usr/bin/python3; do
+  if "$python" -c 'import h5py, scipy' 2>/dev/null; then command -v "$python"; break; fi
+done)
+[ -n "$verdict" ] || echo "run-docs: experiments/verdict is not run: no python3 has h5py and scipy" >&2
+printf '#!/bin/sh\n%s\n' "${verdict:+exec $verdict \"\$@\"}" >"$work/bin/python3"
+chmod +x "$work/bin/python3"
+
 # A document as a script of bash with the same number of lines, so that its line numbers are the document's.
 script_of() {
   awk '

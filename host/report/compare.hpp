@@ -57,10 +57,6 @@ std::vector<ComparedPair> compare_policies(StoredResults& results, const Compare
 /// both have. Throws Error (mismatch) if they do not share tapes.
 std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& second, const CompareOptions& options);
 
-/// Against the paper's Tables 1 and 2: not paired, differences in standard errors. Throws Error (usage) if the study
-/// has no published values.
-Table compare_published(StoredResults& results, const CompareOptions& options);
-
 /// One line for each name on which the manifests differ.
 std::vector<std::string> manifest_differences(const StoredResults& first, const StoredResults& second);
 

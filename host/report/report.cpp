@@ -73,13 +73,6 @@ FolderLock claim(const fs::path& out) {
   return std::move(*lock);
 }
 
-bool is_published(const std::vector<SettingSummary>& settings) {
-  return std::any_of(settings.begin(), settings.end(), [](const SettingSummary& s) {
-    return std::any_of(s.summary.rows.begin(), s.summary.rows.end(),
-                       [](const SummaryRow& row) { return row.published.has_value(); });
-  });
-}
-
 std::string base_of(const std::vector<SettingSummary>& settings, const ReportOptions& options) {
   return !options.base.empty()       ? options.base
          : !options.policies.empty() ? options.policies[0]
@@ -101,27 +94,13 @@ std::vector<std::string> compared_policies(const StoredResults& results, const s
   return names;
 }
 
-ReportSection comparisons(StoredResults& results, const std::vector<SettingSummary>& settings,
-                          const std::vector<ComparedPair>& pairs, TableLayout layout) {
+ReportSection comparisons(const std::vector<ComparedPair>& pairs, TableLayout layout) {
   ReportSection section{"Comparisons"};
   if (!pairs.empty())
     for (const Table& table : comparison_tables(pairs)) {
       const auto pieces = in_pieces(table, layout == TableLayout::paper ? kMostLatexColumns : table.columns.size());
       section.tables.insert(section.tables.end(), pieces.begin(), pieces.end());
     }
-  if (is_published(settings)) {
-    const Table whole = compare_published(results, {});
-    const std::size_t most = layout == TableLayout::paper ? 50 : whole.rows.size();  // rows of a page of LaTeX
-    for (std::size_t first = 0; first < whole.rows.size(); first += most) {
-      const std::size_t last = std::min(first + most, whole.rows.size());
-      Table& page = section.tables.emplace_back(whole);
-      page.rows.assign(whole.rows.begin() + static_cast<std::ptrdiff_t>(first),
-                       whole.rows.begin() + static_cast<std::ptrdiff_t>(last));
-      if (first > 0) page.title += " (continued)";
-      if (first > 0) page.label.clear();
-      if (last < whole.rows.size()) page.notes.clear();
-    }
-  }
   section.paragraphs = {
       "All policies of a replication face the same draws: differences are paired over replications, which makes their "
       "intervals narrower than those of the tables suggest: where intervals of single policies overlap, the difference "
@@ -174,7 +153,7 @@ ReportDocument document_of(StoredResults& results, const std::vector<SettingSumm
     tables.tables.insert(tables.tables.end(), pieces.begin(), pieces.end());
   }
   document.sections.push_back(std::move(tables));
-  if (study.regret) document.sections.push_back(comparisons(results, settings, pairs, layout));
+  if (study.regret) document.sections.push_back(comparisons(pairs, layout));
   ReportSection figures{"Figures"};
   for (const FigureGroup& group : groups) {
     ReportSection part{group.heading};

@@ -2,7 +2,6 @@
 
 #include <boost/math/distributions/students_t.hpp>  // here alone: it takes seconds to compile
 #include <cmath>
-#include <numbers>
 
 namespace pandora {
 
@@ -13,10 +12,6 @@ double student_t_quantile(double probability, double degrees_of_freedom) {
 double student_t_p_value(double statistic, double degrees_of_freedom) {
   if (!std::isfinite(statistic)) return std::isnan(statistic) ? statistic : 0.0;
   return 2.0 * boost::math::cdf(boost::math::students_t(degrees_of_freedom), -std::abs(statistic));
-}
-
-double normal_p_value(double statistic) {
-  return std::erfc(std::abs(statistic) / std::numbers::sqrt2);
 }
 
 }  // namespace pandora

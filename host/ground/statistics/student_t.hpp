@@ -1,4 +1,4 @@
-// Student's law and the normal one, for intervals and tests of means.
+// Student's law, for intervals and tests of means.
 #pragma once
 
 namespace pandora {
@@ -7,6 +7,5 @@ namespace pandora {
 double student_t_quantile(double probability, double degrees_of_freedom);
 /// Two-sided p value of a statistic: NaN for NaN, 0 for an infinite one.
 double student_t_p_value(double statistic, double degrees_of_freedom);
-double normal_p_value(double statistic);
 
 }  // namespace pandora

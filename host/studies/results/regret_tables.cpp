@@ -19,7 +19,7 @@ constexpr const char* kNothing = "---";
 // Why few stars say little; measured, see docs/results.md.
 constexpr const char* kStarsByChance =
     " Where both are right 5% are (7% with ten replications), and several at once, for the entries of an environment "
-    "share their instances: `pandora verdict` judges the count.";
+    "share their instances: experiments/verdict judges the count.";
 
 std::string with_published(const Estimate& ours, const PublishedValue& published, bool has_half_width,
                            int replications) {

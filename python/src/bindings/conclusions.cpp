@@ -84,16 +84,7 @@ void bind_tables(nb::class_<Results>& results) {
               return with_columns_first(compare_folders(s, other.stored(), options));
             });
           },
-          nb::arg("other"), nb::arg("policies"), nb::arg("T0"), nb::arg("environments"), nb::arg("regimes"))
-      .def(
-          "compare_published",
-          [](Results& r, std::vector<std::string> policies, std::vector<int> T0, std::vector<std::string> environments,
-             std::vector<std::string> regimes) {
-            const CompareOptions options =
-                compare_options(std::move(policies), std::move(T0), std::move(environments), std::move(regimes));
-            return tables(r, [&](StoredResults& s) { return std::vector<Table>{compare_published(s, options)}; });
-          },
-          nb::arg("policies"), nb::arg("T0"), nb::arg("environments"), nb::arg("regimes"));
+          nb::arg("other"), nb::arg("policies"), nb::arg("T0"), nb::arg("environments"), nb::arg("regimes"));
 }
 
 }  // namespace pandora::python

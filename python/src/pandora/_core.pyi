@@ -98,8 +98,6 @@ class Results:
 
     def compare_with(self, other: Results, policies: Sequence[str], T0: Sequence[int], environments: Sequence[str], regimes: Sequence[str]) -> list[dict[str, Any]]: ...
 
-    def compare_published(self, policies: Sequence[str], T0: Sequence[int], environments: Sequence[str], regimes: Sequence[str]) -> list[dict[str, Any]]: ...
-
 def benchmark_note(environment: Sequence[str], regime: Sequence[str], policy: Sequence[str], mean: Sequence[float], half_width_95: Sequence[float], replications: Sequence[float]) -> str:
     """What stands below a table with negative regrets."""
 

@@ -274,17 +274,6 @@ class Results(Folder):
             return _joined(self._stored.compare_with(a._stored, list(others), *asked))
         return _joined(self._stored.compare([a, *others], *asked))
 
-    def compare_published(
-        self,
-        *policies: str,
-        T0: Union[int, Sequence[int], None] = None,
-        environment: Union[str, Sequence[str], None] = None,
-        regime: Union[str, Sequence[str], None] = None,
-    ) -> Table:
-        """Against the paper's Tables 1 and 2: not paired, differences in standard errors."""
-        found = self._stored.compare_published(list(policies), _list(T0), _list(environment), _list(regime))
-        return of_program(found[0])
-
     @property
     def overview(self) -> Table:
         """What the study says in few rows: regrets and their parts, means over cells, ratios to a policy."""

@@ -158,7 +158,13 @@ TEST_F(ResultsCommands, CompareIsPairedOverReplications) {
   expect_refusal({"compare", "out", "--policy", "dow"}, 2, {"two or more"});
   expect_refusal({"compare", "out", "--policy", "dow,plugin"}, 2, {"--policy plugin", "the nearest"});
   expect_refusal({"compare", "out", "--policy", "dow,frugalgpt", "--t0", "8"}, 2, {"--t0 8", "0, 7"});
-  expect_refusal({"compare", "out", "published"}, 2, {"nothing that the paper publishes"});
+}
+
+// What sets results against the paper is a program of its own, and whoever looks for it here is told its name.
+TEST_F(ResultsCommands, TheVerdictIsElsewhere) {
+  for (const Words& former : {Words{"verdict", "out", "--part", "numbers"}, Words{"compare", "out", "published"}})
+    expect_refusal(former, 2, {"experiments/verdict out", "python3 -m pandora_verdict out"});
+  expect_refusal({"verdict"}, 2, {"pandora_verdict FOLDER"});
 }
 
 // A hyperparameter that fails takes nothing from the others, neither in the tables nor in comparisons.

@@ -151,25 +151,6 @@ TEST_F(Report, OfNoReplicationNothingIsWritten) {
   EXPECT_FALSE(fs::exists(base_ / "results" / "report"));
 }
 
-// Pages of LaTeX have room for 50 rows; a page of HTML takes them all.
-TEST_F(Report, PublishedRowsAreCutIntoPagesOfLatex) {
-  write(
-      "replications = 2\nperiods = 30000\npolicies = [\"online_plugin\", \"dow\"]\n[hyperparameters]\nc_rho = "
-      "[0.1]\nc_theta = [0.1]\n[output]\norder = false\ninstances = false\n",
-      by_name({}));
-  const std::string page = html(), latex = tex();
-  const auto count = [](const std::string& text, const std::string& part) {
-    int found = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-    return found;
-  };
-  const std::string title = "reproduced against published";
-  EXPECT_EQ(count(page, title + ", ± 1.96 standard errors; not paired (continued)"), 0);
-  EXPECT_EQ(count(latex, "not paired (continued)"), 1);  // 96 rows: six cells, T_0 four, two policies, two rewards
-  EXPECT_EQ(count(latex, "\\label{tab:published}"), 1);
-  EXPECT_EQ(count(latex, "z is told from 10 replications on"), 1);
-}
-
 TEST_F(Report, AFolderOfSomethingElseIsLeftAlone) {
   make(kThree);
   ReportOptions options;

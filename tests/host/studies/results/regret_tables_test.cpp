@@ -52,7 +52,7 @@ TEST(RegretTables, ShowOursBesideThePublishedValueAndTheChosenHyperparameters) {
   const std::string marked = text_of(small_study(), far);
   EXPECT_THAT(marked, HasSubstr("9.00±0.25 (7.66±0.30)*"));
   EXPECT_THAT(marked, HasSubstr("1 of 1 regrets"));
-  EXPECT_THAT(marked, HasSubstr("`pandora verdict` judges the count"));
+  EXPECT_THAT(marked, HasSubstr("experiments/verdict judges the count"));
 }
 
 TEST(RegretTables, MarkNothingBelowTenReplications) {

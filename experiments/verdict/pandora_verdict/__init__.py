@@ -1,0 +1,9 @@
+"""A folder of results against the paper's Tables 1 to 3: `python3 -m pandora_verdict FOLDER`.
+
+>>> from pandora_verdict import read_panels, verdicts
+"""
+
+from .folder import DataError, read_kept, read_panels
+from .verdict import Verdict, contrasts, group_rows, records, verdicts
+
+__all__ = ["DataError", "Verdict", "contrasts", "group_rows", "read_kept", "read_panels", "records", "verdicts"]

@@ -1,0 +1,88 @@
+"""One quantity over replications: its values where they are kept, or its mean and half-width alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+Values = npt.NDArray[np.float64]
+UNKNOWN = float("nan")
+
+
+class Estimate(NamedTuple):
+    """A mean with the half-width of its 95% interval."""
+
+    mean: float
+    half_width: float
+
+
+NOTHING = Estimate(UNKNOWN, UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A mean over n replications with 1.96 standard errors; the values behind it, None where they are not kept.
+
+    `published`: what the paper has in its place, NaN where it has nothing.
+    """
+
+    n: int
+    mean: float
+    half_width: float
+    values: Optional[Values] = None
+    published: Estimate = NOTHING
+
+    @classmethod
+    def of(cls, values: Values, published: Estimate = NOTHING) -> Sample:
+        """Mean and 1.96 s / sqrt(n), s^2 = sum (x_r - mean)^2 / (n - 1)."""
+        n = len(values)
+        half_width = 1.96 * float(np.std(values, ddof=1)) / math.sqrt(n) if n > 1 else UNKNOWN
+        return cls(n, float(np.mean(values)) if n else UNKNOWN, half_width, values, published)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the paper has that number."""
+        return not math.isnan(self.published.mean)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation s of a replication."""
+        return self.half_width / 1.96 * math.sqrt(self.n)
+
+    @property
+    def interval(self) -> Estimate:
+        """1.96 standard errors, as the paper's tables have them."""
+        return Estimate(self.mean, self.half_width)
+
+    @property
+    def t_interval(self) -> Estimate:
+        """The 95% interval of Student's t with n - 1 degrees of freedom."""
+        quantile = float(stdtrit(self.n - 1, 0.975)) if self.n > 1 else UNKNOWN
+        return Estimate(self.mean, quantile * self.half_width / 1.96)
+
+    def less(self, other: Union[Sample, float], factor: float = 1.0) -> Sample:
+        """Less `factor` times the other, paired: replication r of one with replication r of the other."""
+        if not isinstance(other, Sample):
+            other = Sample(self.n, other, 0.0, np.full(self.n, other), Estimate(other, 0.0))
+            half_width = self.half_width
+        else:
+            half_width = UNKNOWN
+        published = Estimate(self.published.mean - factor * other.published.mean, UNKNOWN)
+        if self.values is not None and other.values is not None:
+            return Sample.of(self.values - factor * other.values, published)
+        return Sample(self.n, self.mean - factor * other.mean, half_width, None, published)
+
+    def negative(self) -> Sample:
+        """The same with the other sign."""
+        values = None if self.values is None else -self.values
+        return Sample(self.n, -self.mean, self.half_width, values, Estimate(-self.published.mean, UNKNOWN))
+
+    def take(self, which: npt.NDArray[np.intp]) -> Sample:
+        """Some of its replications."""
+        assert self.values is not None
+        return Sample.of(self.values[which], self.published)

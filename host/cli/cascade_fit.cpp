@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "host/cascades/fits/fit_cascade.hpp"
-#include "host/cascades/fits/fit_tables.hpp"
+#include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cli/cascade_options.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/table_options.hpp"
@@ -45,12 +45,11 @@ void fit_command(const FitArguments& o) {
   const TraceTable table = o.reading.read(o.table);
   const CascadeFit fitted = fit_cascade(table, settings);
   write_file(o.out, fitted.cascade->text());
-  using nlohmann::json;
   if (o.format == "json") {
-    print_text(fit_record(fitted).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    print_json(fit_record(fitted));
     return;
   }
-  for (const Table& part : fit_tables(fitted)) print_table(part);
+  for (const Table& part : show_tables(fitted.cascade->options(), fitted.cascade->counts(), o.out)) print_table(part);
   print_text(fmt::format("cascade in {}\n", o.out));
 }
 

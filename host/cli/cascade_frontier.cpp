@@ -31,7 +31,7 @@ void frontier_command(const FrontierArguments& o) {
     claim_output_file((folder / "frontier.").string() + ending, true, {o.table, o.test});
   const TraceTable table = o.reading.read(o.table), test = o.reading.read(o.test);
   const Frontier frontier = find_frontier(table, test, settings, o.prices);
-  write_file(folder / "frontier.csv", table_csv(frontier_table(frontier)));
+  write_file(folder / "frontier.csv", frontier_columns(frontier).csv());
   const FigureResult drawn = write_figures(folder, {frontier_figure(frontier)});
   print_table(frontier_steps(frontier));
   if (!drawn.message.empty()) print_error(drawn.message);

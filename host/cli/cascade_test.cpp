@@ -4,7 +4,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/fit_tables.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/table_options.hpp"
@@ -25,9 +24,8 @@ void test_command(const TestArguments& o) {
   Cascade cascade = Cascade::load(o.cascade);
   const JudgedCascade judged =
       judge_cascade(cascade, o.cascade, reading.read(o.table), o.against, o.evaluator, o.judge_usd);
-  using nlohmann::json;
   if (o.format == "json")
-    print_text(judged_json(judged).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    print_json(judged_json(judged));
   else
     print_table(judged_table(judged));
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +67,9 @@ void make_report(const std::string& folder, ReportOptions options);
 
 /// To standard output, whatever the text holds.
 void print_text(const std::string& text);
+
+/// To standard output, indented.
+void print_json(const nlohmann::json& json);
 
 /// To standard output, in the width of the terminal.
 void print_table(const Table& table, TableFormat format = TableFormat::text);

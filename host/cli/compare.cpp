@@ -18,7 +18,7 @@ struct CompareArguments {
 };
 
 void print_pairs(const std::vector<ComparedPair>& pairs, TableFormat format) {
-  if (format == TableFormat::csv) return print_table(comparison_csv(pairs), format);
+  if (format == TableFormat::csv) return print_text(comparison_columns(pairs).csv());
   for (const Table& table : comparison_tables(pairs)) print_table(table, format);
 }
 

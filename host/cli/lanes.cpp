@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/table_options.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/run/explain.hpp"
 #include "pandora/error.hpp"
@@ -94,15 +95,14 @@ void add_explain(CLI::App& program, Command& run) {
   command->add_option("--format", o->format, "text or json")->capture_default_str();
   command->callback([o, &run] {
     run = [o] {
-      if (o->format != "text" && o->format != "json")
-        throw Error(ExitCode::usage, fmt::format("--format {}: unknown; use text or json", o->format));
+      require_format(o->format);
       const auto [first, last] = parse_period(o->period);
       const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
       const Explanation found = explain(find_lane(settings, o->setting, o->lane_name()), first, last);
-      using nlohmann::json;
-      print_text(o->format == "json"
-                     ? explanation_json(found).dump(2, ' ', false, json::error_handler_t::replace) + "\n"
-                     : explanation_text(found));
+      if (o->format == "json")
+        print_json(explanation_json(found));
+      else
+        print_text(explanation_text(found));
     };
   });
 }

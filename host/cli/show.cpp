@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
 #include "host/cli/result_filter.hpp"
@@ -40,6 +41,10 @@ Table printable(Table table) {
 
 void print_text(const std::string& text) {
   fmt::print("{}", printable_lines(text));
+}
+
+void print_json(const nlohmann::json& json) {
+  print_text(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void print_table(const Table& table, TableFormat format) {
@@ -85,7 +90,7 @@ void show(const ShowOptions& o) {
   if (format == TableFormat::csv) {
     ResultRows rows(settings[0].setting.varied, results.settings()[0].plan, "pandora", has_table(results.settings()));
     for (const SettingSummary& s : settings) rows.add_summary(s.summary, s.setting.varied);
-    print_text(settings[0].setting.study.regret ? rows.summary : rows.order);
+    print_text(rows.csv(settings[0].setting.study.regret ? "summary" : "oracle_order"));
     return;
   }
   if (!unfinished.empty()) fmt::print("{}{}\n", format == TableFormat::latex ? "% " : "", unfinished);

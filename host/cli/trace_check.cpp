@@ -21,9 +21,8 @@ void check(const TraceCheckOptions& o) {
   o.reading.check();
   const TraceTable table = o.reading.read(o.table);
   const TraceCheck found = check_trace(table, o.evaluator, o.prices);
-  using nlohmann::json;
   if (o.format == "json")
-    print_text(trace_check_json(found, table).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    print_json(trace_check_json(found, table));
   else
     for (const Table& part : trace_check_tables(found, table)) print_table(part);
 }

@@ -54,7 +54,7 @@ void tune_command(const TuneArguments& o, Session& session) {
     write_file(*o.out, tune_json(tuning, config).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
   }
   if (format == TableFormat::csv) {
-    print_table(tune_csv(tuning), format);
+    print_text(tune_columns(tuning).csv());
   } else {
     for (const Table& table : tune_tables(tuning)) print_table(table, format);
   }

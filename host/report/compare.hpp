@@ -7,7 +7,7 @@
 
 #include "host/ground/statistics/resampling.hpp"
 #include "host/ground/statistics/statistics.hpp"
-#include "host/ground/tables/table.hpp"
+#include "host/ground/tables/columns.hpp"
 #include "host/studies/results/stored_results.hpp"
 
 namespace pandora {
@@ -46,8 +46,8 @@ struct ComparedPair {
 /// A table for each pair, p values adjusted by Holm's method over all rows of all pairs.
 std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs);
 
-/// All rows in one table for CSV, every quantity in a column of its own.
-Table comparison_csv(const std::vector<ComparedPair>& pairs);
+/// All rows for CSV and data frames, every quantity in a column of its own.
+Columns comparison_columns(const std::vector<ComparedPair>& pairs);
 
 /// Policies of one folder, paired over the replications of each cell. Throws Error (usage) for names that the results
 /// have not, Error (bad_data) if no replication counts anywhere.

@@ -9,6 +9,8 @@
 namespace pandora {
 namespace {
 
+constexpr const char* kDigits = "{:.9g}";
+
 Estimate fitted_difference(const ComparedRow& row) {
   return jackknife_estimate(difference(row.a.fit, row.b.fit));
 }
@@ -35,12 +37,6 @@ std::string cell_text(const ComparedRow& row) {
   return fmt::format("{}{}{}, {}, {}", row.setting, row.setting.empty() ? "" : ", ", row.environment, row.regime,
                      row.T0 ? fmt::format("T0={}", *row.T0) : "any T0");
 }
-
-Cell number_cell(double value, int decimals, bool bold = false) {
-  return exact_cell(number_text(value, decimals), value, bold);
-}
-
-constexpr std::size_t kAfterInterval = 6;  // columns up to the t interval
 
 // What a row tells beside its numbers, for the notes below the table.
 struct Told {
@@ -93,6 +89,49 @@ std::string ratio_text(const RatioOfMeans& ratio) {
                      ratio.interval.known() ? fmt::format(" ({})", interval_text(ratio.interval, 3)) : "");
 }
 
+// A number that stands in CSV too.
+Field number_field(const char* column, double value, const char* title, int decimals, bool bold = false) {
+  return Field(column, value, kDigits).shown(title, decimals, bold);
+}
+
+Fields fields_of(const ComparedPair& pair, const ComparedRow& row, double holm, bool prompts) {
+  const PairedDifference& d = row.paired;
+  const Estimate fitted = fitted_difference(row);
+  const RatioOfMeans ratio = ratio_of_means(row.a.fit, row.b.fit);
+  const double over_prompts = row.over_prompts ? row.over_prompts->half_width_95 : std::nan("");
+  const bool told = holm < 0.05;
+  Fields out = {Field::shown_only("cell", cell_text(row)),
+                {"a", pair.a},
+                {"b", pair.b},
+                {"setting", row.setting},
+                {"environment", row.environment},
+                {"regime", row.regime},
+                {"T0", row.T0 ? *row.T0 : std::nan(""), "{}"},
+                Field("replications", d.n).shown("n", fmt::format("{}", d.n)),
+                number_field("regret_a_x1000", row.a.mean, "regret of a", 2),
+                number_field("regret_b_x1000", row.b.mean, "regret of b", 2),
+                number_field("difference_x1000", d.difference.mean, "a - b", 3),
+                number_field("half_width_95_x1000", d.difference.half_width_95, "± (95%)", 3)};
+  if (prompts) out.push_back(Field::shown_only("± over prompts", number_text(over_prompts, 3)));
+  append(out, {Field::shown_only("bootstrap 95%",
+                                 interval_text(row.bootstrap, 3) + (differ(d.difference, row.bootstrap) ? "*" : "")),
+               Field("share_a_better", d.share_below, kDigits)
+                   .shown("a better", d.n > 0 ? fmt::format("{:.0f}%", 100.0 * d.share_below) : "---"),
+               number_field("relative_efficiency", d.relative_efficiency, "efficiency", 1),
+               number_field("cross_fitted_difference_x1000", fitted.mean, "cross-fitted a - b", 3, told),
+               number_field("cross_fitted_half_width_95_x1000", fitted.half_width_95, "± (95%) ", 3),
+               Field("p_holm", holm, kDigits).shown("p (Holm)", Cell(p_value_text(holm), told)),
+               number_field("optimism_a_x1000", row.a.fit.mean - row.a.mean, "optimism of a", 3),
+               number_field("optimism_b_x1000", row.b.fit.mean - row.b.mean, "optimism of b", 3),
+               {"bootstrap_low_95_x1000", row.bootstrap.low, kDigits},
+               {"bootstrap_high_95_x1000", row.bootstrap.high, kDigits},
+               Field("ratio", ratio.ratio, kDigits).shown("a / b (95%)", ratio_text(ratio)),
+               {"ratio_low_95", ratio.interval.low, kDigits},
+               {"ratio_high_95", ratio.interval.high, kDigits}});
+  if (prompts) out.emplace_back("half_width_95_over_prompts_x1000", over_prompts, kDigits);
+  return out;
+}
+
 bool has_prompts(const ComparedPair& pair) {
   return std::any_of(pair.rows.begin(), pair.rows.end(),
                      [](const ComparedRow& row) { return row.over_prompts.has_value(); });
@@ -105,88 +144,32 @@ std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs) {
   std::vector<Table> tables;
   std::size_t next = 0;
   for (const ComparedPair& pair : pairs) {
-    Table table;
-    table.label = "compare";
-    table.title =
-        fmt::format("{} (a) against {} (b): time-averaged regret x 1000, paired over replications", pair.a, pair.b);
-    table.columns = {
-        "cell",       "n",          "regret of a",        "regret of b", "a - b",    "± (95%)",       "bootstrap 95%",
-        "a better",   "efficiency", "cross-fitted a - b", "± (95%) ",    "p (Holm)", "optimism of a", "optimism of b",
-        "a / b (95%)"};
     const bool prompts = has_prompts(pair);
-    if (prompts) table.columns.insert(table.columns.begin() + kAfterInterval, "± over prompts");
+    Columns columns;
     Told told;
     for (const ComparedRow& row : pair.rows) {
       const double holm = adjusted[next++];
-      const PairedDifference& d = row.paired;
       const Estimate fitted = fitted_difference(row);
-      told.count(row, holm < 0.05, std::isnan(fitted.mean) ? d.difference.mean : fitted.mean);
-      table.rows.push_back(
-          {{cell_text(row), exact_cell(fmt::format("{}", d.n), static_cast<double>(d.n)), number_cell(row.a.mean, 2),
-            number_cell(row.b.mean, 2), number_cell(d.difference.mean, 3), number_cell(d.difference.half_width_95, 3),
-            interval_text(row.bootstrap, 3) + (differ(d.difference, row.bootstrap) ? "*" : ""),
-            d.n > 0 ? fmt::format("{:.0f}%", 100.0 * d.share_below) : "---", number_cell(d.relative_efficiency, 1),
-            number_cell(fitted.mean, 3, holm < 0.05), number_cell(fitted.half_width_95, 3),
-            exact_cell(p_value_text(holm), holm, holm < 0.05), number_cell(row.a.fit.mean - row.a.mean, 3),
-            number_cell(row.b.fit.mean - row.b.mean, 3), ratio_text(ratio_of_means(row.a.fit, row.b.fit))}});
-      if (prompts) {
-        std::vector<Cell>& cells = table.rows.back().cells;
-        cells.insert(cells.begin() + kAfterInterval,
-                     row.over_prompts ? number_cell(row.over_prompts->half_width_95, 3) : "---");
-      }
+      told.count(row, holm < 0.05, std::isnan(fitted.mean) ? row.paired.difference.mean : fitted.mean);
+      columns.add(fields_of(pair, row, holm, prompts));
     }
+    Table& table = tables.emplace_back(columns.table());
+    table.label = "compare";
+    table.title =
+        fmt::format("{} (a) against {} (b): time-averaged regret x 1000, paired over replications", pair.a, pair.b);
     table.notes = told.notes(pair.rows.size(), prompts);
-    tables.push_back(std::move(table));
   }
   return tables;
 }
 
-Table comparison_csv(const std::vector<ComparedPair>& pairs) {
+Columns comparison_columns(const std::vector<ComparedPair>& pairs) {
   const std::vector<double> adjusted = adjusted_p_values(pairs);
-  Table table;
-  table.columns = {"a",
-                   "b",
-                   "setting",
-                   "environment",
-                   "regime",
-                   "T0",
-                   "replications",
-                   "regret_a_x1000",
-                   "regret_b_x1000",
-                   "difference_x1000",
-                   "half_width_95_x1000",
-                   "share_a_better",
-                   "relative_efficiency",
-                   "cross_fitted_difference_x1000",
-                   "cross_fitted_half_width_95_x1000",
-                   "p_holm",
-                   "optimism_a_x1000",
-                   "optimism_b_x1000",
-                   "bootstrap_low_95_x1000",
-                   "bootstrap_high_95_x1000",
-                   "ratio",
-                   "ratio_low_95",
-                   "ratio_high_95"};
   const bool prompts = std::any_of(pairs.begin(), pairs.end(), has_prompts);
-  if (prompts) table.columns.push_back("half_width_95_over_prompts_x1000");
+  Columns out;
   std::size_t next = 0;
   for (const ComparedPair& pair : pairs)
-    for (const ComparedRow& row : pair.rows) {
-      const PairedDifference& d = row.paired;
-      const Estimate fitted = fitted_difference(row);
-      const RatioOfMeans ratio = ratio_of_means(row.a.fit, row.b.fit);
-      Row out{{pair.a, pair.b, row.setting, row.environment, row.regime, row.T0 ? fmt::format("{}", *row.T0) : "",
-               fmt::format("{}", d.n)}};
-      for (const double value :
-           {row.a.mean, row.b.mean, d.difference.mean, d.difference.half_width_95, d.share_below, d.relative_efficiency,
-            fitted.mean, fitted.half_width_95, adjusted[next], row.a.fit.mean - row.a.mean, row.b.fit.mean - row.b.mean,
-            row.bootstrap.low, row.bootstrap.high, ratio.ratio, ratio.interval.low, ratio.interval.high})
-        out.cells.push_back(number_cell(value, 6));
-      if (prompts) out.cells.push_back(row.over_prompts ? number_cell(row.over_prompts->half_width_95, 6) : "");
-      ++next;
-      table.rows.push_back(std::move(out));
-    }
-  return table;
+    for (const ComparedRow& row : pair.rows) out.add(fields_of(pair, row, adjusted[next++], prompts));
+  return out;
 }
 
 }  // namespace pandora

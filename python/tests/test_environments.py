@@ -49,7 +49,7 @@ def test_an_environment_of_ones_own_runs_resumes_and_is_known_by_its_code(
     r = pandora.run(study, out=tmp_path / "r", environments=[FreeSample, Coins()], progress=False)
     assert r.environments == ["free_sample", "Coins"]
     both = r.boxes("oracle", T0=0, environment=["free_sample", "Coins"])
-    assert both.where(environment="free_sample", box=1)["queries"][0] == 1.0
+    assert both.where(environment="free_sample", box=1)["queries_per_period"][0] == 1.0
     assert np.isfinite(r.regret("dow/known", environment="Coins", T0=0)).all()
     before = (tmp_path / "r" / "summary.csv").read_bytes()
     pandora.run(study, out=tmp_path / "r", environments=[FreeSample, Coins], progress=False)

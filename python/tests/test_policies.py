@@ -116,7 +116,7 @@ def test_a_study_with_a_policy_of_its_own_resumes_extends_and_compares(
     r = pandora.run(single, out=folder, policies=[Cheapest], progress=False)  # a policy is what results grow by
     assert r.policies == ["oracle", "dow", "Cheapest"]
     assert sorted(set(r.summary.where(policy="Cheapest")["hyperparameter"])) == ["first=0", "first=1"]
-    np.testing.assert_array_equal(r.boxes("Cheapest", T0=0)["queries"].sum(), 1.0)
+    np.testing.assert_array_equal(r.boxes("Cheapest", T0=0)["queries_per_period"].sum(), 1.0)
     before = (folder / "summary.csv").read_bytes()
     pandora.run(single, out=folder, policies=[Cheapest], progress=False)
     assert (folder / "summary.csv").read_bytes() == before
@@ -162,11 +162,11 @@ def test_results_know_the_code_that_made_them(single: dict[str, Any], tmp_path: 
 
     study = {**single, "T0": [0], "policies": ["query_all"]}
     r = pandora.run(study, out=tmp_path / "r", policies=[policy(1, "one")], progress=False)
-    np.testing.assert_array_equal(r.boxes("Fixed")["deployments"], [0, 1, 0])
+    np.testing.assert_array_equal(r.boxes("Fixed")["deployments_per_period"], [0, 1, 0])
     pandora.run(study, out=tmp_path / "r", policies=[policy(1, "another docstring")], progress=False)
     with pytest.raises(pandora.MismatchError, match=r"build\.policy\.Fixed"):
         pandora.run(study, out=tmp_path / "r", policies=[policy(2, "one")], progress=False)
-    np.testing.assert_array_equal(pandora.open(tmp_path / "r").boxes("Fixed")["deployments"], [0, 1, 0])
+    np.testing.assert_array_equal(pandora.open(tmp_path / "r").boxes("Fixed")["deployments_per_period"], [0, 1, 0])
     with pytest.raises(pandora.MismatchError, match="made by code"):
         r.lane(policy="Fixed").explain(1)
     pandora.register(policy(1, "one"))

@@ -7,7 +7,7 @@
 #include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/worth.hpp"
 #include "host/ground/figures/figure.hpp"
-#include "host/ground/tables/table.hpp"
+#include "host/ground/tables/columns.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
@@ -47,7 +47,7 @@ Frontier find_frontier(const TraceTable& table, const TraceTable& test, const Ca
                        std::vector<double> prices);
 
 /// frontier.csv: a row for each point.
-Table frontier_table(const Frontier& frontier);
+Columns frontier_columns(const Frontier& frontier);
 /// What each step to the next better cascade costs.
 Table frontier_steps(const Frontier& frontier);
 Figure frontier_figure(const Frontier& frontier);

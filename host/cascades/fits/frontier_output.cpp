@@ -9,17 +9,22 @@
 namespace pandora {
 namespace {
 
-Cell exact_cell(double x, int digits = 4) {
-  if (!std::isfinite(x)) return "---";
-  return {fmt::format("{:.{}g}", x, digits), false, fmt::format("{}", x)};
-}
-
-Row frontier_row(const char* kind, const FrontierPoint& point) {
-  const bool cascade = kind == std::string("cascade");
-  return {{kind, point.name, cascade ? exact_cell(point.price) : Cell("---"), exact_cell(point.usd_per_1000.value),
-           exact_cell(point.usd_per_1000.low), exact_cell(point.usd_per_1000.high), exact_cell(point.quality.value),
-           exact_cell(point.quality.low), exact_cell(point.quality.high), exact_cell(point.calls, 3),
-           exact_cell(point.above_mixture, 3)}};
+Fields fields_of(const Frontier& frontier, const char* kind, const std::string& name, double price, const Interval& usd,
+                 const Interval& quality, double calls, double above_mixture) {
+  constexpr const char* kDigits = "{}";
+  return {{"kind", kind},
+          {"name", name},
+          {"price", price, kDigits},
+          {"usd_per_1000", usd.value, kDigits},
+          {"usd_low", usd.low, kDigits},
+          {"usd_high", usd.high, kDigits},
+          {"quality", quality.value, kDigits},
+          {"quality_low", quality.low, kDigits},
+          {"quality_high", quality.high, kDigits},
+          {"calls", calls, kDigits},
+          {"above_mixture", above_mixture, kDigits},
+          {"evaluator", frontier.evaluator},
+          {"judge_usd", frontier.judge_usd.value_or(NAN), kDigits}};
 }
 
 Series markers(const std::string& label) {
@@ -39,25 +44,20 @@ void add_point(Series& series, const FrontierPoint& point) {
 
 }  // namespace
 
-Table frontier_table(const Frontier& frontier) {
-  Table out;
-  out.title = fmt::format("Fitted on {}, judged on {}: {} prompts, {}, 95% intervals over prompts", frontier.fitted_on,
-                          frontier.tested_on, frontier.prompts, evaluator_text(frontier.evaluator, frontier.judge_usd));
-  out.columns = {"kind",        "name",         "price", "usd_per_1000",  "usd_low",   "usd_high", "quality",
-                 "quality_low", "quality_high", "calls", "above_mixture", "evaluator", "judge_usd"};
-  out.row_headers = 2;
-  for (const FrontierPoint& point : frontier.cascades) out.rows.push_back(frontier_row("cascade", point));
-  for (const FrontierPoint& point : frontier.singles) out.rows.push_back(frontier_row("single", point));
+Columns frontier_columns(const Frontier& frontier) {
+  Columns out;
+  for (const FrontierPoint& p : frontier.cascades)
+    out.add(fields_of(frontier, "cascade", p.name, p.price, p.usd_per_1000, p.quality, p.calls, p.above_mixture));
+  for (const FrontierPoint& p : frontier.singles)
+    out.add(fields_of(frontier, "single", p.name, NAN, p.usd_per_1000, p.quality, p.calls, p.above_mixture));
   for (const MixturePoint& point : frontier.mixtures) {
     const std::string& cheap = frontier.singles[point.cheap].name;
     const std::string name = point.cheap == point.dear ? cheap
                                                        : fmt::format("{:.4g} {} + {:.4g} {}", 1.0 - point.share, cheap,
                                                                      point.share, frontier.singles[point.dear].name);
-    out.rows.push_back({{"mixture", name, "---", exact_cell(point.usd_per_1000), "---", "---",
-                         exact_cell(point.quality), "---", "---", exact_cell(1.0), exact_cell(0.0)}});
+    out.add(
+        fields_of(frontier, "mixture", name, NAN, {point.usd_per_1000, NAN, NAN}, {point.quality, NAN, NAN}, 1.0, 0.0));
   }
-  for (Row& row : out.rows)
-    row.cells.insert(row.cells.end(), {frontier.evaluator, exact_cell(frontier.judge_usd.value_or(NAN))});
   return out;
 }
 

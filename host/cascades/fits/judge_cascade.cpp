@@ -31,18 +31,6 @@ T member(const json& record, const char* name, T none) {
   }
 }
 
-std::optional<CascadeWorth> promise_of(const json& record) {
-  const auto found = record.find("promise");
-  if (found == record.end()) return {};
-  try {
-    const auto read = [&](const char* name) { return interval_of(found->at(name)); };
-    return CascadeWorth{read("quality"), read("usd_per_1000"), read("calls"),
-                        read("utility"), read("gain"),         read("saving")};
-  } catch (const json::exception&) {
-    return {};
-  }
-}
-
 std::size_t model_against(const TraceTable& table, const std::string& name, bool asked) {
   const auto found = std::find(table.models.begin(), table.models.end(), name);
   if (found == table.models.end())
@@ -105,7 +93,7 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   out.prompts = groups.count;
   out.price = options.price;
   out.same_table = member(record, "digest", std::string()) == content_digest(table);
-  out.promise = promise_of(record);
+  if (record.contains("promise")) out.promise = worth_in(record["promise"]);
   const Outcomes outcomes{table.models.size(), table.quality, table.quality, table.cost};
   const std::string fitted =
       record.contains("single") ? member(record["single"], "model", std::string()) : std::string();

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "host/cascades/fits/worth.hpp"
 #include "host/ground/tables/table.hpp"
@@ -39,5 +40,9 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
 
 Table judged_table(const JudgedCascade& judged);
 nlohmann::json judged_json(const JudgedCascade& judged);
+
+/// A cascade's file in words: the models in order, thresholds, calibration; of what the fit wrote beside it what was
+/// compared, chosen and promised, and how that depends on models, price and judge.
+std::vector<Table> show_tables(const CascadeOptions& cascade, const CascadeCounts& counts, const std::string& file);
 
 }  // namespace pandora

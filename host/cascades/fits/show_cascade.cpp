@@ -4,17 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/fit_tables.hpp"
+#include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/cascade_record.hpp"
+#include "host/ground/tables/numbers.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"
+#include "kernels/rules/shrinkage.hpp"
 
 namespace pandora {
 namespace {
 
 using nlohmann::json;
+using namespace nlohmann::literals;
 
 // Texts and numbers of a record that anybody may have written.
 std::string text_at(const json& record, const json::json_pointer& place) {
@@ -25,19 +29,23 @@ std::string text_at(const json& record, const json::json_pointer& place) {
                              : "";
 }
 
-Interval interval_at(const json& record, const json::json_pointer& place) {
-  try {
-    return interval_of(record.at(place));
-  } catch (const json::exception&) {
-    return {std::nan(""), std::nan(""), std::nan("")};
-  }
+double number_at(const json& record, const json::json_pointer& place) {
+  const json found = record.contains(place) ? record.at(place) : json();
+  return found.is_number() ? found.get<double>() : std::nan("");
+}
+
+// The members of a list that are objects, or texts.
+std::vector<json> list_at(const json& record, const char* name, bool (json::*is)() const noexcept) {
+  std::vector<json> out;
+  const auto found = record.find(name);
+  if (found != record.end() && found->is_array())
+    std::copy_if(found->begin(), found->end(), std::back_inserter(out), [is](const json& one) { return (one.*is)(); });
+  return out;
 }
 
 std::string share_at(const json& record, const std::string& model, const char* what) {
-  const auto shares = record.find("shares");
-  if (shares == record.end() || !shares->is_array()) return "---";
-  for (const json& share : *shares)
-    if (share.is_object() && share.value("model", json()) == json(model) && share.value(what, json()).is_number())
+  for (const json& share : list_at(record, "shares", &json::is_object))
+    if (share.value("model", json()) == json(model) && share.value(what, json()).is_number())
       return fmt::format("{:.1f}%", 100.0 * share[what].get<double>());
   return "---";
 }
@@ -88,28 +96,82 @@ Table models_of_cascade(const CascadeOptions& cascade, const json& record, const
   return out;
 }
 
-Table promise_of_cascade(const json& record) {
-  using namespace nlohmann::literals;
+const std::vector<std::string> kWorth = {"",      "utility", "gain over best single", "quality", "$ per 1,000",
+                                         "calls", "saving"};
+
+Row worth_row(const std::string& name, const json& record) {
+  const CascadeWorth worth = worth_in(record);
+  return {{name, interval_text(worth.utility, 4), interval_text(worth.gain, 4), interval_text(worth.quality, 4),
+           usd_text(worth.usd_per_1000), number_text(worth.calls.value, 2), share_text(worth.saving)}};
+}
+
+std::string aim_of(const json& record) {
+  using Kind = CascadeAim::Kind;
+  const std::string kind = text_at(record, "/aim/kind"_json_pointer);
+  return aim_text({kind == "max_usd"       ? Kind::most_usd
+                   : kind == "min_quality" ? Kind::least_quality
+                                           : Kind::price,
+                   number_at(record, "/aim/value"_json_pointer)});
+}
+
+// "choice: thresholds; runner-up: indices; indices less thresholds is 0.0021 ..."
+std::string choice_note(const json& record) {
+  std::string out = fmt::format("choice: {}; runner-up: {}", text_at(record, "/choice"_json_pointer),
+                                text_at(record, "/runner_up"_json_pointer));
+  const double difference = interval_in(record, "difference").value;
+  const double error = number_at(record, "/difference/error"_json_pointer);
+  if (std::isnan(difference)) return out;
+  out += fmt::format("; indices less thresholds is {:.4g}, with a standard error of {:.2g}", difference, error);
+  const bool simpler = difference > 0.0 && difference <= error;
+  if (simpler && text_at(record, "/cascade"_json_pointer) == kind_text(CascadeKind::thresholds))
+    out += ": indices do not lead by more than that, so the simpler kind is taken";
+  return out;
+}
+
+Table fit_of_cascade(const json& record, const CascadeCounts& counts, const std::string& evaluator) {
   Table out;
-  out.title = fmt::format("Promised by the fit on {} ({} prompts), {}, for other prompts; 95% intervals",
-                          text_at(record, "/table"_json_pointer), text_at(record, "/prompts"_json_pointer),
-                          evaluator_text(text_at(record, "/evaluator"_json_pointer), counted_judge_usd(record)));
-  out.columns = {"", "utility", "gain over best single", "quality", "$ per 1,000", "saving"};
-  const auto add = [&](const std::string& name, const std::string& place) {
-    const auto at = [&](const char* what) { return interval_at(record, json::json_pointer(place + "/" + what)); };
-    out.rows.push_back({{name, interval_text(at("utility"), 4), interval_text(at("gain"), 4),
-                         interval_text(at("quality"), 4), usd_text(at("usd_per_1000")), share_text(at("saving"))}});
-  };
-  add("cascade", "/promise");
-  add("best single model", "/single");
-  out.notes.push_back("best single model: " + text_at(record, "/single/model"_json_pointer));
-  out.notes.push_back(fmt::format("choice: {}; runner-up: {}", text_at(record, "/choice"_json_pointer),
-                                  text_at(record, "/runner_up"_json_pointer)));
-  const auto notes = record.find("notes");
-  if (notes != record.end() && notes->is_array())
-    for (const json& note : *notes)
-      if (note.is_string()) out.notes.push_back(note.get<std::string>());
+  const std::string price = text_at(record, "/price"_json_pointer), prompts = text_at(record, "/prompts"_json_pointer);
+  out.title = fmt::format(
+      "Fitted for {} on {} prompts with {} models ({}), {}: utility = quality - {} x dollars; what to expect of other "
+      "prompts, with 95% intervals",
+      aim_of(record), prompts, list_at(record, "models", &json::is_string).size(),
+      text_at(record, "/table"_json_pointer), evaluator, price);
+  out.columns = kWorth;
+  out.rows.push_back(worth_row(kind_text(CascadeKind::single), record.value("single", json())));
+  for (const CascadeKind kind : {CascadeKind::thresholds, CascadeKind::indices})
+    if (const json& kinds = record.value("kinds", json()); kinds.contains(kind_text(kind)))
+      out.rows.push_back(worth_row(kind_text(kind), kinds[kind_text(kind)]));
+  out.rows.push_back(worth_row("promise", record["promise"]));
+  out.rows.back().rule_above = true;
+  out.notes.push_back("best single: " + text_at(record, "/single/model"_json_pointer));
+  out.notes.push_back(choice_note(record));
+  if (record.contains("bound")) out.notes.push_back("price found: " + price);
+  if (counts.unsolved_refits > 0)
+    out.notes.push_back(fmt::format("{} fit of the indices ended at {} steps, before its tolerance",
+                                    counts.unsolved_refits, RefitPlan::kMostSteps));
+  out.notes.push_back(
+      "promise: what is deployed, on other prompts: as on these, less by how much calibration, fit and choice together "
+      "do better on prompts that they saw");
+  const auto tail = [&](const char* name) { return number_at(record, json::json_pointer("/dollar_tail") / name); };
+  const auto count = [](double x) { return x >= 0.0 && x < 1e15 ? static_cast<std::size_t>(x) : std::size_t{0}; };
+  if (const auto heavy = "/dollar_tail/heavy"_json_pointer; record.contains(heavy) && record.at(heavy) == json(true))
+    out.notes.push_back("intervals of dollars and savings may be too narrow: " +
+                        tail_text({tail("skewness"), count(number_at(record, "/prompts"_json_pointer)),
+                                   count(tail("dearest")), tail("share")}));
+  for (const json& note : list_at(record, "notes", &json::is_string)) out.notes.push_back(note);
   out.notes.push_back("verdict: " + text_at(record, "/verdict"_json_pointer));
+  return out;
+}
+
+Table others_of_cascade(const std::string& title, const std::vector<json>& others, bool changed) {
+  Table out;
+  out.title = title;
+  out.columns = kWorth;
+  if (changed) out.columns.insert(out.columns.begin() + 1, "change of utility");
+  for (const json& other : others) {
+    Row& row = out.rows.emplace_back(worth_row(text_at(other, "/what"_json_pointer), other));
+    if (changed) row.cells.insert(row.cells.begin() + 1, interval_text(interval_in(other, "change"), 4));
+  }
   return out;
 }
 
@@ -118,13 +180,30 @@ Table promise_of_cascade(const json& record) {
 std::vector<Table> show_tables(const CascadeOptions& cascade, const CascadeCounts& counts, const std::string& file) {
   const json record = record_of(cascade);
   std::vector<Table> out = {models_of_cascade(cascade, record, file)};
+  std::vector<std::string>& notes = out[0].notes;
   if (counts.requests > 0)
-    out[0].notes.push_back(fmt::format("It has had {} requests with {} calls for ${:.4g}, and {} feedbacks.",
-                                       counts.requests, counts.calls, counts.dollars, counts.feedbacks));
-  if (record.contains("promise"))
-    out.push_back(promise_of_cascade(record));
-  else
-    out[0].notes.push_back("It was not fitted by `pandora cascade fit`: nothing is promised.");
+    notes.push_back(fmt::format("It has had {} requests with {} calls for ${:.4g}, and {} feedbacks.", counts.requests,
+                                counts.calls, counts.dollars, counts.feedbacks));
+  if (!record.contains("promise")) {
+    notes.push_back("It was not fitted by `pandora cascade fit`: nothing is promised.");
+    return out;
+  }
+  if (const std::vector<json> never = list_at(record, "never", &json::is_string); !never.empty())
+    notes.push_back(
+        fmt::format("never worth calling: {}", fmt::join(std::vector<std::string>(never.begin(), never.end()), ", ")));
+  const std::string evaluator = evaluator_text(text_at(record, "/evaluator"_json_pointer), counted_judge_usd(record));
+  out.push_back(fit_of_cascade(record, counts, evaluator));
+  if (const auto others = list_at(record, "without", &json::is_object); !others.empty())
+    out.push_back(others_of_cascade("Without one model: the same kind fitted anew; " + evaluator, others, true));
+  const auto elsewhere = list_at(record, "elsewhere", &json::is_object);
+  if (elsewhere.empty()) return out;
+  out.push_back(others_of_cascade(
+      "Under other circumstances: the same kind fitted anew, beside the best single model there; " + evaluator,
+      elsewhere, false));
+  if (const double gone = number_at(record, "/break_even_judge_usd"_json_pointer);
+      counted_judge_usd(record) && gone > 0.0)
+    out.back().notes.push_back(
+        fmt::format("as it is, the gain is gone where judging an answer costs ${:.2g} more", gone));
   return out;
 }
 

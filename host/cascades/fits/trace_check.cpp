@@ -6,22 +6,15 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "host/ground/tables/numbers.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
 
-std::string number(double x, int decimals) {
-  return std::isfinite(x) ? fmt::format("{:.{}f}", x, decimals) : "---";
-}
-
 std::string dollars(double x) {
-  return x != 0.0 && std::abs(x) < 0.1 ? fmt::format("{:.2g}", x) : number(x, 2);
-}
-
-std::string with_interval(const Interval& x) {
-  return std::isfinite(x.low) ? fmt::format("{:.4f} [{:.4f}, {:.4f}]", x.value, x.low, x.high) : number(x.value, 4);
+  return x != 0.0 && std::abs(x) < 0.1 ? fmt::format("{:.2g}", x) : number_text(x, 2);
 }
 
 // An order with what is asked between its models.
@@ -42,8 +35,8 @@ Table models_table(const TraceCheck& check, const TraceTable& table) {
   out.columns = {"model", "quality", "least", "greatest", "$ per 1,000", "least", "greatest"};
   for (std::size_t m = 0; m < table.models.size(); ++m) {
     const ModelFacts& facts = check.facts.models[m];
-    out.rows.push_back({{table.models[m], number(facts.quality.mean, 4), number(facts.quality.least, 4),
-                         number(facts.quality.greatest, 4), dollars(facts.usd_per_1000.mean),
+    out.rows.push_back({{table.models[m], number_text(facts.quality.mean, 4), number_text(facts.quality.least, 4),
+                         number_text(facts.quality.greatest, 4), dollars(facts.usd_per_1000.mean),
                          dollars(facts.usd_per_1000.least), dollars(facts.usd_per_1000.greatest)}});
   }
   if (check.facts.prompts < table.rows())
@@ -64,7 +57,8 @@ Table correlation_table(const TraceCheck& check, const TraceTable& table) {
   for (std::size_t b = 0; b < models; ++b) out.columns.push_back(fmt::format("{}", b + 1));
   for (std::size_t a = 0; a < models; ++a) {
     Row row{{fmt::format("{} {}", a + 1, table.models[a])}};
-    for (std::size_t b = 0; b < models; ++b) row.cells.push_back(number(check.facts.correlation[a * models + b], 2));
+    for (std::size_t b = 0; b < models; ++b)
+      row.cells.push_back(number_text(check.facts.correlation[a * models + b], 2));
     out.rows.push_back(row);
   }
   return out;
@@ -78,11 +72,12 @@ Table judges_table(const TraceCheck& check, const TraceTable& table) {
   out.columns = {"score", "model", "correlation", "explained"};
   out.row_headers = 2;
   for (const EvaluatorFacts& judge : check.facts.evaluators) {
-    out.rows.push_back(
-        {{judge.name, "all", number(judge.all.correlation, 2), number(judge.all.explained, 2)}, {}, !out.rows.empty()});
+    out.rows.push_back({{judge.name, "all", number_text(judge.all.correlation, 2), number_text(judge.all.explained, 2)},
+                        {},
+                        !out.rows.empty()});
     for (std::size_t m = 0; m < table.models.size(); ++m)
-      out.rows.push_back(
-          {{"", table.models[m], number(judge.models[m].correlation, 2), number(judge.models[m].explained, 2)}});
+      out.rows.push_back({{"", table.models[m], number_text(judge.models[m].correlation, 2),
+                           number_text(judge.models[m].explained, 2)}});
   }
   return out;
 }
@@ -95,14 +90,15 @@ Table calibration_table(const EvaluatorFacts& judge) {
     const ScoreTenth& tenth = judge.tenths[k];
     const std::string range =
         fmt::format("{:.1f} to {:.1f}", static_cast<double>(k) / 10.0, static_cast<double>(k + 1) / 10.0);
-    out.rows.push_back({{range, fmt::format("{}", tenth.answers), number(tenth.score, 3), number(tenth.quality, 3)}});
+    out.rows.push_back(
+        {{range, fmt::format("{}", tenth.answers), number_text(tenth.score, 3), number_text(tenth.quality, 3)}});
   }
   return out;
 }
 
 Row worth_row(const std::string& name, const PolicyWorth& worth, bool with_gain) {
-  return {{name, with_interval(worth.utility), with_gain ? with_interval(worth.gain) : "---",
-           number(worth.quality.value, 4), dollars(worth.usd_per_1000.value), number(worth.calls, 2)}};
+  return {{name, interval_text(worth.utility, 4), with_gain ? interval_text(worth.gain, 4) : "---",
+           number_text(worth.quality.value, 4), dollars(worth.usd_per_1000.value), number_text(worth.calls, 2)}};
 }
 
 Table headroom_table(const TraceCheck& check, const TraceTable& table, std::size_t p) {
@@ -118,7 +114,7 @@ Table headroom_table(const TraceCheck& check, const TraceTable& table, std::size
       fmt::format("fitted and judged on different prompts, in {} folds; fitted on all prompts{}:", h.fold_fits.size(),
                   scale),
       fmt::format("  best single: {}, {} in hindsight", table.models[h.fitted.single],
-                  with_interval(h.single_in_hindsight)),
+                  interval_text(h.single_in_hindsight, 4)),
       fmt::format("  fixed cascade: {}", order_text(table, h.fitted.cascade.order, h.fitted.cascade.thresholds)),
       fmt::format("  index policy: {}", order_text(table, h.fitted.index.order,
                                                    {h.fitted.index.indices.begin() + 1, h.fitted.index.indices.end()})),
@@ -126,15 +122,11 @@ Table headroom_table(const TraceCheck& check, const TraceTable& table, std::size
   return out;
 }
 
-nlohmann::json interval_json(const Interval& x) {
-  return {{"value", x.value}, {"low", x.low}, {"high", x.high}};
-}
-
 nlohmann::json worth_json(const PolicyWorth& worth) {
-  nlohmann::json out = interval_json(worth.utility);
-  out["gain"] = interval_json(worth.gain);
-  out["quality"] = interval_json(worth.quality);
-  out["usd_per_1000"] = interval_json(worth.usd_per_1000);
+  nlohmann::json out = json_of(worth.utility);
+  out["gain"] = json_of(worth.gain);
+  out["quality"] = json_of(worth.quality);
+  out["usd_per_1000"] = json_of(worth.usd_per_1000);
   out["calls"] = worth.calls;
   return out;
 }
@@ -150,7 +142,7 @@ nlohmann::json price_json(const TraceCheck& check, const TraceTable& table, std:
   nlohmann::json out{{"price", h.price}};
   out["best_single"] = worth_json(h.best_single);
   out["best_single"]["model"] = table.models[h.fitted.single];
-  out["best_single"]["in_hindsight"] = interval_json(h.single_in_hindsight);
+  out["best_single"]["in_hindsight"] = json_of(h.single_in_hindsight);
   out["fixed_cascade"] = worth_json(h.fixed_cascade);
   out["fixed_cascade"]["order"] = names_json(table, h.fitted.cascade.order);
   out["fixed_cascade"]["thresholds"] = h.fitted.cascade.thresholds;
@@ -159,7 +151,7 @@ nlohmann::json price_json(const TraceCheck& check, const TraceTable& table, std:
   out["index_policy"]["indices"] = h.fitted.index.indices;
   out["bound"] = worth_json(h.bound);
   out["routing"] = {{"policy", h.by_cascade ? "fixed_cascade" : "index_policy"},
-                    {"gain", interval_json(h.routing_gain)},
+                    {"gain", json_of(h.routing_gain)},
                     {"pays", h.pays()}};
   out["verdict"] = check.verdicts[p];
   return out;

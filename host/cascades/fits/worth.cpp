@@ -163,12 +163,6 @@ void copy_rows(Routed& all, const Routed& from, std::span<const std::size_t> row
   put_rows(all, routed_of(from, rows), rows);
 }
 
-std::string interval_text(const Interval& x, int decimals) {
-  if (!std::isfinite(x.value)) return "---";
-  if (!std::isfinite(x.low)) return fmt::format("{:.{}f}", x.value, decimals);
-  return fmt::format("{1:.{0}f} [{2:.{0}f}, {3:.{0}f}]", decimals, x.value, x.low, x.high);
-}
-
 std::string usd_text(const Interval& x) {
   return interval_text(x, decimals_of(x.value));
 }
@@ -185,22 +179,23 @@ std::string saving_text(const Interval& x) {
                         : fmt::format("costs {} more", share_text({-x.value, -x.high, -x.low}));
 }
 
-nlohmann::json json_of(const Interval& x) {
-  return {{"value", x.value}, {"low", x.low}, {"high", x.high}};
-}
-
 nlohmann::json json_of(const CascadeWorth& worth) {
   return {{"quality", json_of(worth.quality)}, {"usd_per_1000", json_of(worth.usd_per_1000)},
           {"calls", json_of(worth.calls)},     {"utility", json_of(worth.utility)},
           {"gain", json_of(worth.gain)},       {"saving", json_of(worth.saving)}};
 }
 
-Interval interval_of(const nlohmann::json& json) {
-  const auto number = [&](const char* name) {
-    const nlohmann::json& x = json.at(name);
-    return x.is_null() ? kNone : x.get<double>();
-  };
-  return {number("value"), number("low"), number("high")};
+Interval interval_in(const nlohmann::json& record, const char* name) {
+  try {
+    return interval_of(record.at(name));
+  } catch (const nlohmann::json::exception&) {
+    return {kNone, kNone, kNone};
+  }
+}
+
+CascadeWorth worth_in(const nlohmann::json& record) {
+  const auto read = [&](const char* name) { return interval_in(record, name); };
+  return {read("quality"), read("usd_per_1000"), read("calls"), read("utility"), read("gain"), read("saving")};
 }
 
 }  // namespace pandora

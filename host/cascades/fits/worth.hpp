@@ -67,17 +67,15 @@ void put_rows(Routed& all, const Routed& some, std::span<const std::size_t> rows
 /// The named rows of `from` at the same places.
 void copy_rows(Routed& all, const Routed& from, std::span<const std::size_t> rows);
 
-/// "0.9450 [0.9410, 0.9490]"; "---" for what does not exist.
-std::string interval_text(const Interval& interval, int decimals);
 /// In dollars, with as many digits as they need.
 std::string usd_text(const Interval& interval);
 /// "94.4% [93.9%, 94.8%]".
 std::string share_text(const Interval& interval);
 /// "saves 94.4% [93.9%, 94.8%] of its dollars", "costs 10.0% [5.0%, 15.0%] more".
 std::string saving_text(const Interval& saving);
-nlohmann::json json_of(const Interval& interval);
 nlohmann::json json_of(const CascadeWorth& worth);
-/// Throws nlohmann's errors where it is none.
-Interval interval_of(const nlohmann::json& json);
+/// Of a record that anybody may have written: NaN for what is not there.
+Interval interval_in(const nlohmann::json& record, const char* name);
+CascadeWorth worth_in(const nlohmann::json& record);
 
 }  // namespace pandora

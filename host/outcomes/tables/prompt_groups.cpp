@@ -1,9 +1,12 @@
 #include "host/outcomes/tables/prompt_groups.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "host/ground/statistics/student_t.hpp"
@@ -56,6 +59,24 @@ Interval difference_over_prompts(std::span<const double> a, std::span<const doub
   std::vector<double> differences(a.size());
   for (std::size_t row = 0; row < a.size(); ++row) differences[row] = a[row] - b[row];
   return mean_over_prompts(differences, groups);
+}
+
+std::string interval_text(const Interval& x, int decimals) {
+  if (!std::isfinite(x.value)) return "---";
+  if (!std::isfinite(x.low)) return fmt::format("{:.{}f}", x.value, decimals);
+  return fmt::format("{1:.{0}f} [{2:.{0}f}, {3:.{0}f}]", decimals, x.value, x.low, x.high);
+}
+
+nlohmann::json json_of(const Interval& x) {
+  return {{"value", x.value}, {"low", x.low}, {"high", x.high}};
+}
+
+Interval interval_of(const nlohmann::json& json) {
+  const auto number = [&](const char* name) {
+    const nlohmann::json& x = json.at(name);
+    return x.is_null() ? std::numeric_limits<double>::quiet_NaN() : x.get<double>();
+  };
+  return {number("value"), number("low"), number("high")};
 }
 
 }  // namespace pandora

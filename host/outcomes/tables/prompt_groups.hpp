@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "host/outcomes/tables/trace_table.hpp"
@@ -35,5 +37,11 @@ Interval mean_over_prompts(std::span<const double> by_row, const PromptGroups& g
 
 /// Of a - b, row by row.
 Interval difference_over_prompts(std::span<const double> a, std::span<const double> b, const PromptGroups& groups);
+
+/// "0.9450 [0.9410, 0.9490]"; "---" for what does not exist.
+std::string interval_text(const Interval& interval, int decimals);
+nlohmann::json json_of(const Interval& interval);
+/// Throws nlohmann's errors where it is none.
+Interval interval_of(const nlohmann::json& json);
 
 }  // namespace pandora

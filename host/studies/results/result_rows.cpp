@@ -4,42 +4,66 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstring>
 
-#include "host/ground/tables/table.hpp"
+#include "host/ground/base/split.hpp"
 #include "host/studies/study/hyperparameter_values.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {
 namespace {
 
-std::string columns(const Varied& keys) {
-  std::string out;
-  for (const auto& [key, value] : keys) out += key + ",";
-  return out;
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr const char* kAsPublished = "{:.2f}";
+
+// Of data frames alone: it says again what other columns say.
+Field aside(Field field) {
+  field.in_csv = false;
+  return field;
 }
 
-std::string cells(const Varied& varied) {
-  std::string out;
-  for (const auto& [key, value] : varied) out += csv_cell(value) + ",";
-  return out;
+Fields setting_fields(const Varied& varied) {
+  Fields row;
+  if (!varied.empty()) row.push_back(aside({"setting", Setting{varied, {}}.label()}));
+  for (const auto& [key, value] : varied) row.emplace_back(key, value);
+  return row;
 }
 
-std::string number(double x) {
-  return std::isfinite(x) ? fmt::format("{:.6f}", x) : "";
+void append_half(Fields& row, const std::string& name, const Estimate& estimate) {
+  append(row, name, name + "_half_width_95", estimate);
 }
 
-std::string both(const Estimate& e) {
-  return number(e.mean) + "," + number(e.half_width_95);
+void append_published(Fields& row, const std::string& name, const PublishedValue& value) {
+  append(row, "published_" + name, "published_" + name + "_half_width_95", {value.value, value.half_width_95},
+         kAsPublished);
 }
 
-// Of the statistics [first, last) of a row, a comma before each.
-template <class Text>
-std::string statistics(std::size_t first, std::size_t last, Text&& text) {
-  std::string out;
-  for (std::size_t k = first; k < last; ++k) out += "," + text(row_statistics()[k]);
-  return out;
+Fields oracle_fields(const OracleRow& r, const Varied& varied) {
+  const PublishedValue none{kUnknown, kUnknown};
+  const PublishedOracle published = r.published.value_or(PublishedOracle{kUnknown, none, none});
+  Fields row = setting_fields(varied);
+  append(row, {{"regime", r.regime}, {"environment", r.environment}, {"u", r.u, "{:g}"}});
+  append(row, "oracle_utility_x1000", "half_width_95_x1000", r.utility_x1000);
+  append_half(row, "boxes_queried", r.boxes_queried);
+  append(row, {{"published_u", published.u, "{:g}"},
+               {"published_oracle_utility_x1000", published.utility_x1000.value, kAsPublished},
+               {"published_half_width_95_x1000", published.utility_x1000.half_width_95, kAsPublished},
+               {"published_boxes_queried", published.boxes_queried.value, kAsPublished}});
+  return row;
+}
+
+Fields order_fields(const OrderRow& r, const Varied& varied) {
+  const PublishedValue none{kUnknown, kUnknown};
+  const PublishedOrder published = r.published.value_or(PublishedOrder{none, none, none});
+  Fields row = setting_fields(varied);
+  append(row, {{"environment", r.environment}, {"regime", r.regime}});
+  append_half(row, "permutations", r.permutations);
+  append_half(row, "max_mass", r.max_mass);
+  append_half(row, "min_mass", r.min_mass);
+  append_published(row, "permutations", published.permutations);
+  append_published(row, "max_mass", published.max_mass);
+  append_published(row, "min_mass", published.min_mass);
+  return row;
 }
 
 }  // namespace
@@ -54,156 +78,140 @@ std::string shell_word(const std::string& text) {
 
 ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program, bool tables)
     : hyperparameters_(hyperparameter_columns(plan)), program_(std::move(program)), tables_(tables) {
-  const std::string varied = columns(keys);
-  std::string values;
-  for (const std::string& name : hyperparameters_) values += "," + csv_cell(name);
-  const std::string lead = varied + "regime,environment,T0,policy,reward" + values;
-  const auto names = [](const RowStatistic& statistic) { return statistic.column + "," + statistic.half_width; };
-  summary = lead + ",replications,failed,periods" + statistics(0, kStatisticsBefore, names) +
-            ",best,published_x1000,published_half_width_95_x1000,inside_joint_95" +
-            statistics(kStatisticsBefore, row_statistics().size(), names) + ",lane";
-  if (tables)
-    for (const PromptStatistic& statistic : kPromptStatistics)
-      summary += fmt::format(",{0},{0}_half_width_95", statistic.column);
-  summary += tables ? ",told\n" : "\n";
-  oracle = varied +
-           "regime,environment,u,oracle_utility_x1000,half_width_95_x1000,boxes_queried,boxes_queried_half_width_95,"
-           "published_u,published_oracle_utility_x1000,published_half_width_95_x1000,published_boxes_queried\n";
-  order = varied +
-          "environment,regime,permutations,permutations_half_width_95,max_mass,max_mass_half_width_95,min_mass,"
-          "min_mass_half_width_95,published_permutations,published_permutations_half_width_95,published_max_mass,"
-          "published_max_mass_half_width_95,published_min_mass,published_min_mass_half_width_95\n";
-  curves = lead + ",period,cumulative_regret,half_width_95";
-  for (const RegretPart& part : kRegretParts) curves += fmt::format(",{0},{0}_half_width_95", part.name);
-  curves += "\n";
-  boxes = lead + ",box,queries_per_period,queries_half_width_95,deployments_per_period,deployments_half_width_95\n";
-  depth = lead + ",boxes_opened,share_of_periods,half_width_95\n";
-  const std::string single = varied + "regime,environment,replication,T0,policy,reward" + values;
-  choices = single + ",position,box,threshold\n";
-  failures = single + ",seed,period,failure,command\n";
+  // Files without rows have a header too, that of made-up rows.
+  Setting setting{keys, {}};
+  setting.study.dimensions.boxes = setting.study.periods = 1;
+  add_summary({{{}}, {{}}, {{}}}, keys);
+  add_row(setting, {}, {});
+  const Policy policy;
+  PlannedLane lane;
+  lane.policy = &policy;
+  LaneTally tally{};
+  tally.failure = Failure::policy;
+  LaneNotes notes;
+  notes.list = {0};
+  add_lane(setting, {}, lane, tally, notes);
+  for (auto& [name, columns] : files) columns.drop_rows();
 }
 
-std::string ResultRows::values_of(const std::string& hyperparameter) const {
-  std::string out;
-  for (const std::string& name : hyperparameters_) out += "," + csv_cell(hyperparameter_of(hyperparameter, name));
-  return out;
+Fields ResultRows::lead_of(const Varied& varied, const std::string& regime, const std::string& environment,
+                           std::optional<std::uint32_t> replication, double T0, const PolicyVariant& variant,
+                           const std::string& policy) const {
+  Fields row = setting_fields(varied);
+  append(row, {{"regime", regime}, {"environment", environment}});
+  if (replication) row.emplace_back("replication", *replication);
+  append(row, {replication ? Field("T0", T0, "{}") : Field("T0", static_cast<int>(T0)),
+               {"policy", policy},
+               {"reward", variant.reward},
+               aside({"hyperparameter", variant.hyperparameter})});
+  for (const std::string& name : hyperparameters_) {
+    const std::string text = hyperparameter_of(variant.hyperparameter, name);
+    row.emplace_back(name, number_of(text).value_or(kUnknown)).text = text;
+  }
+  return row;
 }
 
-std::string ResultRows::lead_of(const SummaryRow& row, const Varied& varied) const {
-  return cells(varied) + fmt::format("{},{},{},{},{}", row.regime, row.environment, row.T0, row.policy, row.reward) +
-         values_of(row.hyperparameter);
+Fields ResultRows::lead_of(const SummaryRow& row, const Varied& varied) const {
+  PolicyVariant variant;
+  variant.reward = row.reward;
+  variant.hyperparameter = row.hyperparameter;
+  return lead_of(varied, row.regime, row.environment, {}, row.T0, variant, row.policy);
+}
+
+Fields ResultRows::summary_fields(const SummaryRow& r, const Varied& varied) {
+  Fields row = lead_of(r, varied);
+  append(row, {{"replications", r.replications}, {"failed", r.failed}, {"periods", r.periods}});
+  for (std::size_t k = 0; k < row_statistics().size(); ++k) {
+    const RowStatistic& statistic = row_statistics()[k];
+    if (k == kStatisticsBefore)
+      append(row, {{"best", r.best},
+                   {"published_x1000", r.published ? r.published->value : kUnknown, kAsPublished},
+                   {"published_half_width_95_x1000", r.published ? r.published->half_width_95 : kUnknown, kAsPublished},
+                   {"inside_joint_95", r.inside_joint_95 ? *r.inside_joint_95 + 0.0 : kUnknown, "{}"}});
+    append(row, statistic.column, statistic.half_width, statistic.of_row(r));
+  }
+  append(row, {{"lane", r.lane_name}, aside({"lane_number", r.lane}), aside({"row", files["summary"].rows()})});
+  if (!tables_) return row;
+  for (const PromptStatistic& statistic : kPromptStatistics)
+    append_half(row, statistic.column, r.prompts ? (*r.prompts).*statistic.member : Estimate{kUnknown, kUnknown});
+  row.emplace_back("told", r.prompts ? r.told + 0.0 : kUnknown, "{}");
+  return row;
 }
 
 void ResultRows::add_summary(const Summary& found, const Varied& varied) {
-  for (const SummaryRow& r : found.rows) {
-    const auto values = [&r](const RowStatistic& statistic) { return both(statistic.of_row(r)); };
-    summary += lead_of(r, varied) + fmt::format(",{},{},{}", r.replications, r.failed, r.periods) +
-               statistics(0, kStatisticsBefore, values) +
-               fmt::format(",{},{},{},{}", r.best ? 1 : 0, r.published ? fmt::format("{:.2f}", r.published->value) : "",
-                           r.published ? fmt::format("{:.2f}", r.published->half_width_95) : "",
-                           r.inside_joint_95 ? (*r.inside_joint_95 ? "1" : "0") : "") +
-               statistics(kStatisticsBefore, row_statistics().size(), values) + "," + csv_cell(r.lane_name);
-    for (const PromptStatistic& statistic : kPromptStatistics)
-      if (tables_) summary += "," + (r.prompts ? both((*r.prompts).*statistic.member) : ",");
-    summary += tables_ ? (r.prompts ? fmt::format(",{}\n", r.told ? 1 : 0) : ",\n") : "\n";
-  }
-  for (const OracleRow& r : found.oracle) {
-    oracle += cells(varied) + fmt::format("{},{},{},{},{},", r.regime, r.environment,
-                                          std::isnan(r.u) ? "" : fmt::format("{:g}", r.u), both(r.utility_x1000),
-                                          both(r.boxes_queried));
-    oracle += r.published ? fmt::format("{:g},{:.2f},{:.2f},{:.2f}\n", r.published->u, r.published->utility_x1000.value,
-                                        r.published->utility_x1000.half_width_95, r.published->boxes_queried.value)
-                          : ",,,\n";
-  }
-  for (const OrderRow& r : found.order) {
-    order += cells(varied) + fmt::format("{},{}", r.environment, r.regime);
-    for (const Estimate& e : {r.permutations, r.max_mass, r.min_mass}) order += "," + both(e);
-    if (r.published)
-      for (const PublishedValue& p : {r.published->permutations, r.published->max_mass, r.published->min_mass})
-        order += fmt::format(",{:.2f},{:.2f}", p.value, p.half_width_95);
-    else
-      order += ",,,,,,";
-    order += "\n";
-  }
+  for (const SummaryRow& row : found.rows) files["summary"].add(summary_fields(row, varied));
+  for (const OracleRow& row : found.oracle) files["oracle"].add(oracle_fields(row, varied));
+  for (const OrderRow& row : found.order) files["oracle_order"].add(order_fields(row, varied));
 }
 
 void ResultRows::add(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results,
                      const Summary& found) {
   add_summary(found, setting.varied);
-  for (const SummaryRow& row : found.rows) {
-    if (!row.best) continue;
-    const std::string lead = lead_of(row, setting.varied);
-    if (row.policy != "oracle") add_curves(setting.study, results, row, lead);
-    add_boxes(setting.study, results, row, lead);
-  }
-  if (!setting.study.regret) return;
-  add_choices(setting, plan, results);
-  add_failures(setting, plan, results);
+  for (const SummaryRow& row : found.rows)
+    if (row.best) add_row(setting, results, row);
+  if (setting.study.regret) add_lanes(setting, plan, results);
 }
 
-void ResultRows::add_curves(const Study& study, const std::vector<UnitResult>& results, const SummaryRow& row,
-                            const std::string& lead) {
-  const std::vector<int> periods = checkpoints(study.periods);
-  for (std::size_t k = 0; k < periods.size(); ++k) {
-    curves +=
-        lead + fmt::format(",{},{}", periods[k],
-                           both(over_replications(results, row.lane, [k](const LaneTally& best, const LaneTally& own) {
-                             return best.curve[k] - own.curve[k];
-                           })));
+void ResultRows::add_row(const Setting& setting, const std::vector<UnitResult>& results, const SummaryRow& row) {
+  const Fields lead = lead_of(row, setting.varied);
+  const auto mean = [&](auto&& of) { return over_replications(results, row.lane, of); };
+  const std::vector<int> periods = checkpoints(setting.study.periods);
+  for (std::size_t k = 0; row.policy != "oracle" && k < periods.size(); ++k) {
+    Fields curve = lead;
+    curve.emplace_back("period", periods[k]);
+    append(curve, "cumulative_regret", "half_width_95",
+           mean([k](const LaneTally& best, const LaneTally& own) { return best.curve[k] - own.curve[k]; }));
     for (const RegretPart& part : kRegretParts)
-      curves += "," + both(over_replications(results, row.lane, [&](const LaneTally&, const LaneTally& own) {
-                  return own.regret_curve[k].*part.member;
-                }));
-    curves += "\n";
+      append_half(curve, part.name,
+                  mean([&](const LaneTally&, const LaneTally& own) { return own.regret_curve[k].*part.member; }));
+    files["curves"].add(curve);
+  }
+  const auto share = [&](auto&& count) {
+    return mean([&](const LaneTally&, const LaneTally& own) { return count(own) / own.periods; });
+  };
+  for (int a = 0; a < setting.study.dimensions.boxes; ++a) {
+    Fields box = lead, opened = lead;
+    box.emplace_back("box", a + 1);
+    append(box, "queries_per_period", "queries_half_width_95",
+           share([a](const LaneTally& t) { return t.queries_of_box[a]; }));
+    append(box, "deployments_per_period", "deployments_half_width_95",
+           share([a](const LaneTally& t) { return t.deployments_of_box[a]; }));
+    files["boxes"].add(box);
+    opened.emplace_back("boxes_opened", a + 1);  // one is always opened
+    append(opened, "share_of_periods", "half_width_95", share([a](const LaneTally& t) { return t.depth[a + 1]; }));
+    files["depth"].add(opened);
   }
 }
 
-void ResultRows::add_boxes(const Study& study, const std::vector<UnitResult>& results, const SummaryRow& row,
-                           const std::string& lead) {
-  const auto share = [&](auto&& count) {
-    return both(over_replications(results, row.lane,
-                                  [&](const LaneTally&, const LaneTally& own) { return count(own) / own.periods; }));
-  };
-  for (int a = 0; a < study.dimensions.boxes; ++a)
-    boxes += lead + fmt::format(",{},{},{}\n", a + 1, share([a](const LaneTally& t) { return t.queries_of_box[a]; }),
-                                share([a](const LaneTally& t) { return t.deployments_of_box[a]; }));
-  for (int k = 1; k <= study.dimensions.boxes; ++k)  // one is always opened
-    depth += lead + fmt::format(",{},{}\n", k, share([k](const LaneTally& t) { return t.depth[k]; }));
-}
-
-std::string ResultRows::lead_of(const Setting& setting, const Unit& unit, const PlannedLane& lane) const {
-  return cells(setting.varied) +
-         fmt::format("{},{},{},{},{},{}", regime_name(unit.regime), unit.environment.name, unit.replication,
-                     lane.policy->uses_calibration ? fmt::format("{}", lane.T0) : "", lane.policy->name,
-                     lane.variant.reward) +
-         values_of(lane.variant.hyperparameter);
-}
-
-void ResultRows::add_choices(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results) {
+void ResultRows::add_lanes(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results) {
   for (std::size_t u = 0; u < plan.units.size(); ++u)
-    for (std::size_t lane = 0; lane < results[u].notes.size(); ++lane) {
-      const LaneNotes& notes = results[u].notes[lane];
-      for (std::size_t k = 0; k < notes.list.size(); ++k)
-        choices += lead_of(setting, plan.units[u], plan.lanes[lane]) +
-                   fmt::format(",{},{},{}\n", k + 1, notes.list[k] + 1,
-                               k < notes.thresholds.size() ? fmt::format("{}", notes.thresholds[k]) : "");
-    }
+    for (std::size_t lane = 0; lane < results[u].lanes.size(); ++lane)
+      add_lane(setting, plan.units[u], plan.lanes[lane], results[u].lanes[lane], results[u].notes[lane]);
 }
 
-void ResultRows::add_failures(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results) {
-  for (std::size_t u = 0; u < plan.units.size(); ++u)
-    for (std::size_t lane = 0; lane < results[u].lanes.size(); ++lane) {
-      const LaneTally& tally = results[u].lanes[lane];
-      if (tally.failure == Failure::none) continue;
-      const Unit& unit = plan.units[u];
-      const PlannedLane& planned = plan.lanes[lane];
-      std::string command = fmt::format("{} replay study.toml --lane {}", shell_word(program_),
-                                        shell_word(unit_name(unit) + "/" + lane_name(planned)));
-      if (!setting.varied.empty()) command += " --setting " + shell_word(setting.label());
-      failures += lead_of(setting, unit, planned) +
-                  fmt::format(",{},{},{},{}\n", setting.study.seed, tally.failed_period,
-                              csv_cell(failure_message(tally, results[u].notes[lane])), csv_cell(command));
-    }
+void ResultRows::add_lane(const Setting& setting, const Unit& unit, const PlannedLane& lane, const LaneTally& tally,
+                          const LaneNotes& notes) {
+  if (notes.list.empty() && tally.failure == Failure::none) return;
+  const Fields lead = lead_of(setting.varied, regime_name(unit.regime), unit.environment.name, unit.replication,
+                              lane.policy->uses_calibration ? lane.T0 : kUnknown, lane.variant, lane.policy->name);
+  for (std::size_t k = 0; k < notes.list.size(); ++k) {
+    Fields choice = lead;
+    append(choice, {{"position", k + 1},
+                    {"box", notes.list[k] + 1},
+                    {"threshold", k < notes.thresholds.size() ? notes.thresholds[k] : kUnknown, "{}"}});
+    files["choices"].add(choice);
+  }
+  if (tally.failure == Failure::none) return;
+  const std::string name = unit_name(unit) + "/" + lane_name(lane);
+  std::string command = fmt::format("{} replay study.toml --lane {}", shell_word(program_), shell_word(name));
+  if (!setting.varied.empty()) command += " --setting " + shell_word(setting.label());
+  Fields failed = lead;
+  append(failed, {{"seed", setting.study.seed},
+                  {"period", tally.failed_period},
+                  {"failure", failure_message(tally, notes)},
+                  {"command", command},
+                  aside({"lane", name})});
+  files["failures"].add(failed);
 }
 
 }  // namespace pandora

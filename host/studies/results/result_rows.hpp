@@ -1,10 +1,13 @@
-// The result files in CSV: one unit per column, one observation per row, an empty cell where nothing is known.
+// The columns of a folder's CSV files, which Python has as data frames: each is described once, here.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "host/ground/tables/columns.hpp"
 #include "host/studies/results/summary.hpp"
 #include "host/studies/study/study_config.hpp"
 
@@ -13,7 +16,7 @@ namespace pandora {
 /// The keys that vary in a study, with their values in one setting: the first columns of every file.
 using Varied = std::vector<std::pair<std::string, std::string>>;
 
-/// What a group of results adds to the files, and the header of each.
+/// What results add to the files.
 class ResultRows {
  public:
   /// `program` replays a lane; see failures.csv. `tables`: whether an environment is a table of outcomes, for which
@@ -22,27 +25,31 @@ class ResultRows {
 
   /// The results of one (setting, environment, regime), all of them; `summary` is theirs.
   void add(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results, const Summary& summary);
-  void add_summary(const Summary& summary, const Varied& varied);
 
-  std::string summary;   ///< summary.csv: a row per policy, hyperparameter, T_0 and cell
-  std::string oracle;    ///< oracle.csv
-  std::string order;     ///< oracle_order.csv
-  std::string curves;    ///< curves.csv: cumulative regret at the checkpoints, of the best hyperparameter
-  std::string boxes;     ///< boxes.csv: queries and deployments of each box, of the best hyperparameter
-  std::string depth;     ///< depth.csv: share of periods in which k boxes were opened, likewise
-  std::string choices;   ///< choices.csv: what policies chose beforehand, a row per replication and position
-  std::string failures;  ///< failures.csv: lanes that were stopped, each with the command that runs it alone
+  // Its steps.
+  void add_summary(const Summary& summary, const Varied& varied);
+  /// Of a row of theirs: curves, boxes and depth.
+  void add_row(const Setting& setting, const std::vector<UnitResult>& results, const SummaryRow& row);
+  /// Of every lane: choices and failures.
+  void add_lanes(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results);
+
+  /// By name without .csv: summary (a row per policy, hyperparameter, T_0 and cell), oracle, oracle_order, curves
+  /// (cumulative regret at the checkpoints), boxes (queries and deployments of each), depth (share of periods in which
+  /// k boxes were opened), choices (what policies chose beforehand, a row per replication and position), failures
+  /// (lanes that were stopped, each with the command that runs it alone). Curves, boxes and depth are of the best
+  /// hyperparameters.
+  std::map<std::string, Columns> files;
+  std::string csv(const std::string& file) const { return files.at(file).csv(); }
 
  private:
-  void add_curves(const Study& study, const std::vector<UnitResult>& results, const SummaryRow& row,
-                  const std::string& lead);
-  void add_boxes(const Study& study, const std::vector<UnitResult>& results, const SummaryRow& row,
-                 const std::string& lead);
-  void add_choices(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results);
-  void add_failures(const Setting& setting, const Plan& plan, const std::vector<UnitResult>& results);
-  std::string lead_of(const SummaryRow& row, const Varied& varied) const;
-  std::string lead_of(const Setting& setting, const Unit& unit, const PlannedLane& lane) const;
-  std::string values_of(const std::string& hyperparameter) const;
+  void add_lane(const Setting& setting, const Unit& unit, const PlannedLane& lane, const LaneTally& tally,
+                const LaneNotes& notes);
+  Fields summary_fields(const SummaryRow& row, const Varied& varied);
+  /// What rows about a lane begin with, in one replication or over all.
+  Fields lead_of(const Varied& varied, const std::string& regime, const std::string& environment,
+                 std::optional<std::uint32_t> replication, double T0, const PolicyVariant& variant,
+                 const std::string& policy) const;
+  Fields lead_of(const SummaryRow& row, const Varied& varied) const;
 
   std::vector<std::string> hyperparameters_;
   std::string program_;

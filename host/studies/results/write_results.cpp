@@ -52,16 +52,10 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
                    append(std::move(summary), out.settings[s].summary);
                  });
   const Study& first = settings[0].setting.study;
-  if (first.regret) {
-    folder.write("summary.csv", rows.summary);
-    folder.write("oracle.csv", rows.oracle);
-    folder.write("curves.csv", rows.curves);
-    folder.write("boxes.csv", rows.boxes);
-    folder.write("depth.csv", rows.depth);
-    folder.write("choices.csv", rows.choices);
-    folder.write("failures.csv", rows.failures);
-  }
-  if (first.order) folder.write("oracle_order.csv", rows.order);
+  if (first.regret)
+    for (const char* name : {"summary", "oracle", "curves", "boxes", "depth", "choices", "failures"})
+      folder.write(std::string(name) + ".csv", rows.csv(name));
+  if (first.order) folder.write("oracle_order.csv", rows.csv("oracle_order"));
   if (first.hdf5) {  // last, and in a pass of its own: it alone may ask for more memory than there is
     // In a process of its own: without memory HDF5 1.10 crashes, ends the program or damages what it has.
     std::optional<std::string> bytes;

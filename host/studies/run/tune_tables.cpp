@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "host/ground/base/split.hpp"
@@ -69,34 +70,43 @@ std::string winner_options(const TuneRace& race) {
 
 namespace {
 
-std::vector<Cell> csv_cells(const TuneRace& race, const TuneCandidate& c) {
-  const Estimate regret = c.regret();
+Fields fields_of(const TuneRace& race, const TuneCandidate& c) {
+  constexpr const char* kDigits = "{:.9g}";
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   const bool chosen = c.out == 0, standard = race.standard && &c == &race.candidates[*race.standard];
   const TuneCandidate* const judged = chosen                                              ? &race.judged
                                       : standard && !race.judged_standard.regrets.empty() ? &race.judged_standard
                                                                                           : nullptr;
-  std::vector<Cell> cells = {race.policy,
-                             race.reward,
-                             c.varied,
-                             c.hyperparameter,
-                             fmt::format("{}", c.regrets.size()),
-                             fmt::format("{}", c.failed()),
-                             number_cell(regret.mean),
-                             number_cell(regret.half_width_95),
-                             chosen ? "" : fmt::format("{}", c.out),
-                             chosen ? "1" : "0"};
-  if (judged != nullptr) {
-    const Estimate found = judged->regret();
-    cells.insert(cells.end(), {fmt::format("{}", judged->regrets.size()), fmt::format("{}", judged->failed()),
-                               number_cell(found.mean), number_cell(found.half_width_95)});
-  } else {
-    cells.resize(cells.size() + 4);
-  }
-  cells.emplace_back(standard ? "1" : "0");
-  const bool compared = judged == &race.judged_standard;
-  cells.push_back(compared ? number_cell(race.lost.difference.mean) : Cell());
-  cells.push_back(compared ? number_cell(race.lost.difference.half_width_95) : Cell());
-  return cells;
+  const auto of_judged = [&](auto&& number) {
+    return judged == nullptr ? kUnknown : static_cast<double>(number(*judged));
+  };
+  const Estimate regret = c.regret(),
+                 lost = judged == &race.judged_standard ? race.lost.difference : Estimate{kUnknown, kUnknown};
+  return {{"policy", race.policy},
+          {"reward", race.reward},
+          {"setting", c.varied},
+          Field("hyperparameters", c.hyperparameter).shown("choice", Cell(choice_text(c), chosen)),
+          Field("replications", c.regrets.size()).shown("replications", 0),
+          Field("failed", c.failed()).shown("failed", 0),
+          Field("regret_x1000", regret.mean, kDigits).shown("regret", 3, chosen),
+          Field("half_width_95_x1000", regret.half_width_95, kDigits).shown("± (95%)", 3),
+          Field("out_after_round", chosen ? kUnknown : c.out, "{}")
+              .shown("out after round", chosen ? "" : fmt::format("{}", c.out)),
+          {"chosen", chosen},
+          {"judged_replications", of_judged([](const TuneCandidate& j) { return j.regrets.size(); }), "{}"},
+          {"judged_failed", of_judged([](const TuneCandidate& j) { return j.failed(); }), "{}"},
+          {"judged_regret_x1000", of_judged([](const TuneCandidate& j) { return j.regret().mean; }), kDigits},
+          {"judged_half_width_95_x1000", of_judged([](const TuneCandidate& j) { return j.regret().half_width_95; }),
+           kDigits},
+          {"default", standard},
+          {"minus_chosen_x1000", lost.mean, kDigits},
+          {"minus_chosen_half_width_95_x1000", lost.half_width_95, kDigits}};
+}
+
+Columns columns_of(const TuneRace& race) {
+  Columns out;
+  for (const TuneCandidate* c : in_order(race)) out.add(fields_of(race, *c));
+  return out;
 }
 
 }  // namespace
@@ -116,16 +126,12 @@ std::vector<Table> tune_tables(const Tuning& tuning) {
       "Choosing by time-averaged regret x 1000, mean over {} cells ± 1.96 standard errors; {} lanes in {} rounds of {} "
       "replications, numbers {} to {}",
       tuning.cells, lanes, tuning.rounds.size(), fmt::join(replications, ", "), tuning.first_replication, last);
-  candidates.columns = {"choice", "replications", "failed", "regret", "± (95%)", "out after round"};
   for (const TuneRace& race : tuning.races) {
     if (race.candidates.size() < 2) continue;
+    Table of_race = columns_of(race).table();
+    candidates.columns = std::move(of_race.columns);
     candidates.rows.push_back({{}, of(race), !candidates.rows.empty()});
-    for (const TuneCandidate* c : in_order(race)) {
-      const Estimate regret = c->regret();
-      candidates.rows.push_back({{Cell(choice_text(*c), c->out == 0), fmt::format("{}", c->regrets.size()),
-                                  fmt::format("{}", c->failed()), number_cell(regret.mean, c->out == 0),
-                                  number_cell(regret.half_width_95), c->out == 0 ? "" : fmt::format("{}", c->out)}});
-    }
+    std::move(of_race.rows.begin(), of_race.rows.end(), std::back_inserter(candidates.rows));
   }
   Table winners;
   winners.label = "tuned";
@@ -160,28 +166,11 @@ std::vector<Table> tune_tables(const Tuning& tuning) {
   return {candidates, winners};
 }
 
-Table tune_csv(const Tuning& tuning) {
-  Table table;
-  table.columns = {"policy",
-                   "reward",
-                   "setting",
-                   "hyperparameters",
-                   "replications",
-                   "failed",
-                   "regret_x1000",
-                   "half_width_95_x1000",
-                   "out_after_round",
-                   "chosen",
-                   "judged_replications",
-                   "judged_failed",
-                   "judged_regret_x1000",
-                   "judged_half_width_95_x1000",
-                   "default",
-                   "minus_chosen_x1000",
-                   "minus_chosen_half_width_95_x1000"};
+Columns tune_columns(const Tuning& tuning) {
+  Columns out;
   for (const TuneRace& race : tuning.races)
-    for (const TuneCandidate* c : in_order(race)) table.rows.push_back({csv_cells(race, *c)});
-  return table;
+    for (const TuneCandidate* c : in_order(race)) out.add(fields_of(race, *c));
+  return out;
 }
 
 }  // namespace pandora

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/ground/tables/table.hpp"
+#include "host/ground/tables/columns.hpp"
 #include "host/studies/run/tune.hpp"
 #include "host/studies/study/study_config.hpp"
 
@@ -15,7 +15,7 @@ namespace pandora {
 std::vector<Table> tune_tables(const Tuning& tuning);
 
 /// One row per candidate, the winners' with what they were judged at.
-Table tune_csv(const Tuning& tuning);
+Columns tune_columns(const Tuning& tuning);
 
 /// Options of `pandora run` that make a study of the race's winner.
 std::string winner_options(const TuneRace& race);

@@ -9,13 +9,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <deque>
-#include <initializer_list>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "host/ground/tables/columns.hpp"
 #include "host/ground/tables/table.hpp"
 
 namespace pandora::python {
@@ -52,33 +51,12 @@ Array<T> array_of(std::vector<T> values, const std::vector<std::size_t>& shape) 
   return Array<T>(kept->data(), shape.size(), shape.data(), owner);
 }
 
-/// Columns of a table, as they are gathered without Python: numbers or texts. Missing numbers are NaN.
-class Columns {
- public:
-  std::vector<double>& numbers(const std::string& name) { return column(name).numbers; }
-  std::vector<std::string>& texts(const std::string& name) { return column(name, Kind::text).texts; }
-  std::vector<std::int64_t>& integers(const std::string& name) { return column(name, Kind::integer).integers; }
-  std::vector<std::int64_t>& flags(const std::string& name) { return column(name, Kind::flag).integers; }
+/// Names to lists of str and arrays, in the order of the columns.
+Dict dict_of(const Columns& columns);
 
-  /// Names to lists of str and arrays, in the order in which the columns were first named.
-  Dict to_dict() &&;
-
- private:
-  enum class Kind { number, text, integer, flag };
-  struct Column {
-    std::string name;
-    Kind kind;
-    std::vector<double> numbers = {};
-    std::vector<std::string> texts = {};
-    std::vector<std::int64_t> integers = {};
-  };
-  Column& column(const std::string& name, Kind kind = Kind::number);
-
-  std::deque<Column> columns_;
-};
-
-/// A table as a dict: title, columns (as Columns::to_dict), notes, and the table itself as text, html and latex.
+/// A table as a dict: title, columns (as dict_of), notes, and the table itself as text, html and latex.
 Dict table_dict(const Table& table);
+DictList dicts_of(const std::vector<Table>& tables);
 
 /// Gives the GIL back while it stands. Not while the interpreter ends: a thread that took it again would be ended
 /// there, in the middle of the library.

@@ -7,7 +7,6 @@
 #include "beside.hpp"
 #include "bindings.hpp"
 #include "host/cascades/fits/fit_cascade.hpp"
-#include "host/cascades/fits/fit_tables.hpp"
 #include "host/cascades/fits/frontier.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
@@ -20,12 +19,6 @@ namespace pandora::python {
 namespace {
 
 using Psi = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-DictList tables_of(const std::vector<Table>& tables) {
-  DictList out;
-  for (const Table& table : tables) out.append(table_dict(table));
-  return out;
-}
 
 CascadeFitSettings settings_of(const std::string& aim, double value, const std::string& evaluator,
                                const std::vector<std::string>& context, const std::string& kind,
@@ -51,7 +44,7 @@ std::pair<std::shared_ptr<Cascade>, DictList> fit(const TraceTable& table, const
                                                   const std::string& kind, std::optional<double> judge_usd) {
   const CascadeFitSettings settings = settings_of(aim, value, evaluator, context, kind, judge_usd);
   const CascadeFit fitted = beside([&](Beside&) { return fit_cascade(table, settings); });
-  return {fitted.cascade, tables_of(fit_tables(fitted))};
+  return {fitted.cascade, dicts_of(show_tables(fitted.cascade->options(), fitted.cascade->counts(), "cascade"))};
 }
 
 std::shared_ptr<Cascade> create(const std::vector<std::string>& models, double price, const std::string& evaluator,
@@ -184,7 +177,7 @@ void bind_cascades(nb::module_& module) {
              for (const CascadeModel& model : c.models()) out.emplace_back(model.name, model.removed);
              return out;
            })
-      .def("show", [](const Cascade& c) { return tables_of(show_tables(c.options(), c.counts(), "cascade")); })
+      .def("show", [](const Cascade& c) { return dicts_of(show_tables(c.options(), c.counts(), "cascade")); })
       .def("set_learning", &Cascade::set_learning, nb::arg("on"))
       .def("add_model", &Cascade::add_model, nb::arg("name"), nb::call_guard<WithoutGil>())
       .def("remove_model", &Cascade::remove_model, nb::arg("name"), nb::call_guard<WithoutGil>())
@@ -211,7 +204,7 @@ void bind_cascades(nb::module_& module) {
          const std::vector<double>& prices) {
         const CascadeFitSettings settings = settings_of("price", 0.0, evaluator, context, kind, judge_usd);
         const Frontier frontier = beside([&](Beside&) { return find_frontier(table, test, settings, prices); });
-        return std::pair(table_dict(frontier_table(frontier)), table_dict(frontier_steps(frontier)));
+        return std::pair(dict_of(frontier_columns(frontier)), table_dict(frontier_steps(frontier)));
       },
       nb::arg("table"), nb::arg("test"), nb::arg("evaluator"), nb::arg("context"), nb::arg("kind"),
       nb::arg("judge_usd").none(), nb::arg("prices"));

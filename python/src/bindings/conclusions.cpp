@@ -18,22 +18,19 @@ DictList tables(Results& results, Make&& make) {
     const std::lock_guard lock(results.mutex());
     return make(results.stored());
   });
-  nb::list out;
-  for (const Table& table : found) out.append(table_dict(table));
-  return out;
+  return dicts_of(found);
 }
 
-CompareOptions compare_options(std::vector<std::string> policies, std::vector<int> T0,
-                               std::vector<std::string> environments, std::vector<std::string> regimes) {
-  return {std::move(policies), std::move(T0), std::move(environments), std::move(regimes)};
-}
+using Compared = std::pair<Dict, DictList>;
 
-// The columns of all rows, and the tables as they are shown.
-std::vector<Table> with_columns_first(const std::vector<ComparedPair>& pairs) {
-  std::vector<Table> out = {comparison_csv(pairs)};
-  out[0].title = "paired comparisons";
-  for (Table& table : comparison_tables(pairs)) out.push_back(std::move(table));
-  return out;
+// The columns of all rows, and the tables as they are shown; `compare(StoredResults&)` gives the pairs.
+template <class Compare>
+Compared compared(Results& results, Compare&& compare) {
+  const std::vector<ComparedPair> pairs = beside([&](Beside&) {
+    const std::lock_guard lock(results.mutex());
+    return compare(results.stored());
+  });
+  return {dict_of(comparison_columns(pairs)), dicts_of(comparison_tables(pairs))};
 }
 
 // Ratios are to `base`, or to the usual one.
@@ -65,23 +62,21 @@ void bind_tables(nb::class_<Results>& results) {
           nb::arg("base"))
       .def(
           "compare",
-          [](Results& r, std::vector<std::string> policies, std::vector<int> T0, std::vector<std::string> environments,
-             std::vector<std::string> regimes) {
-            const CompareOptions options =
-                compare_options(std::move(policies), std::move(T0), std::move(environments), std::move(regimes));
-            return tables(r, [&](StoredResults& s) { return with_columns_first(compare_policies(s, options)); });
+          [](Results& r, const std::vector<std::string>& policies, const std::vector<int>& T0,
+             const std::vector<std::string>& environments, const std::vector<std::string>& regimes) {
+            return compared(r, [&](StoredResults& s) {
+              return compare_policies(s, {policies, T0, environments, regimes});
+            });
           },
           nb::arg("policies"), nb::arg("T0"), nb::arg("environments"), nb::arg("regimes"))
       .def(
           "compare_with",
-          [](Results& r, Results& other, std::vector<std::string> policies, std::vector<int> T0,
-             std::vector<std::string> environments, std::vector<std::string> regimes) {
-            const CompareOptions options =
-                compare_options(std::move(policies), std::move(T0), std::move(environments), std::move(regimes));
-            return tables(r, [&](StoredResults& s) {
+          [](Results& r, Results& other, const std::vector<std::string>& policies, const std::vector<int>& T0,
+             const std::vector<std::string>& environments, const std::vector<std::string>& regimes) {
+            return compared(r, [&](StoredResults& s) {
               std::unique_lock<std::mutex> lock;
               if (&r != &other) lock = std::unique_lock(other.mutex());
-              return with_columns_first(compare_folders(s, other.stored(), options));
+              return compare_folders(s, other.stored(), {policies, T0, environments, regimes});
             });
           },
           nb::arg("other"), nb::arg("policies"), nb::arg("T0"), nb::arg("environments"), nb::arg("regimes"));

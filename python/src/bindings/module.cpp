@@ -10,27 +10,22 @@
 
 namespace pandora::python {
 
-Columns::Column& Columns::column(const std::string& name, Kind kind) {
-  for (Column& column : columns_)
-    if (column.name == name) return column;
-  return columns_.emplace_back(Column{name, kind});
-}
-
-Dict Columns::to_dict() && {
+Dict dict_of(const Columns& columns) {
   nb::dict out;
-  for (Column& column : columns_) {
-    const nb::str name(column.name.c_str());
-    if (column.kind == Kind::text) {
-      out[name] = nb::cast(column.texts);
-    } else if (column.kind == Kind::number) {
-      const std::size_t n = column.numbers.size();
-      out[name] = nb::cast(array_of(std::move(column.numbers), {n}));
-    } else if (column.kind == Kind::integer) {
-      const std::size_t n = column.integers.size();
-      out[name] = nb::cast(array_of(std::move(column.integers), {n}));
-    } else {
+  for (const Columns::Column& column : columns.columns()) {
+    if (!column.head.in_frames) continue;
+    const nb::str name(column.head.column.c_str());
+    const std::size_t n = column.texts.size();
+    if (column.head.kind == Field::Kind::text) out[name] = nb::cast(column.texts);
+    if (column.head.kind == Field::Kind::number) out[name] = nb::cast(array_of(column.numbers, {n}));
+    if (column.head.kind == Field::Kind::integer) {
+      std::vector<std::int64_t> values;
+      for (const std::string& text : column.texts) values.push_back(std::stoll(text));
+      out[name] = nb::cast(array_of(std::move(values), {n}));
+    }
+    if (column.head.kind == Field::Kind::flag) {
       nb::list flags;
-      for (const std::int64_t flag : column.integers) flags.append(nb::bool_(flag != 0));
+      for (const std::string& text : column.texts) flags.append(nb::bool_(text == "1"));
       out[name] = flags;
     }
   }
@@ -47,13 +42,15 @@ std::optional<double> number_in(const Cell& cell) {
 }
 
 Dict columns_of(const Table& table) {
-  Columns out;
+  nb::dict out;
   if (!table.heading_column.empty()) {
     std::string heading;
+    std::vector<std::string> headings;
     for (const Row& row : table.rows) {
       if (row.cells.empty()) heading = row.heading;
-      if (!row.cells.empty()) out.texts(table.heading_column).push_back(heading);
+      if (!row.cells.empty()) headings.push_back(heading);
     }
+    out[table.heading_column.c_str()] = headings;
   }
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     std::vector<double> numbers;
@@ -69,12 +66,13 @@ Dict columns_of(const Table& table) {
       texts.push_back(cell.text == "---" ? "" : cell.text);
     }
     const std::string name = table.columns[c].empty() ? "column " + std::to_string(c + 1) : table.columns[c];
+    const std::size_t rows = numbers.size();
     if (all_numbers && (any || c >= table.row_headers))
-      out.numbers(name) = std::move(numbers);
+      out[name.c_str()] = nb::cast(array_of(std::move(numbers), {rows}));
     else
-      out.texts(name) = std::move(texts);
+      out[name.c_str()] = nb::cast(texts);
   }
-  return std::move(out).to_dict();
+  return out;
 }
 
 }  // namespace
@@ -87,6 +85,12 @@ Dict table_dict(const Table& table) {
   out["text"] = table_text(table, 100, false);
   out["html"] = table_html(table);
   out["latex"] = table_latex(table);
+  return out;
+}
+
+DictList dicts_of(const std::vector<Table>& tables) {
+  nb::list out;
+  for (const Table& table : tables) out.append(table_dict(table));
   return out;
 }
 

@@ -74,7 +74,7 @@ Dict tuned(const StudyConfig& config, std::int64_t budget, int threads, const st
                 "budget " + std::to_string(budget) + ": give the lanes that the choice may take, 1 or more");
   struct Found {
     std::string json;
-    Table candidates;
+    Columns candidates;
     std::vector<Table> tables;
     std::vector<std::tuple<std::string, std::string, std::string, std::string>> winners;
   };
@@ -90,7 +90,7 @@ Dict tuned(const StudyConfig& config, std::int64_t budget, int threads, const st
         const Tuning tuning = tune(settings, options);
         using nlohmann::json;
         Found out{tune_json(tuning, config).dump(-1, ' ', false, json::error_handler_t::replace),
-                  tune_csv(tuning),
+                  tune_columns(tuning),
                   tune_tables(tuning),
                   {}};
         for (const TuneRace& race : tuning.races) {
@@ -103,17 +103,15 @@ Dict tuned(const StudyConfig& config, std::int64_t budget, int threads, const st
   nb::dict out;
   out["json"] = found.json;
   out["winners"] = nb::cast(found.winners);
-  out["candidates"] = table_dict(found.candidates);
-  nb::list tables;
-  for (const Table& table : found.tables) tables.append(table_dict(table));
-  out["tables"] = tables;
+  out["candidates"] = dict_of(found.candidates);
+  out["tables"] = dicts_of(found.tables);
   return out;
 }
 
 Dict calibrated(const StudyConfig& config, double boxes, int replications, int contexts, int threads,
                 const nb::object& on_progress) {
   if (!(boxes > 0.0)) throw Error(ExitCode::usage, "boxes: give a number above 0");
-  Columns found = beside(
+  const Columns found = beside(
       [&](Beside& work) {
         Columns out;
         for (const Setting& setting : config.settings()) {
@@ -133,18 +131,20 @@ Dict calibrated(const StudyConfig& config, double boxes, int replications, int c
             if (find_drawer(environment.name) || environment.trace != nullptr)
               throw Error(ExitCode::usage, "environment " + environment.name + ": has no oracle of the paper's model");
             const CostSearchResult u = calibrate_cost(environment, search);
-            if (!setting.varied.empty()) out.texts("setting").push_back(setting.label());
-            out.texts("environment").push_back(environment.name);
-            out.numbers("u").push_back(u.u);
-            out.numbers("boxes_per_period").push_back(u.boxes);
-            out.numbers("boxes_per_period_half_width_95").push_back(u.half_width_95);
-            out.numbers("u_of_study").push_back(environment.cost_level);
+            Fields row;
+            if (!setting.varied.empty()) row.emplace_back("setting", setting.label());
+            append(row, {{"environment", environment.name},
+                         {"u", u.u},
+                         {"boxes_per_period", u.boxes},
+                         {"boxes_per_period_half_width_95", u.half_width_95},
+                         {"u_of_study", environment.cost_level}});
+            out.add(row);
           }
         }
         return out;
       },
       on_progress);
-  return std::move(found).to_dict();
+  return dict_of(found);
 }
 
 }  // namespace

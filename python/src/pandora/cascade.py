@@ -71,7 +71,7 @@ class Frontier:
     """Quality against dollars: `.points` has a row for each cascade, model and mixture, `.steps` what more costs."""
 
     def __init__(self, points: Mapping[str, Any], steps: Mapping[str, Any]) -> None:
-        self.points: Table = of_program(points)
+        self.points: Table = Table(points, "frontier")
         self.steps: Table = of_program(steps)
 
     def __repr__(self) -> str:

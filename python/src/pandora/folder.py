@@ -58,18 +58,18 @@ class Folder:
         of a policy and reward setting; `lane` is the lane's name without the replication.
         """
         if self._summary is None:
-            self._summary = Table(self._stored.summary(), "summary")
+            self._summary = Table(self._stored.columns("summary", []), "summary")
         return self._summary
 
     @property
     def oracle(self) -> Table:
         """A row for every environment and regime: the oracle's utility per period x 1000, and the boxes it opens."""
-        return Table(self._stored.oracle(), "oracle")
+        return Table(self._stored.columns("oracle", []), "oracle")
 
     @property
     def oracle_order(self) -> Table:
         """A row for every environment and regime: how much the oracle's order varies (Table 3 of the paper)."""
-        return Table(self._stored.oracle_order(), "oracle's order")
+        return Table(self._stored.columns("oracle_order", []), "oracle's order")
 
     @property
     def choices(self) -> Table:
@@ -77,12 +77,12 @@ class Folder:
 
         Boxes and positions are counted from 1, as in choices.csv.
         """
-        return Table(self._stored.choices(), "choices")
+        return Table(self._stored.columns("choices", []), "choices")
 
     @property
     def failures(self) -> Table:
         """A row for every lane that was stopped: where, in which period, and why."""
-        return Table(self._stored.failures(), "failures")
+        return Table(self._stored.columns("failures", []), "failures")
 
     @property
     def policies(self) -> list[str]:

@@ -18,9 +18,6 @@ from .table import Table, of_program
 
 __all__ = ["Results", "open"]
 
-_PARTS = ("wrong_order", "too_early", "too_many", "wrong_deployment")
-_LEAD = ("regime", "environment", "T0", "policy", "reward", "hyperparameter")
-
 
 def open(path: Union[str, os.PathLike[str]]) -> Results:
     """Opens a folder of results, finished or not. What is damaged or unknown is told as a warning.
@@ -97,11 +94,6 @@ class Results(Folder):
         field = "realised_regret_x1000" if realised else "regret_x1000"
         return self.numbers(field, policy, reward, environment, regime, T0, hyperparameter, setting)
 
-    def _tidy(self, rows: Table, fields: Sequence[str]) -> list[tuple[dict[str, Any], dict[str, Numbers]]]:
-        listed = list(rows.rows())
-        lead = [key for key in ("setting", *_LEAD) if key in rows]
-        return [({key: row[key] for key in lead}, found) for row, found in zip(listed, self._numbers(listed, fields))]
-
     def checkpoints(self, setting: Optional[str] = None) -> npt.NDArray[np.int64]:
         """The periods, from 1, at which cumulative sums are kept."""
         for one in self._settings:
@@ -124,14 +116,7 @@ class Results(Folder):
         A row for every lane and period. Curves of single replications: ``numbers("cumulative_regret", ...)``.
         """
         rows = self._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
-        fields = ["cumulative_regret", *(f"cumulative_{part}" for part in _PARTS)]
-        return self._table(
-            "cumulative regret",
-            [
-                (lead, self.checkpoints(lead.get("setting")), "period", {name: found[name] for name in fields}, None)
-                for lead, found in self._tidy(rows.take(np.flatnonzero(rows["policy"] != "oracle")), fields)
-            ],
-        )
+        return Table(self._stored.columns("curves", rows["row"].tolist()), "cumulative regret")
 
     def boxes(
         self,
@@ -145,20 +130,7 @@ class Results(Folder):
     ) -> Table:
         """Queries and deployments of each box (from 1) per period: means over replications and 1.96 standard errors."""
         rows = self._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
-        fields = ["queries_of_box", "deployments_of_box", "periods", "regret_x1000"]
-        return self._table(
-            "queries and deployments per period",
-            [
-                (
-                    lead,
-                    np.arange(1, found["queries_of_box"].shape[1] + 1),
-                    "box",
-                    {"queries": found["queries_of_box"], "deployments": found["deployments_of_box"]},
-                    found,
-                )
-                for lead, found in self._tidy(rows, fields)
-            ],
-        )
+        return Table(self._stored.columns("boxes", rows["row"].tolist()), "queries and deployments per period")
 
     def depth(
         self,
@@ -172,39 +144,7 @@ class Results(Folder):
     ) -> Table:
         """The share of periods in which so many boxes were opened: means over replications and 1.96 standard errors."""
         rows = self._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
-        return self._table(
-            "share of periods",
-            [
-                (lead, np.arange(1, found["depth"].shape[1] + 1), "boxes_opened", {"share": found["depth"]}, found)
-                for lead, found in self._tidy(rows, ["depth", "periods", "regret_x1000"])
-            ],
-        )
-
-    def _table(
-        self,
-        title: str,
-        groups: Sequence[
-            tuple[dict[str, Any], npt.NDArray[Any], str, dict[str, Numbers], Optional[dict[str, Numbers]]]
-        ],
-    ) -> Table:
-        """Tidy rows: what leads, what they are over, and mean and half-width of each quantity over the replications.
-
-        The last of a group says by what its quantities are divided: the periods, in the replications that count.
-        """
-        columns: dict[str, list[Any]] = {}
-        for lead, places, over, quantities, per_period in groups:
-            for key, value in lead.items():
-                columns.setdefault(key, []).extend([value] * len(places))
-            columns.setdefault(over, []).extend(places.tolist())
-            for name, values in quantities.items():
-                if per_period is not None:
-                    values = values / per_period["periods"][:, None]
-                    values[np.isnan(per_period["regret_x1000"])] = np.nan
-                mean, half = _core.estimate(np.ascontiguousarray(values))
-                columns.setdefault(name, []).extend(mean)
-                columns.setdefault(f"{name}_half_width_95", []).extend(half)
-        texts = {"setting", "regime", "environment", "policy", "reward", "hyperparameter"}
-        return Table({k: v if k in texts else np.array(v) for k, v in columns.items()}, title)
+        return Table(self._stored.columns("depth", rows["row"].tolist()), "share of periods")
 
     def estimates(
         self,
@@ -267,12 +207,12 @@ class Results(Folder):
         over all rows (docs/comparing.md).
 
         >>> open(example).compare("dow/known", "online_plugin/known")["replications"]
-        array([4.])
+        array([4])
         """
         asked = (_list(T0), _list(environment), _list(regime))
         if isinstance(a, Results):
-            return _joined(self._stored.compare_with(a._stored, list(others), *asked))
-        return _joined(self._stored.compare([a, *others], *asked))
+            return _joined(*self._stored.compare_with(a._stored, list(others), *asked))
+        return _joined(*self._stored.compare([a, *others], *asked))
 
     @property
     def overview(self) -> Table:
@@ -378,8 +318,7 @@ def _list(value: Any) -> list[Any]:
     return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _joined(found: Sequence[Mapping[str, Any]]) -> Table:
-    """The columns of the first table, shown as the others are."""
-    text = "\n\n".join(table["text"] for table in found[1:])
-    html = "".join(table["html"] for table in found[1:])
-    return Table(found[0]["columns"], found[0]["title"], text, html)
+def _joined(columns: Mapping[str, Any], shown: Sequence[Mapping[str, Any]]) -> Table:
+    """The columns of all rows, shown as the tables are."""
+    text, html = ("\n\n".join(table[form] for table in shown) for form in ("text", "html"))
+    return Table(columns, "paired comparisons", text, html)

@@ -143,7 +143,7 @@ class Tuning:
         #: all of it, with the regrets of every replication: what ``pandora tune --out`` writes
         self.details: dict[str, Any] = json.loads(found["json"])
         #: every candidate with its round and regret, winners with what they were judged at
-        self.candidates: Table = of_program(found["candidates"])
+        self.candidates: Table = Table(found["candidates"], "candidates")
         self.tables: list[Table] = [of_program(table) for table in found["tables"]]
         winners: list[tuple[str, str, str, str]] = found["winners"]
         judged = [race["judged"]["regret_x1000"] for race in self.details["races"]]

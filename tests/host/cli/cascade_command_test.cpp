@@ -69,7 +69,7 @@ TEST_F(CascadeCommand, FromATableToACascadeThatIsTestedAndShown) {
   EXPECT_EQ(small["same_table"], true);
   const test::ProgramResult shown = done({"cascade", "show", "cascade.json"});
   for (const char* part : {"models in order, with thresholds, price 5", "accepted from",
-                           "Promised by the fit on val.csv", "verdict: use small"})
+                           "on 90 prompts with 2 models (val.csv), evaluator quality", "verdict: use small"})
     EXPECT_THAT(shown.out, HasSubstr(part));
 }
 

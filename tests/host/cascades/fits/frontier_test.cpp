@@ -71,9 +71,9 @@ TEST(CascadeFrontier, MixturesAreOfTheModelsOnTheHull) {
 
 TEST(CascadeFrontier, AsTablesAndAsAFigure) {
   const Frontier frontier = find_frontier(named_table(200, 3), named_table(200, 4), test::settings_at(0.0), {});
-  const Table table = frontier_table(frontier);
-  EXPECT_EQ(table.rows.size(), frontier.cascades.size() + frontier.singles.size() + frontier.mixtures.size());
-  const std::string csv = table_csv(table);
+  const Columns columns = frontier_columns(frontier);
+  EXPECT_EQ(columns.rows(), frontier.cascades.size() + frontier.singles.size() + frontier.mixtures.size());
+  const std::string csv = columns.csv();
   EXPECT_THAT(csv, testing::StartsWith("kind,name,price,usd_per_1000,usd_low,usd_high,quality,quality_low,quality_high,"
                                        "calls,above_mixture,evaluator,judge_usd\ncascade,"));
   EXPECT_THAT(csv, HasSubstr("\nsingle,medium,"));

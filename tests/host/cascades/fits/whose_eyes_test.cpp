@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/fit_tables.hpp"
 #include "host/cascades/fits/frontier.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
@@ -145,8 +144,7 @@ TEST(WhoseEyes, EverythingNamesTheEvaluatorAndItsJudgesCost) {
   const CascadeOptions options = fit.cascade->options();
   const std::string eyes = "evaluator score at $0.0002 a call";
   const auto title = [](const Table& part) { return part.title; };
-  for (const std::vector<Table>& tables : {fit_tables(fit), show_tables(options, {}, "c")})
-    for (const Table& part : tables) EXPECT_THAT(title(part), HasSubstr(eyes));
+  for (const Table& part : show_tables(options, {}, "c")) EXPECT_THAT(title(part), HasSubstr(eyes));
   const JudgedCascade judged = judge_cascade(*fit.cascade, "c", table, "");
   EXPECT_THAT(title(judged_table(judged)), HasSubstr(eyes));
   EXPECT_THAT(judged.verdict, EndsWith(eyes));
@@ -165,11 +163,10 @@ TEST(WhoseEyes, EverythingNamesTheEvaluatorAndItsJudgesCost) {
   first.prompts = {};
   for (std::size_t row = 0; row < table.rows(); ++row) first.prompts.push_back("f" + std::to_string(row));
   const Frontier frontier = find_frontier(first, fresh, settings, {10.0});
-  EXPECT_THAT(title(frontier_table(frontier)), HasSubstr(eyes));
   EXPECT_THAT(title(frontier_steps(frontier)), HasSubstr(eyes));
   EXPECT_EQ(frontier_figure(frontier).title, "Cascades with " + eyes);
-  EXPECT_THAT(table_csv(frontier_table(frontier)), HasSubstr(",evaluator,judge_usd\ncascade,"));
-  EXPECT_THAT(table_csv(frontier_table(frontier)), HasSubstr(",score,0.0002\nsingle,"));
+  EXPECT_THAT(frontier_columns(frontier).csv(), HasSubstr(",evaluator,judge_usd\ncascade,"));
+  EXPECT_THAT(frontier_columns(frontier).csv(), HasSubstr(",score,0.0002\nsingle,"));
 }
 
 TEST(WhoseEyes, WhoSeesTheTruthIsToldThatItMustBeTheTruth) {

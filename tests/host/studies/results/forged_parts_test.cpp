@@ -45,8 +45,9 @@ class ForgedParts : public testing::Test {
     std::vector<SettingSummary> all;
     all.push_back({planned.setting, std::move(summary)});
     std::string out;
-    for (const std::string& file : {rows.summary, rows.oracle, rows.order, rows.curves, rows.boxes, rows.depth,
-                                    rows.choices, table_csv(overview_table(all, ""))})
+    for (const std::string& file :
+         {rows.csv("summary"), rows.csv("oracle"), rows.csv("oracle_order"), rows.csv("curves"), rows.csv("boxes"),
+          rows.csv("depth"), rows.csv("choices"), table_csv(overview_table(all, ""))})
       out += file;
     for (const Table& table : study_tables(all, TableLayout::compact))
       for (const Row& row : table.rows)

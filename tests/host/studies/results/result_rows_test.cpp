@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
+#include <sstream>
 
 #include "tests/host/studies/results/made_up_summary.hpp"
 
@@ -27,7 +29,7 @@ ResultRows rows_of(const Summary& summary, const Varied& varied = {}) {
 }
 
 TEST(SummaryCsv, HasTheColumnsThatReadersRelyOn) {
-  EXPECT_EQ(lines_of(rows_of({}).summary)[0],
+  EXPECT_EQ(lines_of(rows_of({}).csv("summary"))[0],
             "regime,environment,T0,policy,reward,c_rho,c_theta,c_b,replications,failed,periods,regret_x1000,"
             "half_width_95_x1000,realised_regret_x1000,realised_half_width_95_x1000,quality_x1000,"
             "quality_half_width_95_x1000,realised_quality_x1000,realised_quality_half_width_95_x1000,cost_x1000,"
@@ -39,7 +41,7 @@ TEST(SummaryCsv, HasTheColumnsThatReadersRelyOn) {
 }
 
 TEST(SummaryCsv, WritesARowPerVariantWithItsHyperparametersInColumnsOfTheirOwn) {
-  const std::vector<std::string> lines = lines_of(rows_of(two_rows()).summary);
+  const std::vector<std::string> lines = lines_of(rows_of(two_rows()).csv("summary"));
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[1],
             "A,uniform,50,dow,unknown,0.1,1,,12,0,30000,7.500000,0.250000,7.250000,0.500000,600.000000,2.000000,"
@@ -54,7 +56,7 @@ TEST(SummaryCsv, WhatIsUnknownIsAnEmptyCell) {
   Summary summary = two_rows();
   summary.rows[0].regret = estimate({4.0});  // one replication has no half-width
   summary.rows[1].regret = estimate({});     // no lane counts
-  const std::vector<std::string> lines = lines_of(rows_of(summary).summary);
+  const std::vector<std::string> lines = lines_of(rows_of(summary).csv("summary"));
   EXPECT_THAT(lines[1], HasSubstr(",30000,4.000000,,7.25"));
   EXPECT_THAT(lines[2], HasSubstr(",30000,,,7.25"));
 }
@@ -62,7 +64,7 @@ TEST(SummaryCsv, WhatIsUnknownIsAnEmptyCell) {
 TEST(SummaryCsv, MarksDisagreementWithAZero) {
   Summary summary = two_rows();
   summary.rows[0].inside_joint_95 = false;
-  EXPECT_THAT(lines_of(rows_of(summary).summary)[1], HasSubstr(",7.66,0.30,0,4.000000,"));
+  EXPECT_THAT(lines_of(rows_of(summary).csv("summary"))[1], HasSubstr(",7.66,0.30,0,4.000000,"));
 }
 
 TEST(Csv, EveryRowHasAsManyCellsAsItsHeader) {
@@ -73,7 +75,7 @@ TEST(Csv, EveryRowHasAsManyCellsAsItsHeader) {
   summary.order[1].published.reset();
   const Varied varied = {{"periods", "1000"}, {"estimation.refit", "tracking"}};
   for (const ResultRows& rows : {rows_of(summary), rows_of(summary, varied)})
-    for (const std::string& text : {rows.summary, rows.oracle, rows.order}) {
+    for (const std::string& text : {rows.csv("summary"), rows.csv("oracle"), rows.csv("oracle_order")}) {
       const std::vector<std::string> lines = lines_of(text);
       ASSERT_EQ(lines.size(), 3u);
       for (const std::string& line : lines)
@@ -83,8 +85,25 @@ TEST(Csv, EveryRowHasAsManyCellsAsItsHeader) {
 
 TEST(Csv, KeysThatVaryAreTheFirstColumns) {
   const ResultRows rows = rows_of(two_rows(), {{"periods", "1000"}, {"estimation.refit", "tracking"}});
-  EXPECT_THAT(rows.summary, StartsWith("periods,estimation.refit,regime,environment,"));
-  EXPECT_THAT(lines_of(rows.summary)[1], StartsWith("1000,tracking,A,uniform,"));
+  EXPECT_THAT(rows.csv("summary"), StartsWith("periods,estimation.refit,regime,environment,"));
+  EXPECT_THAT(lines_of(rows.csv("summary"))[1], StartsWith("1000,tracking,A,uniform,"));
+}
+
+// But half-widths and published numbers, for which the page has patterns, and hyperparameters.
+TEST(Csv, EveryColumnStandsInTheDocumentation) {
+  std::stringstream page;
+  page << std::ifstream(PANDORA_SOURCE "/docs/results.md").rdbuf();
+  std::vector<std::string> elsewhere;
+  for (const Hyperparameter& h : all_hyperparameters()) elsewhere.push_back(h.name);
+  Study study;
+  study.environments = {paper_environments()[0]};
+  for (const auto& [file, columns] : ResultRows({{"periods", "1000"}}, make_plan(study), "pandora", true).files)
+    for (const Columns::Column& column : columns.columns()) {
+      const std::string& name = column.head.column;
+      if (name.find("half_width") == std::string::npos && !name.starts_with("published_") &&
+          std::find(elsewhere.begin(), elsewhere.end(), name) == elsewhere.end())
+        EXPECT_THAT(page.str(), HasSubstr("`" + name + "`")) << file;
+    }
 }
 
 // Sums of made-up tallies that a reader can check by hand.
@@ -117,7 +136,7 @@ TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
   EXPECT_EQ(results[0].lanes[1].cost, 3.75);
   ResultRows rows({}, plan, "./bin/pan'dora");
   rows.add({{}, study}, plan, results, summarise(study, plan, results));
-  const std::vector<std::string> boxes = lines_of(rows.boxes), depth = lines_of(rows.depth);
+  const std::vector<std::string> boxes = lines_of(rows.csv("boxes")), depth = lines_of(rows.csv("depth"));
   ASSERT_EQ(boxes.size(), 1u + 2 * 3);  // the oracle's and FrugalGPT's
   EXPECT_THAT(boxes[4], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.500000,"));
   EXPECT_THAT(boxes[4], HasSubstr(",0.500000,"));
@@ -125,7 +144,7 @@ TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
   EXPECT_EQ(boxes[6], "A,uniform,50,frugalgpt,known,,,,3,0.000000,0.000000,0.000000,0.000000");
   ASSERT_EQ(depth.size(), 1u + 2 * 3);
   EXPECT_THAT(depth[4], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.500000,"));
-  EXPECT_THAT(lines_of(rows.curves)[1], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.000000,0.000000"));
+  EXPECT_THAT(lines_of(rows.csv("curves"))[1], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.000000,0.000000"));
 
   results[1].notes[1].list = {2, 0};
   results[1].notes[1].thresholds = {0.25};
@@ -133,9 +152,9 @@ TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
   results[1].notes[1].message = "next() named box 9, \"out\nof\" range";
   ResultRows failing({}, plan, "./bin/pan'dora");
   failing.add({{}, study}, plan, results, summarise(study, plan, results));
-  EXPECT_EQ(failing.choices.substr(failing.choices.find('\n') + 1),
+  EXPECT_EQ(failing.csv("choices").substr(failing.csv("choices").find('\n') + 1),
             "A,uniform,1,50,frugalgpt,known,,,,1,3,0.25\nA,uniform,1,50,frugalgpt,known,,,,2,1,\n");
-  EXPECT_EQ(lines_of(failing.failures)[1],
+  EXPECT_EQ(lines_of(failing.csv("failures"))[1],
             "A,uniform,1,50,frugalgpt,known,,,,1,7,\"the policy broke the protocol: next() named box 9, \"\"out of\"\" "
             "range\",'./bin/pan'\\''dora' replay study.toml --lane uniform/A/1/50/frugalgpt/known");
 }

@@ -53,7 +53,7 @@ class OlderResults : public test::FolderTest {
   static std::string summary_of(StoredResults& results) {
     ResultRows rows({}, results.settings()[0].plan, "pandora");
     for (const SettingSummary& setting : results.summaries()) rows.add_summary(setting.summary, {});
-    return rows.summary;
+    return rows.csv("summary");
   }
 };
 

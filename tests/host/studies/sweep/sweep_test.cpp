@@ -30,7 +30,7 @@ std::string csv_of(const Study& study, int threads) {
   const Summary summary = summarise(study, plan, run_sweep(study, plan, options));
   ResultRows rows({}, plan, "pandora");
   rows.add_summary(summary, {});
-  return rows.summary + rows.oracle + rows.order;
+  return rows.csv("summary") + rows.csv("oracle") + rows.csv("oracle_order");
 }
 
 // Rows of all three files; rows of cells are unique, so sets compare files whatever their order.

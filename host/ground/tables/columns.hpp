@@ -1,0 +1,75 @@
+// Named columns: a result in full precision, as CSV files, data frames and tables have it.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <concepts>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "host/ground/statistics/estimate.hpp"
+#include "host/ground/tables/table.hpp"
+
+namespace pandora {
+
+/// What a row says in one column.
+struct Field {
+  enum class Kind { text, number, integer, flag };
+
+  std::string column;
+  Kind kind = Kind::text;
+  std::string text;  ///< in CSV; empty: nothing is known
+  double number = std::numeric_limits<double>::quiet_NaN();
+  bool in_csv = true, in_frames = true;  ///< whether files and data frames have the column
+  std::string title = {};                ///< of its column in tables; empty: they do not have it
+  Cell cell = {};
+
+  Field(std::string name, std::string content) : column(std::move(name)), text(std::move(content)) {}
+  /// NaN and infinite: nothing is known.
+  Field(std::string name, double value, const char* format = "{:.6f}");
+  template <std::integral T>
+  Field(std::string name, T value)
+      : column(std::move(name)),
+        kind(std::same_as<T, bool> ? Kind::flag : Kind::integer),
+        text(fmt::format("{}", std::same_as<T, bool> ? value + 0 : value)),
+        number(static_cast<double>(value)) {}
+  /// For tables alone.
+  static Field shown_only(std::string title, Cell cell);
+
+  Field& shown(std::string as, int decimals, bool bold = false);
+  Field& shown(std::string as, Cell content);
+};
+using Fields = std::vector<Field>;
+
+/// Mean and half-width.
+void append(Fields& row, const std::string& column, const std::string& half_width, const Estimate& estimate,
+            const char* format = "{:.6f}");
+void append(Fields& row, Fields more);
+
+class Columns {
+ public:
+  struct Column {
+    Field head;  ///< without what a row says
+    std::vector<std::string> texts = {};
+    std::vector<double> numbers = {};
+    std::vector<Cell> cells = {};
+  };
+
+  /// All rows have the same columns.
+  void add(const Fields& row);
+  /// The columns stay.
+  void drop_rows();
+
+  std::size_t rows() const { return columns_.empty() ? 0 : columns_[0].texts.size(); }
+  const std::vector<Column>& columns() const { return columns_; }
+
+  std::string csv() const;
+  /// Without a title.
+  Table table() const;
+
+ private:
+  std::vector<Column> columns_;
+};
+
+}  // namespace pandora

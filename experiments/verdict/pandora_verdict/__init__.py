@@ -3,7 +3,9 @@
 >>> from pandora_verdict import read_panels, verdicts
 """
 
+from .contrasts import contrasts
 from .folder import DataError, read_kept, read_panels
-from .verdict import Verdict, contrasts, group_rows, records, verdicts
+from .records import records
+from .verdict import Verdict, group_rows, verdicts
 
 __all__ = ["DataError", "Verdict", "contrasts", "group_rows", "read_kept", "read_panels", "records", "verdicts"]

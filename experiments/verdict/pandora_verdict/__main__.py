@@ -10,22 +10,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Optional
 
+from .contrasts import contrasts
 from .folder import DataError, read_kept, read_panels
 from .panels import Panel, selected
+from .records import Record, contrast_records, group_record, records, without_unknown
 from .show import contrast_table, group_table, verdict_tables
 from .tables import Table, as_csv, as_latex, as_markdown, as_text
-from .verdict import (
-    GROUP_KEYS,
-    PARTS,
-    Record,
-    contrast_records,
-    contrasts,
-    group_record,
-    group_rows,
-    records,
-    verdicts,
-    without_unknown,
-)
+from .verdict import GROUP_KEYS, PARTS, group_rows, verdicts
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 USAGE, BAD_DATA = 2, 3  # exit codes, those of the program

@@ -8,12 +8,13 @@ from typing import Union
 
 import numpy as np
 
+from .contrasts import Contrast
 from .counts import Count
 from .numbers import LEAST_FOR_ADJUSTMENT, Judgement, Number
 from .panels import LEAST_FOR_COMPARISON
 from .sample import Estimate
 from .tables import Cell, Table, number, p_value, plus_minus
-from .verdict import Contrast, Row, Verdict
+from .verdict import Row, Verdict
 
 FEW_REPLICATIONS = 20
 NAMES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Optional
@@ -17,12 +18,18 @@ RESULTS = ROOT / "experiments" / "results"
 PUBLISHED = ROOT / "experiments" / "published"
 
 
+@functools.cache
+def _published(name: str) -> list[dict[str, str]]:
+    with (PUBLISHED / name).open() as file:
+        return list(csv.DictReader(file))
+
+
+@functools.cache
 def published_regret(regime: str, environment: str, policy: str, reward: str, T0: int) -> Optional[Estimate]:
-    with (PUBLISHED / "regret.csv").open() as file:
-        for row in csv.DictReader(file):
-            cell = (row["regime"], row["environment"], row["policy"], row["T0"])
-            if cell == (regime, environment, policy, str(T0)) and row["reward"] in (reward, "unstated"):
-                return Estimate(float(row["regret_x1000"]), float(row["half_width_95_x1000"]))
+    for row in _published("regret.csv"):
+        cell = (row["regime"], row["environment"], row["policy"], row["T0"])
+        if cell == (regime, environment, policy, str(T0)) and row["reward"] in (reward, "unstated"):
+            return Estimate(float(row["regret_x1000"]), float(row["half_width_95_x1000"]))
     return None
 
 
@@ -55,8 +62,7 @@ def panel_of(
                 count = 3 if policy == "dow" else 1
                 choices = [Sample.of(base + random.normal(size=n) + 2 * h, published) for h in range(count)]
             entries.append(Entry(policy, printed, t, tuple(choices)))
-    with (PUBLISHED / "oracle.csv").open() as file:
-        header = next(r for r in csv.DictReader(file) if (r["regime"], r["environment"]) == (regime, environment))
+    header = next(r for r in _published("oracle.csv") if (r["regime"], r["environment"]) == (regime, environment))
     header_utility = Estimate(float(header["oracle_utility_x1000"]), float(header["half_width_95_x1000"]))
     return Panel(
         setting="", environment=environment, regime=regime, replications=n, which=np.arange(n),

@@ -38,7 +38,7 @@ def test_tables_are_those_of_the_program(
 @pytest.mark.parametrize("kept", sorted(KEPT.glob("*/*.part.csv")), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_csv_is_that_of_the_program(kept: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = printed(capsys, kept.parent, "--part", kept.name.split(".")[0], "--format", "csv")
-    for ours, theirs in zip(csv.reader(io.StringIO(found)), csv.reader(kept.open())):
+    for ours, theirs in zip(csv.reader(io.StringIO(found)), csv.reader(io.StringIO(kept.read_text()))):
         for a, b in zip(ours, theirs):  # the last of nine digits is another machine's
             assert a == b or float(a) == pytest.approx(float(b), rel=3e-8, abs=1e-11)
     assert found.count("\n") == kept.read_text().count("\n")
@@ -47,7 +47,7 @@ def test_csv_is_that_of_the_program(kept: pathlib.Path, capsys: pytest.CaptureFi
 def test_json_has_what_csv_has(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(printed(capsys, ONE, "--format", "json"))
     assert set(found) == set(PARTS)
-    rows = list(csv.DictReader((ONE / "numbers.part.csv").open()))
+    rows = list(csv.DictReader(io.StringIO((ONE / "numbers.part.csv").read_text())))
     assert [row["z"] for row in found["numbers"]] == pytest.approx([float(row["z"]) for row in rows])
     assert found["numbers"][-1]["T0"] is None
 
@@ -78,7 +78,7 @@ def test_stored_folders_have_the_counts_that_the_documents_state(
 @pytest.mark.parametrize("folder", ["seed-7-500", "seed-7-tracking"])
 def test_stored_numbers_are_made_again_from_the_stored_summary(folder: str) -> None:
     """All but the adjusted ones, which take single replications, from means and half-widths of six decimals."""
-    kept = list(csv.DictReader((RESULTS / folder / "numbers.csv").open()))
+    kept = list(csv.DictReader(io.StringIO((RESULTS / folder / "numbers.csv").read_text())))
     made = {tuple(str(r[k]) for k in ("number", "regime", "environment", "policy", "reward", "T0")): r
             for r in records(verdicts(read_panels(RESULTS / folder)), "numbers")}  # fmt: skip
     assert len(made) == len([row for row in kept if row["number"] == "regret_x1000" or "500" in folder])

@@ -7,7 +7,6 @@
 #include "host/cli/cascade_options.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/table_options.hpp"
-#include "host/ground/figures/write_figures.hpp"
 #include "host/ground/files/output_folder.hpp"
 
 namespace pandora::cli {
@@ -16,6 +15,7 @@ namespace {
 struct FrontierArguments {
   std::string table, test, out;
   std::vector<double> prices;
+  std::vector<std::string> figures = RenderOptions().formats;
   CascadeFitOptions fit;
   TableOptions reading;
   bool force = false;
@@ -23,16 +23,18 @@ struct FrontierArguments {
 
 void frontier_command(const FrontierArguments& o) {
   o.reading.check();
+  RenderOptions rendering;
+  rendering.formats = parse_figure_formats(o.figures);
   CascadeFitSettings settings = o.fit.checked();
   if (settings.thresholds && settings.indices) settings.indices = false;
   require_sound(settings);
   const std::filesystem::path folder = claim_output_folder(o.out, o.force);
-  for (const char* ending : {"csv", "dat", "gp", "pdf", "svg", "png"})
-    claim_output_file((folder / "frontier.").string() + ending, true, {o.table, o.test});
+  for (const char* name : {"frontier.csv", "report.json", "report.html", "report.tex"})
+    claim_output_file((folder / name).string(), true, {o.table, o.test});
   const TraceTable table = o.reading.read(o.table), test = o.reading.read(o.test);
   const Frontier frontier = find_frontier(table, test, settings, o.prices);
   write_file(folder / "frontier.csv", frontier_columns(frontier).csv());
-  const FigureResult drawn = write_figures(folder, {frontier_figure(frontier)});
+  const RenderResult drawn = write_document(folder, frontier_document(frontier), rendering);
   print_table(frontier_steps(frontier));
   if (!drawn.message.empty()) print_error(drawn.message);
   print_text(fmt::format("{} cascades, {} models and {} points of mixtures in {}\n", frontier.cascades.size(),
@@ -51,7 +53,10 @@ void add_cascade_frontier(CLI::App& cascade, Command& run) {
       ->delimiter(',');
   o->fit.add_to(*command, "thresholds");
   o->reading.add_to(*command);
-  command->add_option("--out", o->out, "folder for frontier.csv and the figure")->required();
+  command->add_option("--out", o->out, "folder for frontier.csv and a page with the figure")->required();
+  command->add_option("--figures", o->figures, "formats of figure files: svg, pdf, png (report.tex needs pdf)")
+      ->delimiter(',')
+      ->capture_default_str();
   command->add_flag("--force", o->force, "accept a folder that is not empty");
   command->callback([o, &run] { run = [o] { frontier_command(*o); }; });
 }

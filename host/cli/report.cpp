@@ -17,7 +17,7 @@ void make_report(const std::string& folder, ReportOptions options) {
   options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const ReportOutcome outcome = write_report(results, options);
   if (!outcome.message.empty()) print_error(outcome.message);
-  print_text(fmt::format("{} figures, report in {}\n", outcome.figures, outcome.html.string()));
+  print_text(fmt::format("{} figures, report in {}\n", outcome.figures, outcome.file.string()));
 }
 
 void add_report(CLI::App& program, Command& run) {
@@ -39,9 +39,13 @@ void add_report(CLI::App& program, Command& run) {
   command->add_option(
       "--base", o->report.base,
       "what the others are compared with (default: the first of --policy, else of the study's list, else dow)");
+  command->add_option("--figures", o->report.formats, "formats of figure files: svg, pdf, png (report.tex needs pdf)")
+      ->delimiter(',')
+      ->capture_default_str();
   command->callback([o, &run] {
     run = [o] {
       if (o->out && o->out->empty()) throw Error(ExitCode::usage, "--out: names no folder; give one or leave it out");
+      o->report.formats = parse_figure_formats(o->report.formats);
       o->report.out = o->out.value_or("");
       make_report(o->folder, o->report);
     };

@@ -162,6 +162,40 @@ std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs) {
   return tables;
 }
 
+Table rivals_table(const std::vector<ComparedPair>& pairs) {
+  const std::vector<double> adjusted = adjusted_p_values(pairs);
+  Table table;
+  table.label = "rivals";
+  table.title = "Each policy less the base: time-averaged regret x 1000, paired over replications";
+  table.heading_column = "cell";
+  table.columns = {"policy", "base", "n", "regret", "less the base", "± (95%)", "p (Holm)", "cross-fitted", "± (95%) "};
+  table.row_headers = 2;
+  std::vector<std::pair<std::string, std::vector<Row>>> cells;  // in the order of the first pair
+  std::size_t next = 0;
+  for (const ComparedPair& pair : pairs)
+    for (const ComparedRow& row : pair.rows) {
+      const double holm = adjusted[next++];
+      const Estimate fitted = fitted_difference(row);
+      const std::string cell = cell_text(row);
+      auto at = std::find_if(cells.begin(), cells.end(), [&](const auto& one) { return one.first == cell; });
+      if (at == cells.end()) at = cells.insert(cells.end(), {cell, {}});
+      at->second.push_back(
+          {{pair.b, pair.a, exact_cell(fmt::format("{}", row.paired.n), static_cast<double>(row.paired.n)),
+            number_cell(row.b.mean, 2), number_cell(-row.paired.difference.mean, 2, holm < 0.05),
+            number_cell(row.paired.difference.half_width_95, 2), exact_cell(p_value_text(holm), holm, holm < 0.05),
+            number_cell(-fitted.mean, 2), number_cell(fitted.half_width_95, 2)}});
+    }
+  for (auto& [cell, rows] : cells) {
+    table.rows.push_back({{}, cell});
+    table.rows.insert(table.rows.end(), rows.begin(), rows.end());
+  }
+  table.notes = {
+      "Below 0 is better than the base; bold: Holm-adjusted p < 0.05 over all rows. n: replications that both have; "
+      "± by Student's t; cross-fitted: hyperparameters chosen on one half of the replications and judged on the other, "
+      "of which p speaks. `pandora compare` tells more."};
+  return table;
+}
+
 Columns comparison_columns(const std::vector<ComparedPair>& pairs) {
   const std::vector<double> adjusted = adjusted_p_values(pairs);
   const bool prompts = std::any_of(pairs.begin(), pairs.end(), has_prompts);

@@ -14,7 +14,12 @@ namespace {
 PolicyTitle title_of(const std::string& name, const std::vector<PolicyTitle>& titles) {
   for (const PolicyTitle& title : titles)
     if (name == title.policy + "/" + title.reward) return title;
-  return {.policy = name, .reward = "", .name = name, .brief = name, .group = ""};
+  const std::size_t slash = name.find('/');
+  return {.policy = name.substr(0, slash),
+          .reward = slash == name.npos ? "" : name.substr(slash + 1),
+          .name = name,
+          .brief = name,
+          .group = ""};
 }
 
 }  // namespace
@@ -36,21 +41,24 @@ FigureGroup difference_figures(const std::vector<ComparedPair>& pairs, const std
         figure.kind = Figure::Kind::line_points;
         figure.name = name;
         figure.x_label = "calibration periods T₀";
-        figure.y_label = fmt::format("regret less that of {} (10⁻³)", title_of(pair.a, titles).brief);
-        figure.log_x = true;
+        figure.y_label = fmt::format("regret less that of {}, × 1000", title_of(pair.a, titles).brief);
         figure.references = {{0.0, false, ""}};
         figure.caption = fmt::format(
             "{}, regime {}: time-averaged regret less that of {} on the same draws, with 95% intervals of the "
             "paired difference; below 0 is better.",
             environment_title(row.environment), row.regime, title_of(pair.a, titles).brief);
       }
-      if (const Series series = series_of(titles, title_of(pair.b, titles));
+      if (const Series series = series_of(title_of(pair.b, titles));
           figure.series.empty() || figure.series.back().label != series.label)
         figure.series.push_back(series);
       const Estimate& d = row.paired.difference;
       add_point(figure.series.back(), *row.T0, {-d.mean, d.half_width_95});
     }
-  for (const std::string& name : order) add_if_any(group.figures, std::move(figures[name]));
+  for (const std::string& name : order) {
+    choose_axes(figures[name]);
+    figures[name].log_y = false;
+    add_if_any(group.figures, std::move(figures[name]));
+  }
   return group;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 namespace pandora {
 
@@ -26,31 +25,31 @@ std::vector<PolicyTitle> titles_shown(const Summary& summary) {
   return titles;
 }
 
-Series series_of(const std::vector<PolicyTitle>& titles, const PolicyTitle& title) {
-  Series series{title.brief};
-  std::vector<std::string> policies;
-  for (const PolicyTitle& other : titles)
-    if (std::find(policies.begin(), policies.end(), other.policy) == policies.end()) policies.push_back(other.policy);
-  series.style = static_cast<int>(std::find(policies.begin(), policies.end(), title.policy) - policies.begin());
-  return series;
+Series series_of(const PolicyTitle& title) {
+  return {.label = title.brief, .policy = title.policy, .reward = title.reward};
 }
 
-namespace {
-
-// Two series of one figure never look alike: the later one takes another place. Seven on, markers have the same colour.
-void set_apart(Figure& figure) {
-  const bool scatter = figure.kind == Figure::Kind::scatter;
-  const int places = static_cast<int>(scatter ? kMostMarkers : kMostCurves), step = scatter ? 7 : 1;
-  std::set<int> taken;
-  for (Series& series : figure.series) {
-    if (series.style < 0) continue;
-    series.style %= places;
-    for (int k = 0; k < places && taken.count(series.style) > 0; ++k) series.style = (series.style + step) % places;
-    taken.insert(series.style);
+void choose_axes(Figure& figure) {
+  std::vector<double> x, y;
+  for (const Series& series : figure.series) {
+    x.insert(x.end(), series.x.begin(), series.x.end());
+    y.insert(y.end(), series.y.begin(), series.y.end());
   }
+  figure.log_x = spans_a_decade(x);
+  figure.log_y = spans_a_decade(y) && std::all_of(y.begin(), y.end(), [](double value) { return !(value <= 0.0); });
 }
 
-}  // namespace
+std::string study_sizes(const Study& study, const std::vector<std::string>& varied) {
+  std::string out;
+  const auto add = [&](const char* key, const std::string& text) {
+    if (std::find(varied.begin(), varied.end(), key) == varied.end()) out += (out.empty() ? " " : ", ") + text;
+  };
+  add("dimensions.boxes", fmt::format("A = {}", study.dimensions.boxes));
+  if (!of_table(study)) add("dimensions.context", fmt::format("d_x = {}", study.dimensions.context));
+  add("periods", fmt::format("T = {}", study.periods));
+  add("replications", fmt::format("{} replication{}", study.replications, study.replications == 1 ? "" : "s"));
+  return out.empty() ? out : out + ".";
+}
 
 void add_if_any(std::vector<Figure>& figures, Figure figure) {
   std::erase_if(figure.series, [](const Series& s) { return s.y.empty(); });
@@ -62,7 +61,6 @@ void add_if_any(std::vector<Figure>& figures, Figure figure) {
       figure.caption += ".";
       figure.series.resize(kMostCurves);
     }
-  set_apart(figure);
   if (!figure.series.empty()) figures.push_back(std::move(figure));
 }
 

@@ -16,11 +16,17 @@ void add_point(Series& series, double x, const Estimate& y);
 /// The policies that have rows, in the order of the tables.
 std::vector<PolicyTitle> titles_shown(const Summary& summary);
 
-/// An empty series of a policy. One policy has one colour in all figures that are made of the same titles.
-Series series_of(const std::vector<PolicyTitle>& titles, const PolicyTitle& title);
+/// An empty series of a policy.
+Series series_of(const PolicyTitle& title);
 
 /// The figure if a series is left that has points; of curves no more than axes bear, the first ones.
 void add_if_any(std::vector<Figure>& figures, Figure figure);
+
+/// Logarithmic axes, where what a figure of lines shows spans a decade or more.
+void choose_axes(Figure& figure);
+
+/// Such as " A = 3, d_x = 100, T = 30000, 50 replications.", what a caption ends with; without the keys that vary.
+std::string study_sizes(const Study& study, const std::vector<std::string>& varied = {});
 
 /// Names of files and captions for policies that see mu* and that do not: they have figures of their own.
 inline constexpr const char* kKinds[] = {"unknown", "known"};

@@ -8,7 +8,6 @@
 
 #include "host/ground/base/split.hpp"
 #include "host/ground/figures/document.hpp"
-#include "host/ground/figures/write_figures.hpp"
 #include "host/ground/files/folder_lock.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
@@ -30,21 +29,26 @@ bool is_own(const fs::path& name, std::initializer_list<const char*> extensions)
   return target.empty() || std::find(extensions.begin(), extensions.end(), target.extension()) != extensions.end();
 }
 
+bool is_figure(const fs::path& name) {  // scripts and their data are of versions before
+  return is_own(name, {".csv", ".svg", ".pdf", ".png", ".dat", ".gp"});
+}
+
 // Whether there is nothing but what a report begins with, such as one that was killed.
 bool holds_unfinished(const fs::path& out) {
   const auto all = [](const fs::path& folder, auto&& belongs) {
+    std::error_code error;
+    if (!fs::exists(folder, error)) return true;
     const std::vector<fs::path> entries = entries_of(folder);
     return std::all_of(entries.begin(), entries.end(), [&](const fs::path& path) { return belongs(path.filename()); });
   };
   try {
     return all(out,
                [](const fs::path& name) {
-                 return name == "figures" || name == "report.tex" ||
-                        (target_of_temporary(name.string()) && is_own(name, {".tex", ".html"}));
+                 return name == "figures" || name == "tables" || name == "report.tex" ||
+                        (target_of_temporary(name.string()) && is_own(name, {".tex", ".html", ".json"}));
                }) &&
-           all(out / "figures", [](const fs::path& name) {
-             return is_own(name, {".dat", ".gp", ".pdf", ".svg", ".png"});
-           });
+           all(out / "figures", is_figure) &&
+           all(out / "tables", [](const fs::path& name) { return is_own(name, {".csv"}); });
   } catch (const Unreadable&) {
     return false;  // then it is not replaced
   }
@@ -53,10 +57,10 @@ bool holds_unfinished(const fs::path& out) {
 // The folder, made and locked: two reports there at once would remove each other's figures.
 FolderLock claim(const fs::path& out) {
   std::error_code error;
-  if (fs::exists(out, error) && !(fs::is_directory(out, error) && (holds_report(out) || holds_unfinished(out))))
+  if (fs::exists(out, error) && !(fs::is_directory(out, error) && (holds_document(out) || holds_unfinished(out))))
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: is not empty and holds no report; name another folder", out.string()));
-  fs::create_directories(out / "figures", error);
+  fs::create_directories(out, error);
   require_resources(error.value(), fmt::format("--out {}", out.string()));
   if (error)
     throw Error(ExitCode::usage,
@@ -66,9 +70,9 @@ FolderLock claim(const fs::path& out) {
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: another process is making a report there; wait for it, or name another folder",
                             out.string()));
-  for (const fs::path& folder : {out, out / "figures"})
+  for (const fs::path& folder : {out, out / "figures", out / "tables"})
     remove_leftovers(folder, Others::may_write, [](const std::string& target) {
-      return is_own(target, {".html", ".tex", ".dat", ".gp"});
+      return is_own(target, {".html", ".tex", ".json"}) || is_figure(target);
     });
   return std::move(*lock);
 }
@@ -94,18 +98,13 @@ std::vector<std::string> compared_policies(const StoredResults& results, const s
   return names;
 }
 
-ReportSection comparisons(const std::vector<ComparedPair>& pairs, TableLayout layout) {
+ReportSection comparisons(const std::vector<ComparedPair>& pairs) {
   ReportSection section{"Comparisons"};
-  if (!pairs.empty())
-    for (const Table& table : comparison_tables(pairs)) {
-      const auto pieces = in_pieces(table, layout == TableLayout::paper ? kMostLatexColumns : table.columns.size());
-      section.tables.insert(section.tables.end(), pieces.begin(), pieces.end());
-    }
+  if (!pairs.empty()) section.tables.push_back(rivals_table(pairs));
   section.paragraphs = {
       "All policies of a replication face the same draws: differences are paired over replications, which makes their "
       "intervals narrower than those of the tables suggest: where intervals of single policies overlap, the difference "
-      "may "
-      "still be clear."};
+      "may still be clear."};
   section.paragraphs.push_back(
       pairs.empty() ? "There is one policy, and nothing to compare it with."
                     : "Each policy is compared with one of them, the base: `pandora report --base NAME --policy "
@@ -126,12 +125,13 @@ std::string report_command(const ReportOptions& options) {
   if (options.T0) out += fmt::format(" --t0 {}", *options.T0);
   if (!options.policies.empty()) out += fmt::format(" --policy {}", fmt::join(options.policies, ","));
   if (!options.base.empty()) out += " --base " + options.base;
+  if (options.formats != RenderOptions().formats) out += fmt::format(" --figures {}", fmt::join(options.formats, ","));
   return out;
 }
 
 ReportDocument document_of(StoredResults& results, const std::vector<SettingSummary>& settings,
                            const std::vector<ComparedPair>& pairs, const std::vector<FigureGroup>& groups,
-                           const ReportOptions& options, TableLayout layout) {
+                           const ReportOptions& options) {
   const std::string unfinished = results.unfinished();
   const Study& study = results.settings()[0].setting.study;
   const std::string title = results.config().values().at("title").texts[0];
@@ -146,25 +146,19 @@ ReportDocument document_of(StoredResults& results, const std::vector<SettingSumm
       "μ* minus the costs of the queried boxes. The T₀ calibration periods come before the horizon and are not charged "
       "to it. Hyperparameters are the ones with the least mean regret on the same replications, as in the paper; the "
       "section Comparisons says how much that flatters."};
-  tables.tables = study_tables(settings, layout);
-  if (study.regret) {
-    const Table overview = overview_table(settings, pairs.empty() ? "" : split(base_of(settings, options), '/')[0]);
-    const auto pieces = in_pieces(overview, layout == TableLayout::paper ? kMostLatexColumns : overview.columns.size());
-    tables.tables.insert(tables.tables.end(), pieces.begin(), pieces.end());
-  }
+  tables.tables = study_tables(settings, TableLayout::compact);
+  if (study.regret)
+    tables.tables.push_back(overview_table(settings, pairs.empty() ? "" : split(base_of(settings, options), '/')[0]));
   document.sections.push_back(std::move(tables));
-  if (study.regret) document.sections.push_back(comparisons(pairs, layout));
+  if (study.regret) document.sections.push_back(comparisons(pairs));
   ReportSection figures{"Figures"};
-  for (const FigureGroup& group : groups) {
-    ReportSection part{group.heading};
-    for (const Figure& figure : group.figures) part.figures.push_back(report_figure(figure));
-    figures.sections.push_back(std::move(part));
-  }
+  for (const FigureGroup& group : groups)
+    figures.sections.push_back({.heading = group.heading, .figures = group.figures});
   if (!groups.empty()) document.sections.push_back(std::move(figures));
   ReportSection again{"How to make this again"};
   again.paragraphs = {
       "With the study below as `study.toml`, the same build and the same arithmetic, these commands give "
-      "the same bytes. Figures are drawn from `figures/*.dat` by `gnuplot NAME.gp` in that folder."};
+      "the same numbers. The numbers of tables and figures are in `tables` and `figures` as CSV files."};
   again.commands = {"pandora run study.toml --out results", report_command(options)};
   again.preformatted = results.config().toml();
   document.sections.push_back(std::move(again));
@@ -202,18 +196,14 @@ ReportOutcome write_report(StoredResults& results, const ReportOptions& options)
   const std::vector<FigureGroup> groups = report_figures(results, settings, pairs, options.T0);
   const fs::path out = options.out.empty() ? fs::path(results.path()) / "report" : options.out;
   const FolderLock lock = claim(out);
-  ReportOutcome outcome{out / "report.html", 0, ""};
-  std::vector<Figure> figures;
-  for (const FigureGroup& group : groups) figures.insert(figures.end(), group.figures.begin(), group.figures.end());
-  outcome.figures = figures.size();
-  FigureOptions how;
-  how.threads = options.threads;
-  const FigureResult drawn = write_figures(out / "figures", figures, how);
-  outcome.message = drawn.message;
-  write_file(out / "report.tex",
-             report_tex(document_of(results, settings, pairs, groups, options, TableLayout::paper), "figures"));
-  write_file(outcome.html, report_html(document_of(results, settings, pairs, groups, options, TableLayout::compact),
-                                       svg_in((out / "figures").string()), "figures"));
+  ReportOutcome outcome;
+  for (const FigureGroup& group : groups) outcome.figures += group.figures.size();
+  RenderOptions how;
+  how.formats = options.formats;
+  how.processes = options.threads;
+  outcome.message = write_document(out, document_of(results, settings, pairs, groups, options), how).message;
+  std::error_code error;
+  outcome.file = out / (fs::exists(out / "report.html", error) ? "report.html" : "report.json");
   return outcome;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "host/ground/figures/document.hpp"
 #include "host/report/compare.hpp"
 #include "host/report/study_figures.hpp"
 #include "host/studies/results/stored_results.hpp"
@@ -17,14 +18,15 @@ struct ReportOptions {
   std::optional<int> T0;      ///< of figures that show one; see usual_T0
   /// To compare with the base, NAME or NAME/REWARD; empty: all but yardsticks.
   std::vector<std::string> policies = {};
-  std::string base = {};  ///< empty: the first of `policies`, else usual_base()
-  int threads = 1;        ///< processes of gnuplot at once
+  std::string base = {};                                       ///< empty: the first of `policies`, else usual_base()
+  int threads = 1;                                             ///< processes that draw at once
+  std::vector<std::string> formats = RenderOptions().formats;  ///< of figures
 };
 
 struct ReportOutcome {
-  std::filesystem::path html;
+  std::filesystem::path file;  ///< report.html, or report.json where it could not be rendered
   std::size_t figures = 0;
-  std::string message;  ///< why figures were not drawn; empty if they were
+  std::string message;  ///< why not all was rendered; empty if it was
 };
 
 /// The base with each of the others, as a report compares them; empty where there is one policy.
@@ -35,8 +37,8 @@ std::vector<ComparedPair> compared_pairs(StoredResults& results, const std::vect
 std::vector<FigureGroup> report_figures(StoredResults& results, const std::vector<SettingSummary>& settings,
                                         const std::vector<ComparedPair>& pairs, std::optional<int> T0);
 
-/// Writes report.html, report.tex and figures/*. A report that stood there is replaced. Throws Error (usage) if the
-/// folder holds something else, Error (output_lost).
+/// Writes the report's document and has it rendered (document.hpp). A report that stood there is replaced. Throws Error
+/// (usage) if the folder holds something else, Error (output_lost).
 ReportOutcome write_report(StoredResults& results, const ReportOptions& options);
 
 }  // namespace pandora

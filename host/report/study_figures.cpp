@@ -76,10 +76,10 @@ void add_curves(const CellView& cell, std::vector<Figure>& figures) {
       figure.kind = Figure::Kind::lines;
       figure.name = cell.name(fmt::format("{}-{}", logarithmic ? "curves-loglog" : "curves", kKinds[knows]));
       figure.x_label = "period t";
-      figure.y_label = "cumulative regret (reward)";
+      figure.y_label = "cumulative regret";
       figure.log_x = figure.log_y = logarithmic;
       figure.caption = fmt::format(
-          "Cumulative regret against the oracle of {}, T₀ = {}, with 95% bands over replications{}. {}{}",
+          "Cumulative regret against the oracle of {}, T₀ = {}, with 95% intervals over replications{}. {}{}",
           kind_text(knows), cell.T0,
           logarithmic ? fmt::format("; slopes are fitted from period {:.0f} on, ± 95% by the jackknife over "
                                     "replications",
@@ -89,7 +89,7 @@ void add_curves(const CellView& cell, std::vector<Figure>& figures) {
       for (const PolicyTitle& title : cell.titles) {
         const SummaryRow* row = cell.best(title, cell.T0);
         if (title.knows_reward != knows || row == nullptr) continue;
-        Series series = series_of(cell.titles, title);
+        Series series = series_of(title);
         for (std::size_t k = 0; k < periods.size(); ++k)
           add_point(series, periods[k],
                     over_replications(cell.results, row->lane, [k](const LaneTally& best, const LaneTally& own) {
@@ -114,17 +114,17 @@ void add_T0(const CellView& cell, std::vector<Figure>& figures) {
     figure.kind = Figure::Kind::line_points;
     figure.name = cell.name(fmt::format("t0-{}", kKinds[knows]));
     figure.x_label = "calibration periods T₀";
-    figure.y_label = "regret (10⁻³ reward/period)";
-    figure.log_x = figure.log_y = true;
+    figure.y_label = "time-averaged regret × 1000";
     figure.caption = fmt::format("Time-averaged regret against T₀ of {}, with 95% intervals. {}", kind_text(knows),
                                  kPairedIsNarrower);
     for (const PolicyTitle& title : cell.titles) {
       if (title.knows_reward != knows) continue;
-      Series series = series_of(cell.titles, title);
+      Series series = series_of(title);
       for (const int T0 : values)
         if (const SummaryRow* row = cell.best(title, T0); row != nullptr) add_point(series, T0, row->regret);
       figure.series.push_back(std::move(series));
     }
+    choose_axes(figure);
     add_if_any(figures, std::move(figure));
   }
 }
@@ -134,14 +134,13 @@ void add_hyperparameters(const CellView& cell, std::vector<Figure>& figures) {
   figure.kind = Figure::Kind::line_points;
   figure.name = cell.name("hyperparameters");
   figure.x_label = "hyperparameter c";
-  figure.y_label = "regret (10⁻³ reward/period)";
-  figure.log_x = figure.log_y = true;
+  figure.y_label = "time-averaged regret × 1000";
   figure.caption = fmt::format(
       "Time-averaged regret against the width of the bonus at T₀ = {}, with 95% intervals; where a policy has two, the "
       "other is the best one.",
       cell.T0);
   for (const PolicyTitle& title : cell.titles) {
-    Series series = series_of(cell.titles, title);
+    Series series = series_of(title);
     std::map<double, const SummaryRow*> least;  // by the first hyperparameter
     for (const SummaryRow& row : cell.summary.rows) {
       if (row.policy != title.policy || row.reward != title.reward || row.T0 != cell.T0 || row.replications == 0)
@@ -156,6 +155,7 @@ void add_hyperparameters(const CellView& cell, std::vector<Figure>& figures) {
     for (const auto& [x, row] : least) add_point(series, x, row->regret);
     if (least.size() > 1) figure.series.push_back(std::move(series));
   }
+  choose_axes(figure);
   add_if_any(figures, std::move(figure));
 }
 
@@ -163,8 +163,8 @@ void add_quality_and_cost(const CellView& cell, std::vector<Figure>& figures) {
   Figure figure;
   figure.kind = Figure::Kind::scatter;
   figure.name = cell.name("quality-cost");
-  figure.x_label = "cost (10⁻³ reward/period)";
-  figure.y_label = "quality (10⁻³ reward/period)";
+  figure.x_label = "cost × 1000, per period";
+  figure.y_label = "quality × 1000, per period";
   figure.caption = fmt::format(
       "Quality, the mean μ* of the deployed outputs, against cost at T₀ = {}, with 95% intervals; utility is quality "
       "minus cost.{}",
@@ -177,8 +177,8 @@ void add_quality_and_cost(const CellView& cell, std::vector<Figure>& figures) {
     series.x_high = {row->cost.mean + half};
     figure.series.push_back(std::move(series));
   };
-  for (const PolicyTitle& title : cell.titles) add(series_of(cell.titles, title), cell.best(title, cell.T0));
-  add(Series{.label = "Oracle", .style = static_cast<int>(kMostMarkers) - 1}, cell.oracle());
+  for (const PolicyTitle& title : cell.titles) add(series_of(title), cell.best(title, cell.T0));
+  add(Series{.label = "Oracle", .policy = "oracle", .reward = "known"}, cell.oracle());
   add_if_any(figures, std::move(figure));
 }
 
@@ -229,7 +229,7 @@ void add_statistics(const CellView& cell, std::vector<Figure>& figures) {
   figure.kind = Figure::Kind::bars;
   figure.name = cell.name("regret-parts");
   figure.x_label = "policy";
-  figure.y_label = "10⁻³ reward/period";
+  figure.y_label = "part of the regret × 1000";
   figure.caption = fmt::format(
       "What the regret is made of, T₀ = {}: a wrong order of boxes, querying stopped too early, too many boxes opened, "
       "a "
@@ -256,8 +256,8 @@ FigureGroup published_figures(const Summary& summary, const std::vector<PolicyTi
     Figure values, scores;
     values.kind = scores.kind = Figure::Kind::scatter;
     values.name = fmt::format("published-{}", regime);
-    values.x_label = "published regret (10⁻³ reward/period)";
-    values.y_label = "reproduced (10⁻³ reward/period)";
+    values.x_label = "published regret × 1000";
+    values.y_label = "reproduced regret × 1000";
     values.log_x = values.log_y = values.diagonal = scores.log_x = true;
     values.caption = fmt::format("Regime {}: all cells of the paper's table, with both 95% intervals.", regime);
     scores.name = fmt::format("z-scores-{}", regime);
@@ -267,7 +267,7 @@ FigureGroup published_figures(const Summary& summary, const std::vector<PolicyTi
     scores.caption =
         fmt::format("Regime {}: difference of reproduced and published regret in joint standard errors.", regime);
     for (const PolicyTitle& title : titles) {
-      Series value = series_of(titles, title), score = series_of(titles, title);
+      Series value = series_of(title), score = series_of(title);
       for (const SummaryRow& row : summary.rows) {
         if (!row.published || row.regime != regime || row.policy != title.policy || row.reward != title.reward)
           continue;
@@ -328,11 +328,14 @@ std::vector<FigureGroup> study_figures(StoredResults& results, std::optional<int
     add_quality_and_cost(cell, group.figures);
     add_statistics(cell, group.figures);
     add_bars(cell, group.figures);
+    for (Figure& figure : group.figures) figure.caption += study_sizes(own);
     groups.push_back(std::move(group));
     append(std::move(summary), all);
   });
-  if (FigureGroup published = published_figures(all, titles_shown(all)); !published.figures.empty())
+  if (FigureGroup published = published_figures(all, titles_shown(all)); !published.figures.empty()) {
+    for (Figure& figure : published.figures) figure.caption += study_sizes(study);
     groups.insert(groups.begin(), std::move(published));
+  }
   return groups;
 }
 

@@ -25,7 +25,7 @@ int usual_T0(const Study& study, const Plan& plan);
 /// Regret of each policy less that of the first, against T_0, where nothing varies. `titles`: of all policies.
 FigureGroup difference_figures(const std::vector<ComparedPair>& pairs, const std::vector<PolicyTitle>& titles);
 
-/// Where nothing varies, for each environment and regime: cumulative regret with 95% bands, linear and log-log with
+/// Where nothing varies, for each environment and regime: cumulative regret with 95% intervals, linear and log-log with
 /// fitted slopes; regret against T_0 and against the hyperparameter; quality against cost; queries and deployments per
 /// box; depth. Where the study is the paper's, published against reproduced with z-scores. Where keys vary, regret
 /// against each of them, the others at their first values. Throws Error (usage) if T0 is given and not of the study.

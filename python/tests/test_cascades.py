@@ -125,6 +125,11 @@ def test_frontier_has_cascades_models_and_mixtures() -> None:
     )
     assert {"small", "middle", "large"} <= set(" ".join(map(str, frontier.points[frontier.points.columns[1]])).split())
     assert len(frontier.steps) >= 1
+    assert "utility per dollar" in frontier.figure._found["title"]
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    axes = frontier.plot().axes[0]
+    assert {text.get_text() for text in axes.texts} == {str(k + 1) for k in range(len(frontier.steps))}
 
 
 def serve(cascade: pandora.Cascade, requests: Sequence[int]) -> list[str]:

@@ -140,7 +140,7 @@ def test_figures_draw_in_the_colours_of_the_report(example: str) -> None:
     r = pandora.open(example)
     figures = r.figures()
     assert "curves-known-uniform-A" in figures
-    assert [s["colour"] for s in figures["curves-known-uniform-A"].series] == ["#000000", "#0060A8"]
+    assert [s["colour"] for s in figures["curves-known-uniform-A"].series] == ["#D04A00", "#0060A8"]
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
@@ -170,13 +170,14 @@ def test_figures_of_differences_and_of_keys_that_vary(
     assert drawn.axes[0].get_legend_handles_labels()[1] == ["DOW, unknown"]
     study = {**single, "output.instances": False, "vary": {"periods": [100, 200], "estimation.eta_index": [1, 2, 4]}}
     varied = pandora.run(study, out=tmp_path / "varied", progress=False)
+    eta = "eta_1, ridge of the index fit and of V (estimation.eta_index)"
     for kind, label, points in (
-        ("", "periods", [100, 200]),
-        ("vary-2", "estimation.eta_index", [1, 2, 4]),
-        ("estimation.eta_index", "estimation.eta_index", [1, 2, 4]),
+        ("", "horizon T (periods)", [100, 200]),
+        ("vary-2", eta, [1, 2, 4]),
+        ("estimation.eta_index", eta, [1, 2, 4]),
     ):
         axes = varied.plot(kind, known=True).axes[0]
-        assert axes.get_xlabel() == label
+        assert axes.get_xlabel().split() == label.split()  # in lines
         assert list(axes.get_lines()[0].get_xdata()) == points
     with pytest.raises(pandora.UsageError, match="no figure 'curves'.*vary-2-known-uniform-B"):
         varied.plot("curves")

@@ -49,11 +49,11 @@ class Beside : public test::ManyRunsTest {
     if (!kMayPreload) GTEST_SKIP() << "nothing can be preloaded under a sanitiser";
     RunStudyTest::SetUp();
     write("study.toml", kTwoPolicies);
-    ::setenv("PANDORA_GNUPLOT", "/nowhere", 1);
+    ::setenv("PANDORA_PYTHON", "/nowhere", 1);
   }
   void TearDown() override {
     if (!kMayPreload) return;
-    ::unsetenv("PANDORA_GNUPLOT");
+    ::unsetenv("PANDORA_PYTHON");
     RunStudyTest::TearDown();
   }
 

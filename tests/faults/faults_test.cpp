@@ -45,11 +45,11 @@ class Faults : public test::ManyRunsTest {
     if (!kPreloads) GTEST_SKIP() << "nothing can be preloaded under a sanitiser";
     RunStudyTest::SetUp();
     write("study.toml", kStudyOfOneRegime);
-    ::setenv("PANDORA_GNUPLOT", "/nowhere", 1);  // pictures are another program's
+    ::setenv("PANDORA_PYTHON", "/nowhere", 1);  // pictures are another program's
   }
   void TearDown() override {
     if (!kPreloads) return;
-    ::unsetenv("PANDORA_GNUPLOT");
+    ::unsetenv("PANDORA_PYTHON");
     RunStudyTest::TearDown();
   }
 

@@ -6,7 +6,7 @@
 
 #include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/worth.hpp"
-#include "host/ground/figures/figure.hpp"
+#include "host/ground/figures/document.hpp"
 #include "host/ground/tables/columns.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 
@@ -50,6 +50,9 @@ Frontier find_frontier(const TraceTable& table, const TraceTable& test, const Ca
 Columns frontier_columns(const Frontier& frontier);
 /// What each step to the next better cascade costs.
 Table frontier_steps(const Frontier& frontier);
+/// Its title names kind, evaluator and prices; the cascades of frontier_steps() have their numbers there.
 Figure frontier_figure(const Frontier& frontier);
+/// The steps and the figure.
+ReportDocument frontier_document(const Frontier& frontier);
 
 }  // namespace pandora

@@ -42,6 +42,14 @@ void add_point(Series& series, const FrontierPoint& point) {
   series.high.push_back(point.quality.high);
 }
 
+// The utilities per dollar that the cascades were fitted for.
+std::string prices_text(const Frontier& frontier) {
+  if (frontier.cascades.empty()) return "";
+  const double most = frontier.cascades.front().price, least = frontier.cascades.back().price;
+  return least == most ? fmt::format(", price {:.4g} of utility per dollar", most)
+                       : fmt::format(", prices {:.4g} to {:.4g} of utility per dollar", least, most);
+}
+
 }  // namespace
 
 Columns frontier_columns(const Frontier& frontier) {
@@ -100,22 +108,42 @@ Figure frontier_figure(const Frontier& frontier) {
   out.y_label = "quality";
   out.log_x = true;
   out.width_cm = 12.0;
-  out.title = "Cascades with " + evaluator_text(frontier.evaluator, frontier.judge_usd);
+  out.title = fmt::format("Cascades ({}) with {}{}", frontier.kind,
+                          evaluator_text(frontier.evaluator, frontier.judge_usd), prices_text(frontier));
   Series& cascades = out.series.emplace_back(markers(fmt::format("cascades ({})", frontier.kind)));
+  cascades.marks.resize(frontier.cascades.size());
   for (const FrontierPoint& point : frontier.cascades) add_point(cascades, point);
-  Series& mixtures = out.series.emplace_back(markers("mixtures of two models"));
-  mixtures.line = true;
-  for (const MixturePoint& point : frontier.mixtures) {
-    mixtures.x.push_back(point.usd_per_1000);
-    mixtures.y.push_back(point.quality);
+  for (std::size_t i = 0; i < frontier.steps.size(); ++i) cascades.marks[frontier.steps[i]] = fmt::format("{}", i + 1);
+  if (frontier.mixtures.size() > 1) {  // one is a model alone
+    Series& mixtures = out.series.emplace_back(markers("mixtures of two models"));
+    mixtures.line = true;
+    for (const MixturePoint& point : frontier.mixtures) {
+      mixtures.x.push_back(point.usd_per_1000);
+      mixtures.y.push_back(point.quality);
+    }
   }
   const bool together = frontier.singles.size() + 2 > kMostMarkers;
   for (const FrontierPoint& point : frontier.singles) {
-    if (!together || out.series.size() == 2) out.series.push_back(markers(together ? "models alone" : point.name));
+    if (!together || &point == &frontier.singles[0])
+      out.series.push_back(markers(together ? "models alone" : point.name));
     add_point(out.series.back(), point);
   }
-  out.caption = fmt::format("Quality against dollars on {} prompts of {}, fitted on {}; 95% intervals over prompts.",
-                            frontier.prompts, frontier.tested_on, frontier.fitted_on);
+  out.caption = fmt::format(
+      "Quality against dollars on {} prompts of {}, fitted on {}; 95% intervals over prompts; a "
+      "number is that of the table of steps.",
+      frontier.prompts, frontier.tested_on, frontier.fitted_on);
+  return out;
+}
+
+ReportDocument frontier_document(const Frontier& frontier) {
+  ReportDocument out;
+  out.title = "Quality against dollars";
+  out.subtitle = frontier_table(frontier).title;
+  ReportSection& section = out.sections.emplace_back();
+  section.heading = "Cascades, models and mixtures";
+  section.figures.push_back(frontier_figure(frontier));
+  section.tables.push_back(frontier_steps(frontier));
+  section.tables.back().label = "steps";
   return out;
 }
 

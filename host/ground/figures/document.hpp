@@ -1,24 +1,16 @@
-// A report as data, and as HTML or LaTeX.
+// A report as data: what it says, in which order. How it looks is the renderer's (renderer.hpp).
 #pragma once
 
-#include <functional>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "host/ground/figures/figure.hpp"
+#include "host/ground/figures/renderer.hpp"
 #include "host/ground/tables/table.hpp"
 
 namespace pandora {
-
-struct ReportFigure {
-  std::string name;     ///< stem of its files
-  std::string caption;  ///< whole sentences
-  std::string spoken;   ///< what it shows, for readers that do not see it; empty: the caption
-  bool wide = false;    ///< over the whole page, else two stand beside each other
-};
-
-/// With what a reader must know (figure_notes) at the end of the caption.
-ReportFigure report_figure(const Figure& figure);
 
 /// Its parts stand in this order. In texts, what stands between two backquotes is code.
 struct ReportSection {
@@ -26,10 +18,10 @@ struct ReportSection {
   std::vector<std::string> paragraphs = {};
   std::vector<std::string> commands = {};  ///< lines of a shell
   std::vector<Table> tables = {};
-  std::vector<ReportFigure> figures = {};
+  std::vector<Figure> figures = {};
   std::string preformatted = {};             ///< every line and space as it stands
   std::vector<ReportSection> sections = {};  ///< one level
-  bool folded = false;                       ///< HTML shows the heading alone until it is clicked
+  bool folded = false;                       ///< a page shows the heading alone until it is clicked
 };
 
 struct ReportDocument {
@@ -37,18 +29,18 @@ struct ReportDocument {
   std::vector<ReportSection> sections;
 };
 
-/// The text of NAME.svg, or nothing where it was not drawn.
-using SvgOf = std::function<std::string(const std::string& name)>;
+/// report.json: all but the numbers, which stand in tables/*.csv and figures/*.csv. Throws std::logic_error where
+/// check() does or two figures have one name.
+nlohmann::json document_json(const ReportDocument& document);
 
-/// Reads NAME.svg of that folder when asked for it.
-SvgOf svg_in(const std::string& folder);
+/// Whether report.json or report.html in the folder is one that write_document made.
+bool holds_document(const std::filesystem::path& folder);
 
-/// One page that needs nothing beside itself: styles and pictures stand in it, there is no script. `figures_folder`,
-/// relative to the page, is where links to the data, scripts and PDFs of the figures lead; empty: no links.
-std::string report_html(const ReportDocument& document, const SvgOf& svg_of, const std::string& figures_folder = "");
-
-/// For pdflatex with the packages of texlive-latex-recommended and texlive-latex-extra. PDFs are looked for in
-/// `figures_folder`, relative to the file; one that is missing there is named in its place.
-std::string report_tex(const ReportDocument& document, const std::string& figures_folder);
+/// Writes report.json, tables/*.csv and figures/*.csv into the folder, which exists, and has them rendered:
+/// report.html, report.tex and figures/NAME in the formats that are asked for. What stood there under these names is
+/// removed first. Where it is not rendered, or only in part, the message says why and what to do. Throws Error
+/// (output_lost).
+RenderResult write_document(const std::filesystem::path& folder, const ReportDocument& document,
+                            const RenderOptions& options);
 
 }  // namespace pandora

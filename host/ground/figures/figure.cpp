@@ -6,8 +6,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "host/ground/figures/axis.hpp"
-
 namespace pandora {
 namespace {
 
@@ -36,6 +34,9 @@ void check_lengths(const Figure& figure, const Series& series) {
     refuse(figure, fmt::format("{} has intervals of another length than its values", series.label));
   if (!series.x_low.empty() && figure.kind != Kind::scatter)
     refuse(figure, fmt::format("{} has intervals of x, which only a scatter shows", series.label));
+  if (!series.marks.empty() && (series.marks.size() != series.y.size() || figure.kind != Kind::scatter))
+    refuse(figure, fmt::format("{} has {} marks of its {} points, and only a scatter shows them", series.label,
+                               series.marks.size(), series.y.size()));
   if (series.line && (figure.kind != Kind::scatter || !series.low.empty() || !series.x_low.empty()))
     refuse(figure, fmt::format("{} is a line in place of markers, which only a scatter shows, without intervals",
                                series.label));
@@ -60,6 +61,17 @@ void check(const Figure& figure) {
   if (!(figure.width_cm >= 4 && figure.width_cm <= 40))
     refuse(figure, fmt::format("a width of {} cm is none for a page", figure.width_cm));
   for (const Series& series : figure.series) check_lengths(figure, series);
+}
+
+bool spans_a_decade(const std::vector<double>& values) {
+  double low = INFINITY, high = 0.0;
+  for (const double value : values) {
+    if (value < 0.0) return false;
+    if (value == 0.0 || !std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  return high >= 10.0 * low;
 }
 
 bool sets_apart(const Figure& figure) {

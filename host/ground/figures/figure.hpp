@@ -1,4 +1,4 @@
-// Figures as data: what is plotted, apart from how a plotting program is told.
+// Figures as data: what is plotted. How it looks is decided where it is drawn (python/src/pandora/rendering).
 #pragma once
 
 #include <string>
@@ -16,9 +16,10 @@ struct Series {
   std::vector<double> high = {};
   std::vector<double> x_low = {};  ///< ends of the interval of x; scatter alone
   std::vector<double> x_high = {};
-  bool line = false;  ///< scatter alone: a line through the points in their order, in place of markers
-  int style =
-      -1;  ///< of lines and markers: its place in the palette, so that figures can agree; -1: that in the figure
+  bool line = false;        ///< scatter alone: a line through the points in their order, in place of markers
+  std::string policy = {};  ///< whose it is: a policy looks alike in all figures; empty: it looks as its place says
+  std::string reward = {};  ///< that policy's setting: known, unknown or none
+  std::vector<std::string> marks = {};  ///< a short text beside each marker, such as its number in a table
 };
 
 /// A line through the whole figure that no data stand behind, such as a target.
@@ -39,6 +40,7 @@ struct Figure {
   std::string name;              ///< stem of its files: letters, digits, _ and -
   std::string title;             ///< above the axes; empty: none
   std::string x_label, y_label;  ///< quantity and unit; in bars, of the categories and of the values
+  std::string x_key = {};        ///< the study's key that x is the value of; empty: none
   bool log_x = false, log_y = false;
   bool stacked = false;                      ///< bars: the series are parts of a whole
   bool diagonal = false;                     ///< scatter: the line y = x, and equal axes
@@ -54,6 +56,9 @@ constexpr std::size_t kMostCurves = 7, kMostMarkers = 15, kMostParts = 12;
 
 /// Throws std::logic_error where a figure contradicts itself or has more series than can be told apart.
 void check(const Figure& figure);
+
+/// Whether positive values, 0 apart, lie so far apart that a logarithmic axis shows them better: a decade or more.
+bool spans_a_decade(const std::vector<double>& values);
 
 /// What a reader must know beside the caption, in whole sentences: what the axes cannot show, where x = 0 stands on a
 /// logarithmic axis, that markers are set apart. Empty where there is nothing.

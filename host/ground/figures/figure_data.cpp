@@ -1,86 +1,90 @@
-// NAME.dat.
+#include "host/ground/figures/figure_data.hpp"
+
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
-#include "host/ground/base/printable.hpp"
-#include "host/ground/figures/figure_columns.hpp"
-#include "host/ground/figures/gnuplot_script.hpp"
+#include "host/ground/tables/table.hpp"
 
 namespace pandora {
 namespace {
 
+using nlohmann::json;
+
+constexpr std::pair<const char*, std::vector<double> Series::*> kColumns[] = {
+    {"x", &Series::x},       {"y", &Series::y},         {"low", &Series::low},
+    {"high", &Series::high}, {"x_low", &Series::x_low}, {"x_high", &Series::x_high}};
+
 std::string number(double value) {
-  return std::isfinite(value) ? fmt::format("{}", value) : "NaN";
+  return std::isfinite(value) ? fmt::format("{}", value) : "";
 }
 
-std::string one_line(const std::string& text) {
-  return printable(text, text.size());
+std::string caption_of(const Figure& figure) {
+  std::string caption = figure.caption.empty() ? figure.title : figure.caption;
+  for (const std::string& note : figure_notes(figure)) {
+    if (!caption.empty()) caption += caption.back() == '.' ? " " : ". ";
+    caption += note;
+  }
+  return caption;
 }
 
-double at(const std::vector<double>& values, std::size_t i) {
-  return values.empty() ? NAN : values[i];
+std::string spoken(const Figure& figure) {
+  std::string out = figure.title.empty() ? figure.name : figure.title;
+  if (!figure.x_label.empty() && !figure.y_label.empty()) out += ": " + figure.y_label + " against " + figure.x_label;
+  for (const Series& series : figure.series) out += (&series == &figure.series[0] ? "; " : ", ") + series.label;
+  return out;
 }
 
-std::string header(const Figure& figure) {
-  std::string out = fmt::format("# {}.dat: the data of {}.gp", figure.name, figure.name);
-  if (!figure.title.empty()) out += ", " + one_line(figure.title);
-  out += "\n";
-  for (const std::string& note : figure_notes(figure)) out += "# " + one_line(note) + "\n";
-  const std::string x = one_line(figure.x_label), y = one_line(figure.y_label);
-  int column = 0;
-  const auto name = [&](const std::string& what) { out += fmt::format("# column {}: {}\n", ++column, what); };
-  if (figure.kind == Figure::Kind::bars) {
-    name("category, counted from 1: " + x);
-    name("foot of the bar: " + y);
-    name("top of the bar: " + y);
-  } else {
-    name("x: " + x);
-    name("y: " + y);
-  }
-  const FigureColumns columns(figure);
-  if (columns.low > 0) {
-    name("lower end of the interval of " + y);
-    name("upper end of the interval of " + y);
-  }
-  if (columns.x_low > 0) {
-    name("lower end of the interval of " + x);
-    name("upper end of the interval of " + x);
-  }
-  for (std::size_t c = 0; c < figure.categories.size(); ++c)
-    out += fmt::format("# category {}: {}\n", c + 1, one_line(figure.categories[c]));
+json series_json(const Series& series, bool with_data) {
+  json out = {{"label", series.label}, {"policy", series.policy}, {"reward", series.reward}, {"line", series.line}};
+  if (!series.marks.empty()) out["marks"] = series.marks;
+  if (with_data)
+    for (const auto& [name, values] : kColumns) out[name] = series.*values;  // NaN becomes null
   return out;
 }
 
 }  // namespace
 
-std::string figure_data(const Figure& figure) {
-  std::string out = header(figure);
+std::string figure_csv(const Figure& figure) {
   const bool bars = figure.kind == Figure::Kind::bars;
-  const FigureColumns columns(figure);
-  std::vector<double> feet(figure.categories.size(), 0.);
-  for (std::size_t s = 0; s < figure.series.size(); ++s) {
-    const Series& series = figure.series[s];
-    out += fmt::format("{}# index {}: {}\n", s > 0 ? "\n\n" : "", s, one_line(series.label));
-    const auto row = [&](std::initializer_list<double> values, double low, double high, double x_low, double x_high) {
-      std::string line;
-      for (const double value : values) line += (line.empty() ? "" : "\t") + number(value);
-      if (columns.low > 0) line += "\t" + number(low) + "\t" + number(high);
-      if (columns.x_low > 0) line += "\t" + number(x_low) + "\t" + number(x_high);
-      out += line + "\n";
-    };
-    for (std::size_t i = 0; i < series.y.size(); ++i) {
-      const double foot = bars ? feet[i] : 0, y = series.y[i];
-      if (bars)
-        row({static_cast<double>(i + 1), foot, foot + y}, foot + at(series.low, i), foot + at(series.high, i), NAN,
-            NAN);
-      else
-        row({series.x[i], y}, at(series.low, i), at(series.high, i), at(series.x_low, i), at(series.x_high, i));
-      if (figure.stacked && std::isfinite(y)) feet[i] += y;
+  std::vector<std::pair<const char*, std::vector<double> Series::*>> columns;
+  for (const auto& column : kColumns)
+    for (const Series& series : figure.series)
+      if (!(series.*column.second).empty()) {
+        columns.push_back(column);
+        break;
+      }
+  std::string out = bars ? "series,label,category" : "series,label";
+  for (const auto& [name, values] : columns) out += fmt::format(",{}", name);
+  out += "\n";
+  for (std::size_t s = 0; s < figure.series.size(); ++s)
+    for (std::size_t i = 0; i < figure.series[s].y.size(); ++i) {
+      out += fmt::format("{},{}", s + 1, csv_cell(figure.series[s].label));
+      if (bars) out += "," + csv_cell(figure.categories[i]);
+      for (const auto& [name, values] : columns) {
+        const std::vector<double>& column = figure.series[s].*values;
+        out += "," + (column.empty() ? "" : number(column[i]));
+      }
+      out += "\n";
     }
-    // A block without a row would not count, and the indices of those behind it would shift.
-    if (series.y.empty()) row({NAN, NAN}, NAN, NAN, NAN, NAN);
-  }
+  return out;
+}
+
+json figure_json(const Figure& figure, bool with_data) {
+  constexpr const char* kKinds[] = {"lines", "line_points", "scatter", "bars"};
+  json out = {{"name", figure.name},         {"kind", kKinds[static_cast<int>(figure.kind)]},
+              {"title", figure.title},       {"caption", caption_of(figure)},
+              {"spoken", spoken(figure)},    {"x_label", figure.x_label},
+              {"y_label", figure.y_label},   {"x_key", figure.x_key},
+              {"log_x", figure.log_x},       {"log_y", figure.log_y},
+              {"stacked", figure.stacked},   {"diagonal", figure.diagonal},
+              {"apart", sets_apart(figure)}, {"categories", figure.categories},
+              {"width_cm", figure.width_cm}, {"references", json::array()},
+              {"series", json::array()}};
+  for (const ReferenceLine& line : figure.references)
+    out["references"].push_back({{"at", line.at}, {"vertical", line.vertical}, {"label", line.label}});
+  for (const Series& series : figure.series) out["series"].push_back(series_json(series, with_data));
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "host/ground/figures/document.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/sealed_file.hpp"
@@ -297,8 +298,8 @@ void ResultFolder::forget(std::initializer_list<const char*> names) {
 
 void ResultFolder::forget_report() {
   std::error_code ignored;
-  if (holds_report(path_ / "report"))  // of what was there before
-    for (const char* name : {"report.html", "report.tex"}) fs::remove(path_ / "report" / name, ignored);
+  if (holds_document(path_ / "report"))  // of what was there before
+    for (const char* name : {"report.html", "report.tex", "report.json"}) fs::remove(path_ / "report" / name, ignored);
 }
 
 void ResultFolder::require_among(const std::vector<Part>& parts) const {

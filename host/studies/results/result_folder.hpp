@@ -22,9 +22,6 @@ namespace pandora {
 /// Told of everything in the folder that was found damaged and is made anew.
 using DamageNote = std::function<void(const std::string& message)>;
 
-/// Whether the folder holds a report.html that this program wrote.
-bool holds_report(const std::filesystem::path& folder);
-
 class ResultFolder {
  public:
   enum class Mode { fresh, resume, extend, replace };

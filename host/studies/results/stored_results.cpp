@@ -31,15 +31,6 @@ std::vector<std::vector<Part>> groups_of(const std::vector<PlannedSetting>& sett
 
 }  // namespace
 
-bool holds_report(const fs::path& folder) {
-  try {
-    return InputFile(folder / "report.html").read(1000).find("<meta name=\"generator\" content=\"pandora\">") !=
-           std::string::npos;
-  } catch (const Unreadable&) {
-    return false;  // then it is not replaced
-  }
-}
-
 void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
                     Missing missing, const GroupBody& body) {
   for (const std::vector<Part>& group : groups_of(settings, parts)) {

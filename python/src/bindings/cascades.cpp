@@ -1,6 +1,7 @@
 // Cascades: fitted, tested, and running.
 #include <fmt/format.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
 
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "host/cascades/fits/frontier.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
+#include "host/ground/figures/figure_data.hpp"
 #include "host/studies/study/refit_text.hpp"
 #include "pandora/cascade.hpp"
 #include "pandora/error.hpp"
@@ -204,7 +206,9 @@ void bind_cascades(nb::module_& module) {
          const std::vector<double>& prices) {
         const CascadeFitSettings settings = settings_of("price", 0.0, evaluator, context, kind, judge_usd);
         const Frontier frontier = beside([&](Beside&) { return find_frontier(table, test, settings, prices); });
-        return std::pair(dict_of(frontier_columns(frontier)), table_dict(frontier_steps(frontier)));
+        const nlohmann::json figures = {figure_json(frontier_figure(frontier), true)};
+        return std::tuple(dict_of(frontier_columns(frontier)), table_dict(frontier_steps(frontier)),
+                          figures.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
       },
       nb::arg("table"), nb::arg("test"), nb::arg("evaluator"), nb::arg("context"), nb::arg("kind"),
       nb::arg("judge_usd").none(), nb::arg("prices"));

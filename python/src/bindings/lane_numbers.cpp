@@ -15,7 +15,7 @@ namespace pandora::python {
 namespace {
 
 // What a lane has in one replication: `shape` numbers, which `fill` writes where there are any.
-struct Field {
+struct TallyField {
   std::string name;
   std::vector<std::size_t> shape;
   std::function<void(const UnitResult& unit, std::size_t lane, double* out)> fill;
@@ -27,11 +27,11 @@ struct Field {
   }
 };
 
-std::vector<Field> all_fields(const Study& study) {
+std::vector<TallyField> all_fields(const Study& study) {
   const std::size_t A = static_cast<std::size_t>(study.dimensions.boxes), K = checkpoints(study.periods).size(),
                     m = static_cast<std::size_t>(study.dimensions.index_size()),
                     d = static_cast<std::size_t>(study.dimensions.reward_features);
-  std::vector<Field> out;
+  std::vector<TallyField> out;
   const auto of_tally = [&out](const std::string& name, std::vector<std::size_t> shape, auto&& fill) {
     out.push_back({name, std::move(shape), [fill](const UnitResult& unit, std::size_t lane, double* to) {
                      if (unit.lanes[lane].ran()) fill(unit.lanes[lane], to);
@@ -75,7 +75,7 @@ std::vector<Field> all_fields(const Study& study) {
                        for (int k = 0; k < own.recorded; ++k) to[k] = own.regret_curve[k].*member;
                    }});
   const auto learned = [&](const char* name, std::vector<std::size_t> shape, std::vector<double> LaneNotes::*member) {
-    Field field{name, std::move(shape), {}};
+    TallyField field{name, std::move(shape), {}};
     field.fill = [n = field.size(), member](const UnitResult& unit, std::size_t lane, double* to) {
       if (const std::vector<double>& own = unit.notes[lane].*member; own.size() == n)
         std::copy(own.begin(), own.end(), to);
@@ -87,14 +87,14 @@ std::vector<Field> all_fields(const Study& study) {
   return out;
 }
 
-std::vector<Field> fields_named(const Study& study, const std::vector<std::string>& names) {
-  std::vector<Field> out;
-  const std::vector<Field> all = all_fields(study);
+std::vector<TallyField> fields_named(const Study& study, const std::vector<std::string>& names) {
+  std::vector<TallyField> out;
+  const std::vector<TallyField> all = all_fields(study);
   for (const std::string& name : names) {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Field& f) { return f.name == name; });
+    const auto found = std::find_if(all.begin(), all.end(), [&](const TallyField& f) { return f.name == name; });
     if (found == all.end()) {
       std::vector<std::string> known;
-      for (const Field& field : all) known.push_back(field.name);
+      for (const TallyField& field : all) known.push_back(field.name);
       throw Error(ExitCode::usage, "\"" + name + "\" is nothing that lanes have" + nearest_text(nearest(name, known)));
     }
     out.push_back(*found);
@@ -108,13 +108,13 @@ Dict numbers_of_lanes(Results& results, std::size_t setting, const std::string& 
                       const std::vector<std::size_t>& lanes, const std::vector<std::string>& names) {
   const PlannedSetting& planned = results.stored().settings().at(setting);
   const Study& study = planned.setting.study;
-  const std::vector<Field> fields = fields_named(study, names);
+  const std::vector<TallyField> fields = fields_named(study, names);
   const std::size_t R = static_cast<std::size_t>(study.replications);
   for (const std::size_t lane : lanes)
     if (lane >= planned.plan.lanes.size()) throw Error(ExitCode::usage, "there is no such lane");
   std::vector<std::vector<double>> found = beside([&](Beside& work) {
     std::vector<std::vector<double>> values;
-    for (const Field& field : fields) values.emplace_back(lanes.size() * R * field.size(), kUnknown);
+    for (const TallyField& field : fields) values.emplace_back(lanes.size() * R * field.size(), kUnknown);
     const std::lock_guard lock(results.mutex());
     results.stored().for_each_part(
         [&](std::size_t s, const Unit& any) {

@@ -93,9 +93,9 @@ class Results:
 def benchmark_note(environment: Sequence[str], regime: Sequence[str], policy: Sequence[str], mean: Sequence[float], half_width_95: Sequence[float], replications: Sequence[float]) -> str:
     """What stands below a table with negative regrets."""
 
-def figures(results: Results, T0: int | None, differences: bool) -> list[dict[str, Any]]:
+def figures(results: Results, T0: int | None, differences: bool) -> str:
     """
-    The figures of a report, with or without the paired differences: dicts of what they show, with the colours of their series.
+    The figures of a report, with or without the paired differences: JSON of what they show and under which heading.
     """
 
 def run(*, study: StudyConfig, out: str, mode: str, study_file: str, shard: str, oracle_cache: str, backend: str, devices: str, threads: int, command: str, on_progress: object | None, on_message: object | None) -> dict[str, Any]:
@@ -530,4 +530,4 @@ def new_cascade(models: Sequence[str], price: float, evaluator: str, policy: str
 
 def fit_cascade(table: TraceTable, aim: str, value: float, evaluator: str, context: Sequence[str], kind: str, judge_usd: float | None) -> tuple[Cascade, list[dict[str, Any]]]: ...
 
-def find_frontier(table: TraceTable, test: TraceTable, evaluator: str, context: Sequence[str], kind: str, judge_usd: float | None, prices: Sequence[float]) -> tuple[dict[str, Any], dict[str, Any]]: ...
+def find_frontier(table: TraceTable, test: TraceTable, evaluator: str, context: Sequence[str], kind: str, judge_usd: float | None, prices: Sequence[float]) -> tuple[dict[str, Any], dict[str, Any], str]: ...

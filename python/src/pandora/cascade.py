@@ -15,6 +15,7 @@ import numpy.typing as npt
 from . import _core, arguments
 from .arguments import integer, number, numbers, refused, text, texts
 from .errors import PandoraWarning, UsageError
+from .figures import figures_of
 from .table import Table, of_program
 from .trace import Source, Trace, table_of, tables_of
 
@@ -68,11 +69,18 @@ class CascadeTest:
 
 
 class Frontier:
-    """Quality against dollars: `.points` has a row for each cascade, model and mixture, `.steps` what more costs."""
+    """Quality against dollars: `.points` has a row for each cascade, model and mixture, `.steps` what more costs,
+    `.figure` both as a figure.
+    """
 
-    def __init__(self, points: Mapping[str, Any], steps: Mapping[str, Any]) -> None:
+    def __init__(self, points: Mapping[str, Any], steps: Mapping[str, Any], figures: str) -> None:
         self.points: Table = Table(points, "frontier")
         self.steps: Table = of_program(steps)
+        (self.figure,) = figures_of(figures).values()
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws quality against dollars by matplotlib, the steps numbered as in `.steps`; matplotlib's figure."""
+        return self.figure.draw(axes).figure
 
     def __repr__(self) -> str:
         return repr(self.steps)

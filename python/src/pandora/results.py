@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from . import _core
 from .errors import DataError, UsageError
-from .figures import Figure
+from .figures import Figure, figures_of
 from .folder import Folder, Numbers
 from .lane import Lane
 from .table import Table, of_program
@@ -262,7 +262,7 @@ class Results(Folder):
         return self._figures(T0, True)
 
     def _figures(self, T0: Optional[int], differences: bool) -> dict[str, Figure]:
-        return {found["name"]: Figure(found) for found in _core.figures(self._stored, T0, differences)}
+        return figures_of(_core.figures(self._stored, T0, differences))
 
     def plot(
         self,
@@ -273,7 +273,7 @@ class Results(Folder):
         T0: Optional[int] = None,
         axes: Any = None,
     ) -> Any:
-        """Draws a figure of the report by matplotlib, in the report's colours, and returns matplotlib's figure.
+        """Draws a figure of the report by matplotlib, as the report has it, and returns matplotlib's figure.
 
         `kind`: curves (also without a kind), curves-loglog, t0, hyperparameters, quality-cost, regret-parts, queries,
         deployments, depth, published-A, z-scores-A; difference-dow, the paired differences to the report's base. Where
@@ -283,9 +283,7 @@ class Results(Folder):
         """
         found = self._figures(T0, kind.startswith("difference"))
         varied = {
-            one.x_label: name[: name.index("-", len("vary-"))]
-            for name, one in found.items()
-            if name.startswith("vary-")
+            one.x_key: name[: name.index("-", len("vary-"))] for name, one in found.items() if name.startswith("vary-")
         }
         kind = varied.get(kind, kind) or next(iter(varied.values()), "curves")
         kinds = [f"{kind}-known", f"{kind}-unknown", f"{kind}-none"]

@@ -132,10 +132,16 @@ TEST_F(CascadeCommand, DrawsTheFrontier) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("each better than the cheaper ones"));
   EXPECT_THAT(test::read_file(work() / "front/frontier.csv"), testing::StartsWith("kind,name,price,usd_per_1000"));
-  const bool drawn = std::filesystem::exists(work() / "front/frontier.pdf");
-  for (const char* kind : {"svg", "png"})
-    EXPECT_EQ(std::filesystem::exists(work() / (std::string("front/frontier.") + kind)), drawn);
-  EXPECT_TRUE(drawn || result.err.find("gnuplot") != std::string::npos) << result.err;
+  const bool drawn = std::filesystem::exists(work() / "front/report.html");
+  EXPECT_EQ(std::filesystem::exists(work() / "front/figures/frontier.svg"), drawn);
+  EXPECT_TRUE(drawn || result.err.find("not all was rendered") != std::string::npos) << result.err;
+  const nlohmann::json document = nlohmann::json::parse(test::read_file(work() / "front/report.json"));
+  const nlohmann::json& figure = document["sections"][0]["figures"][0];
+  // Who sees what, and for which prices; steps have the numbers of the table.
+  EXPECT_THAT(figure["title"].get<std::string>(),
+              testing::MatchesRegex("Cascades .thresholds. with evaluator quality.*, prices? .*of utility per dollar"));
+  EXPECT_THAT(figure["series"][0]["marks"], testing::Contains("1"));
+  EXPECT_EQ(document["sections"][0]["tables"][0]["name"], "steps");
   expect_refused({"cascade", "frontier", "val.csv", "--evaluator", "quality", "--test", "test.csv", "--out", "front"},
                  2, "front");
 }

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <set>
 
 #include "host/studies/study/hyperparameter_values.hpp"
 
@@ -30,7 +29,7 @@ Figure figure_of(Figure::Kind kind, std::size_t series) {
   figure.name = "f";
   figure.caption = "Regret.";
   for (std::size_t k = 0; k < series; ++k) {
-    figure.series.push_back({.label = "policy " + std::to_string(k + 1), .style = static_cast<int>(k)});
+    figure.series.push_back({.label = "policy " + std::to_string(k + 1)});
     add_point(figure.series.back(), 1.0, {2.0, 0.5});
   }
   return figure;
@@ -69,15 +68,24 @@ TEST(AddIfAny, SeriesWithoutPointsAreDropped) {
   EXPECT_TRUE(added(figure).empty());
 }
 
-TEST(AddIfAny, StylesBeyondThePaletteComeRoundAndStayApart) {
-  Figure figure = figure_of(Figure::Kind::lines, 3);
-  figure.series[0].style = 1;
-  figure.series[1].style = 8;  // the place of 1
-  figure.series[2].style = -1;
-  const std::vector<Figure> figures = added(figure);
-  EXPECT_EQ(figures.at(0).series[0].style, 1);
-  EXPECT_EQ(figures[0].series[1].style, 2);
-  EXPECT_EQ(figures[0].series[2].style, -1);  // takes the place that it has in the figure
+TEST(ChooseAxes, AreLogarithmicWhereADecadeIsShown) {
+  const auto axes = [](std::vector<double> x, std::vector<double> y) {
+    Figure figure = figure_of(Figure::Kind::line_points, 1);
+    figure.series[0] = {.label = "a", .x = std::move(x), .y = std::move(y)};
+    choose_axes(figure);
+    return std::pair(figure.log_x, figure.log_y);
+  };
+  EXPECT_EQ(axes({2, 4, 8}, {5, 6, 49}), std::pair(false, false));  // the boxes 2 to 8 stand on a linear axis
+  EXPECT_EQ(axes({0, 50, 1000}, {5, 6, 50}), std::pair(true, true));
+  EXPECT_EQ(axes({0, 7, 7}, {0, 6, 60}), std::pair(false, false));
+}
+
+TEST(StudySizes, AreSaidWithoutWhatVaries) {
+  Study study;
+  study.replications = 1;
+  EXPECT_EQ(study_sizes(study), " A = 3, d_x = 100, T = 30000, 1 replication.");
+  study.replications = 50;
+  EXPECT_EQ(study_sizes(study, {"periods", "dimensions.boxes"}), " d_x = 100, 50 replications.");
 }
 
 TEST(TitlesShown, AreOfPoliciesThatHaveRows) {

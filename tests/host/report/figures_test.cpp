@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <set>
 
 #include "host/report/figure_parts.hpp"
 #include "host/report/study_figures.hpp"
@@ -44,32 +43,11 @@ TEST(UsualT0, IsOneAtWhichAllPoliciesRun) {
   EXPECT_EQ(shown_T0(study_with({"dow", "query_all"}, {1000, 0})), 0);         // a yardstick has no T_0
 }
 
-TEST(SeriesOf, APolicyHasOneStyleWhateverElseTheFigureHas) {
-  const std::vector<PolicyTitle> titles = {title("a", "known"), title("b", "known"), title("a", "unknown"),
-                                           title("c", "none")};
-  EXPECT_EQ(series_of(titles, titles[0]).style, series_of(titles, titles[2]).style);
-  std::set<int> styles;
-  for (const PolicyTitle& t : titles) styles.insert(series_of(titles, t).style);
-  EXPECT_EQ(styles.size(), 3u);
-}
-
-TEST(AddIfAny, SeriesOfOneFigureAreApart) {
-  const std::vector<PolicyTitle> titles = {title("a", "known"), title("b", "known"), title("a", "unknown")};
-  Figure figure;
-  figure.kind = Figure::Kind::scatter;
-  figure.name = "f";
-  for (const PolicyTitle& t : titles) {
-    figure.series.push_back(series_of(titles, t));
-    add_point(figure.series.back(), 1.0, {2.0, 0.5});
-  }
-  std::vector<Figure> figures;
-  add_if_any(figures, figure);
-  ASSERT_EQ(figures.size(), 1u);
-  const auto& series = figures[0].series;
-  EXPECT_EQ(series[0].style, 0);
-  EXPECT_EQ(series[1].style, 1);
-  EXPECT_EQ(series[2].style % 7, 0);  // the colour of a
-  EXPECT_NE(series[2].style, series[0].style);
+TEST(SeriesOf, SaysWhoseItIsSoThatAPolicyLooksAlikeEverywhere) {
+  const Series series = series_of(title("a", "unknown"));
+  EXPECT_EQ(series.label, "a, unknown");
+  EXPECT_EQ(series.policy, "a");
+  EXPECT_EQ(series.reward, "unknown");
 }
 
 // Means 2, 3, 4 and standard error 1 / sqrt(3) of base - other.
@@ -98,7 +76,8 @@ TEST(DifferenceFigures, ShowEachPolicyLessTheBase) {
   const double half = 4.30265272991 / std::sqrt(3.0);  // Student's t with two degrees of freedom
   EXPECT_NEAR(figure.series[0].high[0], -3.0 + half, 1e-6);
   EXPECT_NEAR(figure.series[0].low[0], -3.0 - half, 1e-6);
-  EXPECT_EQ(figure.series[0].style, 1);
+  EXPECT_EQ(figure.series[0].policy, "x");
+  EXPECT_FALSE(figure.log_y);
   check(figure);
 }
 
@@ -115,6 +94,7 @@ TEST(DifferenceFigures, ShowRowsOfOneStudyThatHaveAT0) {
   for (const Figure& figure : group.figures) {
     names.push_back(figure.name);
     ASSERT_EQ(figure.series.size(), 1u);
+    EXPECT_EQ(figure.series[0].policy, "x");
     EXPECT_EQ(figure.series[0].label, "x/known");  // a policy of another program, which has no title here
     EXPECT_EQ(figure.series[0].x.size(), 1u);
   }

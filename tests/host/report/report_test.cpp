@@ -1,7 +1,9 @@
-// Reports of made-up results, without their pictures: what is compared with what, and what a report says of itself.
+// Reports of made-up results, as data: what is compared with what, and what a report says of itself.
 #include "host/report/report.hpp"
 
 #include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
 
 #include "pandora/error.hpp"
 #include "tests/host/report/made_up_results.hpp"
@@ -10,7 +12,10 @@ namespace pandora {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::json;
 using test::by_name;
+using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -18,10 +23,10 @@ class Report : public test::MadeUpResults {
  protected:
   void SetUp() override {
     MadeUpResults::SetUp();
-    ::setenv("PANDORA_GNUPLOT", "/nowhere/gnuplot", 1);
+    ::setenv("PANDORA_PYTHON", "/nowhere/python3", 1);
   }
   void TearDown() override {
-    ::unsetenv("PANDORA_GNUPLOT");
+    ::unsetenv("PANDORA_PYTHON");
     MadeUpResults::TearDown();
   }
 
@@ -33,11 +38,11 @@ class Report : public test::MadeUpResults {
              static_cast<double>(unit.replication);
     });
   }
-  std::string html(const ReportOptions& options = {}) const {
+  // report.json
+  Json made(const ReportOptions& options = {}) const {
     StoredResults results = read();
-    return test::read_file(write_report(results, options).html);
+    return Json::parse(test::read_file(write_report(results, options).file));
   }
-  std::string tex() const { return test::read_file(base_ / "results" / "report" / "report.tex"); }
   ReportOutcome written(const ReportOptions& options) const {
     StoredResults results = read();
     return write_report(results, options);
@@ -50,29 +55,87 @@ class Report : public test::MadeUpResults {
   }
 };
 
+// The section of that heading; null if there is none.
+Json section_named(const Json& document, const std::string& heading) {
+  for (const Json& section : document["sections"])
+    if (section["heading"] == heading) return section;
+  return nullptr;
+}
+
+Json table_named(const Json& document, const std::string& name) {
+  for (const Json& section : document["sections"])
+    for (const Json& table : section["tables"])
+      if (table["name"] == name) return table;
+  return nullptr;
+}
+
+// "rival < base" of each row.
+std::vector<std::string> compared(const Json& document) {
+  std::vector<std::string> out;
+  const Json table = table_named(document, "rivals");
+  if (table.is_null()) return out;
+  for (const Json& row : table["rows"])
+    if (row.contains("cells"))
+      out.push_back(row["cells"][0].get<std::string>() + " < " + row["cells"][1].get<std::string>());
+  return out;
+}
+
+std::vector<std::string> figure_names(const Json& document) {
+  std::vector<std::string> out;
+  const Json figures = section_named(document, "Figures");
+  if (figures.is_null()) return out;
+  for (const Json& group : figures["sections"])
+    for (const Json& figure : group["figures"]) out.push_back(figure["name"]);
+  return out;
+}
+
+std::vector<std::string> overview_columns(const Json& document) {
+  return table_named(document, "overview")["columns"];
+}
+
 const char* const kThree = "\"online_plugin\", \"dow\", \"query_all\"";
 
 TEST_F(Report, TheFirstPolicyIsTheBaseAndYardsticksCompeteWithNobody) {
   make(kThree);
-  const std::string page = html();
-  EXPECT_THAT(page, HasSubstr("online_plugin/known (a) against dow/known (b)"));
-  EXPECT_THAT(page, HasSubstr("online_plugin/unknown (a) against dow/unknown (b)"));
-  EXPECT_THAT(page, Not(HasSubstr("dow/known (a)")));
-  EXPECT_THAT(page, Not(HasSubstr("against query_all")));
-  EXPECT_THAT(page, HasSubstr("difference-online_plugin-known-uniform-A"));
+  const Json page = made();
+  EXPECT_THAT(compared(page), Contains("dow/known < online_plugin/known"));
+  EXPECT_THAT(compared(page), Contains("dow/unknown < online_plugin/unknown"));
+  EXPECT_EQ(compared(page).size(), 4u);  // two rewards, two T_0: nothing with the yardstick
+  EXPECT_THAT(figure_names(page), Contains("difference-online_plugin-known-uniform-A"));
+}
+
+// One table: in each cell a row for each rival, its regret less that of the base, and one note.
+TEST_F(Report, RivalsStandInOneTable) {
+  make("\"dow\", \"online_plugin\"", "T0 = [0]\n");
+  const Json table = table_named(made(), "rivals");
+  ASSERT_EQ(table["rows"].size(), 3u);
+  EXPECT_EQ(table["rows"][0]["heading"], "uniform, A, T0=0");
+  EXPECT_EQ(table["notes"].size(), 1u);
+  const auto cell = [&](const Json& row, const std::string& column) {
+    for (std::size_t c = 0; c < table["columns"].size(); ++c)
+      if (table["columns"][c] == column) return row["cells"][c].get<std::string>();
+    return std::string("no column ") + column;
+  };
+  // The utility falls by one for each letter of a lane's name: the best lane of DOW has 7 letters more.
+  const Json& row = table["rows"][1];
+  EXPECT_EQ(cell(row, "n"), "4");
+  EXPECT_EQ(cell(row, "less the base"), cell(row, "cross-fitted"));
+  const double difference = std::stod(cell(row, "regret")) - std::stod(cell(row, "less the base"));
+  EXPECT_GT(difference, 0.0);
+  EXPECT_TRUE(fs::exists(base_ / "results/report/tables/rivals.csv"));
 }
 
 // The order of the list counts, not that of the program; the overview has the same base.
 TEST_F(Report, TheBaseIsTheFirstThatTheStudyListsAndNoYardstick) {
   make("\"query_all\", \"dow\", \"online_plugin\"");
-  const std::string page = html();
-  EXPECT_THAT(page, HasSubstr("dow/known (a) against online_plugin/known (b)"));
-  EXPECT_THAT(page, HasSubstr("difference-dow-known-uniform-A"));
-  EXPECT_THAT(page, HasSubstr(">of dow<"));
+  const Json page = made();
+  EXPECT_THAT(compared(page), Contains("online_plugin/known < dow/known"));
+  EXPECT_THAT(figure_names(page), Contains("difference-dow-known-uniform-A"));
+  EXPECT_THAT(overview_columns(page), Contains("of dow"));
   make(kThree);
-  EXPECT_THAT(html(), HasSubstr(">of online_plugin<"));
+  EXPECT_THAT(overview_columns(made()), Contains("of online_plugin"));
   make("");  // the paper's
-  EXPECT_THAT(html(), HasSubstr("dow/known (a) against online_plugin/known (b)"));
+  EXPECT_THAT(compared(made()), Contains("online_plugin/known < dow/known"));
 }
 
 TEST_F(Report, BaseAndPoliciesAreThoseAskedFor) {
@@ -80,13 +143,13 @@ TEST_F(Report, BaseAndPoliciesAreThoseAskedFor) {
   // The base comes first, once, also where it is among the policies.
   for (const std::vector<std::string>& policies :
        {std::vector<std::string>{"query_all", "online_plugin"}, {"query_all", "dow", "online_plugin"}}) {
-    const std::string page = html(with(policies, "dow"));
-    EXPECT_THAT(page, HasSubstr("dow/known (a) against query_all/known (b)"));
-    EXPECT_THAT(page, HasSubstr("dow/known (a) against online_plugin/known (b)"));
-    EXPECT_THAT(page, Not(HasSubstr("against dow")));
+    const Json page = made(with(policies, "dow"));
+    EXPECT_THAT(compared(page), Contains("query_all/known < dow/known"));
+    EXPECT_THAT(compared(page), Contains("online_plugin/known < dow/known"));
+    EXPECT_THAT(compared(page), Not(Contains(HasSubstr("dow/known <"))));
   }
-  EXPECT_THAT(html(with({}, "dow")), HasSubstr("dow/known (a) against online_plugin/known (b)"));
-  EXPECT_THAT(html(with({"dow", "query_all"}, "")), HasSubstr("dow/known (a) against query_all/known (b)"));
+  EXPECT_THAT(compared(made(with({}, "dow"))), Contains("online_plugin/known < dow/known"));
+  EXPECT_THAT(compared(made(with({"dow", "query_all"}, ""))), Contains("query_all/known < dow/known"));
   try {
     written(with({}, "dwo"));
     ADD_FAILURE() << "was accepted";
@@ -98,44 +161,50 @@ TEST_F(Report, BaseAndPoliciesAreThoseAskedFor) {
 
 TEST_F(Report, OfOnePolicyThereIsNothingToCompare) {
   make("\"dow\", \"query_all\"");
-  const std::string page = html();
-  EXPECT_THAT(page, HasSubstr("There is one policy, and nothing to compare it with."));
-  EXPECT_THAT(page, Not(HasSubstr("(a) against")));
+  const Json page = made();
+  EXPECT_THAT(section_named(page, "Comparisons")["paragraphs"],
+              Contains("There is one policy, and nothing to compare it with."));
+  EXPECT_TRUE(compared(page).empty());
 }
 
 TEST_F(Report, SaysTheCommandThatMakesItAgain) {
   make(kThree);
-  EXPECT_THAT(html(), HasSubstr("pandora report results\n"));
+  const auto commands = [&](const ReportOptions& options) {
+    return section_named(made(options), "How to make this again")["commands"];
+  };
+  EXPECT_THAT(commands({}), Contains("pandora report results"));
   ReportOptions options = with({"query_all", "online_plugin"}, "dow");
   options.T0 = 7;
-  EXPECT_THAT(html(options), HasSubstr("pandora report results --t0 7 --policy query_all,online_plugin --base dow\n"));
-  EXPECT_THAT(tex(), HasSubstr("pandora report results --t0 7 --policy"));
+  options.formats = {"svg", "pdf"};
+  EXPECT_THAT(commands(options),
+              Contains("pandora report results --t0 7 --policy query_all,online_plugin --base dow --figures svg,pdf"));
   options.T0 = 8;
-  EXPECT_THROW(html(options), Error);
+  EXPECT_THROW(made(options), Error);
 }
 
 TEST_F(Report, IsTitledByItsStudyAndSaysWhatIsMissing) {
   make(kThree);
-  EXPECT_THAT(html(), AllOf(HasSubstr("Online Pandora's box: results"), Not(HasSubstr("unfinished"))));
+  EXPECT_EQ(made()["title"], "Online Pandora's box: results");
+  EXPECT_THAT(made()["subtitle"], Not(HasSubstr("unfinished")));
   make(kThree, "T0 = [0]\ntitle = \"a <title>\"\n");
   forget(2);
-  EXPECT_THAT(html(), AllOf(HasSubstr("a &lt;title&gt;"), Not(HasSubstr("a <title>")),
-                            HasSubstr("4 replications of 100 periods, seed 1"),
-                            HasSubstr("unfinished: 3 of 4 parts are complete")));
+  const Json page = made();
+  EXPECT_EQ(page["title"], "a <title>");
+  EXPECT_THAT(page["subtitle"].get<std::string>(), AllOf(HasSubstr("4 replications of 100 periods, seed 1"),
+                                                         HasSubstr("unfinished: 3 of 4 parts are complete")));
 }
 
-// The lane with the least regret is bold among those that see mu*, and among those that do not.
 TEST_F(Report, OfOnePolicyTheOverviewHasNoRatios) {
   make("\"online_plugin\", \"query_all\"");
-  EXPECT_THAT(html(), Not(HasSubstr(">of online_plugin<")));
+  EXPECT_THAT(overview_columns(made()), Not(Contains("of online_plugin")));
 }
 
 TEST_F(Report, WithoutPoliciesThereAreNoComparisons) {
   write("replications = 2\nenvironments = [\"uniform\"]\noutput.regret = false\noutput.instances = false\n",
         by_name({}));
-  const std::string page = html();
-  EXPECT_THAT(page, Not(HasSubstr("Comparisons</h")));
-  EXPECT_THAT(page, Not(HasSubstr("Figures</h")));
+  const Json page = made();
+  EXPECT_TRUE(section_named(page, "Comparisons").is_null());
+  EXPECT_TRUE(section_named(page, "Figures").is_null());
   EXPECT_EQ(written({}).figures, 0u);
 }
 
@@ -164,14 +233,18 @@ TEST_F(Report, AFolderOfSomethingElseIsLeftAlone) {
   std::ofstream(options.out / "figures" / "photo.jpg") << "precious";
   EXPECT_THROW(written(options), Error);
   // What a report that was killed has left is replaced.
-  fs::rename(options.out / "figures" / "photo.jpg", options.out / "figures" / "depth-uniform-A.dat");
+  fs::rename(options.out / "figures" / "photo.jpg", options.out / "figures" / "depth-uniform-A.csv");
   std::ofstream(options.out / "report.tex") << "half a report";
   const ReportOutcome outcome = written(options);
-  EXPECT_EQ(outcome.html, options.out / "report.html");
-  EXPECT_THAT(outcome.message, HasSubstr("figures were not drawn"));
+  EXPECT_EQ(outcome.file, options.out / "report.json");
+  EXPECT_THAT(outcome.message, HasSubstr("not all was rendered"));
   EXPECT_GT(outcome.figures, 10u);
-  EXPECT_THAT(test::read_file(options.out / "report.tex"), HasSubstr("\\end{document}"));
+  EXPECT_FALSE(fs::exists(options.out / "report.tex"));
   EXPECT_EQ(written(options).figures, outcome.figures);  // and so is a report
+  // One that a version before made has scripts in the place of numbers.
+  fs::remove(options.out / "report.json");
+  std::ofstream(options.out / "figures" / "depth-uniform-A.gp") << "a script";
+  EXPECT_EQ(written(options).figures, outcome.figures);
 }
 
 }  // namespace

@@ -55,6 +55,8 @@ TEST_F(StudyFigures, SayWhichT0TheyShowAndWhoDoesNotRunThere) {
   const std::string policies = "\"online_plugin\", \"frugalgpt\"", left_out = "Without those that do not run";
   const std::vector<FigureGroup> usual = figures(policies, "T0 = [0, 7]\n", kOfThree);
   EXPECT_THAT(figure_named(usual, "curves-known-uniform-A").caption, HasSubstr("T₀ = 7,"));
+  EXPECT_THAT(figure_named(usual, "curves-known-uniform-A").caption,
+              testing::EndsWith(" A = 3, d_x = 100, T = 100, 2 replications."));
   EXPECT_THAT(labels(figure_named(usual, "curves-known-uniform-A")),
               ElementsAre("Online plug-in, known", "FrugalGPT, known"));
   for (const std::string& name : figure_names(usual))
@@ -81,8 +83,8 @@ TEST_F(StudyFigures, UnknownRewardsStandApartFromKnownOnes) {
         EXPECT_TRUE(policy.ends_with(", " + knows)) << kind << " " << label;
       }
   EXPECT_THAT(figure_named(groups, "curves-unknown-uniform-A").caption, HasSubstr("that do not see μ*"));
-  EXPECT_EQ(series_named(figure_named(groups, "t0-known-uniform-A"), "DOW, known").style,
-            series_named(figure_named(groups, "t0-unknown-uniform-A"), "DOW, unknown").style);
+  EXPECT_EQ(series_named(figure_named(groups, "t0-known-uniform-A"), "DOW, known").policy,
+            series_named(figure_named(groups, "t0-unknown-uniform-A"), "DOW, unknown").policy);
 }
 
 // Regrets 8 and 9 per 1000 periods: their mean is 8.5, their standard error 0.5.

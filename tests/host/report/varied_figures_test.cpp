@@ -34,7 +34,7 @@ SettingSummary setting_of(std::vector<std::pair<std::string, std::string>> varie
   return out;
 }
 
-TEST(VariedFigures, NumbersAreALineOnLogarithmicAxes) {
+TEST(VariedFigures, NumbersAreALine) {
   SummaryRow worse = best_row("dow", "known", 99.0), elsewhere = best_row("dow", "known", 98.0);
   worse.best = false;
   elsewhere.regime = "B";
@@ -47,9 +47,12 @@ TEST(VariedFigures, NumbersAreALineOnLogarithmicAxes) {
   EXPECT_THAT(figure_names(groups), ElementsAre("vary-1-known-uniform-A", "vary-1-unknown-uniform-A"));
   const Figure known = figure_named(groups, "vary-1-known-uniform-A");
   EXPECT_EQ(known.kind, Figure::Kind::line_points);
-  EXPECT_TRUE(known.log_x && known.log_y);
-  EXPECT_EQ(known.x_label, "periods");
-  EXPECT_THAT(known.caption, HasSubstr("against periods of policies that see μ*, T₀ = 7, with 95% intervals."));
+  EXPECT_TRUE(known.log_x);
+  EXPECT_FALSE(known.log_y);  // 3 to 8
+  EXPECT_EQ(known.x_label, "horizon T (periods)");
+  EXPECT_EQ(known.x_key, "periods");
+  EXPECT_THAT(known.caption,
+              HasSubstr("against periods of policies that see μ*, T₀ = 7, with 95% intervals. A = 3, d_x = 100, "));
   EXPECT_THAT(labels(known), ElementsAre("DOW, known"));
   EXPECT_THAT(known.series[0].x, ElementsAre(100.0, 1000.0));
   EXPECT_THAT(known.series[0].y, ElementsAre(8.0, 3.0));
@@ -69,6 +72,7 @@ TEST(VariedFigures, WordsAreBarsOfPoliciesThatHaveThemAll) {
   const Figure figure = figure_named(groups, "vary-1-known-uniform-A");
   EXPECT_EQ(figure.kind, Figure::Kind::bars);
   EXPECT_FALSE(figure.log_x || figure.log_y);
+  EXPECT_EQ(figure.x_label, "When index estimates are solved (estimation.refit)");
   EXPECT_THAT(figure.categories, ElementsAre("tracking", "7"));
   EXPECT_THAT(labels(figure), ElementsAre("DOW, known"));  // the plug-in is not there with both
   EXPECT_THAT(figure.series[0].y, ElementsAre(8.0, 4.0));

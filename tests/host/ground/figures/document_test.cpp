@@ -1,225 +1,131 @@
-// Reports as HTML and LaTeX.
+// A document as report.json and CSV files, without its rendering.
 #include "host/ground/figures/document.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <regex>
-#include <set>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
-#include "host/ground/figures/gnuplot_script.hpp"
-#include "host/ground/figures/inline_svg.hpp"
-#include "host/ground/figures/write_figures.hpp"
+#include "host/ground/figures/figure_data.hpp"
 #include "tests/host/folder_test.hpp"
 #include "tests/host/ground/figures/small_figures.hpp"
 
 namespace pandora {
 namespace {
 
-using Kind = Figure::Kind;
-using testing::AllOf;
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
-constexpr const char* kSvg = R"svg(<?xml version="1.0"?>
-<!DOCTYPE svg>
-<svg
- width="321" height="200"
- viewBox="0 0 321 200"
- xmlns="http://www.w3.org/2000/svg"
->
-<title>Gnuplot</title>
-<desc>Produced by GNUPLOT</desc>
-<defs><circle id='gpDot' r='1'/><use xlink:href='#gpDot' id='gpPt6'/></defs>
-<path clip-path="url(#clip1)"/><text> id='text' of a label</text>
-</svg>
-)svg";
-
-TEST(InlineSvg, HasIdsOfItsOwnAndNothingBesideThePicture) {
-  EXPECT_EQ(inline_svg(kSvg, "regret", "regret \"<A>\""),
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 321 200\" role=\"img\" "
-            "aria-label=\"regret &quot;&lt;A&gt;&quot;\">\n\n\n"
-            "<defs><circle id='regret-gpDot' r='1'/><use href='#regret-gpDot' id='regret-gpPt6'/></defs>\n"
-            "<path clip-path=\"url(#regret-clip1)\"/><text> id='text' of a label</text>\n</svg>\n");
-}
-
-TEST(InlineSvg, IsNothingWhereTheFileIsNone) {
-  EXPECT_EQ(inline_svg("", "f", "f"), "");
-  EXPECT_EQ(inline_svg("<svg width='3'>", "f", "f"), "");
-  EXPECT_EQ(inline_svg("<svg width='3'></svg>", "f", "f"), "");
-  EXPECT_EQ(inline_svg("<svg viewBox='0 0 1 1'><script>x</script></svg>", "f", "f"), "");
-}
-
-ReportDocument small_report() {
-  ReportDocument report;
-  report.title = "Replication of `pandora` & <more>";
-  report.subtitle = "50 replications, 95% intervals";
-  ReportSection setting{.heading = "What was run"};
-  setting.paragraphs = {"See `results/a_b.json`; 10% of $x_1$ & ρ̂ ≤ 3, naïve, 日.", "A second one."};
-  setting.commands = {"pandora run --out 'x' && echo <done>"};
-  ReportSection results{.heading = "Results"};
+Table small_table(const std::string& label) {
   Table table;
-  table.title = "Regime A";
-  table.label = "a";
+  table.label = label;
+  table.title = "Regrets";
   table.columns = {"policy", "regret"};
-  table.rows = {{.cells = {"DOW", Cell("1.2 ± 0.1", true)}}};
-  results.tables = {table};
-  ReportSection curves{.heading = "Curves"};
-  curves.figures = {{"one", "Caption <one>", "spoken \"one\"", false},
-                    {"two", "Caption two", "", false},
-                    {"absent", "Caption three", "", true}};
-  curves.folded = true;
-  results.sections = {curves};
-  ReportSection machine{.heading = "Machine"};
-  machine.preformatted = "  a  <b>\n\nc_d --x\n";
-  report.sections = {setting, results, machine};
-  return report;
+  table.rows = {{{}, "uniform"}, {{"DOW", Cell("1.23±0.10", true, "1.2345")}}};
+  table.notes = {"a note"};
+  return table;
 }
 
-std::string some_svg(const std::string& name) {
-  return name == "absent" ? "" : kSvg;
+ReportDocument small_document() {
+  ReportDocument document{"A title", "a subtitle", {}};
+  ReportSection& section = document.sections.emplace_back();
+  section.heading = "Tables";
+  section.tables = {small_table("regret"), small_table("regret"), small_table("")};
+  ReportSection& outer = document.sections.emplace_back();
+  outer.heading = "Figures";
+  outer.sections.push_back({.heading = "Inner", .figures = test::figures_of_every_kind()});
+  return document;
 }
 
-TEST(ReportHtml, HasEveryPart) {
-  EXPECT_THAT(
-      report_html(small_report(), some_svg, "figures"),
-      AllOf(HasSubstr("<!DOCTYPE html>\n<html lang=\"en\">"), HasSubstr("<meta charset=\"utf-8\">"),
-            HasSubstr("name=\"viewport\""), HasSubstr("<title>Replication of pandora &amp; &lt;more&gt;</title>"),
-            HasSubstr("<h1>Replication of <code>pandora</code> &amp; &lt;more&gt;</h1>"),
-            HasSubstr("<li><a href=\"#s2\">Results</a>\n<ol><li><a href=\"#s2-1\">Curves</a></li></ol>"),
-            HasSubstr("<section id=\"s2-1\">\n<details><summary><h3>Curves</h3></summary>"),
-            HasSubstr("<p>See <code>results/a_b.json</code>; 10% of $x_1$ &amp; ρ̂ ≤ 3"),
-            HasSubstr("pandora run --out 'x' &amp;&amp; echo &lt;done&gt;\n</code></pre>")));
-  EXPECT_THAT(
-      report_html(small_report(), some_svg, "figures"),
-      AllOf(HasSubstr("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Regime A\">\n<table>"),
-            HasSubstr("aria-label=\"spoken &quot;one&quot;\""), HasSubstr("<b>Figure 1.</b> Caption &lt;one&gt;"),
-            HasSubstr("<a href=\"figures/two.dat\">data</a>"), HasSubstr("<figure class=\"wide\" id=\"figure-3\">"),
-            HasSubstr("run <code>gnuplot absent.gp</code>"), HasSubstr("<pre>\n  a  &lt;b&gt;\n\nc_d --x\n</pre>")));
+TEST(DocumentJson, HasWhatIsShownAndNoNumbersOfFigures) {
+  const json found = document_json(small_document());
+  EXPECT_EQ(found["title"], "A title");
+  const json& table = found["sections"][0]["tables"][0];
+  EXPECT_EQ(table["rows"][0]["heading"], "uniform");
+  EXPECT_EQ(table["rows"][1]["cells"], (json{"DOW", "1.23±0.10"}));
+  EXPECT_EQ(table["rows"][1]["bold"], json{1});
+  EXPECT_EQ(table["notes"], json{"a note"});
+  std::vector<std::string> names;
+  for (const json& one : found["sections"][0]["tables"]) names.push_back(one["name"]);
+  EXPECT_THAT(names, ElementsAre("regret", "regret-2", "table"));
+  const json& figure = found["sections"][1]["sections"][0]["figures"][0];
+  EXPECT_EQ(figure["name"], "lines");
+  EXPECT_EQ(figure["kind"], "lines");
+  EXPECT_EQ(figure["spoken"], "Title of lines: regret ± 95% against period t; DOW, oracle");
+  EXPECT_EQ(figure["references"][0]["label"], "target");
+  EXPECT_FALSE(figure["series"][0].contains("y"));
 }
 
-// On a narrow screen a wide table scrolls under its row names.
-TEST(ReportHtml, KeepsRowNamesInSight) {
-  EXPECT_THAT(report_html(small_report(), some_svg),
-              HasSubstr("tbody th, thead th.names { position: sticky; left: 0; background: #fff; }"));
+TEST(DocumentJson, RefusesTwoFiguresOfOneName) {
+  ReportDocument document = small_document();
+  document.sections[0].figures.push_back(test::small_figure(Figure::Kind::lines, "lines"));
+  EXPECT_THROW(document_json(document), std::logic_error);
 }
 
-TEST(ReportHtml, LinksToFilesOnlyWhereTheyAre) {
-  EXPECT_THAT(report_html(small_report(), some_svg), Not(HasSubstr(".dat")));
+TEST(FigureData, CsvHasARowPerPointAndAllDigits) {
+  Figure figure = test::small_figure(Figure::Kind::scatter, "f");
+  figure.series.resize(1);
+  figure.series[0].label = "DOW, \"known\"";
+  figure.series[0].y = {1.0 / 3.0, std::nan(""), 4, 8};
+  EXPECT_THAT(figure_csv(figure), testing::StartsWith("series,label,x,y,low,high,x_low,x_high\n"
+                                                      "1,\"DOW, \"\"known\"\"\",0,0.3333333333333333,-2,1,-1,1\n"
+                                                      "1,\"DOW, \"\"known\"\"\",10,,-1,3,9,11\n"));
+  Figure bars = test::small_figure(Figure::Kind::bars, "b");
+  EXPECT_THAT(figure_csv(bars), testing::StartsWith("series,label,category,y,low,high\n1,DOW,Gaussian,-1,-2,1\n"));
 }
 
-TEST(ReportHtml, NeedsNothingBesideItself) {
-  EXPECT_THAT(report_html(small_report(), some_svg),
-              AllOf(Not(HasSubstr("<script")), Not(HasSubstr("<link")), Not(HasSubstr("src=")),
-                    Not(HasSubstr("@import")), Not(HasSubstr("xlink"))));
+TEST(FigureData, JsonHasTheNumbersWhereTheyAreAskedFor) {
+  Figure figure = test::small_figure(Figure::Kind::lines, "f");
+  figure.series[0].y[1] = std::nan("");
+  figure.series[0].policy = "dow";
+  figure.log_x = true;
+  figure.caption = "What it shows";
+  const json found = figure_json(figure, true);
+  EXPECT_EQ(found["series"][0]["policy"], "dow");
+  EXPECT_EQ(json::parse(found.dump())["series"][0]["y"], (json{-1.0, nullptr, 4.0, 8.0}));
+  EXPECT_EQ(found["caption"], "What it shows. Zero has a place of its own at the left of the logarithmic axis.");
 }
 
-// Of pictures that gnuplot drew: every id once, every reference to one that is there, every element closed.
-class ReportOfFigures : public test::FolderTest {};
-
-TEST_F(ReportOfFigures, IsSoundHtml) {
-  const std::vector<Figure> figures = test::figures_of_every_kind();
-  const FigureResult drawn = write_figures(base_, figures, {.pdf = false, .png = false, .threads = 2});
-  ASSERT_TRUE(drawn.rendered) << drawn.message;
-  ReportDocument report = small_report();
-  for (const Figure& figure : figures) report.sections[0].figures.push_back(report_figure(figure));
-  const std::string html = report_html(report, svg_in(base_.string()));
-  std::set<std::string> ids;
-  std::vector<std::string> open;
-  const std::set<std::string> empty = {"meta", "br"};
-  const std::regex tag("<(/?)([a-zA-Z][a-zA-Z0-9]*)([^>]*)>"), id("\\sid=[\"']([^\"']*)[\"']"),
-      reference("(?:href=[\"']#|url\\(#)([^\"')]*)");
-  std::vector<std::string> references;
-  for (std::sregex_iterator it(html.begin(), html.end(), tag), end; it != end; ++it) {
-    const std::string name = (*it)[2], rest = (*it)[3];
-    if ((*it)[1].length() > 0) {
-      ASSERT_FALSE(open.empty());
-      ASSERT_EQ(open.back(), name) << "before " << it->prefix().str().substr(0, 200);
-      open.pop_back();
-    } else if (!rest.ends_with('/') && empty.count(name) == 0) {
-      open.push_back(name);
-    }
-    std::smatch found;
-    if (std::regex_search(rest, found, id)) {
-      EXPECT_TRUE(ids.insert(found[1]).second) << found[1];
-    }
-    if (std::regex_search(rest, found, reference)) references.push_back(found[1]);
+class WriteDocument : public test::FolderTest {
+ protected:
+  void SetUp() override {
+    FolderTest::SetUp();
+    ::setenv("PANDORA_PYTHON", "/nowhere/python3", 1);
   }
-  EXPECT_TRUE(open.empty());
-  EXPECT_GT(ids.size(), figures.size());
-  EXPECT_GT(references.size(), figures.size());
-  for (const std::string& name : references) EXPECT_EQ(ids.count(name), 1u) << name;
-}
-
-TEST(ReportFigure, TellsWhatAReaderMustKnow) {
-  Figure figure = test::small_figure(Kind::lines, "f");
-  figure.log_y = true;
-  figure.caption = "Regret";
-  const ReportFigure made = report_figure(figure);
-  EXPECT_THAT(made.caption, HasSubstr("Regret. A logarithmic axis cannot show"));
-  EXPECT_EQ(made.spoken, "Title of f: regret ± 95% against period t; DOW, oracle");
-  EXPECT_FALSE(made.wide);
-}
-
-TEST(ReportTex, HasEveryPart) {
-  const std::string tex = report_tex(small_report(), "figures");
-  EXPECT_THAT(
-      tex,
-      AllOf(HasSubstr("\\title{Replication of \\texttt{pandora} \\& $<$more$>$}"), HasSubstr("\\tableofcontents"),
-            HasSubstr("\\section{Results}"), HasSubstr("\\subsection{Curves}"),
-            HasSubstr("\\texttt{results/\\allowbreak{}a{\\char95}b.json}; 10\\% of \\$x\\_1\\$ \\& $\\rho$"),
-            HasSubstr("$\\le$ 3, naïve, ?."), HasSubstr("--out {\\char13}x{\\char13} \\&\\& echo {\\char60}done"),
-            HasSubstr("1.2 $\\pm$ 0.1"), HasSubstr("\\reportfigure{figures/one.pdf}\n\\caption{Caption $<$one$>$}")));
-  EXPECT_THAT(tex, HasSubstr("\\texttt{~~a~~{\\char60}b{\\char62}}\\par\n~\\par\n\\texttt{c{\\char95}d~--x}"));
-}
-
-// Two stand beside each other, a wide one alone.
-TEST(ReportTex, PairsFigures) {
-  const std::string tex = report_tex(small_report(), "figures");
-  std::size_t floats = 0, boxes = 0;
-  for (std::size_t at = 0; (at = tex.find("\\begin{figure}", at)) != tex.npos; ++at) ++floats;
-  for (std::size_t at = 0; (at = tex.find("\\begin{minipage}", at)) != tex.npos; ++at) ++boxes;
-  EXPECT_EQ(floats, 2u);
-  EXPECT_EQ(boxes, 3u);
-}
-
-// Whatever the text: pdflatex stops at signs that nobody declared.
-TEST(ReportTex, HasNoSignThatPdflatexDoesNotKnow) {
-  ReportDocument report = small_report();
-  report.sections[0].paragraphs = {"— “x” ₂ ² α ẞ ш 🙂 é \xff\xc3 \x01\t end"};
-  const std::string tex = report_tex(report, "");
-  EXPECT_THAT(tex, HasSubstr("--- ``x'' $_2$ $^2$ $\\alpha$ ? ? ? é \\textbackslash{}xff"));
-  for (const char c : tex) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
-}
-
-// Titles and names come from outside: what steers a terminal or a page, or is none of a text, stands in no file.
-TEST(ReportHtml, HasNoControlCharacters) {
-  const std::string steering = std::string("a\0\x1b[31m\x7f\xff", 9) + "\u202e\u009b z";
-  ReportDocument report = small_report();
-  report.title = report.subtitle = steering;
-  ReportSection section{.heading = steering};
-  section.paragraphs = section.commands = {steering, "`" + steering + "`"};
-  section.preformatted = steering + "\n" + steering;
-  Table table;
-  table.title = steering;
-  table.columns = {steering};
-  table.rows = {{{steering}}};
-  table.notes = {steering};
-  section.tables = {table};
-  Figure figure = test::small_figure(Kind::bars, "f");
-  figure.title = figure.x_label = figure.y_label = figure.series[0].label = figure.categories[0] = steering;
-  section.figures = {report_figure(figure)};
-  report.sections.push_back(section);
-  const auto none = [](const std::string&) { return std::string(); };
-  for (const std::string& text : {report_html(report, none, "figures"), report_tex(report, "figures"),
-                                  figure_script(figure), figure_data(figure)}) {
-    EXPECT_TRUE(std::none_of(text.begin(), text.end(), [](unsigned char c) {
-      return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || c == 0xff;
-    }));
-    for (const char* sign : {"\u202e", "\u009b"}) EXPECT_THAT(text, Not(HasSubstr(sign)));
-    EXPECT_THAT(text, HasSubstr("31m"));
+  void TearDown() override {
+    ::unsetenv("PANDORA_PYTHON");
+    FolderTest::TearDown();
   }
+};
+
+TEST_F(WriteDocument, LeavesDataWhereNothingRendersItAndNoPictureOfBefore) {
+  fs::create_directories(base_ / "figures");
+  for (const char* name : {"report.html", "report.tex", "figures/lines.svg", "figures/lines.png"})
+    std::ofstream(base_ / name) << "of before";
+  const RenderResult result = write_document(base_, small_document(), {});
+  EXPECT_FALSE(result.rendered);
+  EXPECT_THAT(result.message, HasSubstr("PANDORA_PYTHON=/nowhere/python3 is no program that can be run"));
+  EXPECT_THAT(result.message, testing::ContainsRegex("run `python3 .*render.py .* --format svg`"));
+  EXPECT_EQ(result.message.find('\n'), std::string::npos);
+  for (const char* name : {"report.html", "report.tex", "figures/lines.svg", "figures/lines.png"})
+    EXPECT_FALSE(fs::exists(base_ / name)) << name;
+  EXPECT_EQ(test::read_file(base_ / "tables/regret-2.csv"), "policy,regret\nDOW,1.2345\n");
+  EXPECT_EQ(test::read_file(base_ / "figures/bars.csv"), figure_csv(test::figures_of_every_kind()[6]));
+  EXPECT_EQ(json::parse(test::read_file(base_ / "report.json")), document_json(small_document()));
+  EXPECT_TRUE(holds_document(base_));
+  std::ofstream(base_ / "report.json") << "{\"of\": \"somebody\"}";
+  EXPECT_FALSE(holds_document(base_));
+}
+
+// Bytes that are no UTF-8 come from names of files and models.
+TEST_F(WriteDocument, WritesJsonWhateverTheTextsAre) {
+  ReportDocument document = small_document();
+  document.title = "a\xff\x1b title";
+  write_document(base_, document, {});
+  EXPECT_THAT(json::parse(test::read_file(base_ / "report.json"))["title"], HasSubstr("title"));
 }
 
 }  // namespace

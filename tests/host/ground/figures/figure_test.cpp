@@ -65,6 +65,22 @@ TEST(Figure, ThatContradictsItselfIsRefused) {
   expect_refused(Kind::bars, "width", [](Figure& f) { f.width_cm = 0; });
 }
 
+TEST(Figure, MarksStandBesideEachPointOfAScatter) {
+  Figure figure = test::small_figure(Kind::scatter, "f");
+  figure.series[0].marks = {"1", "2", "", "3"};
+  EXPECT_NO_THROW(check(figure));
+  expect_refused(Kind::scatter, "1 marks of its 4", [](Figure& f) { f.series[0].marks = {"1"}; });
+  expect_refused(Kind::lines, "only a scatter", [](Figure& f) { f.series[0].marks.resize(4); });
+}
+
+TEST(Figure, SpansADecadeByPositiveValues) {
+  EXPECT_TRUE(spans_a_decade({0, 1, 10}));
+  EXPECT_FALSE(spans_a_decade({1, 9.9}));
+  EXPECT_FALSE(spans_a_decade({-1, 1, 10}));
+  EXPECT_FALSE(spans_a_decade({0}));
+  EXPECT_FALSE(spans_a_decade({}));
+}
+
 TEST(FigureNotes, AreNoneWhereAllIsShown) {
   EXPECT_THAT(figure_notes(test::small_figure(Kind::lines, "f")), ElementsAre());
 }

@@ -1,0 +1,177 @@
+"""Texts and tables as LaTeX that pdflatex compiles with the fonts that are always there."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+TEXT_WIDTH = 471.0  # points, of the document's page
+MOST_LINES = 44  # of a table on a page
+_GAP = 8.0  # points between columns
+_MOST_NAME = 130.0  # points of a column of names; longer ones are broken
+_DIGIT = 4.1  # points, of a character of \footnotesize, a little more than its mean
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#",
+    "_": r"\_\allowbreak{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$",
+    '"': "''",
+    "±": r"$\pm$", "×": r"$\times$", "−": "$-$", "≤": r"$\le$", "≥": r"$\ge$", "→": r"$\to$", "←": r"$\leftarrow$",
+    "·": r"$\cdot$", "…": r"\ldots{}", "½": "$1/2$", "°": r"$^\circ$", "≈": r"$\approx$", "≠": r"$\ne$",
+    "∞": r"$\infty$", "∈": r"$\in$", "∑": r"$\sum$", "√": r"$\surd$", "∝": r"$\propto$", "✓": r"$\surd$",
+    "–": "--", "—": "---", "‘": "`", "’": "'", "“": "``", "”": "''", "•": r"$\bullet$", "§": r"\S{}", "\u00a0": "~",
+    "\u202f": r"\,", "\u2010": "-", "\u2011": "-", "′": "$'$", "ℓ": r"$\ell$",
+}  # fmt: skip
+_SUPER = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ"
+_SUB = "₀₁₂₃₄₅₆₇₈₉"
+_GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
+_TOKENS = re.compile(
+    r"(?P<code>`[^`]+`)"
+    r"|\b(?P<bonus>c_[a-z]+(?:_[a-z]+)?)\b"
+    r"|\b(?P<letter>[TdR])_(?P<index>[0xwB])\b"
+    r"|\bT0\b(?P<calibration>)"
+    r"|(?P<mean>μ\*|\bmu\*)"
+    rf"|(?P<super>[{_SUPER}]+)|(?P<sub>[{_SUB}]+)"
+)
+
+
+def _math_name(name: str) -> str:
+    return f"\\{name}" if name in _GREEK.split() else f"\\mathrm{{{name}}}"
+
+
+def _sign(sign: str) -> str:
+    if sign in _SPECIAL:
+        return _SPECIAL[sign]
+    if " " <= sign <= "~" or sign == "\n":
+        return sign
+    name = unicodedata.name(sign, "")
+    greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", name)
+    if greek:
+        letter = greek[2].lower().replace("lamda", "lambda")
+        if greek[1] == "SMALL" and letter in _GREEK.split():
+            return f"$\\{letter}$"
+        if letter in ("gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "psi", "omega"):
+            return f"$\\{letter.capitalize()}$"
+    if "À" <= sign <= "ÿ" and sign not in "ÐÞðþ":
+        return sign
+    if unicodedata.combining(sign):
+        return ""
+    plain = unicodedata.normalize("NFKD", sign)
+    # One that nobody foresaw becomes a question mark: a document that compiles says more than none.
+    return "".join(map(_sign, plain)) if plain != sign else "?"
+
+
+def escaped(text: str) -> str:
+    """Every sign in a form that compiles."""
+    return "".join(map(_sign, unicodedata.normalize("NFC", text)))
+
+
+def _token(match: re.Match[str]) -> str:
+    found = match.groupdict()
+    if found["code"]:
+        return r"\texttt{" + escaped(found["code"][1:-1]).replace("/", r"/\allowbreak{}") + "}"
+    if found["bonus"]:
+        _, *names = found["bonus"].split("_")
+        return f"$c_{{{','.join(map(_math_name, names))}}}$"
+    if found["letter"]:
+        return f"${found['letter']}_{found['index']}$"
+    if found["calibration"] is not None:
+        return "$T_0$"
+    if found["mean"]:
+        return r"$\mu^*$"
+    if found["super"]:
+        digits = unicodedata.normalize("NFKD", found["super"]).replace("\u2212", "-")
+        return f"$^{{{digits}}}$"
+    return f"$_{{{unicodedata.normalize('NFKD', found['sub'])}}}$"
+
+
+def text(value: str) -> str:
+    r"""A text in which backquotes mark code, quantities as the paper writes them.
+
+    >>> text("c_rho of DOW, T₀ = 50, 10⁻³, 5 %")
+    '$c_{\\rho}$ of DOW, T$_{0}$ = 50, 10$^{-3}$, 5 \\%'
+    """
+    out, end = "", 0
+    for match in _TOKENS.finditer(value):
+        out += escaped(value[end : match.start()]) + _token(match)
+        end = match.end()
+    return out + escaped(value[end:])
+
+
+def lines(value: str, columns: int = 96) -> str:
+    """Lines as they stand, for verbatim: longer ones are broken."""
+    out: list[str] = []
+    for line in value.splitlines():
+        plain = "".join(c if " " <= c <= "~" or "À" <= c <= "ÿ" else "?" for c in line.replace("\t", "  "))
+        out += [plain[k : k + columns] for k in range(0, len(plain), columns)] or [""]
+    return "\n".join(out).replace(r"\end{verbatim}", r"\end {verbatim}")
+
+
+def width(table: Mapping[str, Any], columns: Sequence[int]) -> float:
+    r"""Points that these columns take in \footnotesize, about."""
+    return sum(_column_width(table, c) + _GAP for c in columns)
+
+
+def _column_width(table: Mapping[str, Any], c: int) -> float:
+    texts = [table["columns"][c], *(row["cells"][c] for row in table["rows"] if "cells" in row)]
+    whole = _DIGIT * max(map(_characters, texts))
+    return min(whole, _MOST_NAME) if c < table["row_headers"] else whole
+
+
+def _characters(value: str) -> int:
+    return sum(not unicodedata.combining(c) for c in value)
+
+
+def pieces(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The table in pieces that a page has room for: columns beside the names of the rows, then rows."""
+    count, heads = len(table["columns"]), min(table["row_headers"], len(table["columns"]))
+    names = list(range(heads))
+    groups: list[list[int]] = [[]]
+    for c in range(heads, count):
+        if groups[-1] and width(table, [*names, *groups[-1], c]) > TEXT_WIDTH:
+            groups.append([])
+        groups[-1].append(c)
+    title = re.sub(r"^Table \d+: (.)", lambda match: match[1].upper(), table["title"])  # LaTeX counts by itself
+    names_form = "".join(
+        "l" if _column_width(table, c) < _MOST_NAME else rf">{{\raggedright\arraybackslash}}p{{{_MOST_NAME:.0f}pt}}"
+        for c in names
+    )
+    out: list[dict[str, Any]] = []
+    for group in groups:
+        columns = names + group
+        for page in _pages(table):
+            rows = [_row(row, columns) for row in page]
+            out.append({
+                "title": title + (" (continued)" if out else ""),
+                "label": table["name"] if not out else "",
+                "columns": [table["columns"][c] for c in columns],
+                "form": names_form + "r" * len(group),
+                "width": round(min(max(width(table, columns) - _GAP, 220.0), TEXT_WIDTH - _GAP)),
+                "rows": rows,
+                "notes": [],
+            })  # fmt: skip
+    out[-1]["notes"] = table["notes"]
+    return out
+
+
+def _pages(table: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
+    pages: list[list[Mapping[str, Any]]] = [[]]
+    left = MOST_LINES
+    for row in table["rows"]:
+        names = row.get("cells", ())[: table["row_headers"]]
+        lines_of = max((math.ceil(_DIGIT * _characters(name) / _MOST_NAME) for name in names), default=2)
+        if pages[-1] and lines_of > left:
+            pages.append([])
+            left = MOST_LINES
+        pages[-1].append(row)
+        left -= lines_of
+    return pages
+
+
+def _row(row: Mapping[str, Any], columns: Sequence[int]) -> dict[str, Any]:
+    if "cells" not in row:
+        return dict(row)
+    bold = set(row["bold"])
+    return {"cells": [(row["cells"][c], c in bold) for c in columns], "rule_above": row["rule_above"]}

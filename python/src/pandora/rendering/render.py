@@ -1,0 +1,294 @@
+"""Makes a page and LaTeX of a report: python3 render.py FOLDER [--format svg,pdf,png].
+
+FOLDER holds report.json, figures/*.csv and tables/*.csv, as `pandora report` writes them. What comes of it is
+report.html, which needs nothing beside itself, report.tex, and figures/NAME in the formats that are asked for. Ends
+with 0; 1 where a figure could not be drawn, and the others were; 2 where the folder holds no report; 3 without
+matplotlib or jinja2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import importlib.util
+import io
+import json
+import os
+import pickle
+import re
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Callable
+
+if __package__ in (None, ""):  # run as a script: the folder is a package all the same
+    _folder = Path(__file__).resolve().parent
+    sys.path = [place for place in sys.path if Path(place or ".").resolve() != _folder]
+    __package__ = "pandora_rendering"
+    _found = importlib.util.spec_from_file_location(
+        __package__, _folder / "__init__.py", submodule_search_locations=[str(_folder)]
+    )
+    assert _found is not None and _found.loader is not None
+    sys.modules[__package__] = importlib.util.module_from_spec(_found)
+
+from . import latex, style
+
+__all__ = ["load", "main", "render"]
+
+FORMATS = ("svg", "pdf", "png")
+_GENERATOR = "pandora report 1"
+
+
+class Unreadable(Exception):
+    """A folder that holds no report; the text says what to do."""
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def load(folder: Path) -> dict[str, Any]:
+    """report.json, with the numbers of its figures."""
+    file = folder / "report.json"
+    try:
+        found: dict[str, Any] = _printable(json.loads(file.read_text(encoding="utf-8")))
+        if found["generator"] != _GENERATOR:
+            raise Unreadable(f"{file}: generator is {found['generator']!r}, not {_GENERATOR!r}; make the report again")
+        for figure in figures_of(found):
+            _read_numbers(folder / "figures" / f"{figure['name']}.csv", figure)
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as problem:
+        raise Unreadable(
+            f"{file}: cannot be read ({type(problem).__name__}: {problem}); make the report again"
+        ) from None
+    return found
+
+
+def _printable(value: Any) -> Any:
+    """The same without control characters and without those that turn the direction of writing; lines stay."""
+    if isinstance(value, str):
+        return re.sub("[\u202a-\u202e\u2066-\u2069]", "", re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", " ", value))
+    if isinstance(value, dict):
+        return {key: _printable(one) for key, one in value.items()}
+    return [_printable(one) for one in value] if isinstance(value, list) else value
+
+
+def _read_numbers(file: Path, figure: dict[str, Any]) -> None:
+    names = ("x", "y", "low", "high", "x_low", "x_high")
+    for series in figure["series"]:
+        series.update({name: [] for name in names})
+    with file.open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            series = figure["series"][int(row["series"]) - 1]
+            for name in names:
+                if name in row:
+                    series[name].append(float(row[name]) if row[name] else None)
+    for series in figure["series"]:  # a column that others have, and this one not
+        for name in ("low", "high", "x_low", "x_high"):
+            if all(value is None for value in series[name]):
+                series[name] = []
+
+
+def figures_of(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """All figures of a document or section, in their order."""
+    yield from part.get("figures", ())
+    for section in part["sections"]:
+        yield from figures_of(section)
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def pictures(figure: Mapping[str, Any], looks: Mapping[str, style.Look], formats: Sequence[str]) -> dict[str, bytes]:
+    """A figure in the formats that are named."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from . import drawing
+
+    picture = Figure(dpi=200)
+    FigureCanvasAgg(picture)
+    drawing.draw_alone(figure, looks, picture)
+    out = {}
+    for name in formats:
+        file = io.BytesIO()
+        # Nothing in a file says when it was made.
+        about = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[name]
+        with drawing.own_settings():
+            picture.savefig(file, format=name, dpi=300, metadata=about)
+        out[name] = file.getvalue()
+    return out
+
+
+def _draw_some(
+    figures: Sequence[Mapping[str, Any]], looks: Mapping[str, style.Look], formats: Sequence[str], folder: Path
+) -> list[tuple[str, str, str]]:
+    """Of each its name, the text of its SVG, and what went wrong."""
+    out = []
+    for figure in figures:
+        try:
+            made = pictures(figure, looks, tuple(dict.fromkeys(("svg", *formats))))
+            for name in formats:
+                _write(folder / "figures" / f"{figure['name']}.{name}", made[name])
+            out.append((figure["name"], made["svg"].decode(), ""))
+        except Exception as problem:  # one that cannot be drawn keeps none of the others from it
+            out.append((figure["name"], "", f"{type(problem).__name__}: {problem}"))
+    return out
+
+
+def _draw_all(
+    figures: Sequence[Mapping[str, Any]], formats: Sequence[str], folder: Path, processes: int
+) -> dict[str, tuple[str, str]]:
+    """By name the text of the SVG and what went wrong; shared out over processes."""
+    import matplotlib.figure  # noqa: F401  # before there are processes, which then have it too
+
+    from . import drawing  # noqa: F401
+
+    looks = style.looks(series["policy"] for figure in figures for series in figure["series"])
+    processes = max(1, min(processes, len(figures) // 2))
+    children = []
+    for k in range(1, processes):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(read)
+            with open(write, "wb") as out:
+                pickle.dump(_draw_some(figures[k::processes], looks, formats, folder), out)
+            os._exit(0)
+        os.close(write)
+        children.append((child, read))
+    found = _draw_some(figures[::processes], looks, formats, folder)
+    for child, read in children:
+        with open(read, "rb") as answer:
+            found += pickle.load(answer)
+        os.waitpid(child, 0)
+    return {name: (svg, problem) for name, svg, problem in found}
+
+
+def inline_svg(svg: str, name: str, spoken: str) -> str:
+    """A picture as an element of a page: as wide as its box, and with names of its own for its parts."""
+    import html
+
+    start = svg.find("<svg")
+    if start < 0:
+        return ""
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[start:], flags=re.DOTALL)
+    svg = re.sub(r'\b(id="|href="#|url\(#)', lambda match: f"{match[1]}{name}-", svg)
+    head, rest = svg.split(">", 1)
+    width = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+)', head)
+    head = re.sub(r'\s(width|height|version|xmlns(:\w+)?)="[^"]*"', "", head)
+    label = html.escape(spoken, quote=True)
+    points = float(width[1]) if width else 240.0
+    return f'{head} role="img" aria-label="{label}" style="max-width:{points * 2.2:.0f}px">{rest.strip()}'
+
+
+# ---- documents -------------------------------------------------------------------------------------------------------
+
+
+def _write(file: Path, contents: bytes) -> None:
+    """All of it or nothing; under the temporary names that the program knows as its own until then."""
+    unfinished = file.with_name(f"{file.name}.tmp.{os.getpid()}.{os.urandom(8).hex()}")
+    try:
+        unfinished.write_bytes(contents)
+        unfinished.replace(file)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def units(text: str) -> str:
+    """Quantities and units as people write them.
+
+    >>> units("regret x 1000 at T0=50")
+    'regret × 1000 at T₀=50'
+    """
+    return re.sub(r"\bT0\b", "T₀", re.sub(r"(?<= )x (?=1000\b)", "× ", text))
+
+
+def _with_code(text: str, code: Callable[[str], str], plain: Callable[[str], str]) -> str:
+    parts = re.split(r"`([^`]+)`", text)
+    return "".join(code(part) if k % 2 else plain(part) for k, part in enumerate(parts))
+
+
+def _names_width(table: Mapping[str, Any]) -> int:
+    # In signs; the page bounds it.
+    return max((len(row["cells"][0]) for row in table["rows"] if row.get("cells")), default=1) + 1
+
+
+def _page(document: Mapping[str, Any], svg_of: Mapping[str, str], formats: Sequence[str]) -> str:
+    import jinja2
+    from markupsafe import Markup, escape
+
+    def text(value: str) -> Markup:
+        return Markup(_with_code(value, lambda p: f"<code>{escape(p)}</code>", lambda p: str(escape(units(p)))))
+
+    def picture(figure: Mapping[str, Any]) -> Markup:
+        return Markup(inline_svg(svg_of[figure["name"]], figure["name"], figure["spoken"]))
+
+    here = Path(__file__).resolve().parent
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(here), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    environment.filters.update(text=text, units=units)
+    return environment.get_template("page.html").render(
+        document=document,
+        names_width=_names_width,
+        picture=picture,
+        formats=formats,
+        css=Markup((here / "page.css").read_text(encoding="utf-8")),
+    )
+
+
+def _tex(document: Mapping[str, Any]) -> str:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).resolve().parent), trim_blocks=True, lstrip_blocks=True,
+        block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>",
+        comment_start_string="<#", comment_end_string="#>", undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    environment.filters.update(text=lambda value: latex.text(units(value)), lines=latex.lines)
+    return environment.get_template("report.tex").render(document=document, pieces=latex.pieces)
+
+
+def render(folder: Path, formats: Sequence[str] = ("svg",), processes: int = 1) -> list[str]:
+    """Renders the report of a folder; what went wrong, a line for each figure."""
+    document = load(folder)
+    drawn = _draw_all(list(figures_of(document)), formats, folder, processes)
+    svg_of = {name: svg for name, (svg, _) in drawn.items()}
+    _write(folder / "report.tex", _tex(document).encode())
+    _write(folder / "report.html", _page(document, svg_of, formats).encode())
+    return [f"figure {name} was not drawn ({problem})" for name, (_, problem) in drawn.items() if problem]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The script."""
+    parser = argparse.ArgumentParser(description="Makes report.html, report.tex and figures of a report's folder.")
+    parser.add_argument("folder", type=Path, help="with report.json, as `pandora report` writes it")
+    parser.add_argument("--format", default="svg", help="of figure files: svg, pdf, png, or several as svg,pdf")
+    parser.add_argument("--processes", type=int, default=1, help="that draw at once")
+    asked = parser.parse_args(arguments)
+    formats = [name for name in asked.format.split(",") if name]
+    if unknown := [name for name in formats if name not in FORMATS]:
+        parser.error(f"--format {unknown[0]}: unknown; use svg, pdf or png")
+    missing = [name for name in ("matplotlib", "jinja2") if importlib.util.find_spec(name) is None]
+    if missing:
+        print(
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not there for {sys.executable} (Debian: "
+            f"{' '.join(f'python3-{name}' for name in missing)}; else pip install {' '.join(missing)})",
+            file=sys.stderr,
+        )
+        return 3
+    try:
+        problems = render(asked.folder, formats, asked.processes)
+    except (Unreadable, OSError) as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    print("; ".join(problems), end="", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # nothing here multiplies
+    sys.exit(main())

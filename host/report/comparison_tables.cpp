@@ -4,12 +4,17 @@
 #include <cmath>
 
 #include "host/ground/statistics/student_t.hpp"
+#include "host/ground/tables/numbers.hpp"
 #include "host/report/compare_text.hpp"
 
 namespace pandora {
 namespace {
 
 constexpr const char* kDigits = "{:.9g}";
+
+Cell number_cell(double value, int decimals, bool bold = false) {
+  return exact_cell(number_text(value, decimals), value, bold);
+}
 
 Estimate fitted_difference(const ComparedRow& row) {
   return jackknife_estimate(difference(row.a.fit, row.b.fit));

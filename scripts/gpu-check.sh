@@ -6,7 +6,8 @@
 #
 # BUILD_DIR holds pandora, tests/pandora_tests and tests/pandora_device_bench, as `make gpu-check` builds them; on
 # a GPU machine without compilers they may come from elsewhere, then built with PANDORA_NATIVE=OFF. PAPER_ARGS and
-# BENCHMARK_ARGS change the sizes of the whole paper and of the benchmark, for a dry run through the stand-in for CUDA.
+# BENCHMARK_ARGS change the sizes of the whole paper and of the benchmark, and TESTS_SECONDS the time that the device tests
+# have (300), for a dry run through the stand-in for CUDA.
 set -uo pipefail
 read -ra paper <<<"${PAPER_ARGS---replications 50}"
 read -ra sizes <<<"${BENCHMARK_ARGS-}"
@@ -39,7 +40,7 @@ command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,m
 export REQUIRE_GPU=1
 for step in $steps; do
   case $step in
-    tests) step "device tests" tests.log 300 "$build/tests/pandora_tests" --gtest_filter='*Gpu*' ;;
+    tests) step "device tests" tests.log "${TESTS_SECONDS:-300}" "$build/tests/pandora_tests" --gtest_filter='*Gpu*' ;;
     benchmark) step "benchmark" benchmark.log 600 "$build/tests/pandora_device_bench" "${sizes[@]}" ;;
     geometric) step "whole paper, geometric:1.5" geometric.log 900 "$build/pandora" reproduce --backend cuda \
       "${paper[@]}" --out "$out/geometric" --force ;;

@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <concepts>
 
 #include "host/cascades/live/cascade_state.hpp"
 #include "host/cascades/live/rules_json.hpp"
@@ -49,10 +50,22 @@ const Json& member(const Json& json, const char* name) {
   return *found;
 }
 
+// An integer that is written as another number, such as 1e40, has no value of its type.
+template <class T>
+constexpr bool kWhole = std::integral<T> && !std::same_as<T, bool>;
+template <class T>
+constexpr bool kWhole<std::vector<T>> = kWhole<T>;
+
 template <class T>
 T value_of(const Json& json, const char* name) {
   try {
-    return member(json, name).get<T>();
+    const Json& found = member(json, name);
+    if constexpr (kWhole<T>) {
+      const auto other = [](const Json& number) { return number.is_number_float(); };
+      require(!(found.is_array() ? std::any_of(found.begin(), found.end(), other) : other(found)),
+              fmt::format("has a \"{}\" that is no integer", name));
+    }
+    return found.get<T>();
   } catch (const Json::exception&) {
     throw Damaged(fmt::format("has a \"{}\" of another type", name));
   }

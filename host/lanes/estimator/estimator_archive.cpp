@@ -68,6 +68,7 @@ class EstimatorReader {
     const nlohmann::json content = unseal(kKind, bytes);
     try {
       numbers_ = unpack(content.at("numbers"));
+      if (!content.at("count").is_number_unsigned()) throw Damaged("is no estimator");
       floats_ = unpack32<float>(content.at("floats"), content.at("count").get<std::size_t>());
     } catch (const nlohmann::json::exception&) {
       throw Damaged("is no estimator");

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "host/ground/files/sealed_file.hpp"
 #include "host/outcomes/routing/routing.hpp"
 #include "tests/host/cascades/live/play.hpp"
 #include "tests/host/folder_test.hpp"
@@ -212,6 +214,11 @@ TEST_F(CascadeFiles, ThatAreNotWholeAreRefused) {
   };
   refused(with("\"price\": 2.0", "\"price\": 3.0"), "its digest differs");
   refused(with("\"version\": 1", "\"version\": 9"), "another version");
+  nlohmann::json forged = nlohmann::json::parse(text);
+  forged["index_features"] = 1e40;  // no int has that value
+  forged.erase("digest");
+  forged["digest"] = sha256(forged.dump(-1, ' ', true));
+  refused(forged.dump(), "has a \"index_features\" that is no integer");
   refused("[]", "is no cascade");
   refused("{]", "is not JSON");
   test::Random random(5);

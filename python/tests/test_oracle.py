@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import subprocess
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_the_grid_gives_the_indices_of_a_run(example: str, regime: str) -> None:
         grid.sigma(x, box=3)
 
 
-def test_locations_and_drawn_indices() -> None:
+def test_locations_and_drawn_indices(tmp_path: pathlib.Path) -> None:
     study = {
         "replications": 1,
         "periods": 60,
@@ -79,7 +80,7 @@ def test_locations_and_drawn_indices() -> None:
             "linear": {"law": "uniform", "stream": 41, "indices": "linear"},
         },
     }
-    results = pandora.run(study)
+    results = pandora.run(study, out=tmp_path / "r")
     for environment in ("apart", "linear"):
         grid = pandora.OracleGrid(study, environment, "B")
         lane = results.lane(policy="dow/known", environment=environment, T0=0)

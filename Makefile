@@ -64,7 +64,7 @@ example: test-dependencies tests
 	tests/service/kill.py build/service/cascade-service build/service/cascade.json 50
 	tests/service/many.py build/service/cascade-service build/service/cascade.json 80000
 
-# The Python package in a virtual environment: its stubs, style, types, tests, examples in docstrings and documents, and
+# The Python package in a virtual environment: its style, types, tests, examples in docstrings and documents, and
 # the tutorial, whose figures are left in build/python/tutorial.
 PYTHON ?= python3
 venv = build/python/venv/bin
@@ -72,11 +72,9 @@ python: dependencies build
 	[ -x $(venv)/python ] || $(PYTHON) -m venv build/python/venv
 	$(venv)/pip install --quiet --disable-pip-version-check --requirement python/requirements.txt
 	$(venv)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./python
-	$(venv)/python -m nanobind.stubgen --quiet --module pandora._core --output-file build/python/_core.pyi
-	cmp build/python/_core.pyi python/src/pandora/_core.pyi || \
-	  { echo 'The stubs are not those of the module: cp build/python/_core.pyi python/src/pandora/' >&2; exit 1; }
 	cd python && ../$(venv)/ruff format --config pyproject.toml --check --quiet . ../experiments/verdict && \
-	  ../$(venv)/ruff check --config pyproject.toml --quiet . ../experiments/verdict && ../$(venv)/mypy
+	  ../$(venv)/ruff check --config pyproject.toml --quiet . ../experiments/verdict && \
+	  ../$(venv)/mypy && ../$(venv)/mypy --package pandora
 	cd python && ../$(venv)/python -m pytest --quiet tests
 	cd python && ../$(venv)/python -m pytest --quiet --config-file pyproject.toml ../experiments/verdict/tests
 	cd python && ../$(venv)/python -m pytest --quiet --doctest-modules --pyargs pandora

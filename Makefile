@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example python python-bench fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check clean help
+.PHONY: build reproduce test test-slow tests example python python-bench fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -211,6 +211,19 @@ format-check: format-dependencies
 format-dependencies:
 	@scripts/install-dependencies.sh clang-format clang-format
 
+# Mistakes that compile (.clang-tidy): every file of the program, a folder at a time.
+tidy: tidy-dependencies
+	cmake --preset tidy
+	cmake --build build-tidy --target build_info
+	sed -n 's/.*"file": "\(.*\)".*/\1/p' build-tidy/compile_commands.json | \
+	  xargs -P $(JOBS) -n 1 clang-tidy --config-file=.clang-tidy -p build-tidy --quiet
+
+tidy-dependencies: dependencies
+	@scripts/install-dependencies.sh clang clang clang-tidy clang-tidy
+
+# Of all targets (.devcontainer/Containerfile).
+all-dependencies: test-dependencies figure-dependencies format-dependencies tidy-dependencies docs-dependencies
+
 clean:
 	rm -rf build build-*
 
@@ -232,6 +245,7 @@ help:
 	@echo 'make coverage   line coverage of the functor headers, at least 95%; make coverage-run: that of a run alone'
 	@echo 'make gpu-check  on a machine with a GPU: device tests, sanitizers, benchmarks, the whole paper'
 	@echo 'make format     clang-format over the sources; format-check: whether it would change any'
+	@echo 'make tidy       clang-tidy over the program, every finding an error'
 	@echo 'make clean      remove the builds; results/ stays'
 	@echo 'ARGS="..." goes to pandora reproduce, ctest or run-docs.sh; make reproduce and make test first install what is missing.'
 	@echo 'The full run: $(full_run)'

@@ -1,0 +1,69 @@
+// The numbers of one tiny study of every policy, kept: a change that nobody meant shows up here, and how far another
+// compiler or instruction set may lie from them is written down.
+#include <sstream>
+
+#include "host/ground/files/sealed_file.hpp"
+#include "host/ground/machine/build.hpp"
+#include "tests/host/studies/run/run_study_fixture.hpp"
+
+namespace pandora {
+namespace {
+
+const std::filesystem::path kGolden = std::filesystem::path(PANDORA_SOURCE) / "tests/host/studies/run/golden";
+
+// Rows of a CSV file without quotes, by the names of its columns.
+std::vector<std::map<std::string, std::string>> rows_of(const std::string& text) {
+  const auto cells = [](const std::string& line) {
+    std::vector<std::string> out(1);
+    for (const char c : line) c == ',' ? void(out.emplace_back()) : out.back().push_back(c);
+    return out;
+  };
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  const std::vector<std::string> names = cells(line);
+  std::vector<std::map<std::string, std::string>> out;
+  while (std::getline(lines, line)) {
+    const std::vector<std::string> values = cells(line);
+    for (std::size_t k = 0; k < names.size(); ++k) (k ? out.back() : out.emplace_back())[names[k]] = values.at(k);
+  }
+  return out;
+}
+
+class Golden : public test::RunStudyTest {
+ protected:
+  void SetUp() override {
+    test::RunStudyTest::SetUp();
+    ASSERT_EQ(run({"run", (kGolden / "study.toml").string(), "--quiet", "--backend", "cpu", "--out", "here"}).exit_code,
+              0);
+    summary_ = test::read_file(work() / "here" / "summary.csv");
+  }
+  std::string summary_;
+};
+
+// Of a release build by a compiler whose digest is kept, every byte.
+TEST_F(Golden, ItsBytesAreThoseOfThisInstructionSet) {
+  const std::map<std::string, std::string> build = build_identity();
+  if (!build.at("flags").starts_with("Release -O3")) return;  // another level of optimisation may round otherwise
+  const std::pair asked(build.at("compiler"), build.at("instructions"));
+  for (const auto& kept : rows_of(test::read_file(kGolden / "digests.csv"))) {
+    if (std::pair(kept.at("compiler"), kept.at("instructions")) == asked) {
+      EXPECT_EQ(sha256(summary_), kept.at("sha256 of summary.csv")) << "see golden/study.toml";
+    }
+  }
+}
+
+// Everywhere: other rounding changes some decisions of 600, and so moves a regret by far less than its interval.
+TEST_F(Golden, ItsNumbersAreTheSameEverywhere) {
+  const auto kept = rows_of(test::read_file(kGolden / "regret.csv")), found = rows_of(summary_);
+  ASSERT_EQ(found.size(), kept.size());
+  for (std::size_t k = 0; k < kept.size(); ++k) {
+    for (const char* name : {"regime", "environment", "lane"}) ASSERT_EQ(found[k].at(name), kept[k].at(name));
+    EXPECT_NEAR(std::stod(found[k].at("regret_x1000")), std::stod(kept[k].at("regret_x1000")),
+                1e-6 + 0.25 * std::stod(kept[k].at("half_width_95_x1000")))
+        << kept[k].at("lane");
+  }
+}
+
+}  // namespace
+}  // namespace pandora

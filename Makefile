@@ -140,15 +140,15 @@ dependencies:
 
 # What renders reports; without it their data are written all the same.
 figure-dependencies:
-	@scripts/install-dependencies.sh python3-matplotlib /usr/lib/python3/dist-packages/matplotlib \
-	  python3-jinja2 /usr/lib/python3/dist-packages/jinja2 || echo 'Reports will not be rendered.' >&2
+	@scripts/install-dependencies.sh python3-matplotlib py:matplotlib \
+	  python3-jinja2 py:jinja2 || echo 'Reports will not be rendered.' >&2
 
 # What tests use beside: ranks of mpirun, other programs that read HDF5, what renders reports.
 test-dependencies: dependencies
 	@scripts/install-dependencies.sh libopenmpi-dev mpicc openmpi-bin mpirun hdf5-tools h5dump \
-	  python3-h5py /usr/lib/python3/dist-packages/h5py python3-scipy /usr/lib/python3/dist-packages/scipy \
-	  python3-matplotlib /usr/lib/python3/dist-packages/matplotlib \
-	  python3-jinja2 /usr/lib/python3/dist-packages/jinja2
+	  python3-h5py py:h5py python3-scipy py:scipy \
+	  python3-matplotlib py:matplotlib \
+	  python3-jinja2 py:jinja2
 
 # What each file took to compile when it was compiled last.
 build-times:

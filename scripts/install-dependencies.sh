@@ -1,53 +1,74 @@
 #!/usr/bin/env bash
-# Installs what the build and the tests need and this machine lacks (Debian 12 and its relatives, as root or with
-# sudo). Where nothing is missing it needs neither. The CUDA toolkit is optional and never installed.
+# Installs what the build and the tests need and this machine lacks, where there is apt-get and root or sudo (Debian 12, 13 and
+# their relatives). Elsewhere it says what is missing in the words of other package managers, and goes on where CMake can decide:
+# libraries may stand where only CMake finds them. The CUDA toolkit is optional and never installed.
 # Usage: scripts/install-dependencies.sh [PACKAGE CONTENT]...: those instead of the list below.
 set -euo pipefail
 
-# A Debian package and how to recognise its content where it came from elsewhere: a command, or a header.
+# A Debian package; how to recognise its content where it came from elsewhere: a command, a header (any of several, with |), or
+# py:MODULE; and its name for dnf (Fedora), pacman (Arch), conda (conda-forge) and Spack.
 needed="
-g++                 g++
-cmake               cmake
-ninja-build         ninja
-make                make
-git                 git
-libeigen3-dev       eigen3/Eigen/Core
-libcli11-dev        CLI/CLI.hpp
-libfmt-dev          fmt/format.h
-nlohmann-json3-dev  nlohmann/json.hpp
-libtomlplusplus-dev toml++/toml.h
-libssl-dev          openssl/evp.h
-libsimdjson-dev     simdjson.h
-libhdf5-dev         hdf5/serial/hdf5.h
-libboost-math-dev   boost/math/distributions/students_t.hpp
-libgtest-dev        gtest/gtest.h
-libgmock-dev        gmock/gmock.h
-librandom123-dev    Random123/philox.h
-libbenchmark-dev    benchmark/benchmark.h
-python3-dev         python3.11/Python.h
-python3-venv        /usr/share/doc/python3-venv
-locales             /usr/share/i18n/locales/de_DE
+g++                 g++                               gcc-c++             gcc              gxx            gcc
+cmake               cmake                             cmake               cmake            cmake          cmake
+ninja-build         ninja                             ninja-build         ninja            ninja          ninja
+make                make                              make                make             make           gmake
+git                 git                               git                 git              git            git
+libeigen3-dev       eigen3/Eigen/Core|Eigen/Core      eigen3-devel        eigen            eigen          eigen
+libcli11-dev        CLI/CLI.hpp                       cli11-devel         cli11            cli11          cli11
+libfmt-dev          fmt/format.h                      fmt-devel           fmt              fmt            fmt
+nlohmann-json3-dev  nlohmann/json.hpp                 json-devel          nlohmann-json    nlohmann_json  nlohmann-json
+libtomlplusplus-dev toml++/toml.h                     tomlplusplus-devel  tomlplusplus     tomlplusplus   tomlplusplus
+libssl-dev          openssl/evp.h                     openssl-devel       openssl          openssl        openssl
+libsimdjson-dev     simdjson.h                        simdjson-devel      simdjson         simdjson       simdjson
+libhdf5-dev         hdf5/serial/hdf5.h|hdf5.h         hdf5-devel          hdf5             hdf5           hdf5
+libboost-math-dev   boost/math/distributions/students_t.hpp boost-devel   boost            libboost-headers boost+math
+libgtest-dev        gtest/gtest.h                     gtest-devel         gtest            gtest          googletest
+libgmock-dev        gmock/gmock.h                     gmock-devel         gtest            gmock          googletest+gmock
+librandom123-dev    Random123/philox.h                Random123-devel     random123        random123      random123
+libbenchmark-dev    benchmark/benchmark.h             google-benchmark-devel benchmark     benchmark      benchmark
+python3-dev         python3-config                    python3-devel       python           python         python
+python3-venv        py:ensurepip                      python3             python           python         python
+locales             /usr/share/i18n/locales/de_DE     glibc-locale-source glibc            -              -
 "
-
-if [ $# -gt 0 ]; then needed=$(printf '%s %s\n' "$@"); fi
+[ $# -eq 0 ] || needed=$(printf '%s %s\n' "$@")
 
 present() {
   [[ $(dpkg-query --show --showformat '${Status}' "$1" 2>/dev/null) == *"ok installed" ]] && return
+  local header
   case $2 in
-    */*) echo "#include <$2>" | "${CXX:-g++}" -std=c++20 -E -x c++ - >/dev/null 2>&1 ;;
+    /*) [ -e "$2" ] ;;
+    py:*) python3 -c "import importlib.util as u, sys; sys.exit(u.find_spec('${2#py:}') is None)" 2>/dev/null ;;
+    *.h | *.hpp | */*)
+      for header in ${2//|/ }; do
+        echo "#include <$header>" | CPATH=${CPATH-}${CONDA_PREFIX:+:$CONDA_PREFIX/include} \
+          "${CXX:-g++}" -std=c++20 -E -x c++ - >/dev/null 2>&1 && return
+      done
+      return 1 ;;
     *) command -v "$2" >/dev/null ;;
   esac
 }
 
-missing=()
-while read -r package content; do
-  [ -z "$package" ] || present "$package" "$content" || missing+=("$package")
+missing=() others=() commands=()  # Debian's names, the lines of the table, and what no CMake can find
+while read -r package content rest; do
+  [ -z "$package" ] || present "$package" "$content" && continue
+  missing+=("$package") others+=("$rest")
+  [[ $content == */* || $content == *.h || $content == py:* ]] || commands+=("$content")
 done <<<"$needed"
 [ ${#missing[@]} -gt 0 ] || exit 0
 
+# named COLUMN: what is missing, in the words of the package manager of that column.
+named() { printf '%s\n' "${others[@]}" | awk -v n="$1" '$n != "" && $n != "-" && !seen[$n]++ { printf " %s", $n }'; }
+
 refuse() {
-  echo "install-dependencies: $1; install these Debian packages or their equals: ${missing[*]}" >&2
-  exit 1
+  {
+    echo "install-dependencies: $1; not found here: ${missing[*]}. Whoever may install packages can say:"
+    echo "  apt-get install ${missing[*]}"
+    [ -z "$(named 1)" ] || printf '  %s\n' "dnf install$(named 1)" "pacman -S$(named 2)" \
+      "conda install -c conda-forge$(named 3)" "spack install$(named 4)"
+    [ ${#commands[@]} -gt 0 ] || echo "The build goes on: CMake says whether it finds them elsewhere (CMAKE_PREFIX_PATH)."
+  } >&2
+  [ ${#commands[@]} -eq 0 ] || exit 1
+  exit 0
 }
 
 command -v apt-get >/dev/null || refuse "no apt-get here"
@@ -60,5 +81,6 @@ fi
 
 echo "Installing ${missing[*]}"
 apt_get() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@"; }
-apt_get update || refuse "apt-get update failed"
-apt_get install --yes --no-install-recommends "${missing[@]}" >/dev/null || refuse "apt-get install failed"
+failed() { echo "install-dependencies: apt-get $1 failed; wanted: ${missing[*]}" >&2; exit 1; }
+apt_get update || failed update
+apt_get install --yes --no-install-recommends "${missing[@]}" >/dev/null || failed install

@@ -10,7 +10,7 @@
 //   next          "request"                                   -> "next"
 //   deploy        "request"                                   -> "deployed": the model
 //   feedback      "request", "quality"
-//   explain       "request"                                   -> what docs/cascades.md describes
+//   explain       "request"                                   -> why, as docs/serving.md describes
 //   add_model, remove_model "model"; set_price "price"; counts; save
 //
 // An answer repeats "request"; a call that is answered with "error" has changed nothing. Numbers of requests are unique
@@ -206,7 +206,7 @@ void run(Service& service, Journal& journal) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
+  if (argc < 2 || argc > 3 || argv[1][0] == '-') {
     std::cerr << "usage: cascade-service FOLDER [CASCADE.json]\n";
     return 2;
   }
@@ -237,7 +237,9 @@ int main(int argc, char** argv) {
     cascade.set_epoch(epoch);
     if (const std::string caution = cascade.caution(); !caution.empty()) std::cerr << caution << '\n';
     journal.start(cascade);
-    std::cerr << (resumed ? "resumed" : "started") << ", " << again << " calls made again\n";
+    std::cerr << (resumed ? "resumed" : "started") << ", " << again << " calls made again"
+              << (resumed && argc > 2 ? std::string("; ") + argv[1] + " has its cascade, so " + argv[2] + " was not read" : "")
+              << '\n';
     run(service, journal);
     return 0;
   } catch (const pandora::Error& error) {

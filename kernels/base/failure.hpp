@@ -11,7 +11,7 @@ enum class Failure : std::uint8_t {
   index_fit,   ///< a fit of rho_hat did not converge
   reward_fit,  ///< a fit of theta_hat did not converge
   indefinite,  ///< a matrix that should be positive definite is not
-  policy       ///< a policy written by users broke the protocol
+  policy       ///< the code of a policy written by users failed, or did what a policy must not
 };
 
 inline constexpr const char* failure_text(Failure failure) {
@@ -27,7 +27,7 @@ inline constexpr const char* failure_text(Failure failure) {
     case Failure::indefinite:
       return "a matrix is not positive definite";
     case Failure::policy:
-      return "the policy broke the protocol";
+      return "the policy failed";
   }
   return "unknown";
 }

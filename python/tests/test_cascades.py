@@ -381,3 +381,17 @@ def test_a_forked_child_goes_on_while_another_thread_learns() -> None:
     enough.set()
     thread.join()
     assert statuses == [0] * 5
+
+
+def test_a_list_of_features_is_no_text_with_commas() -> None:
+    with pytest.raises(pandora.UsageError, match=r"context 'text:16,topic': give a list, \['text:16', 'topic'\]"):
+        pandora.Cascade.fit(pandora.Trace(made_up(50)), price=1.0, evaluator="quality", context="text:16,topic")
+
+
+def test_a_request_shows_its_number_and_what_was_deployed() -> None:
+    cascade = pandora.Cascade.new(["a", "b"], price=1.0, evaluator="score")
+    with cascade.begin([1.0]) as request:
+        assert repr(request) == f"<pandora.Request {request.number}>"
+        for _ in request:
+            request.observe(dollars=0.01, score=0.9)
+    assert repr(request).endswith(f", deployed {request.deployed}>")

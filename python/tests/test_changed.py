@@ -274,10 +274,10 @@ def changed(name: str, value: Any) -> Any:
         (changed("sigma", np.nan), r"sigma of box 2 in online period 17 \(row 67, column 1\) is nan"),
         (changed("phi", np.inf), r"phi of box 2 in online period 17"),
         (changed("psi", 1e300), r"psi in online period 17 \(row 67\) is inf"),
-        (lambda d, r: d.update(cost=d["cost"][:, :2]), "cost: give an array of 251 x 3"),
+        (lambda d, r: d.update(cost=d["cost"][:, :2]), "wrong/B/[01]: cost: give an array of 251 x 3, not 251 x 2"),
         (lambda d, r: d.update(cost=d["cost"] + 0j), "cost of draw.. is of type complex128; give an array of numbers"),
         (lambda d, r: d.update(cost=d["cost"].astype(str)), "cost of draw.. is of type <U"),
-        (lambda d, r: d.update(mu=np.ma.masked_less(d["mu"], 0.5)), "mu of draw.. is masked in places"),
+        (lambda d, r: d.update(mu=np.ma.masked_less(d["mu"], 0.5)), "^wrong/B/[01]: mu of draw.. is masked in places"),
     ],
 )
 def test_numbers_that_are_none_of_their_kind_are_refused(
@@ -293,7 +293,7 @@ def test_numbers_that_are_none_of_their_kind_are_refused(
             change(drawn, request)
             return drawn
 
-    with pytest.raises(pandora.Error, match=said):
+    with pytest.raises(pandora.UsageError, match=said):
         pandora.run(own(single), out=tmp_path / "r", environments=[Wrong], progress=False)
 
 

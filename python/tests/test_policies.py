@@ -209,7 +209,7 @@ def test_an_exception_ends_its_lane_alone(single: dict[str, Any], tmp_path: path
     assert len(r.failures) == 2  # T0 = 0 and 50
     failure = next(r.failures.rows())
     assert failure["period"] == 10 and failure["replication"] == 1
-    assert "ValueError: period ten (test_policies.py:" in failure["failure"]
+    assert "the policy failed: ValueError: period ten (test_policies.py:" in failure["failure"]
     assert r.summary.where(policy="Raises")["failed"].tolist() == [1, 1]
     assert r.summary.where(policy="dow")["failed"].sum() == 0
     assert np.isnan(r.regret("Raises", T0=0)).tolist() == [False, True]
@@ -219,7 +219,7 @@ def test_an_exception_ends_its_lane_alone(single: dict[str, Any], tmp_path: path
     ("returns", "said"),
     [
         (7, "next() named box 7 of boxes 0 to 2"),
-        ("one", "next() returned 'one'"),
+        ("one", "next() returned 'one'; give a box from 0 to A - 1, or None to stop"),
         (None, "next() stopped before any box was open"),
     ],
 )

@@ -105,6 +105,7 @@ def test_lanes_are_explained(example: str) -> None:
     assert found["lane"].startswith("gaussian/B/2/0/dow/")
     assert [p["period"] for p in found["periods"]] == [3, 4]
     best = r.lane(policy="dow/known", environment="gaussian", regime="B", T0=0)
+    assert r.lane(policy="dow", reward="known", environment="gaussian", regime="B", T0=0).name == best.name
     assert best.explain(1)["reward_known"] is True
     assert "regret" in best.replay()
     with pytest.raises(pandora.UsageError, match="--period 201"):

@@ -61,7 +61,10 @@ def test_a_call_goes_on_and_extends(single: dict[str, Any], tmp_path: pathlib.Pa
         pandora.run(single, out=tmp_path / "r", progress=False)
     with pytest.raises(pandora.MismatchError, match="study.seed is 1 there and 2 here"):
         pandora.run({**grown, "seed": 2}, out=tmp_path / "r", progress=False)
-    with pytest.raises(pandora.UsageError, match="is not empty"):
+    with pytest.raises(
+        pandora.UsageError,
+        match='is not empty; name a fresh folder, add mode="resume" to go on with its results, or mode="replace"',
+    ):
         pandora.run(grown, out=tmp_path / "r", progress=False, mode="fresh")
     assert pandora.run({**grown, "seed": 2}, out=tmp_path / "r", progress=False, mode="replace").replications == 3
 
@@ -105,7 +108,7 @@ except KeyboardInterrupt as stopped:
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
         assert process.wait() == 130
-    assert "interrupted; " in rest and "go on with --resume --out" in rest
+    assert "interrupted; " in rest and 'go on with mode="resume" out="' in rest
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
     assert manifest["state"] == "interrupted" and 0 < manifest["parts_there"] < 40
 

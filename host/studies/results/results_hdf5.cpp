@@ -153,7 +153,7 @@ class LaneDatasets {
            [](const LaneTally& t) { return t.periods; });
     counts("failure",
            "0: none; 1: a number was not finite; 2, 3: the index or reward fit did not converge; 4: a matrix was "
-           "not positive definite; 5: the policy broke the protocol",
+           "not positive definite; 5: the policy failed",
            "", [](const LaneTally& t) { return static_cast<std::int32_t>(t.failure); });
     counts("failed_period", "period of the failure; 0: while calibrating, or none", "periods",
            [](const LaneTally& t) { return t.failed_period; });

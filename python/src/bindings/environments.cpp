@@ -8,6 +8,7 @@
 #include "pandora/custom_policy.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
+#include "pandora/paper_setting.hpp"
 #include "requests.hpp"
 
 namespace pandora::python {
@@ -19,12 +20,13 @@ using Values = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 Values numbers(const nb::dict& drawn, const char* name, const std::vector<std::size_t>& shape) {
   std::string wanted;
   for (const std::size_t n : shape) wanted += (wanted.empty() ? "" : " x ") + std::to_string(n);
-  if (!drawn.contains(name)) throw std::runtime_error(std::string("draw() returned no ") + name);
+  const auto refuse = [&](const std::string& what) { throw Error(ExitCode::usage, std::string(name) + what); };
+  if (!drawn.contains(name)) throw Error(ExitCode::usage, std::string("draw() returned no ") + name);
   Values out;
-  if (!nb::try_cast(drawn[name], out)) throw std::runtime_error(std::string(name) + ": give an array of numbers");
-  bool fits = out.ndim() == shape.size();
-  for (std::size_t k = 0; fits && k < shape.size(); ++k) fits = out.shape(k) == shape[k];
-  if (!fits) throw std::runtime_error(std::string(name) + ": give an array of " + wanted);
+  if (!nb::try_cast(drawn[name], out)) refuse(": give an array of numbers, " + wanted);
+  std::string found;
+  for (std::size_t k = 0; k < out.ndim(); ++k) found += (k ? " x " : "") + std::to_string(out.shape(k));
+  if (found != wanted) refuse(": give an array of " + wanted + ", not " + (found.empty() ? "one number" : found));
   return out;
 }
 
@@ -64,6 +66,12 @@ Replication replication_of(const ReplicationRequest& request, const nb::dict& dr
   return out;
 }
 
+// What was drawn, as messages of the library name it.
+std::string drawn_name(const ReplicationRequest& request) {
+  return request.environment.name + "/" + regime_name(request.regime) + "/" + std::to_string(request.replication) +
+         ": ";
+}
+
 void register_python_environment(nb::object environment, const std::string& name, int stream, double u,
                                  const std::string& law, const std::string& code) {
   if (stream < 0 || stream > 255)
@@ -85,8 +93,12 @@ void register_python_environment(nb::object environment, const std::string& name
           Replication out = replication_of(request, nb::cast<nb::dict>(drawn));
           out.sigma_is_meant = nb::cast<bool>(nb::handle(kept).attr("sigma_is_meant"));
           return out;
+        } catch (const Error& error) {
+          throw Error(error.code(), drawn_name(request) + error.what());
         } catch (nb::python_error& error) {
           if (error.matches(PyExc_KeyboardInterrupt)) end_lane_if_interrupted();
+          if (error.matches(nb::module_::import_("pandora.errors").attr("UsageError")))
+            throw Error(ExitCode::usage, drawn_name(request) + nb::str(error.value()).c_str());
           throw std::runtime_error(line_of(error));
         }
       },

@@ -101,13 +101,16 @@ std::string line_of(nb::python_error& error) {
     const std::string type = nb::cast<std::string>(error.type().attr("__name__")),
                       text = nb::str(error.value()).c_str();
     what = type + (text.empty() ? "" : ": " + printable(text, kMost));
-    nb::object trace = error.traceback();
-    if (trace.is_valid() && !trace.is_none()) {
-      while (!trace.attr("tb_next").is_none()) trace = trace.attr("tb_next");
-      const std::string file = nb::cast<std::string>(trace.attr("tb_frame").attr("f_code").attr("co_filename"));
-      what +=
+    std::string place;  // the last line that is not this package's
+    for (nb::object trace = error.traceback(); trace.is_valid() && !trace.is_none(); trace = trace.attr("tb_next")) {
+      const nb::object frame = trace.attr("tb_frame");
+      if (nb::cast<std::string>(nb::str(frame.attr("f_globals").attr("get")("__name__", ""))).starts_with("pandora."))
+        continue;
+      const std::string file = nb::cast<std::string>(frame.attr("f_code").attr("co_filename"));
+      place =
           " (" + file.substr(file.rfind('/') + 1) + ":" + std::to_string(nb::cast<int>(trace.attr("tb_lineno"))) + ")";
     }
+    what += place;
   } catch (nb::python_error&) {  // of a __str__ of its own
   }
   return what;

@@ -45,11 +45,11 @@ auto called(Call&& call) {
 }
 
 template <class T>
-T value_of(const nb::object& found, const char* what) {
+T value_of(const nb::object& found, const char* what, const char* wanted) {
   try {
     return nb::cast<T>(found);
   } catch (const std::bad_cast&) {
-    throw std::runtime_error(std::string(what) + " returned " + nb::repr(found).c_str());
+    throw std::runtime_error(std::string(what) + " returned " + nb::repr(found).c_str() + "; give " + wanted);
   }
 }
 
@@ -92,18 +92,19 @@ class PythonPolicy : public CustomPolicy {
   int next() override {
     return called([&] {
       const nb::object found = next_();
-      return found.is_none() ? kStop : value_of<int>(found, "next()");
+      return found.is_none() ? kStop : value_of<int>(found, "next()", "a box from 0 to A - 1, or None to stop");
     });
   }
   void opened(const Output& output) override {
     called([&] { opened_(OwnOutput(output, shows_mu_)); });
   }
   int deploy() override {
-    return called([&] { return value_of<int>(deploy_(), "deploy()"); });
+    return called([&] { return value_of<int>(deploy_(), "deploy()", "a box that was opened"); });
   }
   std::vector<int> ranking() const override {
     if (!ranks_) return {};
-    return called([&] { return value_of<std::vector<int>>(policy_.attr("ranking")(), "ranking()"); });
+    return called(
+        [&] { return value_of<std::vector<int>>(policy_.attr("ranking")(), "ranking()", "a list of boxes"); });
   }
   std::optional<int> opens_of(std::span<const Output> outputs, std::span<const double> worth) override {
     if (!opens_of_) return {};
@@ -113,12 +114,13 @@ class PythonPolicy : public CustomPolicy {
       const nb::object found =
           policy_.attr("opens_of")(shown, nb::cast(std::vector<double>(worth.begin(), worth.end())));
       if (found.is_none()) return {};
-      return value_of<int>(found, "opens_of()");
+      return value_of<int>(found, "opens_of()", "a number of outputs, or None");
     });
   }
   std::vector<double> scores() const override {
     if (!scores_) return {};
-    return called([&] { return value_of<std::vector<double>>(policy_.attr("scores")(), "scores()"); });
+    return called(
+        [&] { return value_of<std::vector<double>>(policy_.attr("scores")(), "scores()", "a list of A numbers"); });
   }
   void learn(double reward) override {
     called([&] { learn_(reward); });

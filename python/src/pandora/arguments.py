@@ -26,11 +26,15 @@ def refused(what: str, value: Any, wanted: str) -> UsageError:
     return UsageError(f"{what} {reprlib.repr(value)}: give {wanted}")
 
 
-_OPTION = re.compile(r"--([a-z][a-z-]*)(?: (-?[\w./]+(?:[:,+-][\w./]+)*))?")
+_OPTION = re.compile(r"--([a-z][a-z-]*)(?: (?!(?:or|and|to|is|does|with|goes|that)\b)(-?[\w./]+(?:[:,+-][\w./]+)*))?")
 
 
 def _argument(option: re.Match[str]) -> str:
     name, value = option[1].replace("-", "_"), option[2] or ""
+    if name in ("force", "resume", "extend"):
+        return f'mode="{"replace" if name == "force" else name}"' + (f" {value}" if value else "")
+    if name == "policy":
+        name = "policies"
     if name == "models":
         value = str(value.split(","))
     elif value and not re.fullmatch(r"-?(nan|inf|\d[\d.e+-]*)", value):
@@ -44,7 +48,9 @@ def named() -> Iterator[None]:
     try:
         yield
     except Error as error:
-        raise type(error)(_OPTION.sub(_argument, str(error))) from None
+        said = _OPTION.sub(_argument, str(error)).replace("(a value that is not known: null)", "(unknown values: None)")
+        error.args = (said,)
+        raise
 
 
 def text(what: str, value: Any) -> str:

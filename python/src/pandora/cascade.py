@@ -150,13 +150,19 @@ class Request:
         found: dict[str, Any] = self._cascade._live.explain(self.number)
         return found
 
+    def __repr__(self) -> str:
+        return f"<pandora.Request {self.number}{f', deployed {self.deployed}' if self.deployed else ''}>"
+
     def __iter__(self) -> Iterator[str]:
         model = self.next()
         while model is not None:
             calls = self._calls
             yield model
             if self._calls == calls:
-                raise UsageError(f"request {self.number}: call observe() for {model} before the next model")
+                raise UsageError(
+                    f"request {self.number}: call observe() for {model} before the next model, or leave "
+                    "the loop where its call failed (docs/serving.md)"
+                )
             model = self.next()
 
     def __enter__(self) -> Request:
@@ -170,6 +176,8 @@ class Request:
 
 
 def _specs(what: str, context: Any) -> list[str]:
+    if isinstance(context, str) and "," in context:
+        raise refused(what, context, f"a list, {text(what, context).split(',')}")
     return [text(what, context)] if isinstance(context, str) else texts(what, context)
 
 
@@ -368,10 +376,11 @@ class Cascade:
             self._cautioned = True
             if caution := self._live.caution():
                 warnings.warn(caution, PandoraWarning, stacklevel=2)
-        if isinstance(prompt, str):
-            given = arguments.columns(columns)
-            return Request(self, self._live.begin_prompt(text("Cascade.begin: prompt", prompt), given))
-        return Request(self, self._live.begin(arguments.psi(prompt)))
+        with arguments.named():
+            if isinstance(prompt, str):
+                given = arguments.columns(columns)
+                return Request(self, self._live.begin_prompt(text("Cascade.begin: prompt", prompt), given))
+            return Request(self, self._live.begin(arguments.psi(prompt)))
 
     def request(self, number: int) -> Request:
         """A request that began before, also before the cascade was saved; `number` is its `Request.number`.

@@ -51,7 +51,7 @@ class Environment:
         changes the oracle's indices: ``request.indices(...)`` gives those of the changed problem. What is raised here,
         and a number outside its range, ends the run.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} defines no draw()")
 
     def generator(self, request: ReplicationRequest) -> np.random.Generator:
         """A generator for draws of the replication: the same whenever it is drawn."""

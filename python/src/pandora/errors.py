@@ -54,7 +54,8 @@ class OutputError(Error):
 class Interrupted(Error, KeyboardInterrupt):
     """Ended by SIGINT (Ctrl-C, or "Interrupt" in a notebook); what was finished is on disk.
 
-    It is a KeyboardInterrupt too, so that loops around it end as they do for any other.
+    It is a KeyboardInterrupt too, so that loops around it end as they do for any other, and an Error: code that catches
+    Exception around a run catches it as well.
     """
 
     exit_code = 130

@@ -60,14 +60,14 @@ class Policy:
 
     def next(self) -> Optional[int]:
         """The box to open next, not yet open in this period; None to stop once one is open."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} defines no next()")
 
     def opened(self, output: Output) -> None:
         """The box that next() named was opened."""
 
     def deploy(self) -> int:
         """The box to deploy, one of the open ones."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} defines no deploy()")
 
     def learn(self, reward: float) -> None:
         """The realised reward of the deployed output, 0 or 1 in the paper's model."""
@@ -105,7 +105,7 @@ class IndexPolicy(Policy):
 
     def score(self, box: int) -> float:
         """The number that a box is given when a period begins."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} defines no score()")
 
     def reward_of(self, output: Output) -> float:
         """The mu of an opened output, or an estimate of it where the reward is unknown."""

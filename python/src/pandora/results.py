@@ -239,16 +239,19 @@ class Results(Folder):
         regime: str = "",
         replication: int = 0,
         setting: str = "",
+        reward: Optional[str] = None,
     ) -> Lane:
         """A lane by its name, ENVIRONMENT/REGIME/REPLICATION/T0/POLICY/REWARD[/HYPERPARAMETERS], or by its policy.
 
         A name without the first three, as the column `lane` of the summary has it, is that of `replication` in the
-        (first) environment and regime. By policy, NAME or NAME/REWARD, it is the lane with the best hyperparameters.
+        (first) environment and regime. By policy, NAME with `reward` or NAME/REWARD, it is the lane with the best
+        hyperparameters.
         """
         if (name is None) == (policy is None):
             raise UsageError("lane: give its name, or a policy")
         if name is None:
             assert policy is not None
+            policy = policy if reward is None else f"{policy}/{reward}"
             name = _core.best_lane(self.path, setting, policy, T0, environment, regime, replication)
         elif any(lane[0] == name for one in self._settings for lane in one["lanes"]):
             lead = (environment or self.environments[0], regime or self.regimes[0], str(replication))

@@ -13,6 +13,7 @@ import numpy as np
 from . import _core
 from . import environment as _environment
 from . import policy as _policy
+from .arguments import named
 from .environment import Environment
 from .errors import PandoraWarning, UsageError
 from .policy import Policy
@@ -91,20 +92,21 @@ def run(
         warnings.warn(message, PandoraWarning, stacklevel=3)
 
     try:
-        found = _core.run(
-            study=config,
-            out=folder,
-            mode=mode,
-            study_file="" if isinstance(study, Results) else file_of(study),
-            shard=shard,
-            oracle_cache=os.fspath(oracle_cache),
-            backend=backend,
-            devices=devices,
-            threads=threads,
-            command="pandora.run (Python)",
-            on_progress=bar,
-            on_message=tell,
-        )
+        with named():
+            found = _core.run(
+                study=config,
+                out=folder,
+                mode=mode,
+                study_file="" if isinstance(study, Results) else file_of(study),
+                shard=shard,
+                oracle_cache=os.fspath(oracle_cache),
+                backend=backend,
+                devices=devices,
+                threads=threads,
+                command="pandora.run (Python)",
+                on_progress=bar,
+                on_message=tell,
+            )
     finally:
         if bar is not None:
             bar.close()
@@ -131,7 +133,8 @@ def explain(study: AnyStudy, lane: str, period: int, last: Optional[int] = None,
     """
     if isinstance(study, Results):
         return study.lane(lane, setting=setting).explain(period, last)
-    text = _core.explain(_config(study), setting, lane, period, period if last is None else last)
+    with named():
+        text = _core.explain(_config(study), setting, lane, period, period if last is None else last)
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -187,7 +190,8 @@ def tune(
     """
     bar = bar_of(progress)
     try:
-        return Tuning(_core.tune(_config(study, policies), budget, threads, backend, devices, bar))
+        with named():
+            return Tuning(_core.tune(_config(study, policies), budget, threads, backend, devices, bar))
     finally:
         if bar is not None:
             bar.close()
@@ -212,7 +216,8 @@ def calibrate(
         config.set("environments", ",".join(environments), "environments of pandora.calibrate")
     bar = bar_of(progress, "steps")
     try:
-        found = _core.calibrate(config, boxes, replications, contexts, threads, bar)
+        with named():
+            found = _core.calibrate(config, boxes, replications, contexts, threads, bar)
     finally:
         if bar is not None:
             bar.close()

@@ -156,7 +156,7 @@ TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
   EXPECT_EQ(failing.csv("choices").substr(failing.csv("choices").find('\n') + 1),
             "A,uniform,1,50,frugalgpt,known,,,,1,3,0.25\nA,uniform,1,50,frugalgpt,known,,,,2,1,\n");
   EXPECT_EQ(lines_of(failing.csv("failures"))[1],
-            "A,uniform,1,50,frugalgpt,known,,,,1,7,\"the policy broke the protocol: next() named box 9, \"\"out of\"\" "
+            "A,uniform,1,50,frugalgpt,known,,,,1,7,\"the policy failed: next() named box 9, \"\"out of\"\" "
             "range\",'./bin/pan'\\''dora' replay study.toml --lane uniform/A/1/50/frugalgpt/known");
 }
 

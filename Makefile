@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow tests example python python-bench fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies clean help
+.PHONY: build reproduce test test-slow tests example python python-bench fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -150,6 +150,14 @@ test-dependencies: dependencies
 	  python3-matplotlib py:matplotlib \
 	  python3-jinja2 py:jinja2
 
+# The public headers and the Python package as pages: build/reference/cpp and build/reference/python; after `make python`.
+reference:
+	@scripts/install-dependencies.sh doxygen doxygen
+	mkdir -p build/reference
+	doxygen docs/Doxyfile
+	$(venv)/pip install --quiet --disable-pip-version-check pdoc
+	$(venv)/pdoc --output-directory build/reference/python --docformat restructuredtext pandora
+
 # What each file took to compile when it was compiled last.
 build-times:
 	scripts/build-times.py build
@@ -245,6 +253,7 @@ help:
 	@echo 'make coverage   line coverage of the functor headers, at least 95%; make coverage-run: that of a run alone'
 	@echo 'make gpu-check  on a machine with a GPU: device tests, sanitizers, benchmarks, the whole paper'
 	@echo 'make format     clang-format over the sources; format-check: whether it would change any'
+	@echo 'make reference  the public headers and the Python package as pages, in build/reference'
 	@echo 'make tidy       clang-tidy over the program, every finding an error'
 	@echo 'make clean      remove the builds; results/ stays'
 	@echo 'ARGS="..." goes to pandora reproduce, ctest or run-docs.sh; make reproduce and make test first install what is missing.'

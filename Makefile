@@ -143,9 +143,9 @@ figure-dependencies:
 	@scripts/install-dependencies.sh python3-matplotlib py:matplotlib \
 	  python3-jinja2 py:jinja2 || echo 'Reports will not be rendered.' >&2
 
-# What tests use beside: ranks of mpirun, other programs that read HDF5, what renders reports.
+# What tests use beside: ranks of mpirun, other programs that read HDF5, what renders reports, older processors.
 test-dependencies: dependencies
-	@scripts/install-dependencies.sh libopenmpi-dev mpicc openmpi-bin mpirun hdf5-tools h5dump \
+	@scripts/install-dependencies.sh libopenmpi-dev mpicc openmpi-bin mpirun hdf5-tools h5dump qemu-user qemu-x86_64 \
 	  python3-h5py py:h5py python3-scipy py:scipy \
 	  python3-matplotlib py:matplotlib \
 	  python3-jinja2 py:jinja2

@@ -7,6 +7,7 @@
 #include "host/ground/base/printable.hpp"
 #include "host/ground/base/split.hpp"
 #include "host/ground/machine/build.hpp"
+#include "pandora/program.hpp"
 
 namespace pandora::python {
 
@@ -123,6 +124,16 @@ NB_MODULE(_core, module) {
   nb::set_leak_warnings(false);  // policies and environments that were registered stay to the end of the process
   module.doc() = "The library behind the package; what is meant for users stands in pandora itself.";
   module.attr("build") = pandora::build_text();
+  module.def(
+      "main",
+      [](std::vector<std::string> words) {
+        std::vector<char*> arguments;
+        for (std::string& word : words) arguments.push_back(word.data());
+        arguments.push_back(nullptr);
+        const nb::gil_scoped_release release;
+        return pandora::run_program(static_cast<int>(words.size()), arguments.data());
+      },
+      nb::arg("words"), "The program: argv, of which the first is its name; returns its exit code.");
   bind_errors(module);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_work_at_exit));
   nb::module_::import_("os").attr("register_at_fork")(nb::arg("after_in_child") =

@@ -14,6 +14,9 @@ from __future__ import annotations
 
 from importlib.metadata import version as _version
 
+from . import level as _level
+
+_level.load()
 from . import _core
 from .cascade import Cascade, CascadeTest, Frontier, Interval
 from .environment import Environment, ReplicationRequest

@@ -1,0 +1,22 @@
+"""The program `pandora` from the package: the same commands, run by the extension module."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """What the command line says; returns the exit code."""
+    from . import _core
+
+    os.environ.setdefault("PANDORA_RENDERER", str(pathlib.Path(__file__).parent / "rendering" / "render.py"))
+    os.environ.setdefault("PANDORA_PYTHON", sys.executable)
+    return _core.main(sys.argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

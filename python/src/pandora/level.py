@@ -1,0 +1,47 @@
+"""Which build of the extension module is loaded: a wheel for x86-64 has one for each level of its instructions."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pathlib
+import sys
+
+__all__ = ["load"]
+
+#: flags of /proc/cpuinfo that a level adds to those of the one before
+_FLAGS = {
+    "v2": {"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"},
+    "v3": {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"},
+    "v4": {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"},
+}
+
+
+def _best(cpuinfo: str) -> str:
+    """The highest level whose flags, and those of all before it, a processor has; "" for none."""
+    flags = set(next((line for line in cpuinfo.splitlines() if line.startswith("flags")), "").split())
+    best = ""
+    for level, added in _FLAGS.items():
+        if not added <= flags:
+            break
+        best = level
+    return best
+
+
+def load() -> None:
+    """Makes the module of the best level, or of the one in PANDORA_LEVEL, `pandora._core`, where there are several."""
+    folder = pathlib.Path(__file__).parent / "levels"
+    if not folder.is_dir():
+        return
+    best = _best(pathlib.Path("/proc/cpuinfo").read_text())
+    level = os.environ.get("PANDORA_LEVEL") or best
+    if level not in _FLAGS:
+        raise ImportError(f"PANDORA_LEVEL={level}: give v2, v3 or v4; this processor has {best or 'none of them'}")
+    if level > best:
+        raise ImportError(f"PANDORA_LEVEL={level}: this processor has {best or 'none of v2, v3 and v4'}")
+    spec = importlib.util.spec_from_file_location("pandora._core", next((folder / level).glob("_core.*")))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["pandora._core"] = module
+    spec.loader.exec_module(module)
+    sys.modules["pandora"]._core = module  # type: ignore[attr-defined]

@@ -1,19 +1,10 @@
 #include "host/cascades/fits/choose.hpp"
 
 #include <algorithm>
-#include <limits>
-
-#include "host/cascades/fits/headroom.hpp"
-#include "host/cascades/fits/worth.hpp"
+#include <numeric>
 
 namespace pandora {
 namespace {
-
-double mean_of(const std::vector<double>& values) {
-  double sum = 0.0;
-  for (const double x : values) sum += x;
-  return sum / static_cast<double>(values.size());
-}
 
 class Choosing {
  public:
@@ -35,7 +26,7 @@ class Choosing {
  private:
   double bound(std::size_t c) const {
     if (!aim_.is_bound()) return 0.0;
-    const bool dollars = aim_.kind == CascadeAim::Kind::most_usd;
+    const bool dollars = aim_.is_on_dollars();
     const std::vector<double>& by_row = dollars ? judged_.routed[c].dollars : judged_.routed[c].quality;
     const Interval over_prompts = mean_over_prompts(by_row, judged_.groups);
     // Nothing is fitted where a model is named.
@@ -44,31 +35,26 @@ class Choosing {
     return (dollars ? upper_bound : lower_bound)(interval, by_row, judged_.groups);
   }
 
-  bool meets(double bound) const {
-    switch (aim_.kind) {
-      case CascadeAim::Kind::price:
-        return true;
-      case CascadeAim::Kind::most_usd:
-        return bound <= aim_.value;
-      case CascadeAim::Kind::least_quality:
-        return bound >= aim_.value;
-    }
-    return false;
+  PickedCandidate judged(std::size_t c) const {
+    const double reached = bound(c);
+    return {c, aim_.keeps(reached), reached};
   }
 
   std::optional<PickedCandidate> pick_in_sequence(CascadeKind kind) const {
     std::optional<PickedCandidate> out;
     for (std::size_t c = 0; c < candidates_.size(); ++c) {
       if (candidates_[c].kind != kind) continue;
-      const double reached = bound(c);
-      const bool met = meets(reached);
-      if (!out || met) out = {c, met, reached};
-      if (!met) break;
+      const PickedCandidate now = judged(c);
+      if (!out || now.met) out = now;
+      if (!now.met) break;
     }
     return out;
   }
 
-  double worth(std::size_t c) const { return mean_of(worth_by_row(judged_.routed[c], aim_, candidates_[c].price)); }
+  double worth(std::size_t c) const {
+    const std::vector<double> by_row = worth_by_row(judged_.routed[c], aim_, candidates_[c].price);
+    return std::accumulate(by_row.begin(), by_row.end(), 0.0) / static_cast<double>(by_row.size());
+  }
 
   // The most valuable one that keeps the bound; else the one that comes nearest to it. Means of the same models differ
   // by much more than their errors, so that no sequence is needed.
@@ -76,14 +62,13 @@ class Choosing {
     std::optional<PickedCandidate> out;
     for (std::size_t c = 0; c < candidates_.size(); ++c) {
       if (candidates_[c].kind != CascadeKind::single) continue;
-      const double reached = bound(c);
-      const bool met = meets(reached);
+      const PickedCandidate now = judged(c);
       const auto better = [&] {
-        if (met != out->met) return met;
-        if (met) return worth(c) > worth(out->candidate);
-        return aim_.kind == CascadeAim::Kind::most_usd ? reached < out->bound : reached > out->bound;
+        if (now.met != out->met) return now.met;
+        if (now.met) return worth(c) > worth(out->candidate);
+        return aim_.is_on_dollars() ? now.bound < out->bound : now.bound > out->bound;
       };
-      if (!out || better()) out = {c, met, reached};
+      if (!out || better()) out = now;
     }
     return out;
   }
@@ -100,9 +85,8 @@ class Choosing {
     out.compared = true;
     out.difference = judged_.fitted(difference(out.indices->candidate, out.thresholds->candidate));
     out.difference_error = standard_error(out.difference, judged_.groups);
-    const bool better =
-        out.indices->met == out.thresholds->met ? out.difference.value > out.difference_error : out.indices->met;
-    if (better) out.cascade = CascadeKind::indices;
+    if (out.indices->met == out.thresholds->met ? out.difference.value > out.difference_error : out.indices->met)
+      out.cascade = CascadeKind::indices;
   }
 
   const std::vector<CascadeCandidate>& candidates_;
@@ -118,7 +102,7 @@ const PickedCandidate& CascadeChoice::of(CascadeKind which) const {
 
 std::vector<double> worth_by_row(const WorthByRow& routed, const CascadeAim& aim, double price) {
   if (aim.kind == CascadeAim::Kind::price) return routed.utility(price);
-  if (aim.kind == CascadeAim::Kind::most_usd) return routed.quality;
+  if (aim.is_on_dollars()) return routed.quality;
   std::vector<double> out = routed.dollars;
   for (double& x : out) x *= -1000.0;
   return out;
@@ -135,7 +119,7 @@ void decide(CascadeChoice& choice, const CascadeAim& aim) {
   if (single.met && cascade.met)
     alone = !(choice.gain.low > 0.0);
   else if (!single.met && !cascade.met)
-    alone = aim.kind == CascadeAim::Kind::most_usd ? single.bound <= cascade.bound : single.bound >= cascade.bound;
+    alone = aim.is_on_dollars() ? single.bound <= cascade.bound : single.bound >= cascade.bound;
   choice.kind = alone ? CascadeKind::single : choice.cascade;
 }
 
@@ -145,7 +129,7 @@ NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, cons
   out.choice = choose(candidates, judged.all, aim);
   for (std::size_t f = 0; f < kCascadeFolds; ++f) {
     const CascadeChoice without = choose(candidates, judged.without[f], aim);
-    const auto routed = [&](const PickedCandidate& picked) { return &judged.by_fold[f][picked.candidate]; };
+    const auto routed = [&](const PickedCandidate& picked) { return WorthByRow(judged.by_fold[f][picked.candidate]); };
     out.kept.push_back(routed(without.chosen()));
     out.cascade.push_back(routed(without.of(without.cascade)));
     out.single.push_back(routed(*without.single));

@@ -46,7 +46,7 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
 struct NestedChoice {
   CascadeChoice choice;
   /// By fold, of what was chosen without it: all that is deployed, the kind of cascades, the single model.
-  std::vector<const Routed*> kept, cascade, single;
+  std::vector<WorthByRow> kept, cascade, single;
 };
 NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, const CrossValidated& judged,
                            const CascadeAim& aim);

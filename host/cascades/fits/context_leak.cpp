@@ -1,9 +1,10 @@
-#include "host/cascades/fits/context_leak.hpp"
-
+// A context that says what only the outcomes can have told.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+
+#include "host/cascades/fits/fit_cascade.hpp"
 
 namespace pandora {
 namespace {

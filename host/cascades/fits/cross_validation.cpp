@@ -4,9 +4,7 @@
 
 #include <cmath>
 
-#include "host/cascades/fits/headroom.hpp"
 #include "host/ground/base/in_parallel.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 
@@ -19,26 +17,17 @@ struct CrossValidation::Task {
 };
 
 Interval JudgedCandidates::fitted(const Interval& over_prompts) const {
-  const Interval wide = cross_fitted(over_prompts, kCascadeFolds);
-  return {wide.value, wide.value + narrower * (wide.low - wide.value),
-          wide.value + narrower * (wide.high - wide.value)};
+  const auto [value, low, high] = cross_fitted(over_prompts, kCascadeFolds);
+  return {value, value + narrower * (low - value), value + narrower * (high - value)};
 }
 
 CrossValidation::CrossValidation(const TraceTable& table, const CascadeFitSettings& settings)
     : table_(table), settings_(settings), groups_(group_prompts(table)) {
   if (groups_.count < kLeastPrompts)
-    throw Error(ExitCode::bad_data,
-                fmt::format("{}: has {} different prompt{}: too few to judge a cascade on what it was not fitted on; "
-                            "give a table of at least {}, better hundreds",
-                            table.source, groups_.count, groups_.count == 1 ? "" : "s", kLeastPrompts));
-}
-
-std::vector<std::size_t> CrossValidation::rows_in(std::size_t fold) const {
-  return fold_of(groups_, fold, kCascadeFolds).held_out;
-}
-
-std::vector<std::size_t> CrossValidation::rows_outside(std::size_t fold) const {
-  return fold_of(groups_, fold, kCascadeFolds).training;
+    table.refuse(fmt::format(
+        "has {} different prompt{}: too few to judge a cascade on what it was not fitted on; give a table of at least "
+        "{}, better hundreds",
+        groups_.count, groups_.count == 1 ? "" : "s", kLeastPrompts));
 }
 
 void CrossValidation::judge(const std::vector<CascadeCandidate>& candidates, Task& task) const {
@@ -52,8 +41,8 @@ void CrossValidation::judge(const std::vector<CascadeCandidate>& candidates, Tas
   for (const CascadeCandidate& candidate : candidates) {
     FixedCascade& order = task.orders.emplace_back();
     if (candidate.kind == CascadeKind::indices) {
-      Cascade indices = trained.fit_indices(candidate.price);
-      task.routed.push_back(trained.route(indices, task.rows));
+      Cascade indices = trained.fit_indices(trained.options_of_indices(candidate.price, false));
+      task.routed.push_back(run_prompts(indices, trained.input(), task.rows));
     } else {
       order = trained.fit_order(candidate);
       task.routed.push_back(trained.route(order, task.rows));
@@ -90,25 +79,23 @@ CrossValidated CrossValidation::run(const std::vector<CascadeCandidate>& candida
   }
   out.all.groups = groups_;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
-    std::vector<const Routed*> fits;
-    for (const std::vector<Routed>& fold : out.by_fold) fits.push_back(&fold[c]);
+    std::vector<WorthByRow> fits;
+    for (const std::vector<Routed>& fold : out.by_fold) fits.emplace_back(fold[c]);
     out.all.routed.push_back(corrected(out.whole[c], fits, groups_));
   }
   return out;
 }
 
-WorthByRow corrected(const Routed& whole, const std::vector<const Routed*>& by_fold, const PromptGroups& groups) {
+WorthByRow corrected(const Routed& whole, const std::vector<WorthByRow>& by_fold, const PromptGroups& groups) {
   const std::size_t rows = groups.of_row.size(), folds = by_fold.size();
-  std::vector<WorthByRow> fits;
-  for (const Routed* fit : by_fold) fits.emplace_back(*fit);
   WorthByRow out = whole;
   for (std::vector<double> WorthByRow::*what : {&WorthByRow::quality, &WorthByRow::dollars, &WorthByRow::calls}) {
     std::vector<double> less(rows), mean(folds, 0.0), count(folds, 0.0);
     double all = 0.0;
     for (std::size_t row = 0; row < rows; ++row) {
       const std::size_t fold = groups.of_row[row] % folds;
-      for (const WorthByRow& fit : fits) less[row] -= (fit.*what)[row] / static_cast<double>(folds);
-      less[row] += (fits[fold].*what)[row];
+      for (const WorthByRow& fit : by_fold) less[row] -= (fit.*what)[row] / static_cast<double>(folds);
+      less[row] += (by_fold[fold].*what)[row];
       mean[fold] += less[row];
       count[fold] += 1.0;
       all += less[row] / static_cast<double>(rows);

@@ -40,7 +40,7 @@ struct CrossValidated {
 /// What the policy `whole`, fitted on all rows, would do on other prompts. What it did on these flatters it: by as much
 /// as fits without a fold, `by_fold`, do better on all rows than in their fold (Burman 1989, corrected
 /// cross-validation). The mean of the folds' fits alone would be of other policies than the one that is handed out.
-WorthByRow corrected(const Routed& whole, const std::vector<const Routed*>& by_fold, const PromptGroups& groups);
+WorthByRow corrected(const Routed& whole, const std::vector<WorthByRow>& by_fold, const PromptGroups& groups);
 
 class CrossValidation {
  public:
@@ -48,8 +48,9 @@ class CrossValidation {
   CrossValidation(const TraceTable& table, const CascadeFitSettings& settings);
 
   const PromptGroups& groups() const { return groups_; }
-  std::vector<std::size_t> rows_in(std::size_t fold) const;
-  std::vector<std::size_t> rows_outside(std::size_t fold) const;
+  std::vector<std::size_t> rows_outside(std::size_t fold) const {
+    return fold_of(groups_, fold, kCascadeFolds).training;
+  }
 
   CrossValidated run(const std::vector<CascadeCandidate>& candidates, bool nested) const;
 

@@ -5,17 +5,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/bound_search.hpp"
-#include "host/cascades/fits/context_leak.hpp"
-#include "host/cascades/fits/headroom.hpp"
-#include "host/cascades/fits/other_fits.hpp"
+#include "host/cascades/fits/price_grid.hpp"
 #include "host/cascades/fits/trace_check.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 
 namespace pandora {
 namespace {
 
-std::vector<CascadeCandidate> candidates_at(const TraceTable& table, const CascadeFitSettings& settings) {
+std::vector<CascadeCandidate> candidates_of(const TraceTable& table, const CascadeFitSettings& settings) {
+  if (settings.aim.is_bound()) return candidates_by_bound(table, settings);
   std::vector<CascadeCandidate> out;
   for (std::size_t m = 0; m < table.models.size(); ++m) out.push_back({CascadeKind::single, settings.aim.value, m});
   if (settings.thresholds) out.push_back({CascadeKind::thresholds, settings.aim.value});
@@ -23,10 +21,76 @@ std::vector<CascadeCandidate> candidates_at(const TraceTable& table, const Casca
   return out;
 }
 
+// The kind that was chosen among the cascades and the best single model, at a price, both on other prompts.
+struct Refit {
+  PromptGroups groups;
+  std::vector<WorthByRow> cascade, single;  // one of each
+
+  Refit(const TraceTable& table, CascadeFitSettings settings, CascadeKind kind, double price) {
+    settings.indices = kind == CascadeKind::indices;
+    settings.thresholds = !settings.indices;
+    const CrossValidation validation(table, settings);
+    groups = validation.groups();
+    cascade = validation.run({{kind, price}}, false).all.routed;
+    const std::vector<std::size_t> rows = all_rows(table.rows());
+    const Outcomes outcomes{table.models.size(), table.quality, table.quality, table.cost};
+    const auto best = [&](const std::vector<std::size_t>& seen) {
+      return evaluate(outcomes, FixedCascade{{best_single_model(outcomes, price, seen)}, {}}, rows);
+    };
+    std::vector<WorthByRow> by_fold;
+    for (std::size_t f = 0; f < kCascadeFolds; ++f) by_fold.emplace_back(best(validation.rows_outside(f)));
+    single.push_back(corrected(best(rows), by_fold, groups));
+  }
+  CascadeWorth worth(double price) const { return worth_of(cascade[0], single[0], price, groups, kCascadeFolds); }
+};
+
+// `judged`: its cascade, row by row, fitted on other prompts.
+void add_without(CascadeFit& fit, const TraceTable& table, const WorthByRow& judged) {
+  if (table.models.size() == 1 || fit.choice.kind == CascadeKind::single) return;
+  for (const ModelShare& share : fit.shares) {
+    std::vector<std::string> others;
+    for (const std::string& model : fit.models)
+      if (model != share.model) others.push_back(model);
+    const Refit refit(select_models(table, others), fit.settings, fit.choice.kind, fit.price);
+    OtherFit& out = fit.without.emplace_back(OtherFit{"without " + share.model, refit.worth(fit.price), {}, true});
+    out.change = cross_fitted(
+        difference_over_prompts(refit.cascade[0].utility(fit.price), judged.utility(fit.price), refit.groups),
+        kCascadeFolds);
+  }
+}
+
+// Judging costs as much for each judged call, so the claim goes down in a line: a gain in utility by the price, a
+// saving by the dollars themselves, what is left under a bound on dollars likewise.
+double break_even_judge(const CascadeFit& fit) {
+  const CascadeChoice& choice = fit.choice;
+  if (choice.kind == CascadeKind::single || !choice.chosen().met || !(choice.judged_calls > 0.0)) return 0.0;
+  const CascadeAim& aim = fit.settings.aim;
+  if (aim.is_on_dollars()) return (aim.value - choice.chosen().bound) / choice.judged_calls;
+  if (aim.is_bound()) return choice.single->met ? choice.gain.value / 1000.0 / choice.judged_calls : 0.0;
+  return fit.price > 0.0 ? choice.gain.value / (fit.price * choice.judged_calls) : 0.0;
+}
+
+void add_elsewhere(CascadeFit& fit, const TraceTable& table) {
+  if (!(fit.price > 0.0)) return;
+  for (const double price : {fit.price / 2.0, 2.0 * fit.price}) {
+    const Refit refit(table, fit.settings, fit.choice.cascade, price);
+    fit.elsewhere.push_back({fmt::format("price {:g}", price), refit.worth(price), {}, false});
+  }
+  // Under a bound the model that a cascade is held against is not the best one at the price.
+  if (fit.settings.aim.is_bound() || !(fit.break_even_judge > 0.0)) return;
+  for (const double share : {0.25, 0.5}) {
+    CascadeFitSettings settings = fit.settings;
+    settings.judge_usd = settings.judge() + share * fit.break_even_judge;
+    const Refit refit(table, settings, fit.choice.cascade, fit.price);
+    fit.elsewhere.push_back(
+        {fmt::format("a judge at ${:.2g}", *settings.judge_usd), refit.worth(fit.price), {}, false});
+  }
+}
+
 class Fitting {
  public:
   Fitting(const TraceTable& table, const CascadeFitSettings& settings)
-      : table_(table), validation_(table, settings), candidates_(candidates(settings)) {
+      : table_(table), validation_(table, settings), candidates_(candidates_of(table, settings)) {
     fit_.settings = settings;
     fit_.table = table.source;
     fit_.digest = content_digest(table);
@@ -47,7 +111,9 @@ class Fitting {
                                  ? trained.options_of_indices(fit_.price, true)
                                  : trained.options_of(judged.whole_orders[choice.chosen().candidate], fit_.price);
     count_shares(trained, options);
-    add_other_fits(fit_, table_, judged.all.routed[choice.of(choice.cascade).candidate]);
+    add_without(fit_, table_, judged.all.routed[choice.of(choice.cascade).candidate]);
+    fit_.break_even_judge = break_even_judge(fit_);
+    add_elsewhere(fit_, table_);
     note_context();
     fit_.verdict = fit_verdict(fit_, options) + "; " + eyes_text(fit_);
     options.about = fit_record(fit_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -56,10 +122,6 @@ class Fitting {
   }
 
  private:
-  std::vector<CascadeCandidate> candidates(const CascadeFitSettings& settings) const {
-    return settings.aim.is_bound() ? candidates_by_bound(table_, settings) : candidates_at(table_, settings);
-  }
-
   static Cascade make(const TrainedTable& trained, const CascadeOptions& options) {
     return options.rules ? trained.fit_indices(options) : Cascade(options);
   }
@@ -68,7 +130,7 @@ class Fitting {
   void report(const CrossValidated& judged, const NestedChoice& nested) {
     const PromptGroups& groups = validation_.groups();
     CascadeChoice& choice = fit_.choice;
-    const auto of = [&](const PickedCandidate& picked, const std::vector<const Routed*>& by_fold) {
+    const auto of = [&](const PickedCandidate& picked, const std::vector<WorthByRow>& by_fold) {
       return corrected(judged.whole[picked.candidate], by_fold, groups);
     };
     WorthByRow single = of(*choice.single, nested.single);

@@ -55,6 +55,13 @@ struct CascadeFit {
 /// too many models, or without what the evaluator and the context name.
 CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings);
 
+/// A sentence for each column of the context from whose value alone the best model of a prompt can be told nearly
+/// always: for 95% of the prompts, and with a quarter of the misses of naming one model for all, by quality or by
+/// utility at the price. Which model a value stands for is counted on four fifths of the rows for the others; ties are
+/// all the best.
+std::vector<std::string> suspected_leaks(const TraceTable& table, const std::vector<std::string>& context,
+                                         double price);
+
 /// The kind that would have come next.
 CascadeKind runner_up(const CascadeFit& fit);
 

@@ -7,12 +7,9 @@
 #include <limits>
 #include <numeric>
 
-#include "host/cascades/fits/cross_validation.hpp"
 #include "host/cascades/fits/fit_cascade.hpp"
 #include "host/cascades/fits/price_grid.hpp"
-#include "host/cascades/fits/run_prompts.hpp"
 #include "host/cascades/fits/trace_check.hpp"
-#include "host/cascades/fits/trained_table.hpp"
 #include "host/ground/base/in_parallel.hpp"
 #include "pandora/error.hpp"
 
@@ -56,7 +53,6 @@ class FrontierSearch {
   FrontierPoint cascade_at(double price) const {
     FrontierPoint out;
     out.price = price;
-    const std::vector<std::size_t> rows = all_rows(test_.rows());
     const CascadeOptions options = kind() == CascadeKind::indices
                                        ? trained_.options_of_indices(price, true)
                                        : trained_.options_of(trained_.fit_order({kind(), price}), price);
@@ -64,16 +60,14 @@ class FrontierSearch {
     Cascade cascade = options.rules ? trained_.fit_indices(options) : Cascade(options);
     const CascadeInput input = cascade_input(options, test_, judged ? settings_.judge() : 0.0);
     out.name = options.rules ? fmt::format("indices at price {:g}", price) : order_text(options);
-    out.routed = run_prompts(cascade, input, rows);
+    out.routed = run_prompts(cascade, input, all_rows(test_.rows()));
     measure(out);
     return out;
   }
 
   void measure(FrontierPoint& point) const {
-    std::vector<double> usd = point.routed.dollars;
-    for (double& x : usd) x *= 1000.0;
     point.quality = mean_over_prompts(point.routed.quality, out_.groups);
-    point.usd_per_1000 = mean_over_prompts(usd, out_.groups);
+    point.usd_per_1000 = mean_over_prompts(per_1000(point.routed.dollars), out_.groups);
     point.calls = std::accumulate(point.routed.calls.begin(), point.routed.calls.end(), 0.0) /
                   static_cast<double>(point.routed.calls.size());
   }
@@ -167,9 +161,9 @@ Frontier find_frontier(const TraceTable& table, const TraceTable& test, const Ca
   require_apart(table, test);
   for (const double price : prices)
     if (!(price >= 0.0 && price <= kMostPrice))
-      throw Error(ExitCode::usage, fmt::format("price {:g}: out of range; give utility per dollar, finite numbers "
-                                               "that are not negative",
-                                               price));
+      throw Error(ExitCode::usage,
+                  fmt::format("price {:g}: out of range; give utility per dollar, finite numbers that are not negative",
+                              price));
   if (prices.empty()) prices = price_grid(table);
   if (table.models == test.models) return FrontierSearch(table, test, settings).run(prices);
   return FrontierSearch(table, select_models(test, table.models), settings).run(prices);

@@ -1,6 +1,7 @@
 // Quality against dollars: cascades over a range of prices, the models alone, and mixtures of them.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,12 @@ namespace pandora {
 
 struct FrontierPoint {
   std::string name;    ///< the model, or the models in order with their thresholds
-  double price = 0.0;  ///< of a cascade: the greatest one that it was fitted for
+  double price = NAN;  ///< of a cascade: the greatest one that it was fitted for
   Routed routed;       ///< of the test table, by row
   Interval quality, usd_per_1000;
   double calls = 1.0;
-  double above_mixture =
-      0.0;  ///< quality less that of the mixture of models for the same dollars; NaN below the cheapest
+  /// Quality less that of the mixture of models for the same dollars; NaN below the cheapest.
+  double above_mixture = 0.0;
 };
 
 /// Two models, one of which is called for each prompt by chance.

@@ -9,28 +9,21 @@
 namespace pandora {
 namespace {
 
-Fields fields_of(const Frontier& frontier, const char* kind, const std::string& name, double price, const Interval& usd,
-                 const Interval& quality, double calls, double above_mixture) {
+Fields fields_of(const Frontier& frontier, const char* kind, const FrontierPoint& point) {
   constexpr const char* kDigits = "{}";
   return {{"kind", kind},
-          {"name", name},
-          {"price", price, kDigits},
-          {"usd_per_1000", usd.value, kDigits},
-          {"usd_low", usd.low, kDigits},
-          {"usd_high", usd.high, kDigits},
-          {"quality", quality.value, kDigits},
-          {"quality_low", quality.low, kDigits},
-          {"quality_high", quality.high, kDigits},
-          {"calls", calls, kDigits},
-          {"above_mixture", above_mixture, kDigits},
+          {"name", point.name},
+          {"price", point.price, kDigits},
+          {"usd_per_1000", point.usd_per_1000.value, kDigits},
+          {"usd_low", point.usd_per_1000.low, kDigits},
+          {"usd_high", point.usd_per_1000.high, kDigits},
+          {"quality", point.quality.value, kDigits},
+          {"quality_low", point.quality.low, kDigits},
+          {"quality_high", point.quality.high, kDigits},
+          {"calls", point.calls, kDigits},
+          {"above_mixture", point.above_mixture, kDigits},
           {"evaluator", frontier.evaluator},
           {"judge_usd", frontier.judge_usd.value_or(NAN), kDigits}};
-}
-
-Series markers(const std::string& label) {
-  Series out;
-  out.label = label;
-  return out;
 }
 
 void add_point(Series& series, const FrontierPoint& point) {
@@ -54,17 +47,17 @@ std::string prices_text(const Frontier& frontier) {
 
 Columns frontier_columns(const Frontier& frontier) {
   Columns out;
-  for (const FrontierPoint& p : frontier.cascades)
-    out.add(fields_of(frontier, "cascade", p.name, p.price, p.usd_per_1000, p.quality, p.calls, p.above_mixture));
-  for (const FrontierPoint& p : frontier.singles)
-    out.add(fields_of(frontier, "single", p.name, NAN, p.usd_per_1000, p.quality, p.calls, p.above_mixture));
+  for (const FrontierPoint& point : frontier.cascades) out.add(fields_of(frontier, "cascade", point));
+  for (const FrontierPoint& point : frontier.singles) out.add(fields_of(frontier, "single", point));
   for (const MixturePoint& point : frontier.mixtures) {
-    const std::string& cheap = frontier.singles[point.cheap].name;
-    const std::string name = point.cheap == point.dear ? cheap
-                                                       : fmt::format("{:.4g} {} + {:.4g} {}", 1.0 - point.share, cheap,
-                                                                     point.share, frontier.singles[point.dear].name);
-    out.add(
-        fields_of(frontier, "mixture", name, NAN, {point.usd_per_1000, NAN, NAN}, {point.quality, NAN, NAN}, 1.0, 0.0));
+    FrontierPoint mixture;
+    mixture.name = frontier.singles[point.cheap].name;
+    if (point.cheap != point.dear)
+      mixture.name = fmt::format("{:.4g} {} + {:.4g} {}", 1.0 - point.share, mixture.name, point.share,
+                                 frontier.singles[point.dear].name);
+    mixture.usd_per_1000 = {point.usd_per_1000, NAN, NAN};
+    mixture.quality = {point.quality, NAN, NAN};
+    out.add(fields_of(frontier, "mixture", mixture));
   }
   return out;
 }
@@ -94,29 +87,27 @@ Table frontier_steps(const Frontier& frontier) {
   }
   out.notes.push_back(
       "above mixture: quality above that of two models between which chance decides, for the same dollars; more $, "
-      "more "
-      "quality: than the row above, per 1,000 prompts and per prompt; $ per 0.01: for 0.01 of quality more; intervals "
-      "are 95% over prompts");
+      "more quality: than the row above, per 1,000 prompts and per prompt; $ per 0.01: for 0.01 of quality more; "
+      "intervals are 95% over prompts");
   return out;
 }
 
 Figure frontier_figure(const Frontier& frontier) {
-  Figure out;
-  out.kind = Figure::Kind::scatter;
-  out.name = "frontier";
-  out.x_label = "dollars per 1,000 prompts";
-  out.y_label = "quality";
-  out.log_x = true;
-  out.width_cm = 12.0;
-  out.title = fmt::format("Cascades ({}) with {}{}", frontier.kind,
-                          evaluator_text(frontier.evaluator, frontier.judge_usd), prices_text(frontier));
-  Series& cascades = out.series.emplace_back(markers(fmt::format("cascades ({})", frontier.kind)));
+  Figure out{.kind = Figure::Kind::scatter,
+             .name = "frontier",
+             .title = fmt::format("Cascades ({}) with {}{}", frontier.kind,
+                                  evaluator_text(frontier.evaluator, frontier.judge_usd), prices_text(frontier)),
+             .x_label = "dollars per 1,000 prompts",
+             .y_label = "quality",
+             .log_x = true,
+             .series = {},
+             .width_cm = 12.0};
+  Series& cascades = out.series.emplace_back(Series{.label = fmt::format("cascades ({})", frontier.kind)});
   cascades.marks.resize(frontier.cascades.size());
   for (const FrontierPoint& point : frontier.cascades) add_point(cascades, point);
   for (std::size_t i = 0; i < frontier.steps.size(); ++i) cascades.marks[frontier.steps[i]] = fmt::format("{}", i + 1);
   if (frontier.mixtures.size() > 1) {  // one is a model alone
-    Series& mixtures = out.series.emplace_back(markers("mixtures of two models"));
-    mixtures.line = true;
+    Series& mixtures = out.series.emplace_back(Series{.label = "mixtures of two models", .line = true});
     for (const MixturePoint& point : frontier.mixtures) {
       mixtures.x.push_back(point.usd_per_1000);
       mixtures.y.push_back(point.quality);
@@ -125,7 +116,7 @@ Figure frontier_figure(const Frontier& frontier) {
   const bool together = frontier.singles.size() + 2 > kMostMarkers;
   for (const FrontierPoint& point : frontier.singles) {
     if (!together || &point == &frontier.singles[0])
-      out.series.push_back(markers(together ? "models alone" : point.name));
+      out.series.push_back({.label = together ? "models alone" : point.name});
     add_point(out.series.back(), point);
   }
   out.caption = fmt::format(

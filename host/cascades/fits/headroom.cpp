@@ -7,29 +7,16 @@
 #include "host/ground/base/in_parallel.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
-#include "host/outcomes/routing/fit_model_indices.hpp"
+#include "host/outcomes/routing/routing.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
 
-// Room for what becomes of every row of a table.
-Routed rows_of(std::size_t rows) {
-  return {std::vector<double>(rows), std::vector<double>(rows), std::vector<std::uint32_t>(rows)};
-}
-
 // What the policies fitted on other rows do, by row.
 struct JudgedPolicies {
   Routed single, cascade, index;
 };
-
-void put(Routed& all, const Routed& some, const std::vector<std::size_t>& rows) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    all.quality[rows[i]] = some.quality[i];
-    all.dollars[rows[i]] = some.dollars[i];
-    all.calls[rows[i]] = some.calls[i];
-  }
-}
 
 FittedPolicies fit(const Outcomes& outcomes, double price, const std::vector<std::size_t>& rows) {
   return {best_single_model(outcomes, price, rows), fit_fixed_cascade(outcomes, price, rows),
@@ -42,14 +29,13 @@ class CrossFitting {
   CrossFitting(const TraceTable& table, const std::string& evaluator, const std::vector<double>& prices)
       : table_(table), evaluator_(table, evaluator), prices_(prices), groups_(group_prompts(table)) {
     if (groups_.count < 2)
-      throw Error(
-          ExitCode::bad_data,
-          fmt::format("{}: has {} prompt{}: nothing is left to judge on what is fitted on others; give a table of "
+      table.refuse(
+          fmt::format("has {} prompt{}: nothing is left to judge on what is fitted on others; give a table of "
                       "at least 2 different prompts, better hundreds",
-                      table.source, groups_.count, groups_.count == 1 ? "" : "s"));
+                      groups_.count, groups_.count == 1 ? "" : "s"));
     folds_ = std::min(kHeadroomFolds, groups_.count);
     const std::size_t rows = table.rows();
-    judged_.assign(prices.size(), {rows_of(rows), rows_of(rows), rows_of(rows)});
+    judged_.assign(prices.size(), {empty_rows(rows), empty_rows(rows), empty_rows(rows)});
     out_.resize(prices.size());
     for (Headroom& headroom : out_) headroom.fold_fits.resize(folds_);
   }
@@ -66,20 +52,23 @@ class CrossFitting {
  private:
   void judge_fold(std::size_t fold) {
     const Fold rows = fold_of(groups_, fold, folds_);
-    const std::vector<double> seen = evaluator_.seen(rows.training);
+    const std::vector<double> seen = evaluator_.seen(evaluator_.calibrate(rows.training));
     const Outcomes outcomes = evaluator_.outcomes(seen);
     for (std::size_t p = 0; p < prices_.size(); ++p) {
       const FittedPolicies fitted = fit(outcomes, prices_[p], rows.training);
-      put(judged_[p].single, evaluate(outcomes, FixedCascade{{fitted.single}, {}}, rows.held_out), rows.held_out);
-      put(judged_[p].cascade, evaluate(outcomes, fitted.cascade, rows.held_out), rows.held_out);
-      put(judged_[p].index, evaluate(outcomes, fitted.index, rows.held_out), rows.held_out);
+      const auto judge = [&](Routed& all, const auto& policy) {
+        put_rows(all, evaluate(outcomes, policy, rows.held_out), rows.held_out);
+      };
+      judge(judged_[p].single, FixedCascade{{fitted.single}, {}});
+      judge(judged_[p].cascade, fitted.cascade);
+      judge(judged_[p].index, fitted.index);
       out_[p].fold_fits[fold] = fitted;
     }
   }
 
   void fit_all() {
     const std::vector<std::size_t> rows = all_rows(table_.rows());
-    const std::vector<double> seen = evaluator_.seen(rows);
+    const std::vector<double> seen = evaluator_.seen(evaluator_.calibrate(rows));
     for (std::size_t p = 0; p < prices_.size(); ++p) out_[p].fitted = fit(evaluator_.outcomes(seen), prices_[p], rows);
   }
 
@@ -89,30 +78,22 @@ class CrossFitting {
     const Outcomes outcomes = evaluator_.outcomes(table_.quality);
     Headroom& out = out_[p];
     out.price = price;
-    const std::vector<double> single = judged_[p].single.utility(price), cascade = judged_[p].cascade.utility(price),
-                              index = judged_[p].index.utility(price);
-    out.best_single = worth(judged_[p].single, price, single);
-    out.fixed_cascade = worth(judged_[p].cascade, price, single);
-    out.index_policy = worth(judged_[p].index, price, single);
-    out.bound = worth(best_answers(outcomes, price, rows), price, single);
+    const auto worth = [&](const Routed& routed) {
+      CascadeWorth of_policy = worth_of(routed, judged_[p].single, price, groups_, 0);
+      of_policy.gain = cross_fitted(of_policy.gain, folds_);
+      return of_policy;
+    };
+    out.best_single = worth(judged_[p].single);
+    out.fixed_cascade = worth(judged_[p].cascade);
+    out.index_policy = worth(judged_[p].index);
+    out.bound = worth(best_answers(outcomes, price, rows));
     out.single_in_hindsight =
         mean_over_prompts(evaluate(outcomes, FixedCascade{{out.fitted.single}, {}}, rows).utility(price), groups_);
     out.by_cascade = out.fixed_cascade.utility.value > out.index_policy.utility.value;
-    out.routing_gain = cross_fitted(difference_over_prompts(better_of(cascade, index), single, groups_), folds_);
-  }
-
-  PolicyWorth worth(const Routed& routed, double price, const std::vector<double>& single) const {
-    const std::vector<double> utility = routed.utility(price);
-    PolicyWorth out;
-    out.utility = mean_over_prompts(utility, groups_);
-    out.gain = cross_fitted(difference_over_prompts(utility, single, groups_), folds_);
-    out.quality = mean_over_prompts(routed.quality, groups_);
-    std::vector<double> usd = routed.dollars;
-    for (double& x : usd) x *= 1000.0;
-    out.usd_per_1000 = mean_over_prompts(usd, groups_);
-    for (const std::uint32_t calls : routed.calls) out.calls += calls;
-    out.calls /= static_cast<double>(routed.calls.size());
-    return out;
+    out.routing_gain = cross_fitted(
+        difference_over_prompts(better_of(judged_[p].cascade.utility(price), judged_[p].index.utility(price)),
+                                judged_[p].single.utility(price), groups_),
+        folds_);
   }
 
   // In each fold the policy that was better in the others.
@@ -138,17 +119,7 @@ class CrossFitting {
   std::vector<Headroom> out_;
 };
 
-std::string interval_text(const Interval& x) {
-  return fmt::format("{:.4f} [{:.4f}, {:.4f}]", x.value, x.low, x.high);
-}
-
 }  // namespace
-
-Interval cross_fitted(const Interval& over_prompts, std::size_t folds) {
-  const double k = static_cast<double>(folds), factor = std::sqrt(1.0 + k / (k - 1.0));
-  const auto away = [&](double end) { return over_prompts.value + factor * (end - over_prompts.value); };
-  return {over_prompts.value, away(over_prompts.low), away(over_prompts.high)};
-}
 
 std::vector<Headroom> measure_headroom(const TraceTable& table, const std::string& evaluator,
                                        const std::vector<double>& prices) {
@@ -168,11 +139,11 @@ std::string verdict(const Headroom& headroom, const TraceTable& table, const std
     return fmt::format(
         "routing can pay up to {:.4f} in utility per prompt at price {:g}: so much is the bound above {}; {} gains {} "
         "with this evaluator ({})",
-        headroom.bound.gain.value, headroom.price, single, policy, interval_text(headroom.routing_gain), evaluator);
+        headroom.bound.gain.value, headroom.price, single, policy, interval_text(headroom.routing_gain, 4), evaluator);
   return fmt::format(
       "no cascade is better than {} with this evaluator ({}) at price {:g}: {} gains {} in utility per prompt, and the "
       "bound is {:.4f} above",
-      single, evaluator, headroom.price, policy, interval_text(headroom.routing_gain), headroom.bound.gain.value);
+      single, evaluator, headroom.price, policy, interval_text(headroom.routing_gain, 4), headroom.bound.gain.value);
 }
 
 }  // namespace pandora

@@ -6,22 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "host/outcomes/routing/routing.hpp"
-#include "host/outcomes/tables/prompt_groups.hpp"
+#include "host/cascades/fits/worth.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 
 inline constexpr std::size_t kHeadroomFolds = 5;  ///< fewer where there are fewer prompts
-
-/// What a policy is worth; means over rows, intervals over prompts.
-struct PolicyWorth {
-  Interval utility;       ///< quality - price x dollars of a prompt
-  Interval gain;          ///< its utility minus that of the best single model, paired by prompt; cross_fitted()
-  Interval quality;       ///< of the deployed answer
-  Interval usd_per_1000;  ///< dollars per 1,000 prompts
-  double calls = 0.0;     ///< opened answers per prompt
-};
 
 /// What was fitted on some rows.
 struct FittedPolicies {
@@ -30,19 +20,14 @@ struct FittedPolicies {
   ModelIndices index;
 };
 
-/// An interval of a difference to a fitted policy that also counts how it would have come out on another table:
-/// `folds`-fold cross-validation's variance times 1 + folds / (folds - 1), so 1.5 times as wide for five (Nadeau and
-/// Bengio 2003). Over prompts alone, a fit that opens a second answer for one prompt in fifty "pays" in one table of
-/// ten where it does not on fresh prompts.
-Interval cross_fitted(const Interval& over_prompts, std::size_t folds);
-
 /// The policies are fitted once for each fold, on the prompts outside it, and judged in it: calibration of the scores,
-/// order, thresholds, indices and the choice of the single model. Utilities have intervals over prompts alone; where
-/// two models are equally good, the interval of the best single one holds its expectation in 91 to 93 of 100 tables.
+/// order, thresholds, indices and the choice of the single model. Gains are over the best single model and
+/// cross_fitted(); all else has intervals over prompts alone. Where two models are equally good, the interval of the
+/// best single one holds its expectation in 91 to 93 of 100 tables.
 struct Headroom {
   double price = 0.0;  ///< utility per dollar
-  PolicyWorth best_single, fixed_cascade, index_policy;
-  PolicyWorth bound;             ///< every prompt's best answer, known beforehand and opened alone
+  CascadeWorth best_single, fixed_cascade, index_policy;
+  CascadeWorth bound;            ///< every prompt's best answer, known beforehand and opened alone
   Interval single_in_hindsight;  ///< utility of `fitted.single`, chosen on the same rows: too good by the choice
 
   bool by_cascade = false;  ///< whether the cascade has the greater utility, else the index policy

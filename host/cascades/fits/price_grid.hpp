@@ -1,9 +1,10 @@
-// Prices that are tried where none is given.
+// Prices that are tried where none is given, and candidates where a bound is given and the price that keeps it must be
+// found.
 #pragma once
 
 #include <vector>
 
-#include "host/outcomes/tables/trace_table.hpp"
+#include "host/cascades/fits/trained_table.hpp"
 
 namespace pandora {
 
@@ -14,5 +15,9 @@ std::vector<double> price_grid(const TraceTable& table);
 
 /// A positive number with so many digits that count.
 double rounded(double x, int digits);
+
+/// Each model alone, and cascades at prices around the one at which thresholds just keep the bound, in the order in
+/// which choose() tries them: from the price that keeps it most easily.
+std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const CascadeFitSettings& settings);
 
 }  // namespace pandora

@@ -20,43 +20,39 @@ std::vector<std::size_t> columns_of(const std::vector<std::string>& models, cons
   for (const std::string& name : models) {
     const auto found = std::find(table.models.begin(), table.models.end(), name);
     if (found == table.models.end())
-      throw Error(ExitCode::bad_data,
-                  fmt::format("{}: has no model {} of the cascade{}; give a table with all of {}", table.source, name,
-                              nearest_text(nearest(name, table.models)), fmt::join(models, ", ")));
+      table.refuse(fmt::format("has no model {} of the cascade{}; give a table with all of {}", name,
+                               nearest_text(nearest(name, table.models)), fmt::join(models, ", ")));
     out.push_back(static_cast<std::size_t>(found - table.models.begin()));
   }
   return out;
 }
 
-// 1 and the features, as a service's prompts have them.
-std::vector<float> psi_of(const std::string& features, const TraceTable& table, std::size_t& m, unsigned threads) {
-  FeatureMap map;
-  try {
-    map = FeatureMap::from_json(nlohmann::json::parse(features));
-  } catch (const Damaged& damaged) {
-    throw Error(ExitCode::bad_data, fmt::format("the cascade's features: {}", damaged.what()));
-  }
-  const std::vector<double> numbers = map.apply(table, threads);
+}  // namespace
+
+std::vector<float> psi_of(const FeatureMap& map, const TraceTable& table, std::size_t m) {
+  const std::vector<double> numbers = map.apply(table);
   const std::size_t d = map.size();
-  m = 1 + std::max<std::size_t>(1, d);  // as Cascade::context_of
-  std::vector<float> psi;
-  psi.reserve(table.rows() * m);
+  std::vector<float> psi(table.rows() * m);
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    psi.push_back(1.0f);
-    for (std::size_t j = 0; j < d; ++j) psi.push_back(static_cast<float>(numbers[row * d + j]));
-    if (d == 0) psi.push_back(0.0f);
+    psi[row * m] = 1.0f;
+    for (std::size_t j = 0; j < d; ++j) psi[row * m + 1 + j] = static_cast<float>(numbers[row * d + j]);
   }
   return psi;
 }
 
-}  // namespace
-
-CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& table, double judge_usd, unsigned threads) {
-  CascadeInput out{
-      &table,   columns_of(cascade.models, table), CalibratedEvaluator(table, cascade.evaluator).shown(), {}, 1,
-      judge_usd};
-  if (!cascade.features.empty())
-    out.psi = psi_of(cascade.features, table, out.index_features, threads);
+CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& table, double judge_usd) {
+  CascadeInput out;
+  out.table = &table;
+  out.columns = columns_of(cascade.models, table);
+  out.shown = CalibratedEvaluator(table, cascade.evaluator).shown();
+  out.judge_usd = judge_usd;
+  if (!cascade.features.empty()) try {
+      const FeatureMap map = FeatureMap::from_json(nlohmann::json::parse(cascade.features));
+      out.index_features = 1 + std::max<std::size_t>(1, map.size());  // as Cascade::context_of
+      out.psi = psi_of(map, table, out.index_features);
+    } catch (const Damaged& damaged) {
+      throw Error(ExitCode::bad_data, fmt::format("the cascade's features: {}", damaged.what()));
+    }
   else if (cascade.rules && cascade.index_features != 1)
     throw Error(ExitCode::usage,
                 fmt::format("the cascade is given {} numbers for each prompt, and not the features that they are; a "
@@ -67,18 +63,15 @@ CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& tabl
 
 Routed run_prompts(Cascade& cascade, const CascadeInput& input, std::span<const std::size_t> rows,
                    ModelCounts* counts) {
-  const std::size_t models = input.table->models.size(), m = input.index_features;
+  const std::size_t models = input.table->models.size();
   cascade.set_learning(false);
   if (counts != nullptr) {
     counts->called.assign(input.columns.size(), 0);
     counts->deployed.assign(input.columns.size(), 0);
   }
   Routed out;
-  const std::vector<float> one(1, 1.0f);
   for (const std::size_t row : rows) {
-    const std::span<const float> psi =
-        input.psi.empty() ? std::span<const float>(one) : std::span(input.psi).subspan(row * m, m);
-    const std::uint64_t request = cascade.begin(psi);
+    const std::uint64_t request = cascade.begin(input.psi_of_row(row));
     double dollars = 0.0;
     std::uint32_t calls = 0;
     while (const std::optional<std::size_t> model = cascade.next(request)) {

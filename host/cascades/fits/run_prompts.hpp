@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/outcomes/routing/routing.hpp"
+#include "host/outcomes/tables/features.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 #include "pandora/cascade.hpp"
 
@@ -19,12 +20,19 @@ struct CascadeInput {
   std::vector<float> psi;         ///< rows x index_features; empty: 1 alone
   std::size_t index_features = 1;
   double judge_usd = 0.0;  ///< added to the dollars of every call
+
+  std::span<const float> psi_of_row(std::size_t row) const {
+    static constexpr float kOne = 1.0f;
+    return psi.empty() ? std::span(&kOne, 1) : std::span(psi).subspan(row * index_features, index_features);
+  }
 };
+
+/// rows x m: 1, the features and zeros.
+std::vector<float> psi_of(const FeatureMap& map, const TraceTable& table, std::size_t m);
 
 /// For a cascade and a table it was perhaps not fitted on. Throws Error (bad_data) where the table lacks a model, a
 /// score or a column of the features, Error (usage) for an evaluator that tables do not have (column:NAME).
-CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& table, double judge_usd,
-                           unsigned threads = 1);
+CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& table, double judge_usd);
 
 /// How often each model of the cascade was called and its answer deployed.
 struct ModelCounts {

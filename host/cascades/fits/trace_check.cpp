@@ -8,7 +8,6 @@
 
 #include "host/ground/tables/numbers.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -88,17 +87,16 @@ Table calibration_table(const EvaluatorFacts& judge) {
   out.columns = {"score", "answers", "mean score", "mean quality"};
   for (std::size_t k = 0; k < judge.tenths.size(); ++k) {
     const ScoreTenth& tenth = judge.tenths[k];
-    const std::string range =
-        fmt::format("{:.1f} to {:.1f}", static_cast<double>(k) / 10.0, static_cast<double>(k + 1) / 10.0);
     out.rows.push_back(
-        {{range, fmt::format("{}", tenth.answers), number_text(tenth.score, 3), number_text(tenth.quality, 3)}});
+        {{fmt::format("{:.1f} to {:.1f}", static_cast<double>(k) / 10.0, static_cast<double>(k + 1) / 10.0),
+          std::to_string(tenth.answers), number_text(tenth.score, 3), number_text(tenth.quality, 3)}});
   }
   return out;
 }
 
-Row worth_row(const std::string& name, const PolicyWorth& worth, bool with_gain) {
+Row worth_row(const std::string& name, const CascadeWorth& worth, bool with_gain) {
   return {{name, interval_text(worth.utility, 4), with_gain ? interval_text(worth.gain, 4) : "---",
-           number_text(worth.quality.value, 4), dollars(worth.usd_per_1000.value), number_text(worth.calls, 2)}};
+           number_text(worth.quality.value, 4), dollars(worth.usd_per_1000.value), number_text(worth.calls.value, 2)}};
 }
 
 Table headroom_table(const TraceCheck& check, const TraceTable& table, std::size_t p) {
@@ -122,38 +120,36 @@ Table headroom_table(const TraceCheck& check, const TraceTable& table, std::size
   return out;
 }
 
-nlohmann::json worth_json(const PolicyWorth& worth) {
+nlohmann::json worth_json(const CascadeWorth& worth) {
   nlohmann::json out = json_of(worth.utility);
-  out["gain"] = json_of(worth.gain);
-  out["quality"] = json_of(worth.quality);
-  out["usd_per_1000"] = json_of(worth.usd_per_1000);
-  out["calls"] = worth.calls;
+  for (const char* const member : {"gain", "quality", "usd_per_1000"}) out[member] = json_of(worth)[member];
+  out["calls"] = worth.calls.value;
   return out;
 }
 
-nlohmann::json names_json(const TraceTable& table, const std::vector<std::size_t>& order) {
-  nlohmann::json out = nlohmann::json::array();
+std::vector<std::string> names_of(const TraceTable& table, const std::vector<std::size_t>& order) {
+  std::vector<std::string> out;
   for (const std::size_t m : order) out.push_back(table.models[m]);
   return out;
 }
 
 nlohmann::json price_json(const TraceCheck& check, const TraceTable& table, std::size_t p) {
   const Headroom& h = check.headrooms[p];
-  nlohmann::json out{{"price", h.price}};
-  out["best_single"] = worth_json(h.best_single);
-  out["best_single"]["model"] = table.models[h.fitted.single];
-  out["best_single"]["in_hindsight"] = json_of(h.single_in_hindsight);
-  out["fixed_cascade"] = worth_json(h.fixed_cascade);
-  out["fixed_cascade"]["order"] = names_json(table, h.fitted.cascade.order);
-  out["fixed_cascade"]["thresholds"] = h.fitted.cascade.thresholds;
-  out["index_policy"] = worth_json(h.index_policy);
-  out["index_policy"]["order"] = names_json(table, h.fitted.index.order);
-  out["index_policy"]["indices"] = h.fitted.index.indices;
-  out["bound"] = worth_json(h.bound);
-  out["routing"] = {{"policy", h.by_cascade ? "fixed_cascade" : "index_policy"},
-                    {"gain", json_of(h.routing_gain)},
-                    {"pays", h.pays()}};
-  out["verdict"] = check.verdicts[p];
+  const FittedPolicies& fitted = h.fitted;
+  nlohmann::json out{{"price", h.price},
+                     {"best_single", worth_json(h.best_single)},
+                     {"fixed_cascade", worth_json(h.fixed_cascade)},
+                     {"index_policy", worth_json(h.index_policy)},
+                     {"bound", worth_json(h.bound)},
+                     {"routing",
+                      {{"policy", h.by_cascade ? "fixed_cascade" : "index_policy"},
+                       {"gain", json_of(h.routing_gain)},
+                       {"pays", h.pays()}}},
+                     {"verdict", check.verdicts[p]}};
+  out["best_single"].update({{"model", table.models[fitted.single]}, {"in_hindsight", json_of(h.single_in_hindsight)}});
+  out["fixed_cascade"].update(
+      {{"order", names_of(table, fitted.cascade.order)}, {"thresholds", fitted.cascade.thresholds}});
+  out["index_policy"].update({{"order", names_of(table, fitted.index.order)}, {"indices", fitted.index.indices}});
   return out;
 }
 
@@ -194,12 +190,10 @@ nlohmann::json facts_json(const TableFacts& facts, const TraceTable& table) {
 
 void require_few_models(const TraceTable& table, double price, const char* done) {
   if (table.models.size() <= kMostCheckedModels) return;
-  std::vector<std::string> names;
-  for (const std::size_t m : models_by_usefulness(table, price)) names.push_back(table.models[m]);
+  std::vector<std::string> names = names_of(table, models_by_usefulness(table, price));
   names.resize(kMostCheckedModels);
-  throw Error(ExitCode::bad_data,
-              fmt::format("{}: has {} models; at most {} are {} together; name those (models): {}", table.source,
-                          table.models.size(), kMostCheckedModels, done, fmt::join(names, ",")));
+  table.refuse(fmt::format("has {} models; at most {} are {} together; name those (models): {}", table.models.size(),
+                           kMostCheckedModels, done, fmt::join(names, ",")));
 }
 
 TraceCheck check_trace(const TraceTable& table, const std::string& evaluator, const std::vector<double>& prices) {

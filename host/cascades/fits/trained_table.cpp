@@ -1,9 +1,9 @@
 #include "host/cascades/fits/trained_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/readable_thresholds.hpp"
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
 
 namespace pandora {
@@ -15,14 +15,47 @@ constexpr CascadeEffort kEffort{.most_prompts = 6000, .most_steps = 50'000'000};
 // Indices are learned from so many answers at the most, of prompts that are spread over the table.
 constexpr std::size_t kMostAnswers = 40'000;
 
+// The mean of a - b and its standard error.
+std::pair<double, double> mean_and_error(const std::vector<double>& a, const std::vector<double>& b) {
+  const double n = static_cast<double>(a.size());
+  double sum = 0.0, squares = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum += a[i] - b[i];
+    squares += (a[i] - b[i]) * (a[i] - b[i]);
+  }
+  const double mean = sum / n;
+  return {mean, std::sqrt(std::max(0.0, squares / n - mean * mean) / n)};
+}
+
 }  // namespace
+
+FixedCascade with_readable_thresholds(FixedCascade cascade, const Outcomes& outcomes, double price,
+                                      std::span<const std::size_t> rows) {
+  constexpr double kErrors = 0.5;
+  const std::vector<double> fitted = evaluate(outcomes, cascade, rows).utility(price);
+  for (double& threshold : cascade.thresholds) {
+    const double exact = threshold;
+    double best = exact;
+    for (const double parts : {20.0, 100.0}) {
+      double most = -HUGE_VAL;
+      for (const double near : {std::floor(exact * parts) / parts, std::ceil(exact * parts) / parts}) {
+        threshold = near;
+        const auto [more, error] = mean_and_error(evaluate(outcomes, cascade, rows).utility(price), fitted);
+        if (more < -kErrors * error || more <= most) continue;
+        most = more;
+        best = near;
+      }
+      if (std::isfinite(most)) break;
+    }
+    threshold = best;
+  }
+  return cascade;
+}
 
 TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows)
     : table_(table), settings_(settings), rows_(std::move(rows)), evaluator_(table, settings.evaluator) {
-  if (!evaluator_.is_truth()) {
-    calibration_ = evaluator_.calibrate(rows_);
-    seen_ = calibrated_scores(calibration_, *evaluator_.score());
-  }
+  calibration_ = evaluator_.calibrate(rows_);
+  seen_ = evaluator_.seen(calibration_);
   if (settings.judge() > 0.0) {
     judged_dollars_ = table.cost;
     for (double& x : judged_dollars_) x += settings.judge();
@@ -34,15 +67,9 @@ TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& se
   input_.judge_usd = settings.judge();
   if (settings.context.empty()) return;
   features_ = FeatureMap::fit(rows_.size() == table.rows() ? table : select_rows(table, rows_), settings.context);
-  const std::vector<double> numbers = features_.apply(table);
-  const std::size_t d = features_.size(), m = 1 + d;
-  if (d == 0) return;  // nothing varies
-  input_.index_features = m;
-  input_.psi.resize(table.rows() * m);
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    input_.psi[row * m] = 1.0f;
-    for (std::size_t j = 0; j < d; ++j) input_.psi[row * m + 1 + j] = static_cast<float>(numbers[row * d + j]);
-  }
+  if (features_.size() == 0) return;  // nothing varies
+  input_.index_features = 1 + features_.size();
+  input_.psi = psi_of(features_, table, input_.index_features);
 }
 
 Outcomes TrainedTable::outcomes(bool judged) const {
@@ -62,23 +89,16 @@ FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
   return {{candidate.model}, {}};
 }
 
-Cascade TrainedTable::fit_indices(double price) const {
-  return fit_indices(options_of_indices(price, false));
-}
-
 Cascade TrainedTable::fit_indices(const CascadeOptions& options) const {
   Cascade cascade(options);
-  const std::size_t models = table_.models.size(), m = input_.index_features;
-  const std::vector<float> one(1, 1.0f);
+  const std::size_t models = table_.models.size();
   const std::size_t periods = calibration_periods();
   for (std::size_t i = 0; i < periods; ++i) {
     const std::size_t row = rows_[i * rows_.size() / periods];
-    const std::span<const float> psi =
-        input_.psi.empty() ? std::span<const float>(one) : std::span(input_.psi).subspan(row * m, m);
     for (std::size_t a = 0; a < models; ++a) {
       const std::size_t at = row * models + a;
       const Observation seen{table_.cost[at] + settings_.judge(), {input_.shown[at]}};
-      cascade.calibrate(static_cast<int>(i + 1), psi, a, seen, table_.quality[at]);
+      cascade.calibrate(static_cast<int>(i + 1), input_.psi_of_row(row), a, seen, table_.quality[at]);
     }
   }
   return cascade;
@@ -86,10 +106,6 @@ Cascade TrainedTable::fit_indices(const CascadeOptions& options) const {
 
 Routed TrainedTable::route(const FixedCascade& cascade, std::span<const std::size_t> rows) const {
   return evaluate(outcomes(cascade.order.size() > 1), cascade, rows);
-}
-
-Routed TrainedTable::route(Cascade& indices, std::span<const std::size_t> rows) const {
-  return run_prompts(indices, input_, rows);
 }
 
 CascadeOptions TrainedTable::options_of(const FixedCascade& cascade, double price) const {

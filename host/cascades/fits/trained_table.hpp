@@ -24,6 +24,13 @@ struct CascadeCandidate {
   std::size_t model = 0;  ///< of the kind `single`
 };
 
+/// Each threshold in turn goes to the better one of the multiples of 0.05 beside it, or else of those of 0.01, if the
+/// cascade then loses no more on these rows than half the standard error of the difference: on other prompts such a
+/// threshold does as well. On random halves of two real tables, judged on the other halves, utilities changed by
+/// -0.00006 to 0.00004.
+FixedCascade with_readable_thresholds(FixedCascade cascade, const Outcomes& outcomes, double price,
+                                      std::span<const std::size_t> rows);
+
 class TrainedTable {
  public:
   /// The table must outlive this. `rows`: what is fitted on; not empty.
@@ -32,16 +39,13 @@ class TrainedTable {
   /// A single model or thresholds. Judging costs where more than one model is called.
   FixedCascade fit_order(const CascadeCandidate& candidate) const;
   /// Indices that are learned from all models' answers to the rows; of many rows, to some spread over them.
-  Cascade fit_indices(double price) const;
   Cascade fit_indices(const CascadeOptions& options) const;
 
   Routed route(const FixedCascade& cascade, std::span<const std::size_t> rows) const;
-  Routed route(Cascade& indices, std::span<const std::size_t> rows) const;
 
   /// To be deployed; calls only models that are in it.
   CascadeOptions options_of(const FixedCascade& cascade, double price) const;
   CascadeOptions options_of_indices(double price, bool with_features) const;
-  const FeatureMap& features() const { return features_; }
   const CascadeInput& input() const { return input_; }
 
  private:

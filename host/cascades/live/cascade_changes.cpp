@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/cascades/live/cascade_attempt.hpp"
+#include "host/cascades/live/cascade_state.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {

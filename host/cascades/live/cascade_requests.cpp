@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "host/cascades/live/cascade_attempt.hpp"
+#include "host/cascades/live/cascade_state.hpp"
 #include "host/cascades/live/request_numbers.hpp"
 #include "pandora/error.hpp"
 

@@ -4,12 +4,13 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "host/cascades/live/fork_safe_mutex.hpp"
-#include "host/outcomes/routing/isotonic.hpp"
+#include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"
 #include "host/outcomes/tables/features.hpp"
 #include "kernels/rules/period.hpp"
@@ -100,7 +101,7 @@ struct Cascade::State {
   CascadeCounts counts;
 
  private:
-  class Attempt;  // cascade_attempt.hpp
+  class Attempt;
 
   void check() const;
   void check_range() const;
@@ -119,6 +120,49 @@ struct Cascade::State {
   CascadeRequest::Call seen(std::size_t model, const Observation& observation) const;
   Output output(const CascadeRequest::Call& call) const;
   bool go_on_without(CascadeRequest& request, int box) const;
+};
+
+/// A change that happens whole or not at all: takes back what happened to the estimator since it was made, unless
+/// keep() was called; with `models` also what happened to models, price and rules. Requests and counts are changed
+/// last, by what does not throw.
+class Cascade::State::Attempt {
+ public:
+  explicit Attempt(State& state, bool models = false) : state_(state), current_(state.current) {
+    if (models) models_ = {state.options, state.calibration, state.names, state.rules, state.most_held};
+    if (state.learns()) state.estimator->mark();
+  }
+  ~Attempt() {
+    if (kept_) {
+      if (state_.learns()) state_.estimator->commit();
+      return;
+    }
+    if (state_.learns()) state_.estimator->roll_back();
+    state_.current = current_;
+    if (!models_) return;
+    state_.options = std::move(models_->options);
+    state_.calibration = std::move(models_->calibration);
+    state_.names = std::move(models_->names);
+    state_.rules = std::move(models_->rules);
+    state_.most_held = models_->most_held;
+  }
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  void keep() { kept_ = true; }
+
+ private:
+  struct Models {
+    CascadeOptions options;
+    std::vector<IsotonicMap> calibration;
+    std::vector<CascadeModel> names;
+    std::shared_ptr<const LaneSpec> rules;
+    int most_held;
+  };
+
+  State& state_;
+  const std::uint64_t current_;
+  std::optional<Models> models_;
+  bool kept_ = false;
 };
 
 }  // namespace pandora

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
-#include "host/outcomes/routing/isotonic.hpp"
+#include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/tables/prompt_groups.hpp"
 
 namespace pandora {
 namespace {
 
 constexpr std::size_t kFactFolds = 5;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<double> of_model(const std::vector<double>& matrix, std::size_t models, std::size_t m) {
   std::vector<double> out;
@@ -18,23 +20,16 @@ std::vector<double> of_model(const std::vector<double>& matrix, std::size_t mode
   return out;
 }
 
-double mean_of_column(const std::vector<double>& x) {
-  double sum = 0.0;
-  for (const double value : x) sum += value;
-  return sum / static_cast<double>(x.size());
-}
-
 ColumnRange range_of(const std::vector<double>& x, double factor) {
   const auto [least, greatest] = std::minmax_element(x.begin(), x.end());
-  return {factor * mean_of_column(x), factor * *least, factor * *greatest};
+  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+  return {factor * mean, factor * *least, factor * *greatest};
 }
 
 // Squared errors of a model's qualities, of its mean and of the calibrated score.
 struct SquaredErrors {
   double of_mean = 0.0, of_score = 0.0;
-  double explained() const {
-    return of_mean > 0.0 ? 1.0 - of_score / of_mean : std::numeric_limits<double>::quiet_NaN();
-  }
+  double explained() const { return of_mean > 0.0 ? 1.0 - of_score / of_mean : kNone; }
 };
 
 // Of each model, on the prompts of each fold what was calibrated on the others.
@@ -77,8 +72,7 @@ std::vector<ScoreTenth> tenths_of(const TraceTable& table, const ScoreColumn& sc
 
 EvaluatorFacts evaluator_facts(const TraceTable& table, const ScoreColumn& score, const PromptGroups& groups) {
   const std::size_t models = table.models.size();
-  EvaluatorFacts out;
-  out.name = score.name;
+  EvaluatorFacts out{score.name, {}, {}, tenths_of(table, score)};
   SquaredErrors sum;
   const std::vector<SquaredErrors> errors = squared_errors(table, score, groups);
   for (std::size_t m = 0; m < models; ++m) {
@@ -88,7 +82,6 @@ EvaluatorFacts evaluator_facts(const TraceTable& table, const ScoreColumn& score
     sum.of_score += errors[m].of_score;
   }
   out.all = {correlation(score.values, table.quality), sum.explained()};
-  out.tenths = tenths_of(table, score);
   return out;
 }
 
@@ -109,8 +102,7 @@ double correlation(std::span<const double> a, std::span<const double> b) {
   const auto varies = [](std::span<const double> x) {
     return std::any_of(x.begin(), x.end(), [&](double value) { return value != x.front(); });
   };
-  if (!varies(a) || !varies(b)) return std::numeric_limits<double>::quiet_NaN();
-  return ab / std::sqrt(aa * bb);
+  return varies(a) && varies(b) ? ab / std::sqrt(aa * bb) : kNone;
 }
 
 TableFacts table_facts(const TraceTable& table) {
@@ -131,10 +123,11 @@ TableFacts table_facts(const TraceTable& table) {
 
 std::vector<std::size_t> models_by_usefulness(const TraceTable& table, double price) {
   const std::size_t models = table.models.size();
+  const Outcomes outcomes{models, table.quality, table.quality, table.cost};
   std::vector<std::size_t> out;
   std::vector<double> best(table.rows(), -std::numeric_limits<double>::infinity());
-  const auto net = [&](std::size_t row, std::size_t m) {
-    return table.quality[row * models + m] - price * table.cost[row * models + m];
+  const auto better = [&](std::size_t row, std::size_t m) {
+    return std::max(best[row], outcomes.utility(row * models + m, price));
   };
   while (out.size() < models) {
     std::size_t most_useful = models;
@@ -142,14 +135,14 @@ std::vector<std::size_t> models_by_usefulness(const TraceTable& table, double pr
     for (std::size_t m = 0; m < models; ++m) {
       if (std::find(out.begin(), out.end(), m) != out.end()) continue;
       double sum = 0.0;
-      for (std::size_t row = 0; row < best.size(); ++row) sum += std::max(best[row], net(row, m));
+      for (std::size_t row = 0; row < best.size(); ++row) sum += better(row, m);
       if (most_useful == models || sum > most) {
         most = sum;
         most_useful = m;
       }
     }
     out.push_back(most_useful);
-    for (std::size_t row = 0; row < best.size(); ++row) best[row] = std::max(best[row], net(row, most_useful));
+    for (std::size_t row = 0; row < best.size(); ++row) best[row] = better(row, most_useful);
   }
   return out;
 }

@@ -49,7 +49,7 @@ struct TableFacts {
   std::vector<EvaluatorFacts> evaluators;
 };
 
-/// The table has at least one row.
+/// Of a table with at least one row.
 TableFacts table_facts(const TraceTable& table);
 
 /// Pearson's correlation; NaN where one does not vary. Of one length.

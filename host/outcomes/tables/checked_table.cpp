@@ -19,32 +19,24 @@ std::string row_text(const TraceTable& table, std::size_t row) {
   return table.named_prompts ? "prompt " + in_quotes(table.prompts[row]) : "row " + std::string(table.prompts[row]);
 }
 
-// A name of what is missing at `cell` of rows x models, to be asked only where something is.
+// A name of what is missing at `cell` of rows x models; empty where nothing is.
 std::string what_is_missing(const TraceTable& table, std::size_t cell) {
-  std::string what;
-  if (is_missing(table.quality[cell])) what = "quality";
-  if (what.empty() && is_missing(table.cost[cell])) what = "cost";
+  if (is_missing(table.quality[cell])) return "quality";
+  if (is_missing(table.cost[cell])) return "cost";
   for (const ScoreColumn& score : table.scores)
-    if (what.empty() && is_missing(score.values[cell])) what = score.name;
-  return what;
+    if (is_missing(score.values[cell])) return score.name;
+  return "";
 }
 
 void refuse_missing(const TraceTable& table, const FilePlace& place, const std::vector<bool>& lacks) {
-  const std::size_t models = table.models.size();
-  std::size_t rows = 0, first = TraceTable::kNone;
-  for (std::size_t row = 0; row < table.rows(); ++row)
-    if (lacks[row]) {
-      if (rows++ == 0) first = row;
-    }
-  if (rows == 0) return;
-  for (std::size_t m = 0; m < models; ++m) {
-    const std::string what = what_is_missing(table, first * models + m);
-    if (!what.empty())
+  const auto rows = std::count(lacks.begin(), lacks.end(), true);
+  const auto first = static_cast<std::size_t>(std::find(lacks.begin(), lacks.end(), true) - lacks.begin());
+  for (std::size_t m = 0; rows > 0 && m < table.models.size(); ++m)
+    if (const std::string what = what_is_missing(table, first * table.models.size() + m); !what.empty())
       place.refuse(
           fmt::format("{} of {} rows lack a cell; the first is {}: no {} of model {}. Fill them in, or leave such "
                       "rows out with missing = \"drop\"",
                       rows, table.rows(), row_text(table, first), what, in_quotes(table.models[m])));
-  }
 }
 
 // Rows without a price: a cost of zero for a model that costs elsewhere. `drop`: marked; else refused.
@@ -74,10 +66,9 @@ TraceTable without(TraceTable table, const FilePlace& place, const std::vector<b
     if (!drop[row]) rows.push_back(row);
   if (rows.empty()) place.refuse("every row lacks a cell or a price; nothing is left to read");
   if (rows.size() == table.rows()) return table;
-  const std::size_t dropped = table.rows() - rows.size();
-  table = select_rows(table, rows);
-  table.dropped = dropped;
-  return table;
+  TraceTable some = select_rows(table, rows);
+  some.dropped = table.rows() - rows.size();
+  return some;
 }
 
 void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextColumn& texts) {

@@ -24,9 +24,6 @@ struct CellValue {
 /// The number that a text spells, blanks around it aside; it may be infinite or NaN.
 std::optional<double> number_in(std::string_view text);
 
-/// The finite numbers of a text such as "[0.5, -1e-3]"; nothing if it is another text, or they are none.
-std::optional<std::vector<double>> vector_in(std::string_view text);
-
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(std::string name) : name_(std::move(name)) {}
@@ -47,7 +44,6 @@ class ColumnBuilder {
 
  private:
   void fill(std::size_t rows);
-  void numbers_to_texts();
 
   std::string name_;
   bool known_ = false;  // kind_ is what a value said

@@ -21,14 +21,9 @@ class FeatureFit {
     map_.sources_.push_back(source_of(spec));
     const FeatureMap::Source& source = map_.sources_.back();
     const std::vector<FeatureMap::Column> all = columns_of(source);
-    std::size_t dropped = 0;
-    for (const FeatureMap::Column& column : all) {
-      if (column.spread > 0)
-        map_.columns_.push_back(column);
-      else
-        ++dropped;
-    }
-    if (dropped > 0)
+    const std::size_t before = map_.columns_.size();
+    std::copy_if(all.begin(), all.end(), std::back_inserter(map_.columns_), [](const auto& c) { return c.spread > 0; });
+    if (const std::size_t dropped = before + all.size() - map_.columns_.size(); dropped > 0)
       map_.notes_.push_back(dropped == 1 && all.size() == 1
                                 ? fmt::format("{} does not vary and is left out", in_quotes(spec))
                                 : fmt::format("{} of the {} numbers of {} do not vary and are left out", dropped,
@@ -40,38 +35,31 @@ class FeatureFit {
  private:
   using Kind = FeatureMap::Kind;
 
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(ExitCode::bad_data, table_.source.empty() ? what : fmt::format("{}: {}", table_.source, what));
-  }
-
   FeatureMap::Source source_of(const std::string& spec) const {
     FeatureMap::Source source;
     if (spec.starts_with("text:")) {
       source.kind = Kind::text;
       source.length = text_size(spec);
-      (void)FeatureMap::bind(source, table_);
-      source.projection = TextProjection::fit(table_.columns[table_.text_column].texts, source.length);
-      return source;
-    }
-    if (spec == "length") {
+    } else if (spec == "length") {
       if (find_column(table_, spec) != nullptr)
-        refuse("has a column length, which is also the name of the text's length; give the column another name");
+        table_.refuse("has a column length, which is also the name of the text's length; give the column another name");
       source.kind = Kind::length;
-      (void)FeatureMap::bind(source, table_);
-      return source;
+    } else {
+      const bool raw = spec.starts_with("raw:");
+      source.column = raw ? spec.substr(4) : spec;
+      const PromptColumn* const column = find_column(table_, source.column);
+      if (column == nullptr) refuse_column(source.column);
+      source.length = column->length;
+      if (raw)
+        source.kind = Kind::raw;
+      else if (column->kind == PromptColumn::Kind::vector)
+        source.kind = Kind::vector;
+      else if (column->kind == PromptColumn::Kind::text)
+        give_classes(source, *column);
     }
-    const bool raw = spec.starts_with("raw:");
-    source.column = raw ? spec.substr(4) : spec;
-    const PromptColumn* const column = find_column(table_, source.column);
-    if (column == nullptr) refuse_column(source.column);
-    source.length = column->length;
-    if (raw)
-      source.kind = Kind::raw;
-    else if (column->kind == PromptColumn::Kind::vector)
-      source.kind = Kind::vector;
-    else if (column->kind == PromptColumn::Kind::text)
-      give_classes(source, *column);
     (void)FeatureMap::bind(source, table_);
+    if (source.kind == Kind::text)
+      source.projection = TextProjection::fit(table_.columns[table_.text_column].texts, source.length);
     return source;
   }
 
@@ -88,8 +76,8 @@ class FeatureFit {
   [[noreturn]] void refuse_column(const std::string& name) const {
     std::vector<std::string> names = {"length"};
     for (const PromptColumn& column : table_.columns) names.push_back(column.name);
-    refuse(fmt::format("has no column {} of prompts{}; features are text:k, length, raw:COLUMN and columns",
-                       in_quotes(name), nearest_text(nearest(name, names))));
+    table_.refuse(fmt::format("has no column {} of prompts{}; features are text:k, length, raw:COLUMN and columns",
+                              in_quotes(name), nearest_text(nearest(name, names))));
   }
 
   void give_classes(FeatureMap::Source& source, const PromptColumn& column) const {
@@ -98,7 +86,7 @@ class FeatureFit {
     for (std::size_t row = 0; row < table_.rows(); ++row)
       if (!column.texts[row].empty()) ++counts[column.texts[row]];
     if (counts.size() == table_.rows() && counts.size() > kMostClasses)
-      refuse(
+      table_.refuse(
           fmt::format("column {} has another value in every row: no classes can be made of it; text:k makes features "
                       "of the prompt's text",
                       in_quotes(column.name)));
@@ -152,15 +140,13 @@ FeatureMap FeatureMap::fit(const TraceTable& calibration, const std::vector<std:
         throw Error(ExitCode::usage, fmt::format("feature {} stands twice", in_quotes(*spec)));
     fit.add(*spec);
   }
-  (void)map.apply(select_rows(calibration, {}));  // binds
   for (const Source& source : map.sources_)
     if (source.kind == Kind::raw) {
       const PromptColumn& column = *find_column(calibration, source.column);
       for (std::size_t i = 0; i < column.numbers.size(); ++i)
         if (std::isnan(column.numbers[i]))
-          throw Error(ExitCode::bad_data,
-                      fmt::format("{}: row {}, column {}: is missing, and a raw column must be whole",
-                                  calibration.source, i / column.length + 1, in_quotes(column.name)));
+          calibration.refuse(fmt::format("row {}, column {}: is missing, and a raw column must be whole",
+                                         i / column.length + 1, in_quotes(column.name)));
     }
   return map;
 }

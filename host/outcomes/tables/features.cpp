@@ -14,18 +14,9 @@
 namespace pandora {
 namespace {
 
-constexpr double kNotThere = std::numeric_limits<double>::quiet_NaN();
-
 double characters_of(std::string_view text) {
   return static_cast<double>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-// body(first, last) on every thread's share of rows; the first exception comes back.
-template <class Body>
-void over_rows(std::size_t rows, unsigned threads, const Body& body) {
-  const std::size_t shares = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, rows / 256));
-  in_parallel(shares, shares, [&](std::size_t k) { body(rows * k / shares, rows * (k + 1) / shares); });
 }
 
 }  // namespace
@@ -61,27 +52,24 @@ FeatureMap::Input FeatureMap::Bound::input(std::size_t row) const {
 }
 
 FeatureMap::Bound FeatureMap::bind(const Source& source, const TraceTable& table) {
-  const auto refuse = [&table](const std::string& what) {
-    throw Error(ExitCode::bad_data, table.source.empty() ? what : fmt::format("{}: {}", table.source, what));
-  };
   if (source.kind == Kind::text || source.kind == Kind::length) {
     if (table.text_column == TraceTable::kNone)
-      refuse("has no text of prompts (a column prompt), which features are made of");
+      table.refuse("has no text of prompts (a column prompt), which features are made of");
     return {nullptr, &table};
   }
   const PromptColumn* const column = find_column(table, source.column);
   std::vector<std::string> names;
   for (const PromptColumn& other : table.columns) names.push_back(other.name);
   if (column == nullptr)
-    refuse(fmt::format("has no column {} of prompts{}", in_quotes(source.column),
-                       nearest_text(nearest(source.column, names))));
+    table.refuse(fmt::format("has no column {} of prompts{}", in_quotes(source.column),
+                             nearest_text(nearest(source.column, names))));
   const bool is_text = column->kind == PromptColumn::Kind::text;
   if (is_text != (source.kind == Kind::classes))
-    refuse(fmt::format("column {} holds {} where features are made of {}", in_quotes(source.column),
-                       is_text ? "texts" : "numbers", is_text ? "numbers" : "texts"));
+    table.refuse(fmt::format("column {} holds {} where features are made of {}", in_quotes(source.column),
+                             is_text ? "texts" : "numbers", is_text ? "numbers" : "texts"));
   if (!is_text && column->length != source.length)
-    refuse(fmt::format("column {} holds {} numbers a prompt where features are made of {}", in_quotes(source.column),
-                       column->length, source.length));
+    table.refuse(fmt::format("column {} holds {} numbers a prompt where features are made of {}",
+                             in_quotes(source.column), column->length, source.length));
   return {column, &table};
 }
 
@@ -99,50 +87,45 @@ void FeatureMap::measure(const Source& source, const Input& input, std::span<dou
       numbers[is_class ? static_cast<std::size_t>(found - source.classes.begin()) : source.classes.size()] = 1.0;
       return;
     }
-    case Kind::number:
-    case Kind::vector:
-    case Kind::raw:
-      if (input.numbers.empty())
-        std::fill(numbers.begin(), numbers.end(), kNotThere);
-      else
-        std::copy(input.numbers.begin(), input.numbers.end(), numbers.begin());
-      return;
+    default:
+      std::fill(numbers.begin(), numbers.end(), std::numeric_limits<double>::quiet_NaN());
+      std::copy(input.numbers.begin(), input.numbers.end(), numbers.begin());
   }
 }
 
-// `number` as a feature; NaN stays only where a raw column lacks a value.
-void FeatureMap::scale(const Column& column, double number, double& feature) const {
-  if (sources_[column.source].kind == Kind::raw)
-    feature = number;
-  else
-    feature = std::isnan(number) ? 0.0 : std::clamp((number - column.mean) / column.spread, -1.0, 1.0);
+template <class InputOf>
+void FeatureMap::give(const InputOf& input_of, std::vector<double>& numbers, std::span<double> features) const {
+  std::size_t measured = sources_.size();  // which source `numbers` are of
+  for (std::size_t j = 0; j < size(); ++j) {
+    const Column& column = columns_[j];
+    const Source& source = sources_[column.source];
+    if (measured != column.source) {
+      numbers.resize(source.length);
+      measure(source, input_of(column.source), numbers);
+    }
+    measured = column.source;
+    const double x = numbers[column.index];  // NaN stays only where a raw column lacks a value
+    features[j] = source.kind == Kind::raw ? x
+                  : std::isnan(x)          ? 0.0
+                                           : std::clamp((x - column.mean) / column.spread, -1.0, 1.0);
+  }
 }
 
 std::vector<double> FeatureMap::apply(const TraceTable& table, unsigned threads) const {
   std::vector<double> features(table.rows() * size());
-  std::size_t widest = 1;
   std::vector<Bound> bound;
-  for (const Source& source : sources_) {
-    bound.push_back(bind(source, table));
-    widest = std::max(widest, source.length);
-  }
-  over_rows(table.rows(), threads, [&](std::size_t first, std::size_t last) {
-    std::vector<double> numbers(widest);
-    for (std::size_t row = first; row < last; ++row) {
-      std::size_t measured = sources_.size();  // which source `numbers` are of
-      for (std::size_t j = 0; j < size(); ++j) {
-        const Column& column = columns_[j];
-        const Source& source = sources_[column.source];
-        if (measured != column.source)
-          measure(source, bound[column.source].input(row), std::span(numbers).first(source.length));
-        measured = column.source;
-        double& feature = features[row * size() + j];
-        scale(column, numbers[column.index], feature);
-        if (std::isnan(feature))
-          throw Error(ExitCode::bad_data,
-                      fmt::format("{}: row {}, column {}: is missing, and a raw column must be whole", table.source,
-                                  row + 1, in_quotes(source.column)));
-      }
+  for (const Source& source : sources_) bound.push_back(bind(source, table));
+  const std::size_t rows = table.rows(),
+                    shares = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, rows / 256));
+  in_parallel(shares, shares, [&](std::size_t k) {
+    std::vector<double> numbers;
+    for (std::size_t row = rows * k / shares; row < rows * (k + 1) / shares; ++row) {
+      const auto of_row = std::span(features).subspan(row * size(), size());
+      give([&](std::size_t source) { return bound[source].input(row); }, numbers, of_row);
+      for (std::size_t j = 0; j < size(); ++j)
+        if (std::isnan(of_row[j]))
+          table.refuse(fmt::format("row {}, column {}: is missing, and a raw column must be whole", row + 1,
+                                   in_quotes(sources_[columns_[j].source].column)));
     }
   });
   return features;
@@ -158,12 +141,11 @@ FeatureMap::Input FeatureMap::input_of(const Source& source, const Prompt& promp
     if (source.kind == Kind::raw) refuse("is missing, and a raw column must be whole");
     return {};
   }
-  Input input;
   if (const auto* const text = std::get_if<std::string>(&found->second)) {
     if (source.kind != Kind::classes) refuse("is a text where a number belongs");
-    input.text = *text;
-    return input;
+    return {*text, {}};
   }
+  Input input;
   if (source.kind == Kind::classes) refuse("is a number where a text belongs");
   if (const auto* const number = std::get_if<double>(&found->second)) input.numbers = {number, 1};
   if (const auto* const vector = std::get_if<std::vector<double>>(&found->second)) input.numbers = *vector;
@@ -176,16 +158,7 @@ FeatureMap::Input FeatureMap::input_of(const Source& source, const Prompt& promp
 
 std::vector<double> FeatureMap::apply(const Prompt& prompt) const {
   std::vector<double> features(size()), numbers;
-  std::size_t measured = sources_.size();
-  for (std::size_t j = 0; j < size(); ++j) {
-    const Source& source = sources_[columns_[j].source];
-    if (measured != columns_[j].source) {
-      numbers.resize(source.length);
-      measure(source, input_of(source, prompt), numbers);
-    }
-    measured = columns_[j].source;
-    scale(columns_[j], numbers[columns_[j].index], features[j]);
-  }
+  give([&](std::size_t source) { return input_of(sources_[source], prompt); }, numbers, features);
   return features;
 }
 

@@ -97,7 +97,9 @@ class FeatureMap {
   static Bound bind(const Source& source, const TraceTable& table);
   static void measure(const Source& source, const Input& input, std::span<double> numbers);
   static Input input_of(const Source& source, const Prompt& prompt);
-  void scale(const Column& column, double number, double& feature) const;
+  /// A prompt's features, whose input is given by the number of its source; `numbers` is room.
+  template <class InputOf>
+  void give(const InputOf& input_of, std::vector<double>& numbers, std::span<double> features) const;
 
   std::vector<Source> sources_;
   std::vector<Column> columns_;  // by source and index

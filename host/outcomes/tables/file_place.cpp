@@ -27,6 +27,14 @@ void FilePlace::refuse(const std::string& what) const {
   throw Error(ExitCode::bad_data, fmt::format("{}: {}", file, printable(what, what.size())));
 }
 
+void FilePlace::refuse_form(std::string_view found) const {
+  refuse(fmt::format(
+      "is no table of a form that is known: {}. Known are CSV with a column M of qualities and M|total_cost "
+      "for every model M; CSV or JSON lines with prompt_id, model, quality, cost; JSON lines with "
+      "\"models\": {{M: {{\"quality\": ..., \"cost\": ...}}}}",
+      found));
+}
+
 void FilePlace::refuse_row(const std::string& what) const {
   refuse(fmt::format("{}: {}", row_text(*this), what));
 }

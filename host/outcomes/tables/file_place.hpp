@@ -21,6 +21,8 @@ struct FilePlace {
 
   /// Error (bad_data): "FILE: what".
   [[noreturn]] void refuse(const std::string& what) const;
+  /// The same of a table of no form that is known; `found`: what is there instead.
+  [[noreturn]] void refuse_form(std::string_view found) const;
   /// Error (bad_data): "FILE: row 2 (line 7): what".
   [[noreturn]] void refuse_row(const std::string& what) const;
   /// Error (bad_data): "FILE: row 2 (line 7), column "models > a > cost": what".

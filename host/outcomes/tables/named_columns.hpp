@@ -39,7 +39,6 @@ class NamedColumns {
   std::size_t position(std::string_view name) const;
   bool has(std::string_view name) const { return position(name) < names_.size(); }
   void give_long_roles();
-  void give_answer_role(Role& role, const std::string& name);
   std::string model_of_cost(const std::string& name) const;
   void give_wide_roles();
   void give_wide_role(Role& role, const std::string& name, const NameList& models);

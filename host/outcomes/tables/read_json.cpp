@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "host/outcomes/tables/trace_forms.hpp"
+#include "host/outcomes/tables/record_stream.hpp"
+#include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 namespace {
@@ -23,10 +24,7 @@ class JsonReader {
     for (bool first = true; stream_.next(RecordStream::Form::lines, record); first = false) {
       const dom::object row = parse(record);
       if (first) choose_form(row);
-      if (long_)
-        take_answer(row);
-      else
-        take_prompt(row);
+      long_ ? take_answer(row) : take_prompt(row);
     }
     return std::move(builder_).finish();
   }
@@ -60,7 +58,7 @@ class JsonReader {
     for (const std::string_view name : kPromptNames)
       if (prompt_name_.empty() && row.at_key(name).error() == simdjson::SUCCESS) prompt_name_ = name;
     long_ = answers_.empty() && has_model && has_quality && !prompt_name_.empty();
-    if (!long_ && answers_.empty()) refuse_form(place_, "its first object has the members " + in_quotes(found));
+    if (!long_ && answers_.empty()) place_.refuse_form("its first object has the members " + in_quotes(found));
   }
 
   std::string_view text_of(std::string_view text) const {
@@ -174,7 +172,7 @@ class JsonReader {
     if (row.at_key(prompt_name_).get(prompt) != simdjson::SUCCESS)
       place_.refuse_row(fmt::format("has no \"{}\"", prompt_name_));
     if (row.at_key("model").get(model_name) != simdjson::SUCCESS) place_.refuse_row("has no \"model\"");
-    (void)builder_.find_row(name_of(prompt_name_, prompt));
+    builder_.find_row(name_of(prompt_name_, prompt));
     const std::size_t model = builder_.model(name_of("model", model_name));
     int names = 0;
     for (const dom::key_value_pair member : row) {

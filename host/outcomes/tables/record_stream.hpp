@@ -9,6 +9,7 @@
 
 #include "host/ground/files/input_file.hpp"
 #include "host/outcomes/tables/file_place.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
 
 namespace pandora {
 
@@ -44,5 +45,8 @@ class RecordStream {
   bool in_quotes_ = false, at_end_ = false, started_ = false;
   std::uint64_t done_ = 0, told_ = 0, lines_ = 0;  // bytes read, bytes at the last progress, lines taken
 };
+
+/// A file of an object a line, nested or long by its first.
+TraceTable read_json_trace(RecordStream& stream, FilePlace& place, const TraceOptions& options);
 
 }  // namespace pandora

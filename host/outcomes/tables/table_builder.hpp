@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,18 +20,22 @@ namespace pandora {
 /// Names in the order in which they came.
 class NameList {
  public:
-  static constexpr std::size_t kNone = TraceTable::kNone;
-  std::size_t find(std::string_view name) const;  ///< kNone if it is not there
-  std::size_t add(std::string_view name);
+  /// kNone if it is not there.
+  std::size_t find(std::string_view name) const {
+    const auto found = numbers_.find(name);
+    return found == numbers_.end() ? TraceTable::kNone : found->second;
+  }
+  std::size_t add(std::string_view name) {
+    const auto [found, is_new] = numbers_.try_emplace(std::string(name), names_.size());
+    if (is_new) names_.emplace_back(name);
+    return found->second;
+  }
+  std::size_t size() const { return names_.size(); }
   const std::vector<std::string>& names() const { return names_; }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
   std::vector<std::string> names_;
-  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> numbers_;
+  std::map<std::string, std::size_t, std::less<>> numbers_;
 };
 
 /// What a column or member of an answer is. `score...` is a judge's name.
@@ -57,9 +62,8 @@ class TableBuilder {
   /// A row of its own for every prompt.
   void begin_row();
   void name_row(std::string_view name);
-  /// The row of a prompt that may have been there: true if it is new. Only in tables that never call begin_row.
-  bool find_row(std::string_view name);
-  std::size_t rows() const { return rows_; }
+  /// The row of a prompt that may have been there. Only in tables that never call begin_row.
+  void find_row(std::string_view name);
 
   /// The current row's value. In a row that was found again, one that differs: the column is none of prompts.
   void value(std::size_t column, const CellValue& value);

@@ -71,6 +71,8 @@ struct TraceTable {
   std::string_view text(std::size_t row) const {
     return text_column == kNone ? std::string_view() : columns[text_column].texts[row];
   }
+  /// Error (bad_data): "SOURCE: what".
+  [[noreturn]] void refuse(const std::string& what) const;
 };
 
 /// The judge of that name; "2" finds "score_2" and "score:2" as well. Throws Error (bad_data) with near names.

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/context_leak.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/cascades/fits/fitted_cascades.hpp"

@@ -1,4 +1,4 @@
-#include "host/cascades/fits/readable_thresholds.hpp"
+#include "host/cascades/fits/trained_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Isotonic regression against the formula of its solution.
-#include "host/outcomes/routing/isotonic.hpp"
+#include "host/outcomes/routing/calibrated_evaluator.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/outcomes/routing/fit_model_indices.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

@@ -17,8 +17,6 @@ struct CascadeAim {
 
   bool is_bound() const { return kind != Kind::price; }
   bool is_on_dollars() const { return kind == Kind::most_usd; }
-  /// Whether what dollars do not exceed, or quality does not fall below, keeps the bound; there is none under a price.
-  bool keeps(double reached) const { return !is_bound() || (is_on_dollars() ? reached <= value : reached >= value); }
 };
 
 /// "price 20", "at most 0.001 dollars per prompt", "quality of at least 0.95".

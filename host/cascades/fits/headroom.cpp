@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "host/ground/base/in_parallel.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
@@ -18,106 +16,40 @@ struct JudgedPolicies {
   Routed single, cascade, index;
 };
 
-FittedPolicies fit(const Outcomes& outcomes, double price, const std::vector<std::size_t>& rows) {
-  return {best_single_model(outcomes, price, rows), fit_fixed_cascade(outcomes, price, rows),
-          fit_model_indices(outcomes, price, rows)};
+// In each fold the policy that was better in the others.
+std::vector<double> better_of(const std::vector<double>& a, const std::vector<double>& b, const PromptGroups& groups,
+                              std::size_t folds) {
+  std::vector<double> lead(folds, 0.0);  // of a, by fold
+  double total = 0.0;
+  for (std::size_t row = 0; row < a.size(); ++row) {
+    lead[groups.of_row[row] % folds] += a[row] - b[row];
+    total += a[row] - b[row];
+  }
+  std::vector<double> out = a;
+  for (std::size_t row = 0; row < a.size(); ++row)
+    if (!(total - lead[groups.of_row[row] % folds] > 0.0)) out[row] = b[row];
+  return out;
 }
 
-// The folds fitted and judged, for all prices.
-class CrossFitting {
- public:
-  CrossFitting(const TraceTable& table, const std::string& evaluator, const std::vector<double>& prices)
-      : table_(table), evaluator_(table, evaluator), prices_(prices), groups_(group_prompts(table)) {
-    if (groups_.count < 2)
-      table.refuse(
-          fmt::format("has {} prompt{}: nothing is left to judge on what is fitted on others; give a table of "
-                      "at least 2 different prompts, better hundreds",
-                      groups_.count, groups_.count == 1 ? "" : "s"));
-    folds_ = std::min(kHeadroomFolds, groups_.count);
-    const std::size_t rows = table.rows();
-    judged_.assign(prices.size(), {empty_rows(rows), empty_rows(rows), empty_rows(rows)});
-    out_.resize(prices.size());
-    for (Headroom& headroom : out_) headroom.fold_fits.resize(folds_);
-  }
-
-  std::vector<Headroom> run() {
-    // Folds touch different rows; the last task is the fit on all of them. Small tables are not worth threads.
-    constexpr std::size_t kWorthThreads = 100'000;  // answers
-    in_parallel(table_.quality.size() < kWorthThreads ? 1 : 0, folds_ + 1,
-                [this](std::size_t fold) { fold < folds_ ? judge_fold(fold) : fit_all(); });
-    for (std::size_t p = 0; p < prices_.size(); ++p) conclude(p);
-    return std::move(out_);
-  }
-
- private:
-  void judge_fold(std::size_t fold) {
-    const Fold rows = fold_of(groups_, fold, folds_);
-    const std::vector<double> seen = evaluator_.seen(evaluator_.calibrate(rows.training));
-    const Outcomes outcomes = evaluator_.outcomes(seen);
-    for (std::size_t p = 0; p < prices_.size(); ++p) {
-      const FittedPolicies fitted = fit(outcomes, prices_[p], rows.training);
-      const auto judge = [&](Routed& all, const auto& policy) {
-        put_rows(all, evaluate(outcomes, policy, rows.held_out), rows.held_out);
-      };
-      judge(judged_[p].single, FixedCascade{{fitted.single}, {}});
-      judge(judged_[p].cascade, fitted.cascade);
-      judge(judged_[p].index, fitted.index);
-      out_[p].fold_fits[fold] = fitted;
-    }
-  }
-
-  void fit_all() {
-    const std::vector<std::size_t> rows = all_rows(table_.rows());
-    const std::vector<double> seen = evaluator_.seen(evaluator_.calibrate(rows));
-    for (std::size_t p = 0; p < prices_.size(); ++p) out_[p].fitted = fit(evaluator_.outcomes(seen), prices_[p], rows);
-  }
-
-  void conclude(std::size_t p) {
-    const double price = prices_[p];
-    const std::vector<std::size_t> rows = all_rows(table_.rows());
-    const Outcomes outcomes = evaluator_.outcomes(table_.quality);
-    Headroom& out = out_[p];
-    out.price = price;
-    const auto worth = [&](const Routed& routed) {
-      CascadeWorth of_policy = worth_of(routed, judged_[p].single, price, groups_, 0);
-      of_policy.gain = cross_fitted(of_policy.gain, folds_);
-      return of_policy;
-    };
-    out.best_single = worth(judged_[p].single);
-    out.fixed_cascade = worth(judged_[p].cascade);
-    out.index_policy = worth(judged_[p].index);
-    out.bound = worth(best_answers(outcomes, price, rows));
-    out.single_in_hindsight =
-        mean_over_prompts(evaluate(outcomes, FixedCascade{{out.fitted.single}, {}}, rows).utility(price), groups_);
-    out.by_cascade = out.fixed_cascade.utility.value > out.index_policy.utility.value;
-    out.routing_gain = cross_fitted(
-        difference_over_prompts(better_of(judged_[p].cascade.utility(price), judged_[p].index.utility(price)),
-                                judged_[p].single.utility(price), groups_),
-        folds_);
-  }
-
-  // In each fold the policy that was better in the others.
-  std::vector<double> better_of(const std::vector<double>& a, const std::vector<double>& b) const {
-    std::vector<double> lead(folds_, 0.0);  // of a, by fold
-    double total = 0.0;
-    for (std::size_t row = 0; row < a.size(); ++row) {
-      lead[groups_.of_row[row] % folds_] += a[row] - b[row];
-      total += a[row] - b[row];
-    }
-    std::vector<double> out = a;
-    for (std::size_t row = 0; row < a.size(); ++row)
-      if (!(total - lead[groups_.of_row[row] % folds_] > 0.0)) out[row] = b[row];
-    return out;
-  }
-
-  const TraceTable& table_;
-  const CalibratedEvaluator evaluator_;
-  const std::vector<double>& prices_;
-  const PromptGroups groups_;
-  std::size_t folds_ = 0;
-  std::vector<JudgedPolicies> judged_;  // by price
-  std::vector<Headroom> out_;
-};
+void conclude(Headroom& out, const JudgedPolicies& judged, const Outcomes& outcomes, const PromptGroups& groups) {
+  const std::size_t folds = out.fold_fits.size();
+  const std::vector<std::size_t> rows = all_rows(outcomes.rows());
+  const auto worth = [&](const Routed& routed) {
+    CascadeWorth of_policy = worth_of(routed, judged.single, out.price, groups, 0);
+    of_policy.gain = cross_fitted(of_policy.gain, folds);
+    return of_policy;
+  };
+  out.best_single = worth(judged.single);
+  out.fixed_cascade = worth(judged.cascade);
+  out.index_policy = worth(judged.index);
+  out.bound = worth(best_answers(outcomes, out.price, rows));
+  const Routed in_hindsight = evaluate(outcomes, FixedCascade{{out.fitted.single}, {}}, rows);
+  out.single_in_hindsight = mean_over_prompts(in_hindsight.utility(out.price), groups);
+  out.by_cascade = out.fixed_cascade.utility.value > out.index_policy.utility.value;
+  const std::vector<double> better =
+      better_of(judged.cascade.utility(out.price), judged.index.utility(out.price), groups, folds);
+  out.routing_gain = cross_fitted(difference_over_prompts(better, judged.single.utility(out.price), groups), folds);
+}
 
 }  // namespace
 
@@ -129,7 +61,42 @@ std::vector<Headroom> measure_headroom(const TraceTable& table, const std::strin
           ExitCode::usage,
           fmt::format("price {:g}: out of range; give utility per dollar, a number from 0 to 1e9, such as 5", price));
   require_content(table);
-  return CrossFitting(table, evaluator, prices).run();
+  const CalibratedEvaluator shown(table, evaluator);
+  const PromptGroups groups = group_prompts(table);
+  if (groups.count < 2)
+    table.refuse(
+        "has {} prompt{}: nothing is left to judge on what is fitted on others; give a table of "
+        "at least 2 different prompts, better hundreds",
+        groups.count, groups.count == 1 ? "" : "s");
+  const std::size_t folds = std::min(kHeadroomFolds, groups.count);
+  const Routed room = empty_rows(table.rows());
+  std::vector<JudgedPolicies> judged(prices.size(), {room, room, room});
+  std::vector<Headroom> out(prices.size());
+  for (Headroom& headroom : out) headroom.fold_fits.resize(folds);
+  const auto judge = [&](std::size_t fold) {  // folds touch different rows; the last one is the fit on all of them
+    const Fold rows = fold < folds ? fold_of(groups, fold, folds) : Fold{{}, all_rows(table.rows())};
+    const std::vector<double> seen = shown.seen(shown.calibrate(rows.training));
+    const Outcomes outcomes = shown.outcomes(seen);
+    for (std::size_t p = 0; p < prices.size(); ++p) {
+      FittedPolicies& fitted = fold < folds ? out[p].fold_fits[fold] : out[p].fitted;
+      fitted = {best_single_model(outcomes, prices[p], rows.training),
+                fit_fixed_cascade(outcomes, prices[p], rows.training),
+                fit_model_indices(outcomes, prices[p], rows.training)};
+      const auto put = [&](Routed& all, const auto& policy) {
+        put_rows(all, evaluate(outcomes, policy, rows.held_out), rows.held_out);
+      };
+      put(judged[p].single, FixedCascade{{fitted.single}, {}});
+      put(judged[p].cascade, fitted.cascade);
+      put(judged[p].index, fitted.index);
+    }
+  };
+  constexpr std::size_t kWorthThreads = 100'000;  // answers; small tables are not worth threads
+  in_parallel(table.quality.size() < kWorthThreads ? 1 : 0, folds + 1, judge);
+  for (std::size_t p = 0; p < prices.size(); ++p) {
+    out[p].price = prices[p];
+    conclude(out[p], judged[p], shown.outcomes(table.quality), groups);
+  }
+  return out;
 }
 
 std::string verdict(const Headroom& headroom, const TraceTable& table, const std::string& evaluator) {

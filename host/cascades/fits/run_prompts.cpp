@@ -9,7 +9,6 @@
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
-#include "host/outcomes/tables/features.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -20,8 +19,8 @@ std::vector<std::size_t> columns_of(const std::vector<std::string>& models, cons
   for (const std::string& name : models) {
     const auto found = std::find(table.models.begin(), table.models.end(), name);
     if (found == table.models.end())
-      table.refuse(fmt::format("has no model {} of the cascade{}; give a table with all of {}", name,
-                               nearest_text(nearest(name, table.models)), fmt::join(models, ", ")));
+      table.refuse("has no model {} of the cascade{}; give a table with all of {}", name,
+                   nearest_text(nearest(name, table.models)), fmt::join(models, ", "));
     out.push_back(static_cast<std::size_t>(found - table.models.begin()));
   }
   return out;

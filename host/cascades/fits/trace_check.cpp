@@ -192,8 +192,8 @@ void require_few_models(const TraceTable& table, double price, const char* done)
   if (table.models.size() <= kMostCheckedModels) return;
   std::vector<std::string> names = names_of(table, models_by_usefulness(table, price));
   names.resize(kMostCheckedModels);
-  table.refuse(fmt::format("has {} models; at most {} are {} together; name those (models): {}", table.models.size(),
-                           kMostCheckedModels, done, fmt::join(names, ",")));
+  table.refuse("has {} models; at most {} are {} together; name those (models): {}", table.models.size(),
+               kMostCheckedModels, done, fmt::join(names, ","));
 }
 
 TraceCheck check_trace(const TraceTable& table, const std::string& evaluator, const std::vector<double>& prices) {

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "host/cascades/live/cascade_state.hpp"
+#include "host/cascades/live/new_cascade.hpp"
 #include "host/cascades/live/request_numbers.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/files/output_folder.hpp"
@@ -28,6 +29,28 @@ LaneSpec shrunk_rules(bool learns_reward, double c_shrunk, int T0, double c_thet
                      learns_reward ? c_theta : 0.0);
 }
 
+CascadeOptions new_cascade(const NewCascade& settings) {
+  if (settings.evaluator.empty()) throw no_evaluator("score and score:NAME are judges'", "score");
+  CascadeOptions options;
+  options.models = settings.models;
+  options.price = settings.price;
+  options.evaluator = settings.evaluator;
+  const bool learns_reward = settings.evaluator != "quality";
+  if (settings.policy == "dow")
+    options.rules = dow_rules(learns_reward, settings.width, settings.reward_width);
+  else if (settings.policy == "shrunk_weitzman")
+    options.rules = shrunk_rules(learns_reward, settings.width, 0, settings.reward_width);
+  else
+    throw Error(ExitCode::usage, "policy " + settings.policy + ": unknown; use shrunk_weitzman or dow");
+  options.rules->forced = std::max(options.rules->forced, 1);  // alg:DOW begins with a query of every box
+  options.estimation.refit = settings.refit;
+  options.estimation.forget = settings.forget;
+  options.estimation.most_samples = settings.most_samples;
+  options.features = settings.features;
+  options.index_features = settings.index_features;
+  return options;
+}
+
 Cascade::Cascade(const CascadeOptions& options) : state_(std::make_unique<State>(options)) {}
 Cascade::~Cascade() = default;
 Cascade::Cascade(Cascade&&) noexcept = default;
@@ -38,36 +61,34 @@ void Cascade::save(const std::filesystem::path& path) const {
 }
 
 CascadeOptions Cascade::options() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->options;
+  return state_->locked()->options;
 }
 
 std::vector<CascadeModel> Cascade::models() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->names;
+  return state_->locked()->names;
 }
 
 std::string Cascade::model_name(std::size_t model) const {
   const std::lock_guard lock(state_->mutex);
-  if (model >= state_->names.size()) throw refusal(fmt::format("there is no model {}", model));
+  if (model >= state_->names.size()) throw refusal("there is no model {}", model);
   return state_->names[model].name;
 }
 
 // Without the lock: features do not change, and a text takes its time.
 std::vector<float> Cascade::context_of(const Prompt& prompt) const {
   if (state_->options.features.empty() && state_->index_features() > 1)
-    throw refusal("it has no features of prompts; a request begins with psi, " +
-                  std::to_string(state_->index_features()) + " numbers of which the first is 1");
+    throw refusal("it has no features of prompts; a request begins with psi, {} numbers of which the first is 1",
+                  state_->index_features());
   for (const auto& [name, value] : prompt.columns)
-    if (!state_->columns.contains(name)) throw refusal("no feature is made of a column " + name + "; leave it out");
+    if (!state_->columns.contains(name)) throw refusal("no feature is made of a column {}; leave it out", name);
   std::vector<std::string> missing;
   if (state_->needs_text && prompt.text.empty()) missing.push_back("the prompt's text");
   for (const std::string& name : state_->needed)
     if (!prompt.columns.contains(name)) missing.push_back("the column " + name);
   if (!missing.empty())
-    throw refusal(fmt::format(
-        "the features are made of {}; give {}{}", fmt::join(missing, ", "), missing.size() == 1 ? "it" : "them",
-        prompt.columns.size() < state_->needed.size() ? " (a value that is not known: null)" : ""));
+    throw refusal("the features are made of {}; give {}{}", fmt::join(missing, ", "),
+                  missing.size() == 1 ? "it" : "them",
+                  prompt.columns.size() < state_->needed.size() ? " (a value that is not known: null)" : "");
   std::vector<float> psi = {1.0f};
   for (const double x : state_->features.apply(prompt)) psi.push_back(static_cast<float>(x));
   psi.resize(state_->index_features(), 0.0f);
@@ -76,8 +97,7 @@ std::vector<float> Cascade::context_of(const Prompt& prompt) const {
 
 void Cascade::calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
                         std::optional<double> quality) {
-  const std::lock_guard lock(state_->mutex);
-  state_->calibrate(period, psi, model, observation, quality);
+  state_->locked()->calibrate(period, psi, model, observation, quality);
 }
 
 std::string Cascade::caution() const {
@@ -92,21 +112,19 @@ std::uint64_t Cascade::begin(const Prompt& prompt) {
 }
 
 std::uint64_t Cascade::begin(std::span<const float> psi) {
-  const std::lock_guard lock(state_->mutex);
-  return state_->begin(psi);
+  return state_->locked()->begin(psi);
 }
 
 std::uint64_t Cascade::epoch() {
-  const std::lock_guard lock(state_->mutex);
-  return state_->present_epoch();
+  return state_->locked()->present_epoch();
 }
 
 void Cascade::set_epoch(std::uint64_t epoch) {
   if (epoch != 0 && !(epoch >= kFirstEpoch && epoch < kEpochEnd))
-    throw refusal(fmt::format("epoch {}: give one that epoch() has returned, or 0", epoch));
-  const std::lock_guard lock(state_->mutex);
-  state_->epoch = epoch;
-  state_->forks = forks_before();
+    throw refusal("epoch {}: give one that epoch() has returned, or 0", epoch);
+  const State::Locked state = state_->locked();
+  state->epoch = epoch;
+  state->forks = forks_before();
 }
 
 std::optional<std::size_t> Cascade::next(std::uint64_t request) {
@@ -117,23 +135,19 @@ std::optional<std::size_t> Cascade::next(std::uint64_t request) {
 }
 
 void Cascade::observe(std::uint64_t request, std::size_t model, const Observation& observation) {
-  const std::lock_guard lock(state_->mutex);
-  state_->observe(request, model, observation);
+  state_->locked()->observe(request, model, observation);
 }
 
 std::size_t Cascade::deploy(std::uint64_t request) {
-  const std::lock_guard lock(state_->mutex);
-  return state_->deploy(request);
+  return state_->locked()->deploy(request);
 }
 
 void Cascade::feedback(std::uint64_t request, double quality) {
-  const std::lock_guard lock(state_->mutex);
-  state_->feedback(request, quality);
+  state_->locked()->feedback(request, quality);
 }
 
 CascadeExplanation Cascade::explain(std::uint64_t request) const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->explain(request);
+  return state_->locked()->explain(request);
 }
 
 CascadeCounts Cascade::counts() const {
@@ -144,23 +158,19 @@ CascadeCounts Cascade::counts() const {
 }
 
 void Cascade::set_learning(bool on) {
-  const std::lock_guard lock(state_->mutex);
-  state_->learning = on;
+  state_->locked()->learning = on;
 }
 
 std::size_t Cascade::add_model(const std::string& name) {
-  const std::lock_guard lock(state_->mutex);
-  return state_->add_model(name);
+  return state_->locked()->add_model(name);
 }
 
 void Cascade::remove_model(const std::string& name) {
-  const std::lock_guard lock(state_->mutex);
-  state_->remove_model(name);
+  state_->locked()->remove_model(name);
 }
 
 void Cascade::set_price(double price) {
-  const std::lock_guard lock(state_->mutex);
-  state_->set_price(price);
+  state_->locked()->set_price(price);
 }
 
 CascadeExplanation Cascade::State::explain(std::uint64_t number) const {

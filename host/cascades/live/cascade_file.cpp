@@ -150,14 +150,12 @@ CascadeRequest request_of(const Json& json, std::size_t m, std::size_t models, c
   require(out.walk.done || walk.queried < walk.ranked, "has a request that never ends");
   bool chosen = calls.empty() && !out.deployed;
   for (const Json& called : calls) {
-    CascadeRequest::Call call;
-    call.model = value_of<std::size_t>(called, "model");
-    require(call.model < models, "has a call of a model that is not there");
-    chosen = chosen || call.model == static_cast<std::size_t>(walk.deployed);
+    const auto model = value_of<std::size_t>(called, "model");
+    require(model < models, "has a call of a model that is not there");
+    chosen = chosen || model == static_cast<std::size_t>(walk.deployed);
     const std::vector<double> numbers = unpack(member(called, "numbers"), 3);
-    call.dollars = numbers[0], call.quality = numbers[1], call.shown = numbers[2];
-    call.phi = unpack32<float>(member(called, "phi"), value_of<std::size_t>(called, "size"));
-    out.calls.push_back(std::move(call));
+    out.calls.push_back({model, numbers[0], numbers[1], numbers[2],
+                         unpack32<float>(member(called, "phi"), value_of<std::size_t>(called, "size"))});
   }
   require(chosen, "has a request that deploys what it did not call");
   LaneSpec own = rules;

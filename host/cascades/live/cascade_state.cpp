@@ -5,16 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "host/ground/files/sealed_file.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
-
-Error refusal(const std::string& message) {
-  return Error(ExitCode::usage, "cascade: " + message);
-}
 
 LaneSpec thresholds_as_rules(const CascadeOptions& options) {
   LaneSpec rules;
@@ -30,8 +24,8 @@ namespace {
 
 void check_calibration(const CascadeOptions& o) {
   if (!o.calibration.empty() && o.calibration.size() != o.models.size())
-    throw refusal(fmt::format("{} calibrations for {} models; give each model one, or none at all",
-                              o.calibration.size(), o.models.size()));
+    throw refusal("{} calibrations for {} models; give each model one, or none at all", o.calibration.size(),
+                  o.models.size());
   for (const ScoreCalibration& map : o.calibration) {
     bool sound = map.scores.size() == map.qualities.size();
     for (std::size_t k = 0; sound && k < map.scores.size(); ++k)
@@ -58,16 +52,16 @@ void check_rules(const CascadeOptions& o) {
     throw refusal("the rules must learn an index or a payoff; for a fixed order give order and thresholds");
   if (o.rules->order == Order::listed) throw refusal("rules with a fixed order stand in order and thresholds");
   if (o.reward_features < 0 || o.reward_features > kMaxRewardFeatures)
-    throw refusal(fmt::format("reward_features must lie in 0..{}", kMaxRewardFeatures));
+    throw refusal("reward_features must lie in 0..{}", kMaxRewardFeatures);
   if (!(o.estimation.forget >= 0.0 && std::isfinite(o.estimation.forget)) || o.estimation.most_samples < 0)
     throw refusal("forget and most_samples must be finite and not negative");
   for (const double number :
        {o.estimation.ridge_slopes, o.estimation.ridge_loss, o.estimation.radius_rho, o.estimation.radius_theta})
     if (!(number >= 0.0 && std::isfinite(number)))
-      throw refusal(fmt::format("a ridge or radius is {:g}; give a finite number, or 0 for none", number));
+      throw refusal("a ridge or radius is {:g}; give a finite number, or 0 for none", number);
   for (const double width : {o.rules->c_rho, o.rules->c_theta, o.rules->c_b})
     if (!(width >= 0.0 && width <= 1e6))
-      throw refusal(fmt::format("the width of a bonus is {:g}; give a number from 0 to 1e6", width));
+      throw refusal("the width of a bonus is {:g}; give a number from 0 to 1e6", width);
 }
 
 }  // namespace
@@ -92,7 +86,7 @@ Cascade::State::State(const CascadeOptions& given) : options(given) {
     } catch (const nlohmann::json::exception&) {
       throw refusal("the features are not JSON");
     } catch (const Damaged& damage) {
-      throw refusal(std::string("the features: the text ") + damage.what());
+      throw refusal("the features: the text {}", damage.what());
     }
   rules = std::make_shared<const LaneSpec>(options.rules ? *options.rules : thresholds_as_rules(options));
   check_range();
@@ -103,8 +97,8 @@ Cascade::State::State(const CascadeOptions& given) : options(given) {
 void Cascade::State::check_range() const {
   const std::vector<std::pair<float, float>>& range = options.psi_range;
   if (!range.empty() && (!options.rules || range.size() != index_features()))
-    throw refusal(fmt::format("{} ranges for contexts of {} numbers; give rules, and each number one, or none at all",
-                              range.size(), index_features()));
+    throw refusal("{} ranges for contexts of {} numbers; give rules, and each number one, or none at all", range.size(),
+                  index_features());
   for (const auto& [least, most] : range)
     if (!(std::isfinite(least) && std::isfinite(most) && least <= most))
       throw refusal("a range of psi is two finite numbers, the lesser one first");
@@ -113,20 +107,20 @@ void Cascade::State::check_range() const {
 void Cascade::State::check() const {
   const CascadeOptions& o = options;
   if (o.models.empty() || o.models.size() > static_cast<std::size_t>(kMaxBoxes))
-    throw refusal(fmt::format("{} models; give 1 to {}", o.models.size(), kMaxBoxes));
+    throw refusal("{} models; give 1 to {}", o.models.size(), kMaxBoxes);
   std::set<std::string> seen;
   for (const std::string& name : o.models)
     if (name.empty() || !seen.insert(name).second)
-      throw refusal(fmt::format("model \"{}\" is empty or stands twice; give each model a name of its own", name));
+      throw refusal("model \"{}\" is empty or stands twice; give each model a name of its own", name);
   if (!(o.price >= 0.0 && o.price <= kMostPrice))
-    throw refusal(fmt::format("price {:g}: give utility per dollar, a number from 0 to 1e9", o.price));
+    throw refusal("price {:g}: give utility per dollar, a number from 0 to 1e9", o.price);
   using Kind = EvaluatorSpec::Kind;
   const std::optional<EvaluatorSpec> spec = evaluator_of(o.evaluator);
   if (!spec || spec->kind == Kind::noisy || (spec->kind == Kind::column && !o.rules))
-    throw refusal(fmt::format("evaluator \"{}\": use quality, score or score:NAME{}", o.evaluator,
-                              o.rules ? ", or column:NAME" : ""));
+    throw refusal("evaluator \"{}\": use quality, score or score:NAME{}", o.evaluator,
+                  o.rules ? ", or column:NAME" : "");
   if (o.features.empty() && (o.index_features < 1 || o.index_features > 16384))
-    throw refusal(fmt::format("index_features is {}; give 1..16384", o.index_features));
+    throw refusal("index_features is {}; give 1..16384", o.index_features);
   if (o.most_requests == 0) throw refusal("most_requests must be at least 1");
   check_calibration(o);
   o.rules ? check_rules(o) : check_thresholds(o);
@@ -145,14 +139,14 @@ std::size_t Cascade::State::reward_features() const {
 void Cascade::State::require_memory() const {
   const int d = rules->learns_reward() ? static_cast<int>(reward_features()) : 0;
   if (d > kMaxRewardFeatures)
-    throw refusal(fmt::format("{} models make {} reward features, more than {}", names.size(), d, kMaxRewardFeatures));
+    throw refusal("{} models make {} reward features, more than {}", names.size(), d, kMaxRewardFeatures);
   const double A = boxes(), m = static_cast<double>(index_features()), matrix = 8.0 * m * m,
                gib = A * matrix * (rules->fits_jointly() ? 1.0 + A : 2.0) / (1 << 30);
   if (gib > 1.0)
     throw refusal(
-        fmt::format("{} models with contexts of {} numbers take {:.1f} GiB, more than 1; give fewer numbers, "
-                    "such as text:64",
-                    A, m, gib));
+        "{} models with contexts of {} numbers take {:.1f} GiB, more than 1; give fewer numbers, "
+        "such as text:64",
+        A, m, gib);
 }
 
 void Cascade::State::make_estimator() {
@@ -178,9 +172,9 @@ void Cascade::State::bound_memory() {
   int& most = options.estimation.most_samples;
   if (most_held < kLeastSamples && (most == 0 || most > most_held))
     throw refusal(
-        fmt::format("a saved cascade has {} MiB, which {} models with contexts of {} numbers fill with {} samples of "
-                    "each; give fewer numbers, such as text:64",
-                    kMostState >> 20, boxes(), index_features(), most_held));
+        "a saved cascade has {} MiB, which {} models with contexts of {} numbers fill with {} samples of "
+        "each; give fewer numbers, such as text:64",
+        kMostState >> 20, boxes(), index_features(), most_held);
   if (most > 0 && most <= most_held) return;
   estimator->keep_at_most(most_held);
   most = most_held;

@@ -1,6 +1,8 @@
 // What a Cascade is made of. Every member is called with the mutex held.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,7 +26,10 @@ inline constexpr std::uint64_t kMostState = std::uint64_t{512} << 20;  // bytes 
 inline constexpr int kLeastSamples = 1000;                             // of each model, for which there must be room
 
 /// Error (usage), "cascade: ...".
-Error refusal(const std::string& message);
+template <class... Values>
+Error refusal(fmt::format_string<Values...> form, Values&&... values) {
+  return Error(ExitCode::usage, "cascade: " + fmt::format(form, std::forward<Values>(values)...));
+}
 /// The kind `thresholds` as a lane.
 LaneSpec thresholds_as_rules(const CascadeOptions& options);
 
@@ -60,6 +65,14 @@ struct Cascade::State {
   std::size_t reward_features() const;  // d
   bool reads_phi() const { return evaluator.kind == EvaluatorSpec::Kind::column; }
 
+  // The state while nobody else has it: state_->locked()->deploy(request).
+  struct Locked {
+    std::unique_lock<ForkSafeMutex> lock;
+    State* state;
+    State* operator->() const { return state; }
+  };
+  Locked locked() { return {std::unique_lock(mutex), this}; }
+
   // Each of these either happens whole or throws and has changed nothing.
   void calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
                  std::optional<double> quality);
@@ -71,7 +84,6 @@ struct Cascade::State {
   void remove_model(const std::string& name);
   void set_price(double price);
 
-  CascadeRequest& request(std::uint64_t number) { return requests.at(id_of(number)); }
   const CascadeRequest& request(std::uint64_t number) const { return requests.at(id_of(number)); }
   CascadeExplanation explain(std::uint64_t number) const;
   std::uint64_t present_epoch();
@@ -81,7 +93,7 @@ struct Cascade::State {
   nlohmann::json written() const;
   void read_state(const nlohmann::json& packed);
 
-  mutable ForkSafeMutex mutex;
+  ForkSafeMutex mutex;
   CascadeOptions options;  // order, thresholds and price as they are now
   EvaluatorSpec evaluator;
   FeatureMap features;
@@ -110,7 +122,6 @@ struct Cascade::State {
   void bound_memory();
   std::uint64_t id_of(std::uint64_t number) const;
   std::vector<float> taken(std::span<const float> psi) const;
-  void require_open(std::uint64_t number, const CascadeRequest& request) const;
   void require_observation(const Observation& observation) const;
   void make_current(std::uint64_t id, const CascadeRequest& request);
   void settle();

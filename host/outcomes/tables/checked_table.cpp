@@ -34,9 +34,9 @@ void refuse_missing(const TraceTable& table, const FilePlace& place, const std::
   for (std::size_t m = 0; rows > 0 && m < table.models.size(); ++m)
     if (const std::string what = what_is_missing(table, first * table.models.size() + m); !what.empty())
       place.refuse(
-          fmt::format("{} of {} rows lack a cell; the first is {}: no {} of model {}. Fill them in, or leave such "
-                      "rows out with missing = \"drop\"",
-                      rows, table.rows(), row_text(table, first), what, in_quotes(table.models[m])));
+          "{} of {} rows lack a cell; the first is {}: no {} of model {}. Fill them in, or leave such "
+          "rows out with missing = \"drop\"",
+          rows, table.rows(), row_text(table, first), what, in_quotes(table.models[m]));
 }
 
 // Rows without a price: a cost of zero for a model that costs elsewhere. `drop`: marked; else refused.
@@ -52,9 +52,9 @@ void mark_free(const TraceTable& table, const FilePlace& place, MissingCells mis
     if (free == 0 || paid == 0) continue;
     if (missing == MissingCells::refuse)
       place.refuse(
-          fmt::format("model {} costs 0 in {} of {} rows, the first of them {}, and more in {}: such zeros are "
-                      "prices that are missing. Fill them in, or leave such rows out with missing = \"drop\"",
-                      in_quotes(table.models[m]), free, table.rows(), row_text(table, first), paid));
+          "model {} costs 0 in {} of {} rows, the first of them {}, and more in {}: such zeros are "
+          "prices that are missing. Fill them in, or leave such rows out with missing = \"drop\"",
+          in_quotes(table.models[m]), free, table.rows(), row_text(table, first), paid);
     for (std::size_t row = 0; row < table.rows(); ++row)
       if (table.cost[row * models + m] == 0) drop[row] = true;
   }
@@ -88,10 +88,10 @@ void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextC
   if (doubles == 0) return;
   const bool by_name = &texts == &table.prompts;
   place.refuse(
-      fmt::format("{} rows have a prompt that stands in a row before; the first is row {}, whose {} is that of row {}: "
-                  "{}. Keep one of them{}",
-                  doubles, first + 1, by_name ? "name" : "text", before + 1, in_quotes(texts[first]),
-                  by_name ? "" : ", or name prompts in a column prompt_id if they are different"));
+      "{} rows have a prompt that stands in a row before; the first is row {}, whose {} is that of row {}: "
+      "{}. Keep one of them{}",
+      doubles, first + 1, by_name ? "name" : "text", before + 1, in_quotes(texts[first]),
+      by_name ? "" : ", or name prompts in a column prompt_id if they are different");
 }
 
 // Infinite numbers of a prompt's columns, and lists of which a part is NaN: a feature of such would be none.
@@ -102,8 +102,8 @@ void refuse_not_finite(const TraceTable& table, const FilePlace& place) {
       const bool missing = std::all_of(cell.begin(), cell.end(), [](double x) { return std::isnan(x); });
       const auto odd = std::find_if_not(cell.begin(), cell.end(), [](double x) { return std::isfinite(x); });
       if (!missing && odd != cell.end())
-        place.refuse(fmt::format("column {}, {}: {} is not finite; leave the cell empty where nothing is known",
-                                 in_quotes(column.name), row_text(table, i / column.length), *odd));
+        place.refuse("column {}, {}: {} is not finite; leave the cell empty where nothing is known",
+                     in_quotes(column.name), row_text(table, i / column.length), *odd);
     }
 }
 

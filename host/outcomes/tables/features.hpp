@@ -62,7 +62,7 @@ class FeatureMap {
 
  private:
   friend class FeatureFit;
-  friend class FeatureJson;
+  friend struct FeatureJson;
   enum class Kind { text, length, number, classes, vector, raw };
 
   // Where numbers come from: a spec.

@@ -35,7 +35,7 @@ void NamedColumns::name(std::vector<std::string> names) {
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(sorted.begin(), std::upper_bound(sorted.begin(), sorted.end(), ""));
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-    place_.refuse(fmt::format("column {} stands twice in the header", in_quotes(*twice)));
+    place_.refuse("column {} stands twice in the header", in_quotes(*twice));
   roles_.resize(names_.size());
   for (const std::string_view name : kPromptNames)
     if (has(name) && prompt_name_ == kNone) prompt_name_ = position(name);
@@ -70,8 +70,7 @@ std::string NamedColumns::model_of_cost(const std::string& name) const {
   const std::size_t bar = name.rfind('|');
   if (bar == std::string::npos || !is_cost(std::string_view(name).substr(bar + 1))) return "";
   if (!has(name.substr(0, bar)))
-    place_.refuse(fmt::format("column {} has no column {} of qualities beside it", in_quotes(name),
-                              in_quotes(name.substr(0, bar))));
+    place_.refuse("column {} has no column {} of qualities beside it", in_quotes(name), in_quotes(name.substr(0, bar)));
   return name.substr(0, bar);
 }
 
@@ -80,7 +79,7 @@ void NamedColumns::give_wide_roles() {
   for (const std::string& name : names_) {
     const std::string model = model_of_cost(name);
     if (model.empty()) continue;
-    if (models.find(model) != kNone) place_.refuse(fmt::format("model {} has two columns of costs", in_quotes(model)));
+    if (models.find(model) != kNone) place_.refuse("model {} has two columns of costs", in_quotes(model));
     models.add(model);
   }
   if (models.names().empty())

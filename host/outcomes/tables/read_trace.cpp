@@ -22,7 +22,7 @@ class CsvReader {
     while (stream_.next(RecordStream::Form::csv, record)) {
       split(record);
       if (fields_.size() != columns_.size())
-        place_.refuse_row(fmt::format("has {} fields where the header has {}", fields_.size(), columns_.size()));
+        place_.refuse_row("has {} fields where the header has {}", fields_.size(), columns_.size());
       cells_.clear();
       for (const std::string_view field : fields_)
         cells_.push_back({field.empty() ? CellValue::Kind::missing : CellValue::Kind::text, 0.0, field, {}});
@@ -82,9 +82,9 @@ class CsvReader {
     for (const auto& [separator, name] : {std::pair(';', "semicolons"), std::pair('\t', "tabs")})
       if (fields_.size() == 1 && record.find(separator) != std::string_view::npos)
         place_.refuse(
-            fmt::format("its columns are separated by {}; separate them by commas, and write numbers with a "
-                        "decimal point, as the to_csv of pandas does",
-                        name));
+            "its columns are separated by {}; separate them by commas, and write numbers with a "
+            "decimal point, as the to_csv of pandas does",
+            name);
     columns_.name({fields_.begin(), fields_.end()});
   }
 

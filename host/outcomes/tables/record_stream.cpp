@@ -7,8 +7,6 @@
 #include <cstring>
 #include <string>
 
-#include "host/outcomes/tables/read_trace.hpp"
-
 namespace pandora {
 namespace {
 
@@ -34,9 +32,8 @@ InputFile opened(const std::filesystem::path& path, const FilePlace& place) {
 RecordStream::RecordStream(const std::filesystem::path& path, Progress progress, FilePlace& place)
     : file_(opened(path, place)), progress_(std::move(progress)), place_(place), buffer_(kPadding) {
   if (file_.size() > kMostTraceFile)
-    place_.refuse(fmt::format("has {:.0f} GiB, and a table has at most {:.0f}; take a part of its rows",
-                              static_cast<double>(file_.size()) / (1 << 30),
-                              static_cast<double>(kMostTraceFile) / (1 << 30)));
+    place_.refuse("has {:.0f} GiB, and a table has at most {:.0f}; take a part of its rows",
+                  static_cast<double>(file_.size()) / (1 << 30), static_cast<double>(kMostTraceFile) / (1 << 30));
 }
 
 bool RecordStream::read_on() {
@@ -113,8 +110,8 @@ bool RecordStream::next(Form form, std::string_view& record) {
     if (end - begin_ > kMostRecord) {
       ++place_.row;
       place_.line = lines_ + 1;
-      place_.refuse_row(fmt::format("is longer than {} MiB{}", kMostRecord >> 20,
-                                    in_quotes_ ? "; is a quote that was opened closed?" : ""));
+      place_.refuse_row("is longer than {} MiB{}", kMostRecord >> 20,
+                        in_quotes_ ? "; is a quote that was opened closed?" : "");
     }
     record = taken(end);
     if (!is_blank(record)) break;

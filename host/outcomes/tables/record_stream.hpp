@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "host/ground/files/input_file.hpp"
-#include "host/outcomes/tables/file_place.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 
 namespace pandora {

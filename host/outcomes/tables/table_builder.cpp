@@ -57,10 +57,10 @@ TableBuilder::TableBuilder(const FilePlace& place, const TraceOptions& options, 
       most_bytes_(options.most_bytes > 0 ? options.most_bytes : half_of_memory()),
       quantities_(2) {
   for (const std::string& name : options.models) {
-    if (models_.find(name) != kNone) place_.refuse(fmt::format("model {} is asked for twice", in_quotes(name)));
+    if (models_.find(name) != kNone) place_.refuse("model {} is asked for twice", in_quotes(name));
     models_.add(name);
   }
-  if (models_.size() > kMostModels) place_.refuse(fmt::format("more than {} models are asked for", kMostModels));
+  if (models_.size() > kMostModels) place_.refuse("more than {} models are asked for", kMostModels);
   stride_ = models_.size();
   if (options.scores) score_names_ = *options.scores;
   quantities_.resize(2 + score_names_.size());
@@ -75,8 +75,8 @@ std::size_t TableBuilder::model(std::string_view name) {
     return kNone;
   }
   if (models_.size() == kMostModels)
-    place_.refuse_row(fmt::format("model {} is one more than the {} that a table may have; name those to keep (models)",
-                                  in_quotes(name), kMostModels));
+    place_.refuse_row("model {} is one more than the {} that a table may have; name those to keep (models)",
+                      in_quotes(name), kMostModels);
   if (models_.size() == stride_) widen(std::max<std::size_t>(4, 2 * stride_));
   return models_.add(name);
 }
@@ -91,7 +91,7 @@ std::size_t TableBuilder::quantity(std::string_view name) {
     if (other_scores_.size() < kMostNoted) other_scores_.add(name);
     return kNone;
   }
-  if (score_names_.size() == kMostScores) place_.refuse_row(fmt::format("has more than {} scores", kMostScores));
+  if (score_names_.size() == kMostScores) place_.refuse_row("has more than {} scores", kMostScores);
   require_memory(stride_, quantities_.size() + 1);
   score_names_.emplace_back(name);
   quantities_.emplace_back(rows_ * stride_, kAbsentCell);
@@ -101,7 +101,7 @@ std::size_t TableBuilder::quantity(std::string_view name) {
 std::size_t TableBuilder::column(std::string_view name) {
   const std::size_t number = column_names_.add(name);
   if (number < columns_.size()) return number;
-  if (number == kMostColumns) place_.refuse_row(fmt::format("has more than {} columns of prompts", kMostColumns));
+  if (number == kMostColumns) place_.refuse_row("has more than {} columns of prompts", kMostColumns);
   columns_.emplace_back(std::string(name));
   differs_.push_back(false);
   return number;
@@ -112,9 +112,9 @@ void TableBuilder::require_memory(std::size_t stride, std::size_t quantities) co
   const std::uint64_t bytes = rows * 8 * (stride * quantities + columns_.size() + 2) + text_bytes_;
   if (bytes > most_bytes_)
     place_.refuse_row(
-        fmt::format("the table takes more than the {:.1f} GiB of memory that it may; keep fewer models, or take a part "
-                    "of the rows",
-                    static_cast<double>(most_bytes_) / (1 << 30)));
+        "the table takes more than the {:.1f} GiB of memory that it may; keep fewer models, or take a part "
+        "of the rows",
+        static_cast<double>(most_bytes_) / (1 << 30));
 }
 
 // Makes room for more models in every row.
@@ -200,17 +200,17 @@ void TableBuilder::require_models() const {
     for (std::size_t row = 0; row < rows_ && !seen; ++row)
       for (const std::vector<double>& values : quantities_) seen |= values[row * stride_ + m] != kAbsentCell;
     if (!seen)
-      place_.refuse(fmt::format("has no model {}{}; its models are {}", in_quotes(name),
-                                nearest_text(nearest(name, other_models_.names())),
-                                printable(fmt::format("{}", fmt::join(other_models_.names(), ", ")), 500)));
+      place_.refuse("has no model {}{}; its models are {}", in_quotes(name),
+                    nearest_text(nearest(name, other_models_.names())),
+                    printable(fmt::format("{}", fmt::join(other_models_.names(), ", ")), 500));
   }
 }
 
 void TableBuilder::require_scores() const {
   for (std::size_t s = 0; options_.scores && s < score_names_.size(); ++s)
     if (std::all_of(quantities_[2 + s].begin(), quantities_[2 + s].end(), [](double x) { return x == kAbsentCell; }))
-      place_.refuse(fmt::format("has no score {}{}", in_quotes(score_names_[s]),
-                                nearest_text(nearest(score_names_[s], other_scores_.names()))));
+      place_.refuse("has no score {}{}", in_quotes(score_names_[s]),
+                    nearest_text(nearest(score_names_[s], other_scores_.names())));
 }
 
 TraceTable TableBuilder::assemble() {

@@ -9,8 +9,8 @@
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/base/nearest.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/files/sealed_file.hpp"
-#include "host/outcomes/tables/file_place.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 
 namespace pandora {
@@ -39,27 +39,42 @@ TextColumn rows_of(const TextColumn& texts, std::span<const std::size_t> rows) {
   return some;
 }
 
-// Digests of parts, of which one digest is made.
-class DigestOf {
- public:
-  void add(std::string_view bytes) { parts_ += sha256(bytes); }
-  void add(std::span<const double> values) {
-    static_assert(std::endian::native == std::endian::little);
-    add(std::string_view(reinterpret_cast<const char*>(values.data()), values.size_bytes()));
-  }
-  void add(const TextColumn& texts) {
-    std::vector<double> lengths;
-    for (std::size_t row = 0; row < texts.size(); ++row) lengths.push_back(static_cast<double>(texts[row].size()));
-    add(lengths);
-    add(texts.bytes());
-  }
-  std::string text() const { return sha256(parts_); }
-
- private:
-  std::string parts_;
-};
+std::string row_text(const FilePlace& place) {
+  return place.row == 0    ? "the header"
+         : place.line == 0 ? fmt::format("row {}", place.row)
+                           : fmt::format("row {} (line {})", place.row, place.line);
+}
 
 }  // namespace
+
+std::string in_quotes(std::string_view value) {
+  return '"' + printable(value, 80) + '"';
+}
+
+FilePlace::FilePlace(const std::filesystem::path& path) : file(printable(path.string())) {}
+
+void FilePlace::refuse(const std::string& what) const {
+  // Names of the caller's may hold U+0000, which would end what().
+  throw Error(ExitCode::bad_data, fmt::format("{}: {}", file, printable(what, what.size())));
+}
+
+void FilePlace::refuse_form(std::string_view found) const {
+  refuse(
+      "is no table of a form that is known: {}. Known are CSV with a column M of qualities and M|total_cost "
+      "for every model M; CSV or JSON lines with prompt_id, model, quality, cost; JSON lines with "
+      "\"models\": {{M: {{\"quality\": ..., \"cost\": ...}}}}",
+      found);
+}
+
+void FilePlace::refuse_row(const std::string& what) const {
+  refuse("{}: {}", row_text(*this), what);
+}
+
+void FilePlace::refuse_cell(std::initializer_list<std::string_view> column, const std::string& what) const {
+  std::string name;
+  for (const std::string_view part : column) name.append(name.empty() ? "" : " > ").append(part);
+  refuse("{}, column {}: {}", row_text(*this), in_quotes(name), what);
+}
 
 void TraceTable::refuse(const std::string& what) const {
   throw Error(ExitCode::bad_data, source.empty() ? what : fmt::format("{}: {}", source, what));
@@ -84,8 +99,7 @@ const PromptColumn* find_column(const TraceTable& table, const std::string& name
 
 void require_content(const TraceTable& table) {
   if (table.models.empty() || table.rows() == 0)
-    table.refuse(
-        fmt::format("has {} prompts and {} models; give at least one of each", table.rows(), table.models.size()));
+    table.refuse("has {} prompts and {} models; give at least one of each", table.rows(), table.models.size());
 }
 
 TraceTable select_models(const TraceTable& table, const std::vector<std::string>& models) {
@@ -94,10 +108,10 @@ TraceTable select_models(const TraceTable& table, const std::vector<std::string>
   for (const std::string& name : models) {
     const auto found = std::find(table.models.begin(), table.models.end(), name);
     if (found == table.models.end())
-      table.refuse(fmt::format("has no model {}{}", in_quotes(name), nearest_text(nearest(name, table.models))));
+      table.refuse("has no model {}{}", in_quotes(name), nearest_text(nearest(name, table.models)));
     which.push_back(static_cast<std::size_t>(found - table.models.begin()));
     if (std::count(which.begin(), which.end(), which.back()) > 1)
-      table.refuse(fmt::format("model {} is asked for twice", in_quotes(name)));
+      table.refuse("model {} is asked for twice", in_quotes(name));
   }
   TraceTable some = table;
   some.models = models;
@@ -141,7 +155,7 @@ TraceSplit split_rows(const TraceTable& table, double share) {
     (u < share ? split.first : split.second).push_back(row);
   }
   if (split.first.empty() || split.second.empty())
-    table.refuse(fmt::format("has {} rows, too few to be split at {}", table.rows(), share));
+    table.refuse("has {} rows, too few to be split at {}", table.rows(), share);
   return split;
 }
 
@@ -151,13 +165,12 @@ void require_apart(const TraceTable& calibration, const TraceTable& online) {
   std::sort(theirs.begin(), theirs.end());
   for (const std::string& name : mine)
     if (!std::binary_search(theirs.begin(), theirs.end(), name))
-      online.refuse(fmt::format("has no model {}, which {} has{}; name the models that both have (models)",
-                                in_quotes(name), calibration.source, nearest_text(nearest(name, online.models))));
-  if (mine != theirs)
-    for (const std::string& name : theirs)
-      if (!std::binary_search(mine.begin(), mine.end(), name))
-        online.refuse(fmt::format("has the model {}, which {} does not have; name the models that both have (models)",
-                                  in_quotes(name), calibration.source));
+      online.refuse("has no model {}, which {} has{}; name the models that both have (models)", in_quotes(name),
+                    calibration.source, nearest_text(nearest(name, online.models)));
+  for (const std::string& name : theirs)
+    if (!std::binary_search(mine.begin(), mine.end(), name))
+      online.refuse("has the model {}, which {} does not have; name the models that both have (models)",
+                    in_quotes(name), calibration.source);
   const bool by_text = calibration.text_column != TraceTable::kNone && online.text_column != TraceTable::kNone;
   if (!by_text && !(calibration.named_prompts && online.named_prompts)) return;
   const auto key = [by_text](const TraceTable& table, std::size_t row) {
@@ -171,31 +184,42 @@ void require_apart(const TraceTable& calibration, const TraceTable& online) {
     if (!key(online, row).empty() && rows.contains(key(online, row)) && common++ == 0) first = row;
   if (common == 0) return;
   online.refuse(
-      fmt::format("{} of its {} prompts stand in {} too; the first is that of row {}, there row {}: {}. What is "
-                  "fitted on a prompt says too much of it; take them out of one of the two",
-                  common, online.rows(), calibration.source, first + 1, rows.at(key(online, first)) + 1,
-                  in_quotes(key(online, first))));
+      "{} of its {} prompts stand in {} too; the first is that of row {}, there row {}: {}. What is "
+      "fitted on a prompt says too much of it; take them out of one of the two",
+      common, online.rows(), calibration.source, first + 1, rows.at(key(online, first)) + 1,
+      in_quotes(key(online, first)));
 }
 
 std::string content_digest(const TraceTable& table) {
-  DigestOf digest;
+  static_assert(std::endian::native == std::endian::little);
+  std::string digests;  // of parts, of which one digest is made
+  const auto add = [&](std::string_view bytes) { digests += sha256(bytes); };
+  const auto add_numbers = [&](const std::vector<double>& numbers) {
+    add({reinterpret_cast<const char*>(numbers.data()), 8 * numbers.size()});
+  };
+  const auto add_texts = [&](const TextColumn& texts) {
+    std::vector<double> lengths;
+    for (std::size_t row = 0; row < texts.size(); ++row) lengths.push_back(static_cast<double>(texts[row].size()));
+    add_numbers(lengths);
+    add(texts.bytes());
+  };
   TextColumn names;
   for (const std::string& name : table.models) names.push_back(name);
-  digest.add(names);
-  digest.add(table.named_prompts ? "named" : "numbered");
-  digest.add(table.prompts);
-  digest.add(table.quality);
-  digest.add(table.cost);
+  add_texts(names);
+  add(table.named_prompts ? "named" : "numbered");
+  add_texts(table.prompts);
+  add_numbers(table.quality);
+  add_numbers(table.cost);
   for (const ScoreColumn& score : table.scores) {
-    digest.add("score " + score.name);
-    digest.add(score.values);
+    add("score " + score.name);
+    add_numbers(score.values);
   }
   for (const PromptColumn& column : table.columns) {
-    digest.add(fmt::format("column {} {} {}", static_cast<int>(column.kind), column.length, column.name));
-    digest.add(column.numbers);
-    digest.add(column.texts);
+    add(fmt::format("column {} {} {}", static_cast<int>(column.kind), column.length, column.name));
+    add_numbers(column.numbers);
+    add_texts(column.texts);
   }
-  return digest.text();
+  return sha256(digests);
 }
 
 std::uint64_t trace_bytes(std::uint64_t rows, std::uint64_t models, std::uint64_t scores, std::uint64_t numbers,

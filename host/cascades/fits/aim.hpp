@@ -2,8 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "host/outcomes/tables/trace_table.hpp"
 

@@ -40,7 +40,7 @@ void CrossValidation::judge(const std::vector<CascadeCandidate>& candidates, Tas
   for (const CascadeCandidate& candidate : candidates) {
     FixedCascade& order = task.orders.emplace_back();
     if (candidate.kind == CascadeKind::indices) {
-      Cascade indices = trained.fit_indices(trained.options_of_indices(candidate.price, false));
+      Cascade indices = trained.cascade_of(trained.options_of_indices(candidate.price, false));
       task.routed.push_back(run_prompts(indices, trained.input(), task.rows));
     } else {
       order = trained.fit_order(candidate);
@@ -78,22 +78,22 @@ CrossValidated CrossValidation::run(const std::vector<CascadeCandidate>& candida
   }
   out.all.groups = groups_;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
-    std::vector<WorthByRow> fits;
+    std::vector<Routed> fits;
     for (const std::vector<Routed>& fold : out.by_fold) fits.emplace_back(fold[c]);
     out.all.routed.push_back(corrected(out.whole[c], fits, groups_));
   }
   return out;
 }
 
-WorthByRow corrected(const Routed& whole, const std::vector<WorthByRow>& by_fold, const PromptGroups& groups) {
+Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups) {
   const std::size_t rows = groups.of_row.size(), folds = by_fold.size();
-  WorthByRow out = whole;
-  for (std::vector<double> WorthByRow::*what : {&WorthByRow::quality, &WorthByRow::dollars, &WorthByRow::calls}) {
+  Routed out = whole;
+  for (const auto what : Routed::kNumbers) {
     std::vector<double> less(rows), mean(folds, 0.0), count(folds, 0.0);
     double all = 0.0;
     for (std::size_t row = 0; row < rows; ++row) {
       const std::size_t fold = groups.of_row[row] % folds;
-      for (const WorthByRow& fit : by_fold) less[row] -= (fit.*what)[row] / static_cast<double>(folds);
+      for (const Routed& fit : by_fold) less[row] -= (fit.*what)[row] / static_cast<double>(folds);
       less[row] += (by_fold[fold].*what)[row];
       mean[fold] += less[row];
       count[fold] += 1.0;
@@ -110,89 +110,15 @@ WorthByRow corrected(const Routed& whole, const std::vector<WorthByRow>& by_fold
 
 namespace {
 
-class Choosing {
- public:
-  Choosing(const std::vector<CascadeCandidate>& candidates, const JudgedCandidates& judged, const CascadeAim& aim)
-      : candidates_(candidates), judged_(judged), aim_(aim) {}
-
-  CascadeChoice run() const {
-    CascadeChoice out;
-    out.single = pick_single();
-    out.thresholds = pick_in_sequence(CascadeKind::thresholds);
-    out.indices = pick_in_sequence(CascadeKind::indices);
-    choose_cascade(out);
-    const PickedCandidate& cascade = out.of(out.cascade);
-    out.gain = judged_.fitted(difference(cascade.candidate, out.single->candidate));
-    decide(out, aim_);
-    return out;
-  }
-
- private:
-  PickedCandidate judged(std::size_t c) const {
-    if (!aim_.is_bound()) return {c};
-    const bool dollars = aim_.is_on_dollars();
-    const std::vector<double>& by_row = dollars ? judged_.routed[c].dollars : judged_.routed[c].quality;
-    const Interval over_prompts = mean_over_prompts(by_row, judged_.groups);
-    // Nothing is fitted where a model is named.
-    const bool fitted = candidates_[c].kind != CascadeKind::single;
-    const double reached = (dollars ? upper_bound : lower_bound)(fitted ? judged_.fitted(over_prompts) : over_prompts,
-                                                                 by_row, judged_.groups);
-    return {c, dollars ? reached <= aim_.value : reached >= aim_.value, reached};
-  }
-
-  std::optional<PickedCandidate> pick_in_sequence(CascadeKind kind) const {
-    std::optional<PickedCandidate> out;
-    for (std::size_t c = 0; c < candidates_.size(); ++c) {
-      if (candidates_[c].kind != kind) continue;
-      const PickedCandidate now = judged(c);
-      if (!out || now.met) out = now;
-      if (!now.met) break;
-    }
-    return out;
-  }
-
-  double worth(std::size_t c) const {
-    const std::vector<double> by_row = worth_by_row(judged_.routed[c], aim_, candidates_[c].price);
-    return std::accumulate(by_row.begin(), by_row.end(), 0.0) / static_cast<double>(by_row.size());
-  }
-
-  // The most valuable one that keeps the bound; else the one that comes nearest to it. Means of the same models differ
-  // by much more than their errors, so that no sequence is needed.
-  std::optional<PickedCandidate> pick_single() const {
-    std::optional<PickedCandidate> out;
-    for (std::size_t c = 0; c < candidates_.size(); ++c) {
-      if (candidates_[c].kind != CascadeKind::single) continue;
-      const PickedCandidate now = judged(c);
-      const auto better = [&] {
-        if (now.met != out->met) return now.met;
-        if (now.met) return worth(c) > worth(out->candidate);
-        return aim_.is_on_dollars() ? now.bound < out->bound : now.bound > out->bound;
-      };
-      if (!out || better()) out = now;
-    }
-    return out;
-  }
-
-  Interval difference(std::size_t a, std::size_t b) const {
-    // Under a price, at the same price.
-    return difference_over_prompts(worth_by_row(judged_.routed[a], aim_, candidates_[a].price),
-                                   worth_by_row(judged_.routed[b], aim_, candidates_[a].price), judged_.groups);
-  }
-
-  void choose_cascade(CascadeChoice& out) const {
-    out.cascade = out.thresholds ? CascadeKind::thresholds : CascadeKind::indices;
-    if (!out.thresholds || !out.indices) return;
-    out.compared = true;
-    out.difference = judged_.fitted(difference(out.indices->candidate, out.thresholds->candidate));
-    out.difference_error = standard_error(out.difference, judged_.groups);
-    if (out.indices->met == out.thresholds->met ? out.difference.value > out.difference_error : out.indices->met)
-      out.cascade = CascadeKind::indices;
-  }
-
-  const std::vector<CascadeCandidate>& candidates_;
-  const JudgedCandidates& judged_;
-  const CascadeAim& aim_;
-};
+PickedCandidate judged_by(const CascadeAim& aim, const JudgedCandidates& judged, std::size_t c, CascadeKind kind) {
+  if (!aim.is_bound()) return {c};
+  const bool dollars = aim.is_on_dollars();
+  const std::vector<double>& by_row = dollars ? judged.routed[c].dollars : judged.routed[c].quality;
+  Interval interval = mean_over_prompts(by_row, judged.groups);
+  if (kind != CascadeKind::single) interval = judged.fitted(interval);  // nothing is fitted where a model is named
+  const double reached = (dollars ? upper_bound : lower_bound)(interval, by_row, judged.groups);
+  return {c, dollars ? reached <= aim.value : reached >= aim.value, reached};
+}
 
 }  // namespace
 
@@ -200,7 +126,7 @@ const PickedCandidate& CascadeChoice::of(CascadeKind which) const {
   return which == CascadeKind::single ? *single : which == CascadeKind::thresholds ? *thresholds : *indices;
 }
 
-std::vector<double> worth_by_row(const WorthByRow& routed, const CascadeAim& aim, double price) {
+std::vector<double> worth_by_row(const Routed& routed, const CascadeAim& aim, double price) {
   if (aim.kind == CascadeAim::Kind::price) return routed.utility(price);
   if (aim.is_on_dollars()) return routed.quality;
   std::vector<double> out = routed.dollars;
@@ -210,7 +136,49 @@ std::vector<double> worth_by_row(const WorthByRow& routed, const CascadeAim& aim
 
 CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const JudgedCandidates& judged,
                      const CascadeAim& aim) {
-  return Choosing(candidates, judged, aim).run();
+  const auto worth = [&](const PickedCandidate& picked, double price) {
+    return worth_by_row(judged.routed[picked.candidate], aim, price);
+  };
+  const auto mean = [&](const PickedCandidate& picked) {
+    const std::vector<double> by_row = worth(picked, candidates[picked.candidate].price);
+    return std::accumulate(by_row.begin(), by_row.end(), 0.0) / static_cast<double>(by_row.size());
+  };
+  const auto difference = [&](const PickedCandidate& a, const PickedCandidate& b) {
+    const double price = candidates[a.candidate].price;  // under a price, at the same price
+    return judged.fitted(difference_over_prompts(worth(a, price), worth(b, price), judged.groups));
+  };
+  // The most valuable one that keeps the bound; else the one that comes nearest to it. Means of the same models differ
+  // by much more than their errors, so that no sequence is needed.
+  const auto is_better_single = [&](const PickedCandidate& a, const PickedCandidate& b) {
+    if (a.met != b.met) return a.met;
+    if (a.met) return mean(a) > mean(b);
+    return aim.is_on_dollars() ? a.bound < b.bound : a.bound > b.bound;
+  };
+  const auto pick = [&](CascadeKind kind) {
+    std::optional<PickedCandidate> out;
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      if (candidates[c].kind != kind) continue;
+      const PickedCandidate now = judged_by(aim, judged, c, kind);
+      if (!out || (kind == CascadeKind::single ? is_better_single(now, *out) : now.met)) out = now;
+      if (kind != CascadeKind::single && !now.met) break;
+    }
+    return out;
+  };
+  CascadeChoice out;
+  out.single = pick(CascadeKind::single);
+  out.thresholds = pick(CascadeKind::thresholds);
+  out.indices = pick(CascadeKind::indices);
+  out.cascade = out.thresholds ? CascadeKind::thresholds : CascadeKind::indices;
+  out.compared = out.thresholds && out.indices;
+  if (out.compared) {
+    out.difference = difference(*out.indices, *out.thresholds);
+    out.difference_error = standard_error(out.difference, judged.groups);
+    if (out.indices->met == out.thresholds->met ? out.difference.value > out.difference_error : out.indices->met)
+      out.cascade = CascadeKind::indices;
+  }
+  out.gain = difference(out.of(out.cascade), *out.single);
+  decide(out, aim);
+  return out;
 }
 
 void decide(CascadeChoice& choice, const CascadeAim& aim) {
@@ -229,10 +197,10 @@ NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, cons
   out.choice = choose(candidates, judged.all, aim);
   for (std::size_t f = 0; f < kCascadeFolds; ++f) {
     const CascadeChoice without = choose(candidates, judged.without[f], aim);
-    const auto routed = [&](const PickedCandidate& picked) { return WorthByRow(judged.by_fold[f][picked.candidate]); };
-    out.kept.push_back(routed(without.chosen()));
-    out.cascade.push_back(routed(without.of(without.cascade)));
-    out.single.push_back(routed(*without.single));
+    const std::vector<Routed>& routed = judged.by_fold[f];
+    out.kept.push_back(routed[without.chosen().candidate]);
+    out.cascade.push_back(routed[without.of(without.cascade).candidate]);
+    out.single.push_back(routed[without.single->candidate]);
   }
   return out;
 }

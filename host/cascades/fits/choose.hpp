@@ -2,13 +2,8 @@
 // and which one is deployed.
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <vector>
-
 #include "host/cascades/fits/trained_table.hpp"
 #include "host/cascades/fits/worth.hpp"
-#include "host/outcomes/tables/prompt_groups.hpp"
 
 namespace pandora {
 
@@ -17,8 +12,8 @@ inline constexpr std::size_t kLeastPrompts = 10;  ///< different ones, two in ea
 
 /// What each candidate would make of some rows if they were new to it.
 struct JudgedCandidates {
-  PromptGroups groups;             ///< of the rows
-  std::vector<WorthByRow> routed;  ///< by candidate
+  PromptGroups groups;         ///< of the rows
+  std::vector<Routed> routed;  ///< by candidate
   /// Intervals are taken to be narrower by this: a choice without a fold is to be made as one of the whole table is.
   double narrower = 1.0;
 
@@ -41,7 +36,7 @@ struct CrossValidated {
 /// What the policy `whole`, fitted on all rows, would do on other prompts. What it did on these flatters it: by as much
 /// as fits without a fold, `by_fold`, do better on all rows than in their fold (Burman 1989, corrected
 /// cross-validation). The mean of the folds' fits alone would be of other policies than the one that is handed out.
-WorthByRow corrected(const Routed& whole, const std::vector<WorthByRow>& by_fold, const PromptGroups& groups);
+Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups);
 
 class CrossValidation {
  public:
@@ -87,7 +82,7 @@ struct CascadeChoice {
 
 /// What is to be large, row by row: the utility under a price, the quality under a bound on dollars, minus the dollars
 /// per 1,000 prompts under a bound on the quality.
-std::vector<double> worth_by_row(const WorthByRow& routed, const CascadeAim& aim, double price);
+std::vector<double> worth_by_row(const Routed& routed, const CascadeAim& aim, double price);
 
 /// Under a bound the candidates of a kind are tried in their order, from the one that keeps it most easily, until one
 /// does not keep it with 95% confidence; the last one that did is picked, or the first where none did. A bound that is
@@ -101,7 +96,7 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
 struct NestedChoice {
   CascadeChoice choice;
   /// By fold, of what was chosen without it: all that is deployed, the kind of cascades, the single model.
-  std::vector<WorthByRow> kept, cascade, single;
+  std::vector<Routed> kept, cascade, single;
 };
 NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, const CrossValidated& judged,
                            const CascadeAim& aim);

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "host/cascades/fits/price_grid.hpp"
 #include "host/cascades/fits/trace_check.hpp"
-#include "host/outcomes/routing/calibrated_evaluator.hpp"
+#include "host/outcomes/tables/evaluator_spec.hpp"
 
 namespace pandora {
 namespace {
@@ -25,28 +24,28 @@ std::vector<CascadeCandidate> candidates_of(const TraceTable& table, const Casca
 // The kind that was chosen among the cascades and the best single model, at a price, both on other prompts.
 struct Refit {
   PromptGroups groups;
-  std::vector<WorthByRow> cascade, single;  // one of each
+  Routed cascade, single;
 
   Refit(const TraceTable& table, CascadeFitSettings settings, CascadeKind kind, double price) {
     settings.indices = kind == CascadeKind::indices;
     settings.thresholds = !settings.indices;
     const CrossValidation validation(table, settings);
     groups = validation.groups();
-    cascade = validation.run({{kind, price}}, false).all.routed;
+    cascade = validation.run({{kind, price}}, false).all.routed[0];
     const std::vector<std::size_t> rows = all_rows(table.rows());
     const Outcomes outcomes{table.models.size(), table.quality, table.quality, table.cost};
     const auto best = [&](const std::vector<std::size_t>& seen) {
       return evaluate(outcomes, FixedCascade{{best_single_model(outcomes, price, seen)}, {}}, rows);
     };
-    std::vector<WorthByRow> by_fold;
+    std::vector<Routed> by_fold;
     for (std::size_t f = 0; f < kCascadeFolds; ++f) by_fold.emplace_back(best(validation.rows_outside(f)));
-    single.push_back(corrected(best(rows), by_fold, groups));
+    single = corrected(best(rows), by_fold, groups);
   }
-  CascadeWorth worth(double price) const { return worth_of(cascade[0], single[0], price, groups, kCascadeFolds); }
+  CascadeWorth worth(double price) const { return worth_of(cascade, single, price, groups, kCascadeFolds); }
 };
 
 // `judged`: its cascade, row by row, fitted on other prompts.
-void add_without(CascadeFit& fit, const TraceTable& table, const WorthByRow& judged) {
+void add_without(CascadeFit& fit, const TraceTable& table, const Routed& judged) {
   if (table.models.size() == 1 || fit.choice.kind == CascadeKind::single) return;
   for (const ModelShare& share : fit.shares) {
     std::vector<std::string> others;
@@ -54,9 +53,9 @@ void add_without(CascadeFit& fit, const TraceTable& table, const WorthByRow& jud
       if (model != share.model) others.push_back(model);
     const Refit refit(select_models(table, others), fit.settings, fit.choice.kind, fit.price);
     OtherFit& out = fit.without.emplace_back(OtherFit{"without " + share.model, refit.worth(fit.price), {}, true});
-    out.change = cross_fitted(
-        difference_over_prompts(refit.cascade[0].utility(fit.price), judged.utility(fit.price), refit.groups),
-        kCascadeFolds);
+    out.change =
+        cross_fitted(difference_over_prompts(refit.cascade.utility(fit.price), judged.utility(fit.price), refit.groups),
+                     kCascadeFolds);
   }
 }
 
@@ -73,18 +72,17 @@ double break_even_judge(const CascadeFit& fit) {
 
 void add_elsewhere(CascadeFit& fit, const TraceTable& table) {
   if (!(fit.price > 0.0)) return;
-  for (const double price : {fit.price / 2.0, 2.0 * fit.price}) {
-    const Refit refit(table, fit.settings, fit.choice.cascade, price);
-    fit.elsewhere.push_back({fmt::format("price {:g}", price), refit.worth(price), {}, false});
-  }
+  const auto add = [&](const std::string& what, const CascadeFitSettings& settings, double price) {
+    fit.elsewhere.push_back({what, Refit(table, settings, fit.choice.cascade, price).worth(price), {}, false});
+  };
+  for (const double price : {fit.price / 2.0, 2.0 * fit.price})
+    add(fmt::format("price {:g}", price), fit.settings, price);
   // Under a bound the model that a cascade is held against is not the best one at the price.
   if (fit.settings.aim.is_bound() || !(fit.break_even_judge > 0.0)) return;
   for (const double share : {0.25, 0.5}) {
     CascadeFitSettings settings = fit.settings;
     settings.judge_usd = settings.judge() + share * fit.break_even_judge;
-    const Refit refit(table, settings, fit.choice.cascade, fit.price);
-    fit.elsewhere.push_back(
-        {fmt::format("a judge at ${:.2g}", *settings.judge_usd), refit.worth(fit.price), {}, false});
+    add(fmt::format("a judge at ${:.2g}", *settings.judge_usd), settings, fit.price);
   }
 }
 
@@ -116,39 +114,37 @@ class Fitting {
     fit_.break_even_judge = break_even_judge(fit_);
     add_elsewhere(fit_, table_);
     note_context();
-    fit_.verdict = fit_verdict(fit_, options) + "; " + eyes_text(fit_);
+    fit_.verdict = fit_verdict(fit_, options) + "; " +
+                   eyes_text(fit_.settings.evaluator, fit_.settings.judge_usd, fit_.break_even_judge,
+                             fit_.settings.aim.is_on_dollars() ? "room under the bound" : "gain");
     options.about = fit_record(fit_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    fit_.cascade = std::make_shared<Cascade>(make(trained, options));
+    fit_.cascade = std::make_shared<Cascade>(trained.cascade_of(options));
     return std::move(fit_);
   }
 
  private:
-  static Cascade make(const TrainedTable& trained, const CascadeOptions& options) {
-    return options.rules ? trained.fit_indices(options) : Cascade(options);
-  }
-
   // Decides, and promises of what is decided.
   void report(const CrossValidated& judged, const NestedChoice& nested) {
     const PromptGroups& groups = validation_.groups();
     CascadeChoice& choice = fit_.choice;
-    const auto of = [&](const PickedCandidate& picked, const std::vector<WorthByRow>& by_fold) {
+    const auto of = [&](const PickedCandidate& picked, const std::vector<Routed>& by_fold) {
       return corrected(judged.whole[picked.candidate], by_fold, groups);
     };
-    WorthByRow single = of(*choice.single, nested.single);
-    const auto gain = [&](const WorthByRow& routed) {
-      const auto in_worth = [&](const WorthByRow& x) { return worth_by_row(x, fit_.settings.aim, fit_.price); };
+    Routed single = of(*choice.single, nested.single);
+    const auto gain = [&](const Routed& routed) {
+      const auto in_worth = [&](const Routed& x) { return worth_by_row(x, fit_.settings.aim, fit_.price); };
       return cross_fitted(difference_over_prompts(in_worth(routed), in_worth(single), groups), kCascadeFolds);
     };
     choice.gain = gain(of(choice.of(choice.cascade), nested.cascade));
     decide(choice, fit_.settings.aim);
     if (choice.kind == CascadeKind::thresholds && judged.whole_orders[choice.thresholds->candidate].order.size() == 1)
       choice.kind = CascadeKind::single;
-    const WorthByRow kept = of(choice.chosen(), nested.kept);
+    const Routed kept = of(choice.chosen(), nested.kept);
     if (choice.kind == CascadeKind::single)
       single = kept;
     else
       choice.gain = gain(kept);
-    const auto worth = [&](const WorthByRow& routed) {
+    const auto worth = [&](const Routed& routed) {
       return worth_of(routed, single, fit_.price, groups, kCascadeFolds);
     };
     fit_.single = worth(single);
@@ -185,14 +181,9 @@ class Fitting {
   void count_shares(const TrainedTable& trained, const CascadeOptions& options) {
     CascadeOptions plain = options;
     plain.features.clear();
-    CascadeInput input;
-    if (plain.rules) {
-      plain.index_features = static_cast<int>(trained.input().index_features);
-      input = trained.input();
-    } else {
-      input = cascade_input(plain, table_, fit_.settings.judge());
-    }
-    Cascade cascade = make(trained, plain);
+    if (plain.rules) plain.index_features = static_cast<int>(trained.input().index_features);
+    const CascadeInput input = plain.rules ? trained.input() : cascade_input(plain, table_, fit_.settings.judge());
+    Cascade cascade = trained.cascade_of(plain);
     ModelCounts counts;
     (void)run_prompts(cascade, input, all_rows(table_.rows()), &counts);
     const double rows = static_cast<double>(table_.rows());
@@ -270,8 +261,7 @@ std::vector<std::string> suspected_leaks(const TraceTable& table, const std::vec
       if (told < kNearlyAlways || 1.0 - told > kMisses * (1.0 - one) || one == 1.0) continue;
       out.push_back(
           fmt::format("context {} tells the best model of {:.1f}% of the prompts (one model for all: {:.1f}%): was it "
-                      "computed from "
-                      "the outcomes? What is not known before a call makes promises that nothing keeps",
+                      "computed from the outcomes? What is not known before a call makes promises that nothing keeps",
                       name, 100.0 * told, 100.0 * one));
       break;
     }

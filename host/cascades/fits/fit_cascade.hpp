@@ -1,15 +1,7 @@
 // A cascade from a table: chosen by cross-validation, with promises that hold for prompts which it was not fitted on.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/choose.hpp"
-#include "host/cascades/fits/worth.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
-#include "pandora/cascade.hpp"
 
 namespace pandora {
 
@@ -67,9 +59,6 @@ CascadeKind runner_up(const CascadeFit& fit);
 
 /// What is kept in the cascade's file: docs/cascades.md lists the members.
 nlohmann::json fit_record(const CascadeFit& fit);
-
-/// Through whose eyes its claims hold.
-std::string eyes_text(const CascadeFit& fit);
 
 /// One sentence.
 std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade);

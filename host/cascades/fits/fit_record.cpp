@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cascades/fits/fit_cascade.hpp"
-#include "host/outcomes/tables/evaluator_spec.hpp"
 
 namespace pandora {
 namespace {
@@ -85,11 +84,6 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
                        fit.single_model, gain_text(fit), share_text(fit.promise.saving));
   return fmt::format("{}use {}: it gains {} over the best single model, {}, and {}", bound, what, gain_text(fit),
                      fit.single_model, saving_text(fit.promise.saving));
-}
-
-std::string eyes_text(const CascadeFit& fit) {
-  return eyes_text(fit.settings.evaluator, fit.settings.judge_usd, fit.break_even_judge,
-                   fit.settings.aim.is_on_dollars() ? "room under the bound" : "gain");
 }
 
 json fit_record(const CascadeFit& fit) {

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/worth.hpp"
 #include "host/ground/figures/document.hpp"
 #include "host/ground/tables/columns.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 

@@ -5,7 +5,6 @@
 #include "host/ground/base/in_parallel.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
-#include "host/outcomes/routing/routing.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {

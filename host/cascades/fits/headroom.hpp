@@ -2,12 +2,7 @@
 // each judged on prompts that it was not fitted on.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <vector>
-
 #include "host/cascades/fits/worth.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 

@@ -2,8 +2,6 @@
 // found.
 #pragma once
 
-#include <vector>
-
 #include "host/cascades/fits/trained_table.hpp"
 
 namespace pandora {

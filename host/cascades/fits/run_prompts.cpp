@@ -64,15 +64,11 @@ Routed run_prompts(Cascade& cascade, const CascadeInput& input, std::span<const 
                    ModelCounts* counts) {
   const std::size_t models = input.table->models.size();
   cascade.set_learning(false);
-  if (counts != nullptr) {
-    counts->called.assign(input.columns.size(), 0);
-    counts->deployed.assign(input.columns.size(), 0);
-  }
+  if (counts != nullptr) counts->called = counts->deployed = std::vector<std::uint64_t>(input.columns.size());
   Routed out;
   for (const std::size_t row : rows) {
     const std::uint64_t request = cascade.begin(input.psi_of_row(row));
-    double dollars = 0.0;
-    std::uint32_t calls = 0;
+    double dollars = 0.0, calls = 0.0;
     while (const std::optional<std::size_t> model = cascade.next(request)) {
       const std::size_t at = row * models + input.columns[*model];
       const double usd = input.table->cost[at] + input.judge_usd;

@@ -1,13 +1,8 @@
 // A table's prompts through a cascade, as a service would send them: begin, next, observe, deploy.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "host/outcomes/routing/routing.hpp"
 #include "host/outcomes/tables/features.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
 #include "pandora/cascade.hpp"
 
 namespace pandora {

@@ -1,14 +1,9 @@
 // `pandora trace check`: what a table holds and what routing on it can pay, as tables and as JSON.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <string>
-#include <vector>
-
 #include "host/cascades/fits/headroom.hpp"
 #include "host/ground/tables/table.hpp"
 #include "host/outcomes/routing/table_facts.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 

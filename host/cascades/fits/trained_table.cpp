@@ -89,10 +89,9 @@ FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
   return {{candidate.model}, {}};
 }
 
-Cascade TrainedTable::fit_indices(const CascadeOptions& options) const {
+Cascade TrainedTable::cascade_of(const CascadeOptions& options) const {
   Cascade cascade(options);
-  const std::size_t models = table_.models.size();
-  const std::size_t periods = calibration_periods();
+  const std::size_t models = table_.models.size(), periods = options.rules ? calibration_periods() : 0;
   for (std::size_t i = 0; i < periods; ++i) {
     const std::size_t row = rows_[i * rows_.size() / periods];
     for (std::size_t a = 0; a < models; ++a) {

@@ -1,18 +1,9 @@
 // A table as a fit on some of its rows sees it: scores calibrated and features fitted on those rows.
 #pragma once
 
-#include <cstddef>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/run_prompts.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
-#include "host/outcomes/routing/routing.hpp"
-#include "host/outcomes/tables/features.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
-#include "pandora/cascade.hpp"
 
 namespace pandora {
 
@@ -37,8 +28,8 @@ class TrainedTable {
 
   /// A single model or thresholds. Judging costs where more than one model is called.
   FixedCascade fit_order(const CascadeCandidate& candidate) const;
-  /// Indices that are learned from all models' answers to the rows; of many rows, to some spread over them.
-  Cascade fit_indices(const CascadeOptions& options) const;
+  /// Indices are learned from all models' answers to the rows; of many rows, to some spread over them.
+  Cascade cascade_of(const CascadeOptions& options) const;
 
   Routed route(const FixedCascade& cascade, std::span<const std::size_t> rows) const;
 

@@ -48,14 +48,7 @@ std::vector<double> per_1000(std::vector<double> dollars) {
   return dollars;
 }
 
-WorthByRow::WorthByRow(const Routed& routed)
-    : quality(routed.quality), dollars(routed.dollars), calls(routed.calls.begin(), routed.calls.end()) {}
-
-std::vector<double> WorthByRow::utility(double price) const {
-  return Routed{quality, dollars, {}}.utility(price);
-}
-
-CascadeWorth worth_of(const WorthByRow& routed, const WorthByRow& model, double price, const PromptGroups& groups,
+CascadeWorth worth_of(const Routed& routed, const Routed& model, double price, const PromptGroups& groups,
                       std::size_t folds) {
   const auto of = [&](const Interval& over_prompts) {
     return folds > 1 ? cross_fitted(over_prompts, folds) : over_prompts;

@@ -1,10 +1,6 @@
 // What a cascade is worth on some prompts, beside one model alone.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <string>
-#include <vector>
-
 #include "host/ground/statistics/skewness.hpp"
 #include "host/outcomes/routing/routing.hpp"
 #include "host/outcomes/tables/prompt_groups.hpp"
@@ -27,16 +23,9 @@ struct CascadeWorth {
 /// ten where it does not on fresh prompts.
 Interval cross_fitted(const Interval& over_prompts, std::size_t folds);
 
-/// What became of rows, or is estimated of them.
-struct WorthByRow {
-  std::vector<double> quality, dollars, calls;
-  WorthByRow(const Routed& routed);  // NOLINT: what happened is the plainest estimate
-  std::vector<double> utility(double price) const;
-};
-
 /// `model`: what it alone does on the same rows. `folds`: 0 for policies that were fitted on other prompts; else they
 /// were cross-fitted in so many folds, and intervals are as wide as cross_fitted() says.
-CascadeWorth worth_of(const WorthByRow& routed, const WorthByRow& model, double price, const PromptGroups& groups,
+CascadeWorth worth_of(const Routed& routed, const Routed& model, double price, const PromptGroups& groups,
                       std::size_t folds);
 
 /// Times 1,000.

@@ -1,6 +1,5 @@
 #include "pandora/cascade.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/lanes/estimator/why_stopped.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 

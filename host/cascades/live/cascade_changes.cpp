@@ -1,10 +1,8 @@
 // Changes of a cascade: models, prices.
-#include <fmt/format.h>
 
 #include <algorithm>
 
 #include "host/cascades/live/cascade_state.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 

@@ -9,7 +9,6 @@
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/sealed_file.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 

@@ -1,5 +1,4 @@
 // Requests on their way through a cascade.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +6,6 @@
 
 #include "host/cascades/live/cascade_state.hpp"
 #include "host/cascades/live/request_numbers.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 

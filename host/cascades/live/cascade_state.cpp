@@ -1,8 +1,6 @@
 // What a cascade is made with, and what it may hold.
 #include "host/cascades/live/cascade_state.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 

@@ -3,13 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "host/cascades/live/fork_safe_mutex.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"

@@ -7,7 +7,6 @@
 // begins requests draws one, and after 2^20 requests it is followed by another one. Epoch 0: number = id.
 #pragma once
 
-#include <cstdint>
 #include <random>
 
 #include "host/outcomes/tables/text_hash.hpp"

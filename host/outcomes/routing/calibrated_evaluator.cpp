@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "host/ground/base/error.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"
 

@@ -2,10 +2,6 @@
 // nondecreasing in the score.
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
 #include "host/outcomes/routing/routing.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 

@@ -1,9 +1,7 @@
 // The best fixed cascade: fitted to the outcomes of a table, and among all whose thresholds come from given lists.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "host/outcomes/routing/routing.hpp"
 

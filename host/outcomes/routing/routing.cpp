@@ -13,8 +13,7 @@ Routed walk(const Outcomes& outcomes, const std::vector<std::size_t>& order, std
             const Stops& stops) {
   Routed out;
   for (const std::size_t row : rows) {
-    double best = -std::numeric_limits<double>::infinity(), quality = 0.0, dollars = 0.0;
-    std::uint32_t calls = 0;
+    double best = -std::numeric_limits<double>::infinity(), quality = 0.0, dollars = 0.0, calls = 0.0;
     for (std::size_t position = 0; position < order.size(); ++position) {
       const std::size_t at = row * outcomes.models + order[position];
       dollars += outcomes.dollars[at];
@@ -41,24 +40,18 @@ std::vector<double> Routed::utility(double price) const {
 }
 
 Routed empty_rows(std::size_t rows) {
-  return {std::vector<double>(rows), std::vector<double>(rows), std::vector<std::uint32_t>(rows)};
+  return {std::vector<double>(rows), std::vector<double>(rows), std::vector<double>(rows)};
 }
 
 void put_rows(Routed& all, const Routed& some, std::span<const std::size_t> rows) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    all.quality[rows[i]] = some.quality[i];
-    all.dollars[rows[i]] = some.dollars[i];
-    all.calls[rows[i]] = some.calls[i];
-  }
+  for (const auto what : Routed::kNumbers)
+    for (std::size_t i = 0; i < rows.size(); ++i) (all.*what)[rows[i]] = (some.*what)[i];
 }
 
 Routed routed_of(const Routed& routed, std::span<const std::size_t> rows) {
   Routed out;
-  for (const std::size_t row : rows) {
-    out.quality.push_back(routed.quality[row]);
-    out.dollars.push_back(routed.dollars[row]);
-    out.calls.push_back(routed.calls[row]);
-  }
+  for (const auto what : Routed::kNumbers)
+    for (const std::size_t row : rows) (out.*what).push_back((routed.*what)[row]);
   return out;
 }
 

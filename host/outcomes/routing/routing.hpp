@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -38,10 +37,11 @@ struct ModelIndices {
   bool operator==(const ModelIndices&) const = default;
 };
 
-/// What became of some prompts, in their order.
+/// What became of some prompts, in their order, or is estimated of them.
 struct Routed {
   std::vector<double> quality, dollars;  ///< of the deployed answer; of all opened ones
-  std::vector<std::uint32_t> calls;      ///< opened answers
+  std::vector<double> calls;             ///< opened answers
+  static constexpr std::vector<double> Routed::*kNumbers[] = {&Routed::quality, &Routed::dollars, &Routed::calls};
 
   std::vector<double> utility(double price) const;
 };

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <span>
 
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
 

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "host/outcomes/tables/trace_table.hpp"
 

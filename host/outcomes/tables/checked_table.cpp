@@ -1,5 +1,4 @@
 // What can be said of a table only when all of it is there.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

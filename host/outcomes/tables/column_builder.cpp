@@ -24,6 +24,10 @@ std::string text_of(double number) {
   return std::isnan(number) ? std::string() : fmt::format("{}", number);
 }
 
+std::string text_of(const CellValue& value) {
+  return value.kind == CellValue::Kind::text ? std::string(value.text) : text_of(value.number + 0.0);
+}
+
 // Texts as numbers, if every one that is not empty is; "nan" is none and "inf" is refused with the table
 // (checked_table).
 std::optional<PromptColumn> numeric(const TextColumn& texts) {
@@ -117,7 +121,7 @@ const char* ColumnBuilder::put(std::size_t row, const CellValue& value) {
   else if (kind_ == ColumnKind::number)
     numbers_.push_back(value.number + 0.0);
   else
-    texts_.push_back(value.kind == CellValue::Kind::text ? value.text : std::string_view(text_of(value.number + 0.0)));
+    texts_.push_back(text_of(value));
   rows_ = row + 1;
   return nullptr;
 }
@@ -130,30 +134,20 @@ bool ColumnBuilder::agrees(std::size_t row, const CellValue& value) const {
            std::equal(value.vector.begin(), value.vector.end(), numbers_.begin() + static_cast<long>(row * length_));
   if (kind_ == ColumnKind::vector) return false;
   if (kind_ == ColumnKind::number) return value.kind == CellValue::Kind::number && numbers_[row] == value.number;
-  return texts_[row] ==
-         (value.kind == CellValue::Kind::text ? value.text : std::string_view(text_of(value.number + 0.0)));
+  return texts_[row] == text_of(value);
 }
 
 PromptColumn ColumnBuilder::finish(std::size_t rows, bool infer) && {
   known_ = true;  // without a value it is a column of empty texts
   rows_ = texts_.size() + numbers_.size() / length_;
   fill(rows);
-  PromptColumn column;
-  if (infer && kind_ == ColumnKind::text) {
-    if (auto found = numeric(texts_))
-      column = std::move(*found);
-    else if (auto lists = vectors(texts_))
-      column = std::move(*lists);
-    else
-      column.texts = std::move(texts_);
-  } else {
-    column.kind = kind_;
-    column.length = kind_ == ColumnKind::vector ? length_ : 1;
-    column.numbers = std::move(numbers_);
-    column.texts = std::move(texts_);
-  }
-  column.name = std::move(name_);
-  return column;
+  PromptColumn column{std::move(name_), kind_, length_, std::move(numbers_), std::move(texts_)};
+  if (!infer || kind_ != ColumnKind::text) return column;
+  std::optional<PromptColumn> found = numeric(column.texts);
+  if (!found) found = vectors(column.texts);
+  if (!found) return column;
+  found->name = std::move(column.name);
+  return std::move(*found);
 }
 
 }  // namespace pandora

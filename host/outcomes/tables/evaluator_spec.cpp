@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 namespace pandora {
 
 std::optional<EvaluatorSpec> evaluator_of(const std::string& text) {

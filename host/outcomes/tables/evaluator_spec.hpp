@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "host/ground/base/error.hpp"
 #include "host/outcomes/tables/trace_table.hpp"

@@ -13,16 +13,10 @@
 // mean, hence 0; a value of a text column that was not seen, or is missing, is among "all others".
 #pragma once
 
-#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "host/ground/base/prompt.hpp"
 #include "host/outcomes/tables/text_projection.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 
@@ -61,7 +55,6 @@ class FeatureMap {
   bool operator==(const FeatureMap&) const = default;
 
  private:
-  friend class FeatureFit;
   friend struct FeatureJson;
   enum class Kind { text, length, number, classes, vector, raw };
 
@@ -97,6 +90,8 @@ class FeatureMap {
   static Bound bind(const Source& source, const TraceTable& table);
   static void measure(const Source& source, const Input& input, std::span<double> numbers);
   static Input input_of(const Source& source, const Prompt& prompt);
+  static Source source_of(const std::string& spec, const TraceTable& table);
+  static std::vector<Column> columns_of(const Source& source, std::size_t number, const TraceTable& table);
   /// A prompt's features, whose input is given by the number of its source; `numbers` is room.
   template <class InputOf>
   void give(const InputOf& input_of, std::vector<double>& numbers, std::span<double> features) const;

@@ -1,10 +1,6 @@
 // A table whose columns have names, as CSV files and data frames: what a column is, its name says.
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
 #include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {

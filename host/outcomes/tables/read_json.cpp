@@ -1,7 +1,4 @@
-#include <fmt/format.h>
 #include <simdjson.h>
-
-#include <string>
 
 #include "host/outcomes/tables/record_stream.hpp"
 #include "host/outcomes/tables/table_builder.hpp"

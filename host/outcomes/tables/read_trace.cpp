@@ -1,7 +1,5 @@
 #include "host/outcomes/tables/read_trace.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "host/outcomes/tables/named_columns.hpp"

@@ -14,12 +14,9 @@
 // refused.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "host/outcomes/tables/trace_table.hpp"
 

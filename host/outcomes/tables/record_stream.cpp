@@ -1,11 +1,9 @@
 #include "host/outcomes/tables/record_stream.hpp"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 namespace pandora {
 namespace {

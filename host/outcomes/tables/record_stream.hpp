@@ -2,10 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <string_view>
-#include <vector>
 
 #include "host/ground/files/input_file.hpp"
 #include "host/outcomes/tables/read_trace.hpp"

@@ -38,18 +38,6 @@ const char* problem_with(std::size_t quantity, double x) {
 
 }  // namespace
 
-bool is_quality(std::string_view name) {
-  return name == "quality" || name == "reward";
-}
-
-bool is_cost(std::string_view name) {
-  return name == "cost" || name == "total_cost";
-}
-
-bool is_score(std::string_view name) {
-  return name == "score" || name.starts_with("score_") || name.starts_with("score:");
-}
-
 TableBuilder::TableBuilder(const FilePlace& place, const TraceOptions& options, bool infer)
     : place_(place),
       options_(options),
@@ -145,22 +133,15 @@ void TableBuilder::name_row(std::string_view name) {
 
 void TableBuilder::find_row(std::string_view name) {
   keyed_ = true;
-  if (rows_ > 0 && prompts_[row_] == name) {
-    found_again_ = true;
-    return;
-  }
-  for (std::uint64_t key = stable_hash(name);; key = mixed(key + 1)) {
+  found_again_ = rows_ > 0 && prompts_[row_] == name;
+  for (std::uint64_t key = stable_hash(name); !found_again_; key = mixed(key + 1)) {
     const auto [found, is_new] = row_of_.try_emplace(key, rows_);
     if (is_new) {
       begin_row();
-      name_row(name);
-      return;
+      return name_row(name);
     }
-    if (prompts_[found->second] == name) {
-      row_ = found->second;
-      found_again_ = true;
-      return;
-    }
+    row_ = found->second;
+    found_again_ = prompts_[row_] == name;
   }
 }
 
@@ -251,7 +232,7 @@ TraceTable TableBuilder::finish() && {
   if (rows_ == 0) place_.refuse("has no row; a table has at least one prompt");
   require_models();
   require_scores();
-  if (models_.names().empty()) place_.refuse("has no model");
+  if (models_.size() == 0) place_.refuse("has no model");
   row_of_ = {};
   return checked_table(assemble(), place_, options_.missing);
 }

@@ -2,15 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <initializer_list>
 #include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "host/outcomes/tables/read_trace.hpp"
 
@@ -79,9 +72,15 @@ class NameList {
 };
 
 /// What a column or member of an answer is. `score...` is a judge's name.
-bool is_quality(std::string_view name);  ///< quality, reward
-bool is_cost(std::string_view name);     ///< cost, total_cost
-bool is_score(std::string_view name);
+inline bool is_quality(std::string_view name) {
+  return name == "quality" || name == "reward";
+}
+inline bool is_cost(std::string_view name) {
+  return name == "cost" || name == "total_cost";
+}
+inline bool is_score(std::string_view name) {
+  return name == "score" || name.starts_with("score_") || name.starts_with("score:");
+}
 /// Names that the prompt's name can have, the best first.
 inline constexpr std::string_view kPromptNames[] = {"prompt_id", "sample_id", "id"};
 

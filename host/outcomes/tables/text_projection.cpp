@@ -3,7 +3,6 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "host/outcomes/tables/text_hash.hpp"
 

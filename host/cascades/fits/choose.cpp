@@ -7,80 +7,94 @@
 
 namespace pandora {
 
+namespace {
+
 // A fit without two folds, judged in these; without one (the same twice) or none (kCascadeFolds), judged on every row.
-struct CrossValidation::Task {
+struct FoldTask {
   std::size_t folds[2] = {0, 0};
   std::vector<std::size_t> rows;     // that are judged, ascending
   std::vector<Routed> routed;        // of these, by candidate
   std::vector<FixedCascade> orders;  // by candidate
+
+  void run(const TraceTable& table, const CascadeFitSettings& settings, const PromptGroups& groups,
+           const std::vector<CascadeCandidate>& candidates) {
+    std::vector<std::size_t> training;
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const std::size_t fold = groups.of_row[row] % kCascadeFolds;
+      (fold == folds[0] || fold == folds[1] ? rows : training).push_back(row);
+    }
+    if (folds[0] == folds[1]) rows = all_rows(table.rows());
+    const TrainedTable trained(table, settings, std::move(training));
+    for (const CascadeCandidate& candidate : candidates) {
+      FixedCascade& order = orders.emplace_back();
+      if (candidate.kind == CascadeKind::indices) {
+        Cascade indices = trained.cascade_of(trained.options_of_indices(candidate.price, false));
+        routed.push_back(run_prompts(indices, trained.input(), rows));
+      } else {
+        order = trained.fit_order(candidate);
+        routed.push_back(trained.route(order, rows));
+      }
+    }
+  }
 };
+
+PickedCandidate judged_by(const CascadeAim& aim, const JudgedCandidates& judged, std::size_t c, CascadeKind kind) {
+  if (!aim.is_bound()) return {c};
+  const bool dollars = aim.is_on_dollars();
+  const std::vector<double>& by_row = dollars ? judged.routed[c].dollars : judged.routed[c].quality;
+  Interval interval = mean_over_prompts(by_row, judged.groups);
+  if (kind != CascadeKind::single) interval = judged.fitted(interval);  // nothing is fitted where a model is named
+  const double reached = confident_bound(interval, by_row, judged.groups, dollars);
+  return {c, dollars ? reached <= aim.value : reached >= aim.value, reached};
+}
+
+}  // namespace
 
 Interval JudgedCandidates::fitted(const Interval& over_prompts) const {
   const auto [value, low, high] = cross_fitted(over_prompts, kCascadeFolds);
   return {value, value + narrower * (low - value), value + narrower * (high - value)};
 }
 
-CrossValidation::CrossValidation(const TraceTable& table, const CascadeFitSettings& settings)
-    : table_(table), settings_(settings), groups_(group_prompts(table)) {
-  if (groups_.count < kLeastPrompts)
+CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings& settings,
+                              const std::vector<CascadeCandidate>& candidates, bool nested) {
+  const PromptGroups groups = group_prompts(table);
+  if (groups.count < kLeastPrompts)
     table.refuse(
         "has {} different prompt{}: too few to judge a cascade on what it was not fitted on; give a table of at least "
         "{}, better hundreds",
-        groups_.count, groups_.count == 1 ? "" : "s", kLeastPrompts);
-}
-
-void CrossValidation::judge(const std::vector<CascadeCandidate>& candidates, Task& task) const {
-  std::vector<std::size_t> training;
-  for (std::size_t row = 0; row < table_.rows(); ++row) {
-    const std::size_t fold = groups_.of_row[row] % kCascadeFolds;
-    (fold == task.folds[0] || fold == task.folds[1] ? task.rows : training).push_back(row);
-  }
-  if (task.folds[0] == task.folds[1]) task.rows = all_rows(table_.rows());
-  const TrainedTable trained(table_, settings_, std::move(training));
-  for (const CascadeCandidate& candidate : candidates) {
-    FixedCascade& order = task.orders.emplace_back();
-    if (candidate.kind == CascadeKind::indices) {
-      Cascade indices = trained.cascade_of(trained.options_of_indices(candidate.price, false));
-      task.routed.push_back(run_prompts(indices, trained.input(), task.rows));
-    } else {
-      order = trained.fit_order(candidate);
-      task.routed.push_back(trained.route(order, task.rows));
-    }
-  }
-}
-
-CrossValidated CrossValidation::run(const std::vector<CascadeCandidate>& candidates, bool nested) const {
-  std::vector<Task> tasks;
+        groups.count, groups.count == 1 ? "" : "s", kLeastPrompts);
+  std::vector<FoldTask> tasks;
   for (std::size_t f = 0; f < kCascadeFolds; ++f)
     for (std::size_t g = f; g < (nested ? kCascadeFolds : f + 1); ++g) tasks.push_back({{f, g}, {}, {}, {}});
   tasks.push_back({{kCascadeFolds, kCascadeFolds}, {}, {}, {}});
-  in_parallel(settings_.threads, tasks.size(), [&](std::size_t i) { judge(candidates, tasks[i]); });
+  in_parallel(settings.threads, tasks.size(),
+              [&](std::size_t i) { tasks[i].run(table, settings, groups, candidates); });
   CrossValidated out;
   for (std::size_t f = 0; nested && f < kCascadeFolds; ++f) {
-    std::vector<Routed> by_candidate(candidates.size(), empty_rows(table_.rows()));  // rows of f stay empty
-    for (const Task& task : tasks) {
+    std::vector<Routed> by_candidate(candidates.size(), empty_rows(table.rows()));  // rows of f stay empty
+    for (const FoldTask& task : tasks) {
       if (task.folds[0] == task.folds[1] || (task.folds[0] != f && task.folds[1] != f)) continue;
       for (std::size_t c = 0; c < candidates.size(); ++c) put_rows(by_candidate[c], task.routed[c], task.rows);
     }
-    const std::vector<std::size_t> rows = rows_outside(f);
+    const std::vector<std::size_t> rows = fold_of(groups, f, kCascadeFolds).training;
     JudgedCandidates& without = out.without.emplace_back();
-    without.groups = groups_of(groups_, rows);
-    without.narrower = std::sqrt(static_cast<double>(without.groups.count) / static_cast<double>(groups_.count));
+    without.groups = groups_of(groups, rows);
+    without.narrower = std::sqrt(static_cast<double>(without.groups.count) / static_cast<double>(groups.count));
     for (const Routed& routed : by_candidate) without.routed.push_back(routed_of(routed, rows));
   }
   out.whole = std::move(tasks.back().routed);
   out.whole_orders = std::move(tasks.back().orders);
   tasks.pop_back();
-  for (Task& task : tasks) {
+  for (FoldTask& task : tasks) {
     if (task.folds[0] != task.folds[1]) continue;
     out.orders.push_back(std::move(task.orders));
     out.by_fold.push_back(std::move(task.routed));
   }
-  out.all.groups = groups_;
+  out.all.groups = groups;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     std::vector<Routed> fits;
     for (const std::vector<Routed>& fold : out.by_fold) fits.emplace_back(fold[c]);
-    out.all.routed.push_back(corrected(out.whole[c], fits, groups_));
+    out.all.routed.push_back(corrected(out.whole[c], fits, groups));
   }
   return out;
 }
@@ -107,20 +121,6 @@ Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const 
   }
   return out;
 }
-
-namespace {
-
-PickedCandidate judged_by(const CascadeAim& aim, const JudgedCandidates& judged, std::size_t c, CascadeKind kind) {
-  if (!aim.is_bound()) return {c};
-  const bool dollars = aim.is_on_dollars();
-  const std::vector<double>& by_row = dollars ? judged.routed[c].dollars : judged.routed[c].quality;
-  Interval interval = mean_over_prompts(by_row, judged.groups);
-  if (kind != CascadeKind::single) interval = judged.fitted(interval);  // nothing is fitted where a model is named
-  const double reached = (dollars ? upper_bound : lower_bound)(interval, by_row, judged.groups);
-  return {c, dollars ? reached <= aim.value : reached >= aim.value, reached};
-}
-
-}  // namespace
 
 const PickedCandidate& CascadeChoice::of(CascadeKind which) const {
   return which == CascadeKind::single ? *single : which == CascadeKind::thresholds ? *thresholds : *indices;

@@ -38,26 +38,9 @@ struct CrossValidated {
 /// cross-validation). The mean of the folds' fits alone would be of other policies than the one that is handed out.
 Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups);
 
-class CrossValidation {
- public:
-  /// All must outlive this. Throws Error (bad_data) for a table of fewer than kLeastPrompts different prompts.
-  CrossValidation(const TraceTable& table, const CascadeFitSettings& settings);
-
-  const PromptGroups& groups() const { return groups_; }
-  std::vector<std::size_t> rows_outside(std::size_t fold) const {
-    return fold_of(groups_, fold, kCascadeFolds).training;
-  }
-
-  CrossValidated run(const std::vector<CascadeCandidate>& candidates, bool nested) const;
-
- private:
-  struct Task;
-  void judge(const std::vector<CascadeCandidate>& candidates, Task& task) const;
-
-  const TraceTable& table_;
-  const CascadeFitSettings& settings_;
-  PromptGroups groups_;
-};
+/// Throws Error (bad_data) for a table of fewer than kLeastPrompts different prompts.
+CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings& settings,
+                              const std::vector<CascadeCandidate>& candidates, bool nested);
 
 /// The best candidate of a kind.
 struct PickedCandidate {

@@ -29,16 +29,17 @@ struct Refit {
   Refit(const TraceTable& table, CascadeFitSettings settings, CascadeKind kind, double price) {
     settings.indices = kind == CascadeKind::indices;
     settings.thresholds = !settings.indices;
-    const CrossValidation validation(table, settings);
-    groups = validation.groups();
-    cascade = validation.run({{kind, price}}, false).all.routed[0];
+    JudgedCandidates judged = cross_validate(table, settings, {{kind, price}}, false).all;
+    groups = std::move(judged.groups);
+    cascade = std::move(judged.routed[0]);
     const std::vector<std::size_t> rows = all_rows(table.rows());
     const Outcomes outcomes{table.models.size(), table.quality, table.quality, table.cost};
     const auto best = [&](const std::vector<std::size_t>& seen) {
       return evaluate(outcomes, FixedCascade{{best_single_model(outcomes, price, seen)}, {}}, rows);
     };
     std::vector<Routed> by_fold;
-    for (std::size_t f = 0; f < kCascadeFolds; ++f) by_fold.emplace_back(best(validation.rows_outside(f)));
+    for (std::size_t f = 0; f < kCascadeFolds; ++f)
+      by_fold.emplace_back(best(fold_of(groups, f, kCascadeFolds).training));
     single = corrected(best(rows), by_fold, groups);
   }
   CascadeWorth worth(double price) const { return worth_of(cascade, single, price, groups, kCascadeFolds); }
@@ -52,10 +53,9 @@ void add_without(CascadeFit& fit, const TraceTable& table, const Routed& judged)
     for (const std::string& model : fit.models)
       if (model != share.model) others.push_back(model);
     const Refit refit(select_models(table, others), fit.settings, fit.choice.kind, fit.price);
-    OtherFit& out = fit.without.emplace_back(OtherFit{"without " + share.model, refit.worth(fit.price), {}, true});
-    out.change =
-        cross_fitted(difference_over_prompts(refit.cascade.utility(fit.price), judged.utility(fit.price), refit.groups),
-                     kCascadeFolds);
+    const Interval change =
+        difference_over_prompts(refit.cascade.utility(fit.price), judged.utility(fit.price), refit.groups);
+    fit.without.push_back({"without " + share.model, refit.worth(fit.price), cross_fitted(change, kCascadeFolds)});
   }
 }
 
@@ -73,7 +73,7 @@ double break_even_judge(const CascadeFit& fit) {
 void add_elsewhere(CascadeFit& fit, const TraceTable& table) {
   if (!(fit.price > 0.0)) return;
   const auto add = [&](const std::string& what, const CascadeFitSettings& settings, double price) {
-    fit.elsewhere.push_back({what, Refit(table, settings, fit.choice.cascade, price).worth(price), {}, false});
+    fit.elsewhere.push_back({what, Refit(table, settings, fit.choice.cascade, price).worth(price)});
   };
   for (const double price : {fit.price / 2.0, 2.0 * fit.price})
     add(fmt::format("price {:g}", price), fit.settings, price);
@@ -86,119 +86,71 @@ void add_elsewhere(CascadeFit& fit, const TraceTable& table) {
   }
 }
 
-class Fitting {
- public:
-  Fitting(const TraceTable& table, const CascadeFitSettings& settings)
-      : table_(table), validation_(table, settings), candidates_(candidates_of(table, settings)) {
-    fit_.settings = settings;
-    fit_.table = table.source;
-    fit_.digest = content_digest(table);
-    fit_.rows = table.rows();
-    fit_.prompts = validation_.groups().count;
-    fit_.models = table.models;
-  }
-
-  CascadeFit run() {
-    const CrossValidated judged = validation_.run(candidates_, true);
-    const NestedChoice nested = choose_nested(candidates_, judged, fit_.settings.aim);
-    CascadeChoice& choice = fit_.choice = nested.choice;
-    fit_.price = candidates_[choice.of(choice.cascade).candidate].price;
-    fit_.single_model = table_.models[candidates_[choice.single->candidate].model];
-    report(judged, nested);
-    const TrainedTable trained(table_, fit_.settings, all_rows(table_.rows()));
-    CascadeOptions options = choice.kind == CascadeKind::indices
-                                 ? trained.options_of_indices(fit_.price, true)
-                                 : trained.options_of(judged.whole_orders[choice.chosen().candidate], fit_.price);
-    count_shares(trained, options);
-    add_without(fit_, table_, judged.all.routed[choice.of(choice.cascade).candidate]);
-    fit_.break_even_judge = break_even_judge(fit_);
-    add_elsewhere(fit_, table_);
-    note_context();
-    fit_.verdict = fit_verdict(fit_, options) + "; " +
-                   eyes_text(fit_.settings.evaluator, fit_.settings.judge_usd, fit_.break_even_judge,
-                             fit_.settings.aim.is_on_dollars() ? "room under the bound" : "gain");
-    options.about = fit_record(fit_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    fit_.cascade = std::make_shared<Cascade>(trained.cascade_of(options));
-    return std::move(fit_);
-  }
-
- private:
-  // Decides, and promises of what is decided.
-  void report(const CrossValidated& judged, const NestedChoice& nested) {
-    const PromptGroups& groups = validation_.groups();
-    CascadeChoice& choice = fit_.choice;
-    const auto of = [&](const PickedCandidate& picked, const std::vector<Routed>& by_fold) {
-      return corrected(judged.whole[picked.candidate], by_fold, groups);
+// Decides, and promises of what is decided.
+void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& nested) {
+  const PromptGroups& groups = judged.all.groups;
+  CascadeChoice& choice = fit.choice;
+  const auto of = [&](const PickedCandidate& picked, const std::vector<Routed>& by_fold) {
+    return corrected(judged.whole[picked.candidate], by_fold, groups);
+  };
+  Routed single = of(*choice.single, nested.single);
+  const auto gain = [&](const Routed& routed) {
+    const auto in_worth = [&](const Routed& x) { return worth_by_row(x, fit.settings.aim, fit.price); };
+    return cross_fitted(difference_over_prompts(in_worth(routed), in_worth(single), groups), kCascadeFolds);
+  };
+  choice.gain = gain(of(choice.of(choice.cascade), nested.cascade));
+  decide(choice, fit.settings.aim);
+  if (choice.kind == CascadeKind::thresholds && judged.whole_orders[choice.thresholds->candidate].order.size() == 1)
+    choice.kind = CascadeKind::single;
+  const Routed kept = of(choice.chosen(), nested.kept);
+  if (choice.kind == CascadeKind::single)
+    single = kept;
+  else
+    choice.gain = gain(kept);
+  const auto worth = [&](const Routed& routed) { return worth_of(routed, single, fit.price, groups, kCascadeFolds); };
+  fit.single = worth(single);
+  fit.promise = worth(kept);
+  if (choice.kind != CascadeKind::single) choice.judged_calls = fit.promise.calls.value;
+  fit.tail = dollar_tail(judged.whole[choice.chosen().candidate].dollars, groups);
+  for (const auto& [kind, picked] :
+       {std::pair{CascadeKind::thresholds, choice.thresholds}, std::pair{CascadeKind::indices, choice.indices}})
+    if (picked) fit.kinds.emplace_back(kind, worth(judged.all.routed[picked->candidate]));
+  if (choice.cascade != CascadeKind::thresholds) return;
+  for (std::size_t m = 0; m < fit.models.size(); ++m) {
+    const auto calls = [&](const std::vector<FixedCascade>& orders) {
+      const std::vector<std::size_t>& order = orders[choice.thresholds->candidate].order;
+      return std::find(order.begin(), order.end(), m) != order.end();
     };
-    Routed single = of(*choice.single, nested.single);
-    const auto gain = [&](const Routed& routed) {
-      const auto in_worth = [&](const Routed& x) { return worth_by_row(x, fit_.settings.aim, fit_.price); };
-      return cross_fitted(difference_over_prompts(in_worth(routed), in_worth(single), groups), kCascadeFolds);
-    };
-    choice.gain = gain(of(choice.of(choice.cascade), nested.cascade));
-    decide(choice, fit_.settings.aim);
-    if (choice.kind == CascadeKind::thresholds && judged.whole_orders[choice.thresholds->candidate].order.size() == 1)
-      choice.kind = CascadeKind::single;
-    const Routed kept = of(choice.chosen(), nested.kept);
-    if (choice.kind == CascadeKind::single)
-      single = kept;
-    else
-      choice.gain = gain(kept);
-    const auto worth = [&](const Routed& routed) {
-      return worth_of(routed, single, fit_.price, groups, kCascadeFolds);
-    };
-    fit_.single = worth(single);
-    fit_.promise = worth(kept);
-    if (choice.kind != CascadeKind::single) choice.judged_calls = fit_.promise.calls.value;
-    fit_.tail = dollar_tail(judged.whole[choice.chosen().candidate].dollars, groups);
-    for (const auto& [kind, picked] :
-         {std::pair{CascadeKind::thresholds, choice.thresholds}, std::pair{CascadeKind::indices, choice.indices}})
-      if (picked) fit_.kinds.emplace_back(kind, worth(judged.all.routed[picked->candidate]));
-    if (choice.cascade == CascadeKind::thresholds) note_never_called(judged);
+    if (std::none_of(judged.orders.begin(), judged.orders.end(), calls)) fit.never.push_back(fit.models[m]);
   }
+}
 
-  void note_never_called(const CrossValidated& judged) {
-    for (std::size_t m = 0; m < table_.models.size(); ++m) {
-      const auto calls = [&](const std::vector<FixedCascade>& orders) {
-        const std::vector<std::size_t>& order = orders[fit_.choice.thresholds->candidate].order;
-        return std::find(order.begin(), order.end(), m) != order.end();
-      };
-      if (std::none_of(judged.orders.begin(), judged.orders.end(), calls)) fit_.never.push_back(table_.models[m]);
-    }
+// Over the table that was fitted on: how much of the traffic each model gets hardly depends on the fit.
+void count_shares(CascadeFit& fit, const TraceTable& table, const TrainedTable& trained,
+                  const CascadeOptions& options) {
+  CascadeOptions plain = options;
+  plain.features.clear();
+  if (plain.rules) plain.index_features = static_cast<int>(trained.input().index_features);
+  const CascadeInput input = plain.rules ? trained.input() : cascade_input(plain, table, fit.settings.judge());
+  Cascade cascade = trained.cascade_of(plain);
+  ModelCounts counts;
+  (void)run_prompts(cascade, input, all_rows(table.rows()), &counts);
+  const double rows = static_cast<double>(table.rows());
+  for (std::size_t m = 0; m < options.models.size(); ++m) {
+    fit.shares.push_back({options.models[m], static_cast<double>(counts.called[m]) / rows,
+                          static_cast<double>(counts.deployed[m]) / rows});
+    if (plain.rules && counts.called[m] == 0) fit.never.push_back(options.models[m]);
   }
+}
 
-  void note_context() {
-    const std::vector<std::string>& context = fit_.settings.context;
-    if (context.empty()) return;
-    if (fit_.choice.kind != CascadeKind::indices)
-      fit_.notes.push_back(
-          fmt::format("context: not used; {} the same for every prompt",
-                      fit_.choice.kind == CascadeKind::single ? "one model alone is" : "thresholds are"));
-    for (std::string& leak : suspected_leaks(table_, context, fit_.price)) fit_.notes.push_back(std::move(leak));
-  }
-
-  // Over the table that was fitted on: how much of the traffic each model gets hardly depends on the fit.
-  void count_shares(const TrainedTable& trained, const CascadeOptions& options) {
-    CascadeOptions plain = options;
-    plain.features.clear();
-    if (plain.rules) plain.index_features = static_cast<int>(trained.input().index_features);
-    const CascadeInput input = plain.rules ? trained.input() : cascade_input(plain, table_, fit_.settings.judge());
-    Cascade cascade = trained.cascade_of(plain);
-    ModelCounts counts;
-    (void)run_prompts(cascade, input, all_rows(table_.rows()), &counts);
-    const double rows = static_cast<double>(table_.rows());
-    for (std::size_t m = 0; m < options.models.size(); ++m) {
-      fit_.shares.push_back({options.models[m], static_cast<double>(counts.called[m]) / rows,
-                             static_cast<double>(counts.deployed[m]) / rows});
-      if (plain.rules && counts.called[m] == 0) fit_.never.push_back(options.models[m]);
-    }
-  }
-
-  const TraceTable& table_;
-  const CrossValidation validation_;
-  const std::vector<CascadeCandidate> candidates_;
-  CascadeFit fit_;
-};
+void note_context(CascadeFit& fit, const TraceTable& table) {
+  const std::vector<std::string>& context = fit.settings.context;
+  if (context.empty()) return;
+  if (fit.choice.kind != CascadeKind::indices)
+    fit.notes.push_back(fmt::format("context: not used; {} the same for every prompt",
+                                    fit.choice.kind == CascadeKind::single ? "one model alone is" : "thresholds are"));
+  for (std::string& leak : suspected_leaks(table, context, fit.price)) fit.notes.push_back(std::move(leak));
+}
 
 // A context that says what only the outcomes can have told.
 
@@ -275,7 +227,35 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   const CalibratedEvaluator known(table, settings.evaluator);
   require_binding(settings, table);
   require_few_models(table, settings.aim.is_bound() ? 0.0 : settings.aim.value, "fitted");
-  return Fitting(table, settings).run();
+  const std::vector<CascadeCandidate> candidates = candidates_of(table, settings);
+  const CrossValidated judged = cross_validate(table, settings, candidates, true);
+  const NestedChoice nested = choose_nested(candidates, judged, settings.aim);
+  CascadeFit fit;
+  fit.settings = settings;
+  fit.table = table.source;
+  fit.digest = content_digest(table);
+  fit.rows = table.rows();
+  fit.prompts = judged.all.groups.count;
+  fit.models = table.models;
+  const CascadeChoice& choice = fit.choice = nested.choice;
+  fit.price = candidates[choice.of(choice.cascade).candidate].price;
+  fit.single_model = table.models[candidates[choice.single->candidate].model];
+  report(fit, judged, nested);
+  const TrainedTable trained(table, settings, all_rows(table.rows()));
+  CascadeOptions options = choice.kind == CascadeKind::indices
+                               ? trained.options_of_indices(fit.price, true)
+                               : trained.options_of(judged.whole_orders[choice.chosen().candidate], fit.price);
+  count_shares(fit, table, trained, options);
+  add_without(fit, table, judged.all.routed[choice.of(choice.cascade).candidate]);
+  fit.break_even_judge = break_even_judge(fit);
+  add_elsewhere(fit, table);
+  note_context(fit, table);
+  fit.verdict = fit_verdict(fit, options) + "; " +
+                eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge,
+                          settings.aim.is_on_dollars() ? "room under the bound" : "gain");
+  options.about = fit_record(fit).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  fit.cascade = std::make_shared<Cascade>(trained.cascade_of(options));
+  return fit;
 }
 
 }  // namespace pandora

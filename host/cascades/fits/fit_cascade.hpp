@@ -7,10 +7,9 @@ namespace pandora {
 
 /// The same fit under another circumstance.
 struct OtherFit {
-  std::string what;    ///< "without MODEL", "price 10", "a judge at $0.0001"
-  CascadeWorth worth;  ///< gain over the best single model there
-  Interval change;     ///< in worth, against the fit as it is; without a model alone
-  bool has_change = false;
+  std::string what;                     ///< "without MODEL", "price 10", "a judge at $0.0001"
+  CascadeWorth worth;                   ///< gain over the best single model there
+  std::optional<Interval> change = {};  ///< in worth, against the fit as it is; without a model alone
 };
 
 /// How a model is used on the table that was fitted on.

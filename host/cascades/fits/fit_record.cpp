@@ -17,7 +17,7 @@ json others_json(const std::vector<OtherFit>& others) {
   for (const OtherFit& other : others) {
     json one = json_of(other.worth);
     one["what"] = other.what;
-    if (other.has_change) one["change"] = json_of(other.change);
+    if (other.change) one["change"] = json_of(*other.change);
     out.push_back(one);
   }
   return out;

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cascades/fits/aim.hpp"
-#include "host/cascades/fits/run_prompts.hpp"
+#include "host/cascades/fits/trained_table.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/tables/numbers.hpp"

@@ -15,12 +15,11 @@ std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& setting
   CascadeFitSettings plain = settings;
   plain.thresholds = true;
   plain.indices = false;
-  const CrossValidation validation(table, plain);
   for (std::size_t first = 0; first < prices.size(); first += kAtOnce) {
     const std::size_t count = std::min(kAtOnce, prices.size() - first);
     std::vector<CascadeCandidate> candidates = {{CascadeKind::single, 0.0, 0}};
     for (std::size_t i = 0; i < count; ++i) candidates.push_back({CascadeKind::thresholds, prices[first + i]});
-    const CascadeChoice choice = choose(candidates, validation.run(candidates, false).all, settings.aim);
+    const CascadeChoice choice = choose(candidates, cross_validate(table, plain, candidates, false).all, settings.aim);
     const std::size_t last = choice.thresholds->candidate - 1;
     if (!choice.thresholds->met) return first == 0 ? 0 : first - 1;
     if (last + 1 < count) return first + last;

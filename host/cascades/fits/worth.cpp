@@ -28,13 +28,6 @@ double skewness_over_prompts(std::span<const double> by_row, const PromptGroups&
   return skewness(sums);
 }
 
-double bound_of_one_side(double probability, const Interval& interval, std::span<const double> by_row,
-                         const PromptGroups& groups) {
-  const double t = student_t(probability, groups);
-  return interval.value -
-         standard_error(interval, groups) * skewed_quantile(t, skewness_over_prompts(by_row, groups), groups.count);
-}
-
 }  // namespace
 
 Interval cross_fitted(const Interval& over_prompts, std::size_t folds) {
@@ -80,12 +73,11 @@ double standard_error(const Interval& interval, const PromptGroups& groups) {
   return (interval.high - interval.value) / student_t(0.975, groups);
 }
 
-double upper_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups) {
-  return bound_of_one_side(0.05, interval, by_row, groups);
-}
-
-double lower_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups) {
-  return bound_of_one_side(0.95, interval, by_row, groups);
+double confident_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups,
+                       bool upper) {
+  const double t = student_t(upper ? 0.05 : 0.95, groups);
+  return interval.value -
+         standard_error(interval, groups) * skewed_quantile(t, skewness_over_prompts(by_row, groups), groups.count);
 }
 
 DollarTail dollar_tail(std::span<const double> dollars, const PromptGroups& groups) {

@@ -35,10 +35,10 @@ std::vector<double> per_1000(std::vector<double> dollars);
 Interval saving_over_prompts(std::span<const double> dollars, std::span<const double> of_model,
                              const PromptGroups& groups);
 
-/// What stands above the number with 95% confidence, and below it, where values of prompts are skewed. Of an interval
-/// of prompts in `groups`; `by_row`: the values.
-double upper_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups);
-double lower_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups);
+/// What stands above the number (upper) or below it with 95% confidence, where values of prompts are skewed. Of an
+/// interval of prompts in `groups`; `by_row`: the values.
+double confident_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups,
+                       bool upper);
 
 /// How unevenly dollars are spread over prompts.
 struct DollarTail {

@@ -1,5 +1,4 @@
 // Changes of a cascade: models, prices.
-
 #include <algorithm>
 
 #include "host/cascades/live/cascade_state.hpp"

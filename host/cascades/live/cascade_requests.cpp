@@ -1,5 +1,4 @@
 // Requests on their way through a cascade.
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -135,7 +134,10 @@ std::uint64_t Cascade::State::begin(std::span<const float> psi) {
   last_id = id;
   epoch = of;
   ++counts.requests;
-  forget_oldest();
+  while (requests.size() > options.most_requests) {
+    ++(requests.begin()->second.deployed ? counts.dropped_waiting : counts.dropped_open);
+    requests.erase(requests.begin());
+  }
   return number;
 }
 
@@ -152,17 +154,6 @@ void Cascade::State::rank(std::uint64_t id, CascadeRequest& request) {
       request.bonus.push_back(estimator->bonus(a) * (rules->has_width_bonus() ? request.width.back() : 1.0));
     }
   }
-  start_walk(request);
-}
-
-void Cascade::State::forget_oldest() {
-  while (requests.size() > options.most_requests) {
-    ++(requests.begin()->second.deployed ? counts.dropped_waiting : counts.dropped_open);
-    requests.erase(requests.begin());
-  }
-}
-
-void Cascade::State::start_walk(CascadeRequest& request) {
   const std::uint32_t draw = static_cast<std::uint32_t>(request.period - 1);
   const PeriodRules drawn(*rules, options.exploration, draw);
   request.order = drawn.order;
@@ -170,7 +161,7 @@ void Cascade::State::start_walk(CascadeRequest& request) {
   int permutation[kMaxBoxes];
   if (drawn.order == Order::random) random_permutation(options.random_order, draw, boxes(), permutation);
   PeriodOutcome& walk = request.walk.outcome;
-  pandora::start_walk(*rules, drawn, boxes(), request.score.data(), permutation, walk);
+  start_walk(*rules, drawn, boxes(), request.score.data(), permutation, walk);
   int* const end = std::remove_if(walk.order, walk.order + walk.ranked,
                                   [&](int a) { return names[static_cast<std::size_t>(a)].removed; });
   walk.ranked = static_cast<int>(end - walk.order);

@@ -88,7 +88,13 @@ Cascade::State::State(const CascadeOptions& given) : options(given) {
     }
   rules = std::make_shared<const LaneSpec>(options.rules ? *options.rules : thresholds_as_rules(options));
   check_range();
-  if (options.rules) make_estimator();
+  if (options.rules) {
+    require_memory();
+    const int m = static_cast<int>(index_features()),
+              d = rules->learns_reward() ? static_cast<int>(reward_features()) : 0;
+    estimator = std::make_unique<WeitzmanEstimator>(EstimatorShape{boxes(), m, d, options.exploration}, *rules,
+                                                    options.estimation);
+  }
   bound_memory();
 }
 
@@ -145,13 +151,6 @@ void Cascade::State::require_memory() const {
         "{} models with contexts of {} numbers take {:.1f} GiB, more than 1; give fewer numbers, "
         "such as text:64",
         A, m, gib);
-}
-
-void Cascade::State::make_estimator() {
-  require_memory();
-  const int d = rules->learns_reward() ? static_cast<int>(reward_features()) : 0;
-  estimator = std::make_unique<WeitzmanEstimator>(
-      EstimatorShape{boxes(), static_cast<int>(index_features()), d, options.exploration}, *rules, options.estimation);
 }
 
 // Of a request that has called every model, in a saved cascade: keys and small numbers, and what it has of psi, models

@@ -83,7 +83,6 @@ struct Cascade::State {
   const CascadeRequest& request(std::uint64_t number) const { return requests.at(id_of(number)); }
   CascadeExplanation explain(std::uint64_t number) const;
   std::uint64_t present_epoch();
-  void make_estimator();
 
   // cascade_file.cpp
   nlohmann::json written() const;
@@ -122,8 +121,6 @@ struct Cascade::State {
   void make_current(std::uint64_t id, const CascadeRequest& request);
   void settle();
   void rank(std::uint64_t id, CascadeRequest& request);
-  void start_walk(CascadeRequest& request);
-  void forget_oldest();
   CascadeRequest::Call seen(std::size_t model, const Observation& observation) const;
   Output output(const CascadeRequest::Call& call) const;
   bool go_on_without(CascadeRequest& request, int box) const;

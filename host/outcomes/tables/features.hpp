@@ -3,9 +3,8 @@
 //
 //   text:k     k numbers of the prompt's text (text_projection.hpp)
 //   length     log(1 + characters of the prompt's text)
-//   NAME       a column: a number; a text, as indicators of its kMostClasses most frequent values and one of all
-//   others;
-//              a vector, number by number
+//   NAME       a column: a number; a vector, number by number; a text, as indicators of its kMostClasses most frequent
+//              values and one of all others
 //   raw:NAME   a column of numbers or vectors as it is: not scaled, missing cells refused
 //
 // A value x becomes clip((x - mean) / (kSpreads * standard deviation), -1, 1), with the mean and the standard deviation

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <unordered_map>
 
 #include "host/ground/base/error.hpp"
@@ -220,13 +219,6 @@ std::string content_digest(const TraceTable& table) {
     add_texts(column.texts);
   }
   return sha256(digests);
-}
-
-std::uint64_t trace_bytes(std::uint64_t rows, std::uint64_t models, std::uint64_t scores, std::uint64_t numbers,
-                          std::uint64_t text_columns, double text_bytes) {
-  constexpr double kName = 16;  // a prompt's name and where it ends
-  const double row = 8.0 * static_cast<double>((2 + scores) * models + numbers + text_columns) + text_bytes + kName;
-  return static_cast<std::uint64_t>(std::ceil(static_cast<double>(rows) * row));
 }
 
 std::uint64_t trace_bytes(const TraceTable& table) {

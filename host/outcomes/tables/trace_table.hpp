@@ -146,12 +146,7 @@ void require_apart(const TraceTable& calibration, const TraceTable& online);
 /// form they were read from.
 std::string content_digest(const TraceTable& table);
 
-/// Bytes of memory of a table: `numbers` are the numbers in number and vector columns of a prompt, `text_bytes` the
-/// mean length of all its texts together. While it is read, texts and matrices that grow may take twice as much.
-std::uint64_t trace_bytes(std::uint64_t rows, std::uint64_t models, std::uint64_t scores = 0, std::uint64_t numbers = 0,
-                          std::uint64_t text_columns = 0, double text_bytes = 0);
-
-/// The same of a table that is there.
+/// Bytes of memory of a table. While it is read, texts and matrices that grow may take twice as much.
 std::uint64_t trace_bytes(const TraceTable& table);
 
 }  // namespace pandora

@@ -1,5 +1,5 @@
 // What is tested is what is deployed: a table through a Cascade, against the walk over the table's outcomes.
-#include "host/cascades/fits/run_prompts.hpp"
+#include "host/cascades/fits/trained_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

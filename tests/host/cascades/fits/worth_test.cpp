@@ -55,12 +55,12 @@ TEST(CascadeWorth, BoundsOfOneSideAreThoseOfStudentsT) {
   EXPECT_NEAR(standard_error(interval, groups), 1.0, 1e-4);
   std::vector<double> by_row;
   for (int row = 0; row < 11; ++row) by_row.push_back(row);
-  EXPECT_NEAR(upper_bound(interval, by_row, groups), 6.8125, 1e-4);
-  EXPECT_NEAR(lower_bound(interval, by_row, groups), 3.1875, 1e-4);
+  EXPECT_NEAR(confident_bound(interval, by_row, groups, true), 6.8125, 1e-4);
+  EXPECT_NEAR(confident_bound(interval, by_row, groups, false), 3.1875, 1e-4);
   // A long tail upwards moves both of them up.
   by_row.back() = 40.0;
-  EXPECT_GT(upper_bound(interval, by_row, groups), 7.3);
-  EXPECT_GT(lower_bound(interval, by_row, groups), 3.3);
+  EXPECT_GT(confident_bound(interval, by_row, groups, true), 7.3);
+  EXPECT_GT(confident_bound(interval, by_row, groups, false), 3.3);
 }
 
 TEST(CascadeWorth, ATailOfDollarsIsToldByItsDearestPrompts) {

@@ -21,10 +21,9 @@ const char* kind_text(CascadeKind kind) {
 void require_judge_usd(std::optional<double> judge_usd) {
   const double usd = judge_usd.value_or(0.0);
   if (!(usd >= 0.0 && usd <= kMostCallUsd))
-    throw Error(ExitCode::usage,
-                fmt::format("--judge-usd {:g}: out of range; give dollars of judging an answer, a number "
-                            "from 0 to 1e6",
-                            usd));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--judge-usd {:g}: out of range; give dollars of judging an answer, a number from 0 to 1e6", usd));
 }
 
 void require_sound(const CascadeFitSettings& settings) {

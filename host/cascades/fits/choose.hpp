@@ -87,4 +87,16 @@ NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, cons
 /// What is deployed, by the gain where both keep the bound; else the one that does, or comes nearer to it.
 void decide(CascadeChoice& choice, const CascadeAim& aim);
 
+/// Ascending, each twice the one before: from where the dearest model's dollars hardly count to where a prompt's
+/// cheapest answer costs as much as the best quality is worth. With two digits, for people read them. {1} where
+/// nothing costs.
+std::vector<double> price_grid(const TraceTable& table);
+
+/// A positive number with so many digits that count.
+double rounded(double x, int digits);
+
+/// Each model alone, and cascades at prices around the one at which thresholds just keep the bound, in the order in
+/// which choose() tries them: from the price that keeps it most easily.
+std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const CascadeFitSettings& settings);
+
 }  // namespace pandora

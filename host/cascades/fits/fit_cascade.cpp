@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/price_grid.hpp"
 #include "host/cascades/fits/trace_check.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"
 

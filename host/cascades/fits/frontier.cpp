@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "host/cascades/fits/fit_cascade.hpp"
-#include "host/cascades/fits/price_grid.hpp"
 #include "host/cascades/fits/trace_check.hpp"
 #include "host/ground/base/in_parallel.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"

@@ -148,9 +148,8 @@ void Cascade::State::require_memory() const {
                gib = A * matrix * (rules->fits_jointly() ? 1.0 + A : 2.0) / (1 << 30);
   if (gib > 1.0)
     throw refusal(
-        "{} models with contexts of {} numbers take {:.1f} GiB, more than 1; give fewer numbers, "
-        "such as text:64",
-        A, m, gib);
+        "{} models with contexts of {} numbers take {:.1f} GiB, more than 1; give fewer numbers, such as text:64", A, m,
+        gib);
 }
 
 // Of a request that has called every model, in a saved cascade: keys and small numbers, and what it has of psi, models

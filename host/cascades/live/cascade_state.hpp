@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "host/cascades/live/fork_safe_mutex.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
@@ -130,9 +131,13 @@ struct Cascade::State {
 /// keep() was called; with `models` also what happened to models, price and rules. Requests and counts are changed
 /// last, by what does not throw.
 class Cascade::State::Attempt {
+  auto parts() const {
+    return std::tie(state_.options, state_.calibration, state_.names, state_.rules, state_.most_held);
+  }
+
  public:
   explicit Attempt(State& state, bool models = false) : state_(state), current_(state.current) {
-    if (models) models_ = {state.options, state.calibration, state.names, state.rules, state.most_held};
+    if (models) models_ = parts();
     if (state.learns()) state.estimator->mark();
   }
   ~Attempt() {
@@ -142,12 +147,7 @@ class Cascade::State::Attempt {
     }
     if (state_.learns()) state_.estimator->roll_back();
     state_.current = current_;
-    if (!models_) return;
-    state_.options = std::move(models_->options);
-    state_.calibration = std::move(models_->calibration);
-    state_.names = std::move(models_->names);
-    state_.rules = std::move(models_->rules);
-    state_.most_held = models_->most_held;
+    if (models_) parts() = std::move(*models_);
   }
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
@@ -155,17 +155,11 @@ class Cascade::State::Attempt {
   void keep() { kept_ = true; }
 
  private:
-  struct Models {
-    CascadeOptions options;
-    std::vector<IsotonicMap> calibration;
-    std::vector<CascadeModel> names;
-    std::shared_ptr<const LaneSpec> rules;
-    int most_held;
-  };
-
   State& state_;
   const std::uint64_t current_;
-  std::optional<Models> models_;
+  std::optional<std::tuple<CascadeOptions, std::vector<IsotonicMap>, std::vector<CascadeModel>,
+                           std::shared_ptr<const LaneSpec>, int>>
+      models_;
   bool kept_ = false;
 };
 

@@ -17,6 +17,17 @@ struct ScoreBlock {
   double mean() const { return sum / count; }
 };
 
+// The evaluators of a table's judges, "score, score:NAME"; empty where it has none.
+std::string judges_of(const TraceTable& table) {
+  std::string out;
+  for (const ScoreColumn& score : table.scores) {
+    const bool prefixed = score.name.starts_with("score_") || score.name.starts_with("score:");
+    out += (out.empty() ? "" : ", ") +
+           (score.name == "score" ? score.name : "score:" + (prefixed ? score.name.substr(6) : score.name));
+  }
+  return out;
+}
+
 }  // namespace
 
 double IsotonicMap::operator()(double score) const {

@@ -59,17 +59,6 @@ void mark_free(const TraceTable& table, const FilePlace& place, MissingCells mis
   }
 }
 
-TraceTable without(TraceTable table, const FilePlace& place, const std::vector<bool>& drop) {
-  std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < table.rows(); ++row)
-    if (!drop[row]) rows.push_back(row);
-  if (rows.empty()) place.refuse("every row lacks a cell or a price; nothing is left to read");
-  if (rows.size() == table.rows()) return table;
-  TraceTable some = select_rows(table, rows);
-  some.dropped = table.rows() - rows.size();
-  return some;
-}
-
 void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextColumn& texts) {
   std::vector<std::pair<std::uint64_t, std::size_t>> hashes;
   hashes.reserve(texts.size());
@@ -126,7 +115,14 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells 
   for (const ScoreColumn& score : table.scores) mark(score.values);
   if (missing == MissingCells::refuse) refuse_missing(table, place, drop);
   mark_free(table, place, missing, drop);
-  return without(std::move(table), place, drop);
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    if (!drop[row]) rows.push_back(row);
+  if (rows.empty()) place.refuse("every row lacks a cell or a price; nothing is left to read");
+  if (rows.size() == table.rows()) return table;
+  TraceTable some = select_rows(table, rows);
+  some.dropped = table.rows() - rows.size();
+  return some;
 }
 
 }  // namespace pandora

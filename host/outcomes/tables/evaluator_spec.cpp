@@ -14,16 +14,6 @@ std::optional<EvaluatorSpec> evaluator_of(const std::string& text) {
   return {};
 }
 
-std::string judges_of(const TraceTable& table) {
-  std::string out;
-  for (const ScoreColumn& score : table.scores) {
-    const bool prefixed = score.name.starts_with("score_") || score.name.starts_with("score:");
-    out += (out.empty() ? "" : ", ") +
-           (score.name == "score" ? score.name : "score:" + (prefixed ? score.name.substr(6) : score.name));
-  }
-  return out;
-}
-
 Error no_evaluator(const std::string& shown, const std::string& remedy) {
   return Error(
       ExitCode::usage,

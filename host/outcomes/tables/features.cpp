@@ -16,11 +16,6 @@
 namespace pandora {
 namespace {
 
-double characters_of(std::string_view text) {
-  return static_cast<double>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 std::string no_column(const TraceTable& table, const std::string& name, std::vector<std::string> names) {
   for (const PromptColumn& column : table.columns) names.push_back(column.name);
   return fmt::format("has no column {} of prompts{}", in_quotes(name), nearest_text(nearest(name, names)));
@@ -103,7 +98,8 @@ void FeatureMap::measure(const Source& source, const Input& input, std::span<dou
   const bool is_number = source.kind != Kind::length && source.kind != Kind::classes;
   std::fill(numbers.begin(), numbers.end(), is_number ? std::numeric_limits<double>::quiet_NaN() : 0.0);
   if (source.kind == Kind::length) {
-    numbers[0] = std::log1p(characters_of(input.text));
+    const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };  // a character
+    numbers[0] = std::log1p(static_cast<double>(std::count_if(input.text.begin(), input.text.end(), begins)));
   } else if (source.kind == Kind::classes) {
     const auto found = std::lower_bound(source.classes.begin(), source.classes.end(), input.text);
     const bool is_class = found != source.classes.end() && *found == input.text;

@@ -82,40 +82,34 @@ struct FeatureJson {
     require(found != std::end(kKinds), "has features of a kind that is not known");
     Source source;
     source.kind = static_cast<Kind>(found - kKinds);
-    if (source.kind == Kind::text)
-      read_projection(json, source);
-    else if (source.kind != Kind::length)
+    if (source.kind == Kind::text) {
+      TextProjection& projection = source.projection;
+      projection.bits = static_cast<int>(size_in(json, "bits", 16));
+      projection.size = source.length = size_in(json, "size", kMostTextFeatures);
+      require(projection.bits > 0 && projection.size > 0, "has features of nothing");
+      const std::size_t buckets = std::size_t{1} << projection.bits;
+      projection.idf = numbers_in(json, "idf", buckets, 1, kMostIdf);
+      projection.basis = numbers_in(json, "basis", buckets * projection.size, -1, 1);
+    } else if (source.kind != Kind::length) {
       source.column = text_in(json, "column");
+    }
     if (source.kind == Kind::vector || source.kind == Kind::raw)
       source.length = size_in(json, "length", std::size_t{1} << 24);
     require(source.length > 0, "has features of nothing");
-    if (source.kind == Kind::classes) read_classes(json, source);
+    if (source.kind == Kind::classes) {
+      const Json& classes = array_in(json, "classes");
+      require(classes.size() <= kMostClasses, "has features with too many classes");
+      for (const Json& value : classes) {
+        require(value.is_string(), "has features with a class that is no text");
+        source.classes.push_back(value.get<std::string>());
+        require(source.classes.size() == 1 || source.classes.end()[-2] < source.classes.back(),
+                "has features with classes out of order");
+        require(!source.classes.back().empty(), "has features with a class without a name");
+      }
+      source.length = source.classes.size() + 1;
+    }
     require(json.size() == kMembers[found - kKinds], "has features with a member too many");
     return source;
-  }
-
-  static void read_classes(const Json& json, Source& source) {
-    const Json& classes = array_in(json, "classes");
-    require(classes.size() <= kMostClasses, "has features with too many classes");
-    for (const Json& value : classes) {
-      require(value.is_string(), "has features with a class that is no text");
-      source.classes.push_back(value.get<std::string>());
-      require(source.classes.size() == 1 || source.classes.end()[-2] < source.classes.back(),
-              "has features with classes out of order");
-      require(!source.classes.back().empty(), "has features with a class without a name");
-    }
-    source.length = source.classes.size() + 1;
-  }
-
-  static void read_projection(const Json& json, Source& source) {
-    TextProjection& projection = source.projection;
-    projection.bits = static_cast<int>(size_in(json, "bits", 16));
-    projection.size = size_in(json, "size", kMostTextFeatures);
-    require(projection.bits > 0 && projection.size > 0, "has features of nothing");
-    const std::size_t buckets = std::size_t{1} << projection.bits;
-    projection.idf = numbers_in(json, "idf", buckets, 1, kMostIdf);
-    projection.basis = numbers_in(json, "basis", buckets * projection.size, -1, 1);
-    source.length = projection.size;
   }
 
   static Column read_column(const Json& json, const FeatureMap& map) {

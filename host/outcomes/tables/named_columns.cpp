@@ -85,32 +85,21 @@ void NamedColumns::give_wide_roles() {
     place_.refuse_form("its header is " + printable(fmt::format("{}", fmt::join(names_, ",")), 300));
   for (const std::string& name : names_)  // in the order of their qualities
     if (models.find(name) != kNone) (void)builder_.model(name);
-  for (std::size_t i = 0; i < names_.size(); ++i)
-    if (i != prompt_name_ && !names_[i].empty()) give_wide_role(roles_[i], names_[i], models);
-}
-
-void NamedColumns::give_wide_role(Role& role, const std::string& name, const NameList& models) {
-  const std::size_t bar = name.rfind('|');
-  const bool is_model = models.find(name) != kNone;
-  const std::string model = is_model ? name : name.substr(0, bar);
-  if (models.find(model) == kNone) {
-    role = {Role::Is::value, 0, 0, builder_.column(name)};
-    return;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const std::string& name = names_[i];
+    if (i == prompt_name_ || name.empty()) continue;
+    Role& role = roles_[i];
+    const std::size_t bar = name.rfind('|');
+    const bool is_model = models.find(name) != kNone;
+    const std::string model = is_model ? name : name.substr(0, bar), what = is_model ? "quality" : name.substr(bar + 1);
+    if (models.find(model) == kNone) {
+      role = {Role::Is::value, 0, 0, builder_.column(name)};
+    } else if (is_model || !is_quality(what)) {  // the column M has the qualities
+      role.model = builder_.model(model);
+      role.quantity = builder_.quantity(what);
+      role.is = role.model == kNone || role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
+    }
   }
-  const std::string what = is_model ? "quality" : name.substr(bar + 1);
-  if (!is_model && is_quality(what)) return;  // the column M is
-  role.model = builder_.model(model);
-  role.quantity = builder_.quantity(what);
-  role.is = role.model == kNone || role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
-}
-
-void NamedColumns::take_cell(std::size_t column, std::size_t model, CellValue value) {
-  if (infer_ && value.text.find_first_not_of(" \t") == std::string_view::npos) value.kind = Kind::missing;
-  if (const std::optional<double> number = infer_ ? number_in(value.text) : std::nullopt) {
-    value.kind = Kind::number;
-    value.number = *number;
-  }
-  builder_.cell(model, roles_[column].quantity, value, {names_[column]});
 }
 
 void NamedColumns::take(std::span<const CellValue> cells) {
@@ -124,9 +113,15 @@ void NamedColumns::take(std::span<const CellValue> cells) {
     if (prompt_name_ != kNone) builder_.name_row(name_of(prompt_name_));
   }
   for (std::size_t i = 0; i < roles_.size(); ++i) {
-    if (roles_[i].is == Role::Is::cell && (!long_ || model != kNone))
-      take_cell(i, long_ ? model : roles_[i].model, cells[i]);
     if (roles_[i].is == Role::Is::value) builder_.value(roles_[i].column, cells[i]);
+    if (roles_[i].is != Role::Is::cell || (long_ && model == kNone)) continue;
+    CellValue value = cells[i];
+    if (infer_ && value.text.find_first_not_of(" \t") == std::string_view::npos) value.kind = Kind::missing;
+    if (const std::optional<double> number = infer_ ? number_in(value.text) : std::nullopt) {
+      value.kind = Kind::number;
+      value.number = *number;
+    }
+    builder_.cell(long_ ? model : roles_[i].model, roles_[i].quantity, value, {names_[i]});
   }
 }
 

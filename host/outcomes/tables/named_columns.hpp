@@ -37,8 +37,6 @@ class NamedColumns {
   void give_long_roles();
   std::string model_of_cost(const std::string& name) const;
   void give_wide_roles();
-  void give_wide_role(Role& role, const std::string& name, const NameList& models);
-  void take_cell(std::size_t column, std::size_t model, CellValue value);
 
   const FilePlace& place_;
   const bool infer_;

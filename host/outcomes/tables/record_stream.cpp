@@ -17,9 +17,10 @@ bool is_blank(std::string_view record) {
   return record.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-InputFile opened(const std::filesystem::path& path, const FilePlace& place) {
+template <class Body>
+auto readable(const FilePlace& place, const Body& body) {
   try {
-    return InputFile(path);
+    return body();
   } catch (const Unreadable& problem) {
     place.refuse(problem.what());
   }
@@ -28,7 +29,10 @@ InputFile opened(const std::filesystem::path& path, const FilePlace& place) {
 }  // namespace
 
 RecordStream::RecordStream(const std::filesystem::path& path, Progress progress, FilePlace& place)
-    : file_(opened(path, place)), progress_(std::move(progress)), place_(place), buffer_(kPadding) {
+    : file_(readable(place, [&] { return InputFile(path); })),
+      progress_(std::move(progress)),
+      place_(place),
+      buffer_(kPadding) {
   if (file_.size() > kMostTraceFile)
     place_.refuse("has {:.0f} GiB, and a table has at most {:.0f}; take a part of its rows",
                   static_cast<double>(file_.size()) / (1 << 30), static_cast<double>(kMostTraceFile) / (1 << 30));
@@ -36,12 +40,7 @@ RecordStream::RecordStream(const std::filesystem::path& path, Progress progress,
 
 bool RecordStream::read_on() {
   if (at_end_) return false;
-  std::string piece;
-  try {
-    piece = file_.read(kPiece);
-  } catch (const Unreadable& problem) {
-    place_.refuse(problem.what());
-  }
+  const std::string piece = readable(place_, [&] { return file_.read(kPiece); });
   at_end_ = piece.size() < kPiece;
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);

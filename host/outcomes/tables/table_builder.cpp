@@ -100,8 +100,7 @@ void TableBuilder::require_memory(std::size_t stride, std::size_t quantities) co
   const std::uint64_t bytes = rows * 8 * (stride * quantities + columns_.size() + 2) + text_bytes_;
   if (bytes > most_bytes_)
     place_.refuse_row(
-        "the table takes more than the {:.1f} GiB of memory that it may; keep fewer models, or take a part "
-        "of the rows",
+        "the table takes more than the {:.1f} GiB of memory that it may; keep fewer models, or take a part of the rows",
         static_cast<double>(most_bytes_) / (1 << 30));
 }
 
@@ -174,26 +173,6 @@ void TableBuilder::cell(std::size_t model, std::size_t quantity, const CellValue
   slot = missing ? kMissingCell : value.number + 0.0;  // no -0
 }
 
-void TableBuilder::require_models() const {
-  for (std::size_t m = 0; m < options_.models.size(); ++m) {
-    const std::string& name = options_.models[m];
-    bool seen = false;
-    for (std::size_t row = 0; row < rows_ && !seen; ++row)
-      for (const std::vector<double>& values : quantities_) seen |= values[row * stride_ + m] != kAbsentCell;
-    if (!seen)
-      place_.refuse("has no model {}{}; its models are {}", in_quotes(name),
-                    nearest_text(nearest(name, other_models_.names())),
-                    printable(fmt::format("{}", fmt::join(other_models_.names(), ", ")), 500));
-  }
-}
-
-void TableBuilder::require_scores() const {
-  for (std::size_t s = 0; options_.scores && s < score_names_.size(); ++s)
-    if (std::all_of(quantities_[2 + s].begin(), quantities_[2 + s].end(), [](double x) { return x == kAbsentCell; }))
-      place_.refuse("has no score {}{}", in_quotes(score_names_[s]),
-                    nearest_text(nearest(score_names_[s], other_scores_.names())));
-}
-
 TraceTable TableBuilder::assemble() {
   TraceTable table;
   table.source = place_.file;
@@ -230,8 +209,20 @@ TraceTable TableBuilder::assemble() {
 
 TraceTable TableBuilder::finish() && {
   if (rows_ == 0) place_.refuse("has no row; a table has at least one prompt");
-  require_models();
-  require_scores();
+  for (std::size_t m = 0; m < options_.models.size(); ++m) {
+    const std::string& name = options_.models[m];
+    bool seen = false;
+    for (std::size_t row = 0; row < rows_ && !seen; ++row)
+      for (const std::vector<double>& values : quantities_) seen |= values[row * stride_ + m] != kAbsentCell;
+    if (!seen)
+      place_.refuse("has no model {}{}; its models are {}", in_quotes(name),
+                    nearest_text(nearest(name, other_models_.names())),
+                    printable(fmt::format("{}", fmt::join(other_models_.names(), ", ")), 500));
+  }
+  for (std::size_t s = 0; options_.scores && s < score_names_.size(); ++s)
+    if (std::all_of(quantities_[2 + s].begin(), quantities_[2 + s].end(), [](double x) { return x == kAbsentCell; }))
+      place_.refuse("has no score {}{}", in_quotes(score_names_[s]),
+                    nearest_text(nearest(score_names_[s], other_scores_.names())));
   if (models_.size() == 0) place_.refuse("has no model");
   row_of_ = {};
   return checked_table(assemble(), place_, options_.missing);

@@ -114,8 +114,6 @@ class TableBuilder {
  private:
   void widen(std::size_t stride);
   void require_memory(std::size_t stride, std::size_t quantities) const;
-  void require_models() const;
-  void require_scores() const;
   TraceTable assemble();
 
   const FilePlace& place_;

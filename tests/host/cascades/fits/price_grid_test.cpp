@@ -1,4 +1,4 @@
-#include "host/cascades/fits/price_grid.hpp"
+#include "host/cascades/fits/choose.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

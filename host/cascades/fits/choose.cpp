@@ -123,10 +123,6 @@ Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const 
   return out;
 }
 
-const PickedCandidate& CascadeChoice::of(CascadeKind which) const {
-  return which == CascadeKind::single ? *single : which == CascadeKind::thresholds ? *thresholds : *indices;
-}
-
 std::vector<double> worth_by_row(const Routed& routed, const CascadeAim& aim, double price) {
   if (aim.kind == CascadeAim::Kind::price) return routed.utility(price);
   if (aim.is_on_dollars()) return routed.quality;

@@ -59,7 +59,9 @@ struct CascadeChoice {
   Interval gain;  ///< in worth, of that kind over the single model; in a fit that deploys it that of the promise
   CascadeKind kind = CascadeKind::single;  ///< what is deployed
 
-  const PickedCandidate& of(CascadeKind which) const;
+  const PickedCandidate& of(CascadeKind which) const {
+    return which == CascadeKind::single ? *single : which == CascadeKind::thresholds ? *thresholds : *indices;
+  }
   const PickedCandidate& chosen() const { return of(kind); }
 };
 

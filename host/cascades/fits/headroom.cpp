@@ -1,7 +1,8 @@
-#include "host/cascades/fits/headroom.hpp"
-
+// What routing can pay on a table: the best single model, Weitzman's index policy, the best fixed cascade and a bound,
+// each judged on prompts that it was not fitted on.
 #include <fmt/format.h>
 
+#include "host/cascades/fits/trace_check.hpp"
 #include "host/ground/base/in_parallel.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/trained_table.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/base/nearest.hpp"
@@ -37,14 +36,6 @@ std::string text_at(const json& record, const std::string& place) {
 double number_at(const json& record, const std::string& place) {
   const json found = value_at(record, place);
   return found.is_number() ? found.get<double>() : std::nan("");
-}
-
-std::size_t model_against(const TraceTable& table, const std::string& name, bool asked) {
-  const auto found = std::find(table.models.begin(), table.models.end(), name);
-  if (found == table.models.end())
-    table.refuse("has no model {}{}; {}name one of the table's with --against", name,
-                 nearest_text(nearest(name, table.models)), asked ? "" : "it was the best single model of the fit; ");
-  return static_cast<std::size_t>(found - table.models.begin());
 }
 
 bool calls_one_model(const CascadeOptions& cascade) {
@@ -236,9 +227,14 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   const Outcomes outcomes{table.models.size(), table.quality, table.quality, table.cost};
   const std::string fitted = text_at(record, "/single/model");
   out.chosen_here = against.empty() && fitted.empty();
-  const std::size_t model = out.chosen_here
-                                ? best_single_model(outcomes, options.price, rows)
-                                : model_against(table, against.empty() ? fitted : against, !against.empty());
+  const std::string& named = against.empty() ? fitted : against;
+  const auto found = std::find(table.models.begin(), table.models.end(), named);
+  if (!out.chosen_here && found == table.models.end())
+    table.refuse("has no model {}{}; {}name one of the table's with --against", named,
+                 nearest_text(nearest(named, table.models)),
+                 against.empty() ? "it was the best single model of the fit; " : "");
+  const std::size_t model = out.chosen_here ? best_single_model(outcomes, options.price, rows)
+                                            : static_cast<std::size_t>(found - table.models.begin());
   out.against = table.models[model];
   const Routed alone = evaluate(outcomes, FixedCascade{{model}, {}}, rows);
   Cascade copy = Cascade::parse(cascade.text(), file);

@@ -12,6 +12,8 @@
 namespace pandora {
 namespace {
 
+using nlohmann::json;
+
 std::string dollars(double x) {
   return x != 0.0 && std::abs(x) < 0.1 ? fmt::format("{:.2g}", x) : number_text(x, 2);
 }
@@ -120,8 +122,8 @@ Table headroom_table(const TraceCheck& check, const TraceTable& table, std::size
   return out;
 }
 
-nlohmann::json worth_json(const CascadeWorth& worth) {
-  nlohmann::json out = json_of(worth.utility);
+json worth_json(const CascadeWorth& worth) {
+  json out = json_of(worth.utility);
   for (const char* const member : {"gain", "quality", "usd_per_1000"}) out[member] = json_of(worth)[member];
   out["calls"] = worth.calls.value;
   return out;
@@ -133,19 +135,19 @@ std::vector<std::string> names_of(const TraceTable& table, const std::vector<std
   return out;
 }
 
-nlohmann::json price_json(const TraceCheck& check, const TraceTable& table, std::size_t p) {
+json price_json(const TraceCheck& check, const TraceTable& table, std::size_t p) {
   const Headroom& h = check.headrooms[p];
   const FittedPolicies& fitted = h.fitted;
-  nlohmann::json out{{"price", h.price},
-                     {"best_single", worth_json(h.best_single)},
-                     {"fixed_cascade", worth_json(h.fixed_cascade)},
-                     {"index_policy", worth_json(h.index_policy)},
-                     {"bound", worth_json(h.bound)},
-                     {"routing",
-                      {{"policy", h.by_cascade ? "fixed_cascade" : "index_policy"},
-                       {"gain", json_of(h.routing_gain)},
-                       {"pays", h.pays()}}},
-                     {"verdict", check.verdicts[p]}};
+  json out{{"price", h.price},
+           {"best_single", worth_json(h.best_single)},
+           {"fixed_cascade", worth_json(h.fixed_cascade)},
+           {"index_policy", worth_json(h.index_policy)},
+           {"bound", worth_json(h.bound)},
+           {"routing",
+            {{"policy", h.by_cascade ? "fixed_cascade" : "index_policy"},
+             {"gain", json_of(h.routing_gain)},
+             {"pays", h.pays()}}},
+           {"verdict", check.verdicts[p]}};
   out["best_single"].update({{"model", table.models[fitted.single]}, {"in_hindsight", json_of(h.single_in_hindsight)}});
   out["fixed_cascade"].update(
       {{"order", names_of(table, fitted.cascade.order)}, {"thresholds", fitted.cascade.thresholds}});
@@ -153,18 +155,16 @@ nlohmann::json price_json(const TraceCheck& check, const TraceTable& table, std:
   return out;
 }
 
-nlohmann::json score_json(const ScoreFacts& score) {
+json score_json(const ScoreFacts& score) {
   return {{"correlation", score.correlation}, {"explained", score.explained}};
 }
 
-nlohmann::json facts_json(const TableFacts& facts, const TraceTable& table) {
+json facts_json(const TableFacts& facts, const TraceTable& table) {
   const auto range = [](const ColumnRange& x) {
-    return nlohmann::json{{"mean", x.mean}, {"least", x.least}, {"greatest", x.greatest}};
+    return json{{"mean", x.mean}, {"least", x.least}, {"greatest", x.greatest}};
   };
   const std::size_t models = table.models.size();
-  nlohmann::json out{{"models", nlohmann::json::array()},
-                     {"correlation", nlohmann::json::array()},
-                     {"judges", nlohmann::json::array()}};
+  json out{{"models", json::array()}, {"correlation", json::array()}, {"judges", json::array()}};
   for (std::size_t m = 0; m < models; ++m) {
     out["models"].push_back({{"model", table.models[m]},
                              {"quality", range(facts.models[m].quality)},
@@ -173,7 +173,7 @@ nlohmann::json facts_json(const TableFacts& facts, const TraceTable& table) {
     out["correlation"].push_back(std::vector<double>(row, row + static_cast<std::ptrdiff_t>(models)));
   }
   for (const EvaluatorFacts& judge : facts.evaluators) {
-    nlohmann::json one = score_json(judge.all);
+    json one = score_json(judge.all);
     one["score"] = judge.name;
     for (std::size_t m = 0; m < models; ++m) {
       one["models"].push_back(score_json(judge.models[m]));
@@ -212,16 +212,12 @@ std::vector<Table> trace_check_tables(const TraceCheck& check, const TraceTable&
   return out;
 }
 
-nlohmann::json trace_check_json(const TraceCheck& check, const TraceTable& table) {
-  nlohmann::json out{{"table", table.source},
-                     {"rows", table.rows()},
-                     {"prompts", check.facts.prompts},
-                     {"dropped", table.dropped},
-                     {"notes", table.notes},
-                     {"models", table.models},
-                     {"evaluator", check.evaluator},
-                     {"facts", facts_json(check.facts, table)},
-                     {"prices", nlohmann::json::array()}};
+json trace_check_json(const TraceCheck& check, const TraceTable& table) {
+  json out{{"table", table.source},          {"rows", table.rows()},
+           {"prompts", check.facts.prompts}, {"dropped", table.dropped},
+           {"notes", table.notes},           {"models", table.models},
+           {"evaluator", check.evaluator},   {"facts", facts_json(check.facts, table)},
+           {"prices", json::array()}};
   for (std::size_t p = 0; p < check.headrooms.size(); ++p) out["prices"].push_back(price_json(check, table, p));
   out["verdict"] = fmt::format("{}", fmt::join(check.verdicts, "; "));
   return out;

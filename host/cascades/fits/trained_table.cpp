@@ -18,9 +18,6 @@ namespace {
 // Searches come by the dozen: for folds and pairs of folds, without each model, at other prices.
 constexpr CascadeEffort kEffort{.most_prompts = 6000, .most_steps = 50'000'000};
 
-// Indices are learned from so many answers at the most, of prompts that are spread over the table.
-constexpr std::size_t kMostAnswers = 40'000;
-
 // The mean of a - b and its standard error.
 std::pair<double, double> mean_and_error(const std::vector<double>& a, const std::vector<double>& b) {
   const double n = static_cast<double>(a.size());
@@ -31,18 +28,6 @@ std::pair<double, double> mean_and_error(const std::vector<double>& a, const std
   }
   const double mean = sum / n;
   return {mean, std::sqrt(std::max(0.0, squares / n - mean * mean) / n)};
-}
-
-std::vector<std::size_t> columns_of(const std::vector<std::string>& models, const TraceTable& table) {
-  std::vector<std::size_t> out;
-  for (const std::string& name : models) {
-    const auto found = std::find(table.models.begin(), table.models.end(), name);
-    if (found == table.models.end())
-      table.refuse("has no model {} of the cascade{}; give a table with all of {}", name,
-                   nearest_text(nearest(name, table.models)), fmt::join(models, ", "));
-    out.push_back(static_cast<std::size_t>(found - table.models.begin()));
-  }
-  return out;
 }
 
 }  // namespace
@@ -61,7 +46,13 @@ std::vector<float> psi_of(const FeatureMap& map, const TraceTable& table, std::s
 CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& table, double judge_usd) {
   CascadeInput out;
   out.table = &table;
-  out.columns = columns_of(cascade.models, table);
+  for (const std::string& name : cascade.models) {
+    const auto found = std::find(table.models.begin(), table.models.end(), name);
+    if (found == table.models.end())
+      table.refuse("has no model {} of the cascade{}; give a table with all of {}", name,
+                   nearest_text(nearest(name, table.models)), fmt::join(cascade.models, ", "));
+    out.columns.push_back(static_cast<std::size_t>(found - table.models.begin()));
+  }
   out.shown = CalibratedEvaluator(table, cascade.evaluator).shown();
   out.judge_usd = judge_usd;
   if (!cascade.features.empty()) try {
@@ -154,10 +145,6 @@ Outcomes TrainedTable::outcomes(bool judged) const {
   return out;
 }
 
-std::size_t TrainedTable::calibration_periods() const {
-  return std::min(rows_.size(), std::max<std::size_t>(1, kMostAnswers / table_.models.size()));
-}
-
 FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
   if (candidate.kind == CascadeKind::thresholds)
     return with_readable_thresholds(fit_fixed_cascade(outcomes(true), candidate.price, rows_, kEffort), outcomes(true),
@@ -177,10 +164,6 @@ Cascade TrainedTable::cascade_of(const CascadeOptions& options) const {
     }
   }
   return cascade;
-}
-
-Routed TrainedTable::route(const FixedCascade& cascade, std::span<const std::size_t> rows) const {
-  return evaluate(outcomes(cascade.order.size() > 1), cascade, rows);
 }
 
 CascadeOptions TrainedTable::options_of(const FixedCascade& cascade, double price) const {

@@ -64,7 +64,9 @@ class TrainedTable {
   /// Indices are learned from all models' answers to the rows; of many rows, to some spread over them.
   Cascade cascade_of(const CascadeOptions& options) const;
 
-  Routed route(const FixedCascade& cascade, std::span<const std::size_t> rows) const;
+  Routed route(const FixedCascade& cascade, std::span<const std::size_t> rows) const {
+    return evaluate(outcomes(cascade.order.size() > 1), cascade, rows);
+  }
 
   /// To be deployed; calls only models that are in it.
   CascadeOptions options_of(const FixedCascade& cascade, double price) const;
@@ -73,7 +75,10 @@ class TrainedTable {
 
  private:
   Outcomes outcomes(bool judged) const;
-  std::size_t calibration_periods() const;
+  std::size_t calibration_periods() const {
+    constexpr std::size_t kMostAnswers = 40'000;  // that indices are learned from, of prompts spread over the table
+    return std::min(rows_.size(), std::max<std::size_t>(1, kMostAnswers / table_.models.size()));
+  }
   std::vector<std::pair<float, float>> psi_range() const;
 
   const TraceTable& table_;

@@ -130,16 +130,6 @@ void Cascade::State::check() const {
   o.rules ? check_rules(o) : check_thresholds(o);
 }
 
-std::size_t Cascade::State::index_features() const {
-  // As in a study's table: a context of one number at least.
-  return options.features.empty() ? static_cast<std::size_t>(options.index_features)
-                                  : 1 + std::max<std::size_t>(1, features.size());
-}
-
-std::size_t Cascade::State::reward_features() const {
-  return reads_phi() ? static_cast<std::size_t>(options.reward_features) : 2 * names.size();
-}
-
 void Cascade::State::require_memory() const {
   const int d = rules->learns_reward() ? static_cast<int>(reward_features()) : 0;
   if (d > kMaxRewardFeatures)

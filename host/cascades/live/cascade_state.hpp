@@ -58,9 +58,14 @@ struct Cascade::State {
   bool learns() const { return estimator != nullptr; }
   bool needs_feedback() const { return learns() && (rules->learns_reward() || rules->learns_payoff()); }
   int boxes() const { return static_cast<int>(names.size()); }
-  std::size_t index_features() const;   // m
-  std::size_t reward_features() const;  // d
   bool reads_phi() const { return evaluator.kind == EvaluatorSpec::Kind::column; }
+  std::size_t index_features() const {  // m; as in a study's table a context has one number at least
+    return options.features.empty() ? static_cast<std::size_t>(options.index_features)
+                                    : 1 + std::max<std::size_t>(1, features.size());
+  }
+  std::size_t reward_features() const {  // d
+    return reads_phi() ? static_cast<std::size_t>(options.reward_features) : 2 * names.size();
+  }
 
   // The state while nobody else has it: state_->locked()->deploy(request).
   struct Locked {

@@ -105,16 +105,4 @@ CalibratedEvaluator::CalibratedEvaluator(const TraceTable& table, const std::str
   if (score) score_ = &find_score(table, spec->name);
 }
 
-std::vector<IsotonicMap> CalibratedEvaluator::calibrate(std::span<const std::size_t> rows) const {
-  return is_truth() ? std::vector<IsotonicMap>() : calibrate_scores(table_, *score_, rows);
-}
-
-std::vector<double> CalibratedEvaluator::seen(const std::vector<IsotonicMap>& maps) const {
-  return is_truth() ? std::vector<double>() : calibrated_scores(maps, *score_);
-}
-
-Outcomes CalibratedEvaluator::outcomes(const std::vector<double>& seen) const {
-  return {table_.models.size(), is_truth() ? table_.quality : seen, table_.quality, table_.cost};
-}
-
 }  // namespace pandora

@@ -37,11 +37,17 @@ class CalibratedEvaluator {
   /// rows x models, row-major, as it stands in the table.
   std::span<const double> shown() const { return is_truth() ? table_.quality : score_->values; }
   /// Maps of the score fitted on these rows, of each model its own; none for the truth.
-  std::vector<IsotonicMap> calibrate(std::span<const std::size_t> rows) const;
+  std::vector<IsotonicMap> calibrate(std::span<const std::size_t> rows) const {
+    return is_truth() ? std::vector<IsotonicMap>() : calibrate_scores(table_, *score_, rows);
+  }
   /// rows x models, row-major: what is seen of every answer of the table by these maps; empty for the truth.
-  std::vector<double> seen(const std::vector<IsotonicMap>& maps) const;
+  std::vector<double> seen(const std::vector<IsotonicMap>& maps) const {
+    return is_truth() ? std::vector<double>() : calibrated_scores(maps, *score_);
+  }
   /// The table with what seen() gave, which must outlive the result.
-  Outcomes outcomes(const std::vector<double>& seen) const;
+  Outcomes outcomes(const std::vector<double>& seen) const {
+    return {table_.models.size(), is_truth() ? table_.quality : seen, table_.quality, table_.cost};
+  }
 
  private:
   const TraceTable& table_;

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <map>
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/base/in_parallel.hpp"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "host/ground/base/printable.hpp"
@@ -19,13 +18,6 @@ std::string name_in(const FilePlace& place, std::string_view column, const CellV
   if (cell.kind == Kind::number && std::abs(cell.number) <= kWhole && cell.number == std::trunc(cell.number))
     return fmt::format("{}", static_cast<std::int64_t>(cell.number));
   place.refuse_cell({column}, "is neither a text nor a whole number");
-}
-
-NamedColumns::NamedColumns(const FilePlace& place, const TraceOptions& options, bool infer)
-    : place_(place), infer_(infer), builder_(place, options, infer) {}
-
-std::size_t NamedColumns::position(std::string_view name) const {
-  return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
 }
 
 void NamedColumns::name(std::vector<std::string> names) {

@@ -1,6 +1,8 @@
 // A table whose columns have names, as CSV files and data frames: what a column is, its name says.
 #pragma once
 
+#include <algorithm>
+
 #include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
@@ -11,7 +13,8 @@ std::string name_in(const FilePlace& place, std::string_view column, const CellV
 class NamedColumns {
  public:
   /// `infer`: cells are texts, which may spell numbers (a CSV file has nothing else). Both references must outlive it.
-  NamedColumns(const FilePlace& place, const TraceOptions& options, bool infer);
+  NamedColumns(const FilePlace& place, const TraceOptions& options, bool infer)
+      : place_(place), infer_(infer), builder_(place, options, infer) {}
 
   /// Before the first row. Throws Error (bad_data) for names of no known form.
   void name(std::vector<std::string> names);
@@ -32,7 +35,9 @@ class NamedColumns {
     std::size_t column = 0;               // of a value
   };
 
-  std::size_t position(std::string_view name) const;
+  std::size_t position(std::string_view name) const {
+    return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
+  }
   bool has(std::string_view name) const { return position(name) < names_.size(); }
   void give_long_roles();
   std::string model_of_cost(const std::string& name) const;

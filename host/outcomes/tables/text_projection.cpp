@@ -131,16 +131,12 @@ Matrix orthonormal(const Matrix& columns) {
   return qr.householderQ() * Eigen::MatrixXd::Identity(columns.rows(), columns.cols());
 }
 
-Matrix random_signs(Index rows, Index columns) {
-  Matrix signs(rows, columns);
-  for (Index i = 0; i < signs.size(); ++i) signs.data()[i] = mixed(static_cast<std::uint64_t>(i) + 1) & 1 ? 1.0 : -1.0;
-  return signs;
-}
-
 // Right singular vectors, the first first (buckets x at most k), without those of singular values near 0.
 Matrix right_singular_vectors(const CentredTexts& texts, Index k) {
   const Index rank = std::min({k + kOversampling, texts.rows(), texts.buckets()});
-  Matrix images = texts.times(random_signs(texts.buckets(), rank)), basis;
+  Matrix signs(texts.buckets(), rank), basis;
+  for (Index i = 0; i < signs.size(); ++i) signs.data()[i] = mixed(static_cast<std::uint64_t>(i) + 1) & 1 ? 1.0 : -1.0;
+  Matrix images = texts.times(signs);
   for (int i = 0; i < kPowerIterations; ++i) {
     basis = orthonormal(texts.transposed_times(orthonormal(images)));
     images = texts.times(basis);

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "host/cascades/fits/headroom.hpp"
+#include "host/cascades/fits/trace_check.hpp"
 #include "host/outcomes/routing/routing.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 

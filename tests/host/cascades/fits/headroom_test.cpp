@@ -1,5 +1,5 @@
 // Intervals against a law that is known, and what is concluded of them.
-#include "host/cascades/fits/headroom.hpp"
+#include "host/cascades/fits/trace_check.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

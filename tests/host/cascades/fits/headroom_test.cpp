@@ -1,11 +1,10 @@
 // Intervals against a law that is known, and what is concluded of them.
-#include "host/cascades/fits/trace_check.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "host/cascades/fits/trace_check.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/outcomes/tables/made_up_traces.hpp"

@@ -1,6 +1,4 @@
 // What is tested is what is deployed: a table through a Cascade, against the walk over the table's outcomes.
-#include "host/cascades/fits/trained_table.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

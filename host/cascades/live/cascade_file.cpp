@@ -247,9 +247,9 @@ Json Cascade::State::written() const {
   }
   const std::string sealed = seal(kStateKind, state);
   if (sealed.size() > kMostState)  // which bound_memory() has seen to
-    throw Error(ExitCode::internal, fmt::format("cascade: what it has learned takes {} MiB, more than a file of this "
-                                                "kind may have",
-                                                sealed.size() >> 20));
+    throw Error(ExitCode::internal,
+                fmt::format("cascade: what it has learned takes {} MiB, more than a file of this kind may have",
+                            sealed.size() >> 20));
   out["state"] = base64(sealed);
   return out;
 }

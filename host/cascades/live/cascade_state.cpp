@@ -1,7 +1,10 @@
 // What a cascade is made with, and what it may hold.
 #include "host/cascades/live/cascade_state.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "host/ground/files/sealed_file.hpp"
@@ -19,6 +22,34 @@ LaneSpec thresholds_as_rules(const CascadeOptions& options) {
 }
 
 namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::set<ForkSafeMutex*> all;
+  std::atomic<std::uint64_t> forks = 0;  // read by threads that hold a lock, which a fork may wait for
+};
+
+Registry& registry() {
+  static Registry& made = *[] {
+    auto* const out = new Registry;  // lives on: threads may outlast what is destroyed at exit
+    ::pthread_atfork(
+        [] {
+          registry().mutex.lock();
+          for (ForkSafeMutex* const one : registry().all) one->begin_fork();
+        },
+        [] {
+          for (ForkSafeMutex* const one : registry().all) one->end_fork();
+          registry().mutex.unlock();
+        },
+        [] {
+          for (ForkSafeMutex* const one : registry().all) one->end_fork();
+          ++registry().forks;
+          registry().mutex.unlock();
+        });
+    return out;
+  }();
+  return made;
+}
 
 void check_calibration(const CascadeOptions& o) {
   if (!o.calibration.empty() && o.calibration.size() != o.models.size())
@@ -63,6 +94,22 @@ void check_rules(const CascadeOptions& o) {
 }
 
 }  // namespace
+
+ForkSafeMutex::ForkSafeMutex() {
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  known.all.insert(this);
+}
+
+ForkSafeMutex::~ForkSafeMutex() {
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  known.all.erase(this);
+}
+
+std::uint64_t forks_before() {
+  return registry().forks;
+}
 
 Cascade::State::State(const CascadeOptions& given) : options(given) {
   for (const std::string& name : options.models) names.push_back({name});

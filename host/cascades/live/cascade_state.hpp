@@ -3,12 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
-#include "host/cascades/live/fork_safe_mutex.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"
 #include "host/outcomes/tables/features.hpp"
@@ -21,6 +22,38 @@ namespace pandora {
 
 inline constexpr std::uint64_t kMostState = std::uint64_t{512} << 20;  // bytes of what a saved cascade has learned
 inline constexpr int kLeastSamples = 1000;                             // of each model, for which there must be room
+
+/// A fork waits until nobody holds one of these, so that in the child none is held by a thread that is not there, and
+/// what it guards is whole. Nobody may make or destroy one while holding another.
+class ForkSafeMutex {
+ public:
+  ForkSafeMutex();
+  ~ForkSafeMutex();
+  ForkSafeMutex(const ForkSafeMutex&) = delete;
+  ForkSafeMutex& operator=(const ForkSafeMutex&) = delete;
+
+  void lock() {
+    const std::lock_guard first(gate_);
+    mutex_.lock();
+  }
+  void unlock() { mutex_.unlock(); }
+
+  void begin_fork() {
+    gate_.lock();
+    mutex_.lock();
+  }
+  void end_fork() {
+    mutex_.unlock();
+    gate_.unlock();
+  }
+
+ private:
+  std::mutex gate_;  // who waits holds it, so that a thread which locks again and again lets others in, and a fork
+  std::mutex mutex_;
+};
+
+/// Of which this process comes, since the first ForkSafeMutex was made.
+std::uint64_t forks_before();
 
 /// Error (usage), "cascade: ...".
 template <class... Values>

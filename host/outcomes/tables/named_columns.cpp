@@ -1,11 +1,10 @@
-#include "host/outcomes/tables/named_columns.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
 
 #include "host/ground/base/printable.hpp"
+#include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "host/outcomes/tables/named_columns.hpp"
 #include "host/outcomes/tables/record_stream.hpp"
+#include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <numeric>
 
 #include "pandora/error.hpp"
@@ -10,36 +9,21 @@
 namespace pandora {
 
 std::string aim_text(const CascadeAim& aim) {
-  switch (aim.kind) {
-    case CascadeAim::Kind::price:
-      return fmt::format("price {:g}", aim.value);
-    case CascadeAim::Kind::most_usd:
-      return fmt::format("at most {:g} dollars per prompt", aim.value);
-    case CascadeAim::Kind::least_quality:
-      return fmt::format("quality of at least {:g}", aim.value);
-  }
-  return "";
+  constexpr const char* kForms[] = {"price {:g}", "at most {:g} dollars per prompt", "quality of at least {:g}"};
+  return fmt::format(fmt::runtime(kForms[static_cast<int>(aim.kind)]), aim.value);
 }
 
 const char* kind_text(CascadeKind kind) {
-  switch (kind) {
-    case CascadeKind::single:
-      return "best single";
-    case CascadeKind::thresholds:
-      return "thresholds";
-    case CascadeKind::indices:
-      return "indices";
-  }
-  return "";
+  constexpr const char* kTexts[] = {"best single", "thresholds", "indices"};
+  return kTexts[static_cast<int>(kind)];
 }
 
 void require_judge_usd(std::optional<double> judge_usd) {
   const double usd = judge_usd.value_or(0.0);
   if (!(usd >= 0.0 && usd <= kMostCallUsd))
-    throw Error(ExitCode::usage,
-                fmt::format("--judge-usd {:g}: out of range; give dollars of judging an answer, a number "
-                            "from 0 to 1e6",
-                            usd));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--judge-usd {:g}: out of range; give dollars of judging an answer, a number from 0 to 1e6", usd));
 }
 
 void require_sound(const CascadeFitSettings& settings) {
@@ -50,7 +34,7 @@ void require_sound(const CascadeFitSettings& settings) {
   const bool number = aim.value >= 0.0 && aim.value <= kMostPrice;
   if (aim.kind == CascadeAim::Kind::price && !number)
     refuse("--price", aim.value, "utility per dollar, a number from 0 to 1e9, such as 5");
-  if (aim.kind == CascadeAim::Kind::most_usd && !(number && aim.value > 0.0))
+  if (aim.is_on_dollars() && !(number && aim.value > 0.0))
     refuse("--max-usd", aim.value, "dollars per prompt, a finite number above 0, such as 0.001");
   if (aim.kind == CascadeAim::Kind::least_quality && !(number && aim.value <= 1.0))
     refuse("--min-quality", aim.value, "a mean quality from 0 to 1");
@@ -65,7 +49,7 @@ void require_sound(const CascadeFitSettings& settings) {
 void require_binding(const CascadeFitSettings& settings, const TraceTable& table) {
   const double all = std::accumulate(table.cost.begin(), table.cost.end(), 0.0) / static_cast<double>(table.rows()) +
                      static_cast<double>(table.models.size()) * settings.judge();
-  if (settings.aim.kind != CascadeAim::Kind::most_usd || settings.aim.value < all) return;
+  if (!settings.aim.is_on_dollars() || settings.aim.value < all) return;
   throw Error(
       ExitCode::usage,
       fmt::format("--max-usd {:g}: is in dollars per prompt, and calling every model takes no more than {:.3g} of "

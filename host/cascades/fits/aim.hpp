@@ -2,8 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "host/outcomes/tables/trace_table.hpp"
 
@@ -16,6 +14,7 @@ struct CascadeAim {
   double value = 0.0;  ///< utility per dollar; dollars per prompt; quality, in [0, 1]
 
   bool is_bound() const { return kind != Kind::price; }
+  bool is_on_dollars() const { return kind == Kind::most_usd; }
 };
 
 /// "price 20", "at most 0.001 dollars per prompt", "quality of at least 0.95".

@@ -1,124 +1,131 @@
 #include "host/cascades/fits/choose.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
+#include <numeric>
 
-#include "host/cascades/fits/headroom.hpp"
-#include "host/cascades/fits/worth.hpp"
+#include "host/ground/base/in_parallel.hpp"
 
 namespace pandora {
+
 namespace {
 
-double mean_of(const std::vector<double>& values) {
-  double sum = 0.0;
-  for (const double x : values) sum += x;
-  return sum / static_cast<double>(values.size());
-}
+// A fit without two folds, judged in these; without one (the same twice) or none (kCascadeFolds), judged on every row.
+struct FoldTask {
+  std::size_t folds[2] = {0, 0};
+  std::vector<std::size_t> rows;     // that are judged, ascending
+  std::vector<Routed> routed;        // of these, by candidate
+  std::vector<FixedCascade> orders;  // by candidate
 
-class Choosing {
- public:
-  Choosing(const std::vector<CascadeCandidate>& candidates, const JudgedCandidates& judged, const CascadeAim& aim)
-      : candidates_(candidates), judged_(judged), aim_(aim) {}
-
-  CascadeChoice run() const {
-    CascadeChoice out;
-    out.single = pick_single();
-    out.thresholds = pick_in_sequence(CascadeKind::thresholds);
-    out.indices = pick_in_sequence(CascadeKind::indices);
-    choose_cascade(out);
-    const PickedCandidate& cascade = out.of(out.cascade);
-    out.gain = judged_.fitted(difference(cascade.candidate, out.single->candidate));
-    decide(out, aim_);
-    return out;
-  }
-
- private:
-  double bound(std::size_t c) const {
-    if (!aim_.is_bound()) return 0.0;
-    const bool dollars = aim_.kind == CascadeAim::Kind::most_usd;
-    const std::vector<double>& by_row = dollars ? judged_.routed[c].dollars : judged_.routed[c].quality;
-    const Interval over_prompts = mean_over_prompts(by_row, judged_.groups);
-    // Nothing is fitted where a model is named.
-    const bool fitted = candidates_[c].kind != CascadeKind::single;
-    const Interval interval = fitted ? judged_.fitted(over_prompts) : over_prompts;
-    return (dollars ? upper_bound : lower_bound)(interval, by_row, judged_.groups);
-  }
-
-  bool meets(double bound) const {
-    switch (aim_.kind) {
-      case CascadeAim::Kind::price:
-        return true;
-      case CascadeAim::Kind::most_usd:
-        return bound <= aim_.value;
-      case CascadeAim::Kind::least_quality:
-        return bound >= aim_.value;
+  void run(const TraceTable& table, const CascadeFitSettings& settings, const PromptGroups& groups,
+           const std::vector<CascadeCandidate>& candidates) {
+    std::vector<std::size_t> training;
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const std::size_t fold = groups.of_row[row] % kCascadeFolds;
+      (fold == folds[0] || fold == folds[1] ? rows : training).push_back(row);
     }
-    return false;
-  }
-
-  std::optional<PickedCandidate> pick_in_sequence(CascadeKind kind) const {
-    std::optional<PickedCandidate> out;
-    for (std::size_t c = 0; c < candidates_.size(); ++c) {
-      if (candidates_[c].kind != kind) continue;
-      const double reached = bound(c);
-      const bool met = meets(reached);
-      if (!out || met) out = {c, met, reached};
-      if (!met) break;
+    if (folds[0] == folds[1]) rows = all_rows(table.rows());
+    const TrainedTable trained(table, settings, std::move(training));
+    for (const CascadeCandidate& candidate : candidates) {
+      FixedCascade& order = orders.emplace_back();
+      if (candidate.kind == CascadeKind::indices) {
+        Cascade indices = trained.cascade_of(trained.options_of_indices(candidate.price, false));
+        routed.push_back(run_prompts(indices, trained.input(), rows));
+      } else {
+        order = trained.fit_order(candidate);
+        routed.push_back(trained.route(order, rows));
+      }
     }
-    return out;
   }
-
-  double worth(std::size_t c) const { return mean_of(worth_by_row(judged_.routed[c], aim_, candidates_[c].price)); }
-
-  // The most valuable one that keeps the bound; else the one that comes nearest to it. Means of the same models differ
-  // by much more than their errors, so that no sequence is needed.
-  std::optional<PickedCandidate> pick_single() const {
-    std::optional<PickedCandidate> out;
-    for (std::size_t c = 0; c < candidates_.size(); ++c) {
-      if (candidates_[c].kind != CascadeKind::single) continue;
-      const double reached = bound(c);
-      const bool met = meets(reached);
-      const auto better = [&] {
-        if (met != out->met) return met;
-        if (met) return worth(c) > worth(out->candidate);
-        return aim_.kind == CascadeAim::Kind::most_usd ? reached < out->bound : reached > out->bound;
-      };
-      if (!out || better()) out = {c, met, reached};
-    }
-    return out;
-  }
-
-  Interval difference(std::size_t a, std::size_t b) const {
-    // Under a price, at the same price.
-    return difference_over_prompts(worth_by_row(judged_.routed[a], aim_, candidates_[a].price),
-                                   worth_by_row(judged_.routed[b], aim_, candidates_[a].price), judged_.groups);
-  }
-
-  void choose_cascade(CascadeChoice& out) const {
-    out.cascade = out.thresholds ? CascadeKind::thresholds : CascadeKind::indices;
-    if (!out.thresholds || !out.indices) return;
-    out.compared = true;
-    out.difference = judged_.fitted(difference(out.indices->candidate, out.thresholds->candidate));
-    out.difference_error = standard_error(out.difference, judged_.groups);
-    const bool better =
-        out.indices->met == out.thresholds->met ? out.difference.value > out.difference_error : out.indices->met;
-    if (better) out.cascade = CascadeKind::indices;
-  }
-
-  const std::vector<CascadeCandidate>& candidates_;
-  const JudgedCandidates& judged_;
-  const CascadeAim& aim_;
 };
+
+PickedCandidate judged_by(const CascadeAim& aim, const JudgedCandidates& judged, std::size_t c, CascadeKind kind) {
+  if (!aim.is_bound()) return {c};
+  const bool dollars = aim.is_on_dollars();
+  const std::vector<double>& by_row = dollars ? judged.routed[c].dollars : judged.routed[c].quality;
+  Interval interval = mean_over_prompts(by_row, judged.groups);
+  if (kind != CascadeKind::single) interval = judged.fitted(interval);  // nothing is fitted where a model is named
+  const double reached = confident_bound(interval, by_row, judged.groups, dollars);
+  return {c, dollars ? reached <= aim.value : reached >= aim.value, reached};
+}
 
 }  // namespace
 
-const PickedCandidate& CascadeChoice::of(CascadeKind which) const {
-  return which == CascadeKind::single ? *single : which == CascadeKind::thresholds ? *thresholds : *indices;
+Interval JudgedCandidates::fitted(const Interval& over_prompts) const {
+  const auto [value, low, high] = cross_fitted(over_prompts, kCascadeFolds);
+  return {value, value + narrower * (low - value), value + narrower * (high - value)};
 }
 
-std::vector<double> worth_by_row(const WorthByRow& routed, const CascadeAim& aim, double price) {
+CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings& settings,
+                              const std::vector<CascadeCandidate>& candidates, bool nested) {
+  const PromptGroups groups = group_prompts(table);
+  if (groups.count < kLeastPrompts)
+    table.refuse(
+        "has {} different prompt{}: too few to judge a cascade on what it was not fitted on; give a table of at least "
+        "{}, better hundreds",
+        groups.count, groups.count == 1 ? "" : "s", kLeastPrompts);
+  std::vector<FoldTask> tasks;
+  for (std::size_t f = 0; f < kCascadeFolds; ++f)
+    for (std::size_t g = f; g < (nested ? kCascadeFolds : f + 1); ++g) tasks.push_back({{f, g}, {}, {}, {}});
+  tasks.push_back({{kCascadeFolds, kCascadeFolds}, {}, {}, {}});
+  in_parallel(settings.threads, tasks.size(),
+              [&](std::size_t i) { tasks[i].run(table, settings, groups, candidates); });
+  CrossValidated out;
+  for (std::size_t f = 0; nested && f < kCascadeFolds; ++f) {
+    std::vector<Routed> by_candidate(candidates.size(), empty_rows(table.rows()));  // rows of f stay empty
+    for (const FoldTask& task : tasks) {
+      if (task.folds[0] == task.folds[1] || (task.folds[0] != f && task.folds[1] != f)) continue;
+      for (std::size_t c = 0; c < candidates.size(); ++c) put_rows(by_candidate[c], task.routed[c], task.rows);
+    }
+    const std::vector<std::size_t> rows = fold_of(groups, f, kCascadeFolds).training;
+    JudgedCandidates& without = out.without.emplace_back();
+    without.groups = groups_of(groups, rows);
+    without.narrower = std::sqrt(static_cast<double>(without.groups.count) / static_cast<double>(groups.count));
+    for (const Routed& routed : by_candidate) without.routed.push_back(routed_of(routed, rows));
+  }
+  out.whole = std::move(tasks.back().routed);
+  out.whole_orders = std::move(tasks.back().orders);
+  tasks.pop_back();
+  for (FoldTask& task : tasks) {
+    if (task.folds[0] != task.folds[1]) continue;
+    out.orders.push_back(std::move(task.orders));
+    out.by_fold.push_back(std::move(task.routed));
+  }
+  out.all.groups = groups;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    std::vector<Routed> fits;
+    for (const std::vector<Routed>& fold : out.by_fold) fits.emplace_back(fold[c]);
+    out.all.routed.push_back(corrected(out.whole[c], fits, groups));
+  }
+  return out;
+}
+
+Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups) {
+  const std::size_t rows = groups.of_row.size(), folds = by_fold.size();
+  Routed out = whole;
+  for (const auto what : Routed::kNumbers) {
+    std::vector<double> less(rows), mean(folds, 0.0), count(folds, 0.0);
+    double all = 0.0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t fold = groups.of_row[row] % folds;
+      for (const Routed& fit : by_fold) less[row] -= (fit.*what)[row] / static_cast<double>(folds);
+      less[row] += (by_fold[fold].*what)[row];
+      mean[fold] += less[row];
+      count[fold] += 1.0;
+      all += less[row] / static_cast<double>(rows);
+    }
+    // That folds have other fits is no scatter of prompts.
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t fold = groups.of_row[row] % folds;
+      (out.*what)[row] += less[row] - mean[fold] / count[fold] + all;
+    }
+  }
+  return out;
+}
+
+std::vector<double> worth_by_row(const Routed& routed, const CascadeAim& aim, double price) {
   if (aim.kind == CascadeAim::Kind::price) return routed.utility(price);
-  if (aim.kind == CascadeAim::Kind::most_usd) return routed.quality;
+  if (aim.is_on_dollars()) return routed.quality;
   std::vector<double> out = routed.dollars;
   for (double& x : out) x *= -1000.0;
   return out;
@@ -126,7 +133,49 @@ std::vector<double> worth_by_row(const WorthByRow& routed, const CascadeAim& aim
 
 CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const JudgedCandidates& judged,
                      const CascadeAim& aim) {
-  return Choosing(candidates, judged, aim).run();
+  const auto worth = [&](const PickedCandidate& picked, double price) {
+    return worth_by_row(judged.routed[picked.candidate], aim, price);
+  };
+  const auto mean = [&](const PickedCandidate& picked) {
+    const std::vector<double> by_row = worth(picked, candidates[picked.candidate].price);
+    return std::accumulate(by_row.begin(), by_row.end(), 0.0) / static_cast<double>(by_row.size());
+  };
+  const auto difference = [&](const PickedCandidate& a, const PickedCandidate& b) {
+    const double price = candidates[a.candidate].price;  // under a price, at the same price
+    return judged.fitted(difference_over_prompts(worth(a, price), worth(b, price), judged.groups));
+  };
+  // The most valuable one that keeps the bound; else the one that comes nearest to it. Means of the same models differ
+  // by much more than their errors, so that no sequence is needed.
+  const auto is_better_single = [&](const PickedCandidate& a, const PickedCandidate& b) {
+    if (a.met != b.met) return a.met;
+    if (a.met) return mean(a) > mean(b);
+    return aim.is_on_dollars() ? a.bound < b.bound : a.bound > b.bound;
+  };
+  const auto pick = [&](CascadeKind kind) {
+    std::optional<PickedCandidate> out;
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      if (candidates[c].kind != kind) continue;
+      const PickedCandidate now = judged_by(aim, judged, c, kind);
+      if (!out || (kind == CascadeKind::single ? is_better_single(now, *out) : now.met)) out = now;
+      if (kind != CascadeKind::single && !now.met) break;
+    }
+    return out;
+  };
+  CascadeChoice out;
+  out.single = pick(CascadeKind::single);
+  out.thresholds = pick(CascadeKind::thresholds);
+  out.indices = pick(CascadeKind::indices);
+  out.cascade = out.thresholds ? CascadeKind::thresholds : CascadeKind::indices;
+  out.compared = out.thresholds && out.indices;
+  if (out.compared) {
+    out.difference = difference(*out.indices, *out.thresholds);
+    out.difference_error = standard_error(out.difference, judged.groups);
+    if (out.indices->met == out.thresholds->met ? out.difference.value > out.difference_error : out.indices->met)
+      out.cascade = CascadeKind::indices;
+  }
+  out.gain = difference(out.of(out.cascade), *out.single);
+  decide(out, aim);
+  return out;
 }
 
 void decide(CascadeChoice& choice, const CascadeAim& aim) {
@@ -135,7 +184,7 @@ void decide(CascadeChoice& choice, const CascadeAim& aim) {
   if (single.met && cascade.met)
     alone = !(choice.gain.low > 0.0);
   else if (!single.met && !cascade.met)
-    alone = aim.kind == CascadeAim::Kind::most_usd ? single.bound <= cascade.bound : single.bound >= cascade.bound;
+    alone = aim.is_on_dollars() ? single.bound <= cascade.bound : single.bound >= cascade.bound;
   choice.kind = alone ? CascadeKind::single : choice.cascade;
 }
 
@@ -145,10 +194,85 @@ NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, cons
   out.choice = choose(candidates, judged.all, aim);
   for (std::size_t f = 0; f < kCascadeFolds; ++f) {
     const CascadeChoice without = choose(candidates, judged.without[f], aim);
-    const auto routed = [&](const PickedCandidate& picked) { return &judged.by_fold[f][picked.candidate]; };
-    out.kept.push_back(routed(without.chosen()));
-    out.cascade.push_back(routed(without.of(without.cascade)));
-    out.single.push_back(routed(*without.single));
+    const std::vector<Routed>& routed = judged.by_fold[f];
+    out.kept.push_back(routed[without.chosen().candidate]);
+    out.cascade.push_back(routed[without.of(without.cascade).candidate]);
+    out.single.push_back(routed[without.single->candidate]);
+  }
+  return out;
+}
+
+double rounded(double x, int digits) {
+  const double unit = std::pow(10.0, std::floor(std::log10(x)) + 1.0 - digits);
+  // By whichever of a product and a quotient is exact: 0.27, not 0.27000000000000002.
+  return unit >= 1.0 ? std::round(x / unit) * unit : std::round(x / unit) / std::round(1.0 / unit);
+}
+
+std::vector<double> price_grid(const TraceTable& table) {
+  constexpr double kHardly = 0.002;  // utility of the dearest model's dollars
+  constexpr std::size_t kMost = 64;
+  double least = HUGE_VAL, greatest = 0.0;  // means of models that cost
+  const std::size_t models = table.models.size();
+  for (std::size_t m = 0; m < models; ++m) {
+    double mean = 0.0;
+    for (std::size_t row = 0; row < table.rows(); ++row)
+      mean += table.cost[row * models + m] / static_cast<double>(table.rows());
+    if (!(mean > 0.0)) continue;
+    least = std::min(least, mean);
+    greatest = std::max(greatest, mean);
+  }
+  if (!(greatest > 0.0)) return {1.0};
+  std::vector<double> out;
+  for (double price = kHardly / greatest; out.size() < kMost; price *= 2.0) {
+    out.push_back(rounded(price, 2));
+    if (price >= 1.0 / least) break;
+  }
+  return out;
+}
+
+namespace {
+
+// The last of the coarse prices at which thresholds keep the bound, counted; the first where none does. A few at a
+// time, for those that come after the first failure are not needed.
+std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& settings, const std::vector<double>& prices) {
+  constexpr std::size_t kAtOnce = 4;
+  CascadeFitSettings plain = settings;
+  plain.thresholds = true;
+  plain.indices = false;
+  for (std::size_t first = 0; first < prices.size(); first += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, prices.size() - first);
+    std::vector<CascadeCandidate> candidates = {{CascadeKind::single, 0.0, 0}};
+    for (std::size_t i = 0; i < count; ++i) candidates.push_back({CascadeKind::thresholds, prices[first + i]});
+    const CascadeChoice choice = choose(candidates, cross_validate(table, plain, candidates, false).all, settings.aim);
+    const std::size_t last = choice.thresholds->candidate - 1;
+    if (!choice.thresholds->met) return first == 0 ? 0 : first - 1;
+    if (last + 1 < count) return first + last;
+  }
+  return prices.size() - 1;
+}
+
+}  // namespace
+
+std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const CascadeFitSettings& settings) {
+  const bool dollars = settings.aim.kind == CascadeAim::Kind::most_usd;
+  std::vector<double> coarse = price_grid(table);  // that lie apart by 2, from the one that keeps the bound most easily
+  if (dollars)
+    std::reverse(coarse.begin(), coarse.end());
+  else
+    coarse.insert(coarse.begin(), 0.0);
+  const double kept = coarse[last_kept(table, settings, coarse)];
+  // From the easy side to the price at which the bound was not kept any more. Where only 0 keeps it, around the least.
+  const double around = kept > 0.0 ? kept : 0.5 * coarse[1];
+  std::vector<double> prices = {coarse[0]};
+  for (const double factor : {8.0, 4.0, 2.0, 1.41, 1.0, 0.84, 0.71, 0.59, 0.5}) {
+    const double price = rounded(dollars ? around * factor : around / factor, 3);
+    if (dollars ? price < prices.back() : price > prices.back()) prices.push_back(price);
+  }
+  std::vector<CascadeCandidate> out;
+  for (std::size_t m = 0; m < table.models.size(); ++m) out.push_back({CascadeKind::single, kept, m});
+  for (const double price : prices) {
+    if (settings.thresholds) out.push_back({CascadeKind::thresholds, price});
+    if (settings.indices) out.push_back({CascadeKind::indices, price});
   }
   return out;
 }

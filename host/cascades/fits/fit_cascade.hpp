@@ -1,24 +1,15 @@
 // A cascade from a table: chosen by cross-validation, with promises that hold for prompts which it was not fitted on.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/choose.hpp"
-#include "host/cascades/fits/worth.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
-#include "pandora/cascade.hpp"
 
 namespace pandora {
 
 /// The same fit under another circumstance.
 struct OtherFit {
-  std::string what;    ///< "without MODEL", "price 10", "a judge at $0.0001"
-  CascadeWorth worth;  ///< gain over the best single model there
-  Interval change;     ///< in worth, against the fit as it is; without a model alone
-  bool has_change = false;
+  std::string what;                     ///< "without MODEL", "price 10", "a judge at $0.0001"
+  CascadeWorth worth;                   ///< gain over the best single model there
+  std::optional<Interval> change = {};  ///< in worth, against the fit as it is; without a model alone
 };
 
 /// How a model is used on the table that was fitted on.
@@ -55,14 +46,18 @@ struct CascadeFit {
 /// too many models, or without what the evaluator and the context name.
 CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings);
 
+/// A sentence for each column of the context from whose value alone the best model of a prompt can be told nearly
+/// always: for 95% of the prompts, and with a quarter of the misses of naming one model for all, by quality or by
+/// utility at the price. Which model a value stands for is counted on four fifths of the rows for the others; ties are
+/// all the best.
+std::vector<std::string> suspected_leaks(const TraceTable& table, const std::vector<std::string>& context,
+                                         double price);
+
 /// The kind that would have come next.
 CascadeKind runner_up(const CascadeFit& fit);
 
 /// What is kept in the cascade's file: docs/cascades.md lists the members.
 nlohmann::json fit_record(const CascadeFit& fit);
-
-/// Through whose eyes its claims hold.
-std::string eyes_text(const CascadeFit& fit);
 
 /// One sentence.
 std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade);

@@ -6,53 +6,39 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cascades/fits/fit_cascade.hpp"
-#include "host/outcomes/tables/evaluator_spec.hpp"
 
 namespace pandora {
 namespace {
 
 using nlohmann::json;
 
-json aim_json(const CascadeAim& aim) {
-  const char* const kind = aim.kind == CascadeAim::Kind::price      ? "price"
-                           : aim.kind == CascadeAim::Kind::most_usd ? "max_usd"
-                                                                    : "min_quality";
-  return {{"kind", kind}, {"value", aim.value}};
-}
-
 json others_json(const std::vector<OtherFit>& others) {
   json out = json::array();
   for (const OtherFit& other : others) {
     json one = json_of(other.worth);
     one["what"] = other.what;
-    if (other.has_change) one["change"] = json_of(other.change);
+    if (other.change) one["change"] = json_of(*other.change);
     out.push_back(one);
   }
   return out;
 }
 
 std::string gain_text(const CascadeFit& fit) {
-  switch (fit.settings.aim.kind) {
-    case CascadeAim::Kind::price:
-      return fmt::format("{} in utility per prompt", interval_text(fit.choice.gain, 4));
-    case CascadeAim::Kind::most_usd:
-      return fmt::format("{} in quality", interval_text(fit.choice.gain, 4));
-    case CascadeAim::Kind::least_quality:
-      return fmt::format("${} per 1,000 prompts", usd_text(fit.choice.gain));
-  }
-  return "";
+  if (fit.settings.aim.kind == CascadeAim::Kind::least_quality)
+    return "$" + usd_text(fit.choice.gain) + " per 1,000 prompts";
+  return interval_text(fit.choice.gain, 4) + (fit.settings.aim.is_bound() ? " in quality" : " in utility per prompt");
 }
 
 // Of dollars with a heavy tail no bound can be trusted.
 bool is_sure(const CascadeFit& fit) {
-  return fit.settings.aim.kind != CascadeAim::Kind::most_usd || !fit.tail.heavy();
+  return !fit.settings.aim.is_on_dollars() || !fit.tail.heavy();
 }
 
 // "at most $0.001 per prompt is kept: with 95% confidence it is at most $0.00094"
 std::string bound_text(const CascadeFit& fit) {
   const PickedCandidate& picked = fit.choice.chosen();
   const CascadeAim& aim = fit.settings.aim;
-  const bool dollars = aim.kind == CascadeAim::Kind::most_usd;
+  const bool dollars = aim.is_on_dollars();
   if (!is_sure(fit))
     return fmt::format(
         "whether {} is kept cannot be said with any confidence, for {}; on these prompts it costs ${:.3g}",
@@ -100,19 +86,16 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
                      fit.single_model, saving_text(fit.promise.saving));
 }
 
-std::string eyes_text(const CascadeFit& fit) {
-  return eyes_text(fit.settings.evaluator, fit.settings.judge_usd, fit.break_even_judge,
-                   fit.settings.aim.kind == CascadeAim::Kind::most_usd ? "room under the bound" : "gain");
-}
-
 json fit_record(const CascadeFit& fit) {
+  constexpr const char* kAims[] = {"price", "max_usd", "min_quality"};
   const CascadeChoice& choice = fit.choice;
+  const CascadeAim& aim = fit.settings.aim;
   json out{{"table", fit.table},
            {"digest", fit.digest},
            {"rows", fit.rows},
            {"prompts", fit.prompts},
            {"models", fit.models},
-           {"aim", aim_json(fit.settings.aim)},
+           {"aim", {{"kind", kAims[static_cast<int>(aim.kind)]}, {"value", aim.value}}},
            {"price", fit.price},
            {"evaluator", fit.settings.evaluator},
            {"context", fit.settings.context},
@@ -137,14 +120,14 @@ json fit_record(const CascadeFit& fit) {
     out["difference"] = json_of(choice.difference);
     out["difference"]["error"] = choice.difference_error;
   }
-  if (fit.settings.aim.is_bound()) {
+  if (aim.is_bound()) {
     const PickedCandidate& picked = choice.chosen();
     const bool sure = is_sure(fit);
     out["bound"] = {{"met", sure && picked.met},
                     {"reached", sure ? json(picked.bound) : json()},
                     {"missed_by", !sure        ? json()
                                   : picked.met ? json(0.0)
-                                               : json(std::abs(picked.bound - fit.settings.aim.value))}};
+                                               : json(std::abs(picked.bound - aim.value))}};
   }
   out["dollar_tail"] = {{"heavy", fit.tail.heavy()},
                         {"skewness", fit.tail.skewness},
@@ -158,23 +141,20 @@ json fit_record(const CascadeFit& fit) {
 }
 
 CascadeKind runner_up(const CascadeFit& fit) {
-  struct Rated {
-    CascadeKind kind;
-    bool met;
-    double worth;
+  std::vector<std::tuple<bool, double, CascadeKind>> rated;  // met, worth
+  const auto rate = [&](CascadeKind kind, const CascadeWorth& w) {
+    const CascadeAim& aim = fit.settings.aim;
+    const double worth = !aim.is_bound()       ? w.utility.value
+                         : aim.is_on_dollars() ? w.quality.value
+                                               : -w.usd_per_1000.value;
+    if (kind != fit.choice.kind) rated.emplace_back(fit.choice.of(kind).met, worth, kind);
   };
-  const auto worth = [&](const CascadeWorth& w) {
-    return fit.settings.aim.kind == CascadeAim::Kind::price      ? w.utility.value
-           : fit.settings.aim.kind == CascadeAim::Kind::most_usd ? w.quality.value
-                                                                 : -w.usd_per_1000.value;
+  rate(CascadeKind::single, fit.single);
+  for (const auto& [kind, worth] : fit.kinds) rate(kind, worth);
+  const auto better = [](const auto& a, const auto& b) {
+    return std::pair(get<0>(a), get<1>(a)) < std::pair(get<0>(b), get<1>(b));
   };
-  std::vector<Rated> rated;
-  if (fit.choice.kind != CascadeKind::single)
-    rated.push_back({CascadeKind::single, fit.choice.single->met, worth(fit.single)});
-  for (const auto& [kind, w] : fit.kinds)
-    if (kind != fit.choice.kind) rated.push_back({kind, fit.choice.of(kind).met, worth(w)});
-  const auto better = [](const Rated& a, const Rated& b) { return a.met != b.met ? b.met : a.worth < b.worth; };
-  return std::max_element(rated.begin(), rated.end(), better)->kind;
+  return get<CascadeKind>(*std::max_element(rated.begin(), rated.end(), better));
 }
 
 }  // namespace pandora

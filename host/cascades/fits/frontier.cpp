@@ -3,17 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "host/cascades/fits/cross_validation.hpp"
 #include "host/cascades/fits/fit_cascade.hpp"
-#include "host/cascades/fits/price_grid.hpp"
-#include "host/cascades/fits/run_prompts.hpp"
 #include "host/cascades/fits/trace_check.hpp"
-#include "host/cascades/fits/trained_table.hpp"
 #include "host/ground/base/in_parallel.hpp"
+#include "host/outcomes/tables/evaluator_spec.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -21,140 +17,160 @@ namespace {
 
 constexpr std::size_t kMixtures = 16;  // between two models
 
-class FrontierSearch {
- public:
-  FrontierSearch(const TraceTable& table, const TraceTable& test, const CascadeFitSettings& settings)
-      : table_(table), test_(test), settings_(settings), trained_(table, settings, all_rows(table.rows())) {
-    out_.fitted_on = table.source;
-    out_.tested_on = test.source;
-    out_.kind = kind_text(kind());
-    out_.evaluator = settings.evaluator;
-    out_.judge_usd = settings.judge_usd;
-    out_.groups = group_prompts(test);
-    out_.prompts = out_.groups.count;
+FrontierPoint point_of(const std::string& name, double price, const Routed& routed, const PromptGroups& groups) {
+  return {name,
+          price,
+          routed,
+          mean_over_prompts(routed.quality, groups),
+          mean_over_prompts(per_1000(routed.dollars), groups),
+          std::accumulate(routed.calls.begin(), routed.calls.end(), 0.0) / static_cast<double>(routed.calls.size()),
+          0.0};
+}
+
+// The models of the upper hull of the fitting table, by dollars: no mixture of others is better there.
+std::vector<std::size_t> hull(const TraceTable& table) {
+  const std::size_t models = table.models.size();
+  std::vector<double> quality(models), usd(models);
+  for (std::size_t i = 0; i < table.quality.size(); ++i) {
+    quality[i % models] += table.quality[i];
+    usd[i % models] += table.cost[i];
   }
-
-  Frontier run(std::vector<double> prices) {
-    std::sort(prices.rbegin(), prices.rend());
-    std::vector<FrontierPoint> points(prices.size());
-    in_parallel(settings_.threads, prices.size(), [&](std::size_t i) { points[i] = cascade_at(prices[i]); });
-    for (FrontierPoint& point : points)
-      if (out_.cascades.empty() || point.routed.dollars != out_.cascades.back().routed.dollars ||
-          point.routed.quality != out_.cascades.back().routed.quality)
-        out_.cascades.push_back(std::move(point));
-    add_singles();
-    mix();
-    for (std::vector<FrontierPoint>* some : {&out_.cascades, &out_.singles})
-      for (FrontierPoint& point : *some) point.above_mixture = above_mixture(point);
-    find_steps();
-    return std::move(out_);
-  }
-
- private:
-  CascadeKind kind() const { return settings_.indices ? CascadeKind::indices : CascadeKind::thresholds; }
-
-  FrontierPoint cascade_at(double price) const {
-    FrontierPoint out;
-    out.price = price;
-    const std::vector<std::size_t> rows = all_rows(test_.rows());
-    const CascadeOptions options = kind() == CascadeKind::indices
-                                       ? trained_.options_of_indices(price, true)
-                                       : trained_.options_of(trained_.fit_order({kind(), price}), price);
-    const bool judged = options.rules || options.order.size() > 1;
-    Cascade cascade = options.rules ? trained_.fit_indices(options) : Cascade(options);
-    const CascadeInput input = cascade_input(options, test_, judged ? settings_.judge() : 0.0);
-    out.name = options.rules ? fmt::format("indices at price {:g}", price) : order_text(options);
-    out.routed = run_prompts(cascade, input, rows);
-    measure(out);
-    return out;
-  }
-
-  void measure(FrontierPoint& point) const {
-    std::vector<double> usd = point.routed.dollars;
-    for (double& x : usd) x *= 1000.0;
-    point.quality = mean_over_prompts(point.routed.quality, out_.groups);
-    point.usd_per_1000 = mean_over_prompts(usd, out_.groups);
-    point.calls = std::accumulate(point.routed.calls.begin(), point.routed.calls.end(), 0.0) /
-                  static_cast<double>(point.routed.calls.size());
-  }
-
-  void add_singles() {
-    const Outcomes outcomes{test_.models.size(), test_.quality, test_.quality, test_.cost};
-    for (std::size_t m = 0; m < test_.models.size(); ++m) {
-      FrontierPoint& point = out_.singles.emplace_back();
-      point.name = test_.models[m];
-      point.routed = evaluate(outcomes, FixedCascade{{m}, {}}, all_rows(test_.rows()));
-      measure(point);
-    }
-  }
-
-  // The models of the upper hull of the fitting table, by dollars: no mixture of others is better there.
-  std::vector<std::size_t> hull() const {
-    const std::size_t models = table_.models.size();
-    std::vector<double> quality(models), usd(models);
-    for (std::size_t i = 0; i < table_.quality.size(); ++i) {
-      quality[i % models] += table_.quality[i];
-      usd[i % models] += table_.cost[i];
-    }
-    std::vector<std::size_t> by_dollars = all_rows(models), out;
-    std::sort(by_dollars.begin(), by_dollars.end(), [&](std::size_t a, std::size_t b) {
-      return usd[a] != usd[b] ? usd[a] < usd[b] : quality[a] > quality[b];
-    });
-    for (const std::size_t m : by_dollars) {
-      if (!out.empty() && quality[m] <= quality[out.back()]) continue;
-      const auto below = [&] {  // the last one, under the line from the one before it to m
-        const std::size_t a = out[out.size() - 2], b = out.back();
-        return (quality[b] - quality[a]) * (usd[m] - usd[a]) <= (quality[m] - quality[a]) * (usd[b] - usd[a]);
-      };
-      while (out.size() > 1 && below()) out.pop_back();
-      out.push_back(m);
-    }
-    return out;
-  }
-
-  void mix() {
-    const std::vector<std::size_t> models = hull();
-    const auto add = [&](std::size_t a, std::size_t b, double share) {
-      const auto between = [&](double from, double to) { return from + share * (to - from); };
-      out_.mixtures.push_back({a, b, share, between(out_.singles[a].quality.value, out_.singles[b].quality.value),
-                               between(out_.singles[a].usd_per_1000.value, out_.singles[b].usd_per_1000.value)});
+  std::vector<std::size_t> by_dollars = all_rows(models), out;
+  std::sort(by_dollars.begin(), by_dollars.end(),
+            [&](std::size_t a, std::size_t b) { return usd[a] != usd[b] ? usd[a] < usd[b] : quality[a] > quality[b]; });
+  for (const std::size_t m : by_dollars) {
+    if (!out.empty() && quality[m] <= quality[out.back()]) continue;
+    const auto below = [&] {  // the last one, under the line from the one before it to m
+      const std::size_t a = out[out.size() - 2], b = out.back();
+      return (quality[b] - quality[a]) * (usd[m] - usd[a]) <= (quality[m] - quality[a]) * (usd[b] - usd[a]);
     };
-    add(models[0], models[0], 0.0);
-    for (std::size_t i = 0; i + 1 < models.size(); ++i)
-      for (std::size_t k = 1; k <= kMixtures; ++k)
-        add(models[i], models[i + 1], static_cast<double>(k) / static_cast<double>(kMixtures));
+    while (out.size() > 1 && below()) out.pop_back();
+    out.push_back(m);
   }
+  return out;
+}
 
-  double above_mixture(const FrontierPoint& point) const {
-    const double usd = point.usd_per_1000.value;
-    const std::vector<MixturePoint>& mixtures = out_.mixtures;
-    if (usd < mixtures.front().usd_per_1000 * (1.0 - 1e-12)) return std::numeric_limits<double>::quiet_NaN();
-    double best = mixtures.front().quality;
-    for (std::size_t i = 1; i < mixtures.size(); ++i) {
-      const MixturePoint &a = mixtures[i - 1], &b = mixtures[i];
-      const double width = b.usd_per_1000 - a.usd_per_1000;
-      const double share =
-          width > 0.0 ? std::clamp((usd - a.usd_per_1000) / width, 0.0, 1.0) : (usd >= b.usd_per_1000 ? 1.0 : 0.0);
-      if (share > 0.0) best = a.quality + share * (b.quality - a.quality);
-    }
-    return point.quality.value - best;
+// The models of the fitting table's hull, and mixtures of each with the next.
+std::vector<MixturePoint> mixtures_of(const TraceTable& table, const std::vector<FrontierPoint>& singles) {
+  const std::vector<std::size_t> models = hull(table);
+  std::vector<MixturePoint> out;
+  const auto add = [&](std::size_t a, std::size_t b, double share) {
+    const auto between = [&](const Interval& from, const Interval& to) {
+      return from.value + share * (to.value - from.value);
+    };
+    out.push_back({a, b, share, between(singles[a].quality, singles[b].quality),
+                   between(singles[a].usd_per_1000, singles[b].usd_per_1000)});
+  };
+  add(models[0], models[0], 0.0);
+  for (std::size_t i = 0; i + 1 < models.size(); ++i)
+    for (std::size_t k = 1; k <= kMixtures; ++k)
+      add(models[i], models[i + 1], static_cast<double>(k) / static_cast<double>(kMixtures));
+  return out;
+}
+
+double above_mixture(const FrontierPoint& point, const std::vector<MixturePoint>& mixtures) {
+  const double usd = point.usd_per_1000.value;
+  if (usd < mixtures.front().usd_per_1000 * (1.0 - 1e-12)) return std::numeric_limits<double>::quiet_NaN();
+  double best = mixtures.front().quality;
+  for (std::size_t i = 1; i < mixtures.size(); ++i) {
+    const MixturePoint &a = mixtures[i - 1], &b = mixtures[i];
+    const double width = b.usd_per_1000 - a.usd_per_1000;
+    const double share =
+        width > 0.0 ? std::clamp((usd - a.usd_per_1000) / width, 0.0, 1.0) : (usd >= b.usd_per_1000 ? 1.0 : 0.0);
+    if (share > 0.0) best = a.quality + share * (b.quality - a.quality);
   }
+  return point.quality.value - best;
+}
 
-  void find_steps() {
-    std::vector<std::size_t> by_dollars = all_rows(out_.cascades.size());
-    std::stable_sort(by_dollars.begin(), by_dollars.end(), [&](std::size_t a, std::size_t b) {
-      return out_.cascades[a].usd_per_1000.value < out_.cascades[b].usd_per_1000.value;
-    });
-    for (const std::size_t i : by_dollars)
-      if (out_.steps.empty() || out_.cascades[i].quality.value > out_.cascades[out_.steps.back()].quality.value)
-        out_.steps.push_back(i);
-  }
+// Each dearer and better than the one before.
+std::vector<std::size_t> steps_of(const std::vector<FrontierPoint>& cascades) {
+  std::vector<std::size_t> by_dollars = all_rows(cascades.size()), out;
+  std::stable_sort(by_dollars.begin(), by_dollars.end(), [&](std::size_t a, std::size_t b) {
+    return cascades[a].usd_per_1000.value < cascades[b].usd_per_1000.value;
+  });
+  for (const std::size_t i : by_dollars)
+    if (out.empty() || cascades[i].quality.value > cascades[out.back()].quality.value) out.push_back(i);
+  return out;
+}
 
-  const TraceTable &table_, &test_;
-  const CascadeFitSettings& settings_;
-  const TrainedTable trained_;
-  Frontier out_;
-};
+// `test` has the models of `table`.
+Frontier frontier_of(const TraceTable& table, const TraceTable& test, const CascadeFitSettings& settings,
+                     std::vector<double> prices) {
+  const CascadeKind kind = settings.indices ? CascadeKind::indices : CascadeKind::thresholds;
+  Frontier out{table.source,
+               test.source,
+               kind_text(kind),
+               settings.evaluator,
+               settings.judge_usd,
+               0,
+               group_prompts(test),
+               {},
+               {},
+               {},
+               {}};
+  out.prompts = out.groups.count;
+  const TrainedTable trained(table, settings, all_rows(table.rows()));
+  const std::vector<std::size_t> rows = all_rows(test.rows());
+  std::sort(prices.rbegin(), prices.rend());
+  std::vector<FrontierPoint> points(prices.size());
+  in_parallel(settings.threads, prices.size(), [&](std::size_t i) {
+    const double price = prices[i];
+    const CascadeOptions options = kind == CascadeKind::indices
+                                       ? trained.options_of_indices(price, true)
+                                       : trained.options_of(trained.fit_order({kind, price}), price);
+    const bool judged = options.rules || options.order.size() > 1;
+    Cascade cascade = trained.cascade_of(options);
+    const CascadeInput input = cascade_input(options, test, judged ? settings.judge() : 0.0);
+    const std::string name = options.rules ? fmt::format("indices at price {:g}", price) : order_text(options);
+    points[i] = point_of(name, price, run_prompts(cascade, input, rows), out.groups);
+  });
+  for (FrontierPoint& point : points)
+    if (out.cascades.empty() || point.routed.dollars != out.cascades.back().routed.dollars ||
+        point.routed.quality != out.cascades.back().routed.quality)
+      out.cascades.push_back(std::move(point));
+  const Outcomes outcomes{test.models.size(), test.quality, test.quality, test.cost};
+  for (std::size_t m = 0; m < test.models.size(); ++m)
+    out.singles.push_back(point_of(test.models[m], NAN, evaluate(outcomes, FixedCascade{{m}, {}}, rows), out.groups));
+  out.mixtures = mixtures_of(table, out.singles);
+  for (std::vector<FrontierPoint>* some : {&out.cascades, &out.singles})
+    for (FrontierPoint& point : *some) point.above_mixture = above_mixture(point, out.mixtures);
+  out.steps = steps_of(out.cascades);
+  return out;
+}
+
+Fields fields_of(const Frontier& frontier, const char* kind, const FrontierPoint& point) {
+  constexpr const char* kDigits = "{}";
+  return {{"kind", kind},
+          {"name", point.name},
+          {"price", point.price, kDigits},
+          {"usd_per_1000", point.usd_per_1000.value, kDigits},
+          {"usd_low", point.usd_per_1000.low, kDigits},
+          {"usd_high", point.usd_per_1000.high, kDigits},
+          {"quality", point.quality.value, kDigits},
+          {"quality_low", point.quality.low, kDigits},
+          {"quality_high", point.quality.high, kDigits},
+          {"calls", point.calls, kDigits},
+          {"above_mixture", point.above_mixture, kDigits},
+          {"evaluator", frontier.evaluator},
+          {"judge_usd", frontier.judge_usd.value_or(NAN), kDigits}};
+}
+
+void add_point(Series& series, const FrontierPoint& point) {
+  series.x.push_back(point.usd_per_1000.value);
+  series.x_low.push_back(point.usd_per_1000.low);
+  series.x_high.push_back(point.usd_per_1000.high);
+  series.y.push_back(point.quality.value);
+  series.low.push_back(point.quality.low);
+  series.high.push_back(point.quality.high);
+}
+
+// The utilities per dollar that the cascades were fitted for.
+std::string prices_text(const Frontier& frontier) {
+  if (frontier.cascades.empty()) return "";
+  const double most = frontier.cascades.front().price, least = frontier.cascades.back().price;
+  return least == most ? fmt::format(", price {:.4g} of utility per dollar", most)
+                       : fmt::format(", prices {:.4g} to {:.4g} of utility per dollar", least, most);
+}
 
 }  // namespace
 
@@ -167,12 +183,107 @@ Frontier find_frontier(const TraceTable& table, const TraceTable& test, const Ca
   require_apart(table, test);
   for (const double price : prices)
     if (!(price >= 0.0 && price <= kMostPrice))
-      throw Error(ExitCode::usage, fmt::format("price {:g}: out of range; give utility per dollar, finite numbers "
-                                               "that are not negative",
-                                               price));
+      throw Error(ExitCode::usage,
+                  fmt::format("price {:g}: out of range; give utility per dollar, finite numbers that are not negative",
+                              price));
   if (prices.empty()) prices = price_grid(table);
-  if (table.models == test.models) return FrontierSearch(table, test, settings).run(prices);
-  return FrontierSearch(table, select_models(test, table.models), settings).run(prices);
+  if (table.models == test.models) return frontier_of(table, test, settings, prices);
+  return frontier_of(table, select_models(test, table.models), settings, prices);
+}
+
+Columns frontier_columns(const Frontier& frontier) {
+  Columns out;
+  for (const FrontierPoint& point : frontier.cascades) out.add(fields_of(frontier, "cascade", point));
+  for (const FrontierPoint& point : frontier.singles) out.add(fields_of(frontier, "single", point));
+  for (const MixturePoint& point : frontier.mixtures) {
+    FrontierPoint mixture;
+    mixture.name = frontier.singles[point.cheap].name;
+    if (point.cheap != point.dear)
+      mixture.name = fmt::format("{:.4g} {} + {:.4g} {}", 1.0 - point.share, mixture.name, point.share,
+                                 frontier.singles[point.dear].name);
+    mixture.usd_per_1000 = {point.usd_per_1000, NAN, NAN};
+    mixture.quality = {point.quality, NAN, NAN};
+    out.add(fields_of(frontier, "mixture", mixture));
+  }
+  return out;
+}
+
+Table frontier_steps(const Frontier& frontier) {
+  Table out;
+  out.title = fmt::format("Cascades ({}) on {}, {}, each better than the cheaper ones: what each step costs and brings",
+                          frontier.kind, frontier.tested_on, evaluator_text(frontier.evaluator, frontier.judge_usd));
+  out.columns = {"", "price", "$ per 1,000", "quality", "above mixture", "more $", "more quality", "$ per 0.01"};
+  for (std::size_t i = 0; i < frontier.steps.size(); ++i) {
+    const FrontierPoint& point = frontier.cascades[frontier.steps[i]];
+    out.notes.push_back(fmt::format("{}: {}", i + 1, point.name));
+    Row row{{fmt::format("{}", i + 1), fmt::format("{:g}", point.price), usd_text(point.usd_per_1000),
+             interval_text(point.quality, 4),
+             std::isfinite(point.above_mixture) ? fmt::format("{:.4f}", point.above_mixture) : "---"}};
+    if (i == 0) {
+      row.cells.insert(row.cells.end(), 3, "---");
+    } else {
+      const FrontierPoint& before = frontier.cascades[frontier.steps[i - 1]];
+      const double usd = point.usd_per_1000.value - before.usd_per_1000.value;
+      const Interval more = difference_over_prompts(point.routed.quality, before.routed.quality, frontier.groups);
+      row.cells.push_back(usd_text({usd, NAN, NAN}));
+      row.cells.push_back(interval_text(more, 4));
+      row.cells.push_back(usd_text({0.01 * usd / more.value, NAN, NAN}));
+    }
+    out.rows.push_back(row);
+  }
+  out.notes.push_back(
+      "above mixture: quality above that of two models between which chance decides, for the same dollars; more $, "
+      "more quality: than the row above, per 1,000 prompts and per prompt; $ per 0.01: for 0.01 of quality more; "
+      "intervals are 95% over prompts");
+  return out;
+}
+
+Figure frontier_figure(const Frontier& frontier) {
+  Figure out{.kind = Figure::Kind::scatter,
+             .name = "frontier",
+             .title = fmt::format("Cascades ({}) with {}{}", frontier.kind,
+                                  evaluator_text(frontier.evaluator, frontier.judge_usd), prices_text(frontier)),
+             .x_label = "dollars per 1,000 prompts",
+             .y_label = "quality",
+             .log_x = true,
+             .series = {},
+             .width_cm = 12.0};
+  Series& cascades = out.series.emplace_back(Series{.label = fmt::format("cascades ({})", frontier.kind)});
+  cascades.marks.resize(frontier.cascades.size());
+  for (const FrontierPoint& point : frontier.cascades) add_point(cascades, point);
+  for (std::size_t i = 0; i < frontier.steps.size(); ++i) cascades.marks[frontier.steps[i]] = fmt::format("{}", i + 1);
+  if (frontier.mixtures.size() > 1) {  // one is a model alone
+    Series& mixtures = out.series.emplace_back(Series{.label = "mixtures of two models", .line = true});
+    for (const MixturePoint& point : frontier.mixtures) {
+      mixtures.x.push_back(point.usd_per_1000);
+      mixtures.y.push_back(point.quality);
+    }
+  }
+  const bool together = frontier.singles.size() + 2 > kMostMarkers;
+  for (const FrontierPoint& point : frontier.singles) {
+    if (!together || &point == &frontier.singles[0])
+      out.series.push_back({.label = together ? "models alone" : point.name});
+    add_point(out.series.back(), point);
+  }
+  out.caption = fmt::format(
+      "Quality against dollars on {} prompts of {}, fitted on {}; 95% intervals over prompts; a "
+      "number is that of the table of steps.",
+      frontier.prompts, frontier.tested_on, frontier.fitted_on);
+  return out;
+}
+
+ReportDocument frontier_document(const Frontier& frontier) {
+  ReportDocument out;
+  out.title = "Quality against dollars";
+  out.subtitle =
+      fmt::format("Fitted on {}, judged on {}: {} prompts, {}, 95% intervals over prompts", frontier.fitted_on,
+                  frontier.tested_on, frontier.prompts, evaluator_text(frontier.evaluator, frontier.judge_usd));
+  ReportSection& section = out.sections.emplace_back();
+  section.heading = "Cascades, models and mixtures";
+  section.figures.push_back(frontier_figure(frontier));
+  section.tables.push_back(frontier_steps(frontier));
+  section.tables.back().label = "steps";
+  return out;
 }
 
 }  // namespace pandora

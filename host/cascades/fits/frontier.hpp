@@ -1,25 +1,23 @@
 // Quality against dollars: cascades over a range of prices, the models alone, and mixtures of them.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <cmath>
 
 #include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/worth.hpp"
 #include "host/ground/figures/document.hpp"
 #include "host/ground/tables/columns.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 
 struct FrontierPoint {
   std::string name;    ///< the model, or the models in order with their thresholds
-  double price = 0.0;  ///< of a cascade: the greatest one that it was fitted for
+  double price = NAN;  ///< of a cascade: the greatest one that it was fitted for
   Routed routed;       ///< of the test table, by row
   Interval quality, usd_per_1000;
   double calls = 1.0;
-  double above_mixture =
-      0.0;  ///< quality less that of the mixture of models for the same dollars; NaN below the cheapest
+  /// Quality less that of the mixture of models for the same dollars; NaN below the cheapest.
+  double above_mixture = 0.0;
 };
 
 /// Two models, one of which is called for each prompt by chance.

@@ -1,66 +1,66 @@
 #include "host/cascades/fits/judge_cascade.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/aim.hpp"
-#include "host/cascades/fits/run_prompts.hpp"
-#include "host/cascades/live/cascade_record.hpp"
+#include "host/cascades/fits/trained_table.hpp"
+#include "host/cascades/live/rules_json.hpp"
 #include "host/ground/base/nearest.hpp"
+#include "host/ground/tables/numbers.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"
-#include "host/outcomes/tables/prompt_groups.hpp"
-#include "pandora/error.hpp"
+#include "kernels/rules/shrinkage.hpp"
 
 namespace pandora {
 namespace {
 
 using nlohmann::json;
 
-// A member of a record that somebody else may have written: `none` where it is absent or of another type.
-template <class T>
-T member(const json& record, const char* name, T none) {
-  const auto found = record.find(name);
-  if (found == record.end()) return none;
-  try {
-    return found->get<T>();
-  } catch (const json::exception&) {
-    return none;
-  }
+// Of a record that anybody may have written: what stands there, as a text and as a number.
+json value_at(const json& record, const std::string& place) {
+  const json::json_pointer pointer(place);
+  return record.contains(pointer) ? record.at(pointer) : json();
 }
 
-std::size_t model_against(const TraceTable& table, const std::string& name, bool asked) {
-  const auto found = std::find(table.models.begin(), table.models.end(), name);
-  if (found == table.models.end())
-    throw Error(ExitCode::bad_data, fmt::format("{}: has no model {}{}; {}name one of the table's with --against",
-                                                table.source, name, nearest_text(nearest(name, table.models)),
-                                                asked ? "" : "it was the best single model of the fit; "));
-  return static_cast<std::size_t>(found - table.models.begin());
+std::string text_at(const json& record, const std::string& place) {
+  const json found = value_at(record, place);
+  return found.is_string()   ? found.get<std::string>()
+         : found.is_number() ? fmt::format("{:g}", found.get<double>())
+                             : "";
+}
+
+double number_at(const json& record, const std::string& place) {
+  const json found = value_at(record, place);
+  return found.is_number() ? found.get<double>() : std::nan("");
 }
 
 bool calls_one_model(const CascadeOptions& cascade) {
   return !cascade.rules && cascade.order.size() == 1;
 }
 
-std::string bound_sentence(const json& record, const CascadeWorth& worth) {
-  const json aim = member(record, "aim", json::object());
-  const std::string kind = aim.is_object() ? member(aim, "kind", std::string()) : "";
-  const double value = aim.is_object() ? member(aim, "value", 0.0) : 0.0;
-  if (kind == "max_usd") {
-    const double usd = worth.usd_per_1000.value / 1000.0;
-    return fmt::format("; at most {:g} dollars per prompt {} here: {:.3g}", value,
-                       usd <= value ? "holds" : "does not hold", usd);
-  }
-  if (kind == "min_quality")
-    return fmt::format("; quality of at least {:g} {} here: {:.4f}", value,
-                       worth.quality.value >= value ? "holds" : "does not hold", worth.quality.value);
-  return "";
+CascadeAim aim_in(const json& record) {
+  using Kind = CascadeAim::Kind;
+  const std::string kind = text_at(record, "/aim/kind");
+  return {kind == "max_usd"       ? Kind::most_usd
+          : kind == "min_quality" ? Kind::least_quality
+                                  : Kind::price,
+          number_at(record, "/aim/value")};
+}
+
+std::string bound_sentence(const CascadeAim& aim, const CascadeWorth& worth) {
+  if (!aim.is_bound()) return "";
+  const double usd = worth.usd_per_1000.value / 1000.0, quality = worth.quality.value;
+  const bool holds = aim.is_on_dollars() ? usd <= aim.value : quality >= aim.value;
+  return fmt::format("; {} {} here: {}", aim_text(aim), holds ? "holds" : "does not hold",
+                     aim.is_on_dollars() ? fmt::format("{:.3g}", usd) : fmt::format("{:.4f}", quality));
 }
 
 std::string judged_verdict(const JudgedCascade& judged, const CascadeOptions& cascade, const json& record) {
-  const std::string bound = bound_sentence(record, judged.worth);
+  const std::string bound = bound_sentence(aim_in(record), judged.worth);
   if (calls_one_model(cascade) && cascade.models[cascade.order[0]] == judged.against)
     return fmt::format("the cascade is {} alone: quality {} at ${} per 1,000 prompts{}", judged.against,
                        interval_text(judged.worth.quality, 4), usd_text(judged.worth.usd_per_1000), bound);
@@ -68,6 +68,136 @@ std::string judged_verdict(const JudgedCascade& judged, const CascadeOptions& ca
   const char* const how = gain.low > 0.0 ? "better than" : gain.high < 0.0 ? "worse than" : "not told apart from";
   return fmt::format("the cascade is {} {} alone: it gains {} in utility per prompt at price {:g} and {}{}", how,
                      judged.against, interval_text(gain, 4), judged.price, saving_text(judged.worth.saving), bound);
+}
+
+// The members of a list that are objects, or texts.
+std::vector<json> list_at(const json& record, const char* name, bool (json::*is)() const noexcept) {
+  std::vector<json> out;
+  const auto found = record.find(name);
+  if (found != record.end() && found->is_array())
+    std::copy_if(found->begin(), found->end(), std::back_inserter(out), [is](const json& one) { return (one.*is)(); });
+  return out;
+}
+
+std::string share_at(const json& record, const std::string& model, const char* what) {
+  for (const json& share : list_at(record, "shares", &json::is_object))
+    if (share.value("model", json()) == json(model) && share.value(what, json()).is_number())
+      return fmt::format("{:.1f}%", 100.0 * share[what].get<double>());
+  return "---";
+}
+
+// "0.5 is worth 0.71" at the knots' ends.
+std::string calibration_text(const CascadeOptions& cascade, std::size_t model) {
+  if (cascade.rules && cascade.rules->learns_reward()) return "learned";
+  if (cascade.calibration.empty() || cascade.calibration[model].scores.empty()) return "none";
+  const ScoreCalibration& map = cascade.calibration[model];
+  return fmt::format("{:.3g} is worth {:.3g}, {:.3g} is worth {:.3g}", map.scores.front(), map.qualities.front(),
+                     map.scores.back(), map.qualities.back());
+}
+
+Table models_of_cascade(const CascadeOptions& cascade, const json& record, const std::string& file) {
+  Table out;
+  out.title = fmt::format("{}: {}, price {:g}, {}", file,
+                          cascade.rules               ? "indices that depend on the prompt"
+                          : cascade.order.size() == 1 ? "one model"
+                                                      : "models in order, with thresholds",
+                          cascade.price,
+                          record.contains("promise") ? evaluator_text(cascade.evaluator, counted_judge_usd(record))
+                                                     : "evaluator " + cascade.evaluator);
+  out.columns = {"model", "accepted from", "called", "deployed", "calibration"};
+  for (std::size_t i = 0; i < (cascade.rules ? cascade.models.size() : cascade.order.size()); ++i) {
+    const std::size_t m = cascade.rules ? i : cascade.order[i];
+    const std::string& name = cascade.models[m];
+    const std::string from = cascade.rules                   ? "---"
+                             : i < cascade.thresholds.size() ? fmt::format("{:.4g}", cascade.thresholds[i])
+                                                             : "always";
+    out.rows.push_back({{name, from, share_at(record, name, "called"), share_at(record, name, "deployed"),
+                         calibration_text(cascade, m)}});
+  }
+  const bool several = cascade.rules || cascade.order.size() > 1;
+  if (several && cascade.calibration.empty() && !(cascade.rules && cascade.rules->learns_reward()))
+    out.notes.push_back("No calibration: what is seen of an answer is taken for its quality.");
+  if (cascade.rules) {
+    out.notes.push_back(
+        "For each prompt the models get indices from its features; they are called in the order of their indices, "
+        "until the best answer so far is worth as much as the next index. The best answer is deployed.");
+    if (cascade.features.empty() && cascade.index_features > 1)
+      out.notes.push_back(fmt::format("Of a prompt {} numbers are given.", cascade.index_features));
+  } else if (cascade.order.size() > 1) {
+    out.notes.push_back(
+        "Models are called from the first row on. Where the estimated quality of an answer reaches the number, nothing "
+        "more is called. The best answer so far is deployed, an earlier one too.");
+  }
+  return out;
+}
+
+const std::vector<std::string> kWorth = {"",      "utility", "gain over best single", "quality", "$ per 1,000",
+                                         "calls", "saving"};
+
+Row worth_row(const std::string& name, const json& record) {
+  const CascadeWorth worth = worth_in(record);
+  return {{name, interval_text(worth.utility, 4), interval_text(worth.gain, 4), interval_text(worth.quality, 4),
+           usd_text(worth.usd_per_1000), number_text(worth.calls.value, 2), share_text(worth.saving)}};
+}
+
+// "choice: thresholds; runner-up: indices; indices less thresholds is 0.0021 ..."
+std::string choice_note(const json& record) {
+  std::string out = fmt::format("choice: {}; runner-up: {}", text_at(record, "/choice"), text_at(record, "/runner_up"));
+  const double difference = interval_in(record, "difference").value;
+  const double error = number_at(record, "/difference/error");
+  if (std::isnan(difference)) return out;
+  out += fmt::format("; indices less thresholds is {:.4g}, with a standard error of {:.2g}", difference, error);
+  const bool simpler = difference > 0.0 && difference <= error;
+  if (simpler && text_at(record, "/cascade") == kind_text(CascadeKind::thresholds))
+    out += ": indices do not lead by more than that, so the simpler kind is taken";
+  return out;
+}
+
+Table fit_of_cascade(const json& record, const CascadeCounts& counts, const std::string& evaluator) {
+  Table out;
+  const std::string price = text_at(record, "/price"), prompts = text_at(record, "/prompts");
+  out.title = fmt::format(
+      "Fitted for {} on {} prompts with {} models ({}), {}: utility = quality - {} x dollars; what to expect of other "
+      "prompts, with 95% intervals",
+      aim_text(aim_in(record)), prompts, list_at(record, "models", &json::is_string).size(), text_at(record, "/table"),
+      evaluator, price);
+  out.columns = kWorth;
+  out.rows.push_back(worth_row(kind_text(CascadeKind::single), record.value("single", json())));
+  for (const CascadeKind kind : {CascadeKind::thresholds, CascadeKind::indices})
+    if (const json& kinds = record.value("kinds", json()); kinds.contains(kind_text(kind)))
+      out.rows.push_back(worth_row(kind_text(kind), kinds[kind_text(kind)]));
+  out.rows.push_back(worth_row("promise", record["promise"]));
+  out.rows.back().rule_above = true;
+  out.notes.push_back("best single: " + text_at(record, "/single/model"));
+  out.notes.push_back(choice_note(record));
+  if (record.contains("bound")) out.notes.push_back("price found: " + price);
+  if (counts.unsolved_refits > 0)
+    out.notes.push_back(fmt::format("{} fit of the indices ended at {} steps, before its tolerance",
+                                    counts.unsolved_refits, RefitPlan::kMostSteps));
+  out.notes.push_back(
+      "promise: what is deployed, on other prompts: as on these, less by how much calibration, fit and choice together "
+      "do better on prompts that they saw");
+  const auto tail = [&](const std::string& name) { return number_at(record, "/dollar_tail/" + name); };
+  const auto count = [](double x) { return x >= 0.0 && x < 1e15 ? static_cast<std::size_t>(x) : std::size_t{0}; };
+  if (value_at(record, "/dollar_tail/heavy") == json(true))
+    out.notes.push_back(
+        "intervals of dollars and savings may be too narrow: " +
+        tail_text({tail("skewness"), count(number_at(record, "/prompts")), count(tail("dearest")), tail("share")}));
+  for (const json& note : list_at(record, "notes", &json::is_string)) out.notes.push_back(note);
+  out.notes.push_back("verdict: " + text_at(record, "/verdict"));
+  return out;
+}
+
+Table others_of_cascade(const std::string& title, const std::vector<json>& others, bool changed) {
+  Table out;
+  out.title = title;
+  out.columns = kWorth;
+  if (changed) out.columns.insert(out.columns.begin() + 1, "change of utility");
+  for (const json& other : others) {
+    Row& row = out.rows.emplace_back(worth_row(text_at(other, "/what"), other));
+    if (changed) row.cells.insert(row.cells.begin() + 1, interval_text(interval_in(other, "change"), 4));
+  }
+  return out;
 }
 
 }  // namespace
@@ -92,15 +222,19 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   out.rows = table.rows();
   out.prompts = groups.count;
   out.price = options.price;
-  out.same_table = member(record, "digest", std::string()) == content_digest(table);
+  out.same_table = text_at(record, "/digest") == content_digest(table);
   if (record.contains("promise")) out.promise = worth_in(record["promise"]);
   const Outcomes outcomes{table.models.size(), table.quality, table.quality, table.cost};
-  const std::string fitted =
-      record.contains("single") ? member(record["single"], "model", std::string()) : std::string();
+  const std::string fitted = text_at(record, "/single/model");
   out.chosen_here = against.empty() && fitted.empty();
-  const std::size_t model = out.chosen_here
-                                ? best_single_model(outcomes, options.price, rows)
-                                : model_against(table, against.empty() ? fitted : against, !against.empty());
+  const std::string& named = against.empty() ? fitted : against;
+  const auto found = std::find(table.models.begin(), table.models.end(), named);
+  if (!out.chosen_here && found == table.models.end())
+    table.refuse("has no model {}{}; {}name one of the table's with --against", named,
+                 nearest_text(nearest(named, table.models)),
+                 against.empty() ? "it was the best single model of the fit; " : "");
+  const std::size_t model = out.chosen_here ? best_single_model(outcomes, options.price, rows)
+                                            : static_cast<std::size_t>(found - table.models.begin());
   out.against = table.models[model];
   const Routed alone = evaluate(outcomes, FixedCascade{{model}, {}}, rows);
   Cascade copy = Cascade::parse(cascade.text(), file);
@@ -145,18 +279,47 @@ Table judged_table(const JudgedCascade& judged) {
 
 json judged_json(const JudgedCascade& judged) {
   json out = json_of(judged.worth);
-  out["cascade"] = judged.cascade;
-  out["table"] = judged.table;
-  out["rows"] = judged.rows;
-  out["prompts"] = judged.prompts;
-  out["price"] = judged.price;
-  out["evaluator"] = judged.evaluator;
-  out["judge_usd"] = judged.judge_usd ? json(*judged.judge_usd) : json();
-  out["against"] = judged.against;
-  out["alone"] = json_of(judged.alone);
-  out["same_table"] = judged.same_table;
+  out.update({{"cascade", judged.cascade},
+              {"table", judged.table},
+              {"rows", judged.rows},
+              {"prompts", judged.prompts},
+              {"price", judged.price},
+              {"evaluator", judged.evaluator},
+              {"judge_usd", judged.judge_usd ? json(*judged.judge_usd) : json()},
+              {"against", judged.against},
+              {"alone", json_of(judged.alone)},
+              {"same_table", judged.same_table},
+              {"verdict", judged.verdict}});
   if (judged.promise) out["promise"] = json_of(*judged.promise);
-  out["verdict"] = judged.verdict;
+  return out;
+}
+
+std::vector<Table> show_tables(const CascadeOptions& cascade, const CascadeCounts& counts, const std::string& file) {
+  const json record = record_of(cascade);
+  std::vector<Table> out = {models_of_cascade(cascade, record, file)};
+  std::vector<std::string>& notes = out[0].notes;
+  if (counts.requests > 0)
+    notes.push_back(fmt::format("It has had {} requests with {} calls for ${:.4g}, and {} feedbacks.", counts.requests,
+                                counts.calls, counts.dollars, counts.feedbacks));
+  if (!record.contains("promise")) {
+    notes.push_back("It was not fitted by `pandora cascade fit`: nothing is promised.");
+    return out;
+  }
+  if (const std::vector<json> never = list_at(record, "never", &json::is_string); !never.empty())
+    notes.push_back(
+        fmt::format("never worth calling: {}", fmt::join(std::vector<std::string>(never.begin(), never.end()), ", ")));
+  const std::string evaluator = evaluator_text(text_at(record, "/evaluator"), counted_judge_usd(record));
+  out.push_back(fit_of_cascade(record, counts, evaluator));
+  if (const auto others = list_at(record, "without", &json::is_object); !others.empty())
+    out.push_back(others_of_cascade("Without one model: the same kind fitted anew; " + evaluator, others, true));
+  const auto elsewhere = list_at(record, "elsewhere", &json::is_object);
+  if (elsewhere.empty()) return out;
+  out.push_back(others_of_cascade(
+      "Under other circumstances: the same kind fitted anew, beside the best single model there; " + evaluator,
+      elsewhere, false));
+  if (const double gone = number_at(record, "/break_even_judge_usd"); counted_judge_usd(record) && gone > 0.0)
+    out.back().notes.push_back(
+        fmt::format("as it is, the gain is gone where judging an answer costs ${:.2g} more", gone));
   return out;
 }
 

@@ -1,14 +1,10 @@
 // A cascade on a table that it was not fitted on, beside one model alone.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "host/cascades/fits/worth.hpp"
 #include "host/ground/tables/table.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
 #include "pandora/cascade.hpp"
 
 namespace pandora {

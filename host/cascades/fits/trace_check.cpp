@@ -8,10 +8,11 @@
 
 #include "host/ground/tables/numbers.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
+
+using nlohmann::json;
 
 std::string dollars(double x) {
   return x != 0.0 && std::abs(x) < 0.1 ? fmt::format("{:.2g}", x) : number_text(x, 2);
@@ -88,17 +89,16 @@ Table calibration_table(const EvaluatorFacts& judge) {
   out.columns = {"score", "answers", "mean score", "mean quality"};
   for (std::size_t k = 0; k < judge.tenths.size(); ++k) {
     const ScoreTenth& tenth = judge.tenths[k];
-    const std::string range =
-        fmt::format("{:.1f} to {:.1f}", static_cast<double>(k) / 10.0, static_cast<double>(k + 1) / 10.0);
     out.rows.push_back(
-        {{range, fmt::format("{}", tenth.answers), number_text(tenth.score, 3), number_text(tenth.quality, 3)}});
+        {{fmt::format("{:.1f} to {:.1f}", static_cast<double>(k) / 10.0, static_cast<double>(k + 1) / 10.0),
+          std::to_string(tenth.answers), number_text(tenth.score, 3), number_text(tenth.quality, 3)}});
   }
   return out;
 }
 
-Row worth_row(const std::string& name, const PolicyWorth& worth, bool with_gain) {
+Row worth_row(const std::string& name, const CascadeWorth& worth, bool with_gain) {
   return {{name, interval_text(worth.utility, 4), with_gain ? interval_text(worth.gain, 4) : "---",
-           number_text(worth.quality.value, 4), dollars(worth.usd_per_1000.value), number_text(worth.calls, 2)}};
+           number_text(worth.quality.value, 4), dollars(worth.usd_per_1000.value), number_text(worth.calls.value, 2)}};
 }
 
 Table headroom_table(const TraceCheck& check, const TraceTable& table, std::size_t p) {
@@ -122,53 +122,49 @@ Table headroom_table(const TraceCheck& check, const TraceTable& table, std::size
   return out;
 }
 
-nlohmann::json worth_json(const PolicyWorth& worth) {
-  nlohmann::json out = json_of(worth.utility);
-  out["gain"] = json_of(worth.gain);
-  out["quality"] = json_of(worth.quality);
-  out["usd_per_1000"] = json_of(worth.usd_per_1000);
-  out["calls"] = worth.calls;
+json worth_json(const CascadeWorth& worth) {
+  json out = json_of(worth.utility);
+  for (const char* const member : {"gain", "quality", "usd_per_1000"}) out[member] = json_of(worth)[member];
+  out["calls"] = worth.calls.value;
   return out;
 }
 
-nlohmann::json names_json(const TraceTable& table, const std::vector<std::size_t>& order) {
-  nlohmann::json out = nlohmann::json::array();
+std::vector<std::string> names_of(const TraceTable& table, const std::vector<std::size_t>& order) {
+  std::vector<std::string> out;
   for (const std::size_t m : order) out.push_back(table.models[m]);
   return out;
 }
 
-nlohmann::json price_json(const TraceCheck& check, const TraceTable& table, std::size_t p) {
+json price_json(const TraceCheck& check, const TraceTable& table, std::size_t p) {
   const Headroom& h = check.headrooms[p];
-  nlohmann::json out{{"price", h.price}};
-  out["best_single"] = worth_json(h.best_single);
-  out["best_single"]["model"] = table.models[h.fitted.single];
-  out["best_single"]["in_hindsight"] = json_of(h.single_in_hindsight);
-  out["fixed_cascade"] = worth_json(h.fixed_cascade);
-  out["fixed_cascade"]["order"] = names_json(table, h.fitted.cascade.order);
-  out["fixed_cascade"]["thresholds"] = h.fitted.cascade.thresholds;
-  out["index_policy"] = worth_json(h.index_policy);
-  out["index_policy"]["order"] = names_json(table, h.fitted.index.order);
-  out["index_policy"]["indices"] = h.fitted.index.indices;
-  out["bound"] = worth_json(h.bound);
-  out["routing"] = {{"policy", h.by_cascade ? "fixed_cascade" : "index_policy"},
-                    {"gain", json_of(h.routing_gain)},
-                    {"pays", h.pays()}};
-  out["verdict"] = check.verdicts[p];
+  const FittedPolicies& fitted = h.fitted;
+  json out{{"price", h.price},
+           {"best_single", worth_json(h.best_single)},
+           {"fixed_cascade", worth_json(h.fixed_cascade)},
+           {"index_policy", worth_json(h.index_policy)},
+           {"bound", worth_json(h.bound)},
+           {"routing",
+            {{"policy", h.by_cascade ? "fixed_cascade" : "index_policy"},
+             {"gain", json_of(h.routing_gain)},
+             {"pays", h.pays()}}},
+           {"verdict", check.verdicts[p]}};
+  out["best_single"].update({{"model", table.models[fitted.single]}, {"in_hindsight", json_of(h.single_in_hindsight)}});
+  out["fixed_cascade"].update(
+      {{"order", names_of(table, fitted.cascade.order)}, {"thresholds", fitted.cascade.thresholds}});
+  out["index_policy"].update({{"order", names_of(table, fitted.index.order)}, {"indices", fitted.index.indices}});
   return out;
 }
 
-nlohmann::json score_json(const ScoreFacts& score) {
+json score_json(const ScoreFacts& score) {
   return {{"correlation", score.correlation}, {"explained", score.explained}};
 }
 
-nlohmann::json facts_json(const TableFacts& facts, const TraceTable& table) {
+json facts_json(const TableFacts& facts, const TraceTable& table) {
   const auto range = [](const ColumnRange& x) {
-    return nlohmann::json{{"mean", x.mean}, {"least", x.least}, {"greatest", x.greatest}};
+    return json{{"mean", x.mean}, {"least", x.least}, {"greatest", x.greatest}};
   };
   const std::size_t models = table.models.size();
-  nlohmann::json out{{"models", nlohmann::json::array()},
-                     {"correlation", nlohmann::json::array()},
-                     {"judges", nlohmann::json::array()}};
+  json out{{"models", json::array()}, {"correlation", json::array()}, {"judges", json::array()}};
   for (std::size_t m = 0; m < models; ++m) {
     out["models"].push_back({{"model", table.models[m]},
                              {"quality", range(facts.models[m].quality)},
@@ -177,7 +173,7 @@ nlohmann::json facts_json(const TableFacts& facts, const TraceTable& table) {
     out["correlation"].push_back(std::vector<double>(row, row + static_cast<std::ptrdiff_t>(models)));
   }
   for (const EvaluatorFacts& judge : facts.evaluators) {
-    nlohmann::json one = score_json(judge.all);
+    json one = score_json(judge.all);
     one["score"] = judge.name;
     for (std::size_t m = 0; m < models; ++m) {
       one["models"].push_back(score_json(judge.models[m]));
@@ -194,12 +190,10 @@ nlohmann::json facts_json(const TableFacts& facts, const TraceTable& table) {
 
 void require_few_models(const TraceTable& table, double price, const char* done) {
   if (table.models.size() <= kMostCheckedModels) return;
-  std::vector<std::string> names;
-  for (const std::size_t m : models_by_usefulness(table, price)) names.push_back(table.models[m]);
+  std::vector<std::string> names = names_of(table, models_by_usefulness(table, price));
   names.resize(kMostCheckedModels);
-  throw Error(ExitCode::bad_data,
-              fmt::format("{}: has {} models; at most {} are {} together; name those (models): {}", table.source,
-                          table.models.size(), kMostCheckedModels, done, fmt::join(names, ",")));
+  table.refuse("has {} models; at most {} are {} together; name those (models): {}", table.models.size(),
+               kMostCheckedModels, done, fmt::join(names, ","));
 }
 
 TraceCheck check_trace(const TraceTable& table, const std::string& evaluator, const std::vector<double>& prices) {
@@ -218,16 +212,12 @@ std::vector<Table> trace_check_tables(const TraceCheck& check, const TraceTable&
   return out;
 }
 
-nlohmann::json trace_check_json(const TraceCheck& check, const TraceTable& table) {
-  nlohmann::json out{{"table", table.source},
-                     {"rows", table.rows()},
-                     {"prompts", check.facts.prompts},
-                     {"dropped", table.dropped},
-                     {"notes", table.notes},
-                     {"models", table.models},
-                     {"evaluator", check.evaluator},
-                     {"facts", facts_json(check.facts, table)},
-                     {"prices", nlohmann::json::array()}};
+json trace_check_json(const TraceCheck& check, const TraceTable& table) {
+  json out{{"table", table.source},          {"rows", table.rows()},
+           {"prompts", check.facts.prompts}, {"dropped", table.dropped},
+           {"notes", table.notes},           {"models", table.models},
+           {"evaluator", check.evaluator},   {"facts", facts_json(check.facts, table)},
+           {"prices", json::array()}};
   for (std::size_t p = 0; p < check.headrooms.size(); ++p) out["prices"].push_back(price_json(check, table, p));
   out["verdict"] = fmt::format("{}", fmt::join(check.verdicts, "; "));
   return out;

@@ -1,10 +1,16 @@
 #include "host/cascades/fits/trained_table.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/readable_thresholds.hpp"
+#include "host/ground/base/nearest.hpp"
+#include "host/ground/files/sealed_file.hpp"
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -12,17 +18,111 @@ namespace {
 // Searches come by the dozen: for folds and pairs of folds, without each model, at other prices.
 constexpr CascadeEffort kEffort{.most_prompts = 6000, .most_steps = 50'000'000};
 
-// Indices are learned from so many answers at the most, of prompts that are spread over the table.
-constexpr std::size_t kMostAnswers = 40'000;
+// The mean of a - b and its standard error.
+std::pair<double, double> mean_and_error(const std::vector<double>& a, const std::vector<double>& b) {
+  const double n = static_cast<double>(a.size());
+  double sum = 0.0, squares = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum += a[i] - b[i];
+    squares += (a[i] - b[i]) * (a[i] - b[i]);
+  }
+  const double mean = sum / n;
+  return {mean, std::sqrt(std::max(0.0, squares / n - mean * mean) / n)};
+}
 
 }  // namespace
 
+std::vector<float> psi_of(const FeatureMap& map, const TraceTable& table, std::size_t m) {
+  const std::vector<double> numbers = map.apply(table);
+  const std::size_t d = map.size();
+  std::vector<float> psi(table.rows() * m);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    psi[row * m] = 1.0f;
+    for (std::size_t j = 0; j < d; ++j) psi[row * m + 1 + j] = static_cast<float>(numbers[row * d + j]);
+  }
+  return psi;
+}
+
+CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& table, double judge_usd) {
+  CascadeInput out;
+  out.table = &table;
+  for (const std::string& name : cascade.models) {
+    const auto found = std::find(table.models.begin(), table.models.end(), name);
+    if (found == table.models.end())
+      table.refuse("has no model {} of the cascade{}; give a table with all of {}", name,
+                   nearest_text(nearest(name, table.models)), fmt::join(cascade.models, ", "));
+    out.columns.push_back(static_cast<std::size_t>(found - table.models.begin()));
+  }
+  out.shown = CalibratedEvaluator(table, cascade.evaluator).shown();
+  out.judge_usd = judge_usd;
+  if (!cascade.features.empty()) try {
+      const FeatureMap map = FeatureMap::from_json(nlohmann::json::parse(cascade.features));
+      out.index_features = 1 + std::max<std::size_t>(1, map.size());  // as Cascade::context_of
+      out.psi = psi_of(map, table, out.index_features);
+    } catch (const Damaged& damaged) {
+      throw Error(ExitCode::bad_data, fmt::format("the cascade's features: {}", damaged.what()));
+    }
+  else if (cascade.rules && cascade.index_features != 1)
+    throw Error(ExitCode::usage,
+                fmt::format("the cascade is given {} numbers for each prompt, and not the features that they are; a "
+                            "table cannot test it",
+                            cascade.index_features));
+  return out;
+}
+
+Routed run_prompts(Cascade& cascade, const CascadeInput& input, std::span<const std::size_t> rows,
+                   ModelCounts* counts) {
+  const std::size_t models = input.table->models.size();
+  cascade.set_learning(false);
+  if (counts != nullptr) counts->called = counts->deployed = std::vector<std::uint64_t>(input.columns.size());
+  Routed out;
+  for (const std::size_t row : rows) {
+    const std::uint64_t request = cascade.begin(input.psi_of_row(row));
+    double dollars = 0.0, calls = 0.0;
+    while (const std::optional<std::size_t> model = cascade.next(request)) {
+      const std::size_t at = row * models + input.columns[*model];
+      const double usd = input.table->cost[at] + input.judge_usd;
+      cascade.observe(request, *model, {usd, {input.shown[at]}});
+      dollars += usd;
+      ++calls;
+      if (counts != nullptr) ++counts->called[*model];
+    }
+    const std::size_t deployed = cascade.deploy(request);
+    if (counts != nullptr) ++counts->deployed[deployed];
+    out.quality.push_back(input.table->quality[row * models + input.columns[deployed]]);
+    out.dollars.push_back(dollars);
+    out.calls.push_back(calls);
+  }
+  return out;
+}
+
+FixedCascade with_readable_thresholds(FixedCascade cascade, const Outcomes& outcomes, double price,
+                                      std::span<const std::size_t> rows) {
+  constexpr double kErrors = 0.5;
+  const std::vector<double> fitted = evaluate(outcomes, cascade, rows).utility(price);
+  for (double& threshold : cascade.thresholds) {
+    const double exact = threshold;
+    double best = exact;
+    for (const double parts : {20.0, 100.0}) {
+      double most = -HUGE_VAL;
+      for (const double near : {std::floor(exact * parts) / parts, std::ceil(exact * parts) / parts}) {
+        threshold = near;
+        const auto [more, error] = mean_and_error(evaluate(outcomes, cascade, rows).utility(price), fitted);
+        if (more < -kErrors * error || more <= most) continue;
+        most = more;
+        best = near;
+      }
+      if (std::isfinite(most)) break;
+    }
+    threshold = best;
+  }
+  return cascade;
+}
+
 TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows)
     : table_(table), settings_(settings), rows_(std::move(rows)), evaluator_(table, settings.evaluator) {
-  if (!evaluator_.is_truth()) {
-    calibration_ = evaluator_.calibrate(rows_);
-    seen_ = calibrated_scores(calibration_, *evaluator_.score());
-  }
+  calibration_ = evaluator_.calibrate(rows_);
+  seen_ = evaluator_.seen(calibration_);
   if (settings.judge() > 0.0) {
     judged_dollars_ = table.cost;
     for (double& x : judged_dollars_) x += settings.judge();
@@ -34,25 +134,15 @@ TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& se
   input_.judge_usd = settings.judge();
   if (settings.context.empty()) return;
   features_ = FeatureMap::fit(rows_.size() == table.rows() ? table : select_rows(table, rows_), settings.context);
-  const std::vector<double> numbers = features_.apply(table);
-  const std::size_t d = features_.size(), m = 1 + d;
-  if (d == 0) return;  // nothing varies
-  input_.index_features = m;
-  input_.psi.resize(table.rows() * m);
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    input_.psi[row * m] = 1.0f;
-    for (std::size_t j = 0; j < d; ++j) input_.psi[row * m + 1 + j] = static_cast<float>(numbers[row * d + j]);
-  }
+  if (features_.size() == 0) return;  // nothing varies
+  input_.index_features = 1 + features_.size();
+  input_.psi = psi_of(features_, table, input_.index_features);
 }
 
 Outcomes TrainedTable::outcomes(bool judged) const {
   Outcomes out = evaluator_.outcomes(seen_);
   if (judged && !judged_dollars_.empty()) out.dollars = judged_dollars_;
   return out;
-}
-
-std::size_t TrainedTable::calibration_periods() const {
-  return std::min(rows_.size(), std::max<std::size_t>(1, kMostAnswers / table_.models.size()));
 }
 
 FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
@@ -62,34 +152,18 @@ FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
   return {{candidate.model}, {}};
 }
 
-Cascade TrainedTable::fit_indices(double price) const {
-  return fit_indices(options_of_indices(price, false));
-}
-
-Cascade TrainedTable::fit_indices(const CascadeOptions& options) const {
+Cascade TrainedTable::cascade_of(const CascadeOptions& options) const {
   Cascade cascade(options);
-  const std::size_t models = table_.models.size(), m = input_.index_features;
-  const std::vector<float> one(1, 1.0f);
-  const std::size_t periods = calibration_periods();
+  const std::size_t models = table_.models.size(), periods = options.rules ? calibration_periods() : 0;
   for (std::size_t i = 0; i < periods; ++i) {
     const std::size_t row = rows_[i * rows_.size() / periods];
-    const std::span<const float> psi =
-        input_.psi.empty() ? std::span<const float>(one) : std::span(input_.psi).subspan(row * m, m);
     for (std::size_t a = 0; a < models; ++a) {
       const std::size_t at = row * models + a;
       const Observation seen{table_.cost[at] + settings_.judge(), {input_.shown[at]}};
-      cascade.calibrate(static_cast<int>(i + 1), psi, a, seen, table_.quality[at]);
+      cascade.calibrate(static_cast<int>(i + 1), input_.psi_of_row(row), a, seen, table_.quality[at]);
     }
   }
   return cascade;
-}
-
-Routed TrainedTable::route(const FixedCascade& cascade, std::span<const std::size_t> rows) const {
-  return evaluate(outcomes(cascade.order.size() > 1), cascade, rows);
-}
-
-Routed TrainedTable::route(Cascade& indices, std::span<const std::size_t> rows) const {
-  return run_prompts(indices, input_, rows);
 }
 
 CascadeOptions TrainedTable::options_of(const FixedCascade& cascade, double price) const {

@@ -6,9 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
-#include "host/cascades/fits/headroom.hpp"
-#include "host/ground/statistics/skewness.hpp"
 #include "host/ground/statistics/student_t.hpp"
 
 namespace pandora {
@@ -29,54 +28,38 @@ double skewness_over_prompts(std::span<const double> by_row, const PromptGroups&
   return skewness(sums);
 }
 
-double bound_of_one_side(double probability, const Interval& interval, std::span<const double> by_row,
-                         const PromptGroups& groups) {
-  const double t = student_t(probability, groups);
-  return interval.value -
-         standard_error(interval, groups) * skewed_quantile(t, skewness_over_prompts(by_row, groups), groups.count);
-}
-
-// Digits after the point that show three digits of a number.
-int decimals_of(double dollars) {
-  const double size = std::abs(dollars);
-  return size > 0.0 && std::isfinite(size) ? std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 2, 9) : 2;
-}
-
 }  // namespace
 
-WorthByRow::WorthByRow(const Routed& routed)
-    : quality(routed.quality), dollars(routed.dollars), calls(routed.calls.begin(), routed.calls.end()) {}
-
-std::vector<double> WorthByRow::utility(double price) const {
-  return Routed{quality, dollars, {}}.utility(price);
+Interval cross_fitted(const Interval& over_prompts, std::size_t folds) {
+  const double k = static_cast<double>(folds), factor = std::sqrt(1.0 + k / (k - 1.0));
+  const auto away = [&](double end) { return over_prompts.value + factor * (end - over_prompts.value); };
+  return {over_prompts.value, away(over_prompts.low), away(over_prompts.high)};
 }
 
-CascadeWorth worth_of(const WorthByRow& routed, const WorthByRow& model, double price, const PromptGroups& groups,
+std::vector<double> per_1000(std::vector<double> dollars) {
+  for (double& x : dollars) x *= 1000.0;
+  return dollars;
+}
+
+CascadeWorth worth_of(const Routed& routed, const Routed& model, double price, const PromptGroups& groups,
                       std::size_t folds) {
   const auto of = [&](const Interval& over_prompts) {
     return folds > 1 ? cross_fitted(over_prompts, folds) : over_prompts;
   };
-  std::vector<double> usd = routed.dollars;
-  for (double& x : usd) x *= 1000.0;
   const std::vector<double> utility = routed.utility(price);
-  CascadeWorth out;
-  out.quality = of(mean_over_prompts(routed.quality, groups));
-  out.usd_per_1000 = of(mean_over_prompts(usd, groups));
-  out.calls = of(mean_over_prompts(routed.calls, groups));
-  out.utility = of(mean_over_prompts(utility, groups));
-  out.gain = of(difference_over_prompts(utility, model.utility(price), groups));
-  out.saving = of(saving_over_prompts(routed.dollars, model.dollars, groups));
-  return out;
+  return {of(mean_over_prompts(routed.quality, groups)),
+          of(mean_over_prompts(per_1000(routed.dollars), groups)),
+          of(mean_over_prompts(routed.calls, groups)),
+          of(mean_over_prompts(utility, groups)),
+          of(difference_over_prompts(utility, model.utility(price), groups)),
+          of(saving_over_prompts(routed.dollars, model.dollars, groups))};
 }
 
 // With D and M the means, 1 - D / M varies as the mean of ((1 - saving) m_i - d_i) / M does.
 Interval saving_over_prompts(std::span<const double> dollars, std::span<const double> of_model,
                              const PromptGroups& groups) {
-  double sum = 0.0, model = 0.0;
-  for (std::size_t i = 0; i < dollars.size(); ++i) {
-    sum += dollars[i];
-    model += of_model[i];
-  }
+  const double sum = std::accumulate(dollars.begin(), dollars.end(), 0.0),
+               model = std::accumulate(of_model.begin(), of_model.end(), 0.0);
   if (!(model > 0.0)) return {kNone, kNone, kNone};
   const double ratio = sum / model, mean = model / static_cast<double>(dollars.size());
   std::vector<double> influence(dollars.size());
@@ -90,16 +73,11 @@ double standard_error(const Interval& interval, const PromptGroups& groups) {
   return (interval.high - interval.value) / student_t(0.975, groups);
 }
 
-double upper_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups) {
-  return bound_of_one_side(0.05, interval, by_row, groups);
-}
-
-double lower_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups) {
-  return bound_of_one_side(0.95, interval, by_row, groups);
-}
-
-double DollarTail::least_prompts() const {
-  return least_values(skewness);
+double confident_bound(const Interval& interval, std::span<const double> by_row, const PromptGroups& groups,
+                       bool upper) {
+  const double t = student_t(upper ? 0.05 : 0.95, groups);
+  return interval.value -
+         standard_error(interval, groups) * skewed_quantile(t, skewness_over_prompts(by_row, groups), groups.count);
 }
 
 DollarTail dollar_tail(std::span<const double> dollars, const PromptGroups& groups) {
@@ -137,34 +115,10 @@ PromptGroups groups_of(const PromptGroups& groups, std::span<const std::size_t> 
   return out;
 }
 
-Routed empty_rows(std::size_t rows) {
-  return {std::vector<double>(rows), std::vector<double>(rows), std::vector<std::uint32_t>(rows)};
-}
-
-Routed routed_of(const Routed& routed, std::span<const std::size_t> rows) {
-  Routed out = empty_rows(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    out.quality[i] = routed.quality[rows[i]];
-    out.dollars[i] = routed.dollars[rows[i]];
-    out.calls[i] = routed.calls[rows[i]];
-  }
-  return out;
-}
-
-void put_rows(Routed& all, const Routed& some, std::span<const std::size_t> rows) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    all.quality[rows[i]] = some.quality[i];
-    all.dollars[rows[i]] = some.dollars[i];
-    all.calls[rows[i]] = some.calls[i];
-  }
-}
-
-void copy_rows(Routed& all, const Routed& from, std::span<const std::size_t> rows) {
-  put_rows(all, routed_of(from, rows), rows);
-}
-
 std::string usd_text(const Interval& x) {
-  return interval_text(x, decimals_of(x.value));
+  const double size = std::abs(x.value);
+  const bool known = size > 0.0 && std::isfinite(size);
+  return interval_text(x, known ? std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 2, 9) : 2);
 }
 
 std::string share_text(const Interval& x) {

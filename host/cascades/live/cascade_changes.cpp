@@ -1,30 +1,25 @@
 // Changes of a cascade: models, prices.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 
-#include "host/cascades/live/cascade_attempt.hpp"
-#include "pandora/error.hpp"
+#include "host/cascades/live/cascade_state.hpp"
 
 namespace pandora {
 
 std::size_t Cascade::State::add_model(const std::string& name) {
   for (std::size_t a = 0; a < names.size(); ++a)
     if (names[a].name == name) {
-      if (!names[a].removed) throw refusal(fmt::format("model {} is there already", name));
+      if (!names[a].removed) throw refusal("model {} is there already", name);
       names[a].removed = false;
       return a;
     }
-  if (!learns())
-    throw refusal(fmt::format("thresholds do not say when to call {}; fit again on a table that has it", name));
+  if (!learns()) throw refusal("thresholds do not say when to call {}; fit again on a table that has it", name);
   if (name.empty()) throw refusal("a model needs a name");
-  if (boxes() == kMaxBoxes) throw refusal(fmt::format("{} models are the most; {} is one more", kMaxBoxes, name));
+  if (boxes() == kMaxBoxes) throw refusal("{} models are the most; {} is one more", kMaxBoxes, name);
   if (!calibration.empty() && !rules->learns_reward())
     throw refusal(
-        fmt::format("how quality follows from a score is fixed for each model, and not known for {}; fit "
-                    "again, or use rules that learn the reward",
-                    name));
+        "how quality follows from a score is fixed for each model, and not known for {}; fit "
+        "again, or use rules that learn the reward",
+        name);
   const int more = rules->learns_reward() && !reads_phi() ? 2 : 0;
   Attempt attempt(*this, true);
   names.push_back({name});
@@ -39,7 +34,7 @@ std::size_t Cascade::State::add_model(const std::string& name) {
     estimator->add_box(more);
     bound_memory();
   } catch (const LaneFailure& failure) {
-    throw refusal(fmt::format("{} cannot be taken in ({})", name, failure.what()));
+    throw refusal("{} cannot be taken in ({})", name, failure.what());
   }
   const auto calls = [&](const auto& body) {
     for (auto& [id, request] : requests)
@@ -54,14 +49,14 @@ std::size_t Cascade::State::add_model(const std::string& name) {
 
 void Cascade::State::remove_model(const std::string& name) {
   const auto found = std::find_if(names.begin(), names.end(), [&](const CascadeModel& m) { return m.name == name; });
-  if (found == names.end() || found->removed) throw refusal(fmt::format("there is no model {}", name));
+  if (found == names.end() || found->removed) throw refusal("there is no model {}", name);
   const std::size_t box = static_cast<std::size_t>(found - names.begin());
   Attempt attempt(*this, true);
   if (learns()) {
     if (std::count_if(names.begin(), names.end(), [](const CascadeModel& m) { return !m.removed; }) == 1)
-      throw refusal(fmt::format("{} is the only model that is left; add another one first", name));
+      throw refusal("{} is the only model that is left; add another one first", name);
   } else if (const auto at = std::find(options.order.begin(), options.order.end(), box); at != options.order.end()) {
-    if (options.order.size() == 1) throw refusal(fmt::format("it calls {} alone; fit again on other models", name));
+    if (options.order.size() == 1) throw refusal("it calls {} alone; fit again on other models", name);
     const std::ptrdiff_t place = at - options.order.begin();
     options.order.erase(at);
     options.thresholds.erase(options.thresholds.begin() +
@@ -107,14 +102,13 @@ void Cascade::State::set_price(double price) {
   if (!learns()) throw refusal("thresholds hold for the price that they were fitted for; fit again with --price");
   if (rules->learns_payoff()) throw refusal("what was learned of payoffs holds for one price; learn anew");
   if (!(price > 0.0 && price <= kMostPrice) || !(options.price > 0.0))
-    throw refusal(
-        fmt::format("price {:g} in place of {:g}: both must be positive, and at most 1e9", price, options.price));
+    throw refusal("price {:g} in place of {:g}: both must be positive, and at most 1e9", price, options.price);
   Attempt attempt(*this);
   try {
     settle();
     estimator->scale_costs(price / options.price);
   } catch (const LaneFailure& failure) {
-    throw refusal(fmt::format("price {:g}: what was learned cannot be made over to it ({})", price, failure.what()));
+    throw refusal("price {:g}: what was learned cannot be made over to it ({})", price, failure.what());
   }
   options.price = price;
   attempt.keep();

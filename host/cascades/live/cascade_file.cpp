@@ -9,7 +9,6 @@
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/sealed_file.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 
@@ -150,14 +149,12 @@ CascadeRequest request_of(const Json& json, std::size_t m, std::size_t models, c
   require(out.walk.done || walk.queried < walk.ranked, "has a request that never ends");
   bool chosen = calls.empty() && !out.deployed;
   for (const Json& called : calls) {
-    CascadeRequest::Call call;
-    call.model = value_of<std::size_t>(called, "model");
-    require(call.model < models, "has a call of a model that is not there");
-    chosen = chosen || call.model == static_cast<std::size_t>(walk.deployed);
+    const auto model = value_of<std::size_t>(called, "model");
+    require(model < models, "has a call of a model that is not there");
+    chosen = chosen || model == static_cast<std::size_t>(walk.deployed);
     const std::vector<double> numbers = unpack(member(called, "numbers"), 3);
-    call.dollars = numbers[0], call.quality = numbers[1], call.shown = numbers[2];
-    call.phi = unpack32<float>(member(called, "phi"), value_of<std::size_t>(called, "size"));
-    out.calls.push_back(std::move(call));
+    out.calls.push_back({model, numbers[0], numbers[1], numbers[2],
+                         unpack32<float>(member(called, "phi"), value_of<std::size_t>(called, "size"))});
   }
   require(chosen, "has a request that deploys what it did not call");
   LaneSpec own = rules;
@@ -250,9 +247,9 @@ Json Cascade::State::written() const {
   }
   const std::string sealed = seal(kStateKind, state);
   if (sealed.size() > kMostState)  // which bound_memory() has seen to
-    throw Error(ExitCode::internal, fmt::format("cascade: what it has learned takes {} MiB, more than a file of this "
-                                                "kind may have",
-                                                sealed.size() >> 20));
+    throw Error(ExitCode::internal,
+                fmt::format("cascade: what it has learned takes {} MiB, more than a file of this kind may have",
+                            sealed.size() >> 20));
   out["state"] = base64(sealed);
   return out;
 }

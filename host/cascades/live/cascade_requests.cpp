@@ -1,13 +1,10 @@
 // Requests on their way through a cascade.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "host/cascades/live/cascade_attempt.hpp"
+#include "host/cascades/live/cascade_state.hpp"
 #include "host/cascades/live/request_numbers.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 
@@ -19,14 +16,13 @@ std::uint64_t Cascade::State::id_of(std::uint64_t number) const {
     if (const auto found = requests.find(id); found != requests.end() && found->second.number == number) return id;
   if (plain ? epoch != 0 : epoch != number / kOfAnEpoch || forks != forks_before())
     throw refusal(
-        fmt::format("there is no request {} here: it began in another process, or was lost with one "
-                    "since the last save, or is forgotten",
-                    number));
+        "there is no request {} here: it began in another process, or was lost with one "
+        "since the last save, or is forgotten",
+        number);
   const std::uint64_t last = epoch == 0 ? last_id : last_id % kOfAnEpoch, place = plain ? number : number % kOfAnEpoch;
-  throw refusal(number == 0 || place > last
-                    ? fmt::format("there was no request {}", number)
-                    : fmt::format("request {} is forgotten: it has had its feedback, or {} newer ones have come",
-                                  number, options.most_requests));
+  if (number == 0 || place > last) throw refusal("there was no request {}", number);
+  throw refusal("request {} is forgotten: it has had its feedback, or {} newer ones have come", number,
+                options.most_requests);
 }
 
 std::uint64_t Cascade::State::present_epoch() {
@@ -39,7 +35,7 @@ std::uint64_t Cascade::State::present_epoch() {
 // psi as it is learned from: within what the fit saw or, where there was none, what estimates can be solved of.
 std::vector<float> Cascade::State::taken(std::span<const float> psi) const {
   if (psi.size() != index_features())
-    throw refusal(fmt::format("psi has {} numbers; this cascade takes {}", psi.size(), index_features()));
+    throw refusal("psi has {} numbers; this cascade takes {}", psi.size(), index_features());
   std::vector<float> out(psi.begin(), psi.end());
   const auto& range = options.psi_range;
   for (std::size_t j = 0; j < out.size(); ++j) {
@@ -49,9 +45,9 @@ std::vector<float> Cascade::State::taken(std::span<const float> psi) const {
     } else if (learns() && std::abs(out[j]) > kMostPsi) {
       const std::string name = j > 0 && j <= features.size() ? ", " + features.names()[j - 1] + "," : "";
       throw refusal(
-          fmt::format("number {} of psi{} is {:g}; give numbers between -{:g} and {:g}, which estimates can "
-                      "be solved of: divided by what is usual for them, or their logarithms",
-                      j + 1, name, out[j], kMostPsi, kMostPsi));
+          "number {} of psi{} is {:g}; give numbers between -{:g} and {:g}, which estimates can "
+          "be solved of: divided by what is usual for them, or their logarithms",
+          j + 1, name, out[j], kMostPsi, kMostPsi);
     }
   }
   return out;
@@ -60,19 +56,14 @@ std::vector<float> Cascade::State::taken(std::span<const float> psi) const {
 void Cascade::State::require_observation(const Observation& observation) const {
   if (!(observation.dollars >= 0.0 && observation.dollars <= kMostCallUsd &&
         options.price * observation.dollars <= kMostCallUsd))
-    throw refusal(fmt::format("{:g} dollars: give a number from 0 to a million, also as utility at price {:g}",
-                              observation.dollars, options.price));
+    throw refusal("{:g} dollars: give a number from 0 to a million, also as utility at price {:g}", observation.dollars,
+                  options.price);
   const std::size_t wanted = reads_phi() ? reward_features() : 1;
   if (observation.scores.size() != wanted)
-    throw refusal(
-        fmt::format("{} scores; the evaluator {} shows {}", observation.scores.size(), options.evaluator, wanted));
+    throw refusal("{} scores; the evaluator {} shows {}", observation.scores.size(), options.evaluator, wanted);
   for (const double score : observation.scores)
     if (!std::isfinite(score) || (!reads_phi() && !(score >= 0.0 && score <= 1.0)))
-      throw refusal(fmt::format("score {:g}: give {}", score, reads_phi() ? "a finite number" : "one in [0, 1]"));
-}
-
-void Cascade::State::require_open(std::uint64_t number, const CascadeRequest& request) const {
-  if (request.deployed) throw refusal(fmt::format("request {} is deployed already", number));
+      throw refusal("score {:g}: give {}", score, reads_phi() ? "a finite number" : "one in [0, 1]");
 }
 
 // What was learned since the last period's end is brought to its end before another period is looked at.
@@ -105,7 +96,7 @@ CascadeRequest::Call Cascade::State::seen(std::size_t model, const Observation& 
       call.phi[2 * model + 1] = static_cast<float>(logit_of_score(observation.scores[0]));
     }
   } else if (reads_phi()) {
-    throw refusal("rules that know the quality cannot take it from the evaluator " + options.evaluator);
+    throw refusal("rules that know the quality cannot take it from the evaluator {}", options.evaluator);
   }
   return call;
 }
@@ -120,11 +111,10 @@ void Cascade::State::calibrate(int period, std::span<const float> psi, std::size
   if (last_id > 0) throw refusal("samples from before come before the first request");
   const std::vector<float> context = taken(psi);
   require_observation(observation);
-  if (model >= names.size()) throw refusal(fmt::format("there is no model {}", model));
-  if (quality && !(*quality >= 0.0 && *quality <= 1.0))
-    throw refusal(fmt::format("quality {:g}: give one in [0, 1]", *quality));
+  if (model >= names.size()) throw refusal("there is no model {}", model);
+  if (quality && !(*quality >= 0.0 && *quality <= 1.0)) throw refusal("quality {:g}: give one in [0, 1]", *quality);
   if (estimator->samples(static_cast<int>(model)) >= most_held)
-    throw refusal(fmt::format("{} has {} samples, and a file has room for no more", names[model].name, most_held));
+    throw refusal("{} has {} samples, and a file has room for no more", names[model].name, most_held);
   Attempt attempt(*this);
   const CascadeRequest::Call call = seen(model, observation);
   estimator->calibrate({period, context, {}}, output(call), quality);
@@ -144,7 +134,10 @@ std::uint64_t Cascade::State::begin(std::span<const float> psi) {
   last_id = id;
   epoch = of;
   ++counts.requests;
-  forget_oldest();
+  while (requests.size() > options.most_requests) {
+    ++(requests.begin()->second.deployed ? counts.dropped_waiting : counts.dropped_open);
+    requests.erase(requests.begin());
+  }
   return number;
 }
 
@@ -161,17 +154,6 @@ void Cascade::State::rank(std::uint64_t id, CascadeRequest& request) {
       request.bonus.push_back(estimator->bonus(a) * (rules->has_width_bonus() ? request.width.back() : 1.0));
     }
   }
-  start_walk(request);
-}
-
-void Cascade::State::forget_oldest() {
-  while (requests.size() > options.most_requests) {
-    ++(requests.begin()->second.deployed ? counts.dropped_waiting : counts.dropped_open);
-    requests.erase(requests.begin());
-  }
-}
-
-void Cascade::State::start_walk(CascadeRequest& request) {
   const std::uint32_t draw = static_cast<std::uint32_t>(request.period - 1);
   const PeriodRules drawn(*rules, options.exploration, draw);
   request.order = drawn.order;
@@ -179,7 +161,7 @@ void Cascade::State::start_walk(CascadeRequest& request) {
   int permutation[kMaxBoxes];
   if (drawn.order == Order::random) random_permutation(options.random_order, draw, boxes(), permutation);
   PeriodOutcome& walk = request.walk.outcome;
-  pandora::start_walk(*rules, drawn, boxes(), request.score.data(), permutation, walk);
+  start_walk(*rules, drawn, boxes(), request.score.data(), permutation, walk);
   int* const end = std::remove_if(walk.order, walk.order + walk.ranked,
                                   [&](int a) { return names[static_cast<std::size_t>(a)].removed; });
   walk.ranked = static_cast<int>(end - walk.order);
@@ -188,12 +170,12 @@ void Cascade::State::start_walk(CascadeRequest& request) {
 void Cascade::State::observe(std::uint64_t number, std::size_t model, const Observation& observation) {
   const std::uint64_t id = id_of(number);
   CascadeRequest& open = requests.at(id);
-  require_open(number, open);
-  if (open.walk.done) throw refusal(fmt::format("request {} calls no further model; deploy it", number));
+  if (open.deployed) throw refusal("request {} is deployed already", number);
+  if (open.walk.done) throw refusal("request {} calls no further model; deploy it", number);
   if (model != static_cast<std::size_t>(open.walk.next()))
-    throw refusal(fmt::format("request {}: model {} is not the one to call next, {}", number,
-                              model < names.size() ? names[model].name : std::to_string(model),
-                              names[static_cast<std::size_t>(open.walk.next())].name));
+    throw refusal("request {}: model {} is not the one to call next, {}", number,
+                  model < names.size() ? names[model].name : std::to_string(model),
+                  names[static_cast<std::size_t>(open.walk.next())].name);
   require_observation(observation);
   CascadeRequest::Call call = seen(model, observation);
   call.quality = call.shown;
@@ -213,8 +195,8 @@ void Cascade::State::observe(std::uint64_t number, std::size_t model, const Obse
 std::size_t Cascade::State::deploy(std::uint64_t number) {
   const std::uint64_t id = id_of(number);
   CascadeRequest& open = requests.at(id);
-  require_open(number, open);
-  if (open.calls.empty()) throw refusal(fmt::format("request {} has called no model yet", number));
+  if (open.deployed) throw refusal("request {} is deployed already", number);
+  if (open.calls.empty()) throw refusal("request {} has called no model yet", number);
   Attempt attempt(*this);
   if (learns() && learning) {
     make_current(id, open);
@@ -232,9 +214,9 @@ std::size_t Cascade::State::deploy(std::uint64_t number) {
 void Cascade::State::feedback(std::uint64_t number, double quality) {
   const std::uint64_t id = id_of(number);
   const CascadeRequest& waiting = requests.at(id);
-  if (!waiting.deployed) throw refusal(fmt::format("request {} is not deployed yet", number));
+  if (!waiting.deployed) throw refusal("request {} is not deployed yet", number);
   if (!(quality >= 0.0 && quality <= 1.0))
-    throw refusal(fmt::format("request {}: quality {:g}: give one in [0, 1]", number, quality));
+    throw refusal("request {}: quality {:g}: give one in [0, 1]", number, quality);
   Attempt attempt(*this);
   if (needs_feedback() && learning) {
     make_current(id, waiting);

@@ -1,20 +1,15 @@
 // What a cascade is made with, and what it may hold.
 #include "host/cascades/live/cascade_state.hpp"
 
-#include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
-#include <set>
 
 #include "host/ground/files/sealed_file.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
-
-Error refusal(const std::string& message) {
-  return Error(ExitCode::usage, "cascade: " + message);
-}
 
 LaneSpec thresholds_as_rules(const CascadeOptions& options) {
   LaneSpec rules;
@@ -28,10 +23,38 @@ LaneSpec thresholds_as_rules(const CascadeOptions& options) {
 
 namespace {
 
+struct Registry {
+  std::mutex mutex;
+  std::set<ForkSafeMutex*> all;
+  std::atomic<std::uint64_t> forks = 0;  // read by threads that hold a lock, which a fork may wait for
+};
+
+Registry& registry() {
+  static Registry& made = *[] {
+    auto* const out = new Registry;  // lives on: threads may outlast what is destroyed at exit
+    ::pthread_atfork(
+        [] {
+          registry().mutex.lock();
+          for (ForkSafeMutex* const one : registry().all) one->begin_fork();
+        },
+        [] {
+          for (ForkSafeMutex* const one : registry().all) one->end_fork();
+          registry().mutex.unlock();
+        },
+        [] {
+          for (ForkSafeMutex* const one : registry().all) one->end_fork();
+          ++registry().forks;
+          registry().mutex.unlock();
+        });
+    return out;
+  }();
+  return made;
+}
+
 void check_calibration(const CascadeOptions& o) {
   if (!o.calibration.empty() && o.calibration.size() != o.models.size())
-    throw refusal(fmt::format("{} calibrations for {} models; give each model one, or none at all",
-                              o.calibration.size(), o.models.size()));
+    throw refusal("{} calibrations for {} models; give each model one, or none at all", o.calibration.size(),
+                  o.models.size());
   for (const ScoreCalibration& map : o.calibration) {
     bool sound = map.scores.size() == map.qualities.size();
     for (std::size_t k = 0; sound && k < map.scores.size(); ++k)
@@ -58,19 +81,35 @@ void check_rules(const CascadeOptions& o) {
     throw refusal("the rules must learn an index or a payoff; for a fixed order give order and thresholds");
   if (o.rules->order == Order::listed) throw refusal("rules with a fixed order stand in order and thresholds");
   if (o.reward_features < 0 || o.reward_features > kMaxRewardFeatures)
-    throw refusal(fmt::format("reward_features must lie in 0..{}", kMaxRewardFeatures));
+    throw refusal("reward_features must lie in 0..{}", kMaxRewardFeatures);
   if (!(o.estimation.forget >= 0.0 && std::isfinite(o.estimation.forget)) || o.estimation.most_samples < 0)
     throw refusal("forget and most_samples must be finite and not negative");
   for (const double number :
        {o.estimation.ridge_slopes, o.estimation.ridge_loss, o.estimation.radius_rho, o.estimation.radius_theta})
     if (!(number >= 0.0 && std::isfinite(number)))
-      throw refusal(fmt::format("a ridge or radius is {:g}; give a finite number, or 0 for none", number));
+      throw refusal("a ridge or radius is {:g}; give a finite number, or 0 for none", number);
   for (const double width : {o.rules->c_rho, o.rules->c_theta, o.rules->c_b})
     if (!(width >= 0.0 && width <= 1e6))
-      throw refusal(fmt::format("the width of a bonus is {:g}; give a number from 0 to 1e6", width));
+      throw refusal("the width of a bonus is {:g}; give a number from 0 to 1e6", width);
 }
 
 }  // namespace
+
+ForkSafeMutex::ForkSafeMutex() {
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  known.all.insert(this);
+}
+
+ForkSafeMutex::~ForkSafeMutex() {
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  known.all.erase(this);
+}
+
+std::uint64_t forks_before() {
+  return registry().forks;
+}
 
 Cascade::State::State(const CascadeOptions& given) : options(given) {
   for (const std::string& name : options.models) names.push_back({name});
@@ -92,19 +131,25 @@ Cascade::State::State(const CascadeOptions& given) : options(given) {
     } catch (const nlohmann::json::exception&) {
       throw refusal("the features are not JSON");
     } catch (const Damaged& damage) {
-      throw refusal(std::string("the features: the text ") + damage.what());
+      throw refusal("the features: the text {}", damage.what());
     }
   rules = std::make_shared<const LaneSpec>(options.rules ? *options.rules : thresholds_as_rules(options));
   check_range();
-  if (options.rules) make_estimator();
+  if (options.rules) {
+    require_memory();
+    const int m = static_cast<int>(index_features()),
+              d = rules->learns_reward() ? static_cast<int>(reward_features()) : 0;
+    estimator = std::make_unique<WeitzmanEstimator>(EstimatorShape{boxes(), m, d, options.exploration}, *rules,
+                                                    options.estimation);
+  }
   bound_memory();
 }
 
 void Cascade::State::check_range() const {
   const std::vector<std::pair<float, float>>& range = options.psi_range;
   if (!range.empty() && (!options.rules || range.size() != index_features()))
-    throw refusal(fmt::format("{} ranges for contexts of {} numbers; give rules, and each number one, or none at all",
-                              range.size(), index_features()));
+    throw refusal("{} ranges for contexts of {} numbers; give rules, and each number one, or none at all", range.size(),
+                  index_features());
   for (const auto& [least, most] : range)
     if (!(std::isfinite(least) && std::isfinite(most) && least <= most))
       throw refusal("a range of psi is two finite numbers, the lesser one first");
@@ -113,53 +158,35 @@ void Cascade::State::check_range() const {
 void Cascade::State::check() const {
   const CascadeOptions& o = options;
   if (o.models.empty() || o.models.size() > static_cast<std::size_t>(kMaxBoxes))
-    throw refusal(fmt::format("{} models; give 1 to {}", o.models.size(), kMaxBoxes));
+    throw refusal("{} models; give 1 to {}", o.models.size(), kMaxBoxes);
   std::set<std::string> seen;
   for (const std::string& name : o.models)
     if (name.empty() || !seen.insert(name).second)
-      throw refusal(fmt::format("model \"{}\" is empty or stands twice; give each model a name of its own", name));
+      throw refusal("model \"{}\" is empty or stands twice; give each model a name of its own", name);
   if (!(o.price >= 0.0 && o.price <= kMostPrice))
-    throw refusal(fmt::format("price {:g}: give utility per dollar, a number from 0 to 1e9", o.price));
+    throw refusal("price {:g}: give utility per dollar, a number from 0 to 1e9", o.price);
   using Kind = EvaluatorSpec::Kind;
   const std::optional<EvaluatorSpec> spec = evaluator_of(o.evaluator);
   if (!spec || spec->kind == Kind::noisy || (spec->kind == Kind::column && !o.rules))
-    throw refusal(fmt::format("evaluator \"{}\": use quality, score or score:NAME{}", o.evaluator,
-                              o.rules ? ", or column:NAME" : ""));
+    throw refusal("evaluator \"{}\": use quality, score or score:NAME{}", o.evaluator,
+                  o.rules ? ", or column:NAME" : "");
   if (o.features.empty() && (o.index_features < 1 || o.index_features > 16384))
-    throw refusal(fmt::format("index_features is {}; give 1..16384", o.index_features));
+    throw refusal("index_features is {}; give 1..16384", o.index_features);
   if (o.most_requests == 0) throw refusal("most_requests must be at least 1");
   check_calibration(o);
   o.rules ? check_rules(o) : check_thresholds(o);
 }
 
-std::size_t Cascade::State::index_features() const {
-  // As in a study's table: a context of one number at least.
-  return options.features.empty() ? static_cast<std::size_t>(options.index_features)
-                                  : 1 + std::max<std::size_t>(1, features.size());
-}
-
-std::size_t Cascade::State::reward_features() const {
-  return reads_phi() ? static_cast<std::size_t>(options.reward_features) : 2 * names.size();
-}
-
 void Cascade::State::require_memory() const {
   const int d = rules->learns_reward() ? static_cast<int>(reward_features()) : 0;
   if (d > kMaxRewardFeatures)
-    throw refusal(fmt::format("{} models make {} reward features, more than {}", names.size(), d, kMaxRewardFeatures));
+    throw refusal("{} models make {} reward features, more than {}", names.size(), d, kMaxRewardFeatures);
   const double A = boxes(), m = static_cast<double>(index_features()), matrix = 8.0 * m * m,
                gib = A * matrix * (rules->fits_jointly() ? 1.0 + A : 2.0) / (1 << 30);
   if (gib > 1.0)
     throw refusal(
-        fmt::format("{} models with contexts of {} numbers take {:.1f} GiB, more than 1; give fewer numbers, "
-                    "such as text:64",
-                    A, m, gib));
-}
-
-void Cascade::State::make_estimator() {
-  require_memory();
-  const int d = rules->learns_reward() ? static_cast<int>(reward_features()) : 0;
-  estimator = std::make_unique<WeitzmanEstimator>(
-      EstimatorShape{boxes(), static_cast<int>(index_features()), d, options.exploration}, *rules, options.estimation);
+        "{} models with contexts of {} numbers take {:.1f} GiB, more than 1; give fewer numbers, such as text:64", A, m,
+        gib);
 }
 
 // Of a request that has called every model, in a saved cascade: keys and small numbers, and what it has of psi, models
@@ -178,9 +205,9 @@ void Cascade::State::bound_memory() {
   int& most = options.estimation.most_samples;
   if (most_held < kLeastSamples && (most == 0 || most > most_held))
     throw refusal(
-        fmt::format("a saved cascade has {} MiB, which {} models with contexts of {} numbers fill with {} samples of "
-                    "each; give fewer numbers, such as text:64",
-                    kMostState >> 20, boxes(), index_features(), most_held));
+        "a saved cascade has {} MiB, which {} models with contexts of {} numbers fill with {} samples of "
+        "each; give fewer numbers, such as text:64",
+        kMostState >> 20, boxes(), index_features(), most_held);
   if (most > 0 && most <= most_held) return;
   estimator->keep_at_most(most_held);
   most = most_held;

@@ -1,15 +1,16 @@
 // What a Cascade is made of. Every member is called with the mutex held.
 #pragma once
 
-#include <map>
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string>
-#include <vector>
+#include <tuple>
 
-#include "host/cascades/live/fork_safe_mutex.hpp"
-#include "host/outcomes/routing/isotonic.hpp"
+#include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"
 #include "host/outcomes/tables/features.hpp"
 #include "kernels/rules/period.hpp"
@@ -22,8 +23,43 @@ namespace pandora {
 inline constexpr std::uint64_t kMostState = std::uint64_t{512} << 20;  // bytes of what a saved cascade has learned
 inline constexpr int kLeastSamples = 1000;                             // of each model, for which there must be room
 
+/// A fork waits until nobody holds one of these, so that in the child none is held by a thread that is not there, and
+/// what it guards is whole. Nobody may make or destroy one while holding another.
+class ForkSafeMutex {
+ public:
+  ForkSafeMutex();
+  ~ForkSafeMutex();
+  ForkSafeMutex(const ForkSafeMutex&) = delete;
+  ForkSafeMutex& operator=(const ForkSafeMutex&) = delete;
+
+  void lock() {
+    const std::lock_guard first(gate_);
+    mutex_.lock();
+  }
+  void unlock() { mutex_.unlock(); }
+
+  void begin_fork() {
+    gate_.lock();
+    mutex_.lock();
+  }
+  void end_fork() {
+    mutex_.unlock();
+    gate_.unlock();
+  }
+
+ private:
+  std::mutex gate_;  // who waits holds it, so that a thread which locks again and again lets others in, and a fork
+  std::mutex mutex_;
+};
+
+/// Of which this process comes, since the first ForkSafeMutex was made.
+std::uint64_t forks_before();
+
 /// Error (usage), "cascade: ...".
-Error refusal(const std::string& message);
+template <class... Values>
+Error refusal(fmt::format_string<Values...> form, Values&&... values) {
+  return Error(ExitCode::usage, "cascade: " + fmt::format(form, std::forward<Values>(values)...));
+}
 /// The kind `thresholds` as a lane.
 LaneSpec thresholds_as_rules(const CascadeOptions& options);
 
@@ -55,9 +91,22 @@ struct Cascade::State {
   bool learns() const { return estimator != nullptr; }
   bool needs_feedback() const { return learns() && (rules->learns_reward() || rules->learns_payoff()); }
   int boxes() const { return static_cast<int>(names.size()); }
-  std::size_t index_features() const;   // m
-  std::size_t reward_features() const;  // d
   bool reads_phi() const { return evaluator.kind == EvaluatorSpec::Kind::column; }
+  std::size_t index_features() const {  // m; as in a study's table a context has one number at least
+    return options.features.empty() ? static_cast<std::size_t>(options.index_features)
+                                    : 1 + std::max<std::size_t>(1, features.size());
+  }
+  std::size_t reward_features() const {  // d
+    return reads_phi() ? static_cast<std::size_t>(options.reward_features) : 2 * names.size();
+  }
+
+  // The state while nobody else has it: state_->locked()->deploy(request).
+  struct Locked {
+    std::unique_lock<ForkSafeMutex> lock;
+    State* state;
+    State* operator->() const { return state; }
+  };
+  Locked locked() { return {std::unique_lock(mutex), this}; }
 
   // Each of these either happens whole or throws and has changed nothing.
   void calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
@@ -70,17 +119,15 @@ struct Cascade::State {
   void remove_model(const std::string& name);
   void set_price(double price);
 
-  CascadeRequest& request(std::uint64_t number) { return requests.at(id_of(number)); }
   const CascadeRequest& request(std::uint64_t number) const { return requests.at(id_of(number)); }
   CascadeExplanation explain(std::uint64_t number) const;
   std::uint64_t present_epoch();
-  void make_estimator();
 
   // cascade_file.cpp
   nlohmann::json written() const;
   void read_state(const nlohmann::json& packed);
 
-  mutable ForkSafeMutex mutex;
+  ForkSafeMutex mutex;
   CascadeOptions options;  // order, thresholds and price as they are now
   EvaluatorSpec evaluator;
   FeatureMap features;
@@ -100,7 +147,7 @@ struct Cascade::State {
   CascadeCounts counts;
 
  private:
-  class Attempt;  // cascade_attempt.hpp
+  class Attempt;
 
   void check() const;
   void check_range() const;
@@ -109,16 +156,49 @@ struct Cascade::State {
   void bound_memory();
   std::uint64_t id_of(std::uint64_t number) const;
   std::vector<float> taken(std::span<const float> psi) const;
-  void require_open(std::uint64_t number, const CascadeRequest& request) const;
   void require_observation(const Observation& observation) const;
   void make_current(std::uint64_t id, const CascadeRequest& request);
   void settle();
   void rank(std::uint64_t id, CascadeRequest& request);
-  void start_walk(CascadeRequest& request);
-  void forget_oldest();
   CascadeRequest::Call seen(std::size_t model, const Observation& observation) const;
   Output output(const CascadeRequest::Call& call) const;
   bool go_on_without(CascadeRequest& request, int box) const;
+};
+
+/// A change that happens whole or not at all: takes back what happened to the estimator since it was made, unless
+/// keep() was called; with `models` also what happened to models, price and rules. Requests and counts are changed
+/// last, by what does not throw.
+class Cascade::State::Attempt {
+  auto parts() const {
+    return std::tie(state_.options, state_.calibration, state_.names, state_.rules, state_.most_held);
+  }
+
+ public:
+  explicit Attempt(State& state, bool models = false) : state_(state), current_(state.current) {
+    if (models) models_ = parts();
+    if (state.learns()) state.estimator->mark();
+  }
+  ~Attempt() {
+    if (kept_) {
+      if (state_.learns()) state_.estimator->commit();
+      return;
+    }
+    if (state_.learns()) state_.estimator->roll_back();
+    state_.current = current_;
+    if (models_) parts() = std::move(*models_);
+  }
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  void keep() { kept_ = true; }
+
+ private:
+  State& state_;
+  const std::uint64_t current_;
+  std::optional<std::tuple<CascadeOptions, std::vector<IsotonicMap>, std::vector<CascadeModel>,
+                           std::shared_ptr<const LaneSpec>, int>>
+      models_;
+  bool kept_ = false;
 };
 
 }  // namespace pandora

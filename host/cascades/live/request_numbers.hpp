@@ -7,7 +7,9 @@
 // begins requests draws one, and after 2^20 requests it is followed by another one. Epoch 0: number = id.
 #pragma once
 
-#include <cstdint>
+#include <random>
+
+#include "host/outcomes/tables/text_hash.hpp"
 
 namespace pandora {
 
@@ -15,9 +17,16 @@ inline constexpr int kEpochBits = 33, kOfAnEpochBits = 20;
 inline constexpr std::uint64_t kFirstEpoch = std::uint64_t{1} << (kEpochBits - 1), kEpochEnd = 2 * kFirstEpoch,
                                kOfAnEpoch = std::uint64_t{1} << kOfAnEpochBits, kNumberEnd = kEpochEnd * kOfAnEpoch;
 
-std::uint64_t drawn_epoch();
-/// The epoch of request `id`, which comes next; `epoch`: of the one before.
-std::uint64_t epoch_of(std::uint64_t id, std::uint64_t epoch);
-std::uint64_t number_of(std::uint64_t id, std::uint64_t epoch);
+inline std::uint64_t drawn_epoch() {
+  return kFirstEpoch | std::random_device()();  // 32 bits of the system's
+}
+/// The epoch of request `id`, which comes next; `epoch`: of the one before. SplitMix64, so that calls that are made
+/// again have their numbers.
+inline std::uint64_t epoch_of(std::uint64_t id, std::uint64_t epoch) {
+  return epoch == 0 || id % kOfAnEpoch != 0 ? epoch : kFirstEpoch | (mixed(epoch + 0x9e3779b97f4a7c15u) >> 32);
+}
+inline std::uint64_t number_of(std::uint64_t id, std::uint64_t epoch) {
+  return epoch == 0 ? id : epoch * kOfAnEpoch + id % kOfAnEpoch;
+}
 
 }  // namespace pandora

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -111,6 +112,16 @@ void visit_estimation(Members& member, EstimationOptions& options) {
 
 }  // namespace
 
+Json record_of(const CascadeOptions& cascade) {
+  const Json record = Json::parse(cascade.about, nullptr, false);
+  return record.is_object() ? record : Json::object();
+}
+
+std::optional<double> counted_judge_usd(const Json& record) {
+  const auto usd = record.find("judge_usd");
+  return usd != record.end() && usd->is_number() ? std::optional(usd->get<double>()) : std::nullopt;
+}
+
 Json rules_json(const LaneSpec& rules) {
   LaneSpec copy = rules;
   MemberWriter writer;
@@ -144,16 +155,12 @@ Json stream_json(const Stream& stream) {
 }
 
 Stream stream_of(const Json& json, Purpose purpose) {
-  if (!json.is_array() || json.size() != 4) throw Damaged("has a stream of draws that is none");
-  std::uint64_t number[4];
-  for (std::size_t k = 0; k < 4; ++k) {
-    if (!json[k].is_number_unsigned()) throw Damaged("has a stream of draws that is none");
-    number[k] = json[k].get<std::uint64_t>();
-  }
-  if (number[1] > 255 || number[2] > 255 || number[3] > 4294967295u)
+  const auto is_number = [](const Json& x) { return x.is_number_unsigned(); };
+  if (!json.is_array() || json.size() != 4 || !std::all_of(json.begin(), json.end(), is_number) || json[1] > 255u ||
+      json[2] > 255u || json[3] > 4294967295u)
     throw Damaged("has a stream of draws that is none");
-  return {number[0], purpose, static_cast<std::uint8_t>(number[1]), static_cast<std::uint8_t>(number[2]),
-          static_cast<std::uint32_t>(number[3])};
+  return {json[0].get<std::uint64_t>(), purpose, json[1].get<std::uint8_t>(), json[2].get<std::uint8_t>(),
+          json[3].get<std::uint32_t>()};
 }
 
 }  // namespace pandora

@@ -1,9 +1,10 @@
-// A lane's rules and how it estimates, as JSON and back.
+// What a cascade is made of as JSON and back: a lane's rules, how it estimates, what a fit wrote beside it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
-#include "kernels/rules/estimation.hpp"
+#include "pandora/cascade.hpp"
 
 namespace pandora {
 
@@ -18,5 +19,10 @@ EstimationOptions estimation_of(const nlohmann::json& json);
 
 nlohmann::json stream_json(const Stream& stream);
 Stream stream_of(const nlohmann::json& json, Purpose purpose);
+
+/// What a fit wrote beside its cascade; an empty object where there is nothing.
+nlohmann::json record_of(const CascadeOptions& cascade);
+/// Dollars of judging a call, as the fit counted them; none where nobody said.
+std::optional<double> counted_judge_usd(const nlohmann::json& record);
 
 }  // namespace pandora

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "host/lanes/estimator/reward_fit.hpp"
-#include "host/outcomes/routing/search_cascades.hpp"
+#include "host/outcomes/routing/fit_fixed_cascade.hpp"
 
 namespace pandora {
 namespace {

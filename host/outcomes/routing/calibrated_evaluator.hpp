@@ -1,15 +1,31 @@
-// What is seen of an answer when it is opened: its quality, or a judge's score that is calibrated.
+// What is seen of an answer when it is opened: its quality, or a judge's score that is calibrated: E[quality | score],
+// nondecreasing in the score.
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
-#include "host/outcomes/routing/isotonic.hpp"
 #include "host/outcomes/routing/routing.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
+
+/// Isotonic regression: the nondecreasing function of the score that is nearest to the qualities in mean square,
+/// constant on blocks of scores, linear between a block and the next, constant beyond the first and the last.
+struct IsotonicMap {
+  std::vector<double> scores;     ///< knots, strictly ascending; none: a score is its own quality
+  std::vector<double> qualities;  ///< at the knots, nondecreasing
+
+  double operator()(double score) const;
+  bool operator==(const IsotonicMap&) const = default;
+
+  /// By pool adjacent violators, in O(n log n). Both of one length; nothing is known of no scores at all.
+  static IsotonicMap fit(std::span<const double> scores, std::span<const double> qualities);
+};
+
+/// Of each model its own map of the judge's score, fitted on these rows.
+std::vector<IsotonicMap> calibrate_scores(const TraceTable& table, const ScoreColumn& score,
+                                          std::span<const std::size_t> rows);
+
+/// rows x models, row-major: the score of every answer as a quality.
+std::vector<double> calibrated_scores(const std::vector<IsotonicMap>& maps, const ScoreColumn& score);
 
 class CalibratedEvaluator {
  public:
@@ -18,17 +34,20 @@ class CalibratedEvaluator {
   CalibratedEvaluator(const TraceTable& table, const std::string& name);
 
   bool is_truth() const { return score_ == nullptr; }
-  /// The judge's scores; nullptr for the truth.
-  const ScoreColumn* score() const { return score_; }
   /// rows x models, row-major, as it stands in the table.
-  std::span<const double> shown() const;
+  std::span<const double> shown() const { return is_truth() ? table_.quality : score_->values; }
   /// Maps of the score fitted on these rows, of each model its own; none for the truth.
-  std::vector<IsotonicMap> calibrate(std::span<const std::size_t> rows) const;
-  /// rows x models, row-major: what is seen of every answer of the table, calibrated on these rows; empty for the
-  /// truth.
-  std::vector<double> seen(std::span<const std::size_t> rows) const;
+  std::vector<IsotonicMap> calibrate(std::span<const std::size_t> rows) const {
+    return is_truth() ? std::vector<IsotonicMap>() : calibrate_scores(table_, *score_, rows);
+  }
+  /// rows x models, row-major: what is seen of every answer of the table by these maps; empty for the truth.
+  std::vector<double> seen(const std::vector<IsotonicMap>& maps) const {
+    return is_truth() ? std::vector<double>() : calibrated_scores(maps, *score_);
+  }
   /// The table with what seen() gave, which must outlive the result.
-  Outcomes outcomes(const std::vector<double>& seen) const;
+  Outcomes outcomes(const std::vector<double>& seen) const {
+    return {table_.models.size(), is_truth() ? table_.quality : seen, table_.quality, table_.cost};
+  }
 
  private:
   const TraceTable& table_;

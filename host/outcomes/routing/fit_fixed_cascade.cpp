@@ -4,8 +4,6 @@
 #include <limits>
 #include <optional>
 
-#include "host/outcomes/routing/search_cascades.hpp"
-
 namespace pandora {
 namespace {
 
@@ -35,8 +33,7 @@ class CascadeFit {
         model.worth.push_back(outcomes.quality[at]);
         model.cost.push_back(price * outcomes.dollars[at]);
       }
-      RankedModel& ranked = ranked_.emplace_back();
-      ranked.values = model.seen;
+      RankedModel& ranked = ranked_.emplace_back(RankedModel{model.seen, {}});
       std::sort(ranked.values.begin(), ranked.values.end());
       ranked.values.erase(std::unique(ranked.values.begin(), ranked.values.end()), ranked.values.end());
       for (const double value : model.seen)
@@ -120,12 +117,6 @@ class CascadeFit {
     return out;
   }
 
-  RatedCascade single(std::size_t m) const {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < prompts_; ++i) sum += models_[m].worth[i] - models_[m].cost[i];
-    return {{{m}, {}}, sum / static_cast<double>(prompts_)};
-  }
-
   // The best first, each order once, at most kBeam.
   static void keep_best(std::vector<RatedCascade>& rated) {
     std::sort(rated.begin(), rated.end(), [](const RatedCascade& a, const RatedCascade& b) {
@@ -141,7 +132,11 @@ class CascadeFit {
 
   FixedCascade beam() const {
     std::vector<RatedCascade> kept;
-    for (std::size_t m = 0; m < models_.size(); ++m) kept.push_back(single(m));
+    for (std::size_t m = 0; m < models_.size(); ++m) {
+      double sum = 0.0;
+      for (std::size_t i = 0; i < prompts_; ++i) sum += models_[m].worth[i] - models_[m].cost[i];
+      kept.push_back({{{m}, {}}, sum / static_cast<double>(prompts_)});
+    }
     keep_best(kept);
     RatedCascade best = kept[0];
     for (std::size_t length = 2; length <= models_.size(); ++length) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -17,6 +16,7 @@ struct Outcomes {
   std::span<const double> dollars;  ///< likewise: what opening it costs
 
   std::size_t rows() const { return models == 0 ? 0 : quality.size() / models; }
+  double utility(std::size_t at, double price) const { return quality[at] - price * dollars[at]; }
 };
 
 /// Models in a fixed order. An opened answer is accepted, and opening ends, where what is seen of it reaches the
@@ -37,13 +37,20 @@ struct ModelIndices {
   bool operator==(const ModelIndices&) const = default;
 };
 
-/// What became of some prompts, in their order.
+/// What became of some prompts, in their order, or is estimated of them.
 struct Routed {
   std::vector<double> quality, dollars;  ///< of the deployed answer; of all opened ones
-  std::vector<std::uint32_t> calls;      ///< opened answers
+  std::vector<double> calls;             ///< opened answers
+  static constexpr std::vector<double> Routed::*kNumbers[] = {&Routed::quality, &Routed::dollars, &Routed::calls};
 
   std::vector<double> utility(double price) const;
 };
+
+/// Room for as many rows, and some rows put into it: some[i] is that of rows[i].
+Routed empty_rows(std::size_t rows);
+void put_rows(Routed& all, const Routed& some, std::span<const std::size_t> rows);
+/// The rows that are named.
+Routed routed_of(const Routed& routed, std::span<const std::size_t> rows);
 
 /// The rows of `outcomes` that are named.
 Routed evaluate(const Outcomes& outcomes, const FixedCascade& cascade, std::span<const std::size_t> rows);
@@ -54,6 +61,14 @@ Routed best_answers(const Outcomes& outcomes, double price, std::span<const std:
 
 /// The model with the greatest mean utility on these rows, the first of equal ones. rows is not empty.
 std::size_t best_single_model(const Outcomes& outcomes, double price, std::span<const std::size_t> rows);
+
+/// The sigma with mean((value - sigma)^+) = cost, cost >= 0: what would have to be seen already for opening to be worth
+/// nothing more. Below the least value it is mean - cost; at cost = 0 it is the greatest value. values is not empty.
+double reservation_value(std::span<const double> values, double cost);
+
+/// The indices of the models' marginal laws on these rows: of what is seen of an answer, at a cost of price x the mean
+/// of its dollars. The order that they give is optimal where the models' answers are independent. rows is not empty.
+ModelIndices fit_model_indices(const Outcomes& outcomes, double price, std::span<const std::size_t> rows);
 
 /// 0 to rows - 1.
 std::vector<std::size_t> all_rows(std::size_t rows);

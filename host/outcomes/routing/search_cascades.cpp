@@ -1,11 +1,10 @@
-#include "host/outcomes/routing/search_cascades.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <span>
+
+#include "host/outcomes/routing/fit_fixed_cascade.hpp"
 
 namespace pandora {
 namespace {
@@ -66,13 +65,7 @@ class Search {
  private:
   void extend(std::size_t length) {
     std::vector<std::size_t>& order = now_.order;
-    if (order.size() == length) {
-      if (length == 1)
-        consider();
-      else
-        descend(0, all_, 0.0);
-      return;
-    }
+    if (order.size() == length) return length == 1 ? consider() : descend(0, all_, 0.0);
     for (std::size_t m = 0; m < models_.size(); ++m) {
       if (std::find(order.begin(), order.end(), m) != order.end()) continue;
       order.push_back(m);
@@ -162,7 +155,6 @@ class Search {
   }
 
   double prompts() const { return static_cast<double>(all_.size()); }
-
   const std::vector<SearchedModel>& models_;
   std::vector<std::vector<std::size_t>> accepting_;  // of each model: how many of its thresholds a prompt reaches
   std::vector<Running> all_;                         // every prompt, before the first model

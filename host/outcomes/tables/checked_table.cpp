@@ -1,5 +1,4 @@
 // What can be said of a table only when all of it is there.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,32 +18,24 @@ std::string row_text(const TraceTable& table, std::size_t row) {
   return table.named_prompts ? "prompt " + in_quotes(table.prompts[row]) : "row " + std::string(table.prompts[row]);
 }
 
-// A name of what is missing at `cell` of rows x models, to be asked only where something is.
+// A name of what is missing at `cell` of rows x models; empty where nothing is.
 std::string what_is_missing(const TraceTable& table, std::size_t cell) {
-  std::string what;
-  if (is_missing(table.quality[cell])) what = "quality";
-  if (what.empty() && is_missing(table.cost[cell])) what = "cost";
+  if (is_missing(table.quality[cell])) return "quality";
+  if (is_missing(table.cost[cell])) return "cost";
   for (const ScoreColumn& score : table.scores)
-    if (what.empty() && is_missing(score.values[cell])) what = score.name;
-  return what;
+    if (is_missing(score.values[cell])) return score.name;
+  return "";
 }
 
 void refuse_missing(const TraceTable& table, const FilePlace& place, const std::vector<bool>& lacks) {
-  const std::size_t models = table.models.size();
-  std::size_t rows = 0, first = TraceTable::kNone;
-  for (std::size_t row = 0; row < table.rows(); ++row)
-    if (lacks[row]) {
-      if (rows++ == 0) first = row;
-    }
-  if (rows == 0) return;
-  for (std::size_t m = 0; m < models; ++m) {
-    const std::string what = what_is_missing(table, first * models + m);
-    if (!what.empty())
+  const auto rows = std::count(lacks.begin(), lacks.end(), true);
+  const auto first = static_cast<std::size_t>(std::find(lacks.begin(), lacks.end(), true) - lacks.begin());
+  for (std::size_t m = 0; rows > 0 && m < table.models.size(); ++m)
+    if (const std::string what = what_is_missing(table, first * table.models.size() + m); !what.empty())
       place.refuse(
-          fmt::format("{} of {} rows lack a cell; the first is {}: no {} of model {}. Fill them in, or leave such "
-                      "rows out with missing = \"drop\"",
-                      rows, table.rows(), row_text(table, first), what, in_quotes(table.models[m])));
-  }
+          "{} of {} rows lack a cell; the first is {}: no {} of model {}. Fill them in, or leave such "
+          "rows out with missing = \"drop\"",
+          rows, table.rows(), row_text(table, first), what, in_quotes(table.models[m]));
 }
 
 // Rows without a price: a cost of zero for a model that costs elsewhere. `drop`: marked; else refused.
@@ -60,24 +51,12 @@ void mark_free(const TraceTable& table, const FilePlace& place, MissingCells mis
     if (free == 0 || paid == 0) continue;
     if (missing == MissingCells::refuse)
       place.refuse(
-          fmt::format("model {} costs 0 in {} of {} rows, the first of them {}, and more in {}: such zeros are "
-                      "prices that are missing. Fill them in, or leave such rows out with missing = \"drop\"",
-                      in_quotes(table.models[m]), free, table.rows(), row_text(table, first), paid));
+          "model {} costs 0 in {} of {} rows, the first of them {}, and more in {}: such zeros are "
+          "prices that are missing. Fill them in, or leave such rows out with missing = \"drop\"",
+          in_quotes(table.models[m]), free, table.rows(), row_text(table, first), paid);
     for (std::size_t row = 0; row < table.rows(); ++row)
       if (table.cost[row * models + m] == 0) drop[row] = true;
   }
-}
-
-TraceTable without(TraceTable table, const FilePlace& place, const std::vector<bool>& drop) {
-  std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < table.rows(); ++row)
-    if (!drop[row]) rows.push_back(row);
-  if (rows.empty()) place.refuse("every row lacks a cell or a price; nothing is left to read");
-  if (rows.size() == table.rows()) return table;
-  const std::size_t dropped = table.rows() - rows.size();
-  table = select_rows(table, rows);
-  table.dropped = dropped;
-  return table;
 }
 
 void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextColumn& texts) {
@@ -97,10 +76,10 @@ void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextC
   if (doubles == 0) return;
   const bool by_name = &texts == &table.prompts;
   place.refuse(
-      fmt::format("{} rows have a prompt that stands in a row before; the first is row {}, whose {} is that of row {}: "
-                  "{}. Keep one of them{}",
-                  doubles, first + 1, by_name ? "name" : "text", before + 1, in_quotes(texts[first]),
-                  by_name ? "" : ", or name prompts in a column prompt_id if they are different"));
+      "{} rows have a prompt that stands in a row before; the first is row {}, whose {} is that of row {}: "
+      "{}. Keep one of them{}",
+      doubles, first + 1, by_name ? "name" : "text", before + 1, in_quotes(texts[first]),
+      by_name ? "" : ", or name prompts in a column prompt_id if they are different");
 }
 
 // Infinite numbers of a prompt's columns, and lists of which a part is NaN: a feature of such would be none.
@@ -111,8 +90,8 @@ void refuse_not_finite(const TraceTable& table, const FilePlace& place) {
       const bool missing = std::all_of(cell.begin(), cell.end(), [](double x) { return std::isnan(x); });
       const auto odd = std::find_if_not(cell.begin(), cell.end(), [](double x) { return std::isfinite(x); });
       if (!missing && odd != cell.end())
-        place.refuse(fmt::format("column {}, {}: {} is not finite; leave the cell empty where nothing is known",
-                                 in_quotes(column.name), row_text(table, i / column.length), *odd));
+        place.refuse("column {}, {}: {} is not finite; leave the cell empty where nothing is known",
+                     in_quotes(column.name), row_text(table, i / column.length), *odd);
     }
 }
 
@@ -136,7 +115,14 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells 
   for (const ScoreColumn& score : table.scores) mark(score.values);
   if (missing == MissingCells::refuse) refuse_missing(table, place, drop);
   mark_free(table, place, missing, drop);
-  return without(std::move(table), place, drop);
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    if (!drop[row]) rows.push_back(row);
+  if (rows.empty()) place.refuse("every row lacks a cell or a price; nothing is left to read");
+  if (rows.size() == table.rows()) return table;
+  TraceTable some = select_rows(table, rows);
+  some.dropped = table.rows() - rows.size();
+  return some;
 }
 
 }  // namespace pandora

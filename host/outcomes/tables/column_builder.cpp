@@ -1,5 +1,3 @@
-#include "host/outcomes/tables/column_builder.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <limits>
 
 #include "host/ground/base/split.hpp"
+#include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 namespace {
@@ -25,6 +24,10 @@ std::string text_of(double number) {
   return std::isnan(number) ? std::string() : fmt::format("{}", number);
 }
 
+std::string text_of(const CellValue& value) {
+  return value.kind == CellValue::Kind::text ? std::string(value.text) : text_of(value.number + 0.0);
+}
+
 // Texts as numbers, if every one that is not empty is; "nan" is none and "inf" is refused with the table
 // (checked_table).
 std::optional<PromptColumn> numeric(const TextColumn& texts) {
@@ -41,33 +44,7 @@ std::optional<PromptColumn> numeric(const TextColumn& texts) {
   return any ? std::optional(std::move(column)) : std::nullopt;
 }
 
-std::optional<PromptColumn> vectors(const TextColumn& texts) {
-  PromptColumn column;
-  column.kind = ColumnKind::vector;
-  column.length = 0;
-  std::size_t missing = 0;  // at the start, before the length is known
-  for (std::size_t row = 0; row < texts.size(); ++row) {
-    const bool is_missing = trimmed(texts[row]).empty();
-    const std::optional<std::vector<double>> vector = vector_in(texts[row]);
-    if (!vector && !is_missing) return std::nullopt;
-    if (vector && column.length == 0) {
-      column.length = vector->size();
-      column.numbers.assign(missing * column.length, kMissing);
-    }
-    if (is_missing && column.length == 0) ++missing;
-    if (is_missing) column.numbers.insert(column.numbers.end(), column.length, kMissing);
-    if (vector && vector->size() != column.length) return std::nullopt;
-    if (vector) column.numbers.insert(column.numbers.end(), vector->begin(), vector->end());
-  }
-  return column.length > 0 ? std::optional(std::move(column)) : std::nullopt;
-}
-
-}  // namespace
-
-std::optional<double> number_in(std::string_view text) {
-  return number_of(trimmed(text));
-}
-
+// The finite numbers of a text such as "[0.5, -1e-3]"; nothing if it is another text, or they are none.
 std::optional<std::vector<double>> vector_in(std::string_view text) {
   text = trimmed(text);
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
@@ -83,22 +60,37 @@ std::optional<std::vector<double>> vector_in(std::string_view text) {
   }
 }
 
-void ColumnBuilder::fill(std::size_t rows) {
-  if (!known_ || rows <= rows_) {
-    rows_ = std::max(rows_, rows);
-    return;
+std::optional<PromptColumn> vectors(const TextColumn& texts) {
+  PromptColumn column;
+  column.kind = ColumnKind::vector;
+  column.length = 0;
+  for (std::size_t row = 0; row < texts.size(); ++row) {
+    if (trimmed(texts[row]).empty()) {
+      column.numbers.insert(column.numbers.end(), column.length, kMissing);
+      continue;
+    }
+    const std::optional<std::vector<double>> vector = vector_in(texts[row]);
+    if (vector && column.length == 0) {  // those before it are missing
+      column.length = vector->size();
+      column.numbers.assign(row * column.length, kMissing);
+    }
+    if (!vector || vector->size() != column.length) return std::nullopt;
+    column.numbers.insert(column.numbers.end(), vector->begin(), vector->end());
   }
-  if (kind_ == ColumnKind::text)
-    for (std::size_t row = rows_; row < rows; ++row) texts_.push_back("");
-  else
-    numbers_.insert(numbers_.end(), (rows - rows_) * length_, kMissing);
-  rows_ = rows;
+  return column.length > 0 ? std::optional(std::move(column)) : std::nullopt;
 }
 
-void ColumnBuilder::numbers_to_texts() {
-  for (const double number : numbers_) texts_.push_back(text_of(number));
-  numbers_ = {};
-  kind_ = ColumnKind::text;
+}  // namespace
+
+std::optional<double> number_in(std::string_view text) {
+  return number_of(trimmed(text));
+}
+
+void ColumnBuilder::fill(std::size_t rows) {
+  if (known_ && rows > rows_ && kind_ != ColumnKind::text)
+    numbers_.insert(numbers_.end(), (rows - rows_) * length_, kMissing);
+  for (std::size_t row = rows_; known_ && kind_ == ColumnKind::text && row < rows; ++row) texts_.push_back("");
+  rows_ = std::max(rows_, rows);
 }
 
 const char* ColumnBuilder::put(std::size_t row, const CellValue& value) {
@@ -119,13 +111,17 @@ const char* ColumnBuilder::put(std::size_t row, const CellValue& value) {
   if (is_vector != (kind_ == ColumnKind::vector))
     return "is a list of numbers in some rows and something else in others; write it in one way";
   if (is_vector && value.vector.size() != length_) return "has another number of elements than in rows before";
-  if (value.kind == CellValue::Kind::text && kind_ == ColumnKind::number) numbers_to_texts();
+  if (value.kind == CellValue::Kind::text && kind_ == ColumnKind::number) {
+    for (const double number : numbers_) texts_.push_back(text_of(number));
+    numbers_ = {};
+    kind_ = ColumnKind::text;
+  }
   if (is_vector)
     for (const double number : value.vector) numbers_.push_back(number + 0.0);
   else if (kind_ == ColumnKind::number)
     numbers_.push_back(value.number + 0.0);
   else
-    texts_.push_back(value.kind == CellValue::Kind::text ? value.text : std::string_view(text_of(value.number + 0.0)));
+    texts_.push_back(text_of(value));
   rows_ = row + 1;
   return nullptr;
 }
@@ -138,31 +134,20 @@ bool ColumnBuilder::agrees(std::size_t row, const CellValue& value) const {
            std::equal(value.vector.begin(), value.vector.end(), numbers_.begin() + static_cast<long>(row * length_));
   if (kind_ == ColumnKind::vector) return false;
   if (kind_ == ColumnKind::number) return value.kind == CellValue::Kind::number && numbers_[row] == value.number;
-  return texts_[row] ==
-         (value.kind == CellValue::Kind::text ? value.text : std::string_view(text_of(value.number + 0.0)));
+  return texts_[row] == text_of(value);
 }
 
 PromptColumn ColumnBuilder::finish(std::size_t rows, bool infer) && {
   known_ = true;  // without a value it is a column of empty texts
-  const std::size_t filled = texts_.size() + numbers_.size() / length_;
-  rows_ = filled;
+  rows_ = texts_.size() + numbers_.size() / length_;
   fill(rows);
-  PromptColumn column;
-  if (infer && kind_ == ColumnKind::text) {
-    if (auto found = numeric(texts_))
-      column = std::move(*found);
-    else if (auto lists = vectors(texts_))
-      column = std::move(*lists);
-    else
-      column.texts = std::move(texts_);
-  } else {
-    column.kind = kind_;
-    column.length = kind_ == ColumnKind::vector ? length_ : 1;
-    column.numbers = std::move(numbers_);
-    column.texts = std::move(texts_);
-  }
-  column.name = std::move(name_);
-  return column;
+  PromptColumn column{std::move(name_), kind_, length_, std::move(numbers_), std::move(texts_)};
+  if (!infer || kind_ != ColumnKind::text) return column;
+  std::optional<PromptColumn> found = numeric(column.texts);
+  if (!found) found = vectors(column.texts);
+  if (!found) return column;
+  found->name = std::move(column.name);
+  return std::move(*found);
 }
 
 }  // namespace pandora

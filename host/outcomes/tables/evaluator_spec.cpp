@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 namespace pandora {
 
 std::optional<EvaluatorSpec> evaluator_of(const std::string& text) {
@@ -14,16 +12,6 @@ std::optional<EvaluatorSpec> evaluator_of(const std::string& text) {
        {std::pair{std::string_view("score:"), Kind::score}, {"noisy:", Kind::noisy}, {"column:", Kind::column}})
     if (text.starts_with(prefix) && text.size() > prefix.size()) return EvaluatorSpec{kind, text.substr(prefix.size())};
   return {};
-}
-
-std::string judges_of(const TraceTable& table) {
-  std::string out;
-  for (const ScoreColumn& score : table.scores) {
-    const bool prefixed = score.name.starts_with("score_") || score.name.starts_with("score:");
-    out += (out.empty() ? "" : ", ") +
-           (score.name == "score" ? score.name : "score:" + (prefixed ? score.name.substr(6) : score.name));
-  }
-  return out;
 }
 
 Error no_evaluator(const std::string& shown, const std::string& remedy) {

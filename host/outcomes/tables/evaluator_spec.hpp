@@ -2,10 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "host/ground/base/error.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 
@@ -17,9 +15,6 @@ struct EvaluatorSpec {
 
 /// Of "quality", "score", "score:NAME", "noisy:S" or "column:NAME"; nothing of any other text.
 std::optional<EvaluatorSpec> evaluator_of(const std::string& text);
-
-/// What a table shows: the evaluators of its judges, "score, score:NAME"; empty where it has none.
-std::string judges_of(const TraceTable& table);
 
 /// Error (usage) where nobody says through whose eyes a cascade sees. `shown`: what there is beside quality, such as
 /// "t.csv has score"; `remedy`: what to give.

@@ -3,49 +3,63 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/base/in_parallel.hpp"
 #include "host/ground/base/nearest.hpp"
-#include "host/outcomes/tables/file_place.hpp"
 
 namespace pandora {
 namespace {
 
-constexpr double kNotThere = std::numeric_limits<double>::quiet_NaN();
-
-double characters_of(std::string_view text) {
-  return static_cast<double>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+std::string no_column(const TraceTable& table, const std::string& name, std::vector<std::string> names) {
+  for (const PromptColumn& column : table.columns) names.push_back(column.name);
+  return fmt::format("has no column {} of prompts{}", in_quotes(name), nearest_text(nearest(name, names)));
 }
 
-// body(first, last) on every thread's share of rows; the first exception comes back.
-template <class Body>
-void over_rows(std::size_t rows, unsigned threads, const Body& body) {
-  const std::size_t shares = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, rows / 256));
-  in_parallel(shares, shares, [&](std::size_t k) { body(rows * k / shares, rows * (k + 1) / shares); });
+[[noreturn]] void refuse_missing(const TraceTable& table, std::size_t row, const std::string& column) {
+  table.refuse("row {}, column {}: is missing, and a raw column must be whole", row + 1, in_quotes(column));
+}
+
+std::size_t text_size(const std::string& spec) {
+  std::size_t size = 0;
+  const char *const begin = spec.data() + 5, *const end = spec.data() + spec.size();
+  const auto [last, error] = std::from_chars(begin, end, size);
+  if (error != std::errc() || last != end || size == 0 || size > kMostTextFeatures)
+    throw Error(ExitCode::usage,
+                fmt::format("{} is no feature: text:k has k from 1 to {}", in_quotes(spec), kMostTextFeatures));
+  return size;
+}
+
+// The most frequent values, ascending.
+std::vector<std::string> classes_of(const PromptColumn& column, const TraceTable& table) {
+  std::map<std::string_view, std::size_t> counts;
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    if (!column.texts[row].empty()) ++counts[column.texts[row]];
+  if (counts.size() == table.rows() && counts.size() > kMostClasses)
+    table.refuse(
+        "column {} has another value in every row: no classes can be made of it; text:k makes features of the prompt's "
+        "text",
+        in_quotes(column.name));
+  std::vector<std::pair<std::string_view, std::size_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  sorted.resize(std::min(sorted.size(), kMostClasses));
+  std::vector<std::string> classes;
+  for (const auto& [value, count] : sorted) classes.emplace_back(value);
+  std::sort(classes.begin(), classes.end());
+  return classes;
 }
 
 }  // namespace
 
 std::string FeatureMap::name_of(const Source& source, std::size_t index) {
-  switch (source.kind) {
-    case Kind::text:
-      return fmt::format("text:{}", index);
-    case Kind::length:
-      return "length";
-    case Kind::number:
-      return source.column;
-    case Kind::classes:
-      return source.column + "=" + (index < source.classes.size() ? source.classes[index] : "(other)");
-    case Kind::vector:
-      return fmt::format("{}:{}", source.column, index);
-    case Kind::raw:
-      return source.length == 1 ? "raw:" + source.column : fmt::format("raw:{}:{}", source.column, index);
-  }
-  return "";
+  constexpr const char* kForms[] = {"text:{1}", "length", "{0}", "{0}={2}", "{0}:{1}", "raw:{0}:{1}"};
+  const bool raw_number = source.kind == Kind::raw && source.length == 1;
+  return fmt::format(fmt::runtime(raw_number ? "raw:{0}" : kForms[static_cast<int>(source.kind)]), source.column, index,
+                     index < source.classes.size() ? source.classes[index] : "(other)");
 }
 
 std::vector<std::string> FeatureMap::names() const {
@@ -61,88 +75,70 @@ FeatureMap::Input FeatureMap::Bound::input(std::size_t row) const {
 }
 
 FeatureMap::Bound FeatureMap::bind(const Source& source, const TraceTable& table) {
-  const auto refuse = [&table](const std::string& what) {
-    throw Error(ExitCode::bad_data, table.source.empty() ? what : fmt::format("{}: {}", table.source, what));
-  };
   if (source.kind == Kind::text || source.kind == Kind::length) {
     if (table.text_column == TraceTable::kNone)
-      refuse("has no text of prompts (a column prompt), which features are made of");
+      table.refuse("has no text of prompts (a column prompt), which features are made of");
     return {nullptr, &table};
   }
   const PromptColumn* const column = find_column(table, source.column);
-  std::vector<std::string> names;
-  for (const PromptColumn& other : table.columns) names.push_back(other.name);
-  if (column == nullptr)
-    refuse(fmt::format("has no column {} of prompts{}", in_quotes(source.column),
-                       nearest_text(nearest(source.column, names))));
+  if (column == nullptr) table.refuse(no_column(table, source.column, {}));
   const bool is_text = column->kind == PromptColumn::Kind::text;
   if (is_text != (source.kind == Kind::classes))
-    refuse(fmt::format("column {} holds {} where features are made of {}", in_quotes(source.column),
-                       is_text ? "texts" : "numbers", is_text ? "numbers" : "texts"));
+    table.refuse("column {} holds {} where features are made of {}", in_quotes(source.column),
+                 is_text ? "texts" : "numbers", is_text ? "numbers" : "texts");
   if (!is_text && column->length != source.length)
-    refuse(fmt::format("column {} holds {} numbers a prompt where features are made of {}", in_quotes(source.column),
-                       column->length, source.length));
+    table.refuse("column {} holds {} numbers a prompt where features are made of {}", in_quotes(source.column),
+                 column->length, source.length);
   return {column, &table};
 }
 
 void FeatureMap::measure(const Source& source, const Input& input, std::span<double> numbers) {
-  switch (source.kind) {
-    case Kind::text:
-      return source.projection.apply(input.text, numbers);
-    case Kind::length:
-      numbers[0] = std::log1p(characters_of(input.text));
-      return;
-    case Kind::classes: {
-      std::fill(numbers.begin(), numbers.end(), 0.0);
-      const auto found = std::lower_bound(source.classes.begin(), source.classes.end(), input.text);
-      const bool is_class = found != source.classes.end() && *found == input.text;
-      numbers[is_class ? static_cast<std::size_t>(found - source.classes.begin()) : source.classes.size()] = 1.0;
-      return;
-    }
-    case Kind::number:
-    case Kind::vector:
-    case Kind::raw:
-      if (input.numbers.empty())
-        std::fill(numbers.begin(), numbers.end(), kNotThere);
-      else
-        std::copy(input.numbers.begin(), input.numbers.end(), numbers.begin());
-      return;
+  if (source.kind == Kind::text) return source.projection.apply(input.text, numbers);
+  const bool is_number = source.kind != Kind::length && source.kind != Kind::classes;
+  std::fill(numbers.begin(), numbers.end(), is_number ? std::numeric_limits<double>::quiet_NaN() : 0.0);
+  if (source.kind == Kind::length) {
+    const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };  // a character
+    numbers[0] = std::log1p(static_cast<double>(std::count_if(input.text.begin(), input.text.end(), begins)));
+  } else if (source.kind == Kind::classes) {
+    const auto found = std::lower_bound(source.classes.begin(), source.classes.end(), input.text);
+    const bool is_class = found != source.classes.end() && *found == input.text;
+    numbers[is_class ? static_cast<std::size_t>(found - source.classes.begin()) : source.classes.size()] = 1.0;
+  } else {
+    std::copy(input.numbers.begin(), input.numbers.end(), numbers.begin());
   }
 }
 
-// `number` as a feature; NaN stays only where a raw column lacks a value.
-void FeatureMap::scale(const Column& column, double number, double& feature) const {
-  if (sources_[column.source].kind == Kind::raw)
-    feature = number;
-  else
-    feature = std::isnan(number) ? 0.0 : std::clamp((number - column.mean) / column.spread, -1.0, 1.0);
+template <class InputOf>
+void FeatureMap::give(const InputOf& input_of, std::vector<double>& numbers, std::span<double> features) const {
+  std::size_t measured = sources_.size();  // which source `numbers` are of
+  for (std::size_t j = 0; j < size(); ++j) {
+    const Column& column = columns_[j];
+    const Source& source = sources_[column.source];
+    if (measured != column.source) {
+      numbers.resize(source.length);
+      measure(source, input_of(column.source), numbers);
+    }
+    measured = column.source;
+    const double x = numbers[column.index];  // NaN stays only where a raw column lacks a value
+    features[j] = source.kind == Kind::raw ? x
+                  : std::isnan(x)          ? 0.0
+                                           : std::clamp((x - column.mean) / column.spread, -1.0, 1.0);
+  }
 }
 
 std::vector<double> FeatureMap::apply(const TraceTable& table, unsigned threads) const {
   std::vector<double> features(table.rows() * size());
-  std::size_t widest = 1;
   std::vector<Bound> bound;
-  for (const Source& source : sources_) {
-    bound.push_back(bind(source, table));
-    widest = std::max(widest, source.length);
-  }
-  over_rows(table.rows(), threads, [&](std::size_t first, std::size_t last) {
-    std::vector<double> numbers(widest);
-    for (std::size_t row = first; row < last; ++row) {
-      std::size_t measured = sources_.size();  // which source `numbers` are of
-      for (std::size_t j = 0; j < size(); ++j) {
-        const Column& column = columns_[j];
-        const Source& source = sources_[column.source];
-        if (measured != column.source)
-          measure(source, bound[column.source].input(row), std::span(numbers).first(source.length));
-        measured = column.source;
-        double& feature = features[row * size() + j];
-        scale(column, numbers[column.index], feature);
-        if (std::isnan(feature))
-          throw Error(ExitCode::bad_data,
-                      fmt::format("{}: row {}, column {}: is missing, and a raw column must be whole", table.source,
-                                  row + 1, in_quotes(source.column)));
-      }
+  for (const Source& source : sources_) bound.push_back(bind(source, table));
+  const std::size_t rows = table.rows(),
+                    shares = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, rows / 256));
+  in_parallel(shares, shares, [&](std::size_t k) {
+    std::vector<double> numbers;
+    for (std::size_t row = rows * k / shares; row < rows * (k + 1) / shares; ++row) {
+      const auto of_row = std::span(features).subspan(row * size(), size());
+      give([&](std::size_t source) { return bound[source].input(row); }, numbers, of_row);
+      for (std::size_t j = 0; j < size(); ++j)
+        if (std::isnan(of_row[j])) refuse_missing(table, row, sources_[columns_[j].source].column);
     }
   });
   return features;
@@ -158,12 +154,11 @@ FeatureMap::Input FeatureMap::input_of(const Source& source, const Prompt& promp
     if (source.kind == Kind::raw) refuse("is missing, and a raw column must be whole");
     return {};
   }
-  Input input;
   if (const auto* const text = std::get_if<std::string>(&found->second)) {
     if (source.kind != Kind::classes) refuse("is a text where a number belongs");
-    input.text = *text;
-    return input;
+    return {*text, {}};
   }
+  Input input;
   if (source.kind == Kind::classes) refuse("is a number where a text belongs");
   if (const auto* const number = std::get_if<double>(&found->second)) input.numbers = {number, 1};
   if (const auto* const vector = std::get_if<std::vector<double>>(&found->second)) input.numbers = *vector;
@@ -176,17 +171,98 @@ FeatureMap::Input FeatureMap::input_of(const Source& source, const Prompt& promp
 
 std::vector<double> FeatureMap::apply(const Prompt& prompt) const {
   std::vector<double> features(size()), numbers;
-  std::size_t measured = sources_.size();
-  for (std::size_t j = 0; j < size(); ++j) {
-    const Source& source = sources_[columns_[j].source];
-    if (measured != columns_[j].source) {
-      numbers.resize(source.length);
-      measure(source, input_of(source, prompt), numbers);
-    }
-    measured = columns_[j].source;
-    scale(columns_[j], numbers[columns_[j].index], features[j]);
-  }
+  give([&](std::size_t source) { return input_of(sources_[source], prompt); }, numbers, features);
   return features;
+}
+
+FeatureMap::Source FeatureMap::source_of(const std::string& spec, const TraceTable& table) {
+  Source source;
+  if (spec.starts_with("text:")) {
+    source.kind = Kind::text;
+    source.length = text_size(spec);
+  } else if (spec == "length") {
+    if (find_column(table, spec) != nullptr)
+      table.refuse("has a column length, which is also the name of the text's length; give the column another name");
+    source.kind = Kind::length;
+  } else {
+    const bool raw = spec.starts_with("raw:");
+    source.column = raw ? spec.substr(4) : spec;
+    const PromptColumn* const column = find_column(table, source.column);
+    if (column == nullptr)
+      table.refuse(no_column(table, source.column, {"length"}) +
+                   "; features are text:k, length, raw:COLUMN and columns");
+    source.length = column->length;
+    if (raw) {
+      source.kind = Kind::raw;
+    } else if (column->kind == PromptColumn::Kind::vector) {
+      source.kind = Kind::vector;
+    } else if (column->kind == PromptColumn::Kind::text) {
+      source.kind = Kind::classes;
+      source.classes = classes_of(*column, table);
+      source.length = source.classes.size() + 1;
+    }
+  }
+  (void)bind(source, table);
+  if (source.kind == Kind::text)
+    source.projection = TextProjection::fit(table.columns[table.text_column].texts, source.length);
+  return source;
+}
+
+// All numbers of source `number` with their scale; a spread of 0: it does not vary.
+std::vector<FeatureMap::Column> FeatureMap::columns_of(const Source& source, std::size_t number,
+                                                       const TraceTable& table) {
+  std::vector<Column> columns(source.length);
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = {number, i, 0, 1};
+  if (source.kind == Kind::raw) return columns;
+  const Bound bound = bind(source, table);
+  // The rows that a projection was fitted on, or all.
+  const std::size_t rows = table.rows(), used = source.kind == Kind::text ? std::min(rows, kMostFitted) : rows;
+  std::vector<double> numbers(source.length), squares(source.length), seen(source.length);
+  for (std::size_t i = 0; i < used; ++i) {
+    measure(source, bound.input(i * rows / used), numbers);
+    for (std::size_t j = 0; j < numbers.size(); ++j) {
+      if (std::isnan(numbers[j])) continue;
+      const double off = numbers[j] - columns[j].mean;  // Welford
+      columns[j].mean += off / ++seen[j];
+      squares[j] += off * (numbers[j] - columns[j].mean);
+    }
+  }
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    const double deviation = seen[j] > 0 ? std::sqrt(squares[j] / seen[j]) : 0;
+    const bool varies = deviation > 1e-12 * std::max(1e-30, std::abs(columns[j].mean));
+    columns[j].spread = varies && std::isfinite(kSpreads * deviation) ? kSpreads * deviation : 0;
+  }
+  return columns;
+}
+
+FeatureMap FeatureMap::fit(const TraceTable& calibration, const std::vector<std::string>& specs) {
+  FeatureMap map;
+  for (auto spec = specs.begin(); spec != specs.end(); ++spec) {
+    const bool is_text = spec->starts_with("text:");
+    for (auto before = specs.begin(); before != spec; ++before)
+      if (*before == *spec || (is_text && before->starts_with("text:")))
+        throw Error(ExitCode::usage, fmt::format("feature {} stands twice", in_quotes(*spec)));
+    map.sources_.push_back(source_of(*spec, calibration));
+    const std::vector<Column> all = columns_of(map.sources_.back(), map.sources_.size() - 1, calibration);
+    const std::size_t before = map.size();
+    std::copy_if(all.begin(), all.end(), std::back_inserter(map.columns_), [](const auto& c) { return c.spread > 0; });
+    if (const std::size_t dropped = before + all.size() - map.size(); dropped > 0)
+      map.notes_.push_back(dropped == 1 && all.size() == 1
+                               ? fmt::format("{} does not vary and is left out", in_quotes(*spec))
+                               : fmt::format("{} of the {} numbers of {} do not vary and are left out", dropped,
+                                             all.size(), in_quotes(*spec)));
+    if (map.size() > kMostFeatures)
+      throw Error(ExitCode::usage, fmt::format("more than {} features of a prompt", kMostFeatures));
+  }
+  for (const Source& source : map.sources_) {
+    if (source.kind != Kind::raw) continue;
+    const PromptColumn& column = *find_column(calibration, source.column);
+    const auto none =
+        std::find_if(column.numbers.begin(), column.numbers.end(), [](double x) { return std::isnan(x); });
+    if (none != column.numbers.end())
+      refuse_missing(calibration, static_cast<std::size_t>(none - column.numbers.begin()) / column.length, column.name);
+  }
+  return map;
 }
 
 double logit_of_score(double score) {

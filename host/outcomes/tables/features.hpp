@@ -3,9 +3,8 @@
 //
 //   text:k     k numbers of the prompt's text (text_projection.hpp)
 //   length     log(1 + characters of the prompt's text)
-//   NAME       a column: a number; a text, as indicators of its kMostClasses most frequent values and one of all
-//   others;
-//              a vector, number by number
+//   NAME       a column: a number; a vector, number by number; a text, as indicators of its kMostClasses most frequent
+//              values and one of all others
 //   raw:NAME   a column of numbers or vectors as it is: not scaled, missing cells refused
 //
 // A value x becomes clip((x - mean) / (kSpreads * standard deviation), -1, 1), with the mean and the standard deviation
@@ -13,16 +12,10 @@
 // mean, hence 0; a value of a text column that was not seen, or is missing, is among "all others".
 #pragma once
 
-#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "host/ground/base/prompt.hpp"
 #include "host/outcomes/tables/text_projection.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 
@@ -61,8 +54,7 @@ class FeatureMap {
   bool operator==(const FeatureMap&) const = default;
 
  private:
-  friend class FeatureFit;
-  friend class FeatureJson;
+  friend struct FeatureJson;
   enum class Kind { text, length, number, classes, vector, raw };
 
   // Where numbers come from: a spec.
@@ -97,7 +89,11 @@ class FeatureMap {
   static Bound bind(const Source& source, const TraceTable& table);
   static void measure(const Source& source, const Input& input, std::span<double> numbers);
   static Input input_of(const Source& source, const Prompt& prompt);
-  void scale(const Column& column, double number, double& feature) const;
+  static Source source_of(const std::string& spec, const TraceTable& table);
+  static std::vector<Column> columns_of(const Source& source, std::size_t number, const TraceTable& table);
+  /// A prompt's features, whose input is given by the number of its source; `numbers` is room.
+  template <class InputOf>
+  void give(const InputOf& input_of, std::vector<double>& numbers, std::span<double> features) const;
 
   std::vector<Source> sources_;
   std::vector<Column> columns_;  // by source and index

@@ -8,45 +8,16 @@
 
 namespace pandora {
 
-class FeatureJson {
- public:
+struct FeatureJson {
   using Json = nlohmann::json;
   using Source = FeatureMap::Source;
   using Column = FeatureMap::Column;
   using Kind = FeatureMap::Kind;
 
-  static Json written(const FeatureMap& map) {
-    Json json = {{"format", kFormat}, {"sources", Json::array()}, {"columns", Json::array()}, {"notes", map.notes_}};
-    for (const Source& source : map.sources_) json["sources"].push_back(written(source));
-    for (const Column& column : map.columns_)
-      json["columns"].push_back({{"name", FeatureMap::name_of(map.sources_[column.source], column.index)},
-                                 {"source", column.source},
-                                 {"index", column.index},
-                                 {"mean", column.mean},
-                                 {"spread", column.spread}});
-    return json;
-  }
-
-  static FeatureMap read(const Json& json) {
-    require(json.is_object() && json.size() == 4, "is no map of features");
-    require(text_in(json, "format") == kFormat, "has features of another version of the format");
-    FeatureMap map;
-    const Json& sources = array_in(json, "sources");
-    const Json& columns = array_in(json, "columns");
-    require(sources.size() <= kMostFeatures && columns.size() <= kMostFeatures, "has too many features");
-    for (const Json& source : sources) map.sources_.push_back(read_source(source));
-    for (const Json& column : columns) map.columns_.push_back(read_column(column, map));
-    for (const Json& note : array_in(json, "notes")) {
-      require(note.is_string(), "has a note that is no text");
-      map.notes_.push_back(note.get<std::string>());
-    }
-    return map;
-  }
-
- private:
   static constexpr const char* kFormat = "pandora features 1";
   static constexpr const char* kKinds[] = {"text", "length", "number", "classes", "vector", "raw"};
-  static constexpr double kMostIdf = 16;  // 1 + log(1 + kMostFitted) is 11
+  static constexpr std::size_t kMembers[] = {5, 1, 2, 3, 3, 3};  // of a source of each kind
+  static constexpr double kMostIdf = 16;                         // 1 + log(1 + kMostFitted) is 11
 
   static void require(bool holds, const char* problem) {
     if (!holds) throw Damaged(problem);
@@ -111,50 +82,34 @@ class FeatureJson {
     require(found != std::end(kKinds), "has features of a kind that is not known");
     Source source;
     source.kind = static_cast<Kind>(found - kKinds);
-    std::size_t members = 1;
-    if (source.kind != Kind::text && source.kind != Kind::length) {
+    if (source.kind == Kind::text) {
+      TextProjection& projection = source.projection;
+      projection.bits = static_cast<int>(size_in(json, "bits", 16));
+      projection.size = source.length = size_in(json, "size", kMostTextFeatures);
+      require(projection.bits > 0 && projection.size > 0, "has features of nothing");
+      const std::size_t buckets = std::size_t{1} << projection.bits;
+      projection.idf = numbers_in(json, "idf", buckets, 1, kMostIdf);
+      projection.basis = numbers_in(json, "basis", buckets * projection.size, -1, 1);
+    } else if (source.kind != Kind::length) {
       source.column = text_in(json, "column");
-      ++members;
     }
-    if (source.kind == Kind::vector || source.kind == Kind::raw) {
+    if (source.kind == Kind::vector || source.kind == Kind::raw)
       source.length = size_in(json, "length", std::size_t{1} << 24);
-      ++members;
-    }
     require(source.length > 0, "has features of nothing");
     if (source.kind == Kind::classes) {
-      read_classes(json, source);
-      ++members;
+      const Json& classes = array_in(json, "classes");
+      require(classes.size() <= kMostClasses, "has features with too many classes");
+      for (const Json& value : classes) {
+        require(value.is_string(), "has features with a class that is no text");
+        source.classes.push_back(value.get<std::string>());
+        require(source.classes.size() == 1 || source.classes.end()[-2] < source.classes.back(),
+                "has features with classes out of order");
+        require(!source.classes.back().empty(), "has features with a class without a name");
+      }
+      source.length = source.classes.size() + 1;
     }
-    if (source.kind == Kind::text) {
-      read_projection(json, source);
-      members += 4;
-    }
-    require(json.size() == members, "has features with a member too many");
+    require(json.size() == kMembers[found - kKinds], "has features with a member too many");
     return source;
-  }
-
-  static void read_classes(const Json& json, Source& source) {
-    const Json& classes = array_in(json, "classes");
-    require(classes.size() <= kMostClasses, "has features with too many classes");
-    for (const Json& value : classes) {
-      require(value.is_string(), "has features with a class that is no text");
-      source.classes.push_back(value.get<std::string>());
-      require(source.classes.size() == 1 || source.classes.end()[-2] < source.classes.back(),
-              "has features with classes out of order");
-      require(!source.classes.back().empty(), "has features with a class without a name");
-    }
-    source.length = source.classes.size() + 1;
-  }
-
-  static void read_projection(const Json& json, Source& source) {
-    TextProjection& projection = source.projection;
-    projection.bits = static_cast<int>(size_in(json, "bits", 16));
-    projection.size = size_in(json, "size", kMostTextFeatures);
-    require(projection.bits > 0 && projection.size > 0, "has features of nothing");
-    const std::size_t buckets = std::size_t{1} << projection.bits;
-    projection.idf = numbers_in(json, "idf", buckets, 1, kMostIdf);
-    projection.basis = numbers_in(json, "basis", buckets * projection.size, -1, 1);
-    source.length = projection.size;
   }
 
   static Column read_column(const Json& json, const FeatureMap& map) {
@@ -179,11 +134,36 @@ class FeatureJson {
 };
 
 nlohmann::json FeatureMap::to_json() const {
-  return FeatureJson::written(*this);
+  nlohmann::json json = {{"format", FeatureJson::kFormat},
+                         {"sources", nlohmann::json::array()},
+                         {"columns", nlohmann::json::array()},
+                         {"notes", notes_}};
+  for (const Source& source : sources_) json["sources"].push_back(FeatureJson::written(source));
+  for (const Column& column : columns_)
+    json["columns"].push_back({{"name", name_of(sources_[column.source], column.index)},
+                               {"source", column.source},
+                               {"index", column.index},
+                               {"mean", column.mean},
+                               {"spread", column.spread}});
+  return json;
 }
 
 FeatureMap FeatureMap::from_json(const nlohmann::json& json) {
-  return FeatureJson::read(json);
+  const auto require = FeatureJson::require;
+  require(json.is_object() && json.size() == 4, "is no map of features");
+  require(FeatureJson::text_in(json, "format") == FeatureJson::kFormat,
+          "has features of another version of the format");
+  FeatureMap map;
+  const nlohmann::json& sources = FeatureJson::array_in(json, "sources");
+  const nlohmann::json& columns = FeatureJson::array_in(json, "columns");
+  require(sources.size() <= kMostFeatures && columns.size() <= kMostFeatures, "has too many features");
+  for (const nlohmann::json& source : sources) map.sources_.push_back(FeatureJson::read_source(source));
+  for (const nlohmann::json& column : columns) map.columns_.push_back(FeatureJson::read_column(column, map));
+  for (const nlohmann::json& note : FeatureJson::array_in(json, "notes")) {
+    require(note.is_string(), "has a note that is no text");
+    map.notes_.push_back(note.get<std::string>());
+  }
+  return map;
 }
 
 }  // namespace pandora

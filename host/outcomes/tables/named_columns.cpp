@@ -1,14 +1,10 @@
-#include "host/outcomes/tables/named_columns.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "host/ground/base/printable.hpp"
-#include "host/outcomes/tables/trace_forms.hpp"
+#include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 
@@ -23,57 +19,40 @@ std::string name_in(const FilePlace& place, std::string_view column, const CellV
   place.refuse_cell({column}, "is neither a text nor a whole number");
 }
 
-NamedColumns::NamedColumns(const FilePlace& place, const TraceOptions& options, bool infer)
-    : place_(place), infer_(infer), builder_(place, options, infer) {}
-
-std::size_t NamedColumns::position(std::string_view name) const {
-  return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
-}
-
 void NamedColumns::name(std::vector<std::string> names) {
   names_ = std::move(names);
   std::vector<std::string> sorted = names_;
   std::sort(sorted.begin(), sorted.end());
-  for (std::size_t i = 1; i < sorted.size(); ++i)
-    if (!sorted[i].empty() && sorted[i] == sorted[i - 1])
-      place_.refuse(fmt::format("column {} stands twice in the header", in_quotes(sorted[i])));
+  sorted.erase(sorted.begin(), std::upper_bound(sorted.begin(), sorted.end(), ""));
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    place_.refuse("column {} stands twice in the header", in_quotes(*twice));
   roles_.resize(names_.size());
   for (const std::string_view name : kPromptNames)
     if (has(name) && prompt_name_ == kNone) prompt_name_ = position(name);
   if (prompt_name_ != kNone) roles_[prompt_name_].is = Role::Is::prompt_name;
   long_ = has("model") && (has("quality") || has("reward"));
-  if (long_)
-    give_long_roles();
-  else
-    give_wide_roles();
+  long_ ? give_long_roles() : give_wide_roles();
 }
 
 void NamedColumns::give_long_roles() {
-  if (prompt_name_ == kNone) refuse_form(place_, "a column prompt_id is missing");
+  if (prompt_name_ == kNone) place_.refuse_form("a column prompt_id is missing");
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (i == prompt_name_ || names_[i].empty()) continue;
     Role& role = roles_[i];
     if (names_[i] == "model") {
       role.is = Role::Is::model_name;
       model_name_ = i;
+    } else if (is_quality(names_[i]) || is_cost(names_[i]) || is_score(names_[i])) {
+      role.quantity = builder_.quantity(names_[i]);
+      role.is = role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
     } else {
-      give_answer_role(role, names_[i]);
+      role = {Role::Is::value, 0, 0, builder_.column(names_[i])};
     }
   }
   const auto count = [this](bool (*is)(std::string_view)) { return std::count_if(names_.begin(), names_.end(), is); };
-  if (count(is_cost) == 0) refuse_form(place_, "a column cost is missing");
+  if (count(is_cost) == 0) place_.refuse_form("a column cost is missing");
   if (count(is_quality) > 1 || count(is_cost) > 1)
     place_.refuse("has two columns of qualities or costs (quality and reward, or cost and total_cost); keep one");
-}
-
-void NamedColumns::give_answer_role(Role& role, const std::string& name) {
-  if (is_quality(name) || is_cost(name) || is_score(name)) {
-    role.quantity = builder_.quantity(name);
-    role.is = role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
-  } else {
-    role.is = Role::Is::value;
-    role.column = builder_.column(name);
-  }
 }
 
 // The model of "M|total_cost" or "M|cost", where M is a column too; empty for another name.
@@ -81,8 +60,7 @@ std::string NamedColumns::model_of_cost(const std::string& name) const {
   const std::size_t bar = name.rfind('|');
   if (bar == std::string::npos || !is_cost(std::string_view(name).substr(bar + 1))) return "";
   if (!has(name.substr(0, bar)))
-    place_.refuse(fmt::format("column {} has no column {} of qualities beside it", in_quotes(name),
-                              in_quotes(name.substr(0, bar))));
+    place_.refuse("column {} has no column {} of qualities beside it", in_quotes(name), in_quotes(name.substr(0, bar)));
   return name.substr(0, bar);
 }
 
@@ -91,56 +69,50 @@ void NamedColumns::give_wide_roles() {
   for (const std::string& name : names_) {
     const std::string model = model_of_cost(name);
     if (model.empty()) continue;
-    if (models.find(model) != kNone) place_.refuse(fmt::format("model {} has two columns of costs", in_quotes(model)));
+    if (models.find(model) != kNone) place_.refuse("model {} has two columns of costs", in_quotes(model));
     models.add(model);
   }
   if (models.names().empty())
-    refuse_form(place_, "its header is " + printable(fmt::format("{}", fmt::join(names_, ",")), 300));
+    place_.refuse_form("its header is " + printable(fmt::format("{}", fmt::join(names_, ",")), 300));
   for (const std::string& name : names_)  // in the order of their qualities
     if (models.find(name) != kNone) (void)builder_.model(name);
-  for (std::size_t i = 0; i < names_.size(); ++i)
-    if (i != prompt_name_ && !names_[i].empty()) give_wide_role(roles_[i], names_[i], models);
-}
-
-void NamedColumns::give_wide_role(Role& role, const std::string& name, const NameList& models) {
-  const std::size_t bar = name.rfind('|');
-  const bool is_model = models.find(name) != kNone;
-  const std::string model = is_model ? name : name.substr(0, bar);
-  if (models.find(model) == kNone) {
-    role.is = Role::Is::value;
-    role.column = builder_.column(name);
-    return;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const std::string& name = names_[i];
+    if (i == prompt_name_ || name.empty()) continue;
+    Role& role = roles_[i];
+    const std::size_t bar = name.rfind('|');
+    const bool is_model = models.find(name) != kNone;
+    const std::string model = is_model ? name : name.substr(0, bar), what = is_model ? "quality" : name.substr(bar + 1);
+    if (models.find(model) == kNone) {
+      role = {Role::Is::value, 0, 0, builder_.column(name)};
+    } else if (is_model || !is_quality(what)) {  // the column M has the qualities
+      role.model = builder_.model(model);
+      role.quantity = builder_.quantity(what);
+      role.is = role.model == kNone || role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
+    }
   }
-  const std::string what = is_model ? "quality" : name.substr(bar + 1);
-  if (!is_model && is_quality(what)) return;  // the column M is
-  role.model = builder_.model(model);
-  role.quantity = builder_.quantity(what);
-  role.is = role.model == kNone || role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
-}
-
-void NamedColumns::take_cell(std::size_t column, std::size_t model, CellValue value) {
-  if (infer_ && value.text.find_first_not_of(" \t") == std::string_view::npos) value.kind = Kind::missing;
-  if (const std::optional<double> number = infer_ ? number_in(value.text) : std::nullopt) {
-    value.kind = Kind::number;
-    value.number = *number;
-  }
-  builder_.cell(model, roles_[column].quantity, value, {names_[column]});
 }
 
 void NamedColumns::take(std::span<const CellValue> cells) {
   const auto name_of = [&](std::size_t column) { return name_in(place_, names_[column], cells[column]); };
   std::size_t model = kNone;
   if (long_) {
-    (void)builder_.find_row(name_of(prompt_name_));
+    builder_.find_row(name_of(prompt_name_));
     model = builder_.model(name_of(model_name_));
   } else {
     builder_.begin_row();
     if (prompt_name_ != kNone) builder_.name_row(name_of(prompt_name_));
   }
   for (std::size_t i = 0; i < roles_.size(); ++i) {
-    if (roles_[i].is == Role::Is::cell && (!long_ || model != kNone))
-      take_cell(i, long_ ? model : roles_[i].model, cells[i]);
     if (roles_[i].is == Role::Is::value) builder_.value(roles_[i].column, cells[i]);
+    if (roles_[i].is != Role::Is::cell || (long_ && model == kNone)) continue;
+    CellValue value = cells[i];
+    if (infer_ && value.text.find_first_not_of(" \t") == std::string_view::npos) value.kind = Kind::missing;
+    if (const std::optional<double> number = infer_ ? number_in(value.text) : std::nullopt) {
+      value.kind = Kind::number;
+      value.number = *number;
+    }
+    builder_.cell(long_ ? model : roles_[i].model, roles_[i].quantity, value, {names_[i]});
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -45,11 +44,9 @@ Interval mean_over_prompts(std::span<const double> by_row, const PromptGroups& g
   for (std::size_t row = 0; row < by_row.size(); ++row) sums[groups.of_row[row]] += by_row[row] - out.value;
   double scatter = 0.0;
   for (const double sum : sums) scatter += sum * sum;
-  double half_width = std::numeric_limits<double>::quiet_NaN();
-  if (groups.count > 1) {
-    const double error = std::sqrt(scatter * prompts / (prompts - 1.0)) / rows;
-    half_width = student_t_quantile(0.975, prompts - 1.0) * error;
-  }
+  const double error = std::sqrt(scatter * prompts / (prompts - 1.0)) / rows;
+  const double half_width =
+      groups.count > 1 ? student_t_quantile(0.975, prompts - 1.0) * error : std::numeric_limits<double>::quiet_NaN();
   out.low = out.value - half_width;
   out.high = out.value + half_width;
   return out;

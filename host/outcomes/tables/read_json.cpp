@@ -1,10 +1,7 @@
-#include <fmt/format.h>
 #include <simdjson.h>
 
-#include <algorithm>
-#include <string>
-
-#include "host/outcomes/tables/trace_forms.hpp"
+#include "host/outcomes/tables/record_stream.hpp"
+#include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 namespace {
@@ -23,10 +20,7 @@ class JsonReader {
     for (bool first = true; stream_.next(RecordStream::Form::lines, record); first = false) {
       const dom::object row = parse(record);
       if (first) choose_form(row);
-      if (long_)
-        take_answer(row);
-      else
-        take_prompt(row);
+      long_ ? take_answer(row) : take_prompt(row);
     }
     return std::move(builder_).finish();
   }
@@ -43,9 +37,9 @@ class JsonReader {
     if (place_.row == 1 && record.starts_with('['))
       place_.refuse("is a list; write an object a line, without brackets and commas around them (jq -c '.[]')");
     const bool nan = record.find("NaN") != std::string_view::npos || record.find("Infinity") != std::string_view::npos;
-    place_.refuse_row(fmt::format("is not a JSON object on one line ({}{})",
-                                  problem == simdjson::SUCCESS ? in_quotes(record) : simdjson::error_message(problem),
-                                  nan ? "; NaN and Infinity are none of JSON, write null where nothing is known" : ""));
+    place_.refuse_row("is not a JSON object on one line ({}{})",
+                      problem == simdjson::SUCCESS ? in_quotes(record) : simdjson::error_message(problem),
+                      nan ? "; NaN and Infinity are none of JSON, write null where nothing is known" : "");
   }
 
   void choose_form(const dom::object& row) {
@@ -60,7 +54,7 @@ class JsonReader {
     for (const std::string_view name : kPromptNames)
       if (prompt_name_.empty() && row.at_key(name).error() == simdjson::SUCCESS) prompt_name_ = name;
     long_ = answers_.empty() && has_model && has_quality && !prompt_name_.empty();
-    if (!long_ && answers_.empty()) refuse_form(place_, "its first object has the members " + in_quotes(found));
+    if (!long_ && answers_.empty()) place_.refuse_form("its first object has the members " + in_quotes(found));
   }
 
   std::string_view text_of(std::string_view text) const {
@@ -70,45 +64,37 @@ class JsonReader {
   }
 
   CellValue value_of(const dom::element& element) {
-    CellValue value;
     switch (element.type()) {
       case Type::INT64:
       case Type::UINT64:
       case Type::DOUBLE:
-        value.kind = Kind::number;
-        value.number = element.get_double().value_unsafe();
-        break;
-      case Type::STRING:
-        value.text = text_of(element.get_string().value_unsafe());
-        value.kind = value.text.empty() ? Kind::missing : Kind::text;
-        break;
+        return {Kind::number, element.get_double().value_unsafe(), {}, {}};
+      case Type::STRING: {
+        const std::string_view text = text_of(element.get_string().value_unsafe());
+        return {text.empty() ? Kind::missing : Kind::text, 0.0, text, {}};
+      }
       case Type::BOOL:
-        value.kind = Kind::text;
-        value.text = element.get_bool().value_unsafe() ? "true" : "false";
-        break;
+        return {Kind::text, 0.0, element.get_bool().value_unsafe() ? "true" : "false", {}};
       case Type::ARRAY:
-        if (as_vector(element, value)) break;
+        if (is_vector(element)) return {Kind::vector, 0.0, {}, vector_};
         [[fallthrough]];
       case Type::OBJECT:  // as it may be written in a CSV file
         written_ = simdjson::minify(element);
-        value.kind = Kind::text;
-        value.text = text_of(written_);
-        break;
+        return {Kind::text, 0.0, text_of(written_), {}};
       case Type::NULL_VALUE:
         break;
     }
-    return value;
+    return {};
   }
 
-  bool as_vector(const dom::element& element, CellValue& value) {
+  // Whether it is a list of numbers, which then are in vector_.
+  bool is_vector(const dom::element& element) {
     vector_.clear();
     const dom::array numbers = element.get_array().value_unsafe();
     for (const dom::element number : numbers) {
       if (!number.is_number()) return false;
       vector_.push_back(number.get_double().value_unsafe());
     }
-    value.kind = Kind::vector;
-    value.vector = vector_;
     return !vector_.empty();
   }
 
@@ -120,16 +106,20 @@ class JsonReader {
     place_.refuse_cell({member}, "is neither a text nor a whole number");
   }
 
+  [[noreturn]] void refuse_without(std::string_view member) const { place_.refuse_row("has no \"{}\"", member); }
+
+  void once(bool& seen, std::string_view member) const {
+    if (std::exchange(seen, true)) place_.refuse_cell({member}, "stands twice in a row");
+  }
+
   void take_cell(std::size_t model, std::string_view name, std::string_view member, const dom::element& element,
                  bool nested) {
     const std::size_t quantity = builder_.quantity(member);
     if (quantity == TraceTable::kNone) return;
     CellValue value = value_of(element);
-    if (value.kind != Kind::number && value.kind != Kind::missing) value.kind = Kind::text;
-    if (element.is_string()) value.kind = Kind::text;  // an empty text is no missing number
-    if (value.kind == Kind::text) {
+    if (!element.is_number() && !element.is_null()) {  // an empty text is no missing number
       written_ = simdjson::minify(element);
-      value.text = written_;
+      value = {Kind::text, 0.0, written_, {}};
     }
     if (nested)
       builder_.cell(model, quantity, value, {answers_, name, member});
@@ -142,19 +132,17 @@ class JsonReader {
     bool answered = false, named = false;
     for (const dom::key_value_pair member : row) {
       if (member.key == answers_) {
-        if (answered) place_.refuse_cell({answers_}, "stands twice in a row");
-        answered = true;
+        once(answered, answers_);
         take_answers(member.value);
       } else if (member.key == prompt_name_) {
-        if (named) place_.refuse_cell({prompt_name_}, "stands twice in a row");
-        named = true;
+        once(named, prompt_name_);
         builder_.name_row(name_of(prompt_name_, member.value));
       } else {
         builder_.value(builder_.column(text_of(member.key)), value_of(member.value));
       }
     }
-    if (!answered) place_.refuse_row(fmt::format("has no \"{}\"", answers_));
-    if (!named && !prompt_name_.empty()) place_.refuse_row(fmt::format("has no \"{}\"", prompt_name_));
+    if (!answered) refuse_without(answers_);
+    if (!named && !prompt_name_.empty()) refuse_without(prompt_name_);
   }
 
   void take_answers(const dom::element& answers) {
@@ -171,10 +159,9 @@ class JsonReader {
 
   void take_answer(const dom::object& row) {
     dom::element prompt, model_name;
-    if (row.at_key(prompt_name_).get(prompt) != simdjson::SUCCESS)
-      place_.refuse_row(fmt::format("has no \"{}\"", prompt_name_));
-    if (row.at_key("model").get(model_name) != simdjson::SUCCESS) place_.refuse_row("has no \"model\"");
-    (void)builder_.find_row(name_of(prompt_name_, prompt));
+    if (row.at_key(prompt_name_).get(prompt) != simdjson::SUCCESS) refuse_without(prompt_name_);
+    if (row.at_key("model").get(model_name) != simdjson::SUCCESS) refuse_without("model");
+    builder_.find_row(name_of(prompt_name_, prompt));
     const std::size_t model = builder_.model(name_of("model", model_name));
     int names = 0;
     for (const dom::key_value_pair member : row) {

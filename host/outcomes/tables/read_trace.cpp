@@ -1,34 +1,115 @@
 #include "host/outcomes/tables/read_trace.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
-#include "host/outcomes/tables/trace_forms.hpp"
+#include "host/outcomes/tables/record_stream.hpp"
+#include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 namespace {
 
+// A CSV file, wide or long by its header.
+class CsvReader {
+ public:
+  CsvReader(RecordStream& stream, FilePlace& place, const TraceOptions& options)
+      : stream_(stream), place_(place), columns_(place, options, true) {}
+
+  TraceTable read() {
+    read_header();
+    std::string_view record;
+    while (stream_.next(RecordStream::Form::csv, record)) {
+      split(record);
+      if (fields_.size() != columns_.size())
+        place_.refuse_row("has {} fields where the header has {}", fields_.size(), columns_.size());
+      cells_.clear();
+      for (const std::string_view field : fields_)
+        cells_.push_back({field.empty() ? CellValue::Kind::missing : CellValue::Kind::text, 0.0, field, {}});
+      columns_.take(cells_);
+    }
+    return std::move(columns_).finish();
+  }
+
+ private:
+  // Fields of a row (RFC 4180), without their quotes. A field that begins with a quote ends with one, and two inside
+  // stand for one; other fields hold no quote and no carriage return. Fields stand as long as `record` and the next
+  // one.
+  void split(std::string_view record) {
+    fields_.clear();
+    unescaped_.clear();
+    unescaped_.reserve(record.size());  // views into it stay
+    for (std::size_t at = 0;; ++at) {   // after a comma a field follows, though it be empty
+      if (at < record.size() && record[at] == '"') {
+        fields_.push_back(quoted_field(record, at));
+        if (at < record.size() && record[at] != ',')
+          place_.refuse_row(
+              "something stands between a closing quote and the next comma; a quote inside a field is written twice");
+      } else {
+        const std::string_view field = record.substr(at, record.find(',', at) - at);
+        if (field.find('"') != std::string_view::npos)
+          place_.refuse_row(
+              "a quote stands inside a field that does not begin with one; such a field is put in quotes, and its "
+              "quotes are written twice");
+        if (field.find('\r') != std::string_view::npos)
+          place_.refuse_row("a carriage return stands outside quotes; lines end with a line feed");
+        fields_.push_back(field);
+        at += field.size();
+      }
+      if (at == record.size()) return;
+    }
+  }
+
+  // The field in quotes that begins at record[at]; `at` moves behind it.
+  std::string_view quoted_field(std::string_view record, std::size_t& at) {
+    const std::size_t start = unescaped_.size();
+    for (std::size_t from = at + 1;; from = at + 1) {
+      const std::size_t quote = record.find('"', from);
+      if (quote == std::string_view::npos) place_.refuse_row("a quote that is opened is not closed");
+      at = quote + 1;
+      const bool doubled = at < record.size() && record[at] == '"';
+      if (!doubled && unescaped_.size() == start) return record.substr(from, quote - from);
+      unescaped_ += record.substr(from, (doubled ? at : quote) - from);
+      if (!doubled) return std::string_view(unescaped_).substr(start);
+    }
+  }
+
+  void read_header() {
+    std::string_view record;
+    place_.row = static_cast<std::uint64_t>(-1);  // so that the header is row 0
+    if (!stream_.next(RecordStream::Form::csv, record)) place_.refuse("is empty");
+    split(record);
+    for (const auto& [separator, name] : {std::pair(';', "semicolons"), std::pair('\t', "tabs")})
+      if (fields_.size() == 1 && record.find(separator) != std::string_view::npos)
+        place_.refuse(
+            "its columns are separated by {}; separate them by commas, and write numbers with a "
+            "decimal point, as the to_csv of pandas does",
+            name);
+    columns_.name({fields_.begin(), fields_.end()});
+  }
+
+  RecordStream& stream_;
+  FilePlace& place_;
+  NamedColumns columns_;
+  std::vector<std::string_view> fields_;
+  std::vector<CellValue> cells_;
+  std::string unescaped_;
+};
+
 // Files that people take for tables and that are none, by their first bytes.
 void refuse_other_files(const FilePlace& place, std::string_view beginning) {
-  const auto begins = [&beginning](std::string_view bytes) { return beginning.starts_with(bytes); };
-  if (begins("\x1F\x8B") || begins("PK\x03\x04") || begins("\x28\xB5\x2F\xFD") || begins("BZh") ||
-      begins("\xFD"
-             "7zXZ"))
+  const auto begins = [&](std::initializer_list<std::string_view> marks) {
+    return std::any_of(marks.begin(), marks.end(), [&](std::string_view mark) { return beginning.starts_with(mark); });
+  };
+  if (begins({"\x1F\x8B", "PK\x03\x04", "\x28\xB5\x2F\xFD", "BZh",
+              "\xFD"
+              "7zXZ"}))
     place.refuse("is compressed; decompress it first");
-  if (begins("PAR1")) place.refuse("is a Parquet file; convert it to CSV or JSON lines");
-  if (begins("\x80\x04") || begins("\x80\x05") || begins("\x80\x03"))
+  if (begins({"PAR1"})) place.refuse("is a Parquet file; convert it to CSV or JSON lines");
+  if (begins({"\x80\x04", "\x80\x05", "\x80\x03"}))
     place.refuse("is a pickle, which is a program and never opened; convert it to CSV or JSON lines");
-  if (begins("\xFF\xFE") || begins("\xFE\xFF")) place.refuse("is UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
+  if (begins({"\xFF\xFE", "\xFE\xFF"})) place.refuse("is UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
 }
 
 }  // namespace
-
-void refuse_form(const FilePlace& place, std::string_view found) {
-  place.refuse(fmt::format(
-      "is no table of a form that is known: {}. Known are CSV with a column M of qualities and M|total_cost "
-      "for every model M; CSV or JSON lines with prompt_id, model, quality, cost; JSON lines with "
-      "\"models\": {{M: {{\"quality\": ..., \"cost\": ...}}}}",
-      found));
-}
 
 TraceTable read_trace(const std::filesystem::path& path, const TraceOptions& options) {
   FilePlace place(path);
@@ -37,7 +118,7 @@ TraceTable read_trace(const std::filesystem::path& path, const TraceOptions& opt
   refuse_other_files(place, beginning);
   const std::size_t first = beginning.find_first_not_of(" \t\r\n");
   const bool is_json = first != std::string_view::npos && (beginning[first] == '{' || beginning[first] == '[');
-  return is_json ? read_json_trace(stream, place, options) : read_csv_trace(stream, place, options);
+  return is_json ? read_json_trace(stream, place, options) : CsvReader(stream, place, options).read();
 }
 
 }  // namespace pandora

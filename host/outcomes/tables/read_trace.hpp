@@ -2,8 +2,7 @@
 //
 //   wide CSV       header prompt_id?,prompt?,...,M,M|total_cost,M|score...: a row for each prompt; a model M is a
 //   column
-//                  of qualities beside which a column M|total_cost or M|cost stands. What else begins with M| is left
-//                  out
+//                  of qualities beside M|total_cost or M|cost. What else begins with M| is left out
 //   long CSV       header prompt_id,model,quality,cost,score...: a row for each answer
 //   long JSONL     the same as an object a line
 //   nested JSONL   an object a line for each prompt: {"prompt": ..., "models": {M: {"quality", "cost", "score"...}}}
@@ -14,12 +13,9 @@
 // refused.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "host/outcomes/tables/trace_table.hpp"
 

@@ -2,13 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <string_view>
-#include <vector>
 
 #include "host/ground/files/input_file.hpp"
-#include "host/outcomes/tables/file_place.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
 
 namespace pandora {
 
@@ -34,15 +30,17 @@ class RecordStream {
  private:
   bool read_on();  // false at the file's end
   bool find_end(Form form, std::size_t& end);
-  std::string_view taken(std::size_t end);
 
   InputFile file_;
   Progress progress_;
   FilePlace& place_;
-  std::vector<char> buffer_;                       // what is read and not yet taken: [begin_, end_)
-  std::size_t begin_ = 0, end_ = 0, scanned_ = 0;  // [begin_, scanned_) holds no end of the row
+  std::string buffer_;                   // what is read, from begin_ on not yet taken
+  std::size_t begin_ = 0, scanned_ = 0;  // [begin_, scanned_) holds no end of the row
   bool in_quotes_ = false, at_end_ = false, started_ = false;
   std::uint64_t done_ = 0, told_ = 0, lines_ = 0;  // bytes read, bytes at the last progress, lines taken
 };
+
+/// A file of an object a line, nested or long by its first.
+TraceTable read_json_trace(RecordStream& stream, FilePlace& place, const TraceOptions& options);
 
 }  // namespace pandora

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "host/ground/base/nearest.hpp"
@@ -31,37 +30,12 @@ const char* problem_with(std::size_t quantity, double x) {
     return x < 0              ? "is negative; a cost is in dollars, at least 0"
            : x > kMostCallUsd ? "is more than a million dollars for one call; costs are in dollars"
                               : nullptr;
-  if (x >= 0 && x <= 1) return nullptr;
-  return quantity == 0 ? "is outside [0, 1]; rescale qualities to that range"
-                       : "is outside [0, 1]; rescale scores to that range";
+  return x >= 0 && x <= 1 ? nullptr
+         : quantity == 0  ? "is outside [0, 1]; rescale qualities to that range"
+                          : "is outside [0, 1]; rescale scores to that range";
 }
 
 }  // namespace
-
-std::size_t NameList::find(std::string_view name) const {
-  const auto found = numbers_.find(name);
-  return found == numbers_.end() ? kNone : found->second;
-}
-
-std::size_t NameList::add(std::string_view name) {
-  const std::size_t known = find(name);
-  if (known != kNone) return known;
-  names_.emplace_back(name);
-  numbers_.emplace(names_.back(), names_.size() - 1);
-  return names_.size() - 1;
-}
-
-bool is_quality(std::string_view name) {
-  return name == "quality" || name == "reward";
-}
-
-bool is_cost(std::string_view name) {
-  return name == "cost" || name == "total_cost";
-}
-
-bool is_score(std::string_view name) {
-  return name == "score" || name.starts_with("score_") || name.starts_with("score:");
-}
 
 TableBuilder::TableBuilder(const FilePlace& place, const TraceOptions& options, bool infer)
     : place_(place),
@@ -70,12 +44,11 @@ TableBuilder::TableBuilder(const FilePlace& place, const TraceOptions& options, 
       most_bytes_(options.most_bytes > 0 ? options.most_bytes : half_of_memory()),
       quantities_(2) {
   for (const std::string& name : options.models) {
-    if (models_.find(name) != kNone) place_.refuse(fmt::format("model {} is asked for twice", in_quotes(name)));
+    if (models_.find(name) != kNone) place_.refuse("model {} is asked for twice", in_quotes(name));
     models_.add(name);
   }
-  if (models_.names().size() > kMostModels)
-    place_.refuse(fmt::format("more than {} models are asked for", kMostModels));
-  stride_ = models_.names().size();
+  if (models_.size() > kMostModels) place_.refuse("more than {} models are asked for", kMostModels);
+  stride_ = models_.size();
   if (options.scores) score_names_ = *options.scores;
   quantities_.resize(2 + score_names_.size());
 }
@@ -85,15 +58,14 @@ std::size_t TableBuilder::model(std::string_view name) {
   if (known != kNone) return known;
   if (name.empty()) place_.refuse_row("a model has no name");
   if (!options_.models.empty()) {
-    if (other_models_.names().size() < kMostNoted) other_models_.add(name);
+    if (other_models_.size() < kMostNoted) other_models_.add(name);
     return kNone;
   }
-  if (models_.names().size() == kMostModels)
-    place_.refuse_row(fmt::format("model {} is one more than the {} that a table may have; name those to keep (models)",
-                                  in_quotes(name), kMostModels));
-  const std::size_t added = models_.add(name);
-  if (added >= stride_) widen(std::max<std::size_t>(4, 2 * stride_));
-  return added;
+  if (models_.size() == kMostModels)
+    place_.refuse_row("model {} is one more than the {} that a table may have; name those to keep (models)",
+                      in_quotes(name), kMostModels);
+  if (models_.size() == stride_) widen(std::max<std::size_t>(4, 2 * stride_));
+  return models_.add(name);
 }
 
 std::size_t TableBuilder::quantity(std::string_view name) {
@@ -103,10 +75,10 @@ std::size_t TableBuilder::quantity(std::string_view name) {
   const auto found = std::find(score_names_.begin(), score_names_.end(), name);
   if (found != score_names_.end()) return 2 + static_cast<std::size_t>(found - score_names_.begin());
   if (options_.scores) {
-    if (other_scores_.names().size() < kMostNoted) other_scores_.add(name);
+    if (other_scores_.size() < kMostNoted) other_scores_.add(name);
     return kNone;
   }
-  if (score_names_.size() == kMostScores) place_.refuse_row(fmt::format("has more than {} scores", kMostScores));
+  if (score_names_.size() == kMostScores) place_.refuse_row("has more than {} scores", kMostScores);
   require_memory(stride_, quantities_.size() + 1);
   score_names_.emplace_back(name);
   quantities_.emplace_back(rows_ * stride_, kAbsentCell);
@@ -116,7 +88,7 @@ std::size_t TableBuilder::quantity(std::string_view name) {
 std::size_t TableBuilder::column(std::string_view name) {
   const std::size_t number = column_names_.add(name);
   if (number < columns_.size()) return number;
-  if (number == kMostColumns) place_.refuse_row(fmt::format("has more than {} columns of prompts", kMostColumns));
+  if (number == kMostColumns) place_.refuse_row("has more than {} columns of prompts", kMostColumns);
   columns_.emplace_back(std::string(name));
   differs_.push_back(false);
   return number;
@@ -127,9 +99,8 @@ void TableBuilder::require_memory(std::size_t stride, std::size_t quantities) co
   const std::uint64_t bytes = rows * 8 * (stride * quantities + columns_.size() + 2) + text_bytes_;
   if (bytes > most_bytes_)
     place_.refuse_row(
-        fmt::format("the table takes more than the {:.1f} GiB of memory that it may; keep fewer models, or take a part "
-                    "of the rows",
-                    static_cast<double>(most_bytes_) / (1 << 30)));
+        "the table takes more than the {:.1f} GiB of memory that it may; keep fewer models, or take a part of the rows",
+        static_cast<double>(most_bytes_) / (1 << 30));
 }
 
 // Makes room for more models in every row.
@@ -158,31 +129,24 @@ void TableBuilder::name_row(std::string_view name) {
   prompts_.push_back(name);
 }
 
-bool TableBuilder::find_row(std::string_view name) {
+void TableBuilder::find_row(std::string_view name) {
   keyed_ = true;
-  if (rows_ > 0 && prompts_[row_] == name) {
-    found_again_ = true;
-    return false;
-  }
-  for (std::uint64_t key = stable_hash(name);; key = mixed(key + 1)) {
+  found_again_ = rows_ > 0 && prompts_[row_] == name;
+  for (std::uint64_t key = stable_hash(name); !found_again_; key = mixed(key + 1)) {
     const auto [found, is_new] = row_of_.try_emplace(key, rows_);
     if (is_new) {
       begin_row();
-      name_row(name);
-      return true;
+      return name_row(name);
     }
-    if (prompts_[found->second] == name) {
-      row_ = found->second;
-      found_again_ = true;
-      return false;
-    }
+    row_ = found->second;
+    found_again_ = prompts_[row_] == name;
   }
 }
 
 void TableBuilder::value(std::size_t column, const CellValue& value) {
   ColumnBuilder& builder = columns_[column];
   if (found_again_) {
-    if (!builder.agrees(row_, value)) differs_[column] = true;
+    differs_[column] |= !builder.agrees(row_, value);
     return;
   }
   if (builder.rows() > row_) place_.refuse_cell({builder.name()}, "stands twice in a row");
@@ -199,36 +163,13 @@ void TableBuilder::cell(std::size_t model, std::size_t quantity, const CellValue
                                           : quantity == 1 ? "a cost"
                                                           : "this score",
                                           keyed_ ? " " + in_quotes(prompts_[row_]) : ""));
-  if (value.kind == CellValue::Kind::missing) {
-    slot = kMissingCell;
-    return;
-  }
-  if (value.kind != CellValue::Kind::number)
+  const bool missing = value.kind == CellValue::Kind::missing;
+  if (!missing && value.kind != CellValue::Kind::number)
     place_.refuse_cell(label,
                        (value.kind == CellValue::Kind::text ? in_quotes(value.text) : "a list") + " is not a number");
-  if (const char* const problem = problem_with(quantity, value.number))
+  if (const char* const problem = missing ? nullptr : problem_with(quantity, value.number))
     place_.refuse_cell(label, fmt::format("{} {}", value.number, problem));
-  slot = value.number + 0.0;  // no -0
-}
-
-void TableBuilder::require_models() const {
-  for (std::size_t m = 0; m < models_.names().size(); ++m) {
-    const std::string& name = models_.names()[m];
-    bool seen = options_.models.empty();
-    for (std::size_t row = 0; row < rows_ && !seen; ++row)
-      for (const std::vector<double>& values : quantities_) seen |= values[row * stride_ + m] != kAbsentCell;
-    if (!seen)
-      place_.refuse(fmt::format("has no model {}{}; its models are {}", in_quotes(name),
-                                nearest_text(nearest(name, other_models_.names())),
-                                printable(fmt::format("{}", fmt::join(other_models_.names(), ", ")), 500)));
-  }
-}
-
-void TableBuilder::require_scores() const {
-  for (std::size_t s = 0; options_.scores && s < score_names_.size(); ++s)
-    if (std::all_of(quantities_[2 + s].begin(), quantities_[2 + s].end(), [](double x) { return x == kAbsentCell; }))
-      place_.refuse(fmt::format("has no score {}{}", in_quotes(score_names_[s]),
-                                nearest_text(nearest(score_names_[s], other_scores_.names()))));
+  slot = missing ? kMissingCell : value.number + 0.0;  // no -0
 }
 
 TraceTable TableBuilder::assemble() {
@@ -247,17 +188,15 @@ TraceTable TableBuilder::assemble() {
   for (std::size_t s = 0; s < score_names_.size(); ++s)
     table.scores.push_back({score_names_[s], std::move(quantities_[2 + s])});
   table.named_prompts = prompts_.size() > 0;
-  for (std::size_t row = 0; row < rows_ && !table.named_prompts; ++row)
-    table.prompts.push_back(std::to_string(row + 1));
-  if (table.named_prompts) table.prompts = std::move(prompts_);
+  for (std::size_t row = 0; row < rows_ && !table.named_prompts; ++row) prompts_.push_back(std::to_string(row + 1));
+  table.prompts = std::move(prompts_);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const std::string name = columns_[c].name();
     const bool is_text = std::find(std::begin(kTextNames), std::end(kTextNames), name) != std::end(kTextNames);
-    if (differs_[c] && is_text)
-      place_.refuse(fmt::format("column {} differs between rows of the same prompt", in_quotes(name)));
+    const std::string differs = fmt::format("column {} differs between rows of the same prompt", in_quotes(name));
+    if (differs_[c] && is_text) place_.refuse(differs);
     if (differs_[c])
-      table.notes.push_back(fmt::format(
-          "column {} differs between rows of the same prompt: it is of the answers and left out", in_quotes(name)));
+      table.notes.push_back(differs + ": it is of the answers and left out");
     else
       table.columns.push_back(std::move(columns_[c]).finish(rows_, infer_ && !is_text));
   }
@@ -269,9 +208,21 @@ TraceTable TableBuilder::assemble() {
 
 TraceTable TableBuilder::finish() && {
   if (rows_ == 0) place_.refuse("has no row; a table has at least one prompt");
-  require_models();
-  require_scores();
-  if (models_.names().empty()) place_.refuse("has no model");
+  for (std::size_t m = 0; m < options_.models.size(); ++m) {
+    const std::string& name = options_.models[m];
+    bool seen = false;
+    for (std::size_t row = 0; row < rows_ && !seen; ++row)
+      for (const std::vector<double>& values : quantities_) seen |= values[row * stride_ + m] != kAbsentCell;
+    if (!seen)
+      place_.refuse("has no model {}{}; its models are {}", in_quotes(name),
+                    nearest_text(nearest(name, other_models_.names())),
+                    printable(fmt::format("{}", fmt::join(other_models_.names(), ", ")), 500));
+  }
+  for (std::size_t s = 0; options_.scores && s < score_names_.size(); ++s)
+    if (std::all_of(quantities_[2 + s].begin(), quantities_[2 + s].end(), [](double x) { return x == kAbsentCell; }))
+      place_.refuse("has no score {}{}", in_quotes(score_names_[s]),
+                    nearest_text(nearest(score_names_[s], other_scores_.names())));
+  if (models_.size() == 0) place_.refuse("has no model");
   row_of_ = {};
   return checked_table(assemble(), place_, options_.missing);
 }

@@ -1,42 +1,87 @@
 // A table of outcomes while its file is read: cells come in any order, and what is wrong with one is refused at once.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <optional>
-#include <string>
-#include <string_view>
+#include <map>
 #include <unordered_map>
-#include <vector>
 
-#include "host/outcomes/tables/column_builder.hpp"
-#include "host/outcomes/tables/file_place.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 
 namespace pandora {
 
+/// What stands in a cell of a file.
+struct CellValue {
+  enum class Kind { missing, number, text, vector };
+  Kind kind = Kind::missing;
+  double number = 0;                    ///< finite, unless a file or a caller has another
+  std::string_view text = {};           ///< of a text, as it stands in a CSV file, and of a whole number that is a name
+  std::span<const double> vector = {};  ///< likewise
+};
+
+/// The number that a text spells, blanks around it aside; it may be infinite or NaN.
+std::optional<double> number_in(std::string_view text);
+
+class ColumnBuilder {
+ public:
+  explicit ColumnBuilder(std::string name) : name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+  /// Rows up to the last value that was put.
+  std::size_t rows() const { return rows_; }
+
+  /// Values come in the order of rows; rows that are passed over are missing. Numbers and texts together are texts.
+  /// Returns nullptr, or why the value cannot stand here: a vector beside what is none, or of another length.
+  const char* put(std::size_t row, const CellValue& value);
+
+  /// Whether a row that has a value would have got the same, or none.
+  bool agrees(std::size_t row, const CellValue& value) const;
+
+  /// The column for so many rows. `infer`: texts that are all numbers, or all vectors of one length, become those.
+  PromptColumn finish(std::size_t rows, bool infer) &&;
+
+ private:
+  void fill(std::size_t rows);
+
+  std::string name_;
+  bool known_ = false;  // kind_ is what a value said
+  PromptColumn::Kind kind_ = PromptColumn::Kind::text;
+  std::size_t rows_ = 0, length_ = 1;
+  std::vector<double> numbers_;
+  TextColumn texts_;
+};
+
 /// Names in the order in which they came.
 class NameList {
  public:
-  static constexpr std::size_t kNone = TraceTable::kNone;
-  std::size_t find(std::string_view name) const;  ///< kNone if it is not there
-  std::size_t add(std::string_view name);
+  /// kNone if it is not there.
+  std::size_t find(std::string_view name) const {
+    const auto found = numbers_.find(name);
+    return found == numbers_.end() ? TraceTable::kNone : found->second;
+  }
+  std::size_t add(std::string_view name) {
+    const auto [found, is_new] = numbers_.try_emplace(std::string(name), names_.size());
+    if (is_new) names_.emplace_back(name);
+    return found->second;
+  }
+  std::size_t size() const { return names_.size(); }
   const std::vector<std::string>& names() const { return names_; }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
   std::vector<std::string> names_;
-  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> numbers_;
+  std::map<std::string, std::size_t, std::less<>> numbers_;
 };
 
 /// What a column or member of an answer is. `score...` is a judge's name.
-bool is_quality(std::string_view name);  ///< quality, reward
-bool is_cost(std::string_view name);     ///< cost, total_cost
-bool is_score(std::string_view name);
+inline bool is_quality(std::string_view name) {
+  return name == "quality" || name == "reward";
+}
+inline bool is_cost(std::string_view name) {
+  return name == "cost" || name == "total_cost";
+}
+inline bool is_score(std::string_view name) {
+  return name == "score" || name.starts_with("score_") || name.starts_with("score:");
+}
 /// Names that the prompt's name can have, the best first.
 inline constexpr std::string_view kPromptNames[] = {"prompt_id", "sample_id", "id"};
 
@@ -57,9 +102,8 @@ class TableBuilder {
   /// A row of its own for every prompt.
   void begin_row();
   void name_row(std::string_view name);
-  /// The row of a prompt that may have been there: true if it is new. Only in tables that never call begin_row.
-  bool find_row(std::string_view name);
-  std::size_t rows() const { return rows_; }
+  /// The row of a prompt that may have been there. Only in tables that never call begin_row.
+  void find_row(std::string_view name);
 
   /// The current row's value. In a row that was found again, one that differs: the column is none of prompts.
   void value(std::size_t column, const CellValue& value);
@@ -71,8 +115,6 @@ class TableBuilder {
  private:
   void widen(std::size_t stride);
   void require_memory(std::size_t stride, std::size_t quantities) const;
-  void require_models() const;
-  void require_scores() const;
   TraceTable assemble();
 
   const FilePlace& place_;
@@ -98,5 +140,52 @@ class TableBuilder {
 inline constexpr double kAbsentCell = -1.0;   ///< never seen
 inline constexpr double kMissingCell = -2.0;  ///< seen without a value
 TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells missing);
+
+// A table whose columns have names, as CSV files and data frames: what a column is, its name says.
+
+/// The name of a prompt or a model: a text or a whole number; empty where the cell is missing.
+std::string name_in(const FilePlace& place, std::string_view column, const CellValue& cell);
+
+class NamedColumns {
+ public:
+  /// `infer`: cells are texts, which may spell numbers (a CSV file has nothing else). Both references must outlive it.
+  NamedColumns(const FilePlace& place, const TraceOptions& options, bool infer)
+      : place_(place), infer_(infer), builder_(place, options, infer) {}
+
+  /// Before the first row. Throws Error (bad_data) for names of no known form.
+  void name(std::vector<std::string> names);
+  std::size_t size() const { return names_.size(); }
+
+  /// A row: size() cells.
+  void take(std::span<const CellValue> cells);
+
+  TraceTable finish() && { return std::move(builder_).finish(); }
+
+ private:
+  static constexpr std::size_t kNone = TraceTable::kNone;
+
+  // What a column is.
+  struct Role {
+    enum class Is { ignored, prompt_name, model_name, cell, value } is = Is::ignored;
+    std::size_t model = 0, quantity = 0;  // of a cell; in a long table the row says which model
+    std::size_t column = 0;               // of a value
+  };
+
+  std::size_t position(std::string_view name) const {
+    return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
+  }
+  bool has(std::string_view name) const { return position(name) < names_.size(); }
+  void give_long_roles();
+  std::string model_of_cost(const std::string& name) const;
+  void give_wide_roles();
+
+  const FilePlace& place_;
+  const bool infer_;
+  TableBuilder builder_;
+  bool long_ = false;
+  std::size_t prompt_name_ = kNone, model_name_ = kNone;  // columns
+  std::vector<std::string> names_;
+  std::vector<Role> roles_;
+};
 
 }  // namespace pandora

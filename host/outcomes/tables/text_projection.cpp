@@ -17,6 +17,61 @@ constexpr Index kOversampling = 10;
 constexpr int kPowerIterations = 4;
 constexpr double kLeastRatio = 1e-9;  // of a singular value to the first; below, the direction is noise
 
+bool continues_a_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+bool is_of_a_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
+}
+
+std::string lowered(std::string_view text) {
+  std::size_t size = std::min(text.size(), kMostText);
+  while (size > 0 && size < text.size() && continues_a_character(text[size])) --size;
+  std::string low(text.substr(0, size));
+  for (char& c : low)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return low;
+}
+
+class Counter {
+ public:
+  explicit Counter(int bits) : mask_((std::uint64_t{1} << bits) - 1), slot_(mask_ + 1) {}
+
+  // An n-gram in pieces, the first of which is its tag.
+  void add(std::initializer_list<std::string_view> pieces) {
+    Fnv1a hash;
+    for (const std::string_view piece : pieces) hash.add(piece);
+    const auto bucket = static_cast<std::uint32_t>(mixed(hash.state) & mask_);
+    if (slot_[bucket] == 0) {
+      counts_.emplace_back(bucket, 0);
+      slot_[bucket] = static_cast<std::uint32_t>(counts_.size());
+    }
+    ++counts_[slot_[bucket] - 1].second;
+  }
+
+  // A word's runs of three and four characters, a blank before and after.
+  void add_characters(std::string_view word) {
+    padded_.assign(" ").append(word).append(" ");
+    starts_.clear();
+    for (std::size_t i = 0; i < padded_.size(); ++i)
+      if (!continues_a_character(padded_[i])) starts_.push_back(i);
+    starts_.push_back(padded_.size());
+    for (std::size_t i = 0; i + 3 < starts_.size(); ++i)
+      for (std::size_t end = i + 3; end < std::min(i + 5, starts_.size()); ++end)
+        add({"c", std::string_view(padded_).substr(starts_[i], starts_[end] - starts_[i])});
+  }
+
+  Counts take() { return std::move(counts_); }
+
+ private:
+  std::uint64_t mask_;
+  std::vector<std::uint32_t> slot_;  // 1 + a bucket's place in counts_; 0: none
+  Counts counts_;
+  std::string padded_;
+  std::vector<std::size_t> starts_;  // of characters in padded_
+};
+
 double rounded(double x) {
   const double scale = std::pow(10.0, kDecimals);
   return std::round(x * scale) / scale + 0.0;
@@ -76,17 +131,12 @@ Matrix orthonormal(const Matrix& columns) {
   return qr.householderQ() * Eigen::MatrixXd::Identity(columns.rows(), columns.cols());
 }
 
-Matrix random_signs(Index rows, Index columns) {
-  Matrix signs(rows, columns);
-  for (Index i = 0; i < signs.size(); ++i) signs.data()[i] = mixed(static_cast<std::uint64_t>(i) + 1) & 1 ? 1.0 : -1.0;
-  return signs;
-}
-
 // Right singular vectors, the first first (buckets x at most k), without those of singular values near 0.
 Matrix right_singular_vectors(const CentredTexts& texts, Index k) {
   const Index rank = std::min({k + kOversampling, texts.rows(), texts.buckets()});
-  Matrix images = texts.times(random_signs(texts.buckets(), rank));
-  Matrix basis;
+  Matrix signs(texts.buckets(), rank), basis;
+  for (Index i = 0; i < signs.size(); ++i) signs.data()[i] = mixed(static_cast<std::uint64_t>(i) + 1) & 1 ? 1.0 : -1.0;
+  Matrix images = texts.times(signs);
   for (int i = 0; i < kPowerIterations; ++i) {
     basis = orthonormal(texts.transposed_times(orthonormal(images)));
     images = texts.times(basis);
@@ -106,6 +156,25 @@ Matrix right_singular_vectors(const CentredTexts& texts, Index k) {
 
 }  // namespace
 
+std::vector<std::pair<std::uint32_t, std::uint32_t>> count_ngrams(std::string_view text, int bits) {
+  const std::string low = lowered(text);
+  Counter counter(bits);
+  std::string_view before;
+  for (std::size_t at = 0; at < low.size();) {
+    std::size_t end = at;
+    while (end < low.size() && is_of_a_word(low[end])) ++end;
+    if (end > at) {
+      const std::string_view word = std::string_view(low).substr(at, end - at);
+      counter.add({"w", word});
+      if (!before.empty()) counter.add({"p", before, " ", word});
+      counter.add_characters(word);
+      before = word;
+    }
+    at = end + 1;
+  }
+  return counter.take();
+}
+
 TextProjection TextProjection::fit(const TextColumn& texts, std::size_t k) {
   TextProjection projection{kBucketBits, k, {}, {}};
   const std::size_t buckets = std::size_t{1} << kBucketBits, n = std::min(texts.size(), kMostFitted);
@@ -121,9 +190,8 @@ TextProjection TextProjection::fit(const TextColumn& texts, std::size_t k) {
   if (n == 0) return projection;
   const CentredTexts centred(counts, projection.idf);
   const Matrix vectors = right_singular_vectors(centred, static_cast<Index>(k));
-  for (std::size_t b = 0; b < buckets; ++b)
-    for (Index j = 0; j < vectors.cols(); ++j)
-      projection.basis[b * k + static_cast<std::size_t>(j)] = rounded(vectors(static_cast<Index>(b), j));
+  Eigen::Map<Matrix>(projection.basis.data(), vectors.rows(), static_cast<Index>(k)).leftCols(vectors.cols()) =
+      vectors.unaryExpr([](double x) { return rounded(x); });
   return projection;
 }
 

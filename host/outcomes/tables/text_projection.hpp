@@ -15,11 +15,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "host/outcomes/tables/trace_table.hpp"
 

@@ -4,21 +4,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <unordered_map>
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/base/nearest.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/files/sealed_file.hpp"
-#include "host/outcomes/tables/file_place.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 
 namespace pandora {
 namespace {
-
-[[noreturn]] void refuse(const TraceTable& table, const std::string& what) {
-  throw Error(ExitCode::bad_data, table.source.empty() ? what : fmt::format("{}: {}", table.source, what));
-}
 
 // Columns `columns` of a matrix of `width`.
 std::vector<double> columns_of(const std::vector<double>& values, std::size_t width,
@@ -33,9 +28,7 @@ std::vector<double> columns_of(const std::vector<double>& values, std::size_t wi
 std::vector<double> rows_of(const std::vector<double>& values, std::size_t width, std::span<const std::size_t> rows) {
   std::vector<double> some;
   some.reserve(rows.size() * width);
-  for (const std::size_t row : rows)
-    some.insert(some.end(), values.begin() + static_cast<long>(row * width),
-                values.begin() + static_cast<long>((row + 1) * width));
+  for (const std::size_t row : rows) some.insert(some.end(), &values[row * width], &values[row * width] + width);
   return some;
 }
 
@@ -45,32 +38,46 @@ TextColumn rows_of(const TextColumn& texts, std::span<const std::size_t> rows) {
   return some;
 }
 
-// What a prompt is told apart by.
-std::string_view key_of(const TraceTable& table, std::size_t row) {
-  return table.text_column == TraceTable::kNone ? table.prompts[row] : table.text(row);
+std::string row_text(const FilePlace& place) {
+  return place.row == 0    ? "the header"
+         : place.line == 0 ? fmt::format("row {}", place.row)
+                           : fmt::format("row {} (line {})", place.row, place.line);
 }
 
-// Digests of parts, of which one digest is made.
-class DigestOf {
- public:
-  void add(std::string_view bytes) { parts_ += sha256(bytes); }
-  void add(std::span<const double> values) {
-    static_assert(std::endian::native == std::endian::little);
-    add(std::string_view(reinterpret_cast<const char*>(values.data()), values.size_bytes()));
-  }
-  void add(const TextColumn& texts) {
-    std::vector<double> lengths;
-    for (std::size_t row = 0; row < texts.size(); ++row) lengths.push_back(static_cast<double>(texts[row].size()));
-    add(lengths);
-    add(texts.bytes());
-  }
-  std::string text() const { return sha256(parts_); }
-
- private:
-  std::string parts_;
-};
-
 }  // namespace
+
+std::string in_quotes(std::string_view value) {
+  return '"' + printable(value, 80) + '"';
+}
+
+FilePlace::FilePlace(const std::filesystem::path& path) : file(printable(path.string())) {}
+
+void FilePlace::refuse(const std::string& what) const {
+  // Names of the caller's may hold U+0000, which would end what().
+  throw Error(ExitCode::bad_data, fmt::format("{}: {}", file, printable(what, what.size())));
+}
+
+void FilePlace::refuse_form(std::string_view found) const {
+  refuse(
+      "is no table of a form that is known: {}. Known are CSV with a column M of qualities and M|total_cost "
+      "for every model M; CSV or JSON lines with prompt_id, model, quality, cost; JSON lines with "
+      "\"models\": {{M: {{\"quality\": ..., \"cost\": ...}}}}",
+      found);
+}
+
+void FilePlace::refuse_row(const std::string& what) const {
+  refuse("{}: {}", row_text(*this), what);
+}
+
+void FilePlace::refuse_cell(std::initializer_list<std::string_view> column, const std::string& what) const {
+  std::string name;
+  for (const std::string_view part : column) name.append(name.empty() ? "" : " > ").append(part);
+  refuse("{}, column {}: {}", row_text(*this), in_quotes(name), what);
+}
+
+void TraceTable::refuse(const std::string& what) const {
+  throw Error(ExitCode::bad_data, source.empty() ? what : fmt::format("{}: {}", source, what));
+}
 
 const ScoreColumn& find_score(const TraceTable& table, const std::string& name) {
   std::vector<std::string> names;
@@ -78,9 +85,9 @@ const ScoreColumn& find_score(const TraceTable& table, const std::string& name) 
     if (score.name == name || score.name == "score_" + name || score.name == "score:" + name) return score;
     names.push_back(score.name);
   }
-  refuse(table, names.empty() ? "has no scores"
-                              : fmt::format("has no score {}{}", in_quotes(name),
-                                            nearest_text(nearest(name, names, names.size()))));
+  table.refuse(names.empty() ? "has no scores"
+                             : fmt::format("has no score {}{}", in_quotes(name),
+                                           nearest_text(nearest(name, names, names.size()))));
 }
 
 const PromptColumn* find_column(const TraceTable& table, const std::string& name) {
@@ -91,20 +98,19 @@ const PromptColumn* find_column(const TraceTable& table, const std::string& name
 
 void require_content(const TraceTable& table) {
   if (table.models.empty() || table.rows() == 0)
-    refuse(table,
-           fmt::format("has {} prompts and {} models; give at least one of each", table.rows(), table.models.size()));
+    table.refuse("has {} prompts and {} models; give at least one of each", table.rows(), table.models.size());
 }
 
 TraceTable select_models(const TraceTable& table, const std::vector<std::string>& models) {
-  if (models.empty()) refuse(table, "no model is asked for; name at least one");
+  if (models.empty()) table.refuse("no model is asked for; name at least one");
   std::vector<std::size_t> which;
   for (const std::string& name : models) {
     const auto found = std::find(table.models.begin(), table.models.end(), name);
     if (found == table.models.end())
-      refuse(table, fmt::format("has no model {}{}", in_quotes(name), nearest_text(nearest(name, table.models))));
+      table.refuse("has no model {}{}", in_quotes(name), nearest_text(nearest(name, table.models)));
     which.push_back(static_cast<std::size_t>(found - table.models.begin()));
     if (std::count(which.begin(), which.end(), which.back()) > 1)
-      refuse(table, fmt::format("model {} is asked for twice", in_quotes(name)));
+      table.refuse("model {} is asked for twice", in_quotes(name));
   }
   TraceTable some = table;
   some.models = models;
@@ -116,23 +122,21 @@ TraceTable select_models(const TraceTable& table, const std::vector<std::string>
 }
 
 TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> rows) {
+  const std::size_t models = table.models.size();
   TraceTable some;
   some.source = table.source;
   some.models = table.models;
   some.prompts = rows_of(table.prompts, rows);
   some.named_prompts = table.named_prompts;
-  const std::size_t models = table.models.size();
   some.quality = rows_of(table.quality, models, rows);
   some.cost = rows_of(table.cost, models, rows);
   for (const ScoreColumn& score : table.scores)
     some.scores.push_back({score.name, rows_of(score.values, models, rows)});
   for (const PromptColumn& column : table.columns) {
-    PromptColumn part{column.name, column.kind, column.length, {}, {}};
-    if (column.kind == PromptColumn::Kind::text)
-      part.texts = rows_of(column.texts, rows);
-    else
-      part.numbers = rows_of(column.numbers, column.length, rows);
-    some.columns.push_back(std::move(part));
+    const bool is_text = column.kind == PromptColumn::Kind::text;
+    some.columns.push_back({column.name, column.kind, column.length,
+                            is_text ? std::vector<double>() : rows_of(column.numbers, column.length, rows),
+                            is_text ? rows_of(column.texts, rows) : TextColumn()});
   }
   some.text_column = table.text_column;
   some.dropped = table.dropped;
@@ -145,11 +149,12 @@ TraceSplit split_rows(const TraceTable& table, double share) {
     throw Error(ExitCode::usage, fmt::format("a split of {} is no share in (0, 1)", share));
   TraceSplit split;
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const double u = static_cast<double>(stable_hash(key_of(table, row)) >> 11) * 0x1p-53;  // in [0, 1)
+    const std::string_view key = table.text_column == TraceTable::kNone ? table.prompts[row] : table.text(row);
+    const double u = static_cast<double>(stable_hash(key) >> 11) * 0x1p-53;  // in [0, 1)
     (u < share ? split.first : split.second).push_back(row);
   }
   if (split.first.empty() || split.second.empty())
-    refuse(table, fmt::format("has {} rows, too few to be split at {}", table.rows(), share));
+    table.refuse("has {} rows, too few to be split at {}", table.rows(), share);
   return split;
 }
 
@@ -159,13 +164,12 @@ void require_apart(const TraceTable& calibration, const TraceTable& online) {
   std::sort(theirs.begin(), theirs.end());
   for (const std::string& name : mine)
     if (!std::binary_search(theirs.begin(), theirs.end(), name))
-      refuse(online, fmt::format("has no model {}, which {} has{}; name the models that both have (models)",
-                                 in_quotes(name), calibration.source, nearest_text(nearest(name, online.models))));
-  if (mine != theirs)
-    for (const std::string& name : theirs)
-      if (!std::binary_search(mine.begin(), mine.end(), name))
-        refuse(online, fmt::format("has the model {}, which {} does not have; name the models that both have (models)",
-                                   in_quotes(name), calibration.source));
+      online.refuse("has no model {}, which {} has{}; name the models that both have (models)", in_quotes(name),
+                    calibration.source, nearest_text(nearest(name, online.models)));
+  for (const std::string& name : theirs)
+    if (!std::binary_search(mine.begin(), mine.end(), name))
+      online.refuse("has the model {}, which {} does not have; name the models that both have (models)",
+                    in_quotes(name), calibration.source);
   const bool by_text = calibration.text_column != TraceTable::kNone && online.text_column != TraceTable::kNone;
   if (!by_text && !(calibration.named_prompts && online.named_prompts)) return;
   const auto key = [by_text](const TraceTable& table, std::size_t row) {
@@ -178,39 +182,43 @@ void require_apart(const TraceTable& calibration, const TraceTable& online) {
   for (std::size_t row = 0; row < online.rows(); ++row)
     if (!key(online, row).empty() && rows.contains(key(online, row)) && common++ == 0) first = row;
   if (common == 0) return;
-  refuse(online,
-         fmt::format("{} of its {} prompts stand in {} too; the first is that of row {}, there row {}: {}. What is "
-                     "fitted on a prompt says too much of it; take them out of one of the two",
-                     common, online.rows(), calibration.source, first + 1, rows.at(key(online, first)) + 1,
-                     in_quotes(key(online, first))));
+  online.refuse(
+      "{} of its {} prompts stand in {} too; the first is that of row {}, there row {}: {}. What is "
+      "fitted on a prompt says too much of it; take them out of one of the two",
+      common, online.rows(), calibration.source, first + 1, rows.at(key(online, first)) + 1,
+      in_quotes(key(online, first)));
 }
 
 std::string content_digest(const TraceTable& table) {
-  DigestOf digest;
+  static_assert(std::endian::native == std::endian::little);
+  std::string digests;  // of parts, of which one digest is made
+  const auto add = [&](std::string_view bytes) { digests += sha256(bytes); };
+  const auto add_numbers = [&](const std::vector<double>& numbers) {
+    add({reinterpret_cast<const char*>(numbers.data()), 8 * numbers.size()});
+  };
+  const auto add_texts = [&](const TextColumn& texts) {
+    std::vector<double> lengths;
+    for (std::size_t row = 0; row < texts.size(); ++row) lengths.push_back(static_cast<double>(texts[row].size()));
+    add_numbers(lengths);
+    add(texts.bytes());
+  };
   TextColumn names;
   for (const std::string& name : table.models) names.push_back(name);
-  digest.add(names);
-  digest.add(table.named_prompts ? "named" : "numbered");
-  digest.add(table.prompts);
-  digest.add(table.quality);
-  digest.add(table.cost);
+  add_texts(names);
+  add(table.named_prompts ? "named" : "numbered");
+  add_texts(table.prompts);
+  add_numbers(table.quality);
+  add_numbers(table.cost);
   for (const ScoreColumn& score : table.scores) {
-    digest.add("score " + score.name);
-    digest.add(score.values);
+    add("score " + score.name);
+    add_numbers(score.values);
   }
   for (const PromptColumn& column : table.columns) {
-    digest.add(fmt::format("column {} {} {}", static_cast<int>(column.kind), column.length, column.name));
-    digest.add(column.numbers);
-    digest.add(column.texts);
+    add(fmt::format("column {} {} {}", static_cast<int>(column.kind), column.length, column.name));
+    add_numbers(column.numbers);
+    add_texts(column.texts);
   }
-  return digest.text();
-}
-
-std::uint64_t trace_bytes(std::uint64_t rows, std::uint64_t models, std::uint64_t scores, std::uint64_t numbers,
-                          std::uint64_t text_columns, double text_bytes) {
-  constexpr double kName = 16;  // a prompt's name and where it ends
-  const double row = 8.0 * static_cast<double>((2 + scores) * models + numbers + text_columns) + text_bytes + kName;
-  return static_cast<std::uint64_t>(std::ceil(static_cast<double>(rows) * row));
+  return sha256(digests);
 }
 
 std::uint64_t trace_bytes(const TraceTable& table) {

@@ -1,14 +1,46 @@
-// A table of outcomes: what the answer of every model to every prompt was worth, and what it cost.
+// A table of outcomes: what the answer of every model to every prompt was worth, and what it cost; and where in its
+// file something stands, for refusals that say so.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstdint>
-#include <functional>
+#include <filesystem>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace pandora {
+
+/// A value as a message shows it: in quotes, one line, cut at a sensible length.
+std::string in_quotes(std::string_view value);
+
+struct FilePlace {
+  std::string file;        ///< as it may be printed
+  std::uint64_t row = 0;   ///< of the data, counted from 1; 0: the header, or none
+  std::uint64_t line = 0;  ///< of the file, counted from 1, where the row begins; 0: rows are of no file
+
+  explicit FilePlace(const std::filesystem::path& path);
+
+  /// Error (bad_data): "FILE: what".
+  [[noreturn]] void refuse(const std::string& what) const;
+  template <class First, class... More>
+  [[noreturn]] void refuse(fmt::format_string<First, More...> form, First&& first, More&&... more) const {
+    refuse(fmt::format(form, std::forward<First>(first), std::forward<More>(more)...));
+  }
+  /// The same of a table of no form that is known; `found`: what is there instead.
+  [[noreturn]] void refuse_form(std::string_view found) const;
+  /// Error (bad_data): "FILE: row 2 (line 7): what".
+  [[noreturn]] void refuse_row(const std::string& what) const;
+  template <class First, class... More>
+  [[noreturn]] void refuse_row(fmt::format_string<First, More...> form, First&& first, More&&... more) const {
+    refuse_row(fmt::format(form, std::forward<First>(first), std::forward<More>(more)...));
+  }
+  /// Error (bad_data): "FILE: row 2 (line 7), column "models > a > cost": what".
+  [[noreturn]] void refuse_cell(std::initializer_list<std::string_view> column, const std::string& what) const;
+};
 
 /// What nothing sensible goes beyond, so that sums of it stay numbers: utility per dollar, and dollars of a call.
 inline constexpr double kMostPrice = 1e9, kMostCallUsd = 1e6;
@@ -71,6 +103,12 @@ struct TraceTable {
   std::string_view text(std::size_t row) const {
     return text_column == kNone ? std::string_view() : columns[text_column].texts[row];
   }
+  /// Error (bad_data): "SOURCE: what".
+  [[noreturn]] void refuse(const std::string& what) const;
+  template <class First, class... More>
+  [[noreturn]] void refuse(fmt::format_string<First, More...> form, First&& first, More&&... more) const {
+    refuse(fmt::format(form, std::forward<First>(first), std::forward<More>(more)...));
+  }
 };
 
 /// The judge of that name; "2" finds "score_2" and "score:2" as well. Throws Error (bad_data) with near names.
@@ -108,12 +146,7 @@ void require_apart(const TraceTable& calibration, const TraceTable& online);
 /// form they were read from.
 std::string content_digest(const TraceTable& table);
 
-/// Bytes of memory of a table: `numbers` are the numbers in number and vector columns of a prompt, `text_bytes` the
-/// mean length of all its texts together. While it is read, texts and matrices that grow may take twice as much.
-std::uint64_t trace_bytes(std::uint64_t rows, std::uint64_t models, std::uint64_t scores = 0, std::uint64_t numbers = 0,
-                          std::uint64_t text_columns = 0, double text_bytes = 0);
-
-/// The same of a table that is there.
+/// Bytes of memory of a table. While it is read, texts and matrices that grow may take twice as much.
 std::uint64_t trace_bytes(const TraceTable& table);
 
 }  // namespace pandora

@@ -8,8 +8,8 @@
 #include "beside.hpp"
 #include "bindings.hpp"
 #include "host/cascades/fits/trace_check.hpp"
-#include "host/outcomes/tables/named_columns.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
+#include "host/outcomes/tables/table_builder.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::python {

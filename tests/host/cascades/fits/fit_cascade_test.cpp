@@ -7,7 +7,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/cascades/fits/context_leak.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/cascades/fits/fitted_cascades.hpp"
@@ -43,7 +42,7 @@ TEST(FitCascade, PaysWhereTheTruthIsSeen) {
   EXPECT_NEAR(test::worth_under(law, *fit.cascade).utility, fit.promise.utility.value, 0.05);
   // Every model that it calls is worth having, and a share of the prompts sees it.
   EXPECT_EQ(fit.without.size(), cascade.models.size());
-  for (const OtherFit& other : fit.without) EXPECT_LT(other.change.value, 0.005) << other.what;
+  for (const OtherFit& other : fit.without) EXPECT_LT(other.change->value, 0.005) << other.what;
   EXPECT_EQ(fit.shares[cascade.order[0]].called, 1.0);
   double deployed = 0.0;
   for (const ModelShare& share : fit.shares) deployed += share.deployed;

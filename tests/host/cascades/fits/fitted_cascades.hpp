@@ -2,7 +2,7 @@
 #pragma once
 
 #include "host/cascades/fits/fit_cascade.hpp"
-#include "host/cascades/fits/run_prompts.hpp"
+#include "host/cascades/fits/trained_table.hpp"
 #include "tests/host/outcomes/tables/made_up_traces.hpp"
 
 namespace pandora::test {

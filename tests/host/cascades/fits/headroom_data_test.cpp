@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "host/cascades/fits/headroom.hpp"
-#include "host/outcomes/routing/fit_model_indices.hpp"
+#include "host/cascades/fits/trace_check.hpp"
+#include "host/outcomes/routing/routing.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 
 namespace pandora {

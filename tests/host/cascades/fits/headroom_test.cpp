@@ -1,11 +1,10 @@
 // Intervals against a law that is known, and what is concluded of them.
-#include "host/cascades/fits/headroom.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "host/cascades/fits/trace_check.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/outcomes/tables/made_up_traces.hpp"
@@ -125,12 +124,12 @@ TEST(Headroom, PoliciesAreWhatTheirPartsSay) {
   const std::vector<Headroom> headrooms = measure_headroom(table, "quality", {0.0, kPrice});
   ASSERT_EQ(headrooms.size(), 2u);
   for (const Headroom& h : headrooms) {
-    for (const PolicyWorth* worth : {&h.best_single, &h.fixed_cascade, &h.index_policy, &h.bound}) {
+    for (const CascadeWorth* worth : {&h.best_single, &h.fixed_cascade, &h.index_policy, &h.bound}) {
       EXPECT_NEAR(worth->utility.value, worth->quality.value - h.price * worth->usd_per_1000.value / 1000.0, 1e-12);
       EXPECT_NEAR(worth->gain.value, worth->utility.value - h.best_single.utility.value, 1e-12);
       EXPECT_LE(worth->utility.value, h.bound.utility.value + 1e-12);
-      EXPECT_GE(worth->calls, 1.0);
-      EXPECT_LE(worth->calls, 3.0);
+      EXPECT_GE(worth->calls.value, 1.0);
+      EXPECT_LE(worth->calls.value, 3.0);
     }
     EXPECT_EQ(h.best_single.gain.low, 0.0);
     EXPECT_EQ(h.by_cascade, h.fixed_cascade.utility.value > h.index_policy.utility.value);

@@ -205,16 +205,14 @@ TEST(KeptPromises, AHeavyTailIsToldWithItsDiagnosis) {
 TEST(CorrectedPromise, IsOfThePolicyThatIsHandedOut) {
   const PromptGroups groups{{0, 1, 2, 3, 4}, 5};
   const Routed whole{{0.1, 0.5, 0.3, 0.9, 0.7}, {1, 2, 3, 4, 5}, {1, 2, 1, 2, 1}};
-  const WorthByRow same = corrected(whole, std::vector<const Routed*>(5, &whole), groups);
+  const Routed same = corrected(whole, std::vector<Routed>(5, whole), groups);
   for (std::size_t row = 0; row < 5; ++row) EXPECT_NEAR(same.quality[row], whole.quality[row], 1e-15);
-  std::vector<Routed> fits(5, whole);
-  std::vector<const Routed*> by_fold;
+  std::vector<Routed> by_fold(5, whole);
   for (std::size_t f = 0; f < 5; ++f) {
-    fits[f].quality[f] -= 0.25;  // a fifth of that on all rows, so 0.25 - 0.05
-    fits[f].dollars.assign(5, static_cast<double>(f));
-    by_fold.push_back(&fits[f]);
+    by_fold[f].quality[f] -= 0.25;  // a fifth of that on all rows, so 0.25 - 0.05
+    by_fold[f].dollars.assign(5, static_cast<double>(f));
   }
-  const WorthByRow less = corrected(whole, by_fold, groups);
+  const Routed less = corrected(whole, by_fold, groups);
   for (std::size_t row = 0; row < 5; ++row) {
     EXPECT_NEAR(less.quality[row], whole.quality[row] - 0.2, 1e-12);
     EXPECT_NEAR(less.dollars[row], whole.dollars[row], 1e-12);  // fits that cost less or more everywhere say nothing

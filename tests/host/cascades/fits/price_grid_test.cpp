@@ -1,7 +1,7 @@
-#include "host/cascades/fits/price_grid.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "host/cascades/fits/choose.hpp"
 
 namespace pandora {
 namespace {

@@ -1,10 +1,9 @@
-#include "host/cascades/fits/readable_thresholds.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "host/cascades/fits/trained_table.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

@@ -1,6 +1,4 @@
 // What is tested is what is deployed: a table through a Cascade, against the walk over the table's outcomes.
-#include "host/cascades/fits/run_prompts.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,9 +80,10 @@ TEST(RunPrompts, IndicesOfATableAreThoseOfItsPrompts) {
   const std::vector<std::size_t> rows = all_rows(table.rows());
   const TrainedTable trained(table, settings, rows);
   const CascadeOptions options = trained.options_of_indices(10.0, true);
-  Cascade with_features = trained.fit_indices(options), with_psi = trained.fit_indices(10.0);
+  Cascade with_features = trained.cascade_of(options),
+          with_psi = trained.cascade_of(trained.options_of_indices(10.0, false));
   const Routed by_table = run_prompts(with_features, cascade_input(options, table, 0.0), rows);
-  expect_equal(by_table, trained.route(with_psi, rows));
+  expect_equal(by_table, run_prompts(with_psi, trained.input(), rows));
   EXPECT_LT(std::accumulate(by_table.calls.begin(), by_table.calls.end(), 0u), 3 * rows.size());
   for (const std::size_t row : rows) {
     const std::uint64_t request = with_features.begin(Prompt{"", {{"hardness", column.numbers[row]}}});

@@ -47,7 +47,7 @@ TEST(TrainedTable, IndicesWithoutAContextAreTheTablesMarginalOnes) {
   settings.indices = true;
   const TrainedTable trained(table, settings, all_rows(table.rows()));
   for (const double price : {5.0, 20.0, 50.0}) {
-    Cascade cascade = trained.fit_indices(price);
+    Cascade cascade = trained.cascade_of(trained.options_of_indices(price, false));
     EXPECT_EQ(cascade.counts().unsolved_refits, 0);
     const std::uint64_t request = cascade.begin(std::vector<float>{1.0f});
     const CascadeExplanation explained = cascade.explain(request);

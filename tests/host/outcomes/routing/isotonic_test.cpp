@@ -1,11 +1,10 @@
 // Isotonic regression against the formula of its solution.
-#include "host/outcomes/routing/isotonic.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 
+#include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/outcomes/routing/fit_model_indices.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -26,7 +25,7 @@ TEST(Routing, ACascadeAcceptsAtTheThresholdPaysAllAndDeploysTheBestSeen) {
   const Routed routed = evaluate(two.outcomes(), FixedCascade{{0, 1}, {0.8}}, all_rows(3));
   EXPECT_EQ(routed.quality, (Numbers{0.2, 0.3, 0.5}));  // the better seen; accepted; the first of equal ones
   EXPECT_EQ(routed.dollars, (Numbers{0.01 + 0.1, 0.02, 0.03 + 0.3}));
-  EXPECT_EQ(routed.calls, (std::vector<std::uint32_t>{2, 1, 2}));
+  EXPECT_EQ(routed.calls, (std::vector<double>{2, 1, 2}));
   const Numbers utility = routed.utility(10.0);
   EXPECT_DOUBLE_EQ(utility[0], 0.2 - 1.1);
 }
@@ -40,10 +39,10 @@ TEST(Routing, RowsAreWhatIsAskedFor) {
 TEST(Routing, IndicesStopWhereTheBestSeenReachesTheNext) {
   const TwoModels two;
   const Routed routed = evaluate(two.outcomes(), ModelIndices{{1, 0}, {0.7, 0.5}}, all_rows(3));
-  EXPECT_EQ(routed.calls, (std::vector<std::uint32_t>{1, 2, 1}));
+  EXPECT_EQ(routed.calls, (std::vector<double>{1, 2, 1}));
   EXPECT_EQ(routed.quality, (Numbers{0.2, 0.3, 0.6}));
   // The first model is opened whatever its index is.
-  EXPECT_EQ(evaluate(two.outcomes(), ModelIndices{{1, 0}, {-3.0, -4.0}}, all_rows(3)).calls[1], 1u);
+  EXPECT_EQ(evaluate(two.outcomes(), ModelIndices{{1, 0}, {-3.0, -4.0}}, all_rows(3)).calls[1], 1.0);
 }
 
 TEST(Routing, TheBoundOpensTheBestAnswerAlone) {
@@ -51,7 +50,7 @@ TEST(Routing, TheBoundOpensTheBestAnswerAlone) {
   const Routed dear = best_answers(two.outcomes(), 10.0, all_rows(3));
   EXPECT_EQ(dear.quality, (Numbers{0.1, 0.3, 0.5}));
   EXPECT_EQ(best_answers(two.outcomes(), 0.0, all_rows(3)).quality, (Numbers{0.2, 0.4, 0.6}));
-  EXPECT_EQ(dear.calls, (std::vector<std::uint32_t>{1, 1, 1}));
+  EXPECT_EQ(dear.calls, (std::vector<double>{1, 1, 1}));
   EXPECT_EQ(best_single_model(two.outcomes(), 10.0, all_rows(3)), 0u);
   EXPECT_EQ(best_single_model(two.outcomes(), 0.0, all_rows(3)), 1u);
   EXPECT_EQ(best_single_model(two.outcomes(), 1.0, all_rows(3)), 0u);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/outcomes/routing/isotonic.hpp"
+#include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/routing/routing.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 #include "tests/reference/small_problem.hpp"

@@ -9,7 +9,7 @@
 #include "bindings.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/find_lane.hpp"
-#include "host/studies/study/planned_setting.hpp"
+#include "host/studies/study/study_keys.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::python {
@@ -75,8 +75,7 @@ void add_environments(StudyConfig& config, const std::vector<std::string>& names
 
 std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> keys() {
   std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> out;
-  for (const StudyKeyInfo& key : study_keys())
-    out.emplace_back(key.name, key.type, key.unit, key.meaning, key.standard);
+  for (const StudyKey& key : study_keys()) out.emplace_back(key.name, key.type, key.unit, key.meaning, key.standard);
   return out;
 }
 

@@ -84,8 +84,9 @@ std::vector<std::tuple<std::string, std::string, std::string, std::string, std::
 void bind_studies(nb::module_& module) {
   nb::class_<StudyConfig>(module, "StudyConfig", "A study as the program reads it.")
       .def(nb::init<>(), "The paper's study.")
-      .def_static("parse", nb::overload_cast<const std::string&, const std::string&>(&StudyConfig::parse),
-                  nb::arg("text"), nb::arg("name"), "The study that a text in TOML is; `name` stands in errors.")
+      .def_static(
+          "parse", [](const std::string& text, const std::string& name) { return StudyConfig::parse(text, name); },
+          nb::arg("text"), nb::arg("name"), "The study that a text in TOML is; `name` stands in errors.")
       .def_static("read", &read_study_file, nb::arg("path"), "The study of a file.")
       .def_static("of", &read_study_or_results, nb::arg("path"), "The study of a file or of a folder of results.")
       .def("copy", [](const StudyConfig& config) { return StudyConfig(config); })

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "host/lanes/devices/backend_choice.hpp"
-#include "host/studies/study/planned_setting.hpp"
+#include "host/studies/study/study_config.hpp"
 
 namespace pandora::cli {
 

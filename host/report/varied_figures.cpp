@@ -6,7 +6,7 @@
 #include "host/report/figure_parts.hpp"
 #include "host/studies/results/policy_titles.hpp"
 #include "host/studies/study/hyperparameter_values.hpp"
-#include "host/studies/study/study_config.hpp"
+#include "host/studies/study/study_keys.hpp"
 
 namespace pandora {
 
@@ -36,7 +36,7 @@ std::string key_in_words(const std::string& key) {
                                                             {"dimensions.reward_features", "reward features d"}};
   for (const auto& [name, words] : kNames)
     if (key == name) return fmt::format("{} ({})", words, key);
-  for (const StudyKeyInfo& known : study_keys())
+  for (const StudyKey& known : study_keys())
     if (known.name == key) {
       const std::string words = known.meaning.substr(0, known.meaning.find_first_of(".(;:"));
       return fmt::format("{} ({})", words.substr(0, words.find_last_not_of(' ') + 1), key);

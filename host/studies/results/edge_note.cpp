@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "host/ground/base/split.hpp"
 #include "host/studies/results/policy_titles.hpp"
 #include "host/studies/study/hyperparameter_values.hpp"
 

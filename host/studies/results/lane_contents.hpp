@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "host/studies/study/study.hpp"
-#include "host/studies/study/unit_result.hpp"
 
 namespace pandora {
 

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "host/studies/results/identity.hpp"
-#include "host/studies/study/planned_setting.hpp"
 #include "host/studies/study/study.hpp"
-#include "host/studies/study/unit_result.hpp"
+#include "host/studies/study/study_config.hpp"
 
 namespace pandora {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "host/ground/statistics/estimate.hpp"
-#include "host/studies/study/unit_result.hpp"
+#include "host/studies/study/study.hpp"
 
 namespace pandora {
 

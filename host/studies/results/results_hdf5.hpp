@@ -7,7 +7,6 @@
 
 #include "host/studies/results/identity.hpp"
 #include "host/studies/study/study.hpp"
-#include "host/studies/study/unit_result.hpp"
 
 namespace pandora {
 

@@ -107,7 +107,7 @@ namespace {
 
 StudyConfig config_of(const std::string& text, const std::string& file, bool foreign) {
   try {
-    return foreign ? StudyConfig::parse_foreign(text, file) : StudyConfig::parse(text, file);
+    return StudyConfig::parse(text, file, foreign);
   } catch (const Error& error) {
     throw Error(ExitCode::bad_data, fmt::format("{}; run it again with --resume", error.what()));
   }

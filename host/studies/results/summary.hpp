@@ -10,7 +10,6 @@
 #include "host/studies/results/prompt_statistics.hpp"
 #include "host/studies/results/published.hpp"
 #include "host/studies/study/study.hpp"
-#include "host/studies/study/unit_result.hpp"
 
 namespace pandora {
 

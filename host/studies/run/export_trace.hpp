@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "host/studies/study/planned_setting.hpp"
+#include "host/studies/study/study_config.hpp"
 
 namespace pandora {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "host/lanes/model/trace_world.hpp"
-#include "host/studies/study/planned_setting.hpp"
-#include "host/studies/study/unit_result.hpp"
+#include "host/studies/study/study.hpp"
+#include "host/studies/study/study_config.hpp"
 
 namespace pandora {
 

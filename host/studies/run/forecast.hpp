@@ -7,7 +7,7 @@
 
 #include "host/studies/results/parts.hpp"
 #include "host/studies/run/planned_memory.hpp"
-#include "host/studies/study/planned_setting.hpp"
+#include "host/studies/study/study_config.hpp"
 
 namespace pandora {
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "host/studies/study/hyperparameter_values.hpp"
+#include "host/studies/study/study_keys.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -148,7 +149,7 @@ bool has_default_values(const std::string& policy, const std::string& hyperparam
 
 // Whether all keys of the setting that vary have their defaults; values of hyperparameters are asked of lanes.
 bool has_default_keys(const Setting& setting) {
-  const std::vector<StudyKeyInfo> keys = study_keys();
+  const std::vector<StudyKey> keys = study_keys();
   for (const auto& [key, value] : setting.varied) {
     if (key.starts_with("hyperparameters.")) continue;
     const auto known = std::find_if(keys.begin(), keys.end(), [&k = key](const auto& info) { return info.name == k; });

@@ -9,7 +9,7 @@
 
 #include "host/ground/statistics/statistics.hpp"
 #include "host/studies/results/summary.hpp"
-#include "host/studies/study/planned_setting.hpp"
+#include "host/studies/study/study_config.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {

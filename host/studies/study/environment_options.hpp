@@ -15,14 +15,14 @@ struct EnvironmentOption {
   std::string name;
   StudyValue::Kind kind;
   std::string type, unit, meaning;
-  /// Whether an environment that the program does not know needs it.
-  bool required;
   /// The value as TOML.
   std::function<std::string(const Environment&)> text;
   /// Throws Error (usage) if the value is none that the option can have.
   std::function<void(Environment&, const StudyValue&)> set;
   /// Of tables of outcomes alone; the others, but `stream`, are of the paper's model alone.
   bool of_tables = false;
+  /// Whether an environment that the program does not know needs it.
+  bool required = false;
   /// Where a table lies: stands in the resolved study alone, and results do not belong to it.
   bool is_path = false;
   /// Whether [vary] may name it: what says which table is read cannot vary, since settings share tables and sizes.
@@ -33,9 +33,6 @@ struct EnvironmentOption {
   }
 };
 const std::vector<EnvironmentOption>& environment_options();
-
-/// Those of tables: in trace_options.cpp.
-std::vector<EnvironmentOption> trace_options();
 
 /// The values of the options that results belong to, by their names.
 std::map<std::string, std::string> options_of(const Environment& environment);

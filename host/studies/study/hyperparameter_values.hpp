@@ -1,7 +1,6 @@
 // The text of a variant's hyperparameters, such as "c_rho=0.1;c_theta=1", taken apart for columns of their own.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +18,5 @@ std::vector<std::string> hyperparameter_columns(const Plan& plan);
 
 /// The value under that name; empty if the variant has none.
 std::string hyperparameter_of(const std::string& text, const std::string& name);
-
-/// The number that a text is, all of it.
-std::optional<double> number_of(const std::string& text);
 
 }  // namespace pandora

@@ -2,55 +2,35 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "host/ground/base/split.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
 
-template <class T>
-bool parse_number(const std::string& text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-// As the integers of a study, 1e3 is one.
-bool parse_integer(const std::string& text, int& value) {
-  double number = 0.0;
-  if (!parse_number(text, number) || number != std::floor(number) || std::abs(number) > std::numeric_limits<int>::max())
-    return false;
-  value = static_cast<int>(number);
-  return true;
+// The number behind the name that the text begins with, if `fits` holds for it.
+template <class Fits>
+std::optional<double> number_behind(const std::string& name, const std::string& text, Fits fits) {
+  const std::optional<double> number = text.starts_with(name) ? number_of(text.substr(name.size())) : std::nullopt;
+  return number && fits(*number) ? number : std::nullopt;
 }
 
 }  // namespace
 
 RefitSchedule parse_refit(const std::string& text) {
   using Kind = RefitSchedule::Kind;
-  RefitSchedule schedule;
-  const std::size_t colon = text.find(':');
-  const std::string kind = text.substr(0, colon);
-  const std::string argument = colon == std::string::npos ? "" : text.substr(colon + 1);
-  if (text == "tracking") {
-    schedule.kind = Kind::tracking;
-    return schedule;
-  }
-  if (text == "every_period") {
-    schedule.kind = Kind::every;
-    return schedule;
-  }
-  if (kind == "every" && parse_integer(argument, schedule.every) && schedule.every >= 1) {
-    schedule.kind = Kind::every;
-    return schedule;
-  }
-  if (kind == "geometric" && parse_number(argument, schedule.growth) && schedule.growth > 1.0 &&
-      schedule.growth <= 1e6) {
-    schedule.kind = Kind::geometric;
-    return schedule;
-  }
+  if (text == "tracking") return {.kind = Kind::tracking};
+  if (text == "every_period") return {.kind = Kind::every};
+  // As the integers of a study, 1e3 is one.
+  const auto is_count = [](double k) { return k >= 1 && k <= std::numeric_limits<int>::max() && k == std::floor(k); };
+  if (const auto every = number_behind("every:", text, is_count))
+    return {.kind = Kind::every, .every = static_cast<int>(*every)};
+  if (const auto growth = number_behind("geometric:", text, [](double g) { return g > 1.0 && g <= 1e6; }))
+    return {.kind = Kind::geometric, .growth = *growth};
   throw Error(ExitCode::usage,
               fmt::format("\"{}\" is not a schedule; use every_period, every:k with an integer k >= 1, geometric:g "
                           "with g > 1, or tracking",
@@ -58,13 +38,9 @@ RefitSchedule parse_refit(const std::string& text) {
 }
 
 RewardSchedule parse_reward_refit(const std::string& text) {
-  RewardSchedule schedule;
-  if (text == "tracking") return schedule;
-  schedule.steps = false;
-  const std::string kind = text.substr(0, text.find(':') + 1);
-  if (kind == "geometric:" && parse_number(text.substr(kind.size()), schedule.growth) && schedule.growth >= 1.0 &&
-      schedule.growth <= 1e6)
-    return schedule;
+  if (text == "tracking") return {};
+  if (const auto growth = number_behind("geometric:", text, [](double g) { return g >= 1.0 && g <= 1e6; }))
+    return {.growth = *growth, .steps = false};
   throw Error(ExitCode::usage,
               fmt::format("\"{}\" is not a schedule of theta_hat; use tracking, or geometric:g with g >= 1", text));
 }

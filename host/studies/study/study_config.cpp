@@ -8,15 +8,50 @@
 #include <string_view>
 
 #include "host/ground/files/input_file.hpp"
+#include "host/lanes/model/trace_world.hpp"
 #include "host/studies/study/study_keys.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
+
+// "key = value" at the end of a file, below the head of the key's table unless that is the one before.
+void append_line(std::string& out, std::string& table, const std::string& key, const std::string& comment,
+                 const std::string& value) {
+  const std::size_t dot = key.rfind('.'), first = dot == std::string::npos ? 0 : dot + 1;
+  if (const std::string inside = first == 0 ? "" : key.substr(0, dot); inside != table)
+    out += fmt::format("\n[{}]\n", table = inside);
+  out += fmt::format("{}{} = {}\n", comment, key.substr(first), value);
+}
 
 std::string list_text(const std::vector<StudyValue>& values) {
   std::vector<std::string> texts;
   for (const StudyValue& value : values) texts.push_back(value.toml());
   return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+bool is_table(const Environment& environment) {
+  return environment.trace != nullptr;
+}
+
+// The study of a table alone, with the table's sizes.
+Study of_table(const Study& all, const Environment& environment) {
+  const TraceSizes sizes = trace_sizes(environment);
+  const TraceKeys& keys = *trace_keys(environment);
+  Study study = all;
+  study.environments = {environment};
+  study.dimensions = sizes.dimensions();
+  study.regimes = {keys.regime == "A" ? Regime::A : Regime::B};
+  study.order = false;
+  study.instances = false;
+  const int T0 = *std::max_element(all.T0.begin(), all.T0.end());
+  if (T0 >= sizes.calibration)
+    throw Error(ExitCode::usage,
+                fmt::format("environment {}: T0 = {} periods, and its table has {} prompts for calibration, of which "
+                            "one is x_0; give less, or a larger environment.{}.split",
+                            environment.name, T0, sizes.calibration, environment.name));
+  if (!keys.repeat) study.periods = std::min(all.periods, sizes.online);
+  return study;
 }
 
 }  // namespace
@@ -49,7 +84,7 @@ void StudyConfig::assign(const std::string& key, StudyValue value) {
 bool StudyConfig::simulates_environment_of(const std::string& key) const {
   const std::vector<std::string>& names = values_.at("environments").texts;
   const std::string name = environment_in(key);
-  return name.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  return name.empty() || std::ranges::count(names, name) > 0;
 }
 
 // Policies that come and go while the program runs (Policy::code) bring keys that are of studies that name them alone.
@@ -62,7 +97,7 @@ bool StudyConfig::is_of_policies(const std::string& key) const {
   for (const Policy& policy : all_policies())
     for (const Hyperparameter& h : policy.hyperparameters) {
       if (h.name != name) continue;
-      if (policy.code.empty() || std::find(named.begin(), named.end(), policy.name) != named.end()) return true;
+      if (policy.code.empty() || std::ranges::count(named, policy.name) > 0) return true;
       comes_and_goes = true;
     }
   return !comes_and_goes;
@@ -91,11 +126,7 @@ std::vector<Setting> StudyConfig::settings() const {
   std::vector<Setting> out;
   const auto given = values();
   const auto varied = varying();
-  std::vector<std::string> environments = names_of_environments();
-  for (const auto& [key, value] : values_)
-    if (const std::string name = environment_in(key);
-        !name.empty() && std::find(environments.begin(), environments.end(), name) == environments.end())
-      environments.push_back(name);
+  const std::vector<std::string> environments = names_of_environments(values_);
   constexpr std::size_t kMostSettings = 10000;
   std::size_t total = 1;
   for (const auto& [key, values] : varied) {
@@ -124,30 +155,23 @@ std::string StudyConfig::toml() const {
   std::string out, table;
   const auto given = values();
   const auto varied = varying();
-  for (const StudyKey& key : all_keys(given)) {
+  for (const StudyKey& key : study_keys(given)) {
     const auto value = given.find(key.name);
     if (value == given.end() || key.role == StudyKey::Role::neither) continue;  // an environment's: as it is known
-    const std::size_t dot = key.name.rfind('.');
-    const std::string inside = dot == std::string::npos ? "" : key.name.substr(0, dot);
-    if (inside != table) out += fmt::format("\n[{}]\n", table = inside);
-    out += fmt::format("{} = {}\n", key.name.substr(dot == std::string::npos ? 0 : dot + 1), value->second.toml());
+    append_line(out, table, key.name, "", value->second.toml());
   }
   if (!varied.empty()) out += "\n[vary]\n";
-  for (const auto& [key, values] : varied) {
-    out += fmt::format("{} = {}\n", key, list_text(values));
-  }
+  for (const auto& [key, values] : varied) out += fmt::format("{} = {}\n", key, list_text(values));
   return out;
 }
 
 std::map<std::string, std::string> StudyConfig::identity() const {
   std::map<std::string, std::string> out;
-  for (const StudyKey& key : all_keys(values_))
+  for (const StudyKey& key : study_keys(values_))
     if (const auto value = values_.find(key.name); key.role == StudyKey::Role::identity && value != values_.end() &&
                                                    simulates_environment_of(key.name) && is_of_policies(key.name))
       out[key.name] = value->second.toml();
-  for (const auto& [key, values] : varying()) {
-    out["vary." + key] = list_text(values);
-  }
+  for (const auto& [key, values] : varying()) out["vary." + key] = list_text(values);
   return out;
 }
 
@@ -164,23 +188,14 @@ StudyConfig read_study_file(const std::string& path) {
   return StudyConfig::parse(read_study_text(path), path);
 }
 
-std::vector<StudyKeyInfo> study_keys() {
-  std::vector<StudyKeyInfo> out;
-  for (const StudyKey& key : all_keys({})) out.push_back({key.name, key.type, key.unit, key.meaning, key.standard});
-  return out;
-}
-
 std::string commented_defaults() {
   std::string
       out = "# Every key of a study with its default, which is the paper's study. A file needs only what differs.\n",
       table;
-  for (const StudyKeyInfo& key : study_keys()) {
-    const std::size_t dot = key.name.rfind('.');
-    const std::string inside = dot == std::string::npos ? "" : key.name.substr(0, dot);
-    if (inside != table) out += fmt::format("\n[{}]\n", table = inside);
-    out += fmt::format("\n# {}\n# {}{}\n{} = {}\n", key.meaning, key.type, key.unit.empty() ? "" : ", in " + key.unit,
-                       key.name.substr(dot == std::string::npos ? 0 : dot + 1), key.standard);
-  }
+  for (const StudyKey& key : study_keys())
+    append_line(out, table, key.name,
+                fmt::format("\n# {}\n# {}{}\n", key.meaning, key.type, key.unit.empty() ? "" : ", in " + key.unit),
+                key.standard);
   out +=
       "\n# An environment of another name needs law, u and stream; two with one stream have the same draws.\n"
       "# [environment.NAME]\n"
@@ -189,6 +204,41 @@ std::string commented_defaults() {
       "\n# One study for each combination of values of keys that have a single value:\n"
       "# [vary]\n# periods = [1000, 10000]\n# estimation.refit = [\"geometric:1.5\", \"tracking\"]\n";
   return out;
+}
+
+std::vector<PlannedSetting> make_plans(const StudyConfig& config) {
+  std::vector<PlannedSetting> out;
+  std::size_t number = 0;
+  for (const Setting& setting : config.settings()) {
+    const auto add = [&](const Study& study) { out.push_back({{setting.varied, study}, make_plan(study), number}); };
+    Study of_model = setting.study;
+    std::erase_if(of_model.environments, is_table);
+    if (!of_model.environments.empty() || setting.study.environments.empty()) add(of_model);
+    for (const Environment& environment : setting.study.environments)
+      if (is_table(environment)) add(of_table(setting.study, environment));
+    ++number;
+  }
+  return out;
+}
+
+bool has_table(const std::vector<PlannedSetting>& settings) {
+  return std::ranges::any_of(settings, [](const PlannedSetting& planned) {
+    return std::ranges::any_of(planned.setting.study.environments, is_table);
+  });
+}
+
+void fill_in_tables(StudyConfig& config) {
+  for (const Setting& setting : config.settings())
+    for (const Environment& environment : setting.study.environments) {
+      if (!is_table(environment)) continue;
+      const auto world = TraceWorld::of(*trace_keys(environment), environment.name);
+      const auto fill_in = [&](const char* key, const std::string& value) {
+        config.set(fmt::format("environment.{}.{}", environment.name, key), value, trace_keys(environment)->table);
+      };
+      fill_in("models", toml_of(world->models()));
+      fill_in("digest", world->digest());
+      fill_in("sizes", fmt::format("[{}]", fmt::join(world->sizes().list(), ", ")));
+    }
 }
 
 }  // namespace pandora

@@ -38,26 +38,18 @@ struct Setting {
   std::string label() const;
 };
 
-/// A key, for documentation.
-struct StudyKeyInfo {
-  std::string name, type, unit, meaning, standard;  ///< `standard`: the default as TOML
-};
-
 class StudyConfig {
  public:
   /// The paper's study.
   StudyConfig();
 
   /// Reads a file's text; `name` stands in error messages. Throws Error (usage) naming file, line, key, value and, for
-  /// an unknown key, the nearest valid ones.
-  static StudyConfig parse(const std::string& text, const std::string& name);
+  /// an unknown key, the nearest valid ones. `foreign`: the study of results that another version of the program wrote,
+  /// or another program with policies and environments of its own. Keys, policies and environments that this one does
+  /// not know are passed over then, and an absent key has its default.
+  static StudyConfig parse(const std::string& text, const std::string& name, bool foreign = false);
 
-  /// Reads the study of results that another version of the program wrote, or another program with policies and
-  /// environments of its own. Keys, policies and environments that this one does not know are passed over, and an
-  /// absent key has its default.
-  static StudyConfig parse_foreign(const std::string& text, const std::string& name);
-
-  /// The keys that parse_foreign() passed over.
+  /// The keys that parse() passed over.
   const std::vector<std::string>& passed_over() const { return passed_over_; }
 
   /// Replaces a key's value by one written as TOML; lists may be written a,b,c and words without quotes. `where` names
@@ -81,7 +73,6 @@ class StudyConfig {
   std::vector<std::pair<std::string, std::vector<StudyValue>>> varying() const;
 
  private:
-  static StudyConfig parse(const std::string& text, const std::string& name, bool foreign);
   void assign(const std::string& key, StudyValue value);
   bool counts(const std::string& key) const;
   bool simulates_environment_of(const std::string& key) const;
@@ -100,10 +91,26 @@ StudyConfig read_study_file(const std::string& path);
 /// What it says. Throws Error (usage).
 std::string read_study_text(const std::string& path);
 
-/// All keys in the order of the file, the tables of the paper's environments among them.
-std::vector<StudyKeyInfo> study_keys();
-
 /// A file with every key at its default, each under a comment with its meaning, type, unit and range.
 std::string commented_defaults();
+
+/// Environments of one size: those of the paper's model together, and each table of outcomes by itself, whose study has
+/// the table's sizes.
+struct PlannedSetting {
+  Setting setting;
+  Plan plan;
+  std::size_t number = 0;  ///< of the setting in the configuration
+};
+
+/// Throws Error (usage) where a table has not the calibration periods or prompts that are asked for. Tables are read
+/// unless the configuration says their sizes.
+std::vector<PlannedSetting> make_plans(const StudyConfig& config);
+
+/// Whether an environment of any is a table of outcomes.
+bool has_table(const std::vector<PlannedSetting>& settings);
+
+/// The keys with which results are read without their tables: the sizes, models and digest of every table. Reads the
+/// tables.
+void fill_in_tables(StudyConfig& config);
 
 }  // namespace pandora

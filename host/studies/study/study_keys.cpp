@@ -33,48 +33,40 @@ void require_distinct(const StudyValue& value, const std::vector<T>& list) {
 }
 
 constexpr int kMostPeriods = 1000000000;  // rows of a tape are counted in int
-
-Key counter(std::string name, std::string unit, std::string meaning, int least, int most, int standard,
-            std::function<void(Study&, int)> set) {
-  std::string type = most == std::numeric_limits<int>::max() ? fmt::format("integer, at least {}", least)
-                                                             : fmt::format("integer from {} to {}", least, most);
-  return {std::move(name),
-          Kind::integer,
-          std::move(type),
-          std::move(unit),
-          std::move(meaning),
-          fmt::format("{}", standard),
-          [=, set = std::move(set)](Study& s, const StudyValue& v) { set(s, count(v, least, most)); }};
-}
+constexpr int kAny = std::numeric_limits<int>::max();
 
 std::vector<Key> make_general_keys() {
-  constexpr int kAny = std::numeric_limits<int>::max();
   std::vector<Key> keys;
+  const auto dim = &Study::dimensions;
   const auto add = [&keys](Key key) { keys.push_back(std::move(key)); };
+  // An integer at the end of a path of members from the study on.
+  const auto counter = [&add](const char* name, const char* unit, const char* meaning, int least, int most,
+                              auto... path) {
+    const std::string type =
+        most == kAny ? fmt::format("integer, at least {}", least) : fmt::format("integer from {} to {}", least, most);
+    const Study standard;
+    add({name, Kind::integer, type, unit, meaning, fmt::format("{}", (standard.*....*path)),
+         [=](Study& s, const StudyValue& v) { (s.*....*path) = count(v, least, most); }});
+  };
   add({"title", Kind::text, "text", "", "What the study is about.", "\"\"", [](Study&, const StudyValue&) {},
        Key::Role::file});
   add({"seed", Kind::seed, "integer from 0 to 2^64 - 1 (above 2^63 - 1 in quotes)", "", "Seed of all draws.", "1",
        [](Study& s, const StudyValue& v) { s.seed = v.seed; }});
-  add(counter("replications", "", "R, replications of every cell.", 1, 100000000, kPaperReplications,
-              [](Study& s, int n) { s.replications = n; }));
-  add(counter("periods", "periods", "T, the horizon.", 1, kMostPeriods, kPaperPeriods,
-              [](Study& s, int n) { s.periods = n; }));
+  counter("replications", "", "R, replications of every cell.", 1, 100000000, &Study::replications);
+  counter("periods", "periods", "T, the horizon.", 1, kMostPeriods, &Study::periods);
   add({"T0", Kind::integers, "list of different integers, at least 0", "periods",
        "T_0, calibration periods before the horizon; a cell for each value.", "[0, 50, 100, 1000]",
        [](Study& s, const StudyValue& v) {
          require_distinct(v, v.integers);
-         s.T0.clear();
-         for (const std::int64_t T0 : v.integers) {
-           require_range<std::int64_t>(v, T0, 0, kMostPeriods);
-           s.T0.push_back(static_cast<int>(T0));
-         }
+         for (const std::int64_t T0 : v.integers) require_range<std::int64_t>(v, T0, 0, kMostPeriods);
+         s.T0.assign(v.integers.begin(), v.integers.end());
        }});
   add({"regimes", Kind::texts, "list of A, B", "", "A: context-invariant, B: contextual (Section 6).", "[\"A\", \"B\"]",
        [](Study& s, const StudyValue& v) {
          require_distinct(v, v.texts);
          s.regimes.clear();
-         for (const std::string& name : v.texts)
-           s.regimes.push_back(choice(v, name, {"A", "B"}) == 0 ? Regime::A : Regime::B);
+         for (std::size_t k = 0; k < v.texts.size(); ++k)
+           s.regimes.push_back(static_cast<Regime>(choice(v, {"A", "B"}, k)));
        }});
   add({"environments", Kind::texts, "list of names", "",
        "Laws of the output shocks: uniform, gaussian, student_t5, or the name of an [environment.NAME] below.",
@@ -94,23 +86,20 @@ std::vector<Key> make_general_keys() {
          s.policies = v.texts;
        }});
 
-  add(counter("dimensions.boxes", "boxes", "A.", 1, kMaxBoxes, 3, [](Study& s, int n) { s.dimensions.boxes = n; }));
-  add(counter("dimensions.context", "", "d_x, length of the context x.", 1, 10000, 100,
-              [](Study& s, int n) { s.dimensions.context = n; }));
-  add(counter("dimensions.output", "",
-              "d_w, length of an output omega. Other than 100 it needs truncation radii of its own.", 1, 131072, 100,
-              [](Study& s, int n) { s.dimensions.output = n; }));
-  add(counter("dimensions.reward_features", "", "d, length of the reward features phi.", 1, kMaxRewardFeatures, 10,
-              [](Study& s, int n) { s.dimensions.reward_features = n; }));
-  add(counter("dimensions.radius_draws", "",
-              "Pooled draws of u' phi(x, omega_a) whose median is the radius of theta_* (docs/conventions.md).", 1,
-              1 << 24, 131072, [](Study& s, int n) { s.dimensions.radius_draws = n; }));
+  counter("dimensions.boxes", "boxes", "A.", 1, kMaxBoxes, dim, &Dimensions::boxes);
+  counter("dimensions.context", "", "d_x, length of the context x.", 1, 10000, dim, &Dimensions::context);
+  counter("dimensions.output", "",
+          "d_w, length of an output omega. Other than 100 it needs truncation radii of its own.", 1, 131072, dim,
+          &Dimensions::output);
+  counter("dimensions.reward_features", "", "d, length of the reward features phi.", 1, kMaxRewardFeatures, dim,
+          &Dimensions::reward_features);
+  counter("dimensions.radius_draws", "",
+          "Pooled draws of u' phi(x, omega_a) whose median is the radius of theta_* (docs/conventions.md).", 1, 1 << 24,
+          dim, &Dimensions::radius_draws);
   add({"dimensions.index_features", Kind::text, "affine or affine_and_squares", "",
        "psi(x) = (1, x), so m = d_x + 1; or (1, x, x^2), so m = 2 d_x + 1.", "\"affine\"",
        [](Study& s, const StudyValue& v) {
-         s.dimensions.index_features = choice(v, v.texts[0], {"affine", "affine_and_squares"}) == 0
-                                           ? IndexFeatures::affine
-                                           : IndexFeatures::affine_and_squares;
+         s.dimensions.index_features = static_cast<IndexFeatures>(choice(v, {"affine", "affine_and_squares"}));
        }});
 
   for (const Hyperparameter& h : all_hyperparameters())
@@ -125,26 +114,50 @@ std::vector<Key> make_general_keys() {
            s.hyperparameters.set(h.name, v.numbers);
          }});
 
-  const auto parsed = [](const StudyValue& v, auto parse) {
-    try {
-      return parse(v.texts[0]);
-    } catch (const Error& error) {
-      refuse(v.where, error.what());
-    }
-  };
   add({"estimation.refit", Kind::text, "every_period, every:k, geometric:g or tracking", "",
        "When index estimates are solved (docs/conventions.md).", "\"geometric:1.5\"",
-       [parsed](Study& s, const StudyValue& v) { s.estimation.refit = parsed(v, parse_refit); }});
+       [](Study& s, const StudyValue& v) { s.estimation.refit = parsed(v, parse_refit); }});
   add({"estimation.refit_reward", Kind::text, "tracking or geometric:g", "",
        "When theta_hat is solved (docs/conventions.md).", "\"tracking\"",
-       [parsed](Study& s, const StudyValue& v) { s.estimation.refit_reward = parsed(v, parse_reward_refit); }});
-  for (Key& key : ridge_keys()) add(std::move(key));
+       [](Study& s, const StudyValue& v) { s.estimation.refit_reward = parsed(v, parse_reward_refit); }});
+  const auto number = [&add](const char* name, const char* meaning, double least, double most,
+                             double EstimationOptions::*member) {
+    add({name, Kind::number, fmt::format("number from {:g} to {:g}", least, most), "", meaning,
+         fmt::format("{}", EstimationOptions{}.*member),
+         [=](Study& s, const StudyValue& v) { s.estimation.*member = number_within(v, least, most); }});
+  };
+  const auto unless_zero = [&add](const char* name, const char* type, const char* unit, const char* meaning,
+                                  auto member, auto check) {
+    add({name, Kind::number, type, unit, meaning, "0", [=](Study& s, const StudyValue& v) {
+           if (v.numbers[0] != 0.0) s.estimation.*member = check(v);
+         }});
+  };
+  // Of what holds the estimates of rho_a and theta_* back: ridges, and the balls that the paper minimises over.
+  const auto ridge = [&](const char* name, const char* meaning, double EstimationOptions::*member) {
+    unless_zero(name, "0, or number from 1e-06 to 1e+08", "", meaning, member,
+                [](const StudyValue& v) { return number_within(v, 1e-6, 1e8); });
+  };
+  number("estimation.eta_index", "eta_1, ridge of the index fit and of V.", 1e-6, 1e8, &EstimationOptions::ridge_index);
+  ridge("estimation.eta_slopes",
+        "Its part on the slopes of every rho_a, in the fit and in V; eta_1 is then the intercepts' alone "
+        "(docs/conventions.md); 0: eta_1.",
+        &EstimationOptions::ridge_slopes);
+  number("estimation.eta_reward", "eta_0, ridge of the reward fit and of Phi.", 1e-3, 1e8,
+         &EstimationOptions::ridge_reward);
+  ridge("estimation.eta_loss",
+        "Ridge of the index fit alone, where V keeps eta_1 and eta_slopes, for engine.kind = \"reference\" "
+        "(docs/conventions.md); 0: that of V.",
+        &EstimationOptions::ridge_loss);
+  ridge("estimation.radius_rho",
+        "Radius of the ball around 0 that rho_hat is minimised over, for engine.kind = \"reference\"; 0: over all rho.",
+        &EstimationOptions::radius_rho);
+  ridge("estimation.radius_theta", "The same for theta_hat.", &EstimationOptions::radius_theta);
 
   add({"estimation.bonus", Kind::text, "policy, constant, inverse_sqrt, log, log_ratio, count or theory", "",
        "How the bonus on an index or payoff goes with time (docs/extending.md); policy: as each policy has it.",
        "\"policy\"", [](Study& s, const StudyValue& v) {
-         const int chosen = static_cast<int>(
-             choice(v, v.texts[0], {"policy", "constant", "inverse_sqrt", "log", "log_ratio", "count", "theory"}));
+         const std::size_t chosen =
+             choice(v, {"policy", "constant", "inverse_sqrt", "log", "log_ratio", "count", "theory"});
          if (chosen > 0) s.estimation.bonus = static_cast<Bonus>(chosen - 1);
        }});
   add({"estimation.forced_openings", Kind::integer, "integer from -1 to 1000000", "samples",
@@ -155,32 +168,27 @@ std::vector<Key> make_general_keys() {
   add({"estimation.shrinkage", Kind::text, "policy, two_level, one_level or fixed", "",
        "Which ridges shrunk_weitzman learns (docs/beyond.md): of the mean slope and of the boxes' own, one, or none.",
        "\"policy\"", [](Study& s, const StudyValue& v) {
-         const int chosen = static_cast<int>(choice(v, v.texts[0], {"policy", "two_level", "one_level", "fixed"}));
-         if (chosen > 0) s.estimation.shrinkage = static_cast<Shrinkage>(chosen - 1);
+         if (const std::size_t chosen = choice(v, {"policy", "two_level", "one_level", "fixed"}); chosen > 0)
+           s.estimation.shrinkage = static_cast<Shrinkage>(chosen - 1);
        }});
-  add({"estimation.ridge_mean", Kind::number, "number from 0.01 to 1e+12", "",
-       "lambda_m, ridge of the mean slope: fixed, or the start of a learned one; needs estimation.shrinkage.", "1000",
-       [](Study& s, const StudyValue& v) { s.estimation.ridge_mean = number_within(v, 1e-2, 1e12); }});
-  add({"estimation.ridge_own", Kind::number, "number from 0.01 to 1e+12", "",
-       "lambda_d, ridge of a box's deviation from the mean slope, where ridges are fixed.", "1000",
-       [](Study& s, const StudyValue& v) { s.estimation.ridge_own = number_within(v, 1e-2, 1e12); }});
+  number("estimation.ridge_mean",
+         "lambda_m, ridge of the mean slope: fixed, or the start of a learned one; needs estimation.shrinkage.", 1e-2,
+         1e12, &EstimationOptions::ridge_mean);
+  number("estimation.ridge_own", "lambda_d, ridge of a box's deviation from the mean slope, where ridges are fixed.",
+         1e-2, 1e12, &EstimationOptions::ridge_own);
   add({"estimation.joint_steps", Kind::integer, "integer from 0 to 100", "",
        "Newton steps of a refit of shrunk_weitzman, at the most; 0: as each policy has it, 50.", "0",
        [](Study& s, const StudyValue& v) {
          if (const int n = count(v, 0, 100); n > 0) s.estimation.joint_steps = n;
        }});
-  add({"estimation.joint_tolerance", Kind::number, "number from 0 on", "",
-       "Such a refit also ends with a step whose squared decrement is at most this (docs/beyond.md); 0: as each policy "
-       "has it, 1.",
-       "0", [](Study& s, const StudyValue& v) {
-         if (v.numbers[0] != 0.0) s.estimation.joint_tolerance = positive(v);
-       }});
-  add({"estimation.forget", Kind::number, "number from 0 on", "periods",
-       "Half-life of a sample's weight (docs/serving.md#drift), for engine.kind = \"reference\"; 0: samples do not "
-       "age.",
-       "0", [](Study& s, const StudyValue& v) {
-         if (v.numbers[0] != 0.0) s.estimation.forget = positive(v);
-       }});
+  unless_zero("estimation.joint_tolerance", "number from 0 on", "",
+              "Such a refit also ends with a step whose squared decrement is at most this (docs/beyond.md); 0: as each "
+              "policy has it, 1.",
+              &EstimationOptions::joint_tolerance, positive);
+  unless_zero("estimation.forget", "number from 0 on", "periods",
+              "Half-life of a sample's weight (docs/serving.md#drift), for engine.kind = \"reference\"; 0: samples do "
+              "not age.",
+              &EstimationOptions::forget, positive);
   const auto constant = [&add](const char* name, const char* meaning, double TheoryConstants::*member) {
     add({std::string("theory.") + name, Kind::number, "number above 0", "", meaning,
          fmt::format("{}", TheoryConstants{}.*member),
@@ -201,8 +209,8 @@ std::vector<Key> make_general_keys() {
            &TheoryConstants::mu_min);
   constant("alpha_bar", "Bound of ||theta_*||, of beta_t.", &TheoryConstants::alpha_bar);
 
-  add(counter("oracle.samples", "shocks", "M, Monte Carlo shocks behind the oracle's indices.", 1000, kAny,
-              kPaperShockSample, [](Study& s, int n) { s.oracle.samples = n; }));
+  counter("oracle.samples", "shocks", "M, Monte Carlo shocks behind the oracle's indices.", 1000, kAny, &Study::oracle,
+          &OracleOptions::samples);
   add({"oracle.grid", Kind::integers, "three integers from 2 to 2001", "nodes",
        "Nodes of the index grid in l, s and cost.", "[61, 21, 61]", [](Study& s, const StudyValue& v) {
          if (v.integers.size() != 3) refuse(v.where, "is not a grid; give three integers, nodes in l, s and cost");
@@ -210,28 +218,24 @@ std::vector<Key> make_general_keys() {
          s.oracle.grid = {static_cast<int>(v.integers[0]), static_cast<int>(v.integers[1]),
                           static_cast<int>(v.integers[2])};
        }});
-  add(counter("oracle.bins", "bins", "Quantile bins of the sample behind the grid; 0 is the whole sample.", 0, kAny,
-              OracleOptions{}.bins, [](Study& s, int n) { s.oracle.bins = n; }));
-  add(counter("oracle.order_contexts", "contexts", "Contexts per replication in Table 3.", 1, kMostPeriods,
-              kPaperOrderContexts, [](Study& s, int n) { s.order_contexts = n; }));
+  counter("oracle.bins", "bins", "Quantile bins of the sample behind the grid; 0 is the whole sample.", 0, kAny,
+          &Study::oracle, &OracleOptions::bins);
+  counter("oracle.order_contexts", "contexts", "Contexts per replication in Table 3.", 1, kMostPeriods,
+          &Study::order_contexts);
 
   add({"engine.kind", Kind::text, "blocked or reference", "",
        "blocked: the fast engine; reference: the plain recursion in double.", "\"blocked\"",
        [](Study& s, const StudyValue& v) {
-         s.engine.kind = choice(v, v.texts[0], {"blocked", "reference"}) == 0 ? EngineSettings::Kind::blocked
-                                                                              : EngineSettings::Kind::reference;
+         s.engine.kind = static_cast<EngineSettings::Kind>(choice(v, {"blocked", "reference"}));
        }});
   add({"engine.precision", Kind::text, "single or double", "", "Of the blocked engine.", "\"single\"",
        [](Study& s, const StudyValue& v) {
-         s.engine.precision = choice(v, v.texts[0], {"single", "double"}) == 0 ? EngineSettings::Precision::fp32
-                                                                               : EngineSettings::Precision::fp64;
+         s.engine.precision = static_cast<EngineSettings::Precision>(choice(v, {"single", "double"}));
        }});
-  add(counter("engine.block", "periods", "B, periods per block.", 1, 1024, EngineSettings{}.block,
-              [](Study& s, int n) { s.engine.block = n; }));
-  Key chunk = counter("engine.chunk", "lanes", "Lanes that a thread advances together; changes no number.", 1, 1000000,
-                      EngineSettings{}.chunk, [](Study& s, int n) { s.engine.chunk = n; });
-  chunk.role = Key::Role::neither;
-  add(std::move(chunk));
+  counter("engine.block", "periods", "B, periods per block.", 1, 1024, &Study::engine, &EngineSettings::block);
+  counter("engine.chunk", "lanes", "Lanes that a thread advances together; changes no number.", 1, 1000000,
+          &Study::engine, &EngineSettings::chunk);
+  keys.back().role = Key::Role::neither;
 
   const auto flag = [&add](const char* name, const char* meaning, bool Study::*member,
                            Key::Role role = Key::Role::identity) {
@@ -258,30 +262,31 @@ std::vector<Key> environment_keys(const std::string& name) {
     if (known == nullptr || option.is_for(*known))
       keys.push_back({"environment." + name + "." + option.name, option.kind, option.type, option.unit, option.meaning,
                       option.text(standard), [](Study&, const StudyValue&) {},
-                      option.is_path ? Key::Role::file : Key::Role::identity});
+                      option.is_path ? Key::Role::file : Key::Role::identity, option.varies, option.is_path});
   return keys;
 }
 
 [[noreturn]] void refuse_key(const std::vector<Key>& keys, const std::string& name, const std::string& where) {
   const auto word_of = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
-  std::vector<std::string> names, words, found;
-  for (const Key& key : keys) {
-    names.push_back(key.name);
-    words.push_back(word_of(key.name));
-  }
+  std::vector<std::string> words, found;
+  for (const Key& key : keys) words.push_back(word_of(key.name));
   // Tables are left aside: a right word may stand in the wrong one, and a right one makes no word near.
   for (const std::string& word : nearest(word_of(name), words))
-    for (const std::string& key : names)
-      if (word_of(key) == word) found.push_back(key);
+    for (const Key& key : keys)
+      if (word_of(key.name) == word) found.push_back(key.name);
   refuse(where, fmt::format("unknown key {}{}", name,
                             found.empty() ? "; `pandora run --print-defaults` lists the keys" : nearest_text(found)));
 }
 
 }  // namespace
 
-std::vector<std::string> names_of_environments() {
+std::vector<std::string> names_of_environments(const StudyValues& defined, bool with_known) {
   std::vector<std::string> names;
-  for (const Environment& environment : known_environments()) names.push_back(environment.name);
+  for (const Environment& environment : known_environments())
+    if (with_known) names.push_back(environment.name);
+  for (const auto& [key, value] : defined)
+    if (const std::string name = environment_in(key); !name.empty() && std::ranges::count(names, name) == 0)
+      names.push_back(name);
   return names;
 }
 
@@ -305,15 +310,9 @@ const std::vector<Key>& general_keys() {
   return made[registrations] = make_general_keys();
 }
 
-std::vector<Key> all_keys(const StudyValues& values) {
+std::vector<Key> study_keys(const StudyValues& values) {
   std::vector<Key> keys = general_keys();
-  std::vector<std::string> names;
-  if (values.empty()) names = names_of_environments();  // for documentation
-  for (const auto& [key, value] : values)
-    if (const std::string name = environment_in(key);
-        !name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(name);
-  for (const std::string& name : names)
+  for (const std::string& name : names_of_environments(values, values.empty()))
     for (Key& key : environment_keys(name)) keys.push_back(std::move(key));
   return keys;
 }
@@ -329,13 +328,12 @@ std::vector<Key> keys_around(const std::string& name) {
 }  // namespace
 
 bool is_key(const std::string& name) {
-  const std::vector<Key> keys = keys_around(name);
-  return std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; });
+  return std::ranges::count(keys_around(name), name, &Key::name) > 0;
 }
 
 Key key_named(const std::string& name, const std::string& where) {
   const std::vector<Key> keys = keys_around(name);
-  const auto at = std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; });
+  const auto at = std::ranges::find(keys, name, &Key::name);
   if (at == keys.end()) refuse_key(keys, name, where);
   return *at;
 }

@@ -18,6 +18,7 @@ struct StudyKey {
   std::function<void(Study&, const StudyValue&)> apply;
   /// Whether results belong to its value; or it only stands in the resolved study; or neither.
   enum class Role { identity, file, neither } role = Role::identity;
+  bool varies = true, is_path = false;  ///< EnvironmentOption's
 
   bool is_list() const {
     return kind == StudyValue::Kind::texts || kind == StudyValue::Kind::integers || kind == StudyValue::Kind::numbers;
@@ -35,23 +36,18 @@ const std::vector<StudyKey>& general_keys();
 /// The NAME of environment.NAME.key; empty for other keys.
 std::string environment_in(const std::string& key);
 
-/// What `environments` can name without defining it.
-std::vector<std::string> names_of_environments();
+/// What `environments` can name without defining it, unless those are left out, and those that the values define.
+std::vector<std::string> names_of_environments(const StudyValues& defined = {}, bool with_known = true);
 
 /// All keys in the order of the file; environments: those that `values` have something on, or, without values, those
 /// that are known.
-std::vector<StudyKey> all_keys(const StudyValues& values);
+std::vector<StudyKey> study_keys(const StudyValues& values = {});
 
 /// Whether there is a key of that name.
 bool is_key(const std::string& name);
 
 /// The key of that name. Throws Error (usage) with the valid ones near to it, or where all are listed.
 StudyKey key_named(const std::string& name, const std::string& where);
-
-// In ridge_keys.cpp:
-
-/// The keys of what holds the estimates of rho_a and theta_* back: ridges and balls.
-std::vector<StudyKey> ridge_keys();
 
 // In study_of.cpp:
 
@@ -64,5 +60,32 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& enviro
 
 /// The key's value from a word written as TOML; what is no TOML is a text. Throws Error (usage) if the type is another.
 StudyValue value_from_word(const StudyKey& key, const std::string& word, const std::string& where);
+
+/// Texts as TOML.
+std::string toml_of(const std::string& text);
+std::string toml_of(const std::vector<std::string>& texts);
+
+// In toml_scan.cpp, before a parser sees the text: toml++ 3.3 neither survives every character nor bounds how deep
+// values nest.
+
+/// A study may have so many bytes, and its keys and values may nest so deep: every component of a dotted key, every
+/// array and every table inside another counts. A dotted key may have so many bytes.
+inline constexpr std::size_t kMostStudyBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kDeepestNesting = 32;
+inline constexpr std::size_t kLongestKey = 200;
+
+/// Lines count from 1; 0: there is none.
+struct TomlScan {
+  std::size_t misplaced = 0;  ///< a character that TOML does not have: beyond ASCII outside strings and comments, or a
+                              ///< control character
+  std::size_t too_deep = 0;   ///< where keys and values nest deeper than kDeepestNesting
+};
+
+/// Up to the first of either.
+TomlScan scan_toml(const std::string& text);
+
+/// Throws Error (usage) if the text of a study, or the value of a key, must not reach the parser. `where` names it.
+void require_size(const std::string& text, const std::string& where);
+[[noreturn]] void refuse_depth(const std::string& where);
 
 }  // namespace pandora

@@ -104,20 +104,15 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
     key.apply(study, value);
   }
   const StudyValue& environments = values.at("environments");
-  const auto defines = [&values](const std::string& name) {
-    return std::any_of(values.begin(), values.end(), [&](const auto& v) { return environment_in(v.first) == name; });
-  };
-  for (const std::string& name :
-       foreign ? std::vector<std::string>()
-               : environments.texts)  // first: a table that nothing names is often its right spelling
-    if (find_environment(name) == nullptr && !defines(name))
+  const std::vector<std::string> there = names_of_environments(values);
+  for (const std::string& name : environments.texts)  // first: a table that nothing names is often its right spelling
+    if (!foreign && std::ranges::count(there, name) == 0)
       refuse(environments.where, fmt::format("\"{}\" is unknown{}; use {}, or define it under [environment.{}]", name,
                                              nearest_text(nearest(name, known)), fmt::join(known, ", "),
                                              is_plain_name(name) ? name : "NAME"));
   for (const auto& [key, value] : values) {
     const std::string name = environment_in(key);
-    if (!name.empty() && find_environment(name) == nullptr &&
-        std::find(environments.texts.begin(), environments.texts.end(), name) == environments.texts.end())
+    if (!name.empty() && find_environment(name) == nullptr && std::ranges::count(environments.texts, name) == 0)
       refuse(value.where,
              fmt::format("environment {} is none of {} and not named by environments{}; mend the name", name,
                          fmt::join(names_of_environments(), ", "), nearest_text(nearest(name, environments.texts))));

@@ -34,9 +34,7 @@ constexpr void assert_of_toml(bool holds) {
 #include <utility>
 
 #include "host/ground/base/split.hpp"
-#include "host/studies/study/environment_options.hpp"
 #include "host/studies/study/study_keys.hpp"
-#include "host/studies/study/toml_scan.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {
@@ -118,25 +116,9 @@ StudyValue value_of(const StudyKey& key, const toml::node& node, std::string whe
   return value;
 }
 
-// The option of environments that the key is; null for other keys.
-const EnvironmentOption* option_of(const std::string& key) {
-  if (environment_in(key).empty()) return nullptr;
-  const std::vector<EnvironmentOption>& all = environment_options();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const EnvironmentOption& option) {
-    return key.substr(key.rfind('.') + 1) == option.name;
-  });
-  return found == all.end() ? nullptr : &*found;
-}
-
-bool can_vary(const std::string& key) {
-  const EnvironmentOption* option = option_of(key);
-  return option == nullptr || option->varies;
-}
-
 // A table's path as it may stand in a file elsewhere: relative ones are relative to `base`.
 StudyValue with_path(const StudyKey& key, StudyValue value, const fs::path& base) {
-  const EnvironmentOption* option = option_of(key.name);
-  if (option != nullptr && option->is_path && !value.texts[0].empty())
+  if (key.is_path && !value.texts[0].empty())
     value.texts[0] = fs::absolute(base / value.texts[0]).lexically_normal().string();
   return value;
 }
@@ -163,7 +145,48 @@ toml::table parsed_word(const std::string& word) {
   return toml::table{{"v", word}};
 }
 
-std::string quoted(const std::string& text) {
+struct Entry {
+  std::string key;
+  const toml::node* node;
+};
+
+void require_length(const std::string& key, const std::string& where) {
+  if (key.size() > kLongestKey)
+    refuse(where, fmt::format("a key of {} characters; none of a study has more than {}", key.size(), kLongestKey));
+}
+
+// Every value of the file with its dotted key, and every table that holds nothing.
+void flatten(const toml::table& table, const std::string& prefix, const std::string& file, std::vector<Entry>& out) {
+  for (const auto& [name, node] : table) {
+    const std::string key = prefix + std::string(name.str());
+    require_length(key, fmt::format("{}:{}", file, node.source().begin.line));
+    if (const toml::table* inner = node.as_table(); inner != nullptr && !inner->empty())
+      flatten(*inner, key + ".", file, out);
+    else
+      out.push_back({key, &node});
+  }
+}
+
+template <class Items, class Text>
+std::string list_of(const Items& items, Text&& text) {
+  std::vector<std::string> words;
+  for (const auto& item : items) words.push_back(text(item));
+  return fmt::format("[{}]", fmt::join(words, ", "));
+}
+
+// Shortest digits that are read back as the same number. What looks like an integer is read as one, which has no -0.
+std::string number_text(double x) {
+  return x == 0.0 && std::signbit(x) ? "-0.0" : std::isnan(x) ? "nan" : fmt::format("{}", x);
+}
+
+bool is_table_of_keys(const std::string& name) {
+  if (name == "vary" || name == "environment" || find_environment(environment_in(name + ".")) != nullptr) return true;
+  return std::ranges::any_of(general_keys(), [&](const StudyKey& key) { return key.name.starts_with(name + "."); });
+}
+
+}  // namespace
+
+std::string toml_of(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -177,48 +200,15 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-struct Entry {
-  std::string key;
-  const toml::node* node;
-};
-
-// Every value of the file with its dotted key, and every table that holds nothing.
-void flatten(const toml::table& table, const std::string& prefix, const std::string& file, std::vector<Entry>& out) {
-  for (const auto& [name, node] : table) {
-    const std::string key = prefix + std::string(name.str());
-    if (key.size() > kLongestKey)
-      refuse(fmt::format("{}:{}", file, node.source().begin.line),
-             fmt::format("a key of {} characters; none of a study has more than {}", key.size(), kLongestKey));
-    if (const toml::table* inner = node.as_table(); inner != nullptr && !inner->empty())
-      flatten(*inner, key + ".", file, out);
-    else
-      out.push_back({key, &node});
-  }
+std::string toml_of(const std::vector<std::string>& texts) {
+  return list_of(texts, [](const std::string& text) { return toml_of(text); });
 }
-
-// Shortest digits that are read back as the same number. What looks like an integer is read as one, which has no -0.
-std::string number_text(double x) {
-  return x == 0.0 && std::signbit(x) ? "-0.0" : std::isnan(x) ? "nan" : fmt::format("{}", x);
-}
-
-bool is_table_of_keys(const std::string& name) {
-  if (name == "vary" || name == "environment" || find_environment(environment_in(name + ".")) != nullptr) return true;
-  return std::any_of(general_keys().begin(), general_keys().end(),
-                     [&](const StudyKey& key) { return key.name.starts_with(name + "."); });
-}
-
-}  // namespace
 
 std::string StudyValue::toml() const {
-  const auto list = [](const auto& items, auto&& text) {
-    std::vector<std::string> words;
-    for (const auto& item : items) words.push_back(text(item));
-    return fmt::format("[{}]", fmt::join(words, ", "));
-  };
   const auto plain = [](auto x) { return fmt::format("{}", x); };
   switch (kind) {
     case Kind::text:
-      return quoted(texts[0]);
+      return toml_of(texts[0]);
     case Kind::integer:
       return plain(integers[0]);
     case Kind::number:
@@ -228,24 +218,16 @@ std::string StudyValue::toml() const {
     case Kind::seed:
       return seed >> 63 ? fmt::format("\"{}\"", seed) : plain(seed);
     case Kind::texts:
-      return list(texts, quoted);
+      return toml_of(texts);
     case Kind::integers:
-      return list(integers, plain);
+      return list_of(integers, plain);
     default:
-      return list(numbers, number_text);
+      return list_of(numbers, number_text);
   }
 }
 
 StudyValue value_from_word(const StudyKey& key, const std::string& word, const std::string& where) {
   return value_of(key, *parsed_word(word).get("v"), where);
-}
-
-StudyConfig StudyConfig::parse(const std::string& text, const std::string& name) {
-  return parse(text, name, false);
-}
-
-StudyConfig StudyConfig::parse_foreign(const std::string& text, const std::string& name) {
-  return parse(text, name, true);
 }
 
 StudyConfig StudyConfig::parse(const std::string& text, const std::string& name, bool foreign) {
@@ -279,17 +261,17 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name,
     const std::string where =
         fmt::format("{}:{}: {} = {}", name, node->source().begin.line, full, source_text(lines, *node));
     if (!given.insert(full).second) refuse(where, "is given twice; give it once");
-    if (foreign && !full.starts_with("vary.") && !is_key(full)) {
-      config.passed_over_.push_back(full);
-      continue;
-    }
     if (!full.starts_with("vary.")) {
+      if (foreign && !is_key(full)) {
+        config.passed_over_.push_back(full);
+        continue;
+      }
       const StudyKey key = key_named(full, where);
       config.values_[full] = with_path(key, value_of(key, *node, where), fs::path(name).parent_path());
       continue;
     }
     const StudyKey key = key_named(full.substr(5), where);
-    if (key.is_list() || key.name == "title" || key.name.starts_with("output.") || !can_vary(key.name))
+    if (key.is_list() || key.name == "title" || key.name.starts_with("output.") || !key.varies)
       refuse(where, fmt::format("{} cannot vary; keys of the study with a single value can", key.name));
     const toml::array* array = node->as_array();
     if (array == nullptr || array->empty()) refuse(where, "give a list of the values to try");
@@ -311,8 +293,7 @@ void StudyConfig::set(const std::string& name, const std::string& word, const st
   const std::string where = given.size() > kMost ? given.substr(0, kMost - 3) + "..." : given;
   require_size(word, where);
   if (!is_utf8(word)) refuse(where, "is not text in UTF-8");
-  if (name.size() > kLongestKey)
-    refuse(where, fmt::format("a key of {} characters; none of a study has more than {}", name.size(), kLongestKey));
+  require_length(name, where);
   if (scan_toml("v = " + word).too_deep > 0) refuse_depth(where);
   const StudyKey key = key_named(name, where);
   const toml::table table = parsed_word(word);
@@ -326,15 +307,11 @@ void StudyConfig::set(const std::string& name, const std::string& word, const st
   }
   if (node.is_array()) return assign(name, value_of(key, node, where));
   toml::array array;
-  for (std::size_t at = 0; !word.empty() && at <= word.size();) {
-    const std::size_t comma = std::min(word.find(',', at), word.size());
-    const std::string item = word.substr(at, comma - at);
+  for (const std::string& item : split(word.empty() ? "" : word + ",", ','))
     if (key.kind == Kind::texts)
       array.push_back(item);
     else
       parsed_word(item).get("v")->visit([&array](const auto& v) { array.push_back(v); });
-    at = comma + 1;
-  }
   assign(name, value_of(key, array, where));
 }
 

@@ -1,5 +1,3 @@
-#include "host/studies/study/toml_scan.hpp"
-
 #include <fmt/format.h>
 
 #include <vector>

@@ -11,6 +11,7 @@
 
 #include "host/ground/base/nearest.hpp"
 #include "host/studies/study/study_keys.hpp"
+#include "pandora/error.hpp"
 
 namespace pandora {
 
@@ -18,6 +19,16 @@ template <class T>
 void require_range(const StudyValue& value, T found, T least, T most) {
   if (found < least) refuse(value.where, fmt::format("out of range; give an integer of at least {}", least));
   if (found > most) refuse(value.where, fmt::format("out of range; give an integer of at most {}", most));
+}
+
+/// What `parse` makes of the value's text; an Error of it is told of the value.
+template <class Parse>
+auto parsed(const StudyValue& value, Parse&& parse) {
+  try {
+    return parse(value.texts[0]);
+  } catch (const Error& error) {
+    refuse(value.where, error.what());
+  }
 }
 
 inline int count(const StudyValue& value, int least, int most) {
@@ -38,7 +49,9 @@ inline double number_within(const StudyValue& value, double least, double most) 
   return x;
 }
 
-inline std::size_t choice(const StudyValue& value, const std::string& found, const std::vector<std::string>& names) {
+/// The place of the value's text number `which` among the names.
+inline std::size_t choice(const StudyValue& value, const std::vector<std::string>& names, std::size_t which = 0) {
+  const std::string& found = value.texts[which];
   const auto at = std::find(names.begin(), names.end(), found);
   if (at == names.end())
     refuse(value.where, fmt::format("\"{}\" is unknown{}; use {}", found, nearest_text(nearest(found, names)),

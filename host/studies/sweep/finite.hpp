@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "host/studies/study/unit_result.hpp"
+#include "host/studies/study/study.hpp"
 #include "pandora/replication.hpp"
 
 namespace pandora {

@@ -3,7 +3,6 @@
 
 #include "host/lanes/model/order_frequencies.hpp"
 #include "host/studies/study/study.hpp"
-#include "host/studies/study/unit_result.hpp"
 #include "pandora/error.hpp"
 #include "pandora/replication.hpp"
 

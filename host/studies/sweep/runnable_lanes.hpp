@@ -6,7 +6,6 @@
 
 #include "host/lanes/engine/lanes.hpp"
 #include "host/studies/study/study.hpp"
-#include "host/studies/study/unit_result.hpp"
 #include "kernels/rules/tally.hpp"
 #include "pandora/replication.hpp"
 

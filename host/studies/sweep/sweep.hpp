@@ -7,7 +7,6 @@
 
 #include "host/lanes/devices/backend.hpp"
 #include "host/studies/study/study.hpp"
-#include "host/studies/study/unit_result.hpp"
 
 namespace pandora {
 

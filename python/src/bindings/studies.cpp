@@ -9,7 +9,7 @@
 #include "bindings.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/find_lane.hpp"
-#include "host/studies/study/planned_setting.hpp"
+#include "host/studies/study/study_keys.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::python {
@@ -75,8 +75,7 @@ void add_environments(StudyConfig& config, const std::vector<std::string>& names
 
 std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> keys() {
   std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> out;
-  for (const StudyKeyInfo& key : study_keys())
-    out.emplace_back(key.name, key.type, key.unit, key.meaning, key.standard);
+  for (const StudyKey& key : study_keys()) out.emplace_back(key.name, key.type, key.unit, key.meaning, key.standard);
   return out;
 }
 
@@ -85,8 +84,9 @@ std::vector<std::tuple<std::string, std::string, std::string, std::string, std::
 void bind_studies(nb::module_& module) {
   nb::class_<StudyConfig>(module, "StudyConfig", "A study as the program reads it.")
       .def(nb::init<>(), "The paper's study.")
-      .def_static("parse", nb::overload_cast<const std::string&, const std::string&>(&StudyConfig::parse),
-                  nb::arg("text"), nb::arg("name"), "The study that a text in TOML is; `name` stands in errors.")
+      .def_static(
+          "parse", [](const std::string& text, const std::string& name) { return StudyConfig::parse(text, name); },
+          nb::arg("text"), nb::arg("name"), "The study that a text in TOML is; `name` stands in errors.")
       .def_static("read", &read_study_file, nb::arg("path"), "The study of a file.")
       .def_static("of", &read_study_or_results, nb::arg("path"), "The study of a file or of a folder of results.")
       .def("copy", [](const StudyConfig& config) { return StudyConfig(config); })

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "host/outcomes/tables/features.hpp"
-#include "host/studies/study/planned_setting.hpp"
+#include "host/studies/study/study_config.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/folder_test.hpp"

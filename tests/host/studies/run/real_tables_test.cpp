@@ -4,7 +4,7 @@
 #include <map>
 
 #include "host/studies/results/summary.hpp"
-#include "host/studies/study/planned_setting.hpp"
+#include "host/studies/study/study_config.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "tests/host/folder_test.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "host/studies/study/study_config.hpp"
+#include "host/studies/study/study_keys.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::test {

@@ -1,9 +1,8 @@
 // Studies that would overflow the parser's stack, or fill the memory, are refused before it sees them.
-#include "host/studies/study/toml_scan.hpp"
-
 #include <gmock/gmock.h>
 
 #include "host/studies/study/study_config.hpp"
+#include "host/studies/study/study_keys.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {

@@ -52,7 +52,7 @@ TEST(StudyConfig, IdentityHasWhatNumbersDependOnAndNothingElse) {
 TEST(StudyConfig, PrintsDefaultsThatAreTheDefaults) {
   const std::string text = commented_defaults();
   const StudyConfig config = StudyConfig::parse(text, "defaults");
-  for (const StudyKeyInfo& key : study_keys()) {
+  for (const StudyKey& key : study_keys()) {
     EXPECT_THAT(text, HasSubstr("\n" + key.name.substr(key.name.rfind('.') + 1) + " = " + key.standard + "\n"));
     EXPECT_THAT(text, HasSubstr(key.meaning));
     EXPECT_FALSE(key.type.empty() || key.meaning.empty()) << key.name;
@@ -72,7 +72,7 @@ TEST(StudyConfig, EveryKeyIsDocumented) {
   std::set<std::string> of_rivals;
   for (const std::string& name : test::names_of_rivals())
     for (const Hyperparameter& h : find_policy(name)->hyperparameters) of_rivals.insert("hyperparameters." + h.name);
-  for (const StudyKeyInfo& key : study_keys()) {
+  for (const StudyKey& key : study_keys()) {
     if (of_rivals.contains(key.name)) continue;
     const bool of_environment = key.name.starts_with("environment.");
     EXPECT_THAT(text, HasSubstr(of_environment ? "`environment.NAME." + key.name.substr(key.name.rfind('.') + 1) + "`"

@@ -56,10 +56,12 @@ void add_cascade_new(CLI::App& cascade, Command& run) {
       ->add_option("--c-theta", o->cascade.reward_width,
                    "width of the bonus on a learned quality: c_shrunk_theta or c_theta")
       ->capture_default_str();
-  command->add_option("--features", o->features, "features of prompts, as `pandora trace features` writes them");
+  CLI::Option* const features =
+      command->add_option("--features", o->features, "features of prompts, as `pandora trace features` writes them");
   command
       ->add_option("--psi", o->cascade.index_features,
                    "without them: how many numbers a request comes with, of which the first is 1")
+      ->excludes(features)
       ->capture_default_str();
   command->add_option("--refit", o->refit, "when estimates are solved anew (docs/conventions.md)")
       ->capture_default_str();

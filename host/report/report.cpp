@@ -98,7 +98,7 @@ std::vector<std::string> compared_policies(const StoredResults& results, const s
   return names;
 }
 
-ReportSection comparisons(const std::vector<ComparedPair>& pairs) {
+ReportSection comparisons(const std::vector<ComparedPair>& pairs, const Study& study) {
   ReportSection section{"Comparisons"};
   if (!pairs.empty()) section.tables.push_back(rivals_table(pairs));
   section.paragraphs = {
@@ -109,6 +109,11 @@ ReportSection comparisons(const std::vector<ComparedPair>& pairs) {
       pairs.empty() ? "There is one policy, and nothing to compare it with."
                     : "Each policy is compared with one of them, the base: `pandora report --base NAME --policy "
                       "NAME,...` names others; yardsticks compete with nobody.");
+  if (of_table(study))
+    section.paragraphs.push_back(
+        "Replications are orders of the same prompts. What other prompts of the same kind would change is wider: "
+        "`pandora "
+        "compare` has it as ± over prompts.");
   return section;
 }
 
@@ -141,16 +146,23 @@ ReportDocument document_of(StoredResults& results, const std::vector<SettingSumm
       "{} replications of {} periods, seed {}, {}; pandora {}{}{}", study.replications, study.periods, study.seed,
       study.engine.text(), of_manifest(results.manifest(), "version"), unfinished.empty() ? "" : "; ", unfinished);
   ReportSection tables{"Tables"};
-  tables.paragraphs = {
-      "Regret is the oracle's utility minus the policy's, per period and times 1000; utility is the deployed output's "
-      "μ* minus the costs of the queried boxes. The T₀ calibration periods come before the horizon and are not charged "
-      "to it. Hyperparameters are the ones with the least mean regret on the same replications, as in the paper; the "
-      "section Comparisons says how much that flatters."};
+  const char* const what =
+      of_table(study)
+          ? "Utility is the quality of the deployed answer minus the price of all models that were called; the gap is "
+            "the "
+            "utility of the benchmark, hindsight or an index that the study names, minus the policy's."
+          : "Regret is the oracle's utility minus the policy's, per period and times 1000; utility is the deployed "
+            "output's μ* minus the costs of the queried boxes.";
+  tables.paragraphs = {fmt::format(
+      "{} The T₀ calibration periods come before the horizon and are not charged to it. Hyperparameters are "
+      "the ones with the least mean regret on the same replications, as in the paper; the section "
+      "Comparisons says how much that flatters.",
+      what)};
   tables.tables = study_tables(settings, TableLayout::compact);
   if (study.regret)
     tables.tables.push_back(overview_table(settings, pairs.empty() ? "" : split(base_of(settings, options), '/')[0]));
   document.sections.push_back(std::move(tables));
-  if (study.regret) document.sections.push_back(comparisons(pairs));
+  if (study.regret) document.sections.push_back(comparisons(pairs, study));
   ReportSection figures{"Figures"};
   for (const FigureGroup& group : groups)
     figures.sections.push_back({.heading = group.heading, .figures = group.figures});

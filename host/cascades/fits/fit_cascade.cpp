@@ -142,7 +142,11 @@ void count_shares(CascadeFit& fit, const TraceTable& table, const TrainedTable& 
   }
 }
 
-void note_context(CascadeFit& fit, const TraceTable& table) {
+void note_what_is_left_out(CascadeFit& fit, const TraceTable& table) {
+  if (table.dropped > 0) fit.notes.push_back(table.notes.back());
+  if (fit.choice.kind == CascadeKind::single && fit.settings.indices)
+    fit.notes.push_back(
+        "one model alone learns nothing while it runs; `pandora cascade new` makes a cascade that learns from nothing");
   const std::vector<std::string>& context = fit.settings.context;
   if (context.empty()) return;
   if (fit.choice.kind != CascadeKind::indices)
@@ -248,7 +252,7 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   add_without(fit, table, judged.all.routed[choice.of(choice.cascade).candidate]);
   fit.break_even_judge = break_even_judge(fit);
   add_elsewhere(fit, table);
-  note_context(fit, table);
+  note_what_is_left_out(fit, table);
   fit.verdict = fit_verdict(fit, options) + "; " +
                 eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge,
                           settings.aim.is_on_dollars() ? "room under the bound" : "gain");

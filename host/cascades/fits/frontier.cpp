@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -16,6 +18,7 @@ namespace pandora {
 namespace {
 
 constexpr std::size_t kMixtures = 16;  // between two models
+constexpr int kRefinements = 4;        // of the grid of prices: each halves the steps that are far apart
 
 FrontierPoint point_of(const std::string& name, double price, const Routed& routed, const PromptGroups& groups) {
   return {name,
@@ -93,6 +96,25 @@ std::vector<std::size_t> steps_of(const std::vector<FrontierPoint>& cascades) {
   return out;
 }
 
+// Between neighbours, by price, that lie far apart in dollars or quality.
+std::vector<double> prices_between(const std::vector<FrontierPoint>& points) {
+  constexpr double kFar = 0.1;  // of the range of all
+  const auto dollars = [](const FrontierPoint& point) { return point.usd_per_1000.value; };
+  const auto quality = [](const FrontierPoint& point) { return point.quality.value; };
+  const auto is_far = [&](auto&& of, const FrontierPoint& a, const FrontierPoint& b) {
+    const auto [least, greatest] = std::ranges::minmax(points, {}, of);
+    return std::abs(of(a) - of(b)) > kFar * (of(greatest) - of(least));
+  };
+  std::vector<double> out;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const double between = rounded(std::sqrt(points[i - 1].price * points[i].price), 3);
+    if (between < points[i - 1].price && between > points[i].price &&
+        (is_far(dollars, points[i - 1], points[i]) || is_far(quality, points[i - 1], points[i])))
+      out.push_back(between);
+  }
+  return out;
+}
+
 // `test` has the models of `table`.
 Frontier frontier_of(const TraceTable& table, const TraceTable& test, const CascadeFitSettings& settings,
                      std::vector<double> prices) {
@@ -111,10 +133,7 @@ Frontier frontier_of(const TraceTable& table, const TraceTable& test, const Casc
   out.prompts = out.groups.count;
   const TrainedTable trained(table, settings, all_rows(table.rows()));
   const std::vector<std::size_t> rows = all_rows(test.rows());
-  std::sort(prices.rbegin(), prices.rend());
-  std::vector<FrontierPoint> points(prices.size());
-  in_parallel(settings.threads, prices.size(), [&](std::size_t i) {
-    const double price = prices[i];
+  const auto point_at = [&](double price) {
     const CascadeOptions options = kind == CascadeKind::indices
                                        ? trained.options_of_indices(price, true)
                                        : trained.options_of(trained.fit_order({kind, price}), price);
@@ -122,8 +141,18 @@ Frontier frontier_of(const TraceTable& table, const TraceTable& test, const Casc
     Cascade cascade = trained.cascade_of(options);
     const CascadeInput input = cascade_input(options, test, judged ? settings.judge() : 0.0);
     const std::string name = options.rules ? fmt::format("indices at price {:g}", price) : order_text(options);
-    points[i] = point_of(name, price, run_prompts(cascade, input, rows), out.groups);
-  });
+    return point_of(name, price, run_prompts(cascade, input, rows), out.groups);
+  };
+  std::vector<FrontierPoint> points;
+  const bool own_grid = prices.empty();
+  if (own_grid) prices = price_grid(table);
+  for (int round = 0; !prices.empty() && round <= (own_grid ? kRefinements : 0); ++round) {
+    const std::size_t before = points.size();
+    points.resize(before + prices.size());
+    in_parallel(settings.threads, prices.size(), [&](std::size_t i) { points[before + i] = point_at(prices[i]); });
+    std::ranges::sort(points, std::greater(), &FrontierPoint::price);
+    prices = prices_between(points);
+  }
   for (FrontierPoint& point : points)
     if (out.cascades.empty() || point.routed.dollars != out.cascades.back().routed.dollars ||
         point.routed.quality != out.cascades.back().routed.quality)
@@ -186,7 +215,6 @@ Frontier find_frontier(const TraceTable& table, const TraceTable& test, const Ca
       throw Error(ExitCode::usage,
                   fmt::format("price {:g}: out of range; give utility per dollar, finite numbers that are not negative",
                               price));
-  if (prices.empty()) prices = price_grid(table);
   if (table.models == test.models) return frontier_of(table, test, settings, prices);
   return frontier_of(table, select_models(test, table.models), settings, prices);
 }

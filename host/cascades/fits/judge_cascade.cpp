@@ -98,7 +98,8 @@ std::string calibration_text(const CascadeOptions& cascade, std::size_t model) {
 Table models_of_cascade(const CascadeOptions& cascade, const json& record, const std::string& file) {
   Table out;
   out.title = fmt::format("{}: {}, price {:g}, {}", file,
-                          cascade.rules               ? "indices that depend on the prompt"
+                          cascade.rules && cascade.features.empty() && cascade.index_features == 1 ? "indices"
+                          : cascade.rules             ? "indices that depend on the prompt"
                           : cascade.order.size() == 1 ? "one model"
                                                       : "models in order, with thresholds",
                           cascade.price,
@@ -146,7 +147,9 @@ std::string choice_note(const json& record) {
   const double difference = interval_in(record, "difference").value;
   const double error = number_at(record, "/difference/error");
   if (std::isnan(difference)) return out;
-  out += fmt::format("; indices less thresholds is {:.4g}, with a standard error of {:.2g}", difference, error);
+  const bool saves = aim_in(record).kind == CascadeAim::Kind::least_quality;
+  out += fmt::format("; indices less thresholds is {:.4g}{}, with a standard error of {:.2g}", difference,
+                     saves ? " $ saved per 1,000 prompts" : "", error);
   const bool simpler = difference > 0.0 && difference <= error;
   if (simpler && text_at(record, "/cascade") == kind_text(CascadeKind::thresholds))
     out += ": indices do not lead by more than that, so the simpler kind is taken";

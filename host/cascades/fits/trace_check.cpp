@@ -43,9 +43,6 @@ Table models_table(const TraceCheck& check, const TraceTable& table) {
   if (check.facts.prompts < table.rows())
     out.notes.push_back(fmt::format("{} rows have the prompt of another row; intervals count {} different prompts",
                                     table.rows() - check.facts.prompts, check.facts.prompts));
-  if (table.dropped > 0)
-    out.notes.push_back(
-        fmt::format("{} rows of the file are left out: a cell is missing (missing = \"drop\")", table.dropped));
   out.notes.insert(out.notes.end(), table.notes.begin(), table.notes.end());
   return out;
 }

@@ -122,6 +122,9 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells 
   if (rows.size() == table.rows()) return table;
   TraceTable some = select_rows(table, rows);
   some.dropped = table.rows() - rows.size();
+  some.notes.push_back(
+      (some.dropped == 1 ? "1 row of the file is" : fmt::format("{} rows of the file are", some.dropped)) +
+      " left out: a cell or a price is missing (missing = \"drop\")");
   return some;
 }
 

@@ -116,4 +116,19 @@ void NamedColumns::take(std::span<const CellValue> cells) {
   }
 }
 
+// In a wide table a model whose costs have another name than M|cost would be no model, without a word.
+TraceTable NamedColumns::finish() && {
+  TraceTable table = std::move(builder_).finish();
+  for (const PromptColumn& of_model : table.columns)
+    for (const PromptColumn& of_cost : table.columns) {
+      const bool names_it = !long_ && &of_cost != &of_model && of_cost.name.find(of_model.name) != std::string::npos;
+      const auto says = [&](const char* word) { return of_cost.name.find(word) != std::string::npos; };
+      if (names_it && of_model.kind == PromptColumn::Kind::number && (says("cost") || says("usd") || says("price")))
+        table.notes.push_back(fmt::format(
+            "columns {} and {} are taken for columns of the prompts; if {} is a model, its costs are called {}",
+            in_quotes(of_model.name), in_quotes(of_cost.name), of_model.name, in_quotes(of_model.name + "|cost")));
+    }
+  return table;
+}
+
 }  // namespace pandora

@@ -196,7 +196,8 @@ TraceTable TableBuilder::assemble() {
     const std::string differs = fmt::format("column {} differs between rows of the same prompt", in_quotes(name));
     if (differs_[c] && is_text) place_.refuse(differs);
     if (differs_[c])
-      table.notes.push_back(differs + ": it is of the answers and left out");
+      table.notes.push_back(
+          differs + ": it is of the answers and left out (a judge's is called score, score_NAME or score:NAME)");
     else
       table.columns.push_back(std::move(columns_[c]).finish(rows_, infer_ && !is_text));
   }
@@ -208,16 +209,16 @@ TraceTable TableBuilder::assemble() {
 
 TraceTable TableBuilder::finish() && {
   if (rows_ == 0) place_.refuse("has no row; a table has at least one prompt");
+  std::vector<std::string> lacking, there = other_models_.names();
   for (std::size_t m = 0; m < options_.models.size(); ++m) {
-    const std::string& name = options_.models[m];
     bool seen = false;
     for (std::size_t row = 0; row < rows_ && !seen; ++row)
       for (const std::vector<double>& values : quantities_) seen |= values[row * stride_ + m] != kAbsentCell;
-    if (!seen)
-      place_.refuse("has no model {}{}; its models are {}", in_quotes(name),
-                    nearest_text(nearest(name, other_models_.names())),
-                    printable(fmt::format("{}", fmt::join(other_models_.names(), ", ")), 500));
+    (seen ? there : lacking).push_back(options_.models[m]);
   }
+  if (!lacking.empty())
+    place_.refuse("has no model {}{}; its models are {}", in_quotes(lacking[0]),
+                  nearest_text(nearest(lacking[0], there)), printable(fmt::format("{}", fmt::join(there, ", ")), 500));
   for (std::size_t s = 0; options_.scores && s < score_names_.size(); ++s)
     if (std::all_of(quantities_[2 + s].begin(), quantities_[2 + s].end(), [](double x) { return x == kAbsentCell; }))
       place_.refuse("has no score {}{}", in_quotes(score_names_[s]),

@@ -159,7 +159,7 @@ class NamedColumns {
   /// A row: size() cells.
   void take(std::span<const CellValue> cells);
 
-  TraceTable finish() && { return std::move(builder_).finish(); }
+  TraceTable finish() &&;
 
  private:
   static constexpr std::size_t kNone = TraceTable::kNone;

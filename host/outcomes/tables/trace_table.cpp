@@ -85,7 +85,7 @@ const ScoreColumn& find_score(const TraceTable& table, const std::string& name) 
     if (score.name == name || score.name == "score_" + name || score.name == "score:" + name) return score;
     names.push_back(score.name);
   }
-  table.refuse(names.empty() ? "has no scores"
+  table.refuse(names.empty() ? "has no scores; a judge's column is called score, score_NAME or score:NAME"
                              : fmt::format("has no score {}{}", in_quotes(name),
                                            nearest_text(nearest(name, names, names.size()))));
 }

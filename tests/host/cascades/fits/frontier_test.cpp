@@ -41,6 +41,21 @@ TEST(CascadeFrontier, GoesFromTheCheapestToTheBest) {
     EXPECT_TRUE(point.quality.low < point.quality.value && point.quality.value < point.quality.high);
 }
 
+// A grid of doubling prices steps over what lies between; the one that is made where none is given does not.
+TEST(CascadeFrontier, StepsThatAreFarApartAreFilledIn) {
+  const TraceTable table = named_table(400, 1), test = named_table(300, 2);
+  const auto widest = [](const Frontier& frontier) {
+    double out = 0.0;
+    for (std::size_t i = 1; i < frontier.cascades.size(); ++i)
+      out = std::max(out, frontier.cascades[i].usd_per_1000.value - frontier.cascades[i - 1].usd_per_1000.value);
+    return out / (frontier.cascades.back().usd_per_1000.value - frontier.cascades.front().usd_per_1000.value);
+  };
+  const Frontier filled = find_frontier(table, test, test::settings_at(0.0), {});
+  const Frontier doubled = find_frontier(table, test, test::settings_at(0.0), price_grid(table));
+  EXPECT_GT(filled.cascades.size(), doubled.cascades.size());
+  EXPECT_LT(widest(filled), 0.8 * widest(doubled));
+}
+
 // Three models of which the middle one is worse than a mixture of the others.
 TEST(CascadeFrontier, MixturesAreOfTheModelsOnTheHull) {
   const auto table_of = [](const std::string& prefix) {

@@ -110,8 +110,7 @@ TEST(TraceCheck, JsonHasTheNamesThatAreDocumented) {
 
 TEST(TraceCheck, TablesSayWhatTheJsonSays) {
   TraceTable table = four_prompts();
-  table.dropped = 3;
-  table.notes = {"columns of other models are left out"};
+  table.notes = {"3 rows of the file are left out", "columns of other models are left out"};
   const TraceCheck check = check_trace(table, "score", {5.0});
   std::string text;
   for (const Table& part : trace_check_tables(check, table)) text += table_text(part, 200, false);

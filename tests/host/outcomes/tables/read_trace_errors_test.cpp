@@ -181,6 +181,9 @@ TEST_F(ReadTraceErrorsTest, ModelsAndScoresThatAreNotThere) {
             "has no model \"gpt-4o\"; the nearest is gpt-4; its models are gpt-4, small");
   EXPECT_THAT(refusal(test::as_nested_jsonl(test::small_table()), options), StartsWith("has no model \"gpt-4o\""));
   EXPECT_THAT(refusal(test::as_long_csv(test::small_table()), options), StartsWith("has no model \"gpt-4o\""));
+  options.models = {"gpt-4", "smal"};
+  EXPECT_EQ(refusal("gpt-4,gpt-4|cost,small,small|cost\n1,1,1,1\n", options),
+            "has no model \"smal\"; the nearest is small; its models are small, gpt-4");
   options.models = {"a", "a"};
   EXPECT_EQ(refusal("a,a|cost\n1,1\n", options), "model \"a\" is asked for twice");
   options.models = {};

@@ -120,9 +120,19 @@ TEST_F(ReadTraceTest, FindsAnswersOfALongTableInAnyOrder) {
   EXPECT_THAT(table.quality, ElementsAre(0.1, 0.4, 0.2, 0.3));
   EXPECT_EQ(table.text(0), "second");  // a row may leave out what another says
   EXPECT_EQ(find_column(table, "seconds"), nullptr);
-  EXPECT_THAT(table.notes,
-              ElementsAre("column \"seconds\" differs between rows of the same prompt: it is of the answers "
-                          "and left out"));
+  EXPECT_THAT(
+      table.notes,
+      ElementsAre("column \"seconds\" differs between rows of the same prompt: it is of the answers and left out "
+                  "(a judge's is called score, score_NAME or score:NAME)"));
+}
+
+TEST_F(ReadTraceTest, AModelWhoseCostsHaveAnotherNameIsNoted) {
+  const TraceTable table = read("small,small|cost,big,big_cost,words\n0.5,1,0.9,20,3\n0.6,1,0.8,21,4\n", {});
+  EXPECT_THAT(table.models, ElementsAre("small"));
+  EXPECT_THAT(
+      table.notes,
+      ElementsAre("columns \"big\" and \"big_cost\" are taken for columns of the prompts; if big is a model, its "
+                  "costs are called \"big|cost\""));
 }
 
 TEST_F(ReadTraceTest, TakesTheFirstNameOfPromptsThatThereIs) {
@@ -164,6 +174,8 @@ TEST_F(ReadTraceTest, DropsRowsThatLackACellOrAPrice) {
   options.missing = MissingCells::drop;
   const TraceTable table = read(text, options);
   EXPECT_EQ(table.dropped, 3u);
+  EXPECT_THAT(table.notes,
+              ElementsAre("3 rows of the file are left out: a cell or a price is missing (missing = \"drop\")"));
   ASSERT_EQ(table.rows(), 2u);
   EXPECT_EQ(table.prompts[1], "p5");
   EXPECT_THAT(table.quality, ElementsAre(1, 0, 0.5, 1));

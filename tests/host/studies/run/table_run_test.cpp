@@ -124,7 +124,11 @@ TEST_F(TableRun, AReportIsMade) {
   ASSERT_EQ(run(words("out")).exit_code, 0);
   const test::ProgramResult result = run({"report", "out"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(test::read_file(work() / "out" / "report" / "report.html"), HasSubstr("dollars per prompt"));
+  const std::string page = test::read_file(work() / "out" / "report" / "report.html");
+  EXPECT_THAT(page, HasSubstr("dollars per prompt"));
+  EXPECT_THAT(page, HasSubstr("the gap is the utility of the benchmark"));
+  EXPECT_THAT(page, HasSubstr("has it as ± over prompts"));
+  EXPECT_THAT(page, Not(HasSubstr("the oracle&#39;s utility minus")));
 }
 
 // A study of a table and of the paper's model beside it: every command finds both.

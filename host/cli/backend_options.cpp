@@ -1,6 +1,6 @@
 #include "host/cli/backend_options.hpp"
 
-#include "host/studies/run/run_options.hpp"
+#include "host/studies/run/run_study.hpp"
 
 namespace pandora::cli {
 

@@ -6,7 +6,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/studies/run/calibrate_cost.hpp"
+#include "host/studies/run/oracle_alone.hpp"
 
 namespace pandora::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "host/cli/commands.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
-#include "host/studies/study/refit_text.hpp"
+#include "host/studies/study/study.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

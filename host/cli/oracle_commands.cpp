@@ -7,7 +7,7 @@
 #include "host/cli/study_options.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/studies/results/regret_tables.hpp"
-#include "host/studies/run/oracle_index.hpp"
+#include "host/studies/run/oracle_alone.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"

@@ -15,10 +15,8 @@
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/folder_record.hpp"
 #include "host/studies/run/forecast.hpp"
-#include "host/studies/run/lacks.hpp"
-#include "host/studies/run/merge_folders.hpp"
 #include "host/studies/run/run_study.hpp"
-#include "host/studies/study/refit_text.hpp"
+#include "host/studies/study/study.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

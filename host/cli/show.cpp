@@ -12,7 +12,7 @@
 #include "host/cli/terminal.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
-#include "host/studies/results/overview_table.hpp"
+#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/results/stored_results.hpp"
 #include "pandora/error.hpp"

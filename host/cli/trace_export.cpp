@@ -6,7 +6,6 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/files/output_folder.hpp"
-#include "host/studies/run/export_trace.hpp"
 #include "host/studies/run/find_lane.hpp"
 #include "pandora/error.hpp"
 #include "pandora/paper_setting.hpp"

@@ -13,7 +13,6 @@
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/files/output_folder.hpp"
-#include "host/studies/run/tune_tables.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

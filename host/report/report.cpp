@@ -14,7 +14,7 @@
 #include "host/ground/files/system_limits.hpp"
 #include "host/ground/files/temporary_file.hpp"
 #include "host/report/figure_parts.hpp"
-#include "host/studies/results/overview_table.hpp"
+#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "pandora/error.hpp"
 

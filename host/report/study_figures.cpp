@@ -13,8 +13,8 @@
 #include "host/ground/statistics/power_law.hpp"
 #include "host/ground/statistics/resampling.hpp"
 #include "host/report/figure_parts.hpp"
-#include "host/studies/results/policy_titles.hpp"
-#include "host/studies/study/hyperparameter_values.hpp"
+#include "host/studies/results/table_texts.hpp"
+#include "host/studies/study/study.hpp"
 #include "kernels/rules/checkpoints.hpp"
 #include "pandora/error.hpp"
 

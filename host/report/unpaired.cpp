@@ -4,7 +4,7 @@
 
 #include "host/report/cells.hpp"
 #include "host/report/compare_text.hpp"
-#include "host/studies/study/environment_options.hpp"
+#include "host/studies/study/study_keys.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {

@@ -4,8 +4,8 @@
 
 #include "host/ground/base/split.hpp"
 #include "host/report/figure_parts.hpp"
-#include "host/studies/results/policy_titles.hpp"
-#include "host/studies/study/hyperparameter_values.hpp"
+#include "host/studies/results/table_texts.hpp"
+#include "host/studies/study/study.hpp"
 #include "host/studies/study/study_keys.hpp"
 
 namespace pandora {

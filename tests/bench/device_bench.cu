@@ -10,7 +10,6 @@
 #include "host/lanes/engine/run_lanes.hpp"
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/model/kernel_errors.hpp"
-#include "host/studies/study/refit_text.hpp"
 #include "host/studies/study/study.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"

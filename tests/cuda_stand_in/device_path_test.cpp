@@ -6,7 +6,7 @@
 
 #include "host/lanes/devices/device.hpp"
 #include "host/lanes/engine/run_lanes.hpp"
-#include "host/studies/study/refit_text.hpp"
+#include "host/studies/study/study.hpp"
 #include "pandora/error.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/small_problem.hpp"

@@ -8,7 +8,6 @@
 
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/model/draw_instance.hpp"
-#include "host/studies/study/refit_text.hpp"
 #include "host/studies/study/study.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/paper_setting.hpp"

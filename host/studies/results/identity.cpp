@@ -2,18 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <cstring>
-#include <set>
+#include <nlohmann/json.hpp>
 
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/machine/build.hpp"
+#include "host/studies/results/parts.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
+
+using nlohmann::json;
 
 std::string program_digest() {
   constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
@@ -24,17 +27,6 @@ std::string program_digest() {
                 fmt::format("the program itself {}; start it from a disk that can be read", problem.what()));
   }
 }
-
-}  // namespace
-
-Identity build_parts_of_identity() {
-  Identity identity;
-  for (const auto& [name, value] : build_identity()) identity["build." + name] = value;
-  if (has_registered_policies() || has_registered_environments()) identity["build.program"] = program_digest();
-  return identity;
-}
-
-namespace {
 
 constexpr const char* kPolicyCode = "build.policy.";
 constexpr const char* kEnvironmentCode = "build.environment.";
@@ -49,8 +41,7 @@ Identity codes_of(const std::vector<Setting>& settings) {
   for (const Setting& setting : settings) {
     const std::vector<std::string>& named = setting.study.policies;
     for (const Policy& policy : all_policies())
-      if (!policy.code.empty() &&
-          (named.empty() ? !policy.by_name_only : std::find(named.begin(), named.end(), policy.name) != named.end()))
+      if (!policy.code.empty() && (named.empty() ? !policy.by_name_only : std::ranges::count(named, policy.name) > 0))
         out[kPolicyCode + policy.name] = policy.code;
     for (const Environment& environment : setting.study.environments)
       if (const std::string code = code_of_environment(environment.name); !code.empty())
@@ -65,7 +56,46 @@ std::string code_known_here(const std::string& name) {
   return policy == nullptr ? "" : policy->code;
 }
 
+json value_json(const StudyValue& value) {
+  using Kind = StudyValue::Kind;
+  switch (value.kind) {
+    case Kind::text:
+      return value.texts[0];
+    case Kind::seed:
+      return value.seed;
+    case Kind::integer:
+      return value.integers[0];
+    case Kind::number:
+      return std::isfinite(value.numbers[0]) ? json(value.numbers[0]) : json(value.toml());
+    case Kind::boolean:
+      return value.boolean;
+    case Kind::texts:
+      return value.texts;
+    case Kind::integers:
+      return value.integers;
+    default:
+      return value.numbers;
+  }
+}
+
+std::string dump(const json& value) {
+  return value.dump(2, ' ', false, json::error_handler_t::replace);
+}
+
+// The checksum of everything else in the manifest stands in the manifest.
+std::string manifest_digest(json manifest) {
+  manifest.erase("sha256");
+  return sha256(dump(manifest));
+}
+
 }  // namespace
+
+Identity build_parts_of_identity() {
+  Identity identity;
+  for (const auto& [name, value] : build_identity()) identity["build." + name] = value;
+  if (has_registered_policies() || has_registered_environments()) identity["build.program"] = program_digest();
+  return identity;
+}
 
 Identity build_of_results(const Identity& identity) {
   Identity out;
@@ -98,14 +128,13 @@ Identity fixed_part(const Identity& identity) {
 
 std::vector<std::string> differences(const Identity& there, const Identity& here) {
   std::vector<std::string> out;
-  std::set<std::string> names;
-  for (const auto& [name, value] : there) names.insert(name);
-  for (const auto& [name, value] : here) names.insert(name);
+  Identity all = there;
+  all.insert(here.begin(), here.end());
   const auto text = [](const Identity& identity, const std::string& name) {
     const auto at = identity.find(name);
     return at == identity.end() ? std::string("absent") : at->second;
   };
-  for (const std::string& name : names)
+  for (const auto& [name, value] : all)
     if (text(there, name) != text(here, name))
       out.push_back(fmt::format("{} is {} there and {} here", name, text(there, name), text(here, name)));
   return out;
@@ -119,6 +148,49 @@ std::vector<std::string> differences_of_fixed(const Identity& there, const Ident
   leave_out(a, b);
   leave_out(b, a);
   return differences(a, b);
+}
+
+std::string manifest_text(json manifest) {
+  manifest["sha256"] = manifest_digest(manifest);
+  return dump(manifest) + "\n";
+}
+
+json parse_manifest(const std::string& text) {
+  constexpr int kDeepest = 16;  // the parser itself knows no bound
+  json manifest = json::parse(
+      text,
+      [](int depth, json::parse_event_t, json&) {
+        if (depth > kDeepest) throw Damaged("is not a manifest");
+        return true;
+      },
+      false);
+  if (manifest.is_discarded()) throw Damaged("is truncated or not JSON");
+  if (!manifest.is_object() || !manifest.contains("sha256") || !manifest.contains("identity"))
+    throw Damaged("is not a manifest");
+  if (manifest["sha256"] != manifest_digest(manifest) || text != dump(manifest) + "\n")
+    throw Damaged("its checksum differs");
+  (void)identity_in(manifest);
+  if (!manifest.value("sessions", json::array()).is_array()) throw Damaged("is not a manifest");
+  return manifest;
+}
+
+json study_json(const StudyConfig& config) {
+  json out = json::object();
+  for (const auto& [key, value] : config.values()) {
+    json* at = &out;
+    std::size_t begin = 0;
+    for (std::size_t dot; (dot = key.find('.', begin)) != std::string::npos; begin = dot + 1)
+      at = &*at->emplace(key.substr(begin, dot - begin), json::object()).first;
+    (*at)[key.substr(begin)] = value_json(value);
+  }
+  json vary = json::object();
+  for (const auto& [key, values] : config.varying()) {
+    json list = json::array();
+    for (const StudyValue& value : values) list.push_back(value_json(value));
+    vary[key] = std::move(list);
+  }
+  if (!vary.empty()) out["vary"] = std::move(vary);
+  return out;
 }
 
 }  // namespace pandora

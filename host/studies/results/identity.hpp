@@ -1,9 +1,7 @@
 // What results depend on. Two sets of results belong together only if all of it agrees.
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
+#include <nlohmann/json_fwd.hpp>
 
 #include "host/studies/study/study_config.hpp"
 
@@ -41,5 +39,16 @@ std::vector<std::string> differences(const Identity& there, const Identity& here
 
 /// Likewise of the fixed parts, where policies and environments that one of them has not are no difference.
 std::vector<std::string> differences_of_fixed(const Identity& there, const Identity& here);
+
+// What a manifest says of a study, and its text.
+
+/// Every key of the study with its value, tables as objects.
+nlohmann::json study_json(const StudyConfig& config);
+
+/// A manifest as the text of its file, with its checksum.
+std::string manifest_text(nlohmann::json manifest);
+
+/// The content of a manifest.json. Throws Damaged if it is not exactly what manifest_text() gives; any text is safe.
+nlohmann::json parse_manifest(const std::string& text);
 
 }  // namespace pandora

@@ -1,20 +1,16 @@
-#include "host/studies/results/lane_contents.hpp"
-
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "host/ground/files/sealed_file.hpp"
+#include "host/studies/results/parts.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kCountsOfTally = 3;  // before its numbers
 
 int checkpoint_count(const Study& study) {
   return static_cast<int>(checkpoints(study.periods).size());
@@ -42,7 +38,7 @@ std::vector<int> places_of(const json& names, const Known& known) {
     const auto at =
         std::find_if(std::begin(known), std::end(known), [&name](const auto& one) { return name == one.name; });
     const int k = at == std::end(known) ? -1 : static_cast<int>(at - std::begin(known));
-    if (k >= 0 && std::find(out.begin(), out.end(), k) != out.end()) throw Damaged("names a sum twice");
+    if (k >= 0 && std::ranges::find(out, k) != out.end()) throw Damaged("names a sum twice");
     out.push_back(k);
   }
   return out;
@@ -51,10 +47,9 @@ std::vector<int> places_of(const json& names, const Known& known) {
 }  // namespace
 
 std::size_t tally_size(const Study& study) {
-  std::size_t size = kCountsOfTally;
-  const LaneTally any;
-  for_each_number(any, study.dimensions.boxes, checkpoint_count(study), [&size](double, int) { ++size; });
-  return size;
+  std::vector<double> any;
+  append_tally(study, {}, any);
+  return any.size();
 }
 
 void append_tally(const Study& study, const LaneTally& tally, std::vector<double>& out) {
@@ -146,7 +141,7 @@ LaneNotes notes_of(const Study& study, const json& in) {
     notes.thresholds = unpack(in["thresholds"]);
     if (!notes.thresholds.empty() && notes.thresholds.size() + 1 != notes.list.size())
       throw Damaged("holds a list of boxes that cannot be");
-    if (!std::all_of(notes.thresholds.begin(), notes.thresholds.end(), [](double x) { return std::isfinite(x); }))
+    if (!std::ranges::all_of(notes.thresholds, [](double x) { return std::isfinite(x); }))
       throw Damaged("holds a threshold that is not finite");
   }
   if (in.contains("rho")) notes.rho = unpack(in["rho"], static_cast<std::size_t>(dim.boxes * dim.index_size()));

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "host/ground/files/sealed_file.hpp"
-#include "host/studies/results/lane_contents.hpp"
-#include "host/studies/study/environment_options.hpp"
+#include "host/studies/study/study_keys.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -36,29 +34,15 @@ json place(const PlannedSetting& planned, const Part& part) {
           {"first_replication", unit.replication}};
 }
 
-// The lanes of a plan by their names, in the order of the names: that in which a part has them, so that the order of a
-// study's lists leaves no trace in it.
-class NamedLanes {
- public:
-  explicit NamedLanes(const Study& study, const Plan& plan) {
-    if (study.regret)
-      for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane)
-        lanes_.emplace_back(lane_name(plan.lanes[lane]), lane);
-    std::sort(lanes_.begin(), lanes_.end());
-  }
-  auto begin() const { return lanes_.begin(); }
-  auto end() const { return lanes_.end(); }
-  std::size_t size() const { return lanes_.size(); }
-
-  /// The lane of that name, or null.
-  const std::pair<std::string, std::size_t>* find(const std::string& name) const {
-    const auto at = std::lower_bound(lanes_.begin(), lanes_.end(), std::pair(name, std::size_t{0}));
-    return at != lanes_.end() && at->first == name ? &*at : nullptr;
-  }
-
- private:
-  std::vector<std::pair<std::string, std::size_t>> lanes_;
-};
+// The lanes of a plan by their names, in whose order a part has them, so that the order of a study's lists leaves no
+// trace in it.
+using NamedLanes = std::map<std::string, std::size_t>;
+NamedLanes named_lanes(const Study& study, const Plan& plan) {
+  NamedLanes lanes;
+  for (std::size_t lane = 0; study.regret && lane < plan.lanes.size(); ++lane)
+    lanes[lane_name(plan.lanes[lane])] = lane;
+  return lanes;
+}
 
 // The table of outcomes that the part's environment is, or null.
 std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, const Part& part, const json& content) {
@@ -72,7 +56,7 @@ std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, co
   if (field(there, "prompts") != table.prompts) throw Damaged("holds another table");
   const auto numbers = [&](const char* name) {
     std::vector<float> out = unpack32<float>(field(there, name), table.prompts * table.models);
-    if (!std::all_of(out.begin(), out.end(), [](float x) { return std::isfinite(x); }))
+    if (!std::ranges::all_of(out, [](float x) { return std::isfinite(x); }))
       throw Damaged(fmt::format("holds a {} that is not finite", name));
     return out;
   };
@@ -130,7 +114,7 @@ std::uint64_t most_part_bytes(const PlannedSetting& planned, const Part& part) {
 json part_content(const PlannedSetting& planned, const Part& part, const Identity& identity,
                   const std::vector<UnitResult>& results) {
   const Study& study = planned.setting.study;
-  const NamedLanes lanes(study, planned.plan);
+  const NamedLanes lanes = named_lanes(study, planned.plan);
   json units = json::array(), names = json::array();
   for (const auto& [name, lane] : lanes) names.push_back(name);
   for (const UnitResult& result : results) {
@@ -178,14 +162,6 @@ Identity identity_in(const json& content) {
   return out;
 }
 
-bool PartContents::all_lanes() const {
-  return std::find(lanes.begin(), lanes.end(), false) == lanes.end();
-}
-
-bool PartContents::whole() const {
-  return units.size() == wanted && all_lanes();
-}
-
 std::vector<std::string> lanes_in(const json& content) {
   const json& names = field(content, "lanes");
   if (!names.is_array()) throw Damaged("is not laid out as a part");
@@ -216,13 +192,13 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
                               planned.plan.units[part.first].environment.name));
   PartContents out;
   out.wanted = part.last - part.first;
-  const NamedLanes lanes(study, planned.plan);
+  const NamedLanes lanes = named_lanes(study, planned.plan);
   out.lanes.resize(lanes.size());
-  std::vector<const std::pair<std::string, std::size_t>*> there;  // in the part's order; null: passed over
+  std::vector<NamedLanes::const_iterator> there;  // in the part's order; the end: passed over
   for (const std::string& name : lanes_in(content)) {
     there.push_back(lanes.find(name));
-    if (there.back() == nullptr && passes_over_others) continue;
-    if (there.back() == nullptr) refuse_smaller("lane " + name.substr(0, 200));
+    if (there.back() == lanes.end() && passes_over_others) continue;
+    if (there.back() == lanes.end()) refuse_smaller("lane " + name.substr(0, 200));
     if (out.lanes[there.back()->second]) throw Damaged("names a lane twice");
     out.lanes[there.back()->second] = true;
   }
@@ -238,11 +214,11 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
     result.resize(out.lanes.size());
     const std::vector<double> tallies = unpack(field(units[u], "tallies"), there.size() * size);
     for (std::size_t k = 0; k < there.size(); ++k)
-      if (there[k] != nullptr) result.lanes[there[k]->second] = sums.tally(study, tallies.data() + k * size);
+      if (there[k] != lanes.end()) result.lanes[there[k]->second] = sums.tally(study, tallies.data() + k * size);
     const json& notes = field(units[u], "notes");
     if (!notes.is_object()) throw Damaged("is not laid out as a part");
-    for (const auto* lane : there)
-      if (const auto note = lane == nullptr ? notes.end() : notes.find(lane->first); note != notes.end())
+    for (const auto lane : there)
+      if (const auto note = lane == lanes.end() ? notes.end() : notes.find(lane->first); note != notes.end())
         result.notes[lane->second] = notes_of(study, *note);
     const std::vector<double> order = unpack(field(units[u], "order"), 3);
     const bool possible = order[0] >= 0.0 && order[0] <= study.order_contexts && order[1] >= 0.0 && order[1] <= 1.0 &&
@@ -264,7 +240,7 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
     if (table != nullptr) {
       result.table = table;
       result.prompts = unpack32<std::uint32_t>(field(units[u], "prompts"), static_cast<std::size_t>(study.periods));
-      if (std::any_of(result.prompts.begin(), result.prompts.end(), [&](auto row) { return row >= table->prompts; }))
+      if (std::ranges::any_of(result.prompts, [&](auto row) { return row >= table->prompts; }))
         throw Damaged("holds a prompt that the table has not");
     }
     out.units.push_back(std::move(result));

@@ -1,16 +1,13 @@
 #include "host/studies/results/regret_tables.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 
-#include "host/studies/results/benchmark_note.hpp"
-#include "host/studies/results/edge_note.hpp"
-#include "host/studies/results/policy_titles.hpp"
-#include "host/studies/results/trace_tables.hpp"
-#include "host/studies/study/hyperparameter_values.hpp"
+#include "host/studies/results/table_texts.hpp"
 
 namespace pandora {
 namespace {
@@ -28,23 +25,13 @@ std::string with_published(const Estimate& ours, const PublishedValue& published
                      outside(ours, published, replications) ? "*" : "");
 }
 
-const SummaryRow* best_row(const Summary& summary, const std::string& regime, const std::string& environment, int T0,
-                           const PolicyTitle& title) {
-  const auto row = std::find_if(summary.rows.begin(), summary.rows.end(), [&](const SummaryRow& r) {
-    return r.best && r.policy == title.policy && r.reward == title.reward && r.T0 == T0 && r.regime == regime &&
-           r.environment == environment;
-  });
-  return row == summary.rows.end() ? nullptr : &*row;
-}
-
 // Policies that the study has.
 std::vector<PolicyTitle> chosen_titles(const Study& study, const Summary& summary) {
   std::vector<PolicyTitle> titles = policy_titles(summary);
   std::erase_if(titles, [&](const PolicyTitle& t) {
-    return std::none_of(summary.rows.begin(), summary.rows.end(),
-                        [&](const SummaryRow& r) { return r.policy == t.policy && r.reward == t.reward; }) &&
-           (study.policies.empty() ||
-            std::find(study.policies.begin(), study.policies.end(), t.policy) == study.policies.end());
+    return std::ranges::count(study.policies, t.policy) == 0 &&
+           std::ranges::none_of(summary.rows,
+                                [&](const SummaryRow& r) { return r.policy == t.policy && r.reward == t.reward; });
   });
   return titles;
 }
@@ -98,7 +85,7 @@ std::string replications_text(const Summary& summary, const Study& study) {
 
 std::vector<std::string> regret_notes(const Study& study, const Summary& summary, bool compared) {
   std::vector<std::string> notes;
-  if (std::any_of(study.T0.begin(), study.T0.end(), [](int T0) { return T0 > 0; }))
+  if (std::ranges::any_of(study.T0, [](int T0) { return T0 > 0; }))
     notes.push_back("The T0 calibration periods come before the horizon; the regret does not count them.");
   int failed = 0, marked = 0, missed = 0;
   double unsolved = 0.0;
@@ -123,20 +110,24 @@ std::vector<std::string> regret_notes(const Study& study, const Summary& summary
   return notes;
 }
 
+// A column for each T_0.
+void append_T0(Table& table, const Study& study, TableLayout layout) {
+  for (const int T0 : study.T0)
+    table.columns.push_back(fmt::format("T{}={}", layout == TableLayout::paper ? "₀" : "0", T0));
+}
+
 Summary of_regime(const Summary& summary, const std::string& regime) {
+  const auto is_of_it = [&](const auto& row) { return row.regime == regime; };
   Summary out;
-  for (const SummaryRow& row : summary.rows)
-    if (row.regime == regime) out.rows.push_back(row);
-  for (const OracleRow& row : summary.oracle)
-    if (row.regime == regime) out.oracle.push_back(row);
+  std::ranges::copy_if(summary.rows, std::back_inserter(out.rows), is_of_it);
+  std::ranges::copy_if(summary.oracle, std::back_inserter(out.oracle), is_of_it);
   return out;
 }
 
 // Tables 1 and 2, (tab:regimeA) and (tab:regimeB): one regime, a panel per environment.
 Table regime_table(const Study& study, const Summary& summary, const std::string& regime, TableLayout layout) {
   const bool paper = layout == TableLayout::paper;
-  const bool compared = std::any_of(summary.rows.begin(), summary.rows.end(),
-                                    [](const SummaryRow& r) { return r.published.has_value(); });
+  const bool compared = std::ranges::any_of(summary.rows, [](const SummaryRow& r) { return r.published.has_value(); });
   Table table;
   table.label = "regime" + regime;
   table.title = fmt::format(
@@ -146,12 +137,12 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
       compared && !paper ? ", (published)" : "");
   table.row_headers = paper ? 2 : 1;
   table.columns.assign(table.row_headers, "");
-  for (const int T0 : study.T0) table.columns.push_back(fmt::format("T{}={}", paper ? "₀" : "0", T0));
+  append_T0(table, study, layout);
   const std::vector<PolicyTitle> titles = chosen_titles(study, summary);
   for (std::size_t p = 0; p < summary.oracle.size(); ++p) {
     const OracleRow& oracle = summary.oracle[p];
     const auto row_of = [&](const PolicyTitle& title, int T0) {
-      return best_row(summary, regime, oracle.environment, T0, title);
+      return best_row(summary, title.policy, title.reward, T0, regime, oracle.environment);
     };
     table.rows.push_back({{}, panel_heading(oracle, study.replications, p, layout)});
     std::vector<Least> least(study.T0.size());
@@ -182,40 +173,30 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
   return table;
 }
 
-std::vector<std::string> names_of(const std::string& hyperparameter) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : hyperparameter_values(hyperparameter)) names.push_back(name);
-  return names;
-}
-
-std::string values_of(const std::string& hyperparameter) {
-  std::string out;
-  for (const auto& [name, value] : hyperparameter_values(hyperparameter)) out += (out.empty() ? "" : ", ") + value;
-  return out;
-}
-
 // The hyperparameters with the least mean regret, of one regime; no rows where nothing has any.
 Table hyperparameter_table(const Study& study, const Summary& summary, const std::string& regime, TableLayout layout) {
   Table table;
   table.label = "hyperparameters" + regime;
   table.title = fmt::format("Regime {}: hyperparameters with the least mean regret, which the rows above show", regime);
   table.columns = {""};
-  for (const int T0 : study.T0)
-    table.columns.push_back(fmt::format("T{}={}", layout == TableLayout::paper ? "₀" : "0", T0));
+  append_T0(table, study, layout);
   for (const OracleRow& oracle : summary.oracle) {
     bool headed = false;
     for (const PolicyTitle& title : chosen_titles(study, summary)) {
       Row row{{""}};
       std::vector<std::string> names;
       for (const int T0 : study.T0) {
-        const SummaryRow* found = best_row(summary, regime, oracle.environment, T0, title);
-        row.cells.emplace_back(found == nullptr ? kNothing : values_of(found->hyperparameter));
-        if (found != nullptr) names = names_of(found->hyperparameter);
+        const SummaryRow* found = best_row(summary, title.policy, title.reward, T0, regime, oracle.environment);
+        std::vector<std::string> values;
+        if (found != nullptr) names.clear();
+        for (const auto& [name, value] : hyperparameter_values(found == nullptr ? "" : found->hyperparameter)) {
+          names.push_back(name);
+          values.push_back(value);
+        }
+        row.cells.emplace_back(found == nullptr ? kNothing : fmt::format("{}", fmt::join(values, ", ")));
       }
       if (names.empty()) continue;
-      std::string list;
-      for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-      row.cells[0] = fmt::format("{} ({})", title.brief, list);
+      row.cells[0] = fmt::format("{} ({})", title.brief, fmt::join(names, ", "));
       if (!headed) table.rows.push_back({{}, environment_title(oracle.environment)});
       headed = true;
       table.rows.push_back(std::move(row));
@@ -230,12 +211,14 @@ Table hyperparameter_table(const Study& study, const Summary& summary, const std
 // One environment and regime over all settings: a row per setting and T_0, a column per policy.
 Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow& cell) {
   const Study& first = settings[0].setting.study;
+  const auto is_of_cell = [&](const auto& row) {
+    return row.regime == cell.regime && row.environment == cell.environment;
+  };
   Summary all;
   EdgeNote edges;
   for (const SettingSummary& s : settings) {
     Summary own;
-    std::copy_if(s.summary.rows.begin(), s.summary.rows.end(), std::back_inserter(own.rows),
-                 [&](const SummaryRow& r) { return r.regime == cell.regime && r.environment == cell.environment; });
+    std::ranges::copy_if(s.summary.rows, std::back_inserter(own.rows), is_of_cell);
     edges.see(own);
     all.rows.insert(all.rows.end(), own.rows.begin(), own.rows.end());
   }
@@ -254,17 +237,18 @@ Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow&
   for (const SettingSummary& s : settings)
     for (const int T0 : first.T0) {
       Row row;
-      const auto oracle = std::find_if(s.summary.oracle.begin(), s.summary.oracle.end(), [&](const OracleRow& r) {
-        return r.regime == cell.regime && r.environment == cell.environment;
-      });
+      const auto oracle = std::ranges::find_if(s.summary.oracle, is_of_cell);
       for (const auto& [key, value] : s.setting.varied) row.cells.emplace_back(value);
       if (several) row.cells.emplace_back(fmt::format("{}", T0));
       for (const Estimate OracleRow::*told : {&OracleRow::utility_x1000, &OracleRow::boxes_queried})
         row.cells.emplace_back(oracle == s.summary.oracle.end() ? kNothing : plus_minus((*oracle).*told));
+      const auto row_of = [&](const PolicyTitle& t) {
+        return best_row(s.summary, t.policy, t.reward, T0, cell.regime, cell.environment);
+      };
       Least least;
-      for (const PolicyTitle& t : titles) least.see(t, best_row(s.summary, cell.regime, cell.environment, T0, t));
+      for (const PolicyTitle& t : titles) least.see(t, row_of(t));
       for (const PolicyTitle& t : titles) {
-        const SummaryRow* found = best_row(s.summary, cell.regime, cell.environment, T0, t);
+        const SummaryRow* found = row_of(t);
         row.cells.emplace_back(found == nullptr ? kNothing : plus_minus(found->regret), least.is(t, found));
       }
       table.rows.push_back(std::move(row));
@@ -295,6 +279,15 @@ Table order_table_over(const std::vector<SettingSummary>& settings, TableLayout 
 
 }  // namespace
 
+const SummaryRow* best_row(const Summary& summary, const std::string& policy, const std::string& reward, int T0,
+                           const std::string& regime, const std::string& environment) {
+  const auto row = std::ranges::find_if(summary.rows, [&](const SummaryRow& r) {
+    return r.best && r.policy == policy && r.reward == reward && r.T0 == T0 && r.regime == regime &&
+           r.environment == environment;
+  });
+  return row == summary.rows.end() ? nullptr : &*row;
+}
+
 std::string plus_minus(const Estimate& e, int decimals) {
   if (std::isnan(e.mean)) return kNothing;
   return e.half_width_95 > 0.0 ? fmt::format("{:.{}f}±{:.{}f}", e.mean, decimals, e.half_width_95, decimals)
@@ -302,9 +295,8 @@ std::string plus_minus(const Estimate& e, int decimals) {
 }
 
 Table order_table(const std::vector<OrderRow>& rows, int replications, int contexts, TableLayout layout) {
-  const bool compared = layout == TableLayout::compact && std::any_of(rows.begin(), rows.end(), [](const OrderRow& r) {
-                          return r.published.has_value();
-                        });
+  const bool compared = layout == TableLayout::compact &&
+                        std::ranges::any_of(rows, [](const OrderRow& r) { return r.published.has_value(); });
   Table table;
   table.label = "ordering";
   table.title = fmt::format("{}rder of the oracle over {} contexts in each of {} replications{}",
@@ -326,8 +318,7 @@ Table order_table(const std::vector<OrderRow>& rows, int replications, int conte
 std::vector<Table> study_tables(const std::vector<SettingSummary>& all, TableLayout layout) {
   std::vector<Table> tables;
   std::vector<SettingSummary> settings;  // of the paper's model
-  std::copy_if(all.begin(), all.end(), std::back_inserter(settings),
-               [](const SettingSummary& s) { return !of_table(s.setting.study); });
+  std::ranges::copy_if(all, std::back_inserter(settings), [](const auto& s) { return !of_table(s.setting.study); });
   if (settings.size() > 1) {
     for (const OracleRow& cell : settings[0].summary.oracle) tables.push_back(varied_table(settings, cell));
   } else if (!settings.empty()) {

@@ -1,8 +1,6 @@
-// The tables of a study: the paper's Tables 1 to 3, hyperparameters that were chosen, and one table over all settings
-// where keys vary.
+// The tables of a study: the paper's Tables 1 to 3, hyperparameters that were chosen, one table over all settings where
+// keys vary, and an overview in few rows.
 #pragma once
-
-#include <vector>
 
 #include "host/ground/tables/table.hpp"
 #include "host/studies/results/summary.hpp"
@@ -30,5 +28,25 @@ Table order_table(const std::vector<OrderRow>& rows, int replications, int conte
 
 /// "1.23±0.45", without ± where the half-width is unknown or zero, "---" where the mean is unknown.
 std::string plus_minus(const Estimate& e, int decimals = 2);
+
+/// The row with the best hyperparameters, or null.
+const SummaryRow* best_row(const Summary& summary, const std::string& policy, const std::string& reward, int T0,
+                           const std::string& regime, const std::string& environment);
+
+// In other_tables.cpp:
+
+/// Of a table of outcomes: utility, quality, dollars, calls and gap of every policy at its best
+/// hyperparameters, with intervals over prompts. The setting's study is of a table alone.
+Table trace_table(const SettingSummary& summary);
+
+/// The policy that others are compared with where none is named: the first that the study lists and that is no
+/// yardstick; where it lists none, dow. Empty if there is no policy.
+std::string usual_base(const SettingSummary& settings);
+
+/// A row per setting, regime, policy and reward setting: means over the cells (environment, T_0) in which the policy
+/// has a row, with the least and the greatest; parts of the regret (RegretParts); ratios to the regret of `base` in the
+/// same cell and reward setting, ours and the published one. Hyperparameters are those with the least mean regret.
+/// `---` where there is no such row. Without `base` (empty) no ratios.
+Table overview_table(const std::vector<SettingSummary>& settings, const std::string& base);
 
 }  // namespace pandora

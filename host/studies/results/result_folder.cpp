@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "host/ground/figures/document.hpp"
@@ -13,7 +11,6 @@
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/files/temporary_file.hpp"
-#include "host/studies/results/manifest.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -32,15 +29,10 @@ constexpr const char* kResults[] = {kChecksums,  "summary.csv", "oracle.csv", "o
 
 constexpr std::uint64_t kMostManifest = std::uint64_t{64} << 20;
 
-bool is_own(const std::string& name) {
-  return name == "parts" || name == "study.toml" || name == kManifest ||
-         std::find(std::begin(kResults), std::end(kResults), name) != std::end(kResults);
-}
-
 // Whether it is a name under which the program writes in the folder, or looks whether it can.
 bool is_own_temporary(const std::string& name) {
   const std::optional<std::string> target = target_of_temporary(name);
-  return target && (target->empty() || is_own(*target));
+  return target && (target->empty() || ResultFolder::writes(*target));
 }
 
 [[noreturn]] void refuse_unreadable(const fs::path& path, const std::string& reason) {
@@ -83,11 +75,10 @@ bool begins_as_part(const fs::path& path) {
 bool holds_leftovers_alone(const fs::path& folder) {
   const std::vector<fs::path> parts = found_in(folder / "parts"), entries = found_in(folder);
   const auto name_of = [](const fs::path& entry) { return entry.filename().string(); };
-  return std::all_of(parts.begin(), parts.end(),
-                     [&](const fs::path& entry) { return target_of_temporary(name_of(entry)).has_value(); }) &&
-         std::all_of(entries.begin(), entries.end(), [&](const fs::path& entry) {
-           return name_of(entry) == "parts" || is_own_temporary(name_of(entry));
-         });
+  return std::ranges::all_of(
+             parts, [](const std::string& name) { return target_of_temporary(name).has_value(); }, name_of) &&
+         std::ranges::all_of(
+             entries, [](const auto& name) { return name == "parts" || is_own_temporary(name); }, name_of);
 }
 
 // Whether an earlier run of the program left this: names alone prove nothing.
@@ -97,8 +88,7 @@ bool holds_results(const fs::path& folder) {
     return true;
   } catch (const Damaged&) {
   }
-  const std::vector<fs::path> parts = found_in(folder / "parts");
-  return std::any_of(parts.begin(), parts.end(), begins_as_part) || holds_leftovers_alone(folder);
+  return std::ranges::any_of(found_in(folder / "parts"), begins_as_part) || holds_leftovers_alone(folder);
 }
 
 // Else the folder is somebody else's.
@@ -119,23 +109,12 @@ void require_empty(const std::string& path) {
 
 }  // namespace
 
+bool ResultFolder::writes(const std::string& name) {
+  return name == "parts" || name == "study.toml" || name == kManifest || std::ranges::count(kResults, name) > 0;
+}
+
 ResultFolder::ResultFolder(fs::path path, Identity identity, DamageNote note)
     : path_(std::move(path)), identity_(std::move(identity)), note_(std::move(note)) {}
-
-ResultFolder::ResultFolder(ResultFolder&& other) noexcept
-    : path_(std::move(other.path_)),
-      identity_(std::move(other.identity_)),
-      note_(std::move(other.note_)),
-      lock_(std::move(other.lock_)),
-      manifest_(std::move(other.manifest_)),
-      sessions_(std::move(other.sessions_)),
-      grows_(other.grows_),
-      unknown_(other.unknown_),
-      whole_(other.whole_),
-      written_(std::move(other.written_)),
-      reported_(std::move(other.reported_)) {}
-
-ResultFolder::~ResultFolder() = default;
 
 ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identity& identity, DamageNote note) {
   std::error_code error;
@@ -148,7 +127,7 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   folder.take_lock();
   // Nobody else is writing here now. A new folder may hold what tried whether it can be written.
   remove_leftovers(folder.path_, Others::none,
-                   [](const std::string& target) { return target.empty() || is_own(target); });
+                   [](const std::string& target) { return target.empty() || ResultFolder::writes(target); });
   remove_leftovers(folder.path_ / "parts", Others::none,
                    [](const std::string& target) { return target.ends_with(".part"); });
   if (mode == Mode::replace) folder.remove_results();
@@ -166,10 +145,6 @@ ResultFolder ResultFolder::look(const std::string& path, Mode mode, const Identi
   const bool found = fs::is_directory(path, error) && holds_results(path);
   found ? folder.check_manifest(mode) : require_empty(path);
   return folder;
-}
-
-ResultFolder ResultFolder::join(const std::string& path, const Identity& identity, DamageNote note) {
-  return ResultFolder(path, identity, std::move(note));
 }
 
 ResultFolder ResultFolder::read(const std::string& path, DamageNote note) {
@@ -191,10 +166,6 @@ ResultFolder ResultFolder::read(const std::string& path, DamageNote note) {
   } catch (const Damaged& damage) {
     throw Error(ExitCode::bad_data, fmt::format("{}: {}; run it again with --resume", file, damage.what()));
   }
-}
-
-bool ResultFolder::writes(const std::string& name) {
-  return is_own(name);
 }
 
 bool ResultFolder::is_unfinished(const std::string& path) {
@@ -227,7 +198,8 @@ void ResultFolder::remove_results() {
   for (const fs::path& entry : found_in(path_ / "parts"))
     if (entry.extension() == ".part") remove(entry);
   for (const fs::path& entry : found_in(path_))
-    if (const std::string name = entry.filename().string(); is_own(name) && name != "parts") remove(entry);
+    if (const std::string name = entry.filename().string(); ResultFolder::writes(name) && name != "parts")
+      remove(entry);
 }
 
 void ResultFolder::check_manifest(Mode mode) {

@@ -6,13 +6,7 @@
 
 #include <filesystem>
 #include <functional>
-#include <initializer_list>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "host/ground/files/folder_lock.hpp"
 #include "host/studies/results/parts.hpp"
@@ -44,14 +38,11 @@ class ResultFolder {
   /// Whether a file of results has this name.
   static bool writes(const std::string& name);
 
-  /// A folder that another rank of the same run has opened.
-  static ResultFolder join(const std::string& path, const Identity& identity, DamageNote note);
-
   /// A folder that is only read, by merge. Throws Error (bad_data) if it holds no readable manifest.
   static ResultFolder read(const std::string& path, DamageNote note);
 
-  ResultFolder(ResultFolder&&) noexcept;
-  ~ResultFolder();
+  /// A folder that another rank of the same run has opened.
+  ResultFolder(std::filesystem::path path, Identity identity, DamageNote note);
 
   const std::filesystem::path& path() const { return path_; }
   const Identity& identity() const { return identity_; }
@@ -101,7 +92,6 @@ class ResultFolder {
   void write_manifest(nlohmann::json manifest);
 
  private:
-  ResultFolder(std::filesystem::path path, Identity identity, DamageNote note);
   void take_lock();
   void remove_results();
   void check_manifest(Mode mode);

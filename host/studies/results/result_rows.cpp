@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "host/ground/base/split.hpp"
-#include "host/studies/study/hyperparameter_values.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {
@@ -70,7 +69,7 @@ Fields order_fields(const OrderRow& r, const Varied& varied) {
 
 std::string shell_word(const std::string& text) {
   const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_-./:", c); };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
   return out + "'";
@@ -95,27 +94,24 @@ ResultRows::ResultRows(const Varied& keys, const Plan& plan, std::string program
 }
 
 Fields ResultRows::lead_of(const Varied& varied, const std::string& regime, const std::string& environment,
-                           std::optional<std::uint32_t> replication, double T0, const PolicyVariant& variant,
-                           const std::string& policy) const {
+                           std::optional<std::uint32_t> replication, double T0, const std::string& policy,
+                           const std::string& reward, const std::string& hyperparameter) const {
   Fields row = setting_fields(varied);
   append(row, {{"regime", regime}, {"environment", environment}});
   if (replication) row.emplace_back("replication", *replication);
   append(row, {replication ? Field("T0", T0, "{}") : Field("T0", static_cast<int>(T0)),
                {"policy", policy},
-               {"reward", variant.reward},
-               aside({"hyperparameter", variant.hyperparameter})});
+               {"reward", reward},
+               aside({"hyperparameter", hyperparameter})});
   for (const std::string& name : hyperparameters_) {
-    const std::string text = hyperparameter_of(variant.hyperparameter, name);
+    const std::string text = hyperparameter_of(hyperparameter, name);
     row.emplace_back(name, number_of(text).value_or(kUnknown)).text = text;
   }
   return row;
 }
 
 Fields ResultRows::lead_of(const SummaryRow& row, const Varied& varied) const {
-  PolicyVariant variant;
-  variant.reward = row.reward;
-  variant.hyperparameter = row.hyperparameter;
-  return lead_of(varied, row.regime, row.environment, {}, row.T0, variant, row.policy);
+  return lead_of(varied, row.regime, row.environment, {}, row.T0, row.policy, row.reward, row.hyperparameter);
 }
 
 Fields ResultRows::summary_fields(const SummaryRow& r, const Varied& varied) {
@@ -193,7 +189,8 @@ void ResultRows::add_lane(const Setting& setting, const Unit& unit, const Planne
                           const LaneNotes& notes) {
   if (notes.list.empty() && tally.failure == Failure::none) return;
   const Fields lead = lead_of(setting.varied, regime_name(unit.regime), unit.environment.name, unit.replication,
-                              lane.policy->uses_calibration ? lane.T0 : kUnknown, lane.variant, lane.policy->name);
+                              lane.policy->uses_calibration ? lane.T0 : kUnknown, lane.policy->name,
+                              lane.variant.reward, lane.variant.hyperparameter);
   for (std::size_t k = 0; k < notes.list.size(); ++k) {
     Fields choice = lead;
     append(choice, {{"position", k + 1},

@@ -1,12 +1,6 @@
 // The columns of a folder's CSV files, which Python has as data frames: each is described once, here.
 #pragma once
 
-#include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "host/ground/tables/columns.hpp"
 #include "host/studies/results/summary.hpp"
 #include "host/studies/study/study_config.hpp"
@@ -47,8 +41,8 @@ class ResultRows {
   Fields summary_fields(const SummaryRow& row, const Varied& varied);
   /// What rows about a lane begin with, in one replication or over all.
   Fields lead_of(const Varied& varied, const std::string& regime, const std::string& environment,
-                 std::optional<std::uint32_t> replication, double T0, const PolicyVariant& variant,
-                 const std::string& policy) const;
+                 std::optional<std::uint32_t> replication, double T0, const std::string& policy,
+                 const std::string& reward, const std::string& hyperparameter) const;
   Fields lead_of(const SummaryRow& row, const Varied& varied) const;
 
   std::vector<std::string> hyperparameters_;

@@ -1,20 +1,17 @@
-#include "host/studies/results/results_hdf5.hpp"
-
 #include <fmt/format.h>
 
+#include <array>
 #include <limits>
-#include <span>
 
 #include "host/ground/base/split.hpp"
-#include "host/ground/files/hdf5_file.hpp"
-#include "host/studies/results/summary.hpp"
-#include "host/studies/study/hyperparameter_values.hpp"
+#include "host/studies/results/stored_results.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {
 namespace {
 
 using Shape = Hdf5File::Shape;
+constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
 std::string titles_of(std::span<const RegretPart> parts) {
   std::string out;
@@ -22,23 +19,22 @@ std::string titles_of(std::span<const RegretPart> parts) {
   return out;
 }
 
+// The values, then `filler` up to the size.
+template <class T>
+std::vector<T> filled(std::vector<T> values, std::size_t size, T filler) {
+  values.resize(size, filler);
+  return values;
+}
+
 // The datasets of lanes, of one (environment, regime).
 class LaneDatasets {
  public:
   LaneDatasets(Hdf5File& file, const std::string& group, const Study& study, const Plan& plan,
                const std::vector<UnitResult>& results)
-      : file_(file),
-        group_(group),
-        study_(study),
-        plan_(plan),
-        results_(results),
-        lanes_(plan.lanes.size()),
-        replications_(results.size()),
-        boxes_(static_cast<std::size_t>(study.dimensions.boxes)) {}
+      : file_(file), group_(group), study_(study), plan_(plan), results_(results) {}
 
   void add() {
     add_names();
-    add_hyperparameters();
     add_sums();
     add_curves();
     add_states();
@@ -49,7 +45,7 @@ class LaneDatasets {
  private:
   // One value per lane.
   template <class Pick>
-  void of_lane(const char* name, const char* meaning, const char* unit, Pick&& pick) {
+  void of_lane(const std::string& name, const char* meaning, const char* unit, Pick&& pick) {
     std::vector<std::decay_t<decltype(pick(plan_.lanes[0]))>> values;
     for (const PlannedLane& lane : plan_.lanes) values.push_back(pick(lane));
     file_.dataset(group_ + "lanes/" + name, values, {lanes_}, {meaning, unit, "lane"});
@@ -57,13 +53,22 @@ class LaneDatasets {
 
   // Values of every lane and replication; `pick` gives those of one, `axes` names what they are over.
   template <class Pick>
-  void of_tally(const std::string& name, Shape last, Hdf5File::Attributes about, Pick&& pick) {
-    std::vector<double> values;
+  void of_run(const std::string& name, Shape last, Hdf5File::Attributes about, Pick&& pick) {
+    std::vector<std::decay_t<decltype(*pick(results_[0].lanes[0], results_[0].notes[0]).begin())>> values;
     for (std::size_t lane = 0; lane < lanes_; ++lane)
-      for (const UnitResult& unit : results_) pick(unit.lanes[lane], values);
-    last.insert(last.begin(), {lanes_, replications_});
+      for (const UnitResult& unit : results_) {
+        const auto own = pick(unit.lanes[lane], unit.notes[lane]);
+        values.insert(values.end(), own.begin(), own.end());
+      }
+    last.insert(last.begin(), {lanes_, results_.size()});
     about.dimensions = "lane x replication" + about.dimensions;
     file_.dataset(group_ + name, values, last, about);
+  }
+
+  static std::vector<double> parts_of(std::span<const RegretPart> which, const RegretParts& parts) {
+    std::vector<double> out;
+    for (const RegretPart& part : which) out.push_back(parts.*part.member);
+    return out;
   }
 
   void add_names() {
@@ -82,129 +87,92 @@ class LaneDatasets {
       if (row.best) best[row.lane] = 1;
     file_.dataset(group_ + "lanes/best", best, {lanes_},
                   {"1: the least mean regret among the hyperparameters of its policy, reward and T_0", "", "lane"});
-  }
-
-  void add_hyperparameters() {
     for (const std::string& name : hyperparameter_columns(plan_))
-      of_lane(("hyperparameters/" + name).c_str(), "value of the hyperparameter; NaN: the lane has none of that name",
-              "", [&](const PlannedLane& lane) {
-                return number_of(hyperparameter_of(lane.variant.hyperparameter, name))
-                    .value_or(std::numeric_limits<double>::quiet_NaN());
+      of_lane("hyperparameters/" + name, "value of the hyperparameter; NaN: the lane has none of that name", "",
+              [&](const PlannedLane& lane) {
+                return number_of(hyperparameter_of(lane.variant.hyperparameter, name)).value_or(kAbsent);
               });
   }
 
   void add_sums() {
-    using Values = std::vector<double>;
-    for (const LaneSum& sum : kLaneSums)
-      of_tally(sum.name, {}, {sum.meaning, sum.unit, ""},
-               [&](const LaneTally& t, Values& out) { out.push_back(t.*sum.member); });
     const std::size_t A = boxes_;
-    of_tally("deployments_of_box", {A}, {"periods in which the box was deployed", "periods", " x box"},
-             [A](const LaneTally& t, Values& out) {
-               out.insert(out.end(), t.deployments_of_box, t.deployments_of_box + A);
-             });
-    of_tally("queries_of_box", {A}, {"periods in which the box was opened", "periods", " x box"},
-             [A](const LaneTally& t, Values& out) { out.insert(out.end(), t.queries_of_box, t.queries_of_box + A); });
-    of_tally("depth", {A + 1}, {"periods in which k boxes were opened, k = 0 .. A", "periods", " x k"},
-             [A](const LaneTally& t, Values& out) { out.insert(out.end(), t.depth, t.depth + A + 1); });
-    of_tally("regret_parts", {std::size_t{kCountOfParts}},
-             {fmt::format("what the regret, the oracle's utility less the lane's, is made of, means over two paths: {}",
-                          titles_of(kRegretParts)),
-              "reward", " x part"},
-             [](const LaneTally& t, Values& out) { append(kRegretParts, t.regret, out); });
-    of_tally("regret_path_gaps", {std::size_t{kCountOfGaps}},
-             {fmt::format("how parts differ between the paths: {}; NaN: the parts are those of the first path",
-                          titles_of(kPathGaps)),
-              "reward", " x gap"},
-             [](const LaneTally& t, Values& out) { append(kPathGaps, t.regret, out); });
+    for (const LaneSum& sum : kLaneSums)
+      of_run(sum.name, {}, {sum.meaning, sum.unit, ""},
+             [&](const LaneTally& t, auto&) { return std::array{t.*sum.member}; });
+    of_run("deployments_of_box", {A}, {"periods in which the box was deployed", "periods", " x box"},
+           [A](const LaneTally& t, auto&) { return std::span(t.deployments_of_box, A); });
+    of_run("queries_of_box", {A}, {"periods in which the box was opened", "periods", " x box"},
+           [A](const LaneTally& t, auto&) { return std::span(t.queries_of_box, A); });
+    of_run("depth", {A + 1}, {"periods in which k boxes were opened, k = 0 .. A", "periods", " x k"},
+           [A](const LaneTally& t, auto&) { return std::span(t.depth, A + 1); });
+    of_run("regret_parts", {std::size_t{kCountOfParts}},
+           {fmt::format("what the regret, the oracle's utility less the lane's, is made of, means over two paths: {}",
+                        titles_of(kRegretParts)),
+            "reward", " x part"},
+           [](const LaneTally& t, auto&) { return parts_of(kRegretParts, t.regret); });
+    of_run("regret_path_gaps", {std::size_t{kCountOfGaps}},
+           {fmt::format("how parts differ between the paths: {}; NaN: the parts are those of the first path",
+                        titles_of(kPathGaps)),
+            "reward", " x gap"},
+           [](const LaneTally& t, auto&) { return parts_of(kPathGaps, t.regret); });
   }
 
   void add_curves() {
-    using Values = std::vector<double>;
-    const std::vector<int> at_periods = checkpoints(study_.periods);
-    const std::vector<std::int32_t> periods(at_periods.begin(), at_periods.end());
+    const std::vector<int> periods = checkpoints(study_.periods);
     const std::size_t count = periods.size();
     file_.dataset(group_ + "checkpoints", periods, {count},
                   {"periods at which curves are recorded", "periods", "checkpoint"});
-    of_tally("curve", {count}, {"utility summed up to the checkpoint; 0 after a failure", "reward", " x checkpoint"},
-             [count](const LaneTally& t, Values& out) { out.insert(out.end(), t.curve, t.curve + count); });
+    of_run("curve", {count}, {"utility summed up to the checkpoint; 0 after a failure", "reward", " x checkpoint"},
+           [count](const LaneTally& t, auto&) { return std::span(t.curve, count); });
     const auto of_curve = [&](const char* name, std::span<const RegretPart> which, const char* axes) {
-      of_tally(name, {count, which.size()}, {"the same summed up to the checkpoint", "reward", axes},
-               [count, which](const LaneTally& t, Values& out) {
-                 for (std::size_t point = 0; point < count; ++point) append(which, t.regret_curve[point], out);
-               });
+      of_run(name, {count, which.size()}, {"the same summed up to the checkpoint", "reward", axes},
+             [count, which](const LaneTally& t, auto&) {
+               std::vector<double> out;
+               for (std::size_t point = 0; point < count; ++point)
+                 for (const RegretPart& part : which) out.push_back(t.regret_curve[point].*part.member);
+               return out;
+             });
     };
     of_curve("regret_parts_curve", kRegretParts, " x checkpoint x part");
     of_curve("regret_path_gaps_curve", kPathGaps, " x checkpoint x gap");
   }
 
-  static void append(std::span<const RegretPart> which, const RegretParts& parts, std::vector<double>& out) {
-    for (const RegretPart& part : which) out.push_back(parts.*part.member);
-  }
-
   void add_states() {
-    const auto counts = [&](const char* name, const char* meaning, const char* units, auto&& pick) {
-      std::vector<std::int32_t> values;
-      for (std::size_t lane = 0; lane < lanes_; ++lane)
-        for (const UnitResult& unit : results_) values.push_back(pick(unit.lanes[lane]));
-      file_.dataset(group_ + name, values, {lanes_, replications_}, {meaning, units, "lane x replication"});
-    };
-    counts("periods", "periods completed: T, fewer if the lane failed", "periods",
-           [](const LaneTally& t) { return t.periods; });
-    counts("failure",
-           "0: none; 1: a number was not finite; 2, 3: the index or reward fit did not converge; 4: a matrix was "
-           "not positive definite; 5: the policy failed",
-           "", [](const LaneTally& t) { return static_cast<std::int32_t>(t.failure); });
-    counts("failed_period", "period of the failure; 0: while calibrating, or none", "periods",
-           [](const LaneTally& t) { return t.failed_period; });
+    of_run("periods", {}, {"periods completed: T, fewer if the lane failed", "periods", ""},
+           [](const LaneTally& t, auto&) { return std::array{t.periods}; });
+    of_run("failure", {},
+           {"0: none; 1: a number was not finite; 2, 3: the index or reward fit did not converge; 4: a matrix was "
+            "not positive definite; 5: the policy failed",
+            "", ""},
+           [](const LaneTally& t, auto&) { return std::array{static_cast<std::int32_t>(t.failure)}; });
+    of_run("failed_period", {}, {"period of the failure; 0: while calibrating, or none", "periods", ""},
+           [](const LaneTally& t, auto&) { return std::array{t.failed_period}; });
   }
 
   // What policies chose beforehand.
   void add_choices() {
-    const std::size_t L = lanes_, R = replications_, A = boxes_;
-    std::vector<std::int32_t> length, boxes;
-    std::vector<double> thresholds;
-    for (std::size_t lane = 0; lane < L; ++lane)
-      for (const UnitResult& unit : results_) {
-        const LaneNotes& notes = unit.notes[lane];
-        length.push_back(static_cast<std::int32_t>(notes.list.size()));
-        for (std::size_t k = 0; k < A; ++k) {
-          boxes.push_back(k < notes.list.size() ? notes.list[k] : 0);
-          thresholds.push_back(k < notes.thresholds.size() ? notes.thresholds[k]
-                                                           : std::numeric_limits<double>::quiet_NaN());
-        }
-      }
-    file_.dataset(
-        group_ + "choices/length", length, {L, R},
-        {"boxes of the order that the policy fixed beforehand; 0: it fixed none", "boxes", "lane x replication"});
-    file_.dataset(group_ + "choices/box", boxes, {L, R, A},
-                  {"the boxes of that order, from 0; 0 beyond its length", "", "lane x replication x position"});
-    file_.dataset(group_ + "choices/threshold", thresholds, {L, R, A},
-                  {"FrugalGPT: a response of at least so much is accepted; NaN: none", "reward",
-                   "lane x replication x position"});
+    const std::size_t A = boxes_;
+    of_run("choices/length", {}, {"boxes of the order that the policy fixed beforehand; 0: it fixed none", "boxes", ""},
+           [](auto&, const LaneNotes& notes) { return std::array{static_cast<std::int32_t>(notes.list.size())}; });
+    of_run("choices/box", {A}, {"the boxes of that order, from 0; 0 beyond its length", "", " x position"},
+           [A](auto&, const LaneNotes& notes) { return filled(notes.list, A, 0); });
+    of_run("choices/threshold", {A},
+           {"FrugalGPT: a response of at least so much is accepted; NaN: none", "reward", " x position"},
+           [A](auto&, const LaneNotes& notes) { return filled(notes.thresholds, A, kAbsent); });
   }
 
   // What lanes had learned in the end.
   void add_estimates() {
-    const Dimensions& dim = study_.dimensions;
-    const std::size_t m = static_cast<std::size_t>(dim.index_size()), d = static_cast<std::size_t>(dim.reward_features);
-    const auto of = [&](std::vector<double> LaneNotes::*member, std::size_t size) {
-      std::vector<double> values;
-      for (std::size_t lane = 0; lane < lanes_; ++lane)
-        for (const UnitResult& unit : results_) {
-          const std::vector<double>& own = unit.notes[lane].*member;
-          if (own.size() == size)
-            values.insert(values.end(), own.begin(), own.end());
-          else
-            values.insert(values.end(), size, std::numeric_limits<double>::quiet_NaN());
-        }
-      return values;
+    const std::size_t A = boxes_, m = static_cast<std::size_t>(study_.dimensions.index_size()),
+                      d = static_cast<std::size_t>(study_.dimensions.reward_features);
+    const auto known = [](const std::vector<double>& own, std::size_t size) {
+      return own.size() == size ? own : std::vector<double>(size, kAbsent);
     };
-    file_.dataset(group_ + "estimates/rho", of(&LaneNotes::rho, boxes_ * m), {lanes_, replications_, boxes_, m},
-                  {"rho_hat after the last period, LinUCB's eta_hat; NaN: the lane learns none", "",
-                   "lane x replication x box x feature"});
-    file_.dataset(group_ + "estimates/theta", of(&LaneNotes::theta, d), {lanes_, replications_, d},
-                  {"theta_hat after the last period; NaN: the lane learns none", "", "lane x replication x feature"});
+    of_run("estimates/rho", {A, m},
+           {"rho_hat after the last period, LinUCB's eta_hat; NaN: the lane learns none", "", " x box x feature"},
+           [&](auto&, const LaneNotes& notes) { return known(notes.rho, A * m); });
+    of_run("estimates/theta", {d}, {"theta_hat after the last period; NaN: the lane learns none", "", " x feature"},
+           [&](auto&, const LaneNotes& notes) { return known(notes.theta, d); });
   }
 
   Hdf5File& file_;
@@ -212,7 +180,7 @@ class LaneDatasets {
   const Study& study_;
   const Plan& plan_;
   const std::vector<UnitResult>& results_;
-  const std::size_t lanes_, replications_, boxes_;
+  const std::size_t lanes_ = plan_.lanes.size(), boxes_ = static_cast<std::size_t>(study_.dimensions.boxes);
 };
 
 void add_instances(Hdf5File& file, const std::string& at, const Dimensions& dim, const Environment& environment,
@@ -234,27 +202,17 @@ void add_instances(Hdf5File& file, const std::string& at, const Dimensions& dim,
 
 }  // namespace
 
-struct ResultsHdf5::State {
-  Hdf5File file;
-  bool varies;
-};
-
-ResultsHdf5::ResultsHdf5(const StudyConfig& config, const Identity& identity)
-    : state_(new State{{}, !config.varying().empty()}) {
-  Hdf5File& file = state_->file;
+void begin_hdf5(Hdf5File& file, const StudyConfig& config, const Identity& identity) {
   file.attribute("/", "study", config.toml());
   for (const auto& [name, value] : identity)
     if (!name.starts_with("study.")) file.attribute("/", name, value);
 }
 
-ResultsHdf5::~ResultsHdf5() = default;
-
-void ResultsHdf5::add(const Setting& setting, std::size_t number, const Plan& group,
-                      const std::vector<UnitResult>& results) {
-  Hdf5File& file = state_->file;
-  const Study& study = setting.study;
+void add_to_hdf5(Hdf5File& file, const PlannedSetting& planned, const Plan& group,
+                 const std::vector<UnitResult>& results) {
+  const Study& study = planned.setting.study;
   const Unit& unit = group.units[0];
-  std::string at = state_->varies ? fmt::format("/{:03}", number) : "";
+  std::string at = planned.setting.varied.empty() ? "" : fmt::format("/{:03}", planned.number);
   at += fmt::format("/{}_{}", unit.environment.name, regime_name(unit.regime));
   file.group(at);
   file.attribute(at, "environment", unit.environment.name);
@@ -262,7 +220,7 @@ void ResultsHdf5::add(const Setting& setting, std::size_t number, const Plan& gr
   file.attribute(at, "u", unit.environment.cost_level);
   file.attribute(at, "periods", std::int64_t{study.periods});
   file.attribute(at, "replications", std::int64_t{study.replications});
-  for (const auto& [key, value] : setting.varied) file.attribute(at, "vary." + key, value);
+  for (const auto& [key, value] : planned.setting.varied) file.attribute(at, "vary." + key, value);
   at += "/";
   if (study.regret) LaneDatasets(file, at, study, group, results).add();
   if (study.order) {
@@ -274,10 +232,6 @@ void ResultsHdf5::add(const Setting& setting, std::size_t number, const Plan& gr
                   "replication x statistic"});
   }
   if (study.instances) add_instances(file, at, study.dimensions, unit.environment, results);
-}
-
-std::string ResultsHdf5::bytes() {
-  return state_->file.bytes();
 }
 
 }  // namespace pandora

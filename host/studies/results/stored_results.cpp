@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <list>
-#include <optional>
+#include <new>
 
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/sealed_file.hpp"
+#include "host/ground/files/system_limits.hpp"
+#include "host/studies/results/result_rows.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -18,42 +19,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The parts of one (setting, environment, regime).
-std::vector<std::vector<Part>> groups_of(const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts) {
-  std::vector<std::vector<Part>> groups;
-  for (const Part& part : parts) {
-    const std::size_t R = static_cast<std::size_t>(settings[part.setting].setting.study.replications);
-    if (part.first % R == 0) groups.emplace_back();
-    groups.back().push_back(part);
-  }
-  return groups;
+Error no_memory(const ResultFolder& folder, const std::string& program) {
+  const std::string path = folder.path().string();
+  return {
+      ExitCode::device,
+      fmt::format("{}/results.h5: does not fit in memory; everything else is there, and `{} run {} --out {} --resume "
+                  "--set output.hdf5=false` ends without it",
+                  path, shell_word(program), shell_word(path + "/study.toml"), shell_word(path))};
 }
 
-}  // namespace
-
-void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
-                    Missing missing, const GroupBody& body) {
-  for (const std::vector<Part>& group : groups_of(settings, parts)) {
-    const PlannedSetting& planned = settings[group[0].setting];
-    Plan plan = planned.plan;
-    plan.units = {};
-    plan.units.append(planned.plan.units, group.front().first, group.back().last);
-    std::vector<UnitResult> results;
-    for (const Part& part : group) {
-      std::optional<PartContents> found = folder.load(planned, part, missing == Missing::leave_empty);
-      if (missing == Missing::refuse && (!found || !found->whole()))
-        throw Error(ExitCode::output_lost,
-                    fmt::format("{}: vanished while the tables were made; run again with --resume",
-                                (folder.path() / "parts" / part.name).string()));
-      std::vector<UnitResult> units = found ? std::move(found->units) : std::vector<UnitResult>();
-      units.resize(part.last - part.first);
-      std::move(units.begin(), units.end(), std::back_inserter(results));
-    }
-    body(group[0].setting, plan, results);
-  }
+// What is there of a part, in the length of all of it.
+std::vector<UnitResult> units_there(std::optional<PartContents> found, const Part& part) {
+  std::vector<UnitResult> units = found ? std::move(found->units) : std::vector<UnitResult>();
+  units.resize(part.last - part.first);
+  return units;
 }
-
-namespace {
 
 // Whether another build of the program made the results: another version, or a program with code of its own.
 bool is_foreign(const Identity& identity) {
@@ -76,9 +56,8 @@ PlannedLane lane_from(const std::string& name) {
     if (error != std::errc() || end != words[0].data() + words[0].size()) throw Damaged("names a lane that cannot be");
   }
   static std::list<Policy> unknown;  // as long as the program, like those that are known
-  const auto known = std::find_if(unknown.begin(), unknown.end(), [&](const Policy& policy) {
-    return policy.name == words[1] && policy.uses_calibration == calibrates;
-  });
+  const auto known = std::ranges::find_if(
+      unknown, [&](const Policy& policy) { return policy.name == words[1] && policy.uses_calibration == calibrates; });
   lane.policy = known != unknown.end()
                     ? &*known
                     : &unknown.emplace_back(Policy{.name = words[1], .uses_calibration = calibrates});
@@ -90,7 +69,7 @@ PlannedLane lane_from(const std::string& name) {
 // The plan's lanes are those that the results have: this program has policies that were not there, and lacks others.
 void take_lanes_of(const ResultFolder& folder, const std::vector<Part>& parts, std::vector<PlannedSetting>& settings) {
   for (std::size_t s = 0; s < settings.size(); ++s) {
-    const auto first = std::find_if(parts.begin(), parts.end(), [s](const Part& part) { return part.setting == s; });
+    const auto first = std::ranges::find_if(parts, [s](const Part& part) { return part.setting == s; });
     std::vector<std::string> names;
     if (first != parts.end()) names = folder.lanes_of(settings[s], *first);
     if (names.empty()) continue;
@@ -100,10 +79,6 @@ void take_lanes_of(const ResultFolder& folder, const std::vector<Part>& parts, s
     for (const std::string& name : names) lanes.push_back(lane_from(name));
   }
 }
-
-}  // namespace
-
-namespace {
 
 StudyConfig config_of(const std::string& text, const std::string& file, bool foreign) {
   try {
@@ -126,7 +101,47 @@ std::vector<std::string> strays(const Identity& of_results, const StudyConfig& c
   return differences(there, read);
 }
 
+// The folder once its manifest and its study agree, and that study, both of one moment: another process may be
+// extending the folder just now.
+std::pair<ResultFolder, StudyConfig> settled(const std::string& path, const DamageNote& note) {
+  constexpr int kTries = 4;
+  for (int tries = 1;; ++tries) {
+    ResultFolder folder = ResultFolder::read(path, note);
+    try {
+      StudyConfig config = study_of_results(folder, is_foreign(folder.identity()));
+      return {std::move(folder), std::move(config)};
+    } catch (const Error&) {
+      const bool changes = folder.manifest().value("state", nlohmann::json()) == "running" ||
+                           ResultFolder::read(path, note).manifest() != folder.manifest();
+      if (tries == kTries || !changes) throw;
+    }
+  }
+}
+
 }  // namespace
+
+void for_each_group(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
+                    Missing missing, const GroupBody& body) {
+  for (auto first = parts.begin(); first != parts.end();) {
+    const PlannedSetting& planned = settings[first->setting];
+    const std::size_t R = static_cast<std::size_t>(planned.setting.study.replications);
+    const auto last = std::find_if(first + 1, parts.end(), [R](const Part& part) { return part.first % R == 0; });
+    Plan plan = planned.plan;
+    plan.units = {};
+    plan.units.append(planned.plan.units, first->first, last[-1].last);
+    std::vector<UnitResult> results;
+    for (auto part = first; part != last; ++part) {
+      std::optional<PartContents> found = folder.load(planned, *part, missing == Missing::leave_empty);
+      if (missing == Missing::refuse && (!found || !found->whole()))
+        throw Error(ExitCode::output_lost,
+                    fmt::format("{}: vanished while the tables were made; run again with --resume",
+                                (folder.path() / "parts" / part->name).string()));
+      std::ranges::move(units_there(std::move(found), *part), std::back_inserter(results));
+    }
+    body(first->setting, plan, results);
+    first = last;
+  }
+}
 
 StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
   const std::string file = (folder.path() / "study.toml").string();
@@ -152,27 +167,6 @@ StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
   }
   return config_of(own.get<std::string>(), file, foreign);
 }
-
-namespace {
-
-// The folder once its manifest and its study agree, and that study, both of one moment: another process may be
-// extending the folder just now.
-std::pair<ResultFolder, StudyConfig> settled(const std::string& path, const DamageNote& note) {
-  constexpr int kTries = 4;
-  for (int tries = 1;; ++tries) {
-    ResultFolder folder = ResultFolder::read(path, note);
-    try {
-      StudyConfig config = study_of_results(folder, is_foreign(folder.identity()));
-      return {std::move(folder), std::move(config)};
-    } catch (const Error&) {
-      const bool changes = folder.manifest().value("state", nlohmann::json()) == "running" ||
-                           ResultFolder::read(path, note).manifest() != folder.manifest();
-      if (tries == kTries || !changes) throw;
-    }
-  }
-}
-
-}  // namespace
 
 StoredResults::StoredResults(const std::string& path, DamageNote note)
     : StoredResults(path, settled(path, note), note) {}
@@ -202,17 +196,14 @@ void StoredResults::for_each_part(const Wanted& wanted, const PartBody& body) {
     const PlannedSetting& planned = settings_[part.setting];
     const Unit first = planned.plan.units[part.first];
     if (!wanted(part.setting, first)) continue;
-    std::optional<PartContents> found = folder_.load(planned, part, true);
-    std::vector<UnitResult> units = found ? std::move(found->units) : std::vector<UnitResult>();
-    units.resize(part.last - part.first);
-    body(part.setting, first, units);
+    body(part.setting, first, units_there(folder_.load(planned, part, true), part));
   }
 }
 
 void append(Summary&& group, Summary& whole) {
-  std::move(group.rows.begin(), group.rows.end(), std::back_inserter(whole.rows));
-  std::move(group.oracle.begin(), group.oracle.end(), std::back_inserter(whole.oracle));
-  std::move(group.order.begin(), group.order.end(), std::back_inserter(whole.order));
+  std::ranges::move(group.rows, std::back_inserter(whole.rows));
+  std::ranges::move(group.oracle, std::back_inserter(whole.oracle));
+  std::ranges::move(group.order, std::back_inserter(whole.order));
 }
 
 std::vector<SettingSummary> StoredResults::summaries() {
@@ -225,13 +216,69 @@ std::vector<SettingSummary> StoredResults::summaries() {
 }
 
 std::string StoredResults::unfinished() {
-  const auto there = std::count_if(parts_.begin(), parts_.end(), [&](const Part& part) {
-    const auto found = folder_.load(settings_[part.setting], part, true);
-    return found && found->whole();
+  const std::size_t lacking = lacking_parts(folder_, settings_, parts_, true).size();
+  return lacking == 0 ? ""
+                      : fmt::format("unfinished: {} of {} parts are complete", parts_.size() - lacking, parts_.size());
+}
+
+std::size_t failed_lanes(const std::vector<UnitResult>& results) {
+  std::size_t count = 0;
+  for (const UnitResult& result : results)
+    for (const LaneTally& tally : result.lanes) count += tally.failure == Failure::none ? 0 : 1;
+  return count;
+}
+
+std::vector<Part> lacking_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings,
+                                const std::vector<Part>& parts, bool passes_over_others) {
+  std::vector<Part> lacking;
+  std::ranges::copy_if(parts, std::back_inserter(lacking), [&](const Part& part) {
+    const auto there = folder.load(settings[part.setting], part, passes_over_others);
+    return !there || !there->whole();
   });
-  return there == static_cast<std::ptrdiff_t>(parts_.size())
-             ? ""
-             : fmt::format("unfinished: {} of {} parts are complete", there, parts_.size());
+  return lacking;
+}
+
+Findings write_results(ResultFolder& folder, const StudyConfig& config, const std::vector<PlannedSetting>& settings,
+                       const std::vector<Part>& parts, const std::string& program) {
+  Findings out;
+  const Varied& names = settings[0].setting.varied;
+  ResultRows rows(names, settings[0].plan, program, has_table(settings));
+  for (const PlannedSetting& planned : settings) out.settings.push_back({planned.setting, {}});
+  for_each_group(folder, settings, parts, Missing::refuse,
+                 [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
+                   const Setting& setting = settings[s].setting;
+                   Summary summary = summarise(setting.study, plan, results);
+                   rows.add(setting, plan, results, summary);
+                   out.failed_lanes += failed_lanes(results);
+                   append(std::move(summary), out.settings[s].summary);
+                 });
+  const Study& first = settings[0].setting.study;
+  if (first.regret)
+    for (const char* name : {"summary", "oracle", "curves", "boxes", "depth", "choices", "failures"})
+      folder.write(std::string(name) + ".csv", rows.csv(name));
+  if (first.order) folder.write("oracle_order.csv", rows.csv("oracle_order"));
+  if (first.hdf5) {  // last, and in a pass of its own: it alone may ask for more memory than there is
+    std::string bytes;
+    try {
+      bytes = hdf5_bytes([&](Hdf5File& file) {
+        begin_hdf5(file, config, folder.identity());
+        for_each_group(folder, settings, parts, Missing::refuse,
+                       [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
+                         add_to_hdf5(file, settings[s], plan, results);
+                       });
+      });
+    } catch (const std::bad_alloc&) {
+      throw no_memory(folder, program);
+    } catch (const LimitReached&) {
+      throw;
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::device) throw;
+      throw no_memory(folder, program);
+    }
+    folder.write("results.h5", bytes);
+  }
+  folder.write_checksums();
+  return out;
 }
 
 }  // namespace pandora

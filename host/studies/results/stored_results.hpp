@@ -1,11 +1,8 @@
-// A folder of results as it is read: by merge, show, compare, report and explain. It may still be in the making.
+// A folder of results as it is read: by merge, show, compare, report and explain. It may still be in the making. And
+// the final files and tables of one whose parts are all there.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
-
+#include "host/ground/files/hdf5_file.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_folder.hpp"
 
@@ -65,5 +62,32 @@ class StoredResults {
 
 /// Adds what one group says to a setting's summary.
 void append(Summary&& group, Summary& whole);
+
+/// The parts of which the folder has not all.
+std::vector<Part> lacking_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings,
+                                const std::vector<Part>& parts, bool passes_over_others = false);
+
+struct Findings {
+  std::size_t failed_lanes = 0;
+  std::vector<SettingSummary> settings;  ///< what the tables are made of
+};
+
+/// How many lanes of the results are failures.
+std::size_t failed_lanes(const std::vector<UnitResult>& results);
+
+/// Reads all parts, a group at a time, and writes everything that is made of them. `program` is what replays a lane.
+/// Throws Error (output_lost).
+Findings write_results(ResultFolder& folder, const StudyConfig& config, const std::vector<PlannedSetting>& settings,
+                       const std::vector<Part>& parts, const std::string& program);
+
+// results.h5, in results_hdf5.cpp: everything that is known of every replication.
+
+/// What the file says of itself.
+void begin_hdf5(Hdf5File& file, const StudyConfig& config, const Identity& identity);
+
+/// Adds the units of one (setting, environment, regime), all replications, as a group such as /uniform_A or, where keys
+/// vary, /000/uniform_A. Its contents are described in docs/files.md and by the attributes of every dataset.
+void add_to_hdf5(Hdf5File& file, const PlannedSetting& planned, const Plan& group,
+                 const std::vector<UnitResult>& results);
 
 }  // namespace pandora

@@ -3,16 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <span>
 #include <tuple>
 
+#include "host/ground/base/split.hpp"
 #include "host/lanes/model/trace_evaluator.hpp"
+#include "published_data.hpp"
 
 namespace pandora {
 namespace {
+
+constexpr double kRounding = 0.005;  // half a unit in the last printed place
+
+PublishedValue value(const std::string& number, const std::string& half_width) {
+  return {number_of(number).value(), number_of(half_width).value()};
+}
 
 Estimate scaled(Estimate e, double factor) {
   return {factor * e.mean, factor * e.half_width_95};
@@ -20,6 +29,46 @@ Estimate scaled(Estimate e, double factor) {
 
 double per_period(double sum, const LaneTally& tally) {
   return sum / tally.periods;
+}
+
+struct PromptValues {
+  double utility = 0.0, quality = 0.0, dollars = 0.0, calls = 0.0;
+};
+
+PromptValues values_of(const PromptOutcomes& table, std::size_t row, std::uint32_t outcome, double price) {
+  PromptValues out;
+  const std::size_t first = row * table.models;
+  const std::uint32_t opened = outcome & ((1u << kMaxBoxes) - 1);
+  for (std::size_t a = 0; a < table.models; ++a)
+    if ((opened >> a & 1) != 0) out.dollars += static_cast<double>(table.dollars[first + a]);
+  out.quality = static_cast<double>(table.quality[first + (outcome >> kMaxBoxes)]);
+  out.calls = std::popcount(opened);
+  out.utility = out.quality - price * out.dollars;
+  return out;
+}
+
+// The sums of what PromptStatistics are estimates of, in their order.
+std::array<SumsByPrompt, 5> sums_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price) {
+  const auto of_table = std::ranges::find_if(units, [](const UnitResult& unit) { return unit.table != nullptr; });
+  const std::size_t prompts = of_table == units.end() ? 0 : of_table->table->prompts;
+  std::array<SumsByPrompt, 5> out;
+  out.fill({std::vector<double>(prompts), std::vector<double>(prompts)});
+  for (const UnitResult& unit : units) {
+    if (!counts(unit, lane) || unit.table == nullptr) continue;
+    const std::vector<std::uint32_t>&own = unit.notes[lane].outcomes, &benchmark = unit.notes[0].outcomes;
+    if (own.size() != unit.prompts.size() || benchmark.size() != own.size()) continue;
+    for (std::size_t t = 0; t < own.size(); ++t) {
+      const std::size_t row = unit.prompts[t];
+      const PromptValues lanes = values_of(*unit.table, row, own[t], price);
+      const double gap = values_of(*unit.table, row, benchmark[t], price).utility - lanes.utility;
+      const double values[] = {lanes.utility, lanes.quality, 1000.0 * lanes.dollars, lanes.calls, gap};
+      for (std::size_t k = 0; k < out.size(); ++k) {
+        out[k].sums[row] += values[k];
+        out[k].periods[row] += 1.0;
+      }
+    }
+  }
+  return out;
 }
 
 std::vector<RowStatistic> make_row_statistics() {
@@ -59,12 +108,11 @@ std::vector<RowStatistic> make_row_statistics() {
   return out;
 }
 
-// The value of `pick` over the replications of one cell group that are there.
-template <class Pick>
-Estimate over_orders(std::span<const UnitResult> units, Pick&& pick) {
+// Over the replications of one cell group that are there.
+Estimate over_orders(std::span<const UnitResult> units, double OrderFrequencies::*member) {
   std::vector<double> values;
   for (const UnitResult& unit : units)
-    if (unit.order.permutations > 0.0) values.push_back(pick(unit.order));
+    if (unit.order.permutations > 0.0) values.push_back(unit.order.*member);
   return estimate(values);
 }
 
@@ -118,8 +166,7 @@ void mark_best(const Study& study, std::vector<SummaryRow>& rows) {
   }
   for (const auto& [key, row] : best) {
     row->best = true;
-    const auto environment = std::find_if(study.environments.begin(), study.environments.end(),
-                                          [&, row = row](const Environment& e) { return e.name == row->environment; });
+    const auto environment = std::ranges::find(study.environments, row->environment, &Environment::name);
     if (comparable(study, *environment))
       row->published = published_regret(row->regime, row->environment, row->T0, row->policy, row->reward);
     if (row->published && row->replications >= kLeastForComparison)
@@ -128,6 +175,69 @@ void mark_best(const Study& study, std::vector<SummaryRow>& rows) {
 }
 
 }  // namespace
+
+std::vector<std::vector<std::string>> csv_rows(const std::string& text) {
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& line : split(text, '\n'))
+    if (!line.empty()) rows.push_back(split(line, ','));
+  if (!rows.empty()) rows.erase(rows.begin());  // the names of the columns
+  return rows;
+}
+
+std::optional<PublishedValue> published_regret(const std::string& regime, const std::string& environment, int T0,
+                                               const std::string& policy, const std::string& reward) {
+  static const auto rows = csv_rows(published::kRegret);
+  if (policy == "static_plugin" && reward != "unknown") return std::nullopt;
+  for (const auto& row : rows)  // regime,environment,policy,reward,T0,regret_x1000,half_width_95_x1000,bold
+    if (row[0] == regime && row[1] == environment && row[2] == policy && (row[3] == reward || row[3] == "unstated") &&
+        std::stoi(row[4]) == T0)
+      return value(row[5], row[6]);
+  return std::nullopt;
+}
+
+std::optional<PublishedOracle> published_oracle(const std::string& regime, const std::string& environment) {
+  static const auto rows = csv_rows(published::kOracle);
+  for (const auto& row : rows)  // regime,environment,u,oracle_utility_x1000,half_width_95_x1000,boxes_queried
+    if (row[0] == regime && row[1] == environment)
+      return PublishedOracle{number_of(row[2]).value(), value(row[3], row[4]), {number_of(row[5]).value(), kRounding}};
+  return std::nullopt;
+}
+
+std::optional<PublishedOrder> published_order(const std::string& regime, const std::string& environment) {
+  static const auto rows = csv_rows(published::kOrder);
+  for (const auto& row : rows)  // environment,regime, then value and half-width of the three statistics
+    if (row[0] == environment && row[1] == regime)
+      return PublishedOrder{value(row[2], row[3]), value(row[4], row[5]), value(row[6], row[7])};
+  return std::nullopt;
+}
+
+bool inside_joint_95(double a, double half_width_a, const PublishedValue& b) {
+  // Where both sides are exact (one permutation in regime A), allow for the rounding of the printed number.
+  return std::abs(a - b.value) <= std::max(std::hypot(half_width_a, b.half_width_95), kRounding);
+}
+
+Estimate SumsByPrompt::estimate() const {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  double count = 0.0, sum = 0.0, squares = 0.0, prompts = 0.0;
+  for (std::size_t p = 0; p < sums.size(); ++p) {
+    count += periods[p];
+    sum += sums[p];
+    prompts += periods[p] > 0.0 ? 1.0 : 0.0;
+  }
+  if (count == 0.0) return {kUnknown, kUnknown};
+  const double mean = sum / count;
+  for (std::size_t p = 0; p < sums.size(); ++p) squares += std::pow(sums[p] - mean * periods[p], 2);
+  return {mean, prompts > 1.0 ? 1.96 * std::sqrt(prompts / (prompts - 1.0) * squares) / count : kUnknown};
+}
+
+SumsByPrompt utility_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price) {
+  return sums_by_prompt(units, lane, price)[0];
+}
+
+PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price) {
+  const auto sums = sums_by_prompt(units, lane, price);
+  return {sums[0].estimate(), sums[1].estimate(), sums[2].estimate(), sums[3].estimate(), sums[4].estimate()};
+}
 
 const std::vector<RowStatistic>& row_statistics() {
   static const std::vector<RowStatistic> all = make_row_statistics();
@@ -146,7 +256,7 @@ bool outside(const Estimate& ours, const PublishedValue& published, int replicat
 
 bool comparable(const Study& study, const Environment& environment) {
   return study.dimensions == Dimensions{} && study.periods == kPaperPeriods &&
-         std::find(paper_environments().begin(), paper_environments().end(), environment) != paper_environments().end();
+         std::ranges::count(paper_environments(), environment) > 0;
 }
 
 Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitResult>& results) {
@@ -159,22 +269,23 @@ Summary summarise(const Study& study, const Plan& plan, const std::vector<UnitRe
     const bool known = comparable(study, unit.environment);
     if (study.regret) {
       add_rows(study, plan, unit, units, summary);
+      const auto mean = [&units](auto&& sum) {
+        return over_replications(units, 0, [&](const LaneTally& t, const LaneTally&) { return per_period(sum(t), t); });
+      };
       const bool linear = unit.environment.indices == Indices::linear;
       OracleRow row{regime, environment, linear ? std::nan("") : unit.environment.cost_level, {}, {}, {}};
-      row.utility_x1000 = scaled(
-          over_replications(
-              units, 0, [](const LaneTally& oracle, const LaneTally&) { return per_period(oracle.utility, oracle); }),
-          1000.0);
-      row.boxes_queried = over_replications(
-          units, 0, [](const LaneTally& oracle, const LaneTally&) { return per_period(oracle.queries(), oracle); });
+      row.utility_x1000 = scaled(mean([](const LaneTally& t) { return t.utility; }), 1000.0);
+      row.boxes_queried = mean([](const LaneTally& t) { return t.queries(); });
       if (known) row.published = published_oracle(regime, environment);
       summary.oracle.push_back(std::move(row));
     }
     if (study.order) {
-      OrderRow row{environment, regime, {}, {}, {}, {}};
-      row.permutations = over_orders(units, [](const OrderFrequencies& f) { return f.permutations; });
-      row.max_mass = over_orders(units, [](const OrderFrequencies& f) { return f.max_mass; });
-      row.min_mass = over_orders(units, [](const OrderFrequencies& f) { return f.min_mass; });
+      OrderRow row{environment,
+                   regime,
+                   over_orders(units, &OrderFrequencies::permutations),
+                   over_orders(units, &OrderFrequencies::max_mass),
+                   over_orders(units, &OrderFrequencies::min_mass),
+                   {}};
       // The horizon does not enter Table 3.
       Study of_paper = study;
       of_paper.periods = kPaperPeriods;

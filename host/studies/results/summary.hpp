@@ -2,16 +2,40 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "host/studies/results/prompt_statistics.hpp"
-#include "host/studies/results/published.hpp"
+#include "host/ground/statistics/estimate.hpp"
 #include "host/studies/study/study.hpp"
 
 namespace pandora {
+
+// The paper's Tables 1 to 3, embedded at build time from experiments/published/:
+
+struct PublishedValue {
+  double value = 0.0;
+  double half_width_95 = 0.0;  ///< 1.96 standard errors; 0.005 (rounding) where the paper gives none
+};
+
+struct PublishedOracle {
+  double u = 0.0;
+  PublishedValue utility_x1000, boxes_queried;
+};
+
+struct PublishedOrder {
+  PublishedValue permutations, max_mass, min_mass;
+};
+
+/// Regret x 1000 of a policy in a cell. static_plugin is matched in its unknown-reward form, LinUCB by name alone.
+std::optional<PublishedValue> published_regret(const std::string& regime, const std::string& environment, int T0,
+                                               const std::string& policy, const std::string& reward);
+std::optional<PublishedOracle> published_oracle(const std::string& regime, const std::string& environment);
+std::optional<PublishedOrder> published_order(const std::string& regime, const std::string& environment);
+
+/// |a - b| <= sqrt(ha^2 + hb^2): whether two independent means agree at the joint 95% level.
+bool inside_joint_95(double a, double half_width_a, const PublishedValue& b);
+
+/// Rows of a comma-separated text without quoting, the header dropped.
+std::vector<std::vector<std::string>> csv_rows(const std::string& text);
 
 /// Whether the replication says something about the lane: it and the oracle's were run to their end.
 bool counts(const UnitResult& unit, std::size_t lane);
@@ -24,6 +48,43 @@ Estimate over_replications(std::span<const UnitResult> units, std::size_t lane, 
     if (counts(unit, lane)) values.push_back(pick(unit.lanes[0], unit.lanes[lane]));
   return estimate(values);
 }
+
+/// What a policy gives on a table of outcomes, with intervals that count prompts. Estimates are means over the periods
+/// of all replications with 1.96 standard errors over prompts: what other prompts of the same kind would change.
+/// Replications are orders of the same prompts, so a prompt's periods count as one draw: with s_p the sum of its
+/// periods' values and n_p their number, the mean is m = sum s_p / sum n_p and its variance P / (P - 1) sum (s_p - m
+/// n_p)^2 / (sum n_p)^2. NaN where nothing is known. Per period: utility = quality - price x dollars; gap = the
+/// benchmark's utility (lane 0) less the lane's, paired by prompt.
+struct PromptStatistics {
+  Estimate utility, quality, cost_usd_per_1000, calls, gap;
+};
+
+/// Sums over the periods of each prompt, and how many there are.
+struct SumsByPrompt {
+  std::vector<double> sums, periods;
+
+  /// The mean over periods with its interval over prompts.
+  Estimate estimate() const;
+};
+
+/// The utility of a lane, over the replications as below. Empty where the units are of no table.
+SumsByPrompt utility_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price);
+
+/// Of a lane over the replications in which neither it nor the benchmark failed. `price`: utility per dollar.
+PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price);
+
+/// A column of PromptStatistics.
+struct PromptStatistic {
+  const char *column, *title, *unit;
+  Estimate PromptStatistics::*member;
+};
+inline constexpr PromptStatistic kPromptStatistics[] = {
+    {"utility", "utility", "quality", &PromptStatistics::utility},
+    {"quality", "quality", "0 to 1", &PromptStatistics::quality},
+    {"cost_usd_per_1000", "$ per 1,000", "dollars per 1,000 prompts", &PromptStatistics::cost_usd_per_1000},
+    {"calls", "calls", "models per prompt", &PromptStatistics::calls},
+    {"gap", "gap", "utility", &PromptStatistics::gap},
+};
 
 /// One policy variant in one cell; regrets x 1000.
 struct SummaryRow {

@@ -1,19 +1,13 @@
 #include "host/studies/run/explain.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 
-#include "host/ground/base/printable.hpp"
 #include "host/lanes/estimator/why_stopped.hpp"
-#include "host/lanes/model/trace_world.hpp"
-#include "host/studies/sweep/runnable_lanes.hpp"
-#include "oracle/oracle.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
 #include "pandora/environment.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -54,18 +48,17 @@ class Witness : public CustomPolicy {
 };
 
 struct Recorded {
-  LaneSpec spec;
-  LaneRecord record;
-  LaneTally tally;
-  LaneNotes notes;
   bool is_code = false;
+  LaneSpec spec = {};
+  LaneRecord record = {};
+  LaneTally tally = {};
+  LaneNotes notes = {};
 };
 
 Recorded run_recorded(const FoundLane& found, const Replication& replication) {
-  Recorded out;
   const PolicyVariant& variant = found.lane().variant;
-  if (variant.custom) {
-    out.is_code = true;
+  Recorded out{static_cast<bool>(variant.custom)};
+  if (out.is_code) {
     const std::unique_ptr<CustomPolicy> policy = variant.custom(replication, found.lane().T0, found.study().estimation);
     if (policy == nullptr) throw Error(ExitCode::internal, found.name() + ": its maker returned no policy");
     Witness witness(*policy);
@@ -74,7 +67,7 @@ Recorded run_recorded(const FoundLane& found, const Replication& replication) {
     out.record.outcomes = std::move(witness.outcomes);
     const std::size_t A = static_cast<std::size_t>(replication.tape.boxes());
     const auto tells = [A](const std::vector<double>& scores) { return scores.size() == A; };
-    if (std::none_of(witness.scores.begin(), witness.scores.end(), tells)) return out;
+    if (std::ranges::none_of(witness.scores, tells)) return out;
     for (std::vector<double>& scores : witness.scores) {
       if (!tells(scores)) scores.assign(A, std::numeric_limits<double>::quiet_NaN());
       out.record.scores.insert(out.record.scores.end(), scores.begin(), scores.end());
@@ -106,14 +99,13 @@ std::string prompt_text(const TraceTable& table, std::size_t row) {
   return text.empty() || text == name ? name : name + ": " + text;
 }
 
+// `estimate`: of every box; null where nobody tells them.
 ExplainedWalk walk_of(const Tape& tape, int row, const PeriodOutcome& outcome, const double* estimate) {
+  const bool told = estimate != nullptr;
   ExplainedWalk walk;
-  for (int k = 0; k < outcome.queried; ++k) {
-    const int a = outcome.order[k];
-    const std::size_t at = tape.at(row, a);
+  for (const int a : std::span(outcome.order, static_cast<std::size_t>(outcome.queried)))
     walk.queries.push_back(
-        {a + 1, tape.mu[at], tape.cost[at], estimate != nullptr ? estimate[a] : 0.0, estimate != nullptr});
-  }
+        {a + 1, tape.mu[tape.at(row, a)], tape.cost[tape.at(row, a)], told ? estimate[a] : 0.0, told});
   walk.deployed = outcome.deployed + 1;
   walk.utility = tape.mu[tape.at(row, outcome.deployed)] - spent_on(outcome, &tape.cost[tape.at(row, 0)]);
   return walk;
@@ -176,19 +168,17 @@ class Explainer {
   ExplainedBox box(int t, int a) const {
     const std::size_t k = tape_.at(tape_.online_row(t - 1), a), at = cell(t) + static_cast<std::size_t>(a);
     const LaneRecord& record = own_.record;
-    ExplainedBox box;
-    box.box = a + 1;
-    box.prediction = told(record.predictions, at);
-    box.width = told(record.widths, at);
-    box.bonus = told(record.bonuses, at);
-    box.score = told(record.scores, at);
-    box.sigma = sigma_[k];
-    if (!expected_cost_.empty()) box.expected_cost = expected_cost_[k];
-    box.context_cost = told(tape_.contexts.context_cost, k);
-    box.scale = told(tape_.contexts.scale, k);
-    box.reward_shift = told(tape_.contexts.reward_shift,
-                            tape_.contexts.location_at(static_cast<std::size_t>(tape_.online_row(t - 1)), a));
-    return box;
+    const Contexts& contexts = tape_.contexts;
+    return {a + 1,
+            told(record.predictions, at),
+            told(record.widths, at),
+            told(record.bonuses, at),
+            told(record.scores, at),
+            sigma_[k],
+            expected_cost_.empty() ? std::nullopt : std::optional(expected_cost_[k]),
+            told(contexts.context_cost, k),
+            told(contexts.scale, k),
+            told(contexts.reward_shift, contexts.location_at(static_cast<std::size_t>(tape_.online_row(t - 1)), a))};
   }
 
   const Tape& tape_;

@@ -1,11 +1,9 @@
 // Explanations in words, and as JSON.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/ground/base/printable.hpp"
 #include "host/studies/run/explain.hpp"
 
 namespace pandora {
@@ -66,6 +64,10 @@ std::string walk_text(const std::string& who, const ExplainedWalk& walk, bool es
                            walk.utility);
 }
 
+json known_or_null(const std::optional<double>& value) {
+  return value ? json(*value) : json();
+}
+
 json walk_json(const ExplainedWalk& walk) {
   json queries = json::array();
   for (const ExplainedQuery& q : walk.queries) {
@@ -105,21 +107,21 @@ json explanation_json(const Explanation& e) {
   for (const ExplainedPeriod& p : e.periods) {
     json boxes = json::array();
     for (const ExplainedBox& b : p.boxes) {
-      json box = {{"box", b.box}, {"sigma", b.sigma}, {"scale", b.scale}, {"context_cost", b.context_cost}};
-      box["reward_shift"] = b.reward_shift;
-      box["expected_cost"] = b.expected_cost ? json(*b.expected_cost) : json();
+      json box = {{"box", b.box},
+                  {"sigma", b.sigma},
+                  {"scale", b.scale},
+                  {"context_cost", b.context_cost},
+                  {"reward_shift", b.reward_shift},
+                  {"expected_cost", known_or_null(b.expected_cost)}};
       if (!e.score_name.empty()) box["score"] = b.score;
-      if (!e.prediction_name.empty()) {
-        box["prediction"] = b.prediction;
-        box["width"] = b.width;
-        box["bonus"] = b.bonus;
-      }
+      if (!e.prediction_name.empty())
+        box.update({{"prediction", b.prediction}, {"width", b.width}, {"bonus", b.bonus}});
       boxes.push_back(std::move(box));
     }
     periods.push_back({{"period", p.period},
                        {"prompt", p.prompt},
                        {"psi", p.psi},
-                       {"reward_shift", p.reward_shift ? json(*p.reward_shift) : json()},
+                       {"reward_shift", known_or_null(p.reward_shift)},
                        {"boxes", std::move(boxes)},
                        {"policy", walk_json(p.own)},
                        {"oracle", walk_json(p.oracle)},

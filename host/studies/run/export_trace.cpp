@@ -1,13 +1,10 @@
-#include "host/studies/run/export_trace.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/lanes/model/trace_world.hpp"
+#include "host/studies/run/find_lane.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {

@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <set>
-
 #include "host/ground/base/nearest.hpp"
 #include "host/studies/results/stored_results.hpp"
-#include "host/studies/sweep/finite.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/runnable_lanes.hpp"
+#include "host/studies/sweep/sound.hpp"
 #include "kernels/rules/checkpoints.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 
@@ -71,8 +65,7 @@ const PlannedSetting& find_setting(const std::vector<PlannedSetting>& settings, 
   for (const PlannedSetting& planned : settings) {
     if (std::string own = planned.setting.label(); labels.empty() || labels.back() != own)
       labels.push_back(std::move(own));
-    const std::vector<Environment>& all = planned.setting.study.environments;
-    const bool has = std::any_of(all.begin(), all.end(), [&](const Environment& e) { return e.name == environment; });
+    const bool has = std::ranges::count(planned.setting.study.environments, environment, &Environment::name) > 0;
     if (labels.back() == label && (found == nullptr || has)) found = &planned;
   }
   if (label.empty() && labels.size() > 1)

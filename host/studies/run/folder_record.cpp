@@ -1,12 +1,72 @@
 #include "host/studies/run/folder_record.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <ctime>
+
 #include "host/ground/machine/build.hpp"
-#include "host/studies/results/manifest.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
+namespace {
 
-void FolderRecord::write_manifest(const char* state, const nlohmann::json& session, std::size_t parts_there) {
+using nlohmann::json;
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+// ISO 8601.
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+}  // namespace
+
+SessionRecord::SessionRecord(const RunOptions& options, const std::vector<PlannedSetting>& settings, int ranks)
+    : record_{{"command", options.command},
+              {"host", host_name()},
+              {"backend", options.backend.name},
+              {"backend_reason", options.backend.reason},
+              {"threads", options.threads},
+              {"ranks", ranks},
+              {"shard", fmt::format("{}/{}", options.shard.index, options.shard.count)},
+              {"started", utc_now()}} {
+  std::set<std::string> engines;
+  for (const PlannedSetting& planned : settings) engines.insert(planned.setting.study.engine.text());
+  record_["engine"] = fmt::format("{}", fmt::join(engines, "; "));
+  for (const char* unknown : {"ended", "wall_seconds", "parts_computed", "damaged", "processes"})
+    record_[unknown] = nullptr;
+}
+
+json SessionRecord::ended(const std::vector<json>& processes, const std::vector<std::string>& damaged) const {
+  json out = record_;
+  out["ended"] = utc_now();
+  out["wall_seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  std::size_t computed = 0;
+  for (const json& process : processes) computed += process.at("parts_computed").get<std::size_t>();
+  out["parts_computed"] = computed;
+  out["processes"] = processes;
+  out["damaged"] = damaged;
+  return out;
+}
+
+json process_json(const RunOptions& options, std::size_t computed) {
+  return {{"host", host_name()},
+          {"backend", options.backend.name},
+          {"threads", options.threads},
+          {"parts_computed", computed}};
+}
+
+void FolderRecord::end(const char* state, const json& session, std::size_t parts_there) {
   folder_.write_manifest({{"program", program_json()},
                           {"study", study_json(config_)},
                           {"study_toml", config_.toml()},
@@ -16,14 +76,10 @@ void FolderRecord::write_manifest(const char* state, const nlohmann::json& sessi
                           {"session", session}});
 }
 
-void FolderRecord::begin(const nlohmann::json& session, std::size_t parts_there) {
-  write_manifest("running", session, parts_there);
+void FolderRecord::begin(const json& session, std::size_t parts_there) {
+  end("running", session, parts_there);
   forget_other_title();
   folder_.write("study.toml", config_.toml());
-}
-
-void FolderRecord::end(const char* state, const nlohmann::json& session, std::size_t parts_there) {
-  write_manifest(state, session, parts_there);
 }
 
 void FolderRecord::forget_other_title() {

@@ -1,13 +1,11 @@
 // What a folder says of the study in it and of those who worked on it.
 #pragma once
 
+#include <chrono>
 #include <exception>
-#include <string>
-#include <vector>
 
 #include "host/lanes/model/kernel_errors.hpp"
-#include "host/studies/run/run_options.hpp"
-#include "host/studies/run/session_record.hpp"
+#include "host/studies/run/run_study.hpp"
 
 namespace pandora {
 
@@ -20,6 +18,12 @@ std::exception_ptr caught(Body&& body) {
   } catch (...) {
     return std::current_exception();
   }
+}
+
+/// Throws the first that is something.
+inline void rethrow(std::initializer_list<std::exception_ptr> failures) {
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
 }
 
 /// Passes on what is noted of damaged files, and keeps it for the manifest.
@@ -41,6 +45,25 @@ class DamageLog {
   std::vector<std::string> messages_;
 };
 
+/// What a manifest keeps of one run of the program, from its making on.
+class SessionRecord {
+ public:
+  SessionRecord(const RunOptions& options, const std::vector<PlannedSetting>& settings, int ranks);
+
+  /// As it stays if the process is killed.
+  const nlohmann::json& begun() const { return record_; }
+
+  /// `processes`: what each rank says of itself.
+  nlohmann::json ended(const std::vector<nlohmann::json>& processes, const std::vector<std::string>& damaged) const;
+
+ private:
+  nlohmann::json record_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// What this process says of itself.
+nlohmann::json process_json(const RunOptions& options, std::size_t computed);
+
 /// Keeps manifest and resolved study of a folder that is being filled.
 class FolderRecord {
  public:
@@ -51,11 +74,10 @@ class FolderRecord {
   /// under another title, or with results.h5 where it is now left out, are no damage: they are made anew.
   void begin(const nlohmann::json& session, std::size_t parts_there);
 
-  /// `state`: complete, partial or interrupted.
+  /// Writes the manifest. `state`: complete, partial or interrupted.
   void end(const char* state, const nlohmann::json& session, std::size_t parts_there);
 
  private:
-  void write_manifest(const char* state, const nlohmann::json& session, std::size_t parts_there);
   void forget_other_title();
 
   ResultFolder& folder_;

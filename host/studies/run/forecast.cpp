@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <functional>
 #include <iterator>
 
 #include "host/ground/machine/memory.hpp"
-#include "host/lanes/model/trace_world.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {
@@ -36,11 +33,10 @@ double seconds_of(const Study& study, const Plan& plan) {
 
 // The least, the greatest and the middle of the values of T_0 that a probe can take.
 std::vector<int> probed_T0(const Study& study) {
-  std::vector<int> all;
-  for (const int T0 : study.T0)
-    if (T0 <= kProbeT0) all.push_back(T0);
+  std::vector<int> all = study.T0;
+  std::erase_if(all, [](int T0) { return T0 > kProbeT0; });
   if (all.empty()) return {kProbeT0};
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   if (all.size() <= kProbeT0Values) return all;
   return {all.front(), all[all.size() / 2], all.back()};
 }
@@ -71,7 +67,7 @@ ProbedLanes probed_lanes(const PlannedSweep& sweep, const std::vector<LaneGroup>
                last = first + static_cast<std::ptrdiff_t>(group.count);
     const std::size_t before = found.size();
     std::copy_if(first, last, std::back_inserter(found), [&T0](const PlannedLane& lane) {
-      return !lane.policy->uses_calibration || std::find(T0.begin(), T0.end(), lane.T0) != T0.end();
+      return !lane.policy->uses_calibration || std::ranges::find(T0, lane.T0) != T0.end();
     });
     if (found.size() > before) continue;
     found.push_back(*first);
@@ -168,17 +164,15 @@ std::vector<PlannedSweep> whole_sweeps(const std::vector<PlannedSetting>& settin
 
 Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps, int threads) {
   Forecast f;
-  std::uint64_t hdf5 = 0;
+  std::uint64_t hdf5 = 0, tables = 0;
   for (const PlannedSetting& planned : settings) {
     const Study& study = planned.setting.study;
     if (study.hdf5)  // that of all settings stands in memory together
       hdf5 += 2 * planned.plan.units.size() * unit_bytes(study, planned.plan).written;
+    if (of_table(study))
+      tables += TraceWorld::of(*trace_keys(study.environments[0]), study.environments[0].name)->bytes();
     f.bytes = std::max(f.bytes, table_bytes(study, planned.plan));
   }
-  std::uint64_t tables = 0;
-  for (const PlannedSetting& planned : settings)
-    if (const Study& study = planned.setting.study; of_table(study))
-      tables += TraceWorld::of(*trace_keys(study.environments[0]), study.environments[0].name)->bytes();
   std::vector<std::vector<LaneGroup>> groups;
   for (const PlannedSweep& sweep : sweeps) {
     groups.push_back(sweep.study.regret ? lane_groups(sweep.study, sweep.plan) : std::vector<LaneGroup>());

@@ -1,13 +1,7 @@
-#include "host/studies/run/merge_folders.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 #include "host/studies/results/result_rows.hpp"
-#include "host/studies/results/stored_results.hpp"
 #include "host/studies/run/folder_record.hpp"
 #include "pandora/error.hpp"
 
@@ -45,8 +39,7 @@ class Merge {
       record.end(outcome.complete ? "complete" : "interrupted",
                  session.ended({process_json(options_, 0)}, damage_.messages()), copied);
     });
-    for (const std::exception_ptr& problem : {failure, untold})
-      if (problem) std::rethrow_exception(problem);
+    rethrow({failure, untold});
     return outcome;
   }
 
@@ -85,7 +78,7 @@ class Merge {
     std::vector<std::string> missing;
     for (const Part& part : parts_) {
       end_if_interrupted();
-      const auto found = std::find_if(sources_.begin(), sources_.end(), [&](ResultFolder& source) {
+      const auto found = std::ranges::find_if(sources_, [&](ResultFolder& source) {
         const auto there = source.load(settings_[part.setting], part);
         return there && there->whole();
       });
@@ -107,8 +100,7 @@ class Merge {
         ResultFolder::open(options_.out, again ? Mode::resume : options_.mode, sources_[0].identity(), damage_.note());
     for (const ResultFolder& source : sources_)
       for (const json& earlier : source.sessions())
-        if (const json& there = folder.sessions(); std::find(there.begin(), there.end(), earlier) == there.end())
-          folder.add_session(earlier);
+        if (std::ranges::count(folder.sessions(), earlier) == 0) folder.add_session(earlier);
     return folder;
   }
 

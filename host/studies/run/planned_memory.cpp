@@ -1,11 +1,8 @@
-#include "host/studies/run/planned_memory.hpp"
-
-#include <algorithm>
 #include <cmath>
 #include <new>
 
 #include "host/lanes/engine/run_on_cpu.hpp"
-#include "host/studies/results/lane_contents.hpp"
+#include "host/studies/run/forecast.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
@@ -55,7 +52,7 @@ std::vector<LaneSpec> largest_lanes(const Study& study, const Plan& plan, const 
       lanes.emplace_back(bytes_of(spec), spec);
     }
   }
-  std::stable_sort(lanes.begin(), lanes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(lanes, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<LaneSpec> out;
   for (std::size_t k = 0; k < std::min(most, lanes.size()); ++k) out.push_back(lanes[k].second);
   return out;
@@ -102,13 +99,8 @@ std::uint64_t longest_part(const Study& study, const Plan& plan) {
 std::vector<LaneGroup> lane_groups(const Study& study, const Plan& plan) {
   std::vector<LaneGroup> groups;
   for (std::size_t k = 0; k < plan.lanes.size(); ++k) {
-    if (k > 0 && same_variant(plan.lanes[k - 1], plan.lanes[k])) {
-      ++groups.back().count;
-      continue;
-    }
-    groups.emplace_back();
-    groups.back().first = k;
-    groups.back().count = 1;
+    if (k == 0 || !same_variant(plan.lanes[k - 1], plan.lanes[k])) groups.emplace_back().first = k;
+    ++groups.back().count;
   }
   try {
     constexpr int kCalibration = 10;
@@ -145,8 +137,8 @@ std::uint64_t sweep_bytes(const Study& study, const Plan& plan, const std::vecto
   }
   const std::uint64_t contexts = 4 * stride + located + A * 16 + drawn, inputs = A * 16, sigma = A * 8;
   const std::uint64_t tape = rows * (contexts + A * (4 * d + 8 + 8 + 4) + sigma);
-  const bool contextual = std::find(study.regimes.begin(), study.regimes.end(), Regime::B) != study.regimes.end();
-  const bool exact = std::find(study.regimes.begin(), study.regimes.end(), Regime::A) != study.regimes.end();
+  const bool contextual = std::ranges::count(study.regimes, Regime::B) > 0,
+             exact = std::ranges::count(study.regimes, Regime::A) > 0;
   // Projected shocks, sorted, with the cost terms of the boxes; or points, cumulative, G and sums of the exact solver.
   const std::uint64_t sample = M * (8 + std::max<std::uint64_t>(contextual ? 4 * A + 8 : 0, exact ? 4 * 8 : 0));
   const std::uint64_t grid =

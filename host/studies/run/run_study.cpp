@@ -3,34 +3,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
+#include <charconv>
 
 #include "host/ground/base/split.hpp"
-#include "host/studies/results/manifest.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "host/studies/results/stored_results.hpp"
 #include "host/studies/run/folder_record.hpp"
-#include "host/studies/run/run_parts.hpp"
-#include "host/studies/sweep/oracle_cache.hpp"
-#include "pandora/error.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {
 namespace fs = std::filesystem;
 using nlohmann::json;
 namespace {
-
-std::vector<Part> missing_of(ResultFolder& folder, const std::vector<PlannedSetting>& settings,
-                             const std::vector<Part>& parts) {
-  std::vector<Part> missing;
-  for (const Part& part : parts)
-    if (const auto there = folder.load(settings[part.setting], part); !there || !there->whole())
-      missing.push_back(part);
-  return missing;
-}
 
 // A study read from the place where its resolved form will stand must not be lost.
 void protect_study(const RunOptions& options, const StudyConfig& config) {
@@ -82,9 +66,7 @@ class StudyRun {
     ranks_.agree(caught([&] {
       settings_ = make_plans(config_);
       parts_ = make_parts(settings_);
-      std::vector<Setting> plain;
-      for (const PlannedSetting& planned : settings_) plain.push_back(planned.setting);
-      identity_ = identity_of(config_, plain, numerics_of(plain, options_.backend));
+      identity_ = identity_for(config_, settings_, options_.backend);
       protect_study(options_, config_);
       if (!options_.oracle_cache.empty())
         cache_ = std::make_unique<OracleCache>(options_.oracle_cache, cpu_numerics(), damage_.note());
@@ -110,7 +92,7 @@ class StudyRun {
       if (options_.mode == ResultFolder::Mode::extend || folder_->unknown()) folder_->require_among(parts_);
     }));
     const std::string path = ranks_.broadcast(folder_ ? folder_->path().string() : "");
-    if (!folder_) folder_.emplace(ResultFolder::join(path, identity_, damage_.note()));
+    if (!folder_) folder_.emplace(path, identity_, damage_.note());
     record_.emplace(*folder_, config_, parts_.size());
     outcome_.folder = folder_->path();
     outcome_.parts = parts_.size();
@@ -122,8 +104,8 @@ class StudyRun {
     ranks_.agree(caught([&] {
       if (!first()) return;
       // Refuses what the study has not before anything is touched. Tables stay as they are until the new ones are made.
-      if (folder_->grows()) (void)missing_of(*folder_, settings_, parts_);
-      const std::vector<Part> missing = missing_of(*folder_, settings_, of_shard_);
+      if (folder_->grows()) (void)lacking_parts(*folder_, settings_, parts_);
+      const std::vector<Part> missing = lacking_parts(*folder_, settings_, of_shard_);
       for (const Part& part : missing) names += part.name + "\n";
       record_->begin(session.begun(), outcome_.parts_there);
       if (options_.started) options_.started(folder_->path(), of_shard_.size() - missing.size(), of_shard_.size());
@@ -138,15 +120,15 @@ class StudyRun {
          k += static_cast<std::size_t>(ranks_.size()))
       wanted.insert(missing[k]);
     std::vector<Part> share;
-    std::copy_if(of_shard_.begin(), of_shard_.end(), std::back_inserter(share),
-                 [&wanted](const Part& part) { return wanted.count(part.name) > 0; });
+    std::ranges::copy_if(of_shard_, std::back_inserter(share),
+                         [&wanted](const Part& part) { return wanted.contains(part.name); });
     return share;
   }
 
   // Rank 0: the tables if all parts are there, and what the manifest says in the end.
   void conclude(bool all_well, const SessionRecord& session, const std::vector<json>& processes) {
     if (!first()) return;
-    outcome_.parts_there = parts_.size() - missing_of(*folder_, settings_, parts_).size();
+    outcome_.parts_there = parts_.size() - lacking_parts(*folder_, settings_, parts_).size();
     const char* state = all_well ? "partial" : "interrupted";
     std::exception_ptr unwritten;
     if (all_well && outcome_.parts_there == outcome_.parts) {
@@ -163,9 +145,8 @@ class StudyRun {
     }
     const std::exception_ptr untold =
         caught([&] { record_->end(state, session.ended(processes, damage_.messages()), outcome_.parts_there); });
-    for (const std::exception_ptr& problem : {unwritten, untold})
-      if (problem) std::rethrow_exception(problem);
-    if (all_well && !outcome_.complete && missing_of(*folder_, settings_, of_shard_).size() > 0)
+    rethrow({unwritten, untold});
+    if (all_well && !outcome_.complete && lacking_parts(*folder_, settings_, of_shard_).size() > 0)
       throw Error(
           ExitCode::output_lost,
           fmt::format("{}: parts that were written are not there; run again with --resume", folder_->path().string()));
@@ -204,6 +185,42 @@ class StudyRun {
 
 RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const Ranks& ranks) {
   return StudyRun(config, options, ranks).run();
+}
+
+Shard Shard::parse(const std::string& text) {
+  Shard shard;
+  const char *begin = text.data(), *end = begin + text.size(), *slash = std::find(begin, end, '/');
+  const auto index = std::from_chars(begin, slash, shard.index);
+  const auto count = slash == end ? index : std::from_chars(slash + 1, end, shard.count);
+  if (index.ec != std::errc() || index.ptr != slash || slash == end || count.ec != std::errc() || count.ptr != end ||
+      shard.index < 0 || shard.count < 1 || shard.index >= shard.count)
+    throw Error(ExitCode::usage, fmt::format("--shard {}: give i/n with i from 0 to n - 1, such as 0/4", text));
+  return shard;
+}
+
+BackendChoice backend_for(const std::string& backend, const std::string& devices,
+                          const std::vector<PlannedSetting>& settings) {
+  EngineSettings engine = settings[0].setting.study.engine;
+  std::string cpu_only;
+  for (const PlannedSetting& planned : settings) {
+    const EngineSettings& other = planned.setting.study.engine;
+    if (other.kind == EngineSettings::Kind::reference || other.precision == EngineSettings::Precision::fp64)
+      engine = other;
+    if (cpu_only.empty()) cpu_only = needs_cpu(planned.setting.study, planned.plan);
+  }
+  std::vector<FoundDevices> found;
+  if (backend == "cpu")  // asks no driver
+    for (const Backend& one : backends()) found.push_back({&one, {}});
+  else
+    found = find_all_devices();
+  return choose_backend(backend, devices, engine, found, cpu_only);
+}
+
+Identity identity_for(const StudyConfig& config, const std::vector<PlannedSetting>& settings,
+                      const BackendChoice& backend) {
+  std::vector<Setting> plain;
+  for (const PlannedSetting& planned : settings) plain.push_back(planned.setting);
+  return identity_of(config, plain, {backend.name, backend.hardware, fingerprint_of(plain, backend.devices)});
 }
 
 }  // namespace pandora

@@ -7,7 +7,6 @@
 #include <limits>
 #include <numeric>
 
-#include "host/studies/study/hyperparameter_values.hpp"
 #include "host/studies/study/study_keys.hpp"
 #include "pandora/error.hpp"
 
@@ -40,16 +39,14 @@ std::vector<TuneRace> races_of(const std::vector<PlannedSetting>& settings) {
     for (std::size_t k = 0; k < lanes.size(); ++k) {
       const std::string &policy = lanes[k].policy->name, &reward = lanes[k].variant.reward;
       if (policy == "oracle") continue;
-      auto race = std::find_if(races.begin(), races.end(),
-                               [&](const TuneRace& r) { return r.policy == policy && r.reward == reward; });
+      auto race = std::ranges::find_if(races, [&](const auto& r) { return r.policy == policy && r.reward == reward; });
       if (race == races.end()) race = races.insert(races.end(), {policy, reward, {}});
       const std::string& hyperparameter = lanes[k].variant.hyperparameter;
-      auto candidate = std::find_if(race->candidates.begin(), race->candidates.end(), [&](const TuneCandidate& c) {
-        return c.setting == s && c.hyperparameter == hyperparameter;
-      });
-      if (candidate == race->candidates.end())
-        candidate =
-            race->candidates.insert(race->candidates.end(), {s, settings[s].setting.label(), hyperparameter, {}});
+      std::vector<TuneCandidate>& all = race->candidates;
+      auto candidate = std::ranges::find_if(
+          all, [&](const auto& c) { return c.setting == s && c.hyperparameter == hyperparameter; });
+      if (candidate == all.end())
+        candidate = all.insert(all.end(), {s, settings[s].setting.label(), hyperparameter, {}});
       candidate->lanes.push_back(k);
     }
   }
@@ -63,13 +60,13 @@ class Runner {
       : settings_(settings), options_(options), total_(total) {}
 
   void run(const std::vector<TuneCandidate*>& candidates, std::uint32_t first, int replications) {
-    for (TuneCandidate* candidate : candidates)
-      candidate->regrets.resize(candidate->regrets.size() + static_cast<std::size_t>(replications));
+    const auto R = static_cast<std::size_t>(replications);
+    for (TuneCandidate* candidate : candidates) candidate->regrets.resize(candidate->regrets.size() + R);
     for (std::size_t s = 0; s < settings_.size(); ++s) {
       std::vector<TuneCandidate*> here;
-      std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(here),
-                   [s](const TuneCandidate* c) { return c->setting == s; });
-      if (!here.empty()) run_setting(settings_[s], here, first, static_cast<std::size_t>(replications));
+      std::ranges::copy(candidates | std::views::filter([s](auto* c) { return c->setting == s; }),
+                        std::back_inserter(here));
+      if (!here.empty()) run_setting(settings_[s], here, first, R);
     }
   }
 
@@ -114,8 +111,8 @@ class Runner {
 
   // Per period; NaN where the lane or the oracle's failed.
   static double regret_of(const UnitResult& result, std::size_t lane) {
-    if (!counts(result, lane)) return std::numeric_limits<double>::quiet_NaN();
-    return (result.lanes[0].utility - result.lanes[lane].utility) / result.lanes[lane].periods;
+    return counts(result, lane) ? (result.lanes[0].utility - result.lanes[lane].utility) / result.lanes[lane].periods
+                                : std::numeric_limits<double>::quiet_NaN();
   }
 
   const std::vector<PlannedSetting>& settings_;
@@ -129,7 +126,7 @@ std::vector<TuneCandidate*> ranking(TuneRace& race) {
   std::vector<TuneCandidate*> left;
   for (TuneCandidate& candidate : race.candidates)
     if (candidate.out == 0) left.push_back(&candidate);
-  std::stable_sort(left.begin(), left.end(), [](const auto* a, const auto* b) { return better(*a, *b); });
+  std::ranges::stable_sort(left, [](const auto* a, const auto* b) { return better(*a, *b); });
   return left;
 }
 
@@ -139,9 +136,8 @@ bool has_default_values(const std::string& policy, const std::string& hyperparam
       find_policy(policy) != nullptr ? find_policy(policy)->hyperparameters : std::vector<Hyperparameter>();
   for (Hyperparameter& h : all_hyperparameters()) known.push_back(std::move(h));
   for (const auto& [name, value] : hyperparameter_values(hyperparameter)) {
-    const auto h = std::find_if(known.begin(), known.end(), [&n = name](const auto& k) { return k.name == n; });
-    if (h == known.end() ||
-        std::none_of(h->grid.begin(), h->grid.end(), [&v = value](double x) { return fmt::format("{}", x) == v; }))
+    const auto h = std::ranges::find(known, name, &Hyperparameter::name);
+    if (h == known.end() || std::ranges::none_of(h->grid, [&v = value](double x) { return fmt::format("{}", x) == v; }))
       return false;
   }
   return true;
@@ -152,7 +148,7 @@ bool has_default_keys(const Setting& setting) {
   const std::vector<StudyKey> keys = study_keys();
   for (const auto& [key, value] : setting.varied) {
     if (key.starts_with("hyperparameters.")) continue;
-    const auto known = std::find_if(keys.begin(), keys.end(), [&k = key](const auto& info) { return info.name == k; });
+    const auto known = std::ranges::find(keys, key, &StudyKey::name);
     if (known == keys.end() || (known->standard != value && known->standard != '"' + value + '"')) return false;
   }
   return true;
@@ -161,15 +157,11 @@ bool has_default_keys(const Setting& setting) {
 // The default candidate that stayed longest, by its place in the race.
 std::optional<std::size_t> standard_of(const TuneRace& race, const std::vector<PlannedSetting>& settings) {
   std::optional<std::size_t> found;
-  const auto stayed = [](const TuneCandidate& c) { return c.out == 0 ? std::numeric_limits<int>::max() : c.out; };
   for (std::size_t k = 0; k < race.candidates.size(); ++k) {
     const TuneCandidate& candidate = race.candidates[k];
-    if (!has_default_values(race.policy, candidate.hyperparameter) ||
-        !has_default_keys(settings[candidate.setting].setting))
-      continue;
-    const TuneCandidate* const best = found ? &race.candidates[*found] : nullptr;
-    if (best == nullptr || stayed(candidate) > stayed(*best) ||
-        (stayed(candidate) == stayed(*best) && better(candidate, *best)))
+    if (has_default_values(race.policy, candidate.hyperparameter) &&
+        has_default_keys(settings[candidate.setting].setting) &&
+        (!found || stayed_longer(candidate, race.candidates[*found])))
       found = k;
   }
   return found;
@@ -219,18 +211,23 @@ void judge(const std::vector<PlannedSetting>& settings, const std::vector<std::s
 }  // namespace
 
 int TuneCandidate::failed() const {
-  return static_cast<int>(std::count_if(regrets.begin(), regrets.end(), [](double r) { return std::isnan(r); }));
+  return static_cast<int>(std::ranges::count_if(regrets, [](double r) { return std::isnan(r); }));
 }
 
 Estimate TuneCandidate::regret() const {
   std::vector<double> there;
-  std::copy_if(regrets.begin(), regrets.end(), std::back_inserter(there), [](double r) { return !std::isnan(r); });
+  std::ranges::copy_if(regrets, std::back_inserter(there), [](double r) { return !std::isnan(r); });
   return estimate(there);
 }
 
 bool better(const TuneCandidate& a, const TuneCandidate& b) {
   if (a.failed() != b.failed()) return a.failed() < b.failed();
   return a.regret().mean < b.regret().mean;
+}
+
+bool stayed_longer(const TuneCandidate& a, const TuneCandidate& b) {
+  const auto stayed = [](const TuneCandidate& c) { return c.out == 0 ? std::numeric_limits<int>::max() : c.out; };
+  return stayed(a) != stayed(b) ? stayed(a) > stayed(b) : better(a, b);
 }
 
 std::vector<TuneRound> halving_rounds(const std::vector<std::size_t>& candidates, const std::vector<std::size_t>& lanes,

@@ -2,14 +2,11 @@
 // replications that had no part in the choice.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
+#include <nlohmann/json_fwd.hpp>
 
 #include "host/ground/statistics/statistics.hpp"
+#include "host/ground/tables/columns.hpp"
 #include "host/studies/results/summary.hpp"
-#include "host/studies/study/study_config.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {
@@ -46,6 +43,8 @@ inline constexpr std::uint32_t kFirstOfChoice = 1000000000;
 
 /// Whether a is to be preferred: by fewer failures, then by the mean. Candidates that have run the same replications.
 bool better(const TuneCandidate& a, const TuneCandidate& b);
+/// Whether a stayed longer than b, or as long and is better.
+bool stayed_longer(const TuneCandidate& a, const TuneCandidate& b);
 
 struct TuneRound {
   int replications = 0;   ///< new ones, of each candidate that is left
@@ -77,5 +76,19 @@ struct TuneOptions {
 /// Runs the rounds and judges the winners. All settings of the study must share tapes. Throws Error (usage) if there is
 /// nothing to choose or the budget is too small, and what run_sweep throws.
 Tuning tune(const std::vector<PlannedSetting>& settings, const TuneOptions& options);
+
+// What it found, in tune_tables.cpp:
+
+/// Every candidate with its round, and the winners as they were judged.
+std::vector<Table> tune_tables(const Tuning& tuning);
+
+/// One row per candidate, the winners' with what they were judged at.
+Columns tune_columns(const Tuning& tuning);
+
+/// Options of `pandora run` that make a study of the race's winner.
+std::string winner_options(const TuneRace& race);
+
+/// All of it, with the regrets of every replication and the study that was tuned: what `--out` keeps.
+nlohmann::json tune_json(const Tuning& tuning, const StudyConfig& config);
 
 }  // namespace pandora

@@ -1,20 +1,22 @@
-#include "host/studies/run/tune_tables.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "host/ground/base/split.hpp"
+#include "host/ground/machine/build.hpp"
 #include "host/ground/tables/numbers.hpp"
-#include "host/studies/results/edge_note.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "host/studies/study/hyperparameter_values.hpp"
+#include "host/studies/results/table_texts.hpp"
+#include "host/studies/run/tune.hpp"
 
 namespace pandora {
 namespace {
+
+using nlohmann::json;
 
 std::string of(const TuneRace& race) {
   return fmt::format("{}, {}", race.policy, race.reward);
@@ -29,7 +31,7 @@ std::string choice_text(const TuneCandidate& candidate) {
 void add_edges(const Tuning& tuning, std::vector<std::string>& notes) {
   const auto values = [](const TuneCandidate& candidate) {  // NAME=VALUE;NAME=VALUE
     std::string text = choice_text(candidate);
-    std::replace(text.begin(), text.end(), ' ', ';');
+    std::ranges::replace(text, ' ', ';');
     return text;
   };
   EdgeNote edges;
@@ -43,32 +45,15 @@ void add_edges(const Tuning& tuning, std::vector<std::string>& notes) {
 
 // The last to stay first, then by regret.
 std::vector<const TuneCandidate*> in_order(const TuneRace& race) {
-  const auto stayed = [](const TuneCandidate* c) { return c->out == 0 ? std::numeric_limits<int>::max() : c->out; };
   std::vector<const TuneCandidate*> order;
   for (const TuneCandidate& candidate : race.candidates) order.push_back(&candidate);
-  std::stable_sort(order.begin(), order.end(), [&](const TuneCandidate* a, const TuneCandidate* b) {
-    return stayed(a) != stayed(b) ? stayed(a) > stayed(b) : better(*a, *b);
-  });
+  std::ranges::stable_sort(order, [](const auto* a, const auto* b) { return stayed_longer(*a, *b); });
   return order;
 }
 
 Cell number_cell(double value, bool bold = false) {
   return exact_cell(number_text(value, 3), value, bold);
 }
-
-}  // namespace
-
-std::string winner_options(const TuneRace& race) {
-  std::string text = "--policy " + race.policy;
-  const TuneCandidate& winner = race.candidates[race.winner];
-  for (const std::string& pair : split(winner.varied, ' '))
-    if (!pair.empty()) text += " --set " + shell_word(pair);
-  for (const auto& [name, value] : hyperparameter_values(winner.hyperparameter))
-    text += fmt::format(" --set hyperparameters.{}={}", name, value);
-  return text;
-}
-
-namespace {
 
 Fields fields_of(const TuneRace& race, const TuneCandidate& c) {
   constexpr const char* kDigits = "{:.9g}";
@@ -103,6 +88,43 @@ Fields fields_of(const TuneRace& race, const TuneCandidate& c) {
           {"minus_chosen_half_width_95_x1000", lost.half_width_95, kDigits}};
 }
 
+json interval(const Estimate& estimate) {
+  return {{"mean", estimate.mean}, {"half_width_95", estimate.half_width_95}};
+}
+
+json regrets_json(const TuneCandidate& candidate) {
+  return {{"replications", candidate.regrets.size()},
+          {"failed", candidate.failed()},
+          {"regret_x1000", interval(candidate.regret())},
+          {"regrets_x1000", candidate.regrets}};
+}
+
+json candidate_json(const TuneCandidate& candidate) {
+  json out = regrets_json(candidate);
+  out["setting"] = candidate.varied;
+  out["hyperparameters"] = candidate.hyperparameter;
+  out["out_after_round"] = candidate.out == 0 ? json() : json(candidate.out);
+  return out;
+}
+
+json race_json(const TuneRace& race) {
+  json candidates = json::array();
+  for (const TuneCandidate& candidate : race.candidates) candidates.push_back(candidate_json(candidate));
+  json out = {{"policy", race.policy},
+              {"reward", race.reward},
+              {"candidates", std::move(candidates)},
+              {"winner", race.winner},
+              {"judged", regrets_json(race.judged)},
+              {"run_options", winner_options(race)},
+              {"default", race.standard ? json(*race.standard) : json()}};
+  if (!race.judged_standard.regrets.empty()) {
+    out["judged_default"] = regrets_json(race.judged_standard);
+    out["default_minus_winner_x1000"] = interval(race.lost.difference);
+    out["default_minus_winner_x1000"]["replications"] = race.lost.n;
+  }
+  return out;
+}
+
 Columns columns_of(const TuneRace& race) {
   Columns out;
   for (const TuneCandidate* c : in_order(race)) out.add(fields_of(race, *c));
@@ -110,6 +132,16 @@ Columns columns_of(const TuneRace& race) {
 }
 
 }  // namespace
+
+std::string winner_options(const TuneRace& race) {
+  std::string text = "--policy " + race.policy;
+  const TuneCandidate& winner = race.candidates[race.winner];
+  for (const std::string& pair : split(winner.varied, ' '))
+    if (!pair.empty()) text += " --set " + shell_word(pair);
+  for (const auto& [name, value] : hyperparameter_values(winner.hyperparameter))
+    text += fmt::format(" --set hyperparameters.{}={}", name, value);
+  return text;
+}
 
 std::vector<Table> tune_tables(const Tuning& tuning) {
   std::vector<int> replications;
@@ -148,13 +180,12 @@ std::vector<Table> tune_tables(const Tuning& tuning) {
     winners.rows.push_back({{of(race), choice_text(winner), number_cell(judged.mean), number_cell(judged.half_width_95),
                              chosen ? number_cell(winner.regret().mean) : Cell("---")}});
     std::vector<Cell>& cells = winners.rows.back().cells;
-    if (!race.judged_standard.regrets.empty())
+    if (race.judged_standard.regrets.empty())
+      cells.insert(cells.end(), {chosen && race.standard ? "chosen" : "---", "---", "---", "---"});
+    else
       cells.insert(cells.end(),
                    {choice_text(race.judged_standard), number_cell(race.judged_standard.regret().mean),
                     number_cell(race.lost.difference.mean), number_cell(race.lost.difference.half_width_95)});
-    else
-      cells.insert(cells.end(),
-                   {Cell(chosen && race.standard ? "chosen" : "---"), Cell("---"), Cell("---"), Cell("---")});
     if (chosen) winners.notes.push_back(fmt::format("{}: {}", of(race), winner_options(race)));
   }
   if (!winners.notes.empty())
@@ -171,6 +202,19 @@ Columns tune_columns(const Tuning& tuning) {
   for (const TuneRace& race : tuning.races)
     for (const TuneCandidate* c : in_order(race)) out.add(fields_of(race, *c));
   return out;
+}
+
+json tune_json(const Tuning& tuning, const StudyConfig& config) {
+  json rounds = json::array(), races = json::array();
+  for (const TuneRound& round : tuning.rounds)
+    rounds.push_back({{"replications", round.replications}, {"lanes", round.lanes}});
+  for (const TuneRace& race : tuning.races) races.push_back(race_json(race));
+  return {{"program", program_json()},
+          {"study_toml", config.toml()},
+          {"first_replication_of_choice", tuning.first_replication},
+          {"rounds", std::move(rounds)},
+          {"judged_replications", tuning.judged_replications},
+          {"races", std::move(races)}};
 }
 
 }  // namespace pandora

@@ -1,10 +1,3 @@
-#include "host/studies/study/environment_options.hpp"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <cmath>
-
 #include "host/lanes/model/trace_evaluator.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/study/value_checks.hpp"

@@ -78,9 +78,8 @@ Plan make_plan(const Study& study) {
   std::set<std::string> names;
   for (int T0 : study.T0) plan.calibration_periods = std::max(plan.calibration_periods, T0);
   for (const Policy& policy : all_policies()) {
-    const bool wanted = study.policies.empty() ? !policy.by_name_only
-                                               : std::find(study.policies.begin(), study.policies.end(), policy.name) !=
-                                                     study.policies.end();
+    const bool wanted =
+        study.policies.empty() ? !policy.by_name_only : std::ranges::count(study.policies, policy.name) > 0;
     if (!wanted && policy.name != "oracle") continue;
     for (const PolicyVariant& variant : policy.variants(study.hyperparameters))
       for (int T0 : study.T0) {

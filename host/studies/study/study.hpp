@@ -11,6 +11,7 @@
 #include "host/lanes/engine/engine_settings.hpp"
 #include "host/lanes/model/preparation.hpp"
 #include "host/lanes/model/trace_world.hpp"
+#include "kernels/rules/refit_schedule.hpp"
 #include "kernels/rules/tally.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/paper_setting.hpp"
@@ -171,5 +172,25 @@ struct UnitResult {
 
   friend bool operator==(const UnitResult&, const UnitResult&) = default;
 };
+
+// Texts that studies have for schedules of exact solves and for hyperparameters, in value_texts.cpp:
+
+/// "every_period", "every:k" (k >= 1), "geometric:g" (g > 1), "tracking"; throws Error (usage) otherwise.
+RefitSchedule parse_refit(const std::string& text);
+std::string refit_text(const RefitSchedule& schedule);
+
+/// `tracking` (a step at every sample, a solve at 5% growth) or `geometric:g` with g >= 1 (solves alone). Throws Error.
+RewardSchedule parse_reward_refit(const std::string& text);
+
+/// Name and value of each of a variant's hyperparameters, from a text such as "c_rho=0.1;c_theta=1"; what is no
+/// NAME=VALUE has the name "variant".
+std::vector<std::pair<std::string, std::string>> hyperparameter_values(const std::string& text);
+
+/// c_rho, c_theta and c_b, then the names that registered policies have, then those that variants of the plan have
+/// beside.
+std::vector<std::string> hyperparameter_columns(const Plan& plan);
+
+/// The value under that name; empty if the variant has none.
+std::string hyperparameter_of(const std::string& text, const std::string& name);
 
 }  // namespace pandora

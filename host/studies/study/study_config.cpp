@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "host/ground/files/input_file.hpp"
-#include "host/lanes/model/trace_world.hpp"
 #include "host/studies/study/study_keys.hpp"
 #include "pandora/error.hpp"
 
@@ -44,7 +43,7 @@ Study of_table(const Study& all, const Environment& environment) {
   study.regimes = {keys.regime == "A" ? Regime::A : Regime::B};
   study.order = false;
   study.instances = false;
-  const int T0 = *std::max_element(all.T0.begin(), all.T0.end());
+  const int T0 = *std::ranges::max_element(all.T0);
   if (T0 >= sizes.calibration)
     throw Error(ExitCode::usage,
                 fmt::format("environment {}: T0 = {} periods, and its table has {} prompts for calibration, of which "

@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "host/studies/study/study.hpp"
 

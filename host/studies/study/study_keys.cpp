@@ -1,22 +1,10 @@
 #include "host/studies/study/study_keys.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
 #include <limits>
-#include <map>
 #include <mutex>
-#include <set>
 
-#include "host/ground/base/nearest.hpp"
-#include "host/ground/base/printable.hpp"
-#include "host/studies/study/environment_options.hpp"
-#include "host/studies/study/refit_text.hpp"
 #include "host/studies/study/value_checks.hpp"
 #include "pandora/environment.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {

@@ -1,13 +1,6 @@
 // The study that the values of its keys make, and where they contradict each other.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
-#include "host/studies/study/environment_options.hpp"
 #include "host/studies/study/value_checks.hpp"
 #include "pandora/environment.hpp"
 

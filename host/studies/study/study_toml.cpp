@@ -29,9 +29,6 @@ constexpr void assert_of_toml(bool holds) {
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
-#include <utility>
 
 #include "host/ground/base/split.hpp"
 #include "host/studies/study/study_keys.hpp"
@@ -83,16 +80,11 @@ void append(const StudyKey& key, const toml::node& node, StudyValue& value) {
       if (const auto number = node.value_exact<double>()) return value.numbers.push_back(*number);
       break;
     case Kind::boolean:
-      if (const auto boolean = node.value_exact<bool>()) {
-        value.boolean = *boolean;
-        return;
-      }
+      if (const auto boolean = node.value_exact<bool>()) return static_cast<void>(value.boolean = *boolean);
       break;
     case Kind::seed:
-      if (const auto integer = integer_of(node); integer && *integer >= 0) {
-        value.seed = static_cast<std::uint64_t>(*integer);
-        return;
-      }
+      if (const auto integer = integer_of(node); integer && *integer >= 0)
+        return static_cast<void>(value.seed = static_cast<std::uint64_t>(*integer));
       if (const auto text = node.value_exact<std::string>()) {
         const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value.seed);
         if (error == std::errc() && !text->empty() && end == text->data() + text->size()) return;
@@ -248,7 +240,7 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name,
   }
   std::vector<Entry> entries;
   flatten(table, "", name, entries);
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+  std::ranges::stable_sort(entries, [](const Entry& a, const Entry& b) {
     const toml::source_position &x = a.node->source().begin, &y = b.node->source().begin;
     return std::pair(x.line, x.column) < std::pair(y.line, y.column);
   });

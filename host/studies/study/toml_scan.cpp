@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <vector>
-
 #include "host/studies/study/study_keys.hpp"
 
 namespace pandora {

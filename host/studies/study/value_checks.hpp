@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "host/ground/base/nearest.hpp"
 #include "host/studies/study/study_keys.hpp"
@@ -52,7 +50,7 @@ inline double number_within(const StudyValue& value, double least, double most) 
 /// The place of the value's text number `which` among the names.
 inline std::size_t choice(const StudyValue& value, const std::vector<std::string>& names, std::size_t which = 0) {
   const std::string& found = value.texts[which];
-  const auto at = std::find(names.begin(), names.end(), found);
+  const auto at = std::ranges::find(names, found);
   if (at == names.end())
     refuse(value.where, fmt::format("\"{}\" is unknown{}; use {}", found, nearest_text(nearest(found, names)),
                                     fmt::join(names, ", ")));

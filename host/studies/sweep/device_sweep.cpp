@@ -1,18 +1,12 @@
-#include "host/studies/sweep/device_sweep.hpp"
-
 #include <algorithm>
 #include <condition_variable>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <system_error>
 #include <thread>
 
 #include "host/ground/files/system_limits.hpp"
-#include "host/studies/sweep/finite.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/runnable_lanes.hpp"
-#include "pandora/error.hpp"
+#include "host/studies/sweep/sound.hpp"
+#include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {
 namespace {
@@ -33,24 +27,24 @@ class DeviceSweep {
   }
 
   void run() {
-    {
-      std::vector<std::jthread> threads;
-      try {
-        const int most = kPreparersPerDevice * static_cast<int>(options_.devices.ids.size());
-        for (int i = 0; i < std::clamp(options_.threads, 1, most); ++i) {
-          const int device = options_.devices.ids[static_cast<std::size_t>(i) % options_.devices.ids.size()];
-          threads.emplace_back([this, device] { guarded([this, device] { prepare(device); }); });
-        }
-        for (std::size_t i = 0; i < groups_; ++i) {
-          const int device = options_.devices.ids[i % options_.devices.ids.size()];
-          threads.emplace_back([this, device] { guarded([this, device] { serve(device); }); });
-        }
-      } catch (const std::system_error&) {
-        guarded([] { throw no_further_thread(""); });
-      } catch (...) {  // those that were started wait for the rest
-        guarded([] { throw; });
-      }
+    const std::vector<int>& devices = options_.devices.ids;
+    const std::size_t most = kPreparersPerDevice * devices.size(),
+                      preparers = std::clamp<std::size_t>(static_cast<std::size_t>(options_.threads), 1, most);
+    std::vector<std::jthread> threads;
+    const auto start = [&](std::size_t count, void (DeviceSweep::*work)(int)) {
+      for (std::size_t i = 0; i < count; ++i)
+        threads.emplace_back(
+            [this, work, device = devices[i % devices.size()]] { guarded([&] { (this->*work)(device); }); });
+    };
+    try {
+      start(preparers, &DeviceSweep::prepare);
+      start(groups_, &DeviceSweep::serve);
+    } catch (const std::system_error&) {
+      guarded([] { throw no_further_thread(""); });
+    } catch (...) {  // those that were started wait for the rest
+      guarded([] { throw; });
     }
+    threads.clear();
     if (failure_) std::rethrow_exception(failure_);
   }
 

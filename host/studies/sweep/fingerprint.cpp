@@ -1,12 +1,8 @@
-#include "host/studies/sweep/fingerprint.hpp"
-
-#include <set>
-#include <span>
 
 #include "host/ground/files/sealed_file.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/runnable_lanes.hpp"
+#include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {
 namespace {

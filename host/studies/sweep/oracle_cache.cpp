@@ -4,9 +4,7 @@
 
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
-#include <utility>
 
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
@@ -14,9 +12,8 @@
 #include "host/ground/files/temporary_file.hpp"
 #include "host/ground/machine/build.hpp"
 #include "host/lanes/model/draw_instance.hpp"
-#include "host/studies/study/environment_options.hpp"
+#include "host/studies/study/study_keys.hpp"
 #include "pandora/error.hpp"
-#include "pandora/paper_setting.hpp"
 
 namespace pandora {
 namespace fs = std::filesystem;

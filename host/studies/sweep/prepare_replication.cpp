@@ -2,18 +2,61 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
-#include <optional>
 
+#include "host/lanes/engine/run_on_cpu.hpp"
+#include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/kernel_errors.hpp"
-#include "host/lanes/model/trace_world.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
-#include "host/studies/sweep/own_environment.hpp"
+#include "host/studies/sweep/sound.hpp"
 #include "pandora/environment.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
+namespace {
+
+// The tallies of some lanes of one replication by the study's engine.
+std::vector<LaneTally> run_lanes(const Study& study, const Replication& replication, const std::vector<LaneSpec>& lanes,
+                                 std::span<LaneRecord> records) {
+  using Kind = EngineSettings::Kind;
+  using Precision = EngineSettings::Precision;
+  if (study.engine.kind == Kind::reference) {
+    std::vector<LaneTally> tallies;
+    for (std::size_t k = 0; k < lanes.size(); ++k)
+      tallies.push_back(
+          run_reference_lane(replication, lanes[k], study.estimation, records.empty() ? nullptr : &records[k]));
+    return tallies;
+  }
+  const BlockOptions options{study.estimation, study.engine.block};
+  return study.engine.precision == Precision::fp32 ? run_on_cpu<float>(replication, lanes, options, nullptr, records)
+                                                   : run_on_cpu<double>(replication, lanes, options, nullptr, records);
+}
+
+// What a policy of one's own may get wrong must not reach the engines: what that is, or nothing.
+std::string defect_of(const LaneSpec& spec, const Replication& replication) {
+  const int A = replication.tape.boxes();
+  const bool learns = spec.learns_index() || spec.learns_payoff() || spec.learns_reward();
+  if (learns && spec.learning == Learning::none)
+    return "learned scores or rewards need Learning::calibration or online";
+  if (spec.T0 < 0 || spec.T0 > replication.tape.calibration_rows)
+    return fmt::format("T0 = {} is not between 0 and the {} calibration periods", spec.T0,
+                       replication.tape.calibration_rows);
+  if (spec.order != Order::listed) return "";
+  if (spec.length < 1 || spec.length > A) return fmt::format("a list of {} boxes out of {}", spec.length, A);
+  for (int k = 0; k < spec.length; ++k)
+    if (spec.list[k] < 0 || spec.list[k] >= A || std::find(spec.list, spec.list + k, spec.list[k]) != spec.list + k)
+      return fmt::format("position {} of the list is box {}, which is not there or named twice", k, spec.list[k]);
+  return "";
+}
+
+void keep_outcomes(const std::vector<PeriodOutcome>& outcomes, const LaneTally& tally, LaneNotes& notes) {
+  if (tally.failure != Failure::none) return;
+  notes.outcomes.clear();
+  for (const PeriodOutcome& outcome : outcomes) notes.outcomes.push_back(packed(outcome));
+}
+
+}  // namespace
 
 void keep_prompts(const Study& study, const Plan& plan, const Unit& unit, UnitResult& result) {
   if (unit.environment.trace == nullptr || !study.regret) return;
@@ -76,6 +119,99 @@ Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, Ora
 Replication prepare_replication(const Study& study, const Plan& plan, const Unit& unit, OrderFrequencies* order,
                                 OracleCache* cache) {
   return prepare_on_cpu(preparation_of(study, plan, unit), order, cache);
+}
+
+RunnableLanes runnable_lanes(const Plan& plan, const Replication& replication, std::size_t first, std::size_t last,
+                             UnitResult& result) {
+  RunnableLanes lanes;
+  for (std::size_t k = first; k < last; ++k) {
+    const PolicyVariant& variant = plan.lanes[k].variant;
+    const int T0 = plan.lanes[k].T0;
+    Failure failure = Failure::policy;
+    try {
+      if (variant.custom) {
+        if (const std::unique_ptr<CustomPolicy> policy = variant.custom(replication, T0, plan.estimation);
+            policy != nullptr) {
+          std::vector<PeriodOutcome> outcomes;
+          result.lanes[k] = run_custom_lane(replication, *policy, T0, &result.notes[k].message,
+                                            result.table != nullptr ? &outcomes : nullptr, shown_to(plan.lanes[k]));
+          keep_outcomes(outcomes, result.lanes[k], result.notes[k]);
+          continue;
+        }
+        result.notes[k].message = "its maker returned no policy";
+      } else {
+        const LaneSpec spec = variant.lane(replication, T0);
+        if (const std::string defect = defect_of(spec, replication); defect.empty()) {
+          lanes.specs.push_back(spec);
+          lanes.at.push_back(k);
+          continue;
+        } else {
+          result.notes[k].message = "its lane cannot run: " + defect;
+        }
+      }
+    } catch (const LaneFailure& lane_failure) {
+      failure = lane_failure.failure();
+    } catch (const Error&) {  // meant for the user
+      throw;
+    } catch (const std::bad_alloc&) {  // not the policy's fault, and gone the next time
+      throw;
+    } catch (const std::exception& error) {
+      result.notes[k].message = error.what();
+    } catch (...) {
+      result.notes[k].message = "threw something that is no std::exception";
+    }
+    result.lanes[k].start(replication.tape.online_rows);
+    result.lanes[k].fail(failure, 0);
+  }
+  return lanes;
+}
+
+void run_planned_lanes(const Study& study, const Plan& plan, const Replication& replication, std::size_t first,
+                       std::size_t last, UnitResult& result) {
+  const RunnableLanes lanes = runnable_lanes(plan, replication, first, last, result);
+  if (!lanes.specs.empty()) {
+    std::vector<LaneRecord> records = records_wanted(study, lanes.specs.size());
+    const std::vector<LaneTally> tallies = run_lanes(study, replication, lanes.specs, records);
+    lanes.place(tallies, records, study.estimates, result);
+  }
+  fail_sums_not_finite(std::span(result.lanes).subspan(first, last - first));
+}
+
+LaneTally run_one_lane(const Study& study, const Replication& replication, const LaneSpec& spec, LaneRecord* record) {
+  return run_lanes(study, replication, {spec}, record == nullptr ? std::span<LaneRecord>() : std::span(record, 1))[0];
+}
+
+std::vector<LaneRecord> records_wanted(const Study& study, std::size_t lanes) {
+  const bool outcomes = of_table(study);
+  std::vector<LaneRecord> records(study.estimates || outcomes ? lanes : 0);
+  for (LaneRecord& record : records) record.keep = outcomes ? LaneRecord::Keep::outcomes : LaneRecord::Keep::estimates;
+  return records;
+}
+
+void RunnableLanes::place(const std::vector<LaneTally>& found, std::span<LaneRecord> records, bool estimates,
+                          UnitResult& result) const {
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    const LaneSpec& spec = specs[k];
+    LaneNotes& notes = result.notes[at[k]];
+    result.lanes[at[k]] = found[k];
+    if (spec.order == Order::listed) notes.list.assign(spec.list, spec.list + spec.length);
+    if (spec.stop == Stop::last_reaches_threshold && spec.order == Order::listed)
+      notes.thresholds.assign(spec.threshold, spec.threshold + spec.length - 1);
+    if (records.empty()) continue;
+    keep_outcomes(records[k].outcomes, found[k], notes);
+    if (!estimates) continue;
+    notes.rho = std::move(records[k].rho);
+    notes.theta = std::move(records[k].theta);
+  }
+}
+
+std::string needs_cpu(const Study& study, const Plan& plan) {
+  for (const Environment& environment : study.environments)
+    if (environment.law == Law::custom || find_drawer(environment.name))
+      return fmt::format("environment {} is code that runs on the CPU", environment.name);
+  for (const PlannedLane& lane : plan.lanes)
+    if (lane.variant.custom) return fmt::format("policy {} is code that runs on the CPU", lane.policy->name);
+  return "";
 }
 
 }  // namespace pandora

@@ -5,47 +5,45 @@
 #include <algorithm>
 #include <condition_variable>
 #include <list>
-#include <memory>
-#include <mutex>
 #include <system_error>
 #include <thread>
 
 #include "host/ground/files/system_limits.hpp"
-#include "host/studies/sweep/device_sweep.hpp"
-#include "host/studies/sweep/finite.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/runnable_lanes.hpp"
+#include "host/studies/sweep/sound.hpp"
 #include "kernels/base/assert.hpp"
 #include "pandora/custom_policy.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
+
+int threads_of(const SweepOptions& options) {
+  return options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
 
 // Workers take a chunk of lanes of a prepared unit if there is one, else prepare the next unit. At most one unit more
 // than there are workers holds a tape, which bounds the memory.
 class SweepRunner {
  public:
   SweepRunner(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink)
-      : study_(study), plan_(plan), options_(options), sink_(sink) {
-    threads_ =
-        options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    lanes_ = study.regret ? plan.lanes.size() : 0;
-    total_ = plan.units.size() * std::max<std::size_t>(lanes_, 1);
-  }
+      : study_(study),
+        plan_(plan),
+        options_(options),
+        sink_(sink),
+        threads_(threads_of(options)),
+        lanes_(study.regret ? plan.lanes.size() : 0),
+        total_(plan.units.size() * std::max<std::size_t>(lanes_, 1)) {}
 
   void run() {
-    std::vector<std::thread> workers;
+    std::vector<std::jthread> workers;
     try {
-      for (int i = 0; i < threads_; ++i) workers.emplace_back([this] { work(); });
+      for (int i = 0; i < threads_; ++i) workers.emplace_back([this] { guarded([this] { serve(); }); });
     } catch (const std::system_error&) {
-      const std::lock_guard guard(mutex_);
-      fail(std::make_exception_ptr(no_further_thread(threads_ > 1 ? fmt::format("--threads {}", threads_) : "")));
+      guarded([this] { throw no_further_thread(threads_ > 1 ? fmt::format("--threads {}", threads_) : ""); });
     } catch (...) {  // those that were started must be waited for
-      const std::lock_guard guard(mutex_);
-      fail(std::current_exception());
+      guarded([] { throw; });
     }
-    for (std::thread& worker : workers) worker.join();
+    workers.clear();
     if (failure_) std::rethrow_exception(failure_);
   }
 
@@ -57,20 +55,13 @@ class SweepRunner {
     std::size_t next_lane = 0, done_lanes = 0;
   };
 
-  void work() {
-    guarded([this] { serve(); });
-  }
-
   void serve() {
     std::unique_lock lock(mutex_);
     while (!failure_) {
-      try {
-        end_if_interrupted(options_.interrupted);
-      } catch (...) {
-        fail(std::current_exception());
-        break;
-      }
-      if (const auto active = with_lanes_left(); active != active_.end()) {
+      end_if_interrupted(options_.interrupted);
+      const auto active = std::ranges::find_if(
+          active_, [this](const Active& a) { return a.replication != nullptr && a.next_lane != lanes_; });
+      if (active != active_.end()) {
         run_chunk(lock, active);
       } else if (next_unit_ < plan_.units.size() && active_.size() <= static_cast<std::size_t>(threads_)) {
         prepare(lock);
@@ -82,28 +73,23 @@ class SweepRunner {
     }
   }
 
-  std::list<Active>::iterator with_lanes_left() {
-    auto active = active_.begin();
-    while (active != active_.end() && (active->replication == nullptr || active->next_lane == lanes_)) ++active;
-    return active;
-  }
-
   void prepare(std::unique_lock<std::mutex>& lock) {
     const auto active = active_.insert(active_.end(), Active{});
     active->unit = next_unit_++;
     lock.unlock();
+    const Unit unit = plan_.units[active->unit];
     UnitResult& result = active->result;
     std::unique_ptr<Replication> replication;
     bool done = false;  // nothing is left to run
     guarded([&] {
       const InterruptOfLane interrupt(options_.interrupted);
       result.resize(lanes_);
-      replication = std::make_unique<Replication>(prepare_replication(
-          study_, plan_, plan_.units[active->unit], study_.order ? &result.order : nullptr, options_.oracle_cache));
+      replication = std::make_unique<Replication>(
+          prepare_replication(study_, plan_, unit, study_.order ? &result.order : nullptr, options_.oracle_cache));
       if (study_.instances) result.instance = replication->instance;
-      if (options_.drawn && find_drawer(plan_.units[active->unit].environment.name))
-        options_.drawn(*replication, preparation_of(study_, plan_, plan_.units[active->unit]).request);
-      keep_prompts(study_, plan_, plan_.units[active->unit], result);
+      if (options_.drawn && find_drawer(unit.environment.name))
+        options_.drawn(*replication, preparation_of(study_, plan_, unit).request);
+      keep_prompts(study_, plan_, unit, result);
       done = lanes_ == 0 || fail_all_if_not_finite(*replication, lanes_, result);
     });
     lock.lock();
@@ -160,21 +146,18 @@ class SweepRunner {
       body();
     } catch (...) {
       const std::lock_guard guard(mutex_);
-      fail(std::current_exception());
+      if (!failure_) failure_ = std::current_exception();
+      changed_.notify_all();
     }
-  }
-
-  void fail(std::exception_ptr failure) {
-    if (!failure_) failure_ = failure;
-    changed_.notify_all();
   }
 
   const Study& study_;
   const Plan& plan_;
   const SweepOptions& options_;
   const UnitSink& sink_;
-  int threads_ = 1;
-  std::size_t lanes_ = 0, total_ = 0, done_ = 0, next_unit_ = 0;
+  const int threads_;
+  const std::size_t lanes_, total_;
+  std::size_t done_ = 0, next_unit_ = 0;
   std::mutex mutex_, sink_mutex_;
   std::condition_variable changed_;
   std::list<Active> active_;
@@ -190,7 +173,7 @@ void end_if_interrupted(const std::atomic<bool>* flag) {
 void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const UnitSink& sink) {
   if (options.devices.empty() || !study.regret) return SweepRunner(study, plan, options, sink).run();
   SweepOptions resolved = options;
-  if (resolved.threads == 0) resolved.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  resolved.threads = threads_of(options);
   const BlockOptions block{study.estimation, study.engine.block};
   PANDORA_ASSERT(options.devices.backend != nullptr);
   const Backend& backend = *options.devices.backend;

@@ -4,7 +4,7 @@
 
 #include "beside.hpp"
 #include "host/report/compare.hpp"
-#include "host/studies/results/overview_table.hpp"
+#include "host/studies/results/regret_tables.hpp"
 #include "pandora/error.hpp"
 #include "results.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/studies/run/oracle_index.hpp"
+#include "host/studies/run/oracle_alone.hpp"
 #include "host/studies/study/study_config.hpp"
 #include "oracle/oracle_table.hpp"
 #include "pandora/environment.hpp"

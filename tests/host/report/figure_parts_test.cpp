@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "host/studies/study/hyperparameter_values.hpp"
+#include "host/studies/study/study.hpp"
 
 namespace pandora {
 namespace {

@@ -6,7 +6,7 @@
 #include <Eigen/Cholesky>
 #include <cmath>
 
-#include "host/studies/study/refit_text.hpp"
+#include "host/studies/study/study.hpp"
 #include "pandora/error.hpp"
 #include "pandora/policy.hpp"
 #include "tests/reference/small_problem.hpp"

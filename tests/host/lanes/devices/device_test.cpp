@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "host/lanes/engine/run_lanes.hpp"
-#include "host/studies/study/refit_text.hpp"
 #include "host/studies/study/study.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/runnable_lanes.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "kernels/tape/shock_projection.hpp"
 #include "pandora/error.hpp"

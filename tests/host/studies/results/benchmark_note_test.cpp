@@ -1,9 +1,8 @@
-#include "host/studies/results/benchmark_note.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "host/studies/results/regret_tables.hpp"
+#include "host/studies/results/table_texts.hpp"
 
 namespace pandora {
 namespace {

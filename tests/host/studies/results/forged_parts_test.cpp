@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "host/ground/files/sealed_file.hpp"
-#include "host/studies/results/overview_table.hpp"
 #include "host/studies/results/parts.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"

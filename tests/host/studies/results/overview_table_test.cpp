@@ -1,6 +1,6 @@
-#include "host/studies/results/overview_table.hpp"
-
 #include <gmock/gmock.h>
+
+#include "host/studies/results/regret_tables.hpp"
 
 namespace pandora {
 namespace {

@@ -1,11 +1,11 @@
 // Means on a table of outcomes with intervals that count prompts.
-#include "host/studies/results/prompt_statistics.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
 #include <random>
+
+#include "host/studies/results/summary.hpp"
 
 namespace pandora {
 namespace {

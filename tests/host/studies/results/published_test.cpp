@@ -1,6 +1,4 @@
 // The embedded tables against the files they come from, read by a parser of our own.
-#include "host/studies/results/published.hpp"
-
 #include <gtest/gtest.h>
 
 #include <clocale>
@@ -10,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "host/studies/results/summary.hpp"
 #include "tests/host/folder_test.hpp"
 
 namespace pandora {

@@ -1,6 +1,4 @@
 // The search for u against a plain simulation of the oracle at the u it finds.
-#include "host/studies/run/calibrate_cost.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <numeric>
 
 #include "host/studies/results/summary.hpp"
+#include "host/studies/run/oracle_alone.hpp"
 #include "pandora/error.hpp"
 #include "tests/reference/small_problem.hpp"
 

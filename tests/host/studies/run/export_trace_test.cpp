@@ -1,12 +1,11 @@
 // The test of the whole path of tables: a replication that is exported and read back is the replication itself.
-#include "host/studies/run/export_trace.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <tuple>
 
+#include "host/studies/run/find_lane.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "tests/host/folder_test.hpp"
 

@@ -6,7 +6,6 @@
 #include <set>
 #include <sstream>
 
-#include "host/studies/run/tune_tables.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
 

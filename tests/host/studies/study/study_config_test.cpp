@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "host/studies/study/refit_text.hpp"
+#include "host/studies/study/study.hpp"
 #include "tests/host/studies/study/study_texts.hpp"
 
 namespace pandora {

@@ -1,6 +1,6 @@
-#include "host/studies/sweep/fingerprint.hpp"
-
 #include <gtest/gtest.h>
+
+#include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {
 namespace {

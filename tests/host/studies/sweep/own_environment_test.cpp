@@ -1,12 +1,11 @@
 // What code draws: numbers that are refused, and indices that were left behind.
-#include "host/studies/sweep/own_environment.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "host/studies/sweep/sound.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "kernels/base/error.hpp"
 #include "pandora/error.hpp"

@@ -1,20 +1,59 @@
-#include "host/studies/sweep/own_environment.hpp"
+#include "host/studies/sweep/sound.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
-#include "host/studies/sweep/finite.hpp"
 #include "kernels/base/aligned.hpp"
 #include "kernels/base/error.hpp"
+#include "pandora/environment.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
+
+template <class Real>
+using Word = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+
+// Of whole words, so that it needs no branch per number: exponents of ones alone are infinity and NaN.
+template <class Real>
+bool all_finite(const Real* values, std::size_t n) {
+  using Bits = Word<Real>;
+  constexpr Bits kExponent = static_cast<Bits>(sizeof(Bits) == 4 ? 0x7f800000 : 0x7ff0000000000000);
+  Bits found = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    found |= static_cast<Bits>((std::bit_cast<Bits>(values[i]) & kExponent) == kExponent);
+  return found == 0;
+}
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+template <class Vector>
+std::size_t first_not_finite(const Vector& values, std::size_t from = 0) {
+  if (values.size() <= from || all_finite(values.data() + from, values.size() - from)) return kNone;
+  while (std::isfinite(values[from])) ++from;
+  return from;
+}
+
+// A row of a tape in words: "online period 17".
+std::string period_of(const Tape& tape, std::size_t row) {
+  const std::size_t online = static_cast<std::size_t>(tape.online_row(0));
+  return row == 0       ? "the initial context"
+         : row < online ? fmt::format("calibration period {}", row)
+                        : fmt::format("online period {}", row - online + 1);
+}
+
+// Where a number stands in an array of `size` numbers per row or, where it has them, per row and box.
+std::string place_of(const Tape& tape, const char* name, std::size_t at, std::size_t size, bool boxes) {
+  const std::size_t A = boxes ? static_cast<std::size_t>(tape.boxes()) : 1;
+  return fmt::format("{}{} in {}", name, boxes ? fmt::format(" of box {}", at / size % A + 1) : "",
+                     period_of(tape, at / size / A));
+}
 
 [[noreturn]] void refuse(const ReplicationRequest& asked, const std::string& what) {
   throw Error(ExitCode::usage, fmt::format("environment {}/{}/{}: {}", asked.environment.name,
@@ -52,7 +91,7 @@ void require_shape(const Replication& drawn, const ReplicationRequest& asked) {
   require("the size of sigma", drawn.sigma.size(), cells);
 }
 
-// `size`: numbers per row, or per row and box; `first`: the first row that counts.
+// `first`: the first row that counts.
 template <class Values>
 void require_within(const Tape& tape, const ReplicationRequest& asked, const char* name, const Values& values,
                     std::size_t size, bool boxes, double least, double greatest, const char* wanted, int first = 0) {
@@ -65,20 +104,72 @@ void require_within(const Tape& tape, const ReplicationRequest& asked, const cha
     outside |= static_cast<unsigned>(!(values[at] >= low && values[at] <= high));
   for (std::size_t at = from; outside != 0 && at < values.size(); ++at) {
     if (values[at] >= low && values[at] <= high) continue;
-    const std::size_t row = at / size / A;
-    refuse(asked, fmt::format("{}{} in {} (row {}{}) is {}; give {}, or mend what its code draws", name,
-                              boxes ? fmt::format(" of box {}", at / size % A + 1) : "", period_of(tape, row), row,
+    refuse(asked, fmt::format("{} (row {}{}) is {}; give {}, or mend what its code draws",
+                              place_of(tape, name, at, size, boxes), at / size / A,
                               boxes ? fmt::format(", column {}", at / size % A) : "", values[at], wanted));
   }
 }
 
 template <class Real>
 bool same_bits(Real a, Real b) {
-  using Word = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
-  return std::bit_cast<Word>(a) == std::bit_cast<Word>(b);
+  return std::bit_cast<Word<Real>>(a) == std::bit_cast<Word<Real>>(b);
 }
 
 }  // namespace
+
+std::string not_finite(const Replication& replication) {
+  const Instance& instance = replication.instance;
+  const Tape& tape = replication.tape;
+  const Contexts& contexts = tape.contexts;
+  std::string found;
+  const auto parameter = [&found](const char* name, const std::vector<double>& values) {
+    if (!found.empty()) return;
+    if (const std::size_t at = first_not_finite(values); at != kNone) found = fmt::format("number {} of {}", at, name);
+  };
+  const auto rows = [&](const char* name, const auto& values, std::size_t size, bool boxes, int first = 0) {
+    const std::size_t A = boxes ? static_cast<std::size_t>(contexts.boxes) : 1;
+    if (!found.empty() || size == 0 || A == 0) return;
+    if (const std::size_t at = first_not_finite(values, static_cast<std::size_t>(first) * A * size); at != kNone)
+      found = place_of(tape, name, at, size, boxes);
+  };
+  for (const InstanceField& field : kInstanceFields) parameter(field.symbol, instance.*field.member);
+  rows("psi", contexts.psi, static_cast<std::size_t>(contexts.index_stride), false);
+  rows("Q x", contexts.reward_context, contexts.location_at(1, 0) * static_cast<std::size_t>(contexts.reward_features),
+       false);
+  rows("l", contexts.reward_shift, contexts.location_at(1, 0), false);
+  rows("s", contexts.scale, 1, true);
+  rows("the context's cost", contexts.context_cost, 1, true);
+  rows("phi", tape.phi, static_cast<std::size_t>(contexts.reward_features), true);
+  rows("mu", tape.mu, 1, true);
+  rows("the cost", tape.cost, 1, true);
+  rows("the reward", tape.reward, 1, true);
+  rows("the oracle's index", replication.sigma, 1, true, tape.online_row(0));
+  return found;
+}
+
+bool sums_are_finite(const LaneTally& tally) {
+  bool finite = true;
+  for_each_number(tally, kMaxBoxes, tally.recorded,
+                  [&finite](double number, int) { finite = finite && is_sum(number); });
+  return finite;
+}
+
+void fail_sums_not_finite(std::span<LaneTally> lanes) {
+  for (LaneTally& tally : lanes)
+    if (tally.failure == Failure::none && !sums_are_finite(tally)) tally.fail(Failure::not_finite, tally.periods);
+}
+
+bool fail_all_if_not_finite(const Replication& replication, std::size_t count, UnitResult& result) {
+  const std::string what = not_finite(replication);
+  if (what.empty()) return false;
+  result.resize(count);
+  for (std::size_t lane = 0; lane < count; ++lane) {
+    result.lanes[lane].start(replication.tape.online_rows);
+    result.lanes[lane].fail(Failure::not_finite, 0);
+    result.notes[lane].message = what;
+  }
+  return true;
+}
 
 void require_sound(const Replication& drawn, const ReplicationRequest& asked) {
   require_shape(drawn, asked);
@@ -113,8 +204,7 @@ bool leaves_indices_behind(const Replication& drawn, const ReplicationRequest& a
   if (changed.empty()) return false;
   const std::vector<double> sigma = oracle_indices(instance, draw_shock_sample(instance, asked.oracle.samples),
                                                    model.contexts, asked.oracle, model.online_row(0));
-  return std::any_of(changed.begin(), changed.end(),
-                     [&](std::size_t at) { return same_bits(drawn.sigma[at], sigma[at]); });
+  return std::ranges::any_of(changed, [&](std::size_t at) { return same_bits(drawn.sigma[at], sigma[at]); });
 }
 
 void BenchmarkWatch::operator()(const Replication& drawn, const ReplicationRequest& asked) {

@@ -1,9 +1,8 @@
-#include "host/studies/run/calibrate_cost.hpp"
+#include "host/studies/run/oracle_alone.hpp"
 
 #include <fmt/format.h>
 
 #include <mutex>
-#include <optional>
 
 #include "host/ground/base/in_parallel.hpp"
 #include "host/lanes/model/draw_instance.hpp"
@@ -11,7 +10,6 @@
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "kernels/rules/period.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -64,21 +62,15 @@ class Search {
     const std::size_t R = static_cast<std::size_t>(search.replications);
     draws_.resize(search.regimes.size() * R);
     total_ = draws_.size() * (1 + kEvaluations);
-    in_parallel(static_cast<std::size_t>(search.threads), draws_.size(), [&](std::size_t k) {
-      end_if_interrupted(search_.interrupted);
+    for_each_draw([&](std::size_t k) {
       draws_[k] = draw_of(unit_costs, search_, search_.regimes[k / R], static_cast<std::uint32_t>(k % R));
-      one_done();
     });
   }
 
   /// Boxes opened per period; a replication's value is its mean over the regimes.
   Estimate boxes(double u) {
     std::vector<double> opened(draws_.size());
-    in_parallel(static_cast<std::size_t>(search_.threads), draws_.size(), [&](std::size_t k) {
-      end_if_interrupted(search_.interrupted);
-      opened[k] = boxes_opened(*draws_[k], search_.dimensions.boxes, u);
-      one_done();
-    });
+    for_each_draw([&](std::size_t k) { opened[k] = boxes_opened(*draws_[k], search_.dimensions.boxes, u); });
     std::vector<double> values(static_cast<std::size_t>(search_.replications), 0.0);
     for (std::size_t k = 0; k < draws_.size(); ++k)
       values[k % values.size()] += opened[k] / static_cast<double>(search_.regimes.size());
@@ -90,10 +82,13 @@ class Search {
  private:
   static constexpr std::size_t kEvaluations = 17;  // the ends, 14 halvings to the tolerance, and the answer
 
-  void one_done() {
-    if (!search_.progress) return;
-    const std::lock_guard guard(mutex_);
-    search_.progress(++done_, total_);
+  void for_each_draw(const std::function<void(std::size_t k)>& body) {
+    in_parallel(static_cast<std::size_t>(search_.threads), draws_.size(), [&](std::size_t k) {
+      end_if_interrupted(search_.interrupted);
+      body(k);
+      const std::lock_guard guard(mutex_);
+      if (search_.progress) search_.progress(++done_, total_);
+    });
   }
 
   const CostSearch& search_;
@@ -102,7 +97,29 @@ class Search {
   std::size_t done_ = 0, total_ = 0;
 };
 
+ProjectedLaw law_of(const Study& study) {
+  Instance instance;  // D = one unit row and theta_* = 1 make the projection the drawn vector
+  instance.environment = study.environments[0];
+  instance.seed = study.seed;
+  instance.dimensions = study.dimensions;
+  instance.dimensions.reward_features = 1;
+  instance.theta = {1.0};
+  instance.D = unit_sphere(instance.stream(Purpose::projection_vector), instance.dimensions.output);
+  const ShockSample sample = draw_shock_sample(instance, study.oracle.samples);
+  return empirical_law(sample.projected, sample.link);
+}
+
 }  // namespace
+
+OracleIndex::OracleIndex(const Study& study) : law_(law_of(study)), solver_(law_) {}
+
+OracleIndex::Found OracleIndex::operator()(double shift, double scale, double cost) {
+  if (shift != shift_ || scale != scale_) solver_.evaluate(shift, scale);
+  shift_ = shift;
+  scale_ = scale;
+  const double sigma = solver_.index(cost);
+  return {sigma, solver_.standard_error(sigma)};
+}
 
 void require_cost_level(const Environment& environment) {
   if (environment.indices == Indices::linear)

@@ -1,12 +1,11 @@
-#include "host/studies/study/refit_text.hpp"
-
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "host/ground/base/split.hpp"
+#include "host/studies/study/study.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -49,6 +48,35 @@ std::string refit_text(const RefitSchedule& schedule) {
   if (schedule.kind == RefitSchedule::Kind::tracking) return "tracking";
   if (schedule.kind == RefitSchedule::Kind::geometric) return fmt::format("geometric:{}", schedule.growth);
   return schedule.every == 1 ? "every_period" : fmt::format("every:{}", schedule.every);
+}
+
+std::vector<std::pair<std::string, std::string>> hyperparameter_values(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string& item : split(text, ';')) {
+    const std::size_t sign = item.find('=');
+    const bool named = sign != std::string::npos && sign > 0;
+    out.emplace_back(named ? item.substr(0, sign) : "variant", named ? item.substr(sign + 1) : item);
+  }
+  return out;
+}
+
+std::vector<std::string> hyperparameter_columns(const Plan& plan) {
+  std::vector<std::string> names;
+  const auto add = [&names](const std::string& name) {
+    if (std::ranges::count(names, name) == 0) names.push_back(name);
+  };
+  for (const Policy& policy : all_policies())
+    for (const Hyperparameter& h : policy.hyperparameters)
+      if (!policy.by_name_only) add(h.name);
+  for (const PlannedLane& lane : plan.lanes)
+    for (const auto& [name, value] : hyperparameter_values(lane.variant.hyperparameter)) add(name);
+  return names;
+}
+
+std::string hyperparameter_of(const std::string& text, const std::string& name) {
+  for (const auto& [own, value] : hyperparameter_values(text))
+    if (own == name) return value;
+  return "";
 }
 
 }  // namespace pandora

@@ -59,21 +59,18 @@ void calibrate(const CalibrateOptions& o, Session& session) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& program, Session& session, Command& run) {
+void add_calibrate(CLI::App& program, Session& session) {
   CLI::App* command = program.add_subcommand(
-      "calibrate",
-      fmt::format(
-          "u for a wanted number of boxes that the oracle opens per period, over {} replications of {} contexts "
-          "unless --replications and --contexts say otherwise",
-          kReplications, kContexts));
+      "calibrate", fmt::format("u for a wanted number of boxes that the oracle opens per period, over {} replications "
+                               "of {} contexts unless --replications and --contexts say otherwise",
+                               kReplications, kContexts));
   const auto o = std::make_shared<CalibrateOptions>();
-  o->study.add_file_to(*command);
   o->study.add_to(*command,
                   {"--environment", "--regime", "--replications", "--seed", "--contexts", "--samples", "--bins"});
   command->add_option("--boxes", o->wanted_boxes, "boxes per period, over the regimes together")->capture_default_str();
-  command->add_option("--threads", o->threads, "worker threads; 0 is all cores")->capture_default_str();
+  add_threads(*command, o->threads);
   command->add_flag("--quiet", o->quiet, "no progress");
-  command->callback([o, &session, &run] { run = [o, &session] { calibrate(*o, session); }; });
+  session.on_call(command, [o, &session] { calibrate(*o, session); });
 }
 
 }  // namespace pandora::cli

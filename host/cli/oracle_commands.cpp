@@ -129,40 +129,35 @@ std::vector<Setting> oracle_settings(const StudyConfig& config) {
   return settings;
 }
 
-void add_oracle(CLI::App& program, Session& session, Command& run) {
+void add_oracle(CLI::App& program, Session& session) {
   CLI::App* oracle = program.add_subcommand("oracle", "reservation indices, their order and the grid's errors");
   oracle->require_subcommand(1);
 
   CLI::App* index = oracle->add_subcommand("index", "sigma with E[(G(ell + scale w) - sigma)^+] = cost");
-  const auto i = std::make_shared<IndexOptions>();
-  i->study.add_file_to(*index);
-  i->study.add_to(*index, {"--environment", "--samples", "--seed"});
-  index->add_option("--ell", i->shift, "shift l")->required();
-  index->add_option("--scale", i->scale, "scale s > 0 of the projected shock")->required();
-  index->add_option("--cost", i->cost, "expected cost > 0")->required();
-  index->callback([i, &run] { run = [i] { print_index(*i); }; });
+  const auto o = std::make_shared<IndexOptions>();
+  o->study.add_to(*index, {"--environment", "--samples", "--seed"});
+  index->add_option("--ell", o->shift, "shift l")->required();
+  index->add_option("--scale", o->scale, "scale s > 0 of the projected shock")->required();
+  index->add_option("--cost", o->cost, "expected cost > 0")->required();
+  session.on_call(index, [o] { print_index(*o); });
 
   const std::vector<std::string> sampled = {"--environment", "--regime",  "--replications", "--seed",
                                             "--contexts",    "--samples", "--grid",         "--bins"};
   CLI::App* order = oracle->add_subcommand("order", "Table 3: how much the oracle's order varies");
-  const auto order_options = std::make_shared<OrderOptions>();
-  order_options->study.add_file_to(*order);
-  order_options->study.add_to(*order, sampled);
-  order->add_option("--threads", order_options->threads, "worker threads; 0 is all cores")->capture_default_str();
-  order->callback(
-      [order_options, &session, &run] { run = [order_options, &session] { print_order(*order_options, session); }; });
+  const auto of_order = std::make_shared<OrderOptions>();
+  of_order->study.add_to(*order, sampled);
+  add_threads(*order, of_order->threads);
+  session.on_call(order, [of_order, &session] { print_order(*of_order, session); });
 
   CLI::App* check = oracle->add_subcommand(
       "check", fmt::format("errors of the grid and of the compression, over {} replications unless --replications says "
                            "otherwise",
                            kCheckedReplications));
-  const auto check_options = std::make_shared<CheckOptions>();
-  check_options->study.add_file_to(*check);
-  check_options->study.add_to(*check, sampled);
-  check->add_option("--solves", check_options->solves, "exact solves per replication")->capture_default_str();
-  check->callback(
-      [check_options, &session, &run] { run = [check_options, &session] { print_check(*check_options, session); }; });
-  add_oracle_grid(*oracle, session, run);
+  const auto of_check = std::make_shared<CheckOptions>();
+  of_check->study.add_to(*check, sampled);
+  check->add_option("--solves", of_check->solves, "exact solves per replication")->capture_default_str();
+  session.on_call(check, [of_check, &session] { print_check(*of_check, session); });
+  add_oracle_grid(*oracle, session);
 }
 
 }  // namespace pandora::cli

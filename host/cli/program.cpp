@@ -131,25 +131,6 @@ int flushed(int code) {
   return code == static_cast<int>(ExitCode::done) ? static_cast<int>(ExitCode::output_lost) : code;
 }
 
-void add_commands(CLI::App& program, pandora::cli::Command& run) {
-  pandora::cli::add_run(program, session, run);
-  pandora::cli::add_merge(program, session, run);
-  pandora::cli::add_show(program, run);
-  pandora::cli::add_compare(program, run);
-  pandora::cli::add_verdict(program, run);
-  pandora::cli::add_report(program, run);
-  pandora::cli::add_tune(program, session, run);
-  pandora::cli::add_lanes(program, run);
-  pandora::cli::add_replay(program, run);
-  pandora::cli::add_explain(program, run);
-  pandora::cli::add_oracle(program, session, run);
-  pandora::cli::add_calibrate(program, session, run);
-  pandora::cli::add_policies(program, run);
-  pandora::cli::add_devices(program, run);
-  pandora::cli::add_trace(program, run);
-  pandora::cli::add_cascade(program, run);
-}
-
 int run_command_line(int argc, char** argv) {
   if (argc > 0) session.program = argv[0];
   std::error_code pathless;  // a command that names the program must run in other folders, too
@@ -166,13 +147,16 @@ int run_command_line(int argc, char** argv) {
       "130 interrupted.");
   program.set_version_flag("--version", pandora::build_text());
   program.require_subcommand(1);
-  pandora::cli::Command run;
-  add_commands(program, run);
+  using namespace pandora::cli;
+  for (const auto add :
+       {add_run, add_merge, add_show, add_compare, add_verdict, add_report, add_tune, add_lanes, add_replay,
+        add_explain, add_oracle, add_calibrate, add_policies, add_devices, add_trace, add_cascade})
+    add(program, session);
   try {
     refuse_unknown_command(program, argc, argv);
     program.parse(argc, argv);
     refuse_empty_numbers(program);
-    pandora::for_the_user(run);
+    pandora::for_the_user(session.run);
     return static_cast<int>(ExitCode::done);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version

@@ -1,4 +1,4 @@
-// Progress and remaining time on standard error.
+// What a stream of the process is connected to; progress and remaining time on standard error.
 #pragma once
 
 #include <chrono>
@@ -6,6 +6,13 @@
 #include <string>
 
 namespace pandora::cli {
+
+/// Whether the file descriptor, such as STDERR_FILENO, is a terminal.
+bool is_terminal(int fd);
+
+/// Columns of the terminal; if it is none, or does not know, those of the variable COLUMNS if it holds an integer from
+/// 1 to 10000, else 80.
+std::size_t terminal_width(int fd);
 
 /// How far `done` of `total` lanes, or what they are called, are after some seconds, in at most `width` columns: the
 /// numbers before the bar, fewer of them where even they do not fit. total >= done >= 1.

@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <optional>
 
-#include "host/cli/backend_options.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/cli/terminal.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/folder_record.hpp"
 #include "host/studies/run/forecast.hpp"
@@ -79,7 +76,10 @@ BackendChoice backend_of(const RunArguments& o, const std::vector<PlannedSetting
   return backend;
 }
 
-void print_outcome(const RunOutcome& outcome, bool quiet, double seconds, bool report = false) {
+using Clock = std::chrono::steady_clock;
+
+void print_outcome(const RunOutcome& outcome, bool quiet, Clock::time_point start, bool report = false) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (outcome.complete) {
     for (const Table& table : study_tables(outcome.findings.settings, TableLayout::compact)) print_table(table);
     if (!quiet) print_text(fmt::format("\n{:.0f} s, results in {}\n", seconds, outcome.folder.string()));
@@ -98,6 +98,15 @@ void print_outcome(const RunOutcome& outcome, bool quiet, double seconds, bool r
                           outcome.findings.failed_lanes, (outcome.folder / "failures.csv").string())
             : fmt::format("{} lanes failed; failures.csv of the merged results will say how",
                           outcome.findings.failed_lanes));
+}
+
+RunOptions options_of(Session& session) {
+  RunOptions run;
+  run.command = session.command_line;
+  run.program = session.program;
+  run.interrupted = &session.interrupted;
+  run.note = print_error;
+  return run;
 }
 
 // Of the whole study; of what the folder lacks where it is gone on with.
@@ -142,7 +151,7 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
   const Ranks ranks;
   StudyConfig config;
   std::vector<PlannedSetting> settings;
-  RunOptions run;
+  RunOptions run = options_of(session);
   const std::exception_ptr failure = caught([&] {
     require_count("--threads", o.backend.threads, 0);
     config = config_of(o, paper);
@@ -160,16 +169,12 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
   });
   ranks.agree(failure);
   run.threads = o.backend.threads > 0 ? o.backend.threads : ranks.cores();
-  run.command = session.command_line;
-  run.program = session.program;
-  run.interrupted = &session.interrupted;
   if (o.plan) {
-    run.note = print_error;
     if (ranks.rank() == 0) print_plan(config, settings, run, run.shard.count * ranks.size());
     return;
   }
   const bool quiet = o.quiet || ranks.rank() != 0;
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   std::unique_ptr<ProgressBar> bar;
   run.started = [&](const std::filesystem::path& folder, std::size_t there, std::size_t parts) {
     if (quiet) return;
@@ -188,16 +193,12 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
     if (bar) bar->update(done, total);
   };
   run.failed = print_error;
-  run.note = print_error;
   const RunOutcome outcome = run_study(config, run, ranks);
   bar.reset();
-  if (ranks.rank() == 0)
-    print_outcome(outcome, o.quiet, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-                  o.report);
+  if (ranks.rank() == 0) print_outcome(outcome, o.quiet, start, o.report);
 }
 
 void add_run_options(CLI::App* command, RunArguments& o) {
-  o.study.add_to(*command);
   o.backend.add_to(*command);
   command->add_option("--shard", o.shard, "i/n: do part i (from 0) of n, for `pandora merge`");
   command->add_option("--oracle-cache", o.oracle_cache, "folder that keeps oracle tables between runs");
@@ -213,24 +214,23 @@ void add_run_options(CLI::App* command, RunArguments& o) {
 
 }  // namespace
 
-void add_run(CLI::App& program, Session& session, Command& run) {
+void add_run(CLI::App& program, Session& session) {
   for (const bool paper : {false, true}) {
     const auto o = std::make_shared<RunArguments>();
     CLI::App* command =
         paper ? program.add_subcommand("reproduce", "Tables 1 to 3 of the paper beside the published numbers")
               : program.add_subcommand("run", "a study from its TOML file");
-    if (paper) {
+    if (paper)
       command->add_option("--table", o->table, "1 (regime A), 2 (regime B), 3 (the oracle's order) or all");
-    } else {
-      o->study.add_file_to(*command, "TOML file, such as experiments/quick.toml");
+    else
       command->add_flag("--print-defaults", o->print_defaults, "print a study with every key explained, and exit");
-    }
+    o->study.add_to(*command, {}, paper ? nullptr : "TOML file, such as experiments/quick.toml");
     add_run_options(command, *o);
-    command->callback([o, paper, &session, &run] { run = [o, paper, &session] { run_command(*o, paper, session); }; });
+    session.on_call(command, [o, paper, &session] { run_command(*o, paper, session); });
   }
 }
 
-void add_merge(CLI::App& program, Session& session, Command& run) {
+void add_merge(CLI::App& program, Session& session) {
   struct MergeOptions {
     std::vector<std::string> folders;
     std::optional<std::string> out;
@@ -242,21 +242,14 @@ void add_merge(CLI::App& program, Session& session, Command& run) {
   command->add_option("--out", o->out, "folder for the results (default: the next free results/NNN)");
   command->add_flag("--force", o->force, "accept a folder that is not empty and replace its results");
   command->add_flag("--quiet", o->quiet, "print the tables only");
-  command->callback([o, &session, &run] {
-    run = [o, &session] {
-      session.listen();
-      RunOptions options;
-      options.interrupted = &session.interrupted;
-      options.out = named("--out", o->out);
-      options.mode = o->force ? ResultFolder::Mode::replace : ResultFolder::Mode::fresh;
-      options.backend.name = "none";
-      options.command = session.command_line;
-      options.note = print_error;
-      options.program = session.program;
-      const auto start = std::chrono::steady_clock::now();
-      const RunOutcome outcome = merge_folders(o->folders, options);
-      print_outcome(outcome, o->quiet, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    };
+  session.on_call(command, [o, &session] {
+    session.listen();
+    RunOptions options = options_of(session);
+    options.out = named("--out", o->out);
+    options.mode = o->force ? ResultFolder::Mode::replace : ResultFolder::Mode::fresh;
+    options.backend.name = "none";
+    const auto start = Clock::now();
+    print_outcome(merge_folders(o->folders, options), o->quiet, start);
   });
 }
 

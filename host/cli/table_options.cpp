@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "host/cli/progress_bar.hpp"
-#include "host/cli/terminal.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 #include "pandora/error.hpp"
 
@@ -14,6 +13,10 @@ namespace pandora::cli {
 
 void TableOptions::add_to(CLI::App& command) {
   command.add_option("--models", models, "only these models (default: all)")->delimiter(',');
+  add_missing_to(command);
+}
+
+void TableOptions::add_missing_to(CLI::App& command) {
   command.add_option("--missing", missing, "rows with missing cells: refuse, or drop and count them")
       ->capture_default_str();
 }

@@ -15,6 +15,7 @@ struct TableOptions {
 
   /// --models and --missing.
   void add_to(CLI::App& command);
+  void add_missing_to(CLI::App& command);
   /// Throws Error (usage) for a word that is none of theirs.
   void check() const;
   /// With a bar while it is read where somebody looks. Throws as read_trace().

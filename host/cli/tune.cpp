@@ -6,9 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
-#include "host/cli/backend_options.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
@@ -49,32 +47,27 @@ void tune_command(const TuneArguments& o, Session& session) {
   };
   const Tuning tuning = tune(settings, options);
   bar.reset();
-  if (o.out) {
-    using nlohmann::json;
-    write_file(*o.out, tune_json(tuning, config).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
-  }
-  if (format == TableFormat::csv) {
+  if (o.out)
+    write_file(*o.out, tune_json(tuning, config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  if (format == TableFormat::csv)
     print_text(tune_columns(tuning).csv());
-  } else {
+  else
     for (const Table& table : tune_tables(tuning)) print_table(table, format);
-  }
   std::fflush(stdout);
   int failed = 0;
   for (const TuneRace& race : tuning.races) failed += race.judged.failed() + race.judged_standard.failed();
   if (failed > 0)
-    throw Error(
-        ExitCode::internal,
-        fmt::format("lanes of a policy failed in {} of the replications that it is judged on, which are left out",
-                    failed));
+    throw Error(ExitCode::internal, fmt::format("lanes of a policy failed in {} of the replications that it is judged "
+                                                "on, which are left out",
+                                                failed));
 }
 
 }  // namespace
 
-void add_tune(CLI::App& program, Session& session, Command& run) {
+void add_tune(CLI::App& program, Session& session) {
   const auto o = std::make_shared<TuneArguments>();
   CLI::App* command =
       program.add_subcommand("tune", "choose hyperparameters by successive halving, judge them on fresh replications");
-  o->study.add_file_to(*command);
   o->study.add_to(*command);
   o->backend.add_to(*command);
   command->add_option("--budget", o->budget, "lanes that the choice may take (a lane is a policy in one replication)")
@@ -83,7 +76,7 @@ void add_tune(CLI::App& program, Session& session, Command& run) {
   command->add_option("--out", o->out, "JSON file with candidates, rounds, what was judged and the study");
   command->add_flag("--force", o->force, "replace the file that --out names");
   command->add_flag("--quiet", o->quiet, "no progress");
-  command->callback([o, &session, &run] { run = [o, &session] { tune_command(*o, session); }; });
+  session.on_call(command, [o, &session] { tune_command(*o, session); });
 }
 
 }  // namespace pandora::cli

@@ -5,7 +5,7 @@
 
 #include "host/ground/statistics/student_t.hpp"
 #include "host/ground/tables/numbers.hpp"
-#include "host/report/compare_text.hpp"
+#include "host/report/cells.hpp"
 
 namespace pandora {
 namespace {

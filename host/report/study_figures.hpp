@@ -1,4 +1,4 @@
-// The figures of a study's results.
+// The figures of a study's results, and what they are put together from.
 #pragma once
 
 #include <optional>
@@ -30,5 +30,33 @@ FigureGroup difference_figures(const std::vector<ComparedPair>& pairs, const std
 /// box; depth. Where the study is the paper's, published against reproduced with z-scores. Where keys vary, regret
 /// against each of them, the others at their first values. Throws Error (usage) if T0 is given and not of the study.
 std::vector<FigureGroup> study_figures(StoredResults& results, std::optional<int> T0);
+
+/// A figure without series.
+Figure empty_figure(Figure::Kind kind, std::string name, std::string x_label, std::string y_label, std::string caption);
+
+/// A point with its interval; an unknown half-width draws none.
+void add_point(Series& series, double x, const Estimate& y);
+
+/// The policies that have rows, in the order of the tables.
+std::vector<PolicyTitle> titles_shown(const Summary& summary);
+
+/// An empty series of a policy.
+Series series_of(const PolicyTitle& title);
+
+/// The figure if a series is left that has points; of curves no more than axes bear, the first ones.
+void add_if_any(std::vector<Figure>& figures, Figure figure);
+
+/// Logarithmic axes, where what a figure of lines shows spans a decade or more.
+void choose_axes(Figure& figure);
+
+/// Such as " A = 3, d_x = 100, T = 30000, 50 replications.", what a caption ends with; without the keys that vary.
+std::string study_sizes(const Study& study, const std::vector<std::string>& varied = {});
+
+/// Names of files and captions for policies that see mu* and that do not: they have figures of their own.
+inline constexpr const char* kKinds[] = {"unknown", "known"};
+const char* kind_text(bool knows);
+
+/// Regret against each key that varies, the others at their first values.
+std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& settings, int T0);
 
 }  // namespace pandora

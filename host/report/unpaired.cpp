@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include "host/report/cells.hpp"
-#include "host/report/compare_text.hpp"
 #include "host/studies/study/environment_options.hpp"
 #include "pandora/error.hpp"
 
@@ -12,10 +11,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-void add(Names& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
-
 // What a folder has of each kind; of what a comparison asks for alone, where that is given.
 struct Offer {
   Names settings, cells, T0, policies;
@@ -23,18 +18,18 @@ struct Offer {
   Offer(const StoredResults& results, const CompareOptions& asked) {
     for (const PlannedSetting& planned : results.settings()) {
       const Study& study = planned.setting.study;
-      add(settings, planned.setting.varied.empty() ? "one without [vary]" : planned.setting.label());
+      add_new(settings, planned.setting.varied.empty() ? "one without [vary]" : planned.setting.label());
       for (const Environment& environment : study.environments)
         for (const Regime regime : study.regimes)
-          if (wanted(asked.environments, environment.name) && wanted(asked.regimes, std::string(regime_name(regime))))
-            add(cells, fmt::format("{}/{}", environment.name, regime_name(regime)));
+          if (wanted(asked.environments, environment.name) && wanted(asked.regimes, regime_name(regime)))
+            add_new(cells, fmt::format("{}/{}", environment.name, regime_name(regime)));
       for (const int value : study.T0)
-        if (wanted(asked.T0, value)) add(T0, fmt::format("{}", value));
+        if (wanted(asked.T0, value)) add_new(T0, fmt::format("{}", value));
       for (const PlannedLane& lane : planned.plan.lanes) {
         const std::string name = lane.policy->name + "/" + lane.variant.reward;
         if (lane.policy->name != "oracle" &&
             (wanted(asked.policies, name) || wanted(asked.policies, lane.policy->name)))
-          add(policies, name);
+          add_new(policies, name);
       }
     }
   }
@@ -89,7 +84,7 @@ void refuse_policies(const StoredResults& results, const CompareOptions& options
     const PolicyName name = parse_policy_name(text, planned.plan);
     Names at;
     for (const int T0 : planned.setting.study.T0)
-      if (!contenders(planned.plan, T0, name.policy, name.reward).empty()) add(at, fmt::format("{}", T0));
+      if (!contenders(planned.plan, T0, name.policy, name.reward).empty()) add_new(at, fmt::format("{}", T0));
     where.push_back(fmt::format("{} runs at T0 = {}", text, list_text(at)));
   }
   throw Error(ExitCode::usage, fmt::format("compare: {} is compared with none of the others at T0 = {}: {}",

@@ -18,9 +18,8 @@ class FolderLock {
   }
   ~FolderLock();
 
-  /// None if another process holds it and goes on to hold it for a second: one that was killed does so for a moment,
-  /// until the copies of itself that it had just made (files/apart.hpp) have closed what they share with it. Throws
-  /// LimitReached.
+  /// None if another process holds it and goes on to hold it for a second, which one that was killed may do for a
+  /// moment. Throws LimitReached.
   static std::optional<FolderLock> take(const std::filesystem::path& folder);
 
  private:

@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "host/ground/base/error.hpp"
-#include "host/ground/files/apart.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/ground/files/temporary_file.hpp"
@@ -206,16 +204,6 @@ std::string Hdf5File::bytes() const {
   std::string image(static_cast<std::size_t>(size), '\0');
   require_memory(H5Fget_file_image(file, image.data(), image.size()) == size, name);
   return image;
-}
-
-std::string hdf5_bytes(const std::function<void(Hdf5File&)>& fill) {
-  std::optional<std::string> bytes = run_apart([&fill] {
-    Hdf5File file;
-    fill(file);
-    return file.bytes();
-  });
-  require_memory(bytes.has_value(), "the file");
-  return std::move(*bytes);
 }
 
 void require_hdf5_target(const std::filesystem::path& path) {

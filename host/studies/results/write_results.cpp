@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
-#include <optional>
 
-#include "host/ground/files/apart.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/results/results_hdf5.hpp"
@@ -57,25 +55,23 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
       folder.write(std::string(name) + ".csv", rows.csv(name));
   if (first.order) folder.write("oracle_order.csv", rows.csv("oracle_order"));
   if (first.hdf5) {  // last, and in a pass of its own: it alone may ask for more memory than there is
-    // In a process of its own: without memory HDF5 1.10 crashes, ends the program or damages what it has.
-    std::optional<std::string> bytes;
+    std::string bytes;
     try {
-      bytes = run_apart([&] {
-        ResultsHdf5 hdf5(config, folder.identity());
-        for_each_group(folder, settings, parts, Missing::refuse,
-                       [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
-                         hdf5.add(settings[s].setting, settings[s].number, plan, results);
-                       });
-        return hdf5.bytes();
-      });
+      ResultsHdf5 hdf5(config, folder.identity());
+      for_each_group(folder, settings, parts, Missing::refuse,
+                     [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
+                       hdf5.add(settings[s].setting, settings[s].number, plan, results);
+                     });
+      bytes = hdf5.bytes();
     } catch (const std::bad_alloc&) {
+      throw no_memory(folder, program);
     } catch (const LimitReached&) {
       throw;
     } catch (const Error& error) {
-      if (error.code() != ExitCode::device) throw;
+      if (error.code() == ExitCode::device) throw no_memory(folder, program);
+      throw;
     }
-    if (!bytes) throw no_memory(folder, program);
-    folder.write("results.h5", *bytes);
+    folder.write("results.h5", bytes);
   }
   folder.write_checksums();
   return out;

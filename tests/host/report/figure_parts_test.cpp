@@ -1,10 +1,9 @@
 // What the figures of a study are put together from.
-#include "host/report/figure_parts.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 
+#include "host/report/study_figures.hpp"
 #include "host/studies/study/hyperparameter_values.hpp"
 
 namespace pandora {

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "host/report/figure_parts.hpp"
 #include "host/report/study_figures.hpp"
 #include "pandora/environment.hpp"
 

@@ -181,18 +181,6 @@ TEST_F(Hdf5FileTest, WrongUseIsRefused) {
   EXPECT_EQ(Reader(path_).values<double>("/a", H5T_NATIVE_DOUBLE, {2}), two);
 }
 
-// Whatever the library does without memory, it does it in a process of its own.
-TEST_F(Hdf5FileTest, IsMadeApart) {
-  EXPECT_EQ(hdf5_bytes([](Hdf5File& file) { fill(file); }).substr(1, 3), "HDF");
-  try {
-    hdf5_bytes([](Hdf5File&) { std::abort(); });
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::device);
-    EXPECT_THAT(error.what(), HasSubstr("memory"));
-  }
-}
-
 TEST_F(Hdf5FileTest, OtherProgramsReadIt) {
   Hdf5File file;
   fill(file);

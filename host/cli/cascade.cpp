@@ -11,7 +11,7 @@
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
 #include "host/cli/commands.hpp"
-#include "host/cli/table_options.hpp"
+#include "host/cli/study_options.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"

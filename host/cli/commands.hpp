@@ -30,23 +30,9 @@ struct Session {
   void listen();
 };
 
-void add_run(CLI::App& program, Session& session);
-void add_merge(CLI::App& program, Session& session);
-void add_show(CLI::App& program, Session& session);
-void add_compare(CLI::App& program, Session& session);
-void add_verdict(CLI::App& program, Session& session);
-void add_report(CLI::App& program, Session& session);
-void add_tune(CLI::App& program, Session& session);
-void add_lanes(CLI::App& program, Session& session);
-void add_replay(CLI::App& program, Session& session);
-void add_explain(CLI::App& program, Session& session);
-void add_oracle(CLI::App& program, Session& session);
-void add_oracle_grid(CLI::App& oracle, Session& session);
-void add_calibrate(CLI::App& program, Session& session);
-void add_policies(CLI::App& program, Session& session);
-void add_devices(CLI::App& program, Session& session);
-void add_trace(CLI::App& program, Session& session);
-void add_cascade(CLI::App& program, Session& session);
+using AddsCommand = void(CLI::App& program, Session& session);
+AddsCommand add_run, add_merge, add_show, add_compare, add_verdict, add_report, add_tune, add_lanes, add_replay,
+    add_explain, add_oracle, add_oracle_grid, add_calibrate, add_policies, add_devices, add_trace, add_cascade;
 
 /// The studies of a command that is about the oracle, one for each setting. Throws Error (usage) for an environment
 /// whose oracle is code of its own.
@@ -73,5 +59,8 @@ void print_table(const Table& table, TableFormat format = TableFormat::text);
 GridShape parse_grid(const std::string& text);
 void require_count(const char* option, int value, int least, int most = std::numeric_limits<int>::max());
 void require_positive(const char* option, double value);
+void require_format(const std::string& format);  ///< "text" or "json"
+/// A folder that may be named; an empty word names none.
+std::string folder_of(const char* option, const std::optional<std::string>& path);
 
 }  // namespace pandora::cli

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
-#include "host/cli/table_options.hpp"
+#include "host/cli/study_options.hpp"
 #include "host/lanes/devices/backend_choice.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/run/explain.hpp"

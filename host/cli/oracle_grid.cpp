@@ -15,6 +15,7 @@
 #include "host/ground/base/in_parallel.hpp"
 #include "host/ground/files/hdf5_file.hpp"
 #include "host/ground/files/output_folder.hpp"
+#include "host/ground/files/temporary_file.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
 #include "pandora/error.hpp"
@@ -52,10 +53,12 @@ struct ExportedTable {
   }
 };
 
+using Tables = std::vector<std::optional<ExportedTable>>;  // all there when they have been made
+
 // Datasets of a group, replication after replication.
 class GroupWriter {
  public:
-  GroupWriter(Hdf5File& file, const std::string& group, std::span<const ExportedTable> tables)
+  GroupWriter(Hdf5File& file, const std::string& group, std::span<const std::optional<ExportedTable>> tables)
       : file_(file), group_(group), tables_(tables) {}
 
   /// `shape` is a replication's; `values` of a table are its numbers.
@@ -63,8 +66,8 @@ class GroupWriter {
   void write(const char* name, Hdf5File::Shape shape, const char* description, const char* unit, std::string dimensions,
              Values&& values) {
     std::vector<double> all;
-    for (const ExportedTable& table : tables_) {
-      const auto& own = std::invoke(values, table);
+    for (const std::optional<ExportedTable>& table : tables_) {
+      const auto& own = std::invoke(values, *table);
       all.insert(all.end(), own.begin(), own.end());
     }
     shape.insert(shape.begin(), tables_.size());
@@ -75,7 +78,7 @@ class GroupWriter {
  private:
   Hdf5File& file_;
   const std::string& group_;
-  std::span<const ExportedTable> tables_;
+  std::span<const std::optional<ExportedTable>> tables_;
 };
 
 // c_j of f = sum_j c_j T_j of each box, from f at the Chebyshev nodes.
@@ -187,7 +190,7 @@ void write_contexts(GroupWriter& group, const Dimensions& dim, std::size_t rows,
 
 // The group of one environment and regime: all replications side by side.
 void write_tables(Hdf5File& file, const std::string& group, const Study& study, const Unit& unit,
-                  std::span<const ExportedTable> tables) {
+                  std::span<const std::optional<ExportedTable>> tables) {
   const Environment& environment = unit.environment;
   const std::size_t A = static_cast<std::size_t>(study.dimensions.boxes);
   const bool logistic = environment.reward_link == RewardLink::logistic, own = environment.location == Location::own;
@@ -206,7 +209,7 @@ void write_tables(Hdf5File& file, const std::string& group, const Study& study, 
   write_parameters(writer, study.dimensions, own);
   write_output_cost(writer, A);
   write_contexts(writer, study.dimensions,
-                 tables[0].context.size() / static_cast<std::size_t>(study.dimensions.context), own);
+                 tables[0]->context.size() / static_cast<std::size_t>(study.dimensions.context), own);
   if (unit.regime == Regime::B) return write_grid(writer, study.oracle.grid);
   writer.write(
       "sigma", {A}, "oracle reservation index of the box, the same for every context", "reward", "box",
@@ -263,28 +266,23 @@ void require_sense(const GridOptions& o, const std::vector<Setting>& settings) {
 }
 
 // The tables of one setting, in the order of its units; none where there is no file to write them to.
-std::vector<ExportedTable> tables_of(const GridOptions& o, const Study& study, OracleCache* cache,
-                                     const Session& session) {
+Tables tables_of(const GridOptions& o, const Study& study, OracleCache* cache, const Session& session) {
   const Units units = make_plan(study).units;
-  std::vector<std::optional<ExportedTable>> made(o.out.empty() ? 0 : units.size());
+  Tables made(o.out.empty() ? 0 : units.size());
   in_parallel(static_cast<std::size_t>(o.threads), units.size(), [&](std::size_t i) {
     if (session.interrupted)
       throw Error(ExitCode::interrupted,
                   cache ? fmt::format("interrupted; the tables in {} stay and the next run starts from them", o.cache)
                         : "interrupted; nothing was written");
     ExportedTable table = table_of(study, units[i], cache);
-    if (!made.empty())
-      made[i] = std::move(table);
-    else
-      end_if_full(o, cache);
+    if (made.empty()) return end_if_full(o, cache);
+    made[i] = std::move(table);
   });
-  std::vector<ExportedTable> tables;
-  for (std::optional<ExportedTable>& table : made) tables.push_back(std::move(*table));
-  return tables;
+  return made;
 }
 
 std::string file_of(const StudyConfig& config, const std::vector<Setting>& settings,
-                    const std::vector<std::vector<ExportedTable>>& tables) {
+                    const std::vector<Tables>& tables) {
   Hdf5File file;
   file.attribute("/", "content", std::string("oracle tables of pandora, one group per environment and regime"));
   file.attribute("/", "numerics", cpu_numerics());
@@ -315,12 +313,14 @@ void make_tables(const GridOptions& o, Session& session) {
   require_sense(o, settings);
   if (!o.out.empty()) {
     claim_output_file(o.out, o.force, o.study.inputs(config));
-    require_hdf5_target(o.out);
+    const std::filesystem::path file(o.out);
+    remove_leftovers(file.parent_path().empty() ? "." : file.parent_path(), Others::may_write,
+                     [&](const std::string& target) { return target == file.filename(); });
   }
   std::optional<OracleCache> cache;
   if (!o.cache.empty()) cache.emplace(o.cache, cpu_numerics(), print_error);
   std::size_t made = 0;
-  std::vector<std::vector<ExportedTable>> tables;
+  std::vector<Tables> tables;
   for (const Setting& setting : settings) {
     made += make_plan(setting.study).units.size();
     tables.push_back(tables_of(o, setting.study, cache ? &*cache : nullptr, session));

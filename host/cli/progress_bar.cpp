@@ -67,6 +67,11 @@ ProgressBar::~ProgressBar() {
   if (drawn_ && terminal_) std::fputs("\n", stderr);
 }
 
+void ProgressBar::update_bytes(std::uint64_t done, std::uint64_t total) {
+  constexpr int kMebibyte = 20;
+  if (done >> kMebibyte > 0) update(done >> kMebibyte, std::max(done, total) >> kMebibyte);
+}
+
 void ProgressBar::update(std::size_t done, std::size_t total) {
   if (quiet_) return;
   const Clock::time_point now = Clock::now();

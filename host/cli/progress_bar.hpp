@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace pandora::cli {
@@ -28,6 +29,8 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   void update(std::size_t done, std::size_t total);
+  /// In MiB; `total` may be less than what came.
+  void update_bytes(std::uint64_t done, std::uint64_t total);
 
  private:
   using Clock = std::chrono::steady_clock;

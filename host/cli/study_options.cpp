@@ -1,13 +1,16 @@
 #include "host/cli/study_options.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/progress_bar.hpp"
 #include "host/lanes/model/trace_keys.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
 #include "host/studies/run/run_options.hpp"
 #include "pandora/error.hpp"
 #include "paper_study.hpp"
@@ -101,6 +104,30 @@ BackendChoice BackendOptions::choose(const std::vector<PlannedSetting>& settings
   return backend_for(backend, devices, settings);
 }
 
+void TableOptions::add_to(CLI::App& command) {
+  command.add_option("--models", models, "only these models (default: all)")->delimiter(',');
+  add_missing_to(command);
+}
+
+void TableOptions::add_missing_to(CLI::App& command) {
+  command.add_option("--missing", missing, "rows with missing cells: refuse, or drop and count them")
+      ->capture_default_str();
+}
+
+void TableOptions::check() const {
+  if (missing != "refuse" && missing != "drop")
+    throw Error(ExitCode::usage, fmt::format("--missing {}: unknown; use refuse or drop", missing));
+}
+
+TraceTable TableOptions::read(const std::string& path) const {
+  TraceOptions options;
+  options.missing = missing == "drop" ? MissingCells::drop : MissingCells::refuse;
+  options.models = models;
+  ProgressBar bar(!is_terminal(STDERR_FILENO), "MiB");
+  options.progress = [&bar](std::uint64_t done, std::uint64_t total) { bar.update_bytes(done, total); };
+  return read_trace(path, options);
+}
+
 void add_threads(CLI::App& command, int& threads) {
   command.add_option("--threads", threads, "worker threads; 0 is all cores")->capture_default_str();
 }
@@ -127,6 +154,17 @@ void require_count(const char* option, int value, int least, int most) {
 void require_positive(const char* option, double value) {
   if (!(value > 0.0 && std::isfinite(value)))
     throw Error(ExitCode::usage, fmt::format("{} {:g}: out of range; give a finite number above 0", option, value));
+}
+
+void require_format(const std::string& format) {
+  if (format != "text" && format != "json")
+    throw Error(ExitCode::usage, fmt::format("--format {}: unknown; use text or json", format));
+}
+
+std::string folder_of(const char* option, const std::optional<std::string>& path) {
+  if (path && path->empty())
+    throw Error(ExitCode::usage, fmt::format("{}: names no folder; give one or leave it out", option));
+  return path.value_or("");
 }
 
 }  // namespace pandora::cli

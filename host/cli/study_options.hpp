@@ -1,4 +1,4 @@
-// The options of a command that say which study it is about, and what simulates its lanes.
+// Options that several commands have: which study, what simulates its lanes, how a table of outcomes is read.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/lanes/devices/backend_choice.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 #include "host/studies/study/planned_setting.hpp"
 #include "host/studies/study/study_config.hpp"
 
@@ -49,6 +50,20 @@ struct BackendOptions {
   void add_to(CLI::App& command);
   /// The backend that serves all settings. Throws Error (usage, device).
   BackendChoice choose(const std::vector<PlannedSetting>& settings) const;
+};
+
+/// Of a command that reads a table of outcomes.
+struct TableOptions {
+  std::vector<std::string> models;
+  std::string missing = "refuse";
+
+  /// --models and --missing.
+  void add_to(CLI::App& command);
+  void add_missing_to(CLI::App& command);
+  /// Throws Error (usage) for a word that is none of theirs.
+  void check() const;
+  /// With a bar while it is read where somebody looks. Throws as read_trace().
+  TraceTable read(const std::string& path) const;
 };
 
 /// Adds --threads.

@@ -7,7 +7,6 @@
 #include "host/cascades/fits/trace_check.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/cli/table_options.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/export_trace.hpp"

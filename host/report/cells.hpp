@@ -11,7 +11,6 @@ namespace pandora {
 
 /// One lane of the plan in all replications of a cell.
 struct LaneSeries {
-  std::size_t lane = 0;         ///< of the plan
   std::vector<double> utility;  ///< R: per period, x 1000; NaN where the lane was not run or failed
   SumsByPrompt by_prompt;       ///< of its utility, in a table of outcomes; else empty
 };

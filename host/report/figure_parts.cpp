@@ -7,7 +7,7 @@
 
 #include "host/ground/base/lists.hpp"
 #include "host/ground/base/split.hpp"
-#include "host/report/study_figures.hpp"
+#include "host/report/report.hpp"
 #include "host/studies/study/study_config.hpp"
 
 namespace pandora {

@@ -8,8 +8,6 @@
 
 #include "host/ground/base/lists.hpp"
 #include "host/ground/base/split.hpp"
-#include "host/ground/figures/document.hpp"
-#include "host/ground/files/folder_lock.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/system_limits.hpp"

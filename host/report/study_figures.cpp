@@ -1,5 +1,3 @@
-#include "host/report/study_figures.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +7,9 @@
 #include <set>
 
 #include "host/ground/base/split.hpp"
-#include "host/ground/statistics/power_law.hpp"
 #include "host/ground/statistics/resampling.hpp"
 #include "host/report/cells.hpp"
+#include "host/report/report.hpp"
 #include "host/studies/study/hyperparameter_values.hpp"
 #include "kernels/rules/checkpoints.hpp"
 

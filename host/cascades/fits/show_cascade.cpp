@@ -10,7 +10,7 @@
 #include "host/cascades/fits/aim.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/cascade_record.hpp"
-#include "host/ground/tables/numbers.hpp"
+#include "host/ground/tables/table.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"
 #include "kernels/rules/shrinkage.hpp"
 

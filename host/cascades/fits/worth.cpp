@@ -8,8 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cascades/fits/headroom.hpp"
-#include "host/ground/statistics/skewness.hpp"
-#include "host/ground/statistics/student_t.hpp"
+#include "host/ground/statistics/statistics.hpp"
 
 namespace pandora {
 namespace {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,8 +50,5 @@ class Hdf5File {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-/// Error (usage) if the path is no regular file or cannot be written: to be asked before any work is done.
-void require_hdf5_target(const std::filesystem::path& path);
 
 }  // namespace pandora

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "host/ground/statistics/student_t.hpp"
+#include "host/ground/statistics/statistics.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "pandora/policy.hpp"
 

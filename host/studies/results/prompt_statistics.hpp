@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "host/ground/statistics/estimate.hpp"
+#include "host/ground/statistics/statistics.hpp"
 #include "host/studies/study/unit_result.hpp"
 
 namespace pandora {

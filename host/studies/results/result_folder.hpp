@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "host/ground/files/folder_lock.hpp"
+#include "host/ground/files/output_folder.hpp"
 #include "host/studies/results/parts.hpp"
 
 namespace pandora {

@@ -9,7 +9,7 @@
 #include <span>
 #include <tuple>
 
-#include "host/lanes/model/trace_evaluator.hpp"
+#include "host/lanes/model/trace_keys.hpp"
 
 namespace pandora {
 namespace {

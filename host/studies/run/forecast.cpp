@@ -8,7 +8,7 @@
 #include <functional>
 #include <iterator>
 
-#include "host/ground/machine/memory.hpp"
+#include "host/ground/files/system_limits.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/sweep/sweep.hpp"
 

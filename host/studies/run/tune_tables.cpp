@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "host/ground/base/split.hpp"
-#include "host/ground/tables/numbers.hpp"
+#include "host/ground/tables/table.hpp"
 #include "host/studies/results/edge_note.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/study/hyperparameter_values.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/lanes/engine/engine_settings.hpp"
+#include "host/lanes/engine/lanes.hpp"
 #include "host/lanes/model/preparation.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/paper_setting.hpp"

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "host/lanes/model/trace_evaluator.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/study/environment_options.hpp"
 #include "host/studies/study/value_checks.hpp"

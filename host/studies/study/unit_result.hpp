@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "host/ground/base/printable.hpp"
-#include "host/lanes/model/order_frequencies.hpp"
+#include "host/lanes/model/preparation.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "kernels/rules/tally.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "host/lanes/devices/backend.hpp"
+#include "host/lanes/devices/device.hpp"
 #include "host/studies/study/study_config.hpp"
 
 namespace pandora {

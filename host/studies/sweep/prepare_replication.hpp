@@ -1,7 +1,7 @@
 // Everything about one replication, on the CPU.
 #pragma once
 
-#include "host/lanes/model/order_frequencies.hpp"
+#include "host/lanes/model/preparation.hpp"
 #include "host/studies/study/study.hpp"
 #include "host/studies/study/unit_result.hpp"
 #include "pandora/error.hpp"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "host/lanes/devices/backend.hpp"
+#include "host/lanes/devices/device.hpp"
 #include "host/studies/study/study.hpp"
 #include "host/studies/study/unit_result.hpp"
 

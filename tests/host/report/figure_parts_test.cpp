@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "host/report/study_figures.hpp"
+#include "host/report/report.hpp"
 #include "host/studies/study/hyperparameter_values.hpp"
 
 namespace pandora {

@@ -155,7 +155,7 @@ TEST_F(Hdf5FileTest, EqualContentGivesEqualBytes) {
 TEST_F(Hdf5FileTest, RefusesWhatCannotBeWrittenBeforeAnyWork) {
   const auto refusal = [](const fs::path& path) {
     try {
-      require_hdf5_target(path);
+      claim_output_file(path.string(), true, {});
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::usage);
       return std::string(error.what());

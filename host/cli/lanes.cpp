@@ -1,4 +1,5 @@
-// Single lanes: `lanes` lists them, `replay` runs one alone, `explain` takes its periods apart.
+// Single lanes: `lanes` lists them, `replay` runs one alone, `explain` takes its periods apart. What there is beside
+// studies: `policies`, `devices`.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -6,7 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cli/commands.hpp"
-#include "host/cli/table_options.hpp"
+#include "host/cli/study_options.hpp"
+#include "host/lanes/devices/backend_choice.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/run/explain.hpp"
 #include "pandora/error.hpp"
@@ -38,6 +40,13 @@ struct LaneOptions {
     if (lane.empty()) throw Error(ExitCode::usage, "name a lane: --lane, or --policy in a folder of results");
     return lane;
   }
+
+  // `body` is given the lane that was found.
+  template <class Body>
+  void with_lane(Body&& body) const {
+    const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(study));
+    body(find_lane(settings, setting, lane_name()));
+  }
 };
 
 // t or t:u
@@ -52,58 +61,65 @@ std::pair<int, int> parse_period(const std::string& text) {
   return {first, last};
 }
 
+void list_lanes(const LaneOptions& o) {
+  const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o.study));
+  if (!o.setting.empty()) (void)find_setting(settings, o.setting);
+  for (const PlannedSetting& planned : settings) {
+    const std::string label = planned.setting.label();
+    if (!o.setting.empty() && label != o.setting) continue;
+    for (const std::string& name : lane_names(planned))
+      print_text(name + (label.empty() ? "" : "  --setting " + shell_word(label)) + "\n");
+  }
+}
+
 }  // namespace
 
-void add_lanes(CLI::App& program, Command& run) {
+void add_lanes(CLI::App& program, Session& session) {
   const auto o = std::make_shared<LaneOptions>();
   CLI::App* command = program.add_subcommand("lanes", "the names of a study's lanes, one line each");
   command->add_option("study", o->study, "a study's TOML file, or a folder of results")->required();
   command->add_option("--setting", o->setting, "only this setting of the keys that vary");
-  command->callback([o, &run] {
-    run = [o] {
-      const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
-      if (!o->setting.empty()) (void)find_setting(settings, o->setting);
-      for (const PlannedSetting& planned : settings) {
-        const std::string label = planned.setting.label();
-        if (!o->setting.empty() && label != o->setting) continue;
-        for (const std::string& name : lane_names(planned))
-          print_text(name + (label.empty() ? "" : "  --setting " + shell_word(label)) + "\n");
-      }
-    };
-  });
+  session.on_call(command, [o] { list_lanes(*o); });
 }
 
-void add_replay(CLI::App& program, Command& run) {
+void add_replay(CLI::App& program, Session& session) {
   const auto o = std::make_shared<LaneOptions>();
   CLI::App* command = program.add_subcommand("replay", "one lane of a study alone: its sums, regret and curve");
   o->add_to(*command);
-  command->callback([o, &run] {
-    run = [o] {
-      const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
-      const FoundLane found = find_lane(settings, o->setting, o->lane_name());
-      print_text(replay_text(found, found.run(found.prepare())));
-    };
+  session.on_call(command, [o] {
+    o->with_lane([](const FoundLane& found) { print_text(replay_text(found, found.run(found.prepare()))); });
   });
 }
 
-void add_explain(CLI::App& program, Command& run) {
+void add_explain(CLI::App& program, Session& session) {
   const auto o = std::make_shared<LaneOptions>();
   CLI::App* command =
       program.add_subcommand("explain", "periods of one lane: what it saw, did and why, and the oracle");
   o->add_to(*command);
   command->add_option("--period", o->period, "t, or t:u for a range; from 1")->required();
   command->add_option("--format", o->format, "text or json")->capture_default_str();
-  command->callback([o, &run] {
-    run = [o] {
-      require_format(o->format);
-      const auto [first, last] = parse_period(o->period);
-      const std::vector<PlannedSetting> settings = make_plans(read_study_or_results(o->study));
-      const Explanation found = explain(find_lane(settings, o->setting, o->lane_name()), first, last);
+  session.on_call(command, [o] {
+    require_format(o->format);
+    const std::pair<int, int> periods = parse_period(o->period);
+    o->with_lane([&](const FoundLane& lane) {
+      const Explanation found = explain(lane, periods.first, periods.second);
       if (o->format == "json")
         print_json(explanation_json(found));
       else
         print_text(explanation_text(found));
-    };
+    });
+  });
+}
+
+void add_policies(CLI::App& program, Session& session) {
+  session.on_call(program.add_subcommand("policies", "the policies, one line each"), [] {
+    for (const Policy& policy : all_policies()) fmt::print("{:<24}{}\n", policy.name, policy.summary);
+  });
+}
+
+void add_devices(CLI::App& program, Session& session) {
+  session.on_call(program.add_subcommand("devices", "the GPUs that this build can use, or why there are none"), [] {
+    for (const FoundDevices& found : find_all_devices()) fmt::print("{}", devices_text(found.report));
   });
 }
 

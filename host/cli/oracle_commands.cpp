@@ -1,9 +1,12 @@
+// `oracle`: indices, their order, errors of the grid; `calibrate`: the cost level for a number of boxes that it opens.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <memory>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/studies/results/regret_tables.hpp"
@@ -15,13 +18,15 @@
 namespace pandora::cli {
 namespace {
 
-struct IndexOptions {
+struct OracleArguments {
   StudyOptions study;
-  double shift = 0.0, scale = 1.0, cost = 0.0;
+  double shift = 0.0, scale = 1.0, cost = 0.0;  // of `index`
+  int threads = 0;                              // of `order`
+  int solves = 100;                             // of `check`
 };
 
 // sigma with E[(G(l + s w) - sigma)^+] = cost for the shock projected on a unit vector drawn from the seed.
-void print_index(const IndexOptions& o) {
+void print_index(const OracleArguments& o) {
   require_positive("--cost", o.cost);
   require_positive("--scale", o.scale);
   if (!std::isfinite(o.shift)) throw Error(ExitCode::usage, fmt::format("--ell {}: give a finite number", o.shift));
@@ -39,12 +44,7 @@ void print_index(const IndexOptions& o) {
   }
 }
 
-struct OrderOptions {
-  StudyOptions study;
-  int threads = 0;
-};
-
-void print_order(const OrderOptions& o, Session& session) {
+void print_order(const OracleArguments& o, Session& session) {
   session.listen();
   require_count("--threads", o.threads, 0);
   SweepOptions sweep;
@@ -61,16 +61,11 @@ void print_order(const OrderOptions& o, Session& session) {
   }
 }
 
-struct CheckOptions {
-  StudyOptions study;
-  int solves = 100;
-};
-
 // A few replications tell the errors; a study's own number would take hours.
 constexpr const char* kCheckedReplications = "3";
 constexpr int kMostSolves = 10000;  // a replication's take a minute; errors are known long before
 
-void print_check(const CheckOptions& o, Session& session) {
+void print_check(const OracleArguments& o, Session& session) {
   session.listen();
   require_count("--solves", o.solves, 1, kMostSolves);
   std::vector<StudyOptions::Implied> implied;
@@ -111,6 +106,52 @@ void print_check(const CheckOptions& o, Session& session) {
   }
 }
 
+// Enough for u to two digits; a study's own numbers are meant for its sweep.
+constexpr const char* kCalibrationReplications = "100";
+constexpr const char* kCalibrationContexts = "200";
+
+struct CalibrateOptions {
+  StudyOptions study;
+  double wanted_boxes = CostSearch{}.wanted_boxes;
+  int threads = 0;
+  bool quiet = false;
+};
+
+void calibrate(const CalibrateOptions& o, Session& session) {
+  session.listen();
+  require_positive("--boxes", o.wanted_boxes);
+  require_count("--threads", o.threads, 0);
+  std::vector<StudyOptions::Implied> implied;
+  if (!o.study.given("--replications")) implied.push_back({"replications", kCalibrationReplications, "--replications"});
+  if (!o.study.given("--contexts")) implied.push_back({"oracle.order_contexts", kCalibrationContexts, "--contexts"});
+  for (const Setting& setting : oracle_settings(o.study.config(implied))) {
+    const Study& study = setting.study;
+    CostSearch search;
+    search.dimensions = study.dimensions;
+    search.regimes = study.regimes;
+    search.wanted_boxes = o.wanted_boxes;
+    search.replications = study.replications;
+    search.contexts = study.order_contexts;
+    search.seed = study.seed;
+    search.oracle = study.oracle;
+    search.threads = o.threads;
+    search.interrupted = &session.interrupted;
+    for (const Environment& environment : study.environments) require_cost_level(environment);
+    print_setting(setting);
+    fmt::print("{:<12}{:>10}{:>24}{:>12}\n", "environment", "u", "boxes per period", "study's u");
+    for (const Environment& environment : study.environments) {
+      auto bar = std::make_unique<ProgressBar>(o.quiet, "steps");
+      search.progress = [&bar](std::size_t done, std::size_t total) { bar->update(done, total); };
+      const CostSearchResult found = calibrate_cost(environment, search);
+      bar.reset();
+      fmt::print("{:<12}{:>10.4f}{:>16.3f} ± {:<5}{:>12.2f}\n", environment.name, found.u, found.boxes,
+                 std::isnan(found.half_width_95) ? "---" : fmt::format("{:.3f}", found.half_width_95),
+                 environment.cost_level);
+      std::fflush(stdout);
+    }
+  }
+}
+
 }  // namespace
 
 void print_setting(const Setting& setting) {
@@ -129,40 +170,49 @@ std::vector<Setting> oracle_settings(const StudyConfig& config) {
   return settings;
 }
 
-void add_oracle(CLI::App& program, Session& session, Command& run) {
+void add_oracle(CLI::App& program, Session& session) {
   CLI::App* oracle = program.add_subcommand("oracle", "reservation indices, their order and the grid's errors");
   oracle->require_subcommand(1);
 
   CLI::App* index = oracle->add_subcommand("index", "sigma with E[(G(ell + scale w) - sigma)^+] = cost");
-  const auto i = std::make_shared<IndexOptions>();
-  i->study.add_file_to(*index);
-  i->study.add_to(*index, {"--environment", "--samples", "--seed"});
-  index->add_option("--ell", i->shift, "shift l")->required();
-  index->add_option("--scale", i->scale, "scale s > 0 of the projected shock")->required();
-  index->add_option("--cost", i->cost, "expected cost > 0")->required();
-  index->callback([i, &run] { run = [i] { print_index(*i); }; });
+  const auto o = std::make_shared<OracleArguments>();
+  o->study.add_to(*index, {"--environment", "--samples", "--seed"});
+  index->add_option("--ell", o->shift, "shift l")->required();
+  index->add_option("--scale", o->scale, "scale s > 0 of the projected shock")->required();
+  index->add_option("--cost", o->cost, "expected cost > 0")->required();
+  session.on_call(index, [o] { print_index(*o); });
 
   const std::vector<std::string> sampled = {"--environment", "--regime",  "--replications", "--seed",
                                             "--contexts",    "--samples", "--grid",         "--bins"};
   CLI::App* order = oracle->add_subcommand("order", "Table 3: how much the oracle's order varies");
-  const auto order_options = std::make_shared<OrderOptions>();
-  order_options->study.add_file_to(*order);
-  order_options->study.add_to(*order, sampled);
-  order->add_option("--threads", order_options->threads, "worker threads; 0 is all cores")->capture_default_str();
-  order->callback(
-      [order_options, &session, &run] { run = [order_options, &session] { print_order(*order_options, session); }; });
+  const auto of_order = std::make_shared<OracleArguments>();
+  of_order->study.add_to(*order, sampled);
+  add_threads(*order, of_order->threads);
+  session.on_call(order, [of_order, &session] { print_order(*of_order, session); });
 
   CLI::App* check = oracle->add_subcommand(
       "check", fmt::format("errors of the grid and of the compression, over {} replications unless --replications says "
                            "otherwise",
                            kCheckedReplications));
-  const auto check_options = std::make_shared<CheckOptions>();
-  check_options->study.add_file_to(*check);
-  check_options->study.add_to(*check, sampled);
-  check->add_option("--solves", check_options->solves, "exact solves per replication")->capture_default_str();
-  check->callback(
-      [check_options, &session, &run] { run = [check_options, &session] { print_check(*check_options, session); }; });
-  add_oracle_grid(*oracle, session, run);
+  const auto of_check = std::make_shared<OracleArguments>();
+  of_check->study.add_to(*check, sampled);
+  check->add_option("--solves", of_check->solves, "exact solves per replication")->capture_default_str();
+  session.on_call(check, [of_check, &session] { print_check(*of_check, session); });
+  add_oracle_grid(*oracle, session);
+}
+
+void add_calibrate(CLI::App& program, Session& session) {
+  CLI::App* command = program.add_subcommand(
+      "calibrate", fmt::format("u for a wanted number of boxes that the oracle opens per period, over {} replications "
+                               "of {} contexts unless --replications and --contexts say otherwise",
+                               kCalibrationReplications, kCalibrationContexts));
+  const auto o = std::make_shared<CalibrateOptions>();
+  o->study.add_to(*command,
+                  {"--environment", "--regime", "--replications", "--seed", "--contexts", "--samples", "--bins"});
+  command->add_option("--boxes", o->wanted_boxes, "boxes per period, over the regimes together")->capture_default_str();
+  add_threads(*command, o->threads);
+  command->add_flag("--quiet", o->quiet, "no progress");
+  session.on_call(command, [o, &session] { calibrate(*o, session); });
 }
 
 }  // namespace pandora::cli

@@ -24,26 +24,21 @@
 #include "host/lanes/model/kernel_errors.hpp"
 #include "pandora/error.hpp"
 
+namespace pandora {
+namespace cli {
 namespace {
 
-using pandora::ExitCode;
-
-pandora::cli::Session session;
-
-void on_signal(int) {
-  session.interrupted.store(true);
-}
+Session the_session;
 
 int fail_for_memory() {
-  pandora::say_out_of_memory();
+  say_out_of_memory();
   return static_cast<int>(ExitCode::device);
 }
 
 int fail(ExitCode code, const std::string& message) {
   // What libraries and streams make of want of memory is anything: a study that is not TOML, a value of another type.
-  if (pandora::memory_was_wanted() && code != ExitCode::device && code != ExitCode::interrupted)
-    return fail_for_memory();
-  if (!message.empty()) pandora::cli::print_error(message);  // empty: another rank says it
+  if (memory_was_wanted() && code != ExitCode::device && code != ExitCode::interrupted) return fail_for_memory();
+  if (!message.empty()) print_error(message);  // empty: another rank says it
   return static_cast<int>(code);
 }
 
@@ -59,9 +54,8 @@ void refuse_unknown_command(const CLI::App& program, int argc, char** argv) {
     if (at == inside.end()) {
       std::vector<std::string> names;
       for (const CLI::App* c : inside) names.push_back(c->get_name());
-      throw pandora::Error(pandora::ExitCode::usage,
-                           fmt::format("{}: unknown command{}; `{} --help` lists the commands", words,
-                                       pandora::nearest_text(pandora::nearest(argv[i], names)), called));
+      throw Error(ExitCode::usage, fmt::format("{}: unknown command{}; `{} --help` lists the commands", words,
+                                               nearest_text(nearest(argv[i], names)), called));
     }
     command = *at;
     called += " " + command->get_name();
@@ -75,8 +69,8 @@ void refuse_empty_numbers(const CLI::App& program) {
       if (const std::string type = option->get_type_name(); type == "FLOAT" || type == "INT" || type == "UINT")
         for (const std::string& word : option->results())
           if (word.find_first_not_of(" \t") == std::string::npos)
-            throw pandora::Error(ExitCode::usage, fmt::format("{} \"{}\": is no number; give one or leave it out",
-                                                              option->get_name(), word));
+            throw Error(ExitCode::usage,
+                        fmt::format("{} \"{}\": is no number; give one or leave it out", option->get_name(), word));
     refuse_empty_numbers(*command);
   }
 }
@@ -90,28 +84,8 @@ std::string nearest_options(const CLI::App& program) {
   for (const CLI::Option* option : command->get_options())
     if (!option->get_lnames().empty()) names.push_back("--" + option->get_lnames()[0]);
   if (unknown.empty() || !unknown[0].starts_with("--")) return "";
-  return pandora::nearest_text(pandora::nearest(unknown[0].substr(0, unknown[0].find('=')), names));
+  return nearest_text(nearest(unknown[0].substr(0, unknown[0].find('=')), names));
 }
-
-}  // namespace
-
-// Names of up to three paths of the length that a system allows would be more; nobody reads them.
-constexpr std::size_t kLongestMessage = 2000;
-
-void pandora::cli::print_error(const std::string& message) {
-  const std::string line = "pandora: " + printable(message, kLongestMessage) + "\n";
-  std::fputs(line.c_str(), stderr);
-}
-
-void pandora::cli::Session::listen() {
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second signal ends the program at once
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-namespace {
 
 // A file that is opened while one of these is closed would become it: progress and errors would end up in results.
 void open_standard_streams() {
@@ -127,36 +101,17 @@ int flushed(int code) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   const std::string reason = errno != 0 ? fmt::format(" ({})", std::strerror(errno)) : "";
-  pandora::cli::print_error(fmt::format("standard output could not be written{}; is its disk full?", reason));
+  print_error(fmt::format("standard output could not be written{}; is its disk full?", reason));
   return code == static_cast<int>(ExitCode::done) ? static_cast<int>(ExitCode::output_lost) : code;
 }
 
-void add_commands(CLI::App& program, pandora::cli::Command& run) {
-  pandora::cli::add_run(program, session, run);
-  pandora::cli::add_merge(program, session, run);
-  pandora::cli::add_show(program, run);
-  pandora::cli::add_compare(program, run);
-  pandora::cli::add_verdict(program, run);
-  pandora::cli::add_report(program, run);
-  pandora::cli::add_tune(program, session, run);
-  pandora::cli::add_lanes(program, run);
-  pandora::cli::add_replay(program, run);
-  pandora::cli::add_explain(program, run);
-  pandora::cli::add_oracle(program, session, run);
-  pandora::cli::add_calibrate(program, session, run);
-  pandora::cli::add_policies(program, run);
-  pandora::cli::add_devices(program, run);
-  pandora::cli::add_trace(program, run);
-  pandora::cli::add_cascade(program, run);
-}
-
 int run_command_line(int argc, char** argv) {
-  if (argc > 0) session.program = argv[0];
+  if (argc > 0) the_session.program = argv[0];
   std::error_code pathless;  // a command that names the program must run in other folders, too
-  if (const auto path = std::filesystem::absolute(session.program, pathless);
-      !pathless && session.program.find('/') != std::string::npos)
-    session.program = path.string();
-  for (int i = 0; i < argc; ++i) session.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
+  if (const auto path = std::filesystem::absolute(the_session.program, pathless);
+      !pathless && the_session.program.find('/') != std::string::npos)
+    the_session.program = path.string();
+  for (int i = 0; i < argc; ++i) the_session.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
 
   CLI::App program("pandora: learning policies for the online contextual Pandora's box, at full scale");
   program.footer(
@@ -164,22 +119,24 @@ int run_command_line(int argc, char** argv) {
       "3 bad data, 4 device or memory, 5 results of another study, build or arithmetic, 6 results could not be "
       "written,\n"
       "130 interrupted.");
-  program.set_version_flag("--version", pandora::build_text());
+  program.set_version_flag("--version", build_text());
   program.require_subcommand(1);
-  pandora::cli::Command run;
-  add_commands(program, run);
+  for (const auto add :
+       {add_run, add_merge, add_show, add_compare, add_verdict, add_report, add_tune, add_lanes, add_replay,
+        add_explain, add_oracle, add_calibrate, add_policies, add_devices, add_trace, add_cascade})
+    add(program, the_session);
   try {
     refuse_unknown_command(program, argc, argv);
     program.parse(argc, argv);
     refuse_empty_numbers(program);
-    pandora::for_the_user(run);
+    for_the_user(the_session.run);
     return static_cast<int>(ExitCode::done);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
     const bool unknown = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
     return fail(ExitCode::usage,
                 fmt::format("{}{}; see `pandora --help`", error.what(), unknown ? nearest_options(program) : ""));
-  } catch (const pandora::Error& error) {
+  } catch (const Error& error) {
     return fail(error.code(), error.what());
   } catch (const std::bad_alloc&) {
     return fail_for_memory();
@@ -188,7 +145,7 @@ int run_command_line(int argc, char** argv) {
   } catch (const std::system_error& error) {  // what fmt throws where a stream takes no more
     if (std::ferror(stdout) != 0) return static_cast<int>(ExitCode::done);  // flushed() tells it
     if (error.code() == std::errc::not_enough_memory) return fail_for_memory();
-    const std::string remedy = pandora::remedy_of_limit(error.code().value());
+    const std::string remedy = remedy_of_limit(error.code().value());
     return fail(ExitCode::device, fmt::format("the system refuses what is needed ({}){}", error.what(),
                                               remedy.empty() ? "" : "; " + remedy));
   } catch (const std::exception& error) {
@@ -200,15 +157,33 @@ int run_command_line(int argc, char** argv) {
 
 }  // namespace
 
-int pandora::run_program(int argc, char** argv) {
-  open_standard_streams();
+void print_error(const std::string& message) {
+  constexpr std::size_t kMost =
+      2000;  // three paths of the length that a system allows would be more; nobody reads them
+  std::fputs(("pandora: " + printable(message, kMost) + "\n").c_str(), stderr);
+}
+
+void Session::listen() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { the_session.interrupted.store(true); };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second signal ends the program at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace cli
+
+int run_program(int argc, char** argv) {
+  cli::open_standard_streams();
   std::setlocale(LC_NUMERIC, "C");  // CLI11 reads 0.5 by the locale, which a program around this one may have set
   std::signal(SIGXFSZ, SIG_IGN);    // a write beyond the limit on files is then an error like any other
   prepare_for_want_of_memory();
   try {
-    return flushed(run_command_line(argc, argv));
+    return cli::flushed(cli::run_command_line(argc, argv));
   } catch (...) {  // while an error was put into words
     say_out_of_memory();
     return static_cast<int>(ExitCode::device);
   }
 }
+
+}  // namespace pandora

@@ -1,12 +1,14 @@
 #include "host/cli/progress_bar.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
-
-#include "host/cli/terminal.hpp"
+#include <cstdlib>
+#include <string_view>
 
 namespace pandora::cli {
 namespace {
@@ -33,6 +35,23 @@ std::string numbers(std::size_t done, std::size_t total, double seconds, std::si
 
 }  // namespace
 
+bool is_terminal(int fd) {
+  return ::isatty(fd) == 1;
+}
+
+std::size_t terminal_width(int fd) {
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  constexpr std::size_t kUsual = 80, kMost = 10000;
+  const char* const variable = std::getenv("COLUMNS");
+  if (variable == nullptr) return kUsual;
+  const std::string_view text = variable;
+  std::size_t columns = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && columns >= 1 && columns <= kMost ? columns : kUsual;
+}
+
 std::string progress_line(std::size_t done, std::size_t total, double seconds, std::size_t width, const char* what) {
   const std::string text = numbers(done, total, seconds, width, what);
   constexpr std::size_t kFrame = 3, kLeast = 10, kMost = 30;  // "[] ", and hashes
@@ -46,6 +65,11 @@ ProgressBar::ProgressBar(bool quiet, const char* what)
 
 ProgressBar::~ProgressBar() {
   if (drawn_ && terminal_) std::fputs("\n", stderr);
+}
+
+void ProgressBar::update_bytes(std::uint64_t done, std::uint64_t total) {
+  constexpr int kMebibyte = 20;
+  if (done >> kMebibyte > 0) update(done >> kMebibyte, std::max(done, total) >> kMebibyte);
 }
 
 void ProgressBar::update(std::size_t done, std::size_t total) {

@@ -1,11 +1,19 @@
-// Progress and remaining time on standard error.
+// What a stream of the process is connected to; progress and remaining time on standard error.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace pandora::cli {
+
+/// Whether the file descriptor, such as STDERR_FILENO, is a terminal.
+bool is_terminal(int fd);
+
+/// Columns of the terminal; if it is none, or does not know, those of the variable COLUMNS if it holds an integer from
+/// 1 to 10000, else 80.
+std::size_t terminal_width(int fd);
 
 /// How far `done` of `total` lanes, or what they are called, are after some seconds, in at most `width` columns: the
 /// numbers before the bar, fewer of them where even they do not fit. total >= done >= 1.
@@ -21,6 +29,8 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   void update(std::size_t done, std::size_t total);
+  /// In MiB; `total` may be less than what came.
+  void update_bytes(std::uint64_t done, std::uint64_t total);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -1,21 +1,21 @@
-// `run` and `reproduce`, which is `run` with the paper's study; `merge`.
+// What simulates the lanes of a study: `run` and `reproduce`, which is `run` with the paper's study; `merge`; `tune`,
+// hyperparameters chosen by successive halving and judged on fresh replications.
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <optional>
+#include <nlohmann/json.hpp>
 
-#include "host/cli/backend_options.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/cli/terminal.hpp"
+#include "host/ground/files/output_folder.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/folder_record.hpp"
 #include "host/studies/run/forecast.hpp"
 #include "host/studies/run/run_study.hpp"
+#include "host/studies/run/tune.hpp"
 #include "host/studies/study/study.hpp"
 #include "pandora/error.hpp"
 
@@ -32,12 +32,6 @@ struct RunArguments {
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ExitCode::usage, message);
-}
-
-// A folder, or none.
-std::string named(const char* option, const std::optional<std::string>& path) {
-  if (path && path->empty()) refuse(fmt::format("{}: names no folder; give one or leave it out", option));
-  return path.value_or("");
 }
 
 // A table of regrets is one regime.
@@ -77,7 +71,10 @@ BackendChoice backend_of(const RunArguments& o, const std::vector<PlannedSetting
   return backend;
 }
 
-void print_outcome(const RunOutcome& outcome, bool quiet, double seconds, bool report = false) {
+using Clock = std::chrono::steady_clock;
+
+void print_outcome(const RunOutcome& outcome, bool quiet, Clock::time_point start, bool report = false) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (outcome.complete) {
     for (const Table& table : study_tables(outcome.findings.settings, TableLayout::compact)) print_table(table);
     if (!quiet) print_text(fmt::format("\n{:.0f} s, results in {}\n", seconds, outcome.folder.string()));
@@ -98,6 +95,15 @@ void print_outcome(const RunOutcome& outcome, bool quiet, double seconds, bool r
                           outcome.findings.failed_lanes));
 }
 
+RunOptions options_of(Session& session) {
+  RunOptions run;
+  run.command = session.command_line;
+  run.program = session.program;
+  run.interrupted = &session.interrupted;
+  run.note = print_error;
+  return run;
+}
+
 // Of the whole study; of what the folder lacks where it is gone on with.
 void print_plan(const StudyConfig& config, const std::vector<PlannedSetting>& settings, const RunOptions& run,
                 int processes) {
@@ -116,11 +122,10 @@ class ReadingProgress {
  public:
   ReadingProgress(bool quiet, const Session& session) {
     TraceWorld::set_progress([this, quiet, &session](const std::string& file, std::uint64_t done, std::uint64_t total) {
-      constexpr int kMebibyte = 20;
       if (session.interrupted) throw Error(ExitCode::interrupted, "interrupted; nothing was written");
       if (file != file_) bar_ = std::make_unique<ProgressBar>(quiet || !is_terminal(STDERR_FILENO), "MiB");
       file_ = file;
-      if (done >> kMebibyte > 0) bar_->update(done >> kMebibyte, std::max(done, total) >> kMebibyte);
+      bar_->update_bytes(done, total);
     });
   }
   ~ReadingProgress() { TraceWorld::set_progress({}); }
@@ -140,7 +145,7 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
   const Ranks ranks;
   StudyConfig config;
   std::vector<PlannedSetting> settings;
-  RunOptions run;
+  RunOptions run = options_of(session);
   const std::exception_ptr failure = caught([&] {
     require_count("--threads", o.backend.threads, 0);
     config = config_of(o, paper);
@@ -151,23 +156,19 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
     settings = make_plans(config);
     run.mode = mode_of(o);
     run.study_file = o.study.file();
-    run.out = named("--out", o.out);
-    run.oracle_cache = named("--oracle-cache", o.oracle_cache);
+    run.out = folder_of("--out", o.out);
+    run.oracle_cache = folder_of("--oracle-cache", o.oracle_cache);
     if (o.shard) run.shard = Shard::parse(*o.shard);
     run.backend = backend_of(o, settings, ranks);
   });
   ranks.agree(failure);
   run.threads = o.backend.threads > 0 ? o.backend.threads : ranks.cores();
-  run.command = session.command_line;
-  run.program = session.program;
-  run.interrupted = &session.interrupted;
   if (o.plan) {
-    run.note = print_error;
     if (ranks.rank() == 0) print_plan(config, settings, run, run.shard.count * ranks.size());
     return;
   }
   const bool quiet = o.quiet || ranks.rank() != 0;
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   std::unique_ptr<ProgressBar> bar;
   run.started = [&](const std::filesystem::path& folder, std::size_t there, std::size_t parts) {
     if (quiet) return;
@@ -186,16 +187,12 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
     if (bar) bar->update(done, total);
   };
   run.failed = print_error;
-  run.note = print_error;
   const RunOutcome outcome = run_study(config, run, ranks);
   bar.reset();
-  if (ranks.rank() == 0)
-    print_outcome(outcome, o.quiet, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-                  o.report);
+  if (ranks.rank() == 0) print_outcome(outcome, o.quiet, start, o.report);
 }
 
 void add_run_options(CLI::App* command, RunArguments& o) {
-  o.study.add_to(*command);
   o.backend.add_to(*command);
   command->add_option("--shard", o.shard, "i/n: do part i (from 0) of n, for `pandora merge`");
   command->add_option("--oracle-cache", o.oracle_cache, "folder that keeps oracle tables between runs");
@@ -209,26 +206,70 @@ void add_run_options(CLI::App* command, RunArguments& o) {
   command->add_flag("--quiet", o.quiet, "print the tables only");
 }
 
+struct TuneArguments {
+  StudyOptions study;
+  BackendOptions backend;
+  std::string format = "text";
+  std::int64_t budget = 0;
+  std::optional<std::string> out;  // an empty word is an error, not an absent option
+  bool quiet = false, force = false;
+};
+
+void tune_command(const TuneArguments& o, Session& session) {
+  session.listen();
+  const TableFormat format = parse_table_format(o.format);
+  require_count("--threads", o.backend.threads, 0);
+  if (o.budget < 1)
+    throw Error(ExitCode::usage,
+                fmt::format("--budget {}: give the lanes that the choice may take, 1 or more", o.budget));
+  const StudyConfig config = o.study.config();
+  if (o.out) claim_output_file(*o.out, o.force, o.study.inputs(config));
+  const std::vector<PlannedSetting> settings = make_plans(config);
+  TuneOptions options;
+  options.budget = static_cast<std::uint64_t>(o.budget);
+  options.sweep.threads = o.backend.threads;
+  options.sweep.devices = o.backend.choose(settings).devices;
+  options.sweep.interrupted = &session.interrupted;
+  auto bar = std::make_unique<ProgressBar>(o.quiet);
+  options.sweep.progress = [&bar](std::size_t done, std::size_t total) {
+    if (done > 0) bar->update(done, total);
+  };
+  const Tuning tuning = tune(settings, options);
+  bar.reset();
+  if (o.out)
+    write_file(*o.out, tune_json(tuning, config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  if (format == TableFormat::csv)
+    print_text(tune_columns(tuning).csv());
+  else
+    for (const Table& table : tune_tables(tuning)) print_table(table, format);
+  std::fflush(stdout);
+  int failed = 0;
+  for (const TuneRace& race : tuning.races) failed += race.judged.failed() + race.judged_standard.failed();
+  if (failed > 0)
+    throw Error(ExitCode::internal, fmt::format("lanes of a policy failed in {} of the replications that it is judged "
+                                                "on, which are left out",
+                                                failed));
+}
+
 }  // namespace
 
-void add_run(CLI::App& program, Session& session, Command& run) {
+void add_run(CLI::App& program, Session& session) {
   for (const bool paper : {false, true}) {
     const auto o = std::make_shared<RunArguments>();
     CLI::App* command =
         paper ? program.add_subcommand("reproduce", "Tables 1 to 3 of the paper beside the published numbers")
               : program.add_subcommand("run", "a study from its TOML file");
-    if (paper) {
+    if (paper)
       command->add_option("--table", o->table, "1 (regime A), 2 (regime B), 3 (the oracle's order) or all");
-    } else {
-      o->study.add_file_to(*command, "TOML file, such as experiments/quick.toml");
+    else
       command->add_flag("--print-defaults", o->print_defaults, "print a study with every key explained, and exit");
-    }
+    o->study.add_to(*command, {}, paper ? nullptr : "TOML file, such as experiments/quick.toml");
     add_run_options(command, *o);
-    command->callback([o, paper, &session, &run] { run = [o, paper, &session] { run_command(*o, paper, session); }; });
+    session.on_call(command, [o, paper, &session] { run_command(*o, paper, session); });
   }
 }
 
-void add_merge(CLI::App& program, Session& session, Command& run) {
+void add_merge(CLI::App& program, Session& session) {
   struct MergeOptions {
     std::vector<std::string> folders;
     std::optional<std::string> out;
@@ -240,22 +281,30 @@ void add_merge(CLI::App& program, Session& session, Command& run) {
   command->add_option("--out", o->out, "folder for the results (default: the next free results/NNN)");
   command->add_flag("--force", o->force, "accept a folder that is not empty and replace its results");
   command->add_flag("--quiet", o->quiet, "print the tables only");
-  command->callback([o, &session, &run] {
-    run = [o, &session] {
-      session.listen();
-      RunOptions options;
-      options.interrupted = &session.interrupted;
-      options.out = named("--out", o->out);
-      options.mode = o->force ? ResultFolder::Mode::replace : ResultFolder::Mode::fresh;
-      options.backend.name = "none";
-      options.command = session.command_line;
-      options.note = print_error;
-      options.program = session.program;
-      const auto start = std::chrono::steady_clock::now();
-      const RunOutcome outcome = merge_folders(o->folders, options);
-      print_outcome(outcome, o->quiet, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    };
+  session.on_call(command, [o, &session] {
+    session.listen();
+    RunOptions options = options_of(session);
+    options.out = folder_of("--out", o->out);
+    options.mode = o->force ? ResultFolder::Mode::replace : ResultFolder::Mode::fresh;
+    options.backend.name = "none";
+    const auto start = Clock::now();
+    print_outcome(merge_folders(o->folders, options), o->quiet, start);
   });
+}
+
+void add_tune(CLI::App& program, Session& session) {
+  const auto o = std::make_shared<TuneArguments>();
+  CLI::App* command =
+      program.add_subcommand("tune", "choose hyperparameters by successive halving, judge them on fresh replications");
+  o->study.add_to(*command);
+  o->backend.add_to(*command);
+  command->add_option("--budget", o->budget, "lanes that the choice may take (a lane is a policy in one replication)")
+      ->required();
+  command->add_option("--format", o->format, "text, markdown, latex or csv")->capture_default_str();
+  command->add_option("--out", o->out, "JSON file with candidates, rounds, what was judged and the study");
+  command->add_flag("--force", o->force, "replace the file that --out names");
+  command->add_flag("--quiet", o->quiet, "no progress");
+  session.on_call(command, [o, &session] { tune_command(*o, session); });
 }
 
 }  // namespace pandora::cli

@@ -1,11 +1,17 @@
 #include "host/cli/study_options.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 
 #include "host/cli/commands.hpp"
+#include "host/cli/progress_bar.hpp"
 #include "host/lanes/model/trace_keys.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
+#include "host/studies/run/run_study.hpp"
 #include "pandora/error.hpp"
 #include "paper_study.hpp"
 
@@ -42,7 +48,8 @@ constexpr Shortcut kShortcuts[] = {
 
 }  // namespace
 
-void StudyOptions::add_to(CLI::App& command, const std::vector<std::string>& options) {
+void StudyOptions::add_to(CLI::App& command, const std::vector<std::string>& options, const char* file) {
+  if (file != nullptr) command.add_option("study", file_, file);
   for (const Shortcut& shortcut : kShortcuts) {
     if (!options.empty() && std::find(options.begin(), options.end(), shortcut.option) == options.end()) continue;
     CLI::Option* option = command.add_option(shortcut.option, given_[shortcut.option],
@@ -50,10 +57,6 @@ void StudyOptions::add_to(CLI::App& command, const std::vector<std::string>& opt
     if (shortcut.list) option->join(',');
   }
   command.add_option("--set", sets_, "key=value of the study; may be given several times")->take_all();
-}
-
-void StudyOptions::add_file_to(CLI::App& command, const std::string& help) {
-  command.add_option("study", file_, help);
 }
 
 StudyConfig StudyOptions::config(const std::vector<Implied>& implied) const {
@@ -89,6 +92,79 @@ std::vector<std::filesystem::path> StudyOptions::inputs(const StudyConfig& confi
     for (const Environment& environment : setting.study.environments)
       if (const TraceKeys* keys = trace_keys(environment)) out.insert(out.end(), {keys->table, keys->online});
   return out;
+}
+
+void BackendOptions::add_to(CLI::App& command) {
+  command.add_option("--backend", backend, "auto, cpu or cuda")->capture_default_str();
+  command.add_option("--devices", devices, "GPUs, such as 0,1, or all")->capture_default_str();
+  add_threads(command, threads);
+}
+
+BackendChoice BackendOptions::choose(const std::vector<PlannedSetting>& settings) const {
+  return backend_for(backend, devices, settings);
+}
+
+void TableOptions::add_to(CLI::App& command) {
+  command.add_option("--models", models, "only these models (default: all)")->delimiter(',');
+  add_missing_to(command);
+}
+
+void TableOptions::add_missing_to(CLI::App& command) {
+  command.add_option("--missing", missing, "rows with missing cells: refuse, or drop and count them")
+      ->capture_default_str();
+}
+
+void TableOptions::check() const {
+  if (missing != "refuse" && missing != "drop")
+    throw Error(ExitCode::usage, fmt::format("--missing {}: unknown; use refuse or drop", missing));
+}
+
+TraceTable TableOptions::read(const std::string& path) const {
+  TraceOptions options;
+  options.missing = missing == "drop" ? MissingCells::drop : MissingCells::refuse;
+  options.models = models;
+  ProgressBar bar(!is_terminal(STDERR_FILENO), "MiB");
+  options.progress = [&bar](std::uint64_t done, std::uint64_t total) { bar.update_bytes(done, total); };
+  return read_trace(path, options);
+}
+
+void add_threads(CLI::App& command, int& threads) {
+  command.add_option("--threads", threads, "worker threads; 0 is all cores")->capture_default_str();
+}
+
+GridShape parse_grid(const std::string& text) {
+  GridShape shape;
+  char rest;
+  if (std::sscanf(text.c_str(), "%dx%dx%d%c", &shape.shift, &shape.scale, &shape.cost, &rest) != 3 || shape.shift < 2 ||
+      shape.scale < 2 || shape.cost < 2 || shape.shift > 2001 || shape.scale > 2001 || shape.cost > 2001)
+    throw Error(ExitCode::usage,
+                fmt::format("--grid {}: not a grid; give nodes in l, s and cost as LxSxC, each from 2 to 2001", text));
+  return shape;
+}
+
+void require_count(const char* option, int value, int least, int most) {
+  if (value > most)
+    throw Error(ExitCode::usage,
+                fmt::format("{} {}: out of range; give an integer from {} to {}", option, value, least, most));
+  if (value < least)
+    throw Error(ExitCode::usage,
+                fmt::format("{} {}: out of range; give an integer of at least {}", option, value, least));
+}
+
+void require_positive(const char* option, double value) {
+  if (!(value > 0.0 && std::isfinite(value)))
+    throw Error(ExitCode::usage, fmt::format("{} {:g}: out of range; give a finite number above 0", option, value));
+}
+
+void require_format(const std::string& format) {
+  if (format != "text" && format != "json")
+    throw Error(ExitCode::usage, fmt::format("--format {}: unknown; use text or json", format));
+}
+
+std::string folder_of(const char* option, const std::optional<std::string>& path) {
+  if (path && path->empty())
+    throw Error(ExitCode::usage, fmt::format("{}: names no folder; give one or leave it out", option));
+  return path.value_or("");
 }
 
 }  // namespace pandora::cli

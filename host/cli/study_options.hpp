@@ -1,4 +1,4 @@
-// The options of a command that say which study it is about.
+// Options that several commands have: which study, what simulates its lanes, how a table of outcomes is read.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "host/lanes/devices/backend_choice.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 #include "host/studies/study/study_config.hpp"
 
 namespace pandora::cli {
@@ -19,11 +21,10 @@ class StudyOptions {
     std::string key, value, where;
   };
 
-  /// Adds --set and those of the options of single keys that are named; without names all of them.
-  void add_to(CLI::App& command, const std::vector<std::string>& options = {});
-
-  /// Adds the study's file; without one the study is the paper's.
-  void add_file_to(CLI::App& command, const std::string& help = "the study's TOML file (default: the paper's study)");
+  /// Adds the study's file (without one the study is the paper's) unless `file` is null, --set, and those of the
+  /// options of single keys that are named; without names all of them.
+  void add_to(CLI::App& command, const std::vector<std::string>& options = {},
+              const char* file = "the study's TOML file (default: the paper's study)");
 
   /// Empty if none was given.
   std::string file() const { return file_.value_or(""); }
@@ -40,5 +41,31 @@ class StudyOptions {
   std::map<std::string, std::optional<std::string>> given_;
   std::vector<std::string> sets_;
 };
+
+struct BackendOptions {
+  std::string backend = "auto", devices = "all";
+  int threads = 0;
+
+  void add_to(CLI::App& command);
+  /// The backend that serves all settings. Throws Error (usage, device).
+  BackendChoice choose(const std::vector<PlannedSetting>& settings) const;
+};
+
+/// Of a command that reads a table of outcomes.
+struct TableOptions {
+  std::vector<std::string> models;
+  std::string missing = "refuse";
+
+  /// --models and --missing.
+  void add_to(CLI::App& command);
+  void add_missing_to(CLI::App& command);
+  /// Throws Error (usage) for a word that is none of theirs.
+  void check() const;
+  /// With a bar while it is read where somebody looks. Throws as read_trace().
+  TraceTable read(const std::string& path) const;
+};
+
+/// Adds --threads.
+void add_threads(CLI::App& command, int& threads);
 
 }  // namespace pandora::cli

@@ -1,17 +1,16 @@
-// Regrets of single replications, cell by cell: what comparisons and figures are made of.
+// What comparisons are made of: regrets of single replications, cell by cell; names on the command line.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "host/studies/results/stored_results.hpp"
+#include "host/ground/base/lists.hpp"
+#include "host/report/compare.hpp"
 
 namespace pandora {
 
 /// One lane of the plan in all replications of a cell.
 struct LaneSeries {
-  std::size_t lane = 0;         ///< of the plan
   std::vector<double> utility;  ///< R: per period, x 1000; NaN where the lane was not run or failed
   SumsByPrompt by_prompt;       ///< of its utility, in a table of outcomes; else empty
 };
@@ -41,5 +40,33 @@ std::vector<Contender> contenders(const Plan& plan, int T0, const std::string& p
 
 /// Replications in which the oracle and all given lanes count.
 std::vector<std::size_t> common_replications(const CellSeries& cell, const std::vector<std::size_t>& lanes);
+
+/// Whether a list that may be empty, which means all, has the item.
+template <class T>
+bool wanted(const std::vector<T>& list, const std::type_identity_t<T>& item) {
+  return list.empty() || has(list, item);
+}
+
+/// NAME or NAME/REWARD; reward "": any.
+struct PolicyName {
+  std::string policy, reward;
+};
+
+/// Throws Error (usage), with the nearest, if the plan has no such policy.
+PolicyName parse_policy_name(const std::string& text, const Plan& plan);
+
+/// Throw Error (usage) if the study lacks an environment, regime or T_0 that is asked for.
+void require_T0(const std::vector<int>& asked, const Study& study);
+void require_names(const CompareOptions& options, const std::vector<PlannedSetting>& settings);
+
+/// Throws Error (mismatch) if what the tapes are drawn from differs.
+void require_common_tapes(const StoredResults& first, const StoredResults& second, const Study& a, const Study& b);
+
+/// Throw Error (usage, or mismatch where no tapes are shared) with the reason why no row came of a comparison.
+[[noreturn]] void refuse_policies(const StoredResults& results, const CompareOptions& options);
+[[noreturn]] void refuse_folders(const StoredResults& first, const StoredResults& second,
+                                 const CompareOptions& options);
+
+std::string interval_text(const AsymmetricInterval& interval, int decimals);
 
 }  // namespace pandora

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <iterator>
 
 #include "host/report/cells.hpp"
-#include "host/report/compare_text.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -44,10 +43,22 @@ ComparedSide judge(const CellSeries& cell, const std::vector<std::size_t>& lanes
   return out;
 }
 
-ComparedRow compared(const Setting& setting, const CellSeries& cell, std::optional<int> T0, ComparedSide a,
-                     ComparedSide b) {
-  ComparedRow row{setting.label(), cell.environment.name, cell.regime, T0, setting.study.replications,
-                  std::move(a),    std::move(b),          {},          {}};
+// One side of a row: a contender in a cell, and what it is called.
+struct Entrant {
+  const CellSeries& cell;
+  const Contender& who;
+  std::string name;
+};
+
+// Two sides in the replications that both have; without T0 both ignore the calibration.
+void add_row(std::vector<ComparedPair>& pairs, const Setting& setting, std::optional<int> T0, const Entrant& a,
+             const Entrant& b) {
+  const std::vector<std::size_t> own = complete_lanes(a.cell, a.who), others = complete_lanes(b.cell, b.who);
+  const std::vector<std::size_t> here = common_replications(a.cell, own), there = common_replications(b.cell, others);
+  std::vector<std::size_t> which;
+  std::set_intersection(here.begin(), here.end(), there.begin(), there.end(), std::back_inserter(which));
+  ComparedRow row{setting.label(),           a.cell.environment.name,     a.cell.regime, T0, setting.study.replications,
+                  judge(a.cell, own, which), judge(b.cell, others, which)};
   row.paired = paired_difference(row.a.best, row.b.best);
   std::vector<double> differences;
   for (std::size_t r = 0; r < row.a.best.size(); ++r) differences.push_back(row.a.best[r] - row.b.best[r]);
@@ -58,7 +69,10 @@ ComparedRow compared(const Setting& setting, const CellSeries& cell, std::option
       difference.sums[p] = 1000.0 * (difference.sums[p] - x.sums[p]);
     row.over_prompts = difference.estimate();
   }
-  return row;
+  auto pair =
+      std::find_if(pairs.begin(), pairs.end(), [&](const ComparedPair& p) { return p.a == a.name && p.b == b.name; });
+  if (pair == pairs.end()) pair = pairs.insert(pairs.end(), {a.name, b.name, {}});
+  pair->rows.push_back(std::move(row));
 }
 
 // Whether the lanes are the same whatever T_0.
@@ -66,15 +80,11 @@ bool ignores_calibration(const Plan& plan, const Contender& who) {
   return !plan.lanes[who.lanes[0]].policy->uses_calibration;
 }
 
-void add_row(std::vector<ComparedPair>& pairs, const std::string& a, const std::string& b, ComparedRow row) {
-  auto pair = std::find_if(pairs.begin(), pairs.end(), [&](const ComparedPair& p) { return p.a == a && p.b == b; });
-  if (pair == pairs.end()) pair = pairs.insert(pairs.end(), {a, b, {}});
-  pair->rows.push_back(std::move(row));
-}
-
-bool asked(const CompareOptions& options, const CellSeries& cell, int T0) {
-  return wanted(options.T0, T0) && wanted(options.environments, cell.environment.name) &&
-         wanted(options.regimes, cell.regime);
+// The T_0 of a cell that are compared; none where nothing of the cell is asked for.
+std::vector<int> asked_T0(const CompareOptions& options, const CellSeries& cell, std::vector<int> all) {
+  const bool any = wanted(options.environments, cell.environment.name) && wanted(options.regimes, cell.regime);
+  std::erase_if(all, [&](int T0) { return !any || !wanted(options.T0, T0); });
+  return all;
 }
 
 void require_rows(const std::vector<ComparedPair>& pairs) {
@@ -131,33 +141,24 @@ std::vector<ComparedPair> compare_policies(StoredResults& results, const Compare
   for (const std::string& text : options.policies) names.push_back(parse_policy_name(text, results.settings()[0].plan));
   std::vector<ComparedPair> pairs;
   for (const CellSeries& cell : cell_series(results)) {
-    const PlannedSetting& planned = results.settings()[cell.setting];
-    std::optional<int> first_asked;
-    for (const int T0 : planned.setting.study.T0) {
-      if (!asked(options, cell, T0)) continue;
-      if (!first_asked) first_asked = T0;
+    const auto& [setting, plan, number] = results.settings()[cell.setting];
+    const std::vector<int> all_T0 = asked_T0(options, cell, setting.study.T0);
+    for (const int T0 : all_T0)
       for (std::size_t other = 1; other < names.size(); ++other) {
-        const auto as = contenders(planned.plan, T0, names[0].policy, names[0].reward),
-                   bs = contenders(planned.plan, T0, names[other].policy, names[other].reward);
-        const auto shares = [](const Contender& c, const std::vector<Contender>& list) {
-          return std::any_of(list.begin(), list.end(), [&](const Contender& d) { return d.reward == c.reward; });
-        };
-        const bool common = std::any_of(as.begin(), as.end(), [&](const Contender& c) { return shares(c, bs); });
+        const auto as = contenders(plan, T0, names[0].policy, names[0].reward),
+                   bs = contenders(plan, T0, names[other].policy, names[other].reward);
+        const bool common = std::any_of(as.begin(), as.end(), [&](const Contender& a) {
+          return std::any_of(bs.begin(), bs.end(), [&](const Contender& b) { return a.reward == b.reward; });
+        });
         for (const Contender& a : as)
           for (const Contender& b : bs) {
             if (common && a.reward != b.reward) continue;  // like with like where there is
-            const bool any_T0 = ignores_calibration(planned.plan, a) && ignores_calibration(planned.plan, b);
-            if (any_T0 && T0 != first_asked) continue;  // the same lanes again
-            const std::vector<std::size_t> own = complete_lanes(cell, a), others = complete_lanes(cell, b);
-            std::vector<std::size_t> lanes = own;
-            lanes.insert(lanes.end(), others.begin(), others.end());
-            const std::vector<std::size_t> which = common_replications(cell, lanes);
-            add_row(pairs, a.name(), b.name(),
-                    compared(planned.setting, cell, any_T0 ? std::nullopt : std::optional(T0), judge(cell, own, which),
-                             judge(cell, others, which)));
+            const bool any_T0 = ignores_calibration(plan, a) && ignores_calibration(plan, b);
+            if (any_T0 && T0 != all_T0[0]) continue;  // the same lanes again
+            add_row(pairs, setting, any_T0 ? std::nullopt : std::optional(T0), {cell, a, a.name()},
+                    {cell, b, b.name()});
           }
       }
-    }
   }
   if (pairs.empty()) refuse_policies(results, options);
   require_rows(pairs);
@@ -174,46 +175,36 @@ std::vector<ComparedPair> compare_folders(StoredResults& first, StoredResults& s
     names.push_back(parse_policy_name(text, here[0].plan));
     (void)parse_policy_name(text, there[0].plan);
   }
-  const auto matching = [&](const PlannedSetting& planned) { return matching_setting(here, there, planned); };
   const std::vector<CellSeries> ours = cell_series(first), theirs = cell_series(second);
   std::vector<ComparedPair> pairs;
   for (const CellSeries& a : ours) {
-    const PlannedSetting& planned = here[a.setting];
-    const auto other = matching(planned);
+    const auto& [setting, plan, number] = here[a.setting];
+    const auto other = matching_setting(here, there, here[a.setting]);
     if (other == there.end()) continue;
-    require_common_tapes(first, second, planned.setting.study, other->setting.study);
+    require_common_tapes(first, second, setting.study, other->setting.study);
     const auto b = std::find_if(theirs.begin(), theirs.end(), [&](const CellSeries& c) {
       return c.setting == static_cast<std::size_t>(other - there.begin()) && c.regime == a.regime &&
              c.environment.name == a.environment.name;
     });
     if (b == theirs.end()) continue;
     require_common_oracle(first, second, a, *b);
-    std::optional<int> first_asked;
-    for (const int T0 : planned.setting.study.T0) {
-      if (!asked(options, a, T0) || !wanted(other->setting.study.T0, T0)) continue;
-      if (!first_asked) first_asked = T0;
-      std::vector<PolicyName> of = names;
-      if (of.empty()) {
-        std::set<std::string> seen;
-        for (const PlannedLane& lane : planned.plan.lanes)
-          if (lane.policy->name != "oracle" && seen.insert(lane.policy->name).second)
-            of.push_back({lane.policy->name, ""});
-      }
+    std::vector<std::string> all;  // policies
+    for (const PlannedLane& lane : plan.lanes)
+      if (lane.policy->name != "oracle") add_new(all, lane.policy->name);
+    std::vector<PolicyName> of = names;
+    for (std::size_t k = 0; k < all.size() && names.empty(); ++k) of.push_back({all[k], ""});
+    std::vector<int> all_T0 = asked_T0(options, a, setting.study.T0);
+    std::erase_if(all_T0, [&](int T0) { return !wanted(other->setting.study.T0, T0); });
+    for (const int T0 : all_T0)
       for (const PolicyName& name : of)
-        for (const Contender& x : contenders(planned.plan, T0, name.policy, name.reward))
+        for (const Contender& x : contenders(plan, T0, name.policy, name.reward))
           for (const Contender& y : contenders(other->plan, T0, x.policy, x.reward)) {
-            const bool any_T0 = ignores_calibration(planned.plan, x);
-            if (any_T0 && T0 != first_asked) continue;
-            const std::vector<std::size_t> own = complete_lanes(a, x), others = complete_lanes(*b, y);
-            const std::vector<std::size_t> which = common_replications(a, own), also = common_replications(*b, others);
-            std::vector<std::size_t> kept;
-            std::set_intersection(which.begin(), which.end(), also.begin(), also.end(), std::back_inserter(kept));
-            add_row(pairs, fmt::format("{} of {}", x.name(), first.path()),
-                    fmt::format("{} of {}", y.name(), second.path()),
-                    compared(planned.setting, a, any_T0 ? std::nullopt : std::optional(T0), judge(a, own, kept),
-                             judge(*b, others, kept)));
+            const bool any_T0 = ignores_calibration(plan, x);
+            if (any_T0 && T0 != all_T0[0]) continue;
+            add_row(pairs, setting, any_T0 ? std::nullopt : std::optional(T0),
+                    {a, x, fmt::format("{} of {}", x.name(), first.path())},
+                    {*b, y, fmt::format("{} of {}", y.name(), second.path())});
           }
-    }
   }
   if (pairs.empty()) refuse_folders(first, second, options);
   require_rows(pairs);

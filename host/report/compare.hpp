@@ -32,9 +32,9 @@ struct ComparedRow {
   std::optional<int> T0;  ///< none: both policies ignore the calibration
   int replications = 0;   ///< R; paired.n of them count
   ComparedSide a, b;
-  PairedDifference paired;  ///< of the best ones
+  PairedDifference paired = {};  ///< of the best ones
   /// The same difference with an interval that counts prompts, in a table of outcomes where no lane failed.
-  std::optional<Estimate> over_prompts;
+  std::optional<Estimate> over_prompts = {};
   AsymmetricInterval bootstrap = {};  ///< of the same difference, over replications
 };
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/ground/statistics/student_t.hpp"
-#include "host/ground/tables/numbers.hpp"
-#include "host/report/compare_text.hpp"
+#include "host/ground/statistics/statistics.hpp"
+#include "host/ground/tables/table.hpp"
+#include "host/report/cells.hpp"
 
 namespace pandora {
 namespace {
@@ -31,11 +31,16 @@ double p_value(const ComparedRow& row) {
   return student_t_p_value(fitted.mean * student_t_quantile(0.975, degrees) / fitted.half_width_95, degrees);
 }
 
-std::vector<double> adjusted_p_values(const std::vector<ComparedPair>& pairs) {
+// body(pair, row, p) for every row, p adjusted by Holm's method over all of them.
+template <class Body>
+void for_each_row(const std::vector<ComparedPair>& pairs, Body&& body) {
   std::vector<double> p;
   for (const ComparedPair& pair : pairs)
     for (const ComparedRow& row : pair.rows) p.push_back(p_value(row));
-  return holm_adjusted(p);
+  const std::vector<double> adjusted = holm_adjusted(p);
+  std::size_t next = 0;
+  for (const ComparedPair& pair : pairs)
+    for (const ComparedRow& row : pair.rows) body(pair, row, adjusted[next++]);
 }
 
 std::string cell_text(const ComparedRow& row) {
@@ -145,30 +150,27 @@ bool has_prompts(const ComparedPair& pair) {
 }  // namespace
 
 std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs) {
-  const std::vector<double> adjusted = adjusted_p_values(pairs);
   std::vector<Table> tables;
-  std::size_t next = 0;
-  for (const ComparedPair& pair : pairs) {
+  Columns columns;
+  Told told;
+  for_each_row(pairs, [&](const ComparedPair& pair, const ComparedRow& row, double holm) {
     const bool prompts = has_prompts(pair);
-    Columns columns;
-    Told told;
-    for (const ComparedRow& row : pair.rows) {
-      const double holm = adjusted[next++];
-      const Estimate fitted = fitted_difference(row);
-      told.count(row, holm < 0.05, std::isnan(fitted.mean) ? row.paired.difference.mean : fitted.mean);
-      columns.add(fields_of(pair, row, holm, prompts));
-    }
+    const Estimate fitted = fitted_difference(row);
+    told.count(row, holm < 0.05, std::isnan(fitted.mean) ? row.paired.difference.mean : fitted.mean);
+    columns.add(fields_of(pair, row, holm, prompts));
+    if (&row != &pair.rows.back()) return;
     Table& table = tables.emplace_back(columns.table());
     table.label = "compare";
     table.title =
         fmt::format("{} (a) against {} (b): time-averaged regret x 1000, paired over replications", pair.a, pair.b);
     table.notes = told.notes(pair.rows.size(), prompts);
-  }
+    columns = {};
+    told = {};
+  });
   return tables;
 }
 
 Table rivals_table(const std::vector<ComparedPair>& pairs) {
-  const std::vector<double> adjusted = adjusted_p_values(pairs);
   Table table;
   table.label = "rivals";
   table.title = "Each policy less the base: time-averaged regret x 1000, paired over replications";
@@ -176,20 +178,17 @@ Table rivals_table(const std::vector<ComparedPair>& pairs) {
   table.columns = {"policy", "base", "n", "regret", "less the base", "± (95%)", "p (Holm)", "cross-fitted", "± (95%) "};
   table.row_headers = 2;
   std::vector<std::pair<std::string, std::vector<Row>>> cells;  // in the order of the first pair
-  std::size_t next = 0;
-  for (const ComparedPair& pair : pairs)
-    for (const ComparedRow& row : pair.rows) {
-      const double holm = adjusted[next++];
-      const Estimate fitted = fitted_difference(row);
-      const std::string cell = cell_text(row);
-      auto at = std::find_if(cells.begin(), cells.end(), [&](const auto& one) { return one.first == cell; });
-      if (at == cells.end()) at = cells.insert(cells.end(), {cell, {}});
-      at->second.push_back(
-          {{pair.b, pair.a, exact_cell(fmt::format("{}", row.paired.n), static_cast<double>(row.paired.n)),
-            number_cell(row.b.mean, 2), number_cell(-row.paired.difference.mean, 2, holm < 0.05),
-            number_cell(row.paired.difference.half_width_95, 2), exact_cell(p_value_text(holm), holm, holm < 0.05),
-            number_cell(-fitted.mean, 2), number_cell(fitted.half_width_95, 2)}});
-    }
+  for_each_row(pairs, [&](const ComparedPair& pair, const ComparedRow& row, double holm) {
+    const Estimate fitted = fitted_difference(row);
+    const std::string cell = cell_text(row);
+    auto at = std::find_if(cells.begin(), cells.end(), [&](const auto& one) { return one.first == cell; });
+    if (at == cells.end()) at = cells.insert(cells.end(), {cell, {}});
+    at->second.push_back(
+        {{pair.b, pair.a, exact_cell(fmt::format("{}", row.paired.n), static_cast<double>(row.paired.n)),
+          number_cell(row.b.mean, 2), number_cell(-row.paired.difference.mean, 2, holm < 0.05),
+          number_cell(row.paired.difference.half_width_95, 2), exact_cell(p_value_text(holm), holm, holm < 0.05),
+          number_cell(-fitted.mean, 2), number_cell(fitted.half_width_95, 2)}});
+  });
   for (auto& [cell, rows] : cells) {
     table.rows.push_back({{}, cell});
     table.rows.insert(table.rows.end(), rows.begin(), rows.end());
@@ -202,12 +201,11 @@ Table rivals_table(const std::vector<ComparedPair>& pairs) {
 }
 
 Columns comparison_columns(const std::vector<ComparedPair>& pairs) {
-  const std::vector<double> adjusted = adjusted_p_values(pairs);
   const bool prompts = std::any_of(pairs.begin(), pairs.end(), has_prompts);
   Columns out;
-  std::size_t next = 0;
-  for (const ComparedPair& pair : pairs)
-    for (const ComparedRow& row : pair.rows) out.add(fields_of(pair, row, adjusted[next++], prompts));
+  for_each_row(pairs, [&](const ComparedPair& pair, const ComparedRow& row, double holm) {
+    out.add(fields_of(pair, row, holm, prompts));
+  });
   return out;
 }
 

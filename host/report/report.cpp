@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "host/ground/base/lists.hpp"
 #include "host/ground/base/split.hpp"
-#include "host/ground/figures/document.hpp"
-#include "host/ground/files/folder_lock.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/ground/files/temporary_file.hpp"
-#include "host/report/figure_parts.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "pandora/error.hpp"
@@ -24,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-bool is_own(const fs::path& name, std::initializer_list<const char*> extensions) {
+bool is_own(const fs::path& name, const std::vector<fs::path>& extensions) {
   const fs::path target = target_of_temporary(name.string()).value_or(name.string());
-  return target.empty() || std::find(extensions.begin(), extensions.end(), target.extension()) != extensions.end();
+  return target.empty() || has(extensions, target.extension());
 }
 
 bool is_figure(const fs::path& name) {  // scripts and their data are of versions before
@@ -89,9 +87,7 @@ std::vector<std::string> compared_policies(const StoredResults& results, const s
   std::vector<std::string> names = options.policies;
   if (names.empty())
     for (const PlannedLane& lane : results.settings()[0].plan.lanes)
-      if (lane.policy->group != PolicyGroup::yardstick &&
-          std::find(names.begin(), names.end(), lane.policy->name) == names.end())
-        names.push_back(lane.policy->name);
+      if (lane.policy->group != PolicyGroup::yardstick) add_new(names, lane.policy->name);
   const std::string base = base_of(settings, options);
   std::erase(names, base);
   if (!base.empty()) names.insert(names.begin(), base);

@@ -1,7 +1,4 @@
-#include "host/report/study_figures.hpp"
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,16 +7,17 @@
 #include <set>
 
 #include "host/ground/base/split.hpp"
-#include "host/ground/statistics/power_law.hpp"
 #include "host/ground/statistics/resampling.hpp"
-#include "host/report/figure_parts.hpp"
+#include "host/report/cells.hpp"
+#include "host/report/report.hpp"
 #include "host/studies/results/table_texts.hpp"
 #include "host/studies/study/study.hpp"
 #include "kernels/rules/checkpoints.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
+
+using Kind = Figure::Kind;
 
 // Said where intervals of single policies stand beside each other.
 constexpr const char* kPairedIsNarrower =
@@ -72,20 +70,15 @@ void add_curves(const CellView& cell, std::vector<Figure>& figures) {
   const double from = cell.study.periods / 30.0;
   for (const bool knows : {true, false})
     for (const bool logarithmic : {false, true}) {
-      Figure figure;
-      figure.kind = Figure::Kind::lines;
-      figure.name = cell.name(fmt::format("{}-{}", logarithmic ? "curves-loglog" : "curves", kKinds[knows]));
-      figure.x_label = "period t";
-      figure.y_label = "cumulative regret";
+      const std::string of_slopes = fmt::format(
+          "; slopes are fitted from period {:.0f} on, ± 95% by the jackknife over replications", std::ceil(from));
+      Figure figure = empty_figure(
+          Kind::lines, cell.name(fmt::format("{}-{}", logarithmic ? "curves-loglog" : "curves", kKinds[knows])),
+          "period t", "cumulative regret",
+          fmt::format(
+              "Cumulative regret against the oracle of {}, T₀ = {}, with 95% intervals over replications{}. {}{}",
+              kind_text(knows), cell.T0, logarithmic ? of_slopes : "", kPairedIsNarrower, cell.left_out(knows)));
       figure.log_x = figure.log_y = logarithmic;
-      figure.caption = fmt::format(
-          "Cumulative regret against the oracle of {}, T₀ = {}, with 95% intervals over replications{}. {}{}",
-          kind_text(knows), cell.T0,
-          logarithmic ? fmt::format("; slopes are fitted from period {:.0f} on, ± 95% by the jackknife over "
-                                    "replications",
-                                    std::ceil(from))
-                      : "",
-          kPairedIsNarrower, cell.left_out(knows));
       for (const PolicyTitle& title : cell.titles) {
         const SummaryRow* row = cell.best(title, cell.T0);
         if (title.knows_reward != knows || row == nullptr) continue;
@@ -110,13 +103,10 @@ void add_T0(const CellView& cell, std::vector<Figure>& figures) {
   std::vector<int> values = cell.study.T0;
   std::sort(values.begin(), values.end());
   for (const bool knows : {true, false}) {
-    Figure figure;
-    figure.kind = Figure::Kind::line_points;
-    figure.name = cell.name(fmt::format("t0-{}", kKinds[knows]));
-    figure.x_label = "calibration periods T₀";
-    figure.y_label = "time-averaged regret × 1000";
-    figure.caption = fmt::format("Time-averaged regret against T₀ of {}, with 95% intervals. {}", kind_text(knows),
-                                 kPairedIsNarrower);
+    Figure figure = empty_figure(Kind::line_points, cell.name(fmt::format("t0-{}", kKinds[knows])),
+                                 "calibration periods T₀", "time-averaged regret × 1000",
+                                 fmt::format("Time-averaged regret against T₀ of {}, with 95% intervals. {}",
+                                             kind_text(knows), kPairedIsNarrower));
     for (const PolicyTitle& title : cell.titles) {
       if (title.knows_reward != knows) continue;
       Series series = series_of(title);
@@ -130,15 +120,11 @@ void add_T0(const CellView& cell, std::vector<Figure>& figures) {
 }
 
 void add_hyperparameters(const CellView& cell, std::vector<Figure>& figures) {
-  Figure figure;
-  figure.kind = Figure::Kind::line_points;
-  figure.name = cell.name("hyperparameters");
-  figure.x_label = "hyperparameter c";
-  figure.y_label = "time-averaged regret × 1000";
-  figure.caption = fmt::format(
-      "Time-averaged regret against the width of the bonus at T₀ = {}, with 95% intervals; where a policy has two, the "
-      "other is the best one.",
-      cell.T0);
+  Figure figure = empty_figure(
+      Kind::line_points, cell.name("hyperparameters"), "hyperparameter c", "time-averaged regret × 1000",
+      fmt::format("Time-averaged regret against the width of the bonus at T₀ = {}, with 95% intervals; where a policy "
+                  "has two, the other is the best one.",
+                  cell.T0));
   for (const PolicyTitle& title : cell.titles) {
     Series series = series_of(title);
     std::map<double, const SummaryRow*> least;  // by the first hyperparameter
@@ -160,15 +146,11 @@ void add_hyperparameters(const CellView& cell, std::vector<Figure>& figures) {
 }
 
 void add_quality_and_cost(const CellView& cell, std::vector<Figure>& figures) {
-  Figure figure;
-  figure.kind = Figure::Kind::scatter;
-  figure.name = cell.name("quality-cost");
-  figure.x_label = "cost × 1000, per period";
-  figure.y_label = "quality × 1000, per period";
-  figure.caption = fmt::format(
-      "Quality, the mean μ* of the deployed outputs, against cost at T₀ = {}, with 95% intervals; utility is quality "
-      "minus cost.{}",
-      cell.T0, cell.left_out());
+  Figure figure = empty_figure(
+      Kind::scatter, cell.name("quality-cost"), "cost × 1000, per period", "quality × 1000, per period",
+      fmt::format("Quality, the mean μ* of the deployed outputs, against cost at T₀ = {}, with 95% intervals; utility "
+                  "is quality minus cost.{}",
+                  cell.T0, cell.left_out()));
   const auto add = [&](Series series, const SummaryRow* row) {
     if (row == nullptr || figure.series.size() == kMostMarkers) return;
     add_point(series, row->cost.mean, row->quality);
@@ -186,12 +168,12 @@ void add_quality_and_cost(const CellView& cell, std::vector<Figure>& figures) {
 void add_bars(const CellView& cell, std::vector<Figure>& figures) {
   const int A = cell.study.dimensions.boxes;
   if (A > static_cast<int>(kMostParts)) return;
-  struct Kind {
+  struct Bars {
     const char *name, *y_label, *caption, *part;
     bool stacked;
     std::function<double(const LaneTally&, int)> of;
   };
-  const Kind kinds[] = {
+  const Bars all[] = {
       {"queries", "queries per period", "Queries of each box per period", "box {}", false,
        [](const LaneTally& t, int k) { return t.queries_of_box[k] / t.periods; }},
       {"deployments", "share of periods", "Deployments of each box, as a share of the periods", "box {}", true,
@@ -202,20 +184,16 @@ void add_bars(const CellView& cell, std::vector<Figure>& figures) {
   std::vector<std::pair<std::string, const SummaryRow*>> rows = {{"Oracle", cell.oracle()}};
   for (const PolicyTitle& title : cell.titles) rows.emplace_back(title.brief, cell.best(title, cell.T0));
   std::erase_if(rows, [](const auto& row) { return row.second == nullptr; });
-  for (const Kind& kind : kinds) {
-    Figure figure;
-    figure.kind = Figure::Kind::bars;
-    figure.name = cell.name(kind.name);
-    figure.x_label = "policy";
-    figure.y_label = kind.y_label;
-    figure.stacked = kind.stacked;
-    figure.caption = fmt::format("{}, T₀ = {}.{}", kind.caption, cell.T0, cell.left_out());
+  for (const Bars& bars : all) {
+    Figure figure = empty_figure(Kind::bars, cell.name(bars.name), "policy", bars.y_label,
+                                 fmt::format("{}, T₀ = {}.{}", bars.caption, cell.T0, cell.left_out()));
+    figure.stacked = bars.stacked;
     for (const auto& [label, row] : rows) figure.categories.push_back(label);
     for (int k = 0; k < A; ++k) {
-      Series series{fmt::format(fmt::runtime(kind.part), k + 1)};
+      Series series{fmt::format(fmt::runtime(bars.part), k + 1)};
       for (const auto& [label, row] : rows)
         series.y.push_back(over_replications(cell.results, row->lane, [&](const LaneTally&, const LaneTally& own) {
-                             return kind.of(own, k);
+                             return bars.of(own, k);
                            }).mean);
       figure.series.push_back(std::move(series));
     }
@@ -225,16 +203,11 @@ void add_bars(const CellView& cell, std::vector<Figure>& figures) {
 
 // What tables and summary.csv say of a row beside its regret, as the parts of the regret: a group of bars per policy.
 void add_statistics(const CellView& cell, std::vector<Figure>& figures) {
-  Figure figure;
-  figure.kind = Figure::Kind::bars;
-  figure.name = cell.name("regret-parts");
-  figure.x_label = "policy";
-  figure.y_label = "part of the regret × 1000";
-  figure.caption = fmt::format(
-      "What the regret is made of, T₀ = {}: a wrong order of boxes, querying stopped too early, too many boxes opened, "
-      "a "
-      "wrong output deployed.{}",
-      cell.T0, cell.left_out());
+  Figure figure = empty_figure(
+      Kind::bars, cell.name("regret-parts"), "policy", "part of the regret × 1000",
+      fmt::format("What the regret is made of, T₀ = {}: a wrong order of boxes, querying stopped too early, too many "
+                  "boxes opened, a wrong output deployed.{}",
+                  cell.T0, cell.left_out()));
   std::vector<const SummaryRow*> rows;
   for (const PolicyTitle& title : cell.titles)
     if (const SummaryRow* row = cell.best(title, cell.T0); row != nullptr && row->replications > 0) {
@@ -253,19 +226,14 @@ void add_statistics(const CellView& cell, std::vector<Figure>& figures) {
 FigureGroup published_figures(const Summary& summary, const std::vector<PolicyTitle>& titles) {
   FigureGroup group{"Published against reproduced", {}};
   for (const char* regime : {"A", "B"}) {
-    Figure values, scores;
-    values.kind = scores.kind = Figure::Kind::scatter;
-    values.name = fmt::format("published-{}", regime);
-    values.x_label = "published regret × 1000";
-    values.y_label = "reproduced regret × 1000";
+    Figure values = empty_figure(
+        Kind::scatter, fmt::format("published-{}", regime), "published regret × 1000", "reproduced regret × 1000",
+        fmt::format("Regime {}: all cells of the paper's table, with both 95% intervals.", regime));
+    Figure scores = empty_figure(
+        Kind::scatter, fmt::format("z-scores-{}", regime), values.x_label, "z (standard errors)",
+        fmt::format("Regime {}: difference of reproduced and published regret in joint standard errors.", regime));
     values.log_x = values.log_y = values.diagonal = scores.log_x = true;
-    values.caption = fmt::format("Regime {}: all cells of the paper's table, with both 95% intervals.", regime);
-    scores.name = fmt::format("z-scores-{}", regime);
-    scores.x_label = values.x_label;
-    scores.y_label = "z (standard errors)";
     scores.references = {{1.96, false, "±1.96"}, {-1.96, false, ""}};
-    scores.caption =
-        fmt::format("Regime {}: difference of reproduced and published regret in joint standard errors.", regime);
     for (const PolicyTitle& title : titles) {
       Series value = series_of(title), score = series_of(title);
       for (const SummaryRow& row : summary.rows) {
@@ -308,8 +276,7 @@ int usual_T0(const Study& study, const Plan& plan) {
 
 std::vector<FigureGroup> study_figures(StoredResults& results, std::optional<int> T0) {
   const Study& study = results.settings()[0].setting.study;
-  if (T0 && std::find(study.T0.begin(), study.T0.end(), *T0) == study.T0.end())
-    throw Error(ExitCode::usage, fmt::format("--t0 {}: the results have T0 = {}", *T0, fmt::join(study.T0, ", ")));
+  if (T0) require_T0({*T0}, study);
   const int shown = T0.value_or(usual_T0(study, results.settings()[0].plan));
   if (!results.settings()[0].setting.varied.empty()) return varied_figures(results.summaries(), shown);
   std::vector<FigureGroup> groups;

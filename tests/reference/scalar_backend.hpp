@@ -6,7 +6,7 @@
 #include <climits>
 #include <functional>
 
-#include "host/lanes/engine/host_memory.hpp"
+#include "host/lanes/engine/cpu_backend.hpp"
 #include "host/lanes/engine/run_lanes.hpp"
 
 namespace pandora::test {

@@ -11,7 +11,7 @@
 #include "host/cascades/fits/trained_table.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/base/nearest.hpp"
-#include "host/ground/tables/numbers.hpp"
+#include "host/ground/tables/table.hpp"
 #include "host/outcomes/tables/evaluator_spec.hpp"
 #include "kernels/rules/shrinkage.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/ground/tables/numbers.hpp"
+#include "host/ground/tables/table.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 
 namespace pandora {

@@ -8,7 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "host/ground/statistics/student_t.hpp"
+#include "host/cascades/fits/trace_check.hpp"
+#include "host/ground/statistics/statistics.hpp"
 
 namespace pandora {
 namespace {

@@ -1,7 +1,7 @@
 // What a cascade is worth on some prompts, beside one model alone.
 #pragma once
 
-#include "host/ground/statistics/skewness.hpp"
+#include "host/ground/statistics/statistics.hpp"
 #include "host/outcomes/routing/routing.hpp"
 #include "host/outcomes/tables/prompt_groups.hpp"
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "host/ground/base/split.hpp"
+
 namespace pandora {
 namespace {
 
@@ -21,31 +23,22 @@ std::string lower_case(const std::string& text) {
   return out;
 }
 
-std::vector<std::string> components_of(const std::string& name) {
-  std::vector<std::string> out;
-  for (std::size_t at = 0; at <= name.size();) {
-    const std::size_t slash = std::min(name.find('/', at), name.size());
-    out.push_back(name.substr(at, slash - at));
-    at = slash + 1;
-  }
-  return out;
-}
-
-// Letters to insert, to leave out, to replace, or neighbours to exchange.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        next[j] = std::min(next[j], before[j - 2] + 1);
+// The least number of changes from one sequence to the other: an item inserted or left out, one replaced by another as
+// `replaced(i, j)` counts it, or two neighbours exchanged where `exchanged(i, j)`, the later of them.
+template <class Replaced, class Exchanged>
+double edit_distance(std::size_t a, std::size_t b, const Replaced& replaced, const Exchanged& exchanged) {
+  std::vector<double> before(b + 1), row(b + 1), next(b + 1);
+  std::iota(row.begin(), row.end(), 0.0);
+  for (std::size_t i = 0; i < a; ++i) {
+    next[0] = row[0] + 1.0;
+    for (std::size_t j = 0; j < b; ++j) {
+      next[j + 1] = std::min({row[j + 1] + 1.0, next[j] + 1.0, row[j] + replaced(i, j)});
+      if (i > 0 && j > 0 && exchanged(i, j)) next[j + 1] = std::min(next[j + 1], before[j - 1] + 1.0);
     }
     before.swap(row);
     row.swap(next);
   }
-  return row[b.size()];
+  return row[b];
 }
 
 // From 0, the same, to 1, nothing in common.
@@ -57,7 +50,10 @@ double component_distance(std::string_view a, std::string_view b) {
   if (less >= kPart && (a.size() < b.size() ? b.find(a) : a.find(b)) != std::string_view::npos)
     distance = kNear * (1.0 - lengths);
   if (lengths < 0.5) return distance;  // and no time for words of a thousand letters
-  const double mistakes = static_cast<double>(edit_distance(a, b)) / static_cast<double>(more);
+  const double changes = edit_distance(
+      a.size(), b.size(), [&](std::size_t i, std::size_t j) { return a[i] == b[j] ? 0.0 : 1.0; },
+      [&](std::size_t i, std::size_t j) { return a[i] == b[j - 1] && a[i - 1] == b[j]; });
+  const double mistakes = changes / static_cast<double>(more);
   return mistakes <= 0.5 ? std::min(distance, mistakes)
                          : distance;  // more are chance, and say nothing of which is meant
 }
@@ -66,7 +62,7 @@ double component_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> nearest(const std::string& word, const std::vector<std::string>& candidates,
                                  std::size_t most) {
-  const std::vector<std::string> own = components_of(lower_case(word));
+  const std::vector<std::string> own = split(lower_case(word) + "/", '/');
   // Candidates share most of their components: each is compared with the word's once.
   std::unordered_map<std::string, std::vector<double>> known;
   const auto distances_of = [&](const std::string& component) -> const std::vector<double>& {
@@ -80,20 +76,14 @@ std::vector<std::string> nearest(const std::string& word, const std::vector<std:
     std::size_t index;
   };
   std::vector<Found> found;
-  std::vector<double> row(own.size() + 1), next(own.size() + 1);
   for (std::size_t index = 0; index < candidates.size(); ++index) {
-    const std::vector<std::string> its = components_of(lower_case(candidates[index]));
-    std::iota(row.begin(), row.end(), 0.0);
-    for (const std::string& component : its) {
-      const std::vector<double>& distances = distances_of(component);
-      next[0] = row[0] + 1.0;
-      for (std::size_t j = 1; j <= own.size(); ++j)
-        next[j] = std::min({row[j] + 1.0, next[j - 1] + 1.0, row[j - 1] + distances[j - 1]});
-      row.swap(next);
-    }
+    const std::vector<std::string> its = split(lower_case(candidates[index]) + "/", '/');
+    const double distance = edit_distance(
+        its.size(), own.size(), [&](std::size_t i, std::size_t j) { return distances_of(its[i])[j]; },
+        [](std::size_t, std::size_t) { return false; });
     const std::size_t length = std::max(own.size(), its.size());
     const double allowed = kNear * static_cast<double>(length);
-    if (row.back() <= (length > 1 ? std::max(1.0, allowed) : allowed)) found.push_back({row.back(), index});
+    if (distance <= (length > 1 ? std::max(1.0, allowed) : allowed)) found.push_back({distance, index});
   }
   std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.distance < b.distance; });
   std::vector<std::string> out;

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "host/ground/base/error.hpp"
-#include "host/ground/figures/figure_data.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/system_limits.hpp"

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "host/ground/tables/table.hpp"
 
 namespace pandora {
 namespace {
 
+using nlohmann::json;
 using Kind = Figure::Kind;
 
 [[noreturn]] void refuse(const Figure& figure, const std::string& why) {
@@ -19,6 +23,12 @@ bool is_stem(const std::string& name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
+}
+
+// Whether the markers of different series are set slightly apart, so that their error bars can be told apart.
+bool sets_apart(const Figure& figure) {
+  return figure.kind == Kind::line_points && figure.series.size() > 1 &&
+         std::any_of(figure.series.begin(), figure.series.end(), [](const Series& s) { return !s.low.empty(); });
 }
 
 void check_lengths(const Figure& figure, const Series& series) {
@@ -40,6 +50,38 @@ void check_lengths(const Figure& figure, const Series& series) {
   if (series.line && (figure.kind != Kind::scatter || !series.low.empty() || !series.x_low.empty()))
     refuse(figure, fmt::format("{} is a line in place of markers, which only a scatter shows, without intervals",
                                series.label));
+}
+
+constexpr std::pair<const char*, std::vector<double> Series::*> kColumns[] = {
+    {"x", &Series::x},       {"y", &Series::y},         {"low", &Series::low},
+    {"high", &Series::high}, {"x_low", &Series::x_low}, {"x_high", &Series::x_high}};
+
+std::string number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "";
+}
+
+std::string caption_of(const Figure& figure) {
+  std::string caption = figure.caption.empty() ? figure.title : figure.caption;
+  for (const std::string& note : figure_notes(figure)) {
+    if (!caption.empty()) caption += caption.back() == '.' ? " " : ". ";
+    caption += note;
+  }
+  return caption;
+}
+
+std::string spoken(const Figure& figure) {
+  std::string out = figure.title.empty() ? figure.name : figure.title;
+  if (!figure.x_label.empty() && !figure.y_label.empty()) out += ": " + figure.y_label + " against " + figure.x_label;
+  for (const Series& series : figure.series) out += (&series == &figure.series[0] ? "; " : ", ") + series.label;
+  return out;
+}
+
+json series_json(const Series& series, bool with_data) {
+  json out = {{"label", series.label}, {"policy", series.policy}, {"reward", series.reward}, {"line", series.line}};
+  if (!series.marks.empty()) out["marks"] = series.marks;
+  if (with_data)
+    for (const auto& [name, values] : kColumns) out[name] = series.*values;  // NaN becomes null
+  return out;
 }
 
 }  // namespace
@@ -74,11 +116,6 @@ bool spans_a_decade(const std::vector<double>& values) {
   return high >= 10.0 * low;
 }
 
-bool sets_apart(const Figure& figure) {
-  return figure.kind == Kind::line_points && figure.series.size() > 1 &&
-         std::any_of(figure.series.begin(), figure.series.end(), [](const Series& s) { return !s.low.empty(); });
-}
-
 std::vector<std::string> figure_notes(const Figure& figure) {
   std::vector<std::string> notes;
   std::string left_out, clipped;
@@ -106,6 +143,48 @@ std::vector<std::string> figure_notes(const Figure& figure) {
   if (sets_apart(figure))
     notes.push_back("Markers of different series are set slightly apart so that their intervals can be read.");
   return notes;
+}
+
+std::string figure_csv(const Figure& figure) {
+  const bool bars = figure.kind == Figure::Kind::bars;
+  std::vector<std::pair<const char*, std::vector<double> Series::*>> columns;
+  for (const auto& column : kColumns)
+    for (const Series& series : figure.series)
+      if (!(series.*column.second).empty()) {
+        columns.push_back(column);
+        break;
+      }
+  std::string out = bars ? "series,label,category" : "series,label";
+  for (const auto& [name, values] : columns) out += fmt::format(",{}", name);
+  out += "\n";
+  for (std::size_t s = 0; s < figure.series.size(); ++s)
+    for (std::size_t i = 0; i < figure.series[s].y.size(); ++i) {
+      out += fmt::format("{},{}", s + 1, csv_cell(figure.series[s].label));
+      if (bars) out += "," + csv_cell(figure.categories[i]);
+      for (const auto& [name, values] : columns) {
+        const std::vector<double>& column = figure.series[s].*values;
+        out += "," + (column.empty() ? "" : number(column[i]));
+      }
+      out += "\n";
+    }
+  return out;
+}
+
+json figure_json(const Figure& figure, bool with_data) {
+  constexpr const char* kKinds[] = {"lines", "line_points", "scatter", "bars"};
+  json out = {{"name", figure.name},         {"kind", kKinds[static_cast<int>(figure.kind)]},
+              {"title", figure.title},       {"caption", caption_of(figure)},
+              {"spoken", spoken(figure)},    {"x_label", figure.x_label},
+              {"y_label", figure.y_label},   {"x_key", figure.x_key},
+              {"log_x", figure.log_x},       {"log_y", figure.log_y},
+              {"stacked", figure.stacked},   {"diagonal", figure.diagonal},
+              {"apart", sets_apart(figure)}, {"categories", figure.categories},
+              {"width_cm", figure.width_cm}, {"references", json::array()},
+              {"series", json::array()}};
+  for (const ReferenceLine& line : figure.references)
+    out["references"].push_back({{"at", line.at}, {"vertical", line.vertical}, {"label", line.label}});
+  for (const Series& series : figure.series) out["series"].push_back(series_json(series, with_data));
+  return out;
 }
 
 }  // namespace pandora

@@ -1,6 +1,7 @@
 // Figures as data: what is plotted. How it looks is decided where it is drawn (python/src/pandora/rendering).
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,12 @@ bool spans_a_decade(const std::vector<double>& values);
 /// logarithmic axis, that markers are set apart. Empty where there is nothing.
 std::vector<std::string> figure_notes(const Figure& figure);
 
-/// Whether the markers of different series are set slightly apart, so that their error bars can be told apart.
-bool sets_apart(const Figure& figure);
+/// A row per point: the number of its series from 1 and its label, x or the category, y, and the ends of the intervals
+/// where a series has any. All digits; nothing where a value is missing.
+std::string figure_csv(const Figure& figure);
+
+/// What is drawn, and how: `caption` with the notes of the figure, `spoken` for readers that do not see it. The numbers
+/// of the series stand in it where `with_data`; a missing one is null.
+nlohmann::json figure_json(const Figure& figure, bool with_data);
 
 }  // namespace pandora

@@ -1,21 +1,106 @@
 #include "host/ground/figures/renderer.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <cstring>
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/base/split.hpp"
-#include "host/ground/figures/child_process.hpp"
+#include "host/ground/files/system_limits.hpp"
+
+extern char** environ;
 
 namespace pandora {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kMostOutput = 64 * 1024;
+
+// Calls again while a signal interrupts.
+template <class Call>
+auto uninterrupted(const Call& call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+// What is there to read of a process's output, whose end sets `open`. What is beyond kMostOutput is dropped.
+void read_output(int output, std::string& said, bool& open) {
+  char buffer[4096];
+  for (int k = 0; k < 1000 && open; ++k) {  // one that never stops to write must end too
+    const ssize_t n = uninterrupted([&] { return ::read(output, buffer, sizeof buffer); });
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    open = n > 0;
+    if (n > 0) said.append(buffer, std::min(static_cast<std::size_t>(n), kMostOutput - said.size()));
+  }
+}
+
+void wait_for(pid_t child, int output, double most_seconds, ChildResult& result) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kMilliseconds = 5;
+  const auto end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(most_seconds));
+  ::fcntl(output, F_SETFL, O_NONBLOCK);
+  std::string said;
+  bool open = true;
+  while (uninterrupted([&] { return ::waitpid(child, &result.status, WNOHANG); }) == 0) {
+    if (Clock::now() >= end) {
+      ::kill(child, SIGKILL);
+      uninterrupted([&] { return ::waitpid(child, &result.status, 0); });
+      result.in_time = false;
+      break;
+    }
+    // The end of its output is the usual sign of its own; a process that goes on after it is looked at by turns.
+    pollfd waiting{output, POLLIN, 0};
+    if (::poll(&waiting, open ? 1 : 0, kMilliseconds) > 0) read_output(output, said, open);
+  }
+  read_output(output, said, open);
+  const char* const blanks = " \t\r\n";
+  const std::size_t first = said.find_first_not_of(blanks);
+  if (first != said.npos) result.said = said.substr(first, said.find_last_not_of(blanks) + 1 - first);
+}
+
+// Nothing to read, one descriptor for all that it says, signals as by default.
+int spawn(std::vector<std::string>& words, int output, pid_t& child) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none, defaults;
+  ::sigemptyset(&none);
+  ::sigemptyset(&defaults);
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) ::sigaddset(&defaults, signal);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const int failed = ::posix_spawn(&child, words[0].c_str(), &actions, &attributes, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  return failed;
+}
+
+std::string refusal(const std::string& what, int reason) {
+  const std::string remedy = remedy_of_limit(reason);
+  return fmt::format("{} ({}){}", what, std::strerror(reason), remedy.empty() ? "" : "; " + remedy);
+}
 
 constexpr int kNoModules = 3;  // what the script ends with where matplotlib or jinja2 is missing
 
@@ -78,6 +163,24 @@ std::string how_it_ended(const ChildResult& result, double most_seconds) {
 }
 
 }  // namespace
+
+ChildResult run_child(std::vector<std::string> words, double most_seconds) {
+  ChildResult result;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    result.problem = refusal("no pipe", errno);
+    return result;
+  }
+  pid_t child = 0;
+  const int failed = spawn(words, ends[1], child);
+  ::close(ends[1]);
+  if (failed != 0)
+    result.problem = refusal(words[0] + " cannot be started", failed);
+  else
+    wait_for(child, ends[0], most_seconds, result);
+  ::close(ends[0]);
+  return result;
+}
 
 std::vector<std::string> parse_figure_formats(const std::vector<std::string>& names) {
   for (const std::string& name : names)

@@ -5,16 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
+#include <functional>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "host/ground/base/error.hpp"
-#include "host/ground/files/apart.hpp"
-#include "host/ground/files/output_folder.hpp"
-#include "host/ground/files/system_limits.hpp"
-#include "host/ground/files/temporary_file.hpp"
 
 namespace pandora {
 namespace {
@@ -48,15 +44,19 @@ bool wants_memory() {
   return H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &found) < 0 || found;
 }
 
+// Files are put together in memory: what the library cannot do with sound arguments is for want of it, and would leave
+// times or another type in the file.
+void require_memory(bool good, const std::string& object) {
+  if (!good) throw Error(ExitCode::device, fmt::format("HDF5: no memory for {}; write less into one file", object));
+}
+
 void require(bool good, const char* what, const std::string& object) {
-  if (!good && wants_memory())
-    throw Error(ExitCode::device, fmt::format("HDF5: no memory for {} {}; write less into one file", what, object));
+  require_memory(good || !wants_memory(), fmt::format("{} {}", what, object));
   if (!good) throw std::invalid_argument(fmt::format("HDF5: {} {} cannot be made", what, object));
 }
 
-// Sound arguments: what fails does so for want of memory, and would leave times or another type in the file.
 void set(herr_t status) {
-  if (status < 0) throw Error(ExitCode::device, "HDF5: no memory for a property; write less into one file");
+  require_memory(status >= 0, "a property");
 }
 
 // No times in object headers: they would make two equal runs differ.
@@ -87,18 +87,6 @@ Handle space_of(const Hdf5File::Shape& shape) {
       H5Sclose};
 }
 
-// Files are put together in memory: what the library cannot do with sound arguments is for want of it.
-void require_memory(bool good, const std::string& object) {
-  if (!good) throw Error(ExitCode::device, fmt::format("HDF5: no memory for {}; write less into one file", object));
-}
-
-void require_values(std::size_t count, const Hdf5File::Shape& shape, const std::string& path) {
-  std::size_t wanted = 1;
-  for (const std::size_t size : shape) wanted *= size;
-  if (count != wanted)
-    throw std::invalid_argument(fmt::format("HDF5: {} has {} values for a shape of {}", path, count, wanted));
-}
-
 void write_attribute(hid_t object, const std::string& name, hid_t file_type, hid_t memory_type, const void* value) {
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   const Handle attribute(H5Acreate2(object, name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
@@ -114,14 +102,18 @@ void write_attribute(hid_t object, const std::string& name, const std::string& v
   write_attribute(object, name, type.id(), type.id(), &text);
 }
 
-void write_dataset(hid_t file, const std::string& path, hid_t file_type, hid_t memory_type, const void* values,
-                   const Hdf5File::Shape& shape, const Hdf5File::Attributes& about) {
+template <class Values>
+void write_dataset(hid_t file, const std::string& path, hid_t file_type, hid_t memory_type, const Values& values,
+                   std::size_t count, const Hdf5File::Shape& shape, const Hdf5File::Attributes& about) {
+  const std::size_t wanted = std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+  if (count != wanted)
+    throw std::invalid_argument(fmt::format("HDF5: {} has {} values for a shape of {}", path, count, wanted));
   const Handle space = space_of(shape), links = with_parents(), creation = timeless(H5P_DATASET_CREATE);
   const Handle dataset(H5Dcreate2(file, path.c_str(), file_type, space.id(), links.id(), creation.id(), H5P_DEFAULT),
                        H5Dclose);
   require(dataset.good(), "dataset", path);
-  const bool any = std::find(shape.begin(), shape.end(), std::size_t{0}) == shape.end();
-  require_memory(!any || H5Dwrite(dataset.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, path);
+  require_memory(wanted == 0 || H5Dwrite(dataset.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0,
+                 path);
   write_attribute(dataset.id(), "description", about.description);
   write_attribute(dataset.id(), "units", about.units);
   write_attribute(dataset.id(), "dimensions", about.dimensions);
@@ -159,31 +151,27 @@ void Hdf5File::group(const std::string& path) {
 
 void Hdf5File::dataset(const std::string& path, std::span<const double> values, const Shape& shape,
                        const Attributes& about) {
-  require_values(values.size(), shape, path);
-  write_dataset(state_->file.id(), path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values.data(), shape, about);
+  write_dataset(state_->file.id(), path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values, values.size(), shape, about);
 }
 
 void Hdf5File::dataset(const std::string& path, std::span<const std::int32_t> values, const Shape& shape,
                        const Attributes& about) {
-  require_values(values.size(), shape, path);
-  write_dataset(state_->file.id(), path, H5T_STD_I32LE, H5T_NATIVE_INT32, values.data(), shape, about);
+  write_dataset(state_->file.id(), path, H5T_STD_I32LE, H5T_NATIVE_INT32, values, values.size(), shape, about);
 }
 
 void Hdf5File::dataset(const std::string& path, std::span<const std::int64_t> values, const Shape& shape,
                        const Attributes& about) {
-  require_values(values.size(), shape, path);
-  write_dataset(state_->file.id(), path, H5T_STD_I64LE, H5T_NATIVE_INT64, values.data(), shape, about);
+  write_dataset(state_->file.id(), path, H5T_STD_I64LE, H5T_NATIVE_INT64, values, values.size(), shape, about);
 }
 
 void Hdf5File::dataset(const std::string& path, const std::vector<std::string>& values, const Shape& shape,
                        const Attributes& about) {
-  require_values(values.size(), shape, path);
   std::size_t length = 1;
   for (const std::string& value : values) length = std::max(length, value.size());
   std::string padded;
   for (const std::string& value : values) padded.append(value).append(length - value.size(), '\0');
   const Handle type = string_type(length);
-  write_dataset(state_->file.id(), path, type.id(), type.id(), padded.data(), shape, about);
+  write_dataset(state_->file.id(), path, type.id(), type.id(), padded, values.size(), shape, about);
 }
 
 void Hdf5File::attribute(const std::string& object, const std::string& name, const Value& value) {
@@ -206,27 +194,6 @@ std::string Hdf5File::bytes() const {
   std::string image(static_cast<std::size_t>(size), '\0');
   require_memory(H5Fget_file_image(file, image.data(), image.size()) == size, name);
   return image;
-}
-
-std::string hdf5_bytes(const std::function<void(Hdf5File&)>& fill) {
-  std::optional<std::string> bytes = run_apart([&fill] {
-    Hdf5File file;
-    fill(file);
-    return file.bytes();
-  });
-  require_memory(bytes.has_value(), "the file");
-  return std::move(*bytes);
-}
-
-void require_hdf5_target(const std::filesystem::path& path) {
-  require_replaceable(path);
-  const int reason = try_writing(path.parent_path());
-  require_resources(reason, path.string());
-  if (reason != 0)
-    throw Error(ExitCode::usage, fmt::format("{}: cannot be written ({}); name a file in a writable folder",
-                                             path.string(), std::strerror(reason)));
-  remove_leftovers(path.parent_path().empty() ? "." : path.parent_path(), Others::may_write,
-                   [name = path.filename().string()](const std::string& target) { return target == name; });
 }
 
 }  // namespace pandora

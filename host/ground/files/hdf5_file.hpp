@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,7 +12,7 @@ namespace pandora {
 
 /// The file is built in memory, and write_file() writes its bytes, so that a full disk is an error like any other: HDF5
 /// itself writes late and ends badly when it cannot. One thread at a time in the process may use objects of this class.
-/// Without memory HDF5 1.10 crashes, ends the program or damages what it has: hdf5_bytes() makes files.
+/// Without memory HDF5 1.10 may crash or end the program, with a signal: make this file last.
 class Hdf5File {
  public:
   /// What every dataset says about itself.
@@ -52,12 +50,5 @@ class Hdf5File {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-/// The bytes of the file that `fill` makes, which is called in a process of its own (apart.hpp) and may throw Error.
-/// Error (device) where there is no memory for it.
-std::string hdf5_bytes(const std::function<void(Hdf5File&)>& fill);
-
-/// Error (usage) if the path is no regular file or cannot be written: to be asked before any work is done.
-void require_hdf5_target(const std::filesystem::path& path);
 
 }  // namespace pandora

@@ -1,9 +1,15 @@
 #include "host/ground/files/output_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/files/input_file.hpp"
@@ -45,6 +51,14 @@ std::string remedy(int reason, const std::string& otherwise) {
   }
 }
 
+// Error (usage) if no file can be made in the folder.
+void require_writable(const fs::path& folder, const std::string& what, const char* otherwise) {
+  const int reason = try_writing(folder);
+  require_resources(reason, what);
+  if (reason != 0)
+    throw Error(ExitCode::usage, fmt::format("{}: cannot be written ({}); {}", what, std::strerror(reason), otherwise));
+}
+
 }  // namespace
 
 fs::path claim_output_folder(const std::string& path, bool force) {
@@ -64,17 +78,10 @@ fs::path claim_output_folder(const std::string& path, bool force) {
     throw Error(ExitCode::usage, fmt::format("--out {}: {}; name a folder of your own", path, problem.what()));
   }
   if (!force && !empty)
-    throw Error(
-        ExitCode::usage,
-        fmt::format(
-            "--out {}: is not empty; name a fresh folder, add --resume to go on with its results, or --force to "
-            "replace them",
-            path));
-  const int reason = try_writing(folder);
-  require_resources(reason, fmt::format("--out {}", path));
-  if (reason != 0)
-    throw Error(ExitCode::usage,
-                fmt::format("--out {}: cannot be written ({}); name a writable folder", path, std::strerror(reason)));
+    throw Error(ExitCode::usage, fmt::format("--out {}: is not empty; name a fresh folder, add --resume to go on with "
+                                             "its results, or --force to replace them",
+                                             path));
+  require_writable(folder, fmt::format("--out {}", path), "name a writable folder");
   return folder;
 }
 
@@ -101,11 +108,7 @@ void claim_output_file(const std::string& path, bool force, const std::vector<fs
   if (!force && fs::exists(path, none))
     throw Error(ExitCode::usage,
                 fmt::format("--out {}: is there already; name another file, or replace it with --force", path));
-  const int reason = try_writing(fs::path(path).parent_path());
-  require_resources(reason, fmt::format("--out {}", path));
-  if (reason != 0)
-    throw Error(ExitCode::usage, fmt::format("--out {}: cannot be written ({}); name a file in a writable folder", path,
-                                             std::strerror(reason)));
+  require_writable(fs::path(path).parent_path(), fmt::format("--out {}", path), "name a file in a writable folder");
 }
 
 void write_file(const fs::path& path, const std::string& contents, const std::string& otherwise) {
@@ -114,6 +117,25 @@ void write_file(const fs::path& path, const std::string& contents, const std::st
   if (file.write(contents) && file.become_target()) return;
   throw Error(ExitCode::output_lost, fmt::format("{}: could not be written ({}); {}", path.string(),
                                                  std::strerror(file.error()), remedy(file.error(), otherwise)));
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::optional<FolderLock> FolderLock::take(const fs::path& folder) {
+  constexpr std::chrono::milliseconds kPatience(1000), kPause(5);
+  FolderLock lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock.descriptor_ < 0) {
+    require_resources(errno, folder.string());
+    return lock;
+  }
+  for (const auto end = std::chrono::steady_clock::now() + kPatience; ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0;
+       std::this_thread::sleep_for(kPause)) {
+    if (errno != EWOULDBLOCK) return lock;  // some file systems know none
+    if (std::chrono::steady_clock::now() > end) return {};
+  }
+  return lock;
 }
 
 }  // namespace pandora

@@ -9,7 +9,6 @@
 
 #include <bit>
 #include <charconv>
-#include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -94,6 +93,25 @@ std::optional<std::uint64_t> payload_size(std::string_view line) {
   throw Damaged("its checksum differs");
 }
 
+template <class T>
+nlohmann::json pack_bytes(std::span<const T> values) {
+  std::vector<std::uint8_t> bytes(values.size_bytes());
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return nlohmann::json::binary_t(std::move(bytes));  // json::binary() crashes where there is no memory for it
+}
+
+template <class T>
+std::vector<T> unpack_bytes(const nlohmann::json& packed, std::optional<std::size_t> count = {}) {
+  if (!packed.is_binary()) throw Damaged("its content has a value of another type where numbers belong");
+  const auto& bytes = packed.get_binary();
+  if (bytes.size() % sizeof(T) != 0) throw Damaged("its content has a part of a number");
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  if (count && values.size() != *count)
+    throw Damaged(fmt::format("its content has {} numbers where {} belong", values.size(), *count));
+  return values;
+}
+
 }  // namespace
 
 std::string sha256(std::string_view bytes) {
@@ -144,34 +162,6 @@ nlohmann::json read_sealed(std::string_view kind, const std::filesystem::path& p
   return unseal(kind, bytes);
 }
 
-namespace {
-
-template <class T>
-nlohmann::json pack_bytes(std::span<const T> values) {
-  std::vector<std::uint8_t> bytes(values.size_bytes());
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return nlohmann::json::binary_t(std::move(bytes));  // json::binary() crashes where there is no memory for it
-}
-
-template <class T>
-std::vector<T> unpack_bytes(const nlohmann::json& packed) {
-  if (!packed.is_binary()) throw Damaged("its content has a value of another type where numbers belong");
-  const auto& bytes = packed.get_binary();
-  if (bytes.size() % sizeof(T) != 0) throw Damaged("its content has a part of a number");
-  std::vector<T> values(bytes.size() / sizeof(T));
-  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
-template <class T>
-std::vector<T> of_length(std::vector<T> values, std::size_t count) {
-  if (values.size() != count)
-    throw Damaged(fmt::format("its content has {} numbers where {} belong", values.size(), count));
-  return values;
-}
-
-}  // namespace
-
 nlohmann::json pack(std::span<const double> values) {
   return pack_bytes(values);
 }
@@ -181,18 +171,17 @@ std::vector<double> unpack(const nlohmann::json& packed) {
 }
 
 std::vector<double> unpack(const nlohmann::json& packed, std::size_t count) {
-  return of_length(unpack(packed), count);
+  return unpack_bytes<double>(packed, count);
 }
 
 template <class T>
 nlohmann::json pack32(std::span<const T> values) {
-  static_assert(sizeof(T) == 4);
   return pack_bytes(values);
 }
 
 template <class T>
 std::vector<T> unpack32(const nlohmann::json& packed, std::size_t count) {
-  return of_length(unpack_bytes<T>(packed), count);
+  return unpack_bytes<T>(packed, count);
 }
 
 template nlohmann::json pack32<float>(std::span<const float>);

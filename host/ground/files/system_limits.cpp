@@ -1,6 +1,7 @@
 #include "host/ground/files/system_limits.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -34,6 +35,11 @@ LimitReached no_further_thread(const std::string& option) {
           : fmt::format("{}: the system refuses so many threads, or memory for them; give fewer, or "
                         "raise the limit on processes and threads (`ulimit -u`)",
                         option));
+}
+
+std::uint64_t machine_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && bytes > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes) : 0;
 }
 
 }  // namespace pandora

@@ -1,6 +1,8 @@
 // Limits that the system sets on a process: open files, processes and threads. None is a fault of a file or of memory.
+// How much memory there is.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "host/ground/base/error.hpp"
@@ -21,5 +23,8 @@ void require_resources(int reason, const std::string& what);
 
 /// The system starts no further thread; `option` is such as "--threads 4", empty where no option says how many.
 LimitReached no_further_thread(const std::string& option);
+
+/// Bytes of physical memory; 0 where the system does not tell.
+std::uint64_t machine_memory();
 
 }  // namespace pandora

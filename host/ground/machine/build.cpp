@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "build_info.hpp"
 #include "host/ground/machine/ranks.hpp"
@@ -25,12 +27,18 @@ constexpr const char* instruction_set() {
 #endif
 }
 
+// What is told of it beside the version.
+std::vector<std::pair<std::string, std::string>> facts() {
+  return {{"revision", build::kRevision}, {"sources", build::kSources}, {"compiler", build::kCompiler},
+          {"flags", build::kFlags},       {"cuda", build::kCuda},       {"mpi", mpi_text()}};
+}
+
 }  // namespace
 
 std::string build_text() {
-  return fmt::format("pandora {}\nrevision {}\nsources  {}\ncompiler {}\nflags    {}\ncuda     {}\nmpi      {}\n",
-                     build::kVersion, build::kRevision, build::kSources, build::kCompiler, build::kFlags, build::kCuda,
-                     mpi_text());
+  std::string text = fmt::format("pandora {}\n", build::kVersion);
+  for (const auto& [name, fact] : facts()) text += fmt::format("{:<8} {}\n", name, fact);
+  return text;
 }
 
 std::map<std::string, std::string> build_identity() {
@@ -42,14 +50,9 @@ std::map<std::string, std::string> build_identity() {
 }
 
 json program_json() {
-  return {{"name", "pandora"},
-          {"version", build::kVersion},
-          {"revision", build::kRevision},
-          {"sources", build::kSources},
-          {"compiler", build::kCompiler},
-          {"flags", build::kFlags},
-          {"cuda", build::kCuda},
-          {"mpi", mpi_text()}};
+  json out = {{"name", "pandora"}, {"version", build::kVersion}};
+  for (const auto& [name, fact] : facts()) out[name] = fact;
+  return out;
 }
 
 }  // namespace pandora

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <numeric>
 #include <thread>
-#include <vector>
 
 #include "host/ground/base/error.hpp"
 
@@ -48,37 +47,6 @@ Ranks::~Ranks() {
   if (running != 0) MPI_Finalize();
 }
 
-std::string Ranks::broadcast(std::string value) const {
-  if (size_ == 1) return value;
-  int length = static_cast<int>(value.size());
-  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  value.resize(static_cast<std::size_t>(length));
-  MPI_Bcast(value.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
-  return value;
-}
-
-std::vector<std::string> Ranks::gather(const std::string& value) const {
-  if (size_ == 1) return {value};
-  const std::size_t n = rank_ == 0 ? static_cast<std::size_t>(size_) : 0;
-  const int length = static_cast<int>(value.size());
-  std::vector<int> lengths(n), begins(n);
-  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-  std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), 0);
-  std::string all(n > 0 ? static_cast<std::size_t>(begins.back() + lengths.back()) : 0, '\0');
-  MPI_Gatherv(value.data(), length, MPI_CHAR, all.data(), lengths.data(), begins.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
-  std::vector<std::string> out;
-  for (std::size_t k = 0; k < n; ++k)
-    out.push_back(all.substr(static_cast<std::size_t>(begins[k]), static_cast<std::size_t>(lengths[k])));
-  return out;
-}
-
-int Ranks::greatest(int value) const {
-  if (size_ == 1) return value;
-  int most = value;
-  MPI_Allreduce(&value, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  return most;
-}
-
 std::string mpi_text() {
   std::vector<char> text(MPI_MAX_LIBRARY_VERSION_STRING);
   int length = 0;
@@ -100,23 +68,47 @@ Ranks::Ranks() {
 
 Ranks::~Ranks() = default;
 
-std::string Ranks::broadcast(std::string value) const {
-  return value;
-}
-
-std::vector<std::string> Ranks::gather(const std::string& value) const {
-  return {value};
-}
-
-int Ranks::greatest(int value) const {
-  return value;
-}
-
 std::string mpi_text() {
   return "none";
 }
 
 #endif
+
+std::string Ranks::broadcast(std::string value) const {
+#if defined(PANDORA_HAVE_MPI)
+  if (size_ == 1) return value;
+  int length = static_cast<int>(value.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  value.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(value.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
+#endif
+  return value;
+}
+
+std::vector<std::string> Ranks::gather(const std::string& value) const {
+  if (size_ == 1) return {value};
+  std::vector<std::string> out;
+#if defined(PANDORA_HAVE_MPI)
+  const std::size_t n = rank_ == 0 ? static_cast<std::size_t>(size_) : 0;
+  const int length = static_cast<int>(value.size());
+  std::vector<int> lengths(n), begins(n);
+  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), 0);
+  std::string all(n > 0 ? static_cast<std::size_t>(begins.back() + lengths.back()) : 0, '\0');
+  MPI_Gatherv(value.data(), length, MPI_CHAR, all.data(), lengths.data(), begins.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
+  for (std::size_t k = 0; k < n; ++k)
+    out.push_back(all.substr(static_cast<std::size_t>(begins[k]), static_cast<std::size_t>(lengths[k])));
+#endif
+  return out;
+}
+
+int Ranks::greatest(int value) const {
+  int most = value;
+#if defined(PANDORA_HAVE_MPI)
+  if (size_ > 1) MPI_Allreduce(&value, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+#endif
+  return most;
+}
 
 void Ranks::agree(const std::exception_ptr& failure) const {
   int code = 0;

@@ -1,36 +1,19 @@
 #include "host/ground/statistics/resampling.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
-
-#include "host/ground/statistics/power_law.hpp"
-#include "host/ground/statistics/student_t.hpp"
+#include <stdexcept>
 
 namespace pandora {
 namespace {
 
-struct MeanAndError {
-  double mean = 0.0, error = 0.0;
-};
-
-template <class Value>
-MeanAndError mean_and_error(std::size_t size, Value&& value) {
-  const double n = static_cast<double>(size);
-  MeanAndError out;
-  for (std::size_t i = 0; i < size; ++i) out.mean += value(i);
-  out.mean /= n;
-  double squares = 0.0;
-  for (std::size_t i = 0; i < size; ++i) squares += (value(i) - out.mean) * (value(i) - out.mean);
-  out.error = std::sqrt(squares / (n - 1.0) / n);
-  return out;
-}
-
 // The standard error that the estimates without each replication give.
 double jackknife_error(const std::vector<double>& without) {
-  return (static_cast<double>(without.size()) - 1.0) *
-         mean_and_error(without.size(), [&](std::size_t i) { return without[i]; }).error;
+  return (static_cast<double>(without.size()) - 1.0) * mean_with_error(without).error;
 }
 
 }  // namespace
@@ -43,13 +26,13 @@ AsymmetricInterval bootstrap_interval(const std::vector<double>& values) {
   constexpr std::uint64_t kSeed = 20240301;
   const std::size_t n = values.size();
   if (n < kLeastForBootstrap) return {};
-  const MeanAndError own = mean_and_error(n, [&](std::size_t i) { return values[i]; });
+  const MeanWithError own = mean_with_error(values);
   if (!(own.error > 0.0)) return {};
   std::mt19937_64 random(kSeed);
   std::vector<double> drawn(n), studentised;
   for (int resample = 0; resample < kResamples; ++resample) {
     for (double& value : drawn) value = values[random() % n];
-    const MeanAndError found = mean_and_error(n, [&](std::size_t i) { return drawn[i]; });
+    const MeanWithError found = mean_with_error(drawn);
     // A sample of one value alone says that the law is too coarse for this; its quotient is infinite, or counts as 0.
     const double shift = found.mean - own.mean;
     studentised.push_back(found.error > 0.0 ? shift / found.error
@@ -87,6 +70,46 @@ RatioOfMeans ratio_of_means(const CrossFit& a, const CrossFit& b) {
   const double half = student_t_quantile(0.975, static_cast<double>(n) - 1.0) * jackknife_error(logarithms);
   out.interval = {out.ratio * std::exp(-half), out.ratio * std::exp(half)};
   return out;
+}
+
+std::optional<PowerLaw> fit_power_law(std::span<const double> x, std::span<const double> y, double from, double to) {
+  if (x.size() != y.size()) throw std::logic_error(fmt::format("power law: {} x and {} y", x.size(), y.size()));
+  std::vector<double> u, v;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (x[i] > 0 && x[i] >= from && x[i] <= to && y[i] > 0 && std::isfinite(x[i]) && std::isfinite(y[i])) {
+      u.push_back(std::log(x[i]));
+      v.push_back(std::log(y[i]));
+    }
+  const auto n = static_cast<double>(u.size());
+  if (u.size() < 3) return std::nullopt;
+  double mean_u = 0, mean_v = 0, uu = 0, uv = 0;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    mean_u += u[i] / n;
+    mean_v += v[i] / n;
+  }
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    uu += (u[i] - mean_u) * (u[i] - mean_u);
+    uv += (u[i] - mean_u) * (v[i] - mean_v);
+  }
+  // Equal x leave rounding of their mean alone.
+  if (!(uu > 1e-20 * n * (1 + mean_u * mean_u))) return std::nullopt;
+  PowerLaw law;
+  law.exponent = uv / uu;
+  law.factor = std::exp(mean_v - law.exponent * mean_u);
+  law.points = u.size();
+  double residuals = 0;  // sum of squares
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    const double residual = v[i] - mean_v - law.exponent * (u[i] - mean_u);
+    residuals += residual * residual;
+  }
+  law.standard_error = std::sqrt(residuals / (n - 2) / uu);
+  return law;
+}
+
+std::string with_slope(const std::string& label, double slope, double half_width) {
+  if (!std::isfinite(slope)) return label;
+  return fmt::format("{}, slope\u00a0{:.2f}{}", label, slope,
+                     std::isfinite(half_width) ? fmt::format("\u00a0±\u00a0{:.2f}", half_width) : "");
 }
 
 Estimate growth_exponent(const std::vector<double>& x, const std::vector<std::vector<double>>& curves, double from) {

@@ -1,25 +1,20 @@
 #include "host/ground/statistics/statistics.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>  // here alone: it takes seconds to compile
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
-
-#include "host/ground/statistics/student_t.hpp"
 
 namespace pandora {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 // Sum of squared deviations.
 double scatter_of(const std::vector<double>& values) {
-  const double mean = mean_of(values);
+  const double mean = mean_with_error(values).mean;
   double sum = 0.0;
   for (const double v : values) sum += (v - mean) * (v - mean);
   return sum;
@@ -32,6 +27,50 @@ void shuffle(std::vector<std::size_t>& order, std::mt19937_64& random) {
 
 }  // namespace
 
+double student_t_quantile(double probability, double degrees_of_freedom) {
+  return boost::math::quantile(boost::math::students_t(degrees_of_freedom), probability);
+}
+
+double student_t_p_value(double statistic, double degrees_of_freedom) {
+  if (!std::isfinite(statistic)) return std::isnan(statistic) ? statistic : 0.0;
+  return 2.0 * boost::math::cdf(boost::math::students_t(degrees_of_freedom), -std::abs(statistic));
+}
+
+MeanWithError mean_with_error(const std::vector<double>& values) {
+  const double n = static_cast<double>(values.size()), mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0.0;
+  for (const double v : values) squares += (v - mean) * (v - mean);
+  return {mean, std::sqrt(squares / (n - 1.0) / n)};
+}
+
+Estimate estimate(const std::vector<double>& values) {
+  if (values.empty()) return {kUnknown, kUnknown};
+  const MeanWithError found = mean_with_error(values);
+  return {found.mean, values.size() > 1 ? 1.96 * found.error : kUnknown};
+}
+
+double skewness(const std::vector<double>& values) {
+  const double n = static_cast<double>(values.size());
+  double mean = 0.0, squares = 0.0, cubes = 0.0;
+  for (const double x : values) mean += x / n;
+  for (const double x : values) {
+    const double d = x - mean;
+    squares += d * d / n;
+    cubes += d * d * d / n;
+  }
+  return squares > 0.0 ? cubes / std::pow(squares, 1.5) : 0.0;
+}
+
+double skewed_quantile(double t, double skewness, std::size_t n) {
+  const double a = skewness / std::sqrt(static_cast<double>(n)), shifted = t - a / 6.0;
+  if (std::abs(a) < 1e-6) return shifted;  // the limit; what is left out is below a
+  return 3.0 / a * (std::cbrt(1.0 + a * shifted) - 1.0);
+}
+
+double least_values(double skewness) {
+  return 25.0 * skewness * skewness;
+}
+
 PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b) {
   PairedDifference out{a.size(), {kUnknown, kUnknown}, kUnknown, kUnknown, kUnknown};
   if (a.empty()) return out;
@@ -42,10 +81,11 @@ PairedDifference paired_difference(const std::vector<double>& a, const std::vect
     differences[r] = a[r] - b[r];
     below += a[r] < b[r] ? 1.0 : a[r] == b[r] ? 0.5 : 0.0;
   }
-  out.difference.mean = mean_of(differences);
+  const auto [mean, error] = mean_with_error(differences);
+  out.difference.mean = mean;
   out.share_below = below / n;
   if (a.size() < 2) return out;
-  const double scatter = scatter_of(differences), error = std::sqrt(scatter / (n - 1.0) / n);
+  const double scatter = scatter_of(differences);
   out.difference.half_width_95 = student_t_quantile(0.975, n - 1.0) * error;
   if (scatter > 0.0) {
     out.p = student_t_p_value(out.difference.mean / error, n - 1.0);

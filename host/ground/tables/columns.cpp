@@ -3,8 +3,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "host/ground/tables/numbers.hpp"
-
 namespace pandora {
 
 Field::Field(std::string name, double value, const char* format)

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host/ground/statistics/estimate.hpp"
+#include "host/ground/statistics/statistics.hpp"
 #include "host/ground/tables/table.hpp"
 
 namespace pandora {

@@ -5,72 +5,37 @@
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/base/printable.hpp"
+#include "host/ground/base/split.hpp"
 #include "host/ground/tables/table.hpp"
 
 namespace pandora {
 namespace {
 
-struct Replacement {
-  const char *from, *to;
-};
+// A sign and what takes its place, two words each.
+using Replacements = std::vector<std::pair<std::string, std::string>>;
+Replacements pairs_of(std::string_view text) {
+  Replacements out;
+  const std::vector<std::string> words = words_of(text);
+  for (std::size_t k = 0; k + 1 < words.size(); k += 2) out.emplace_back(words[k], words[k + 1]);
+  return out;
+}
 
 // What is special in LaTeX, and the signs of the tables in a form that every engine compiles.
-constexpr Replacement kLatex[] = {
-    {"\\", "\\textbackslash{}"},
-    {"{", "\\{"},
-    {"}", "\\}"},
-    {"&", "\\&"},
-    {"%", "\\%"},
-    {"$", "\\$"},
-    {"#", "\\#"},
-    {"_", "\\_"},
-    {"~", "\\textasciitilde{}"},
-    {"^", "\\textasciicircum{}"},
-    {"<", "$<$"},
-    {">", "$>$"},
-    {"|", "$|$"},
-    {"±", "$\\pm$"},
-    {"×", "$\\times$"},
-    {"−", "$-$"},
-    {"≤", "$\\le$"},
-    {"≥", "$\\ge$"},
-    {"→", "$\\to$"},
-    {"·", "$\\cdot$"},
-    {"…", "\\ldots{}"},
-    {"₀", "$_0$"},
-    {"₁", "$_1$"},
-    {"₅", "$_5$"},
-    {"³", "$^3$"},
-    {"²", "$^2$"},
-    {"⁻", "$^{-}$"},
-    {"½", "$1/2$"},
-    {"ρ", "$\\rho$"},
-    {"θ", "$\\theta$"},
-    {"σ", "$\\sigma$"},
-    {"μ", "$\\mu$"},
-    {"ξ", "$\\xi$"},
-    {"τ", "$\\tau$"},
-    {"Λ", "$\\Lambda$"},
-    {"λ", "$\\lambda$"},
-    {"ψ", "$\\psi$"},
-    {"φ", "$\\phi$"},
-    {"\u0302", ""},
-};
-constexpr Replacement kHtml[] = {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}};
+constexpr const char* kLatex = R"(
+\  \textbackslash{}   {  \{   }  \}   &  \&   %  \%   $  \$   #  \#   _  \_   ~  \textasciitilde{}   ^  \textasciicircum{}
+<  $<$       >  $>$       |  $|$         ±  $\pm$      ×  $\times$   −  $-$        ≤  $\le$    ≥  $\ge$    →  $\to$
+·  $\cdot$   …  \ldots{}  ₀  $_0$        ₁  $_1$       ₅  $_5$      ³  $^3$       ²  $^2$     ⁻  $^{-}$   ½  $1/2$
+ρ  $\rho$    θ  $\theta$  σ  $\sigma$     μ  $\mu$      ξ  $\xi$     τ  $\tau$      Λ  $\Lambda$
+λ  $\lambda$ ψ  $\psi$    φ  $\phi$)";
 
-template <std::size_t N>
-std::string replaced(const std::string& text, const Replacement (&table)[N]) {
+std::string replaced(const std::string& text, const Replacements& table) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    const auto found = std::find_if(std::begin(table), std::end(table), [&](const Replacement& r) {
-      return text.compare(at, std::string(r.from).size(), r.from) == 0;
+    const auto found = std::find_if(table.begin(), table.end(), [&](const auto& pair) {
+      return text.compare(at, pair.first.size(), pair.first) == 0;
     });
-    if (found == std::end(table)) {
-      out += text[at++];
-    } else {
-      out += found->to;
-      at += std::string(found->from).size();
-    }
+    out += found == table.end() ? text.substr(at, 1) : found->second;
+    at += found == table.end() ? 1 : found->first.size();
   }
   return out;
 }
@@ -106,11 +71,17 @@ std::string csv_cell(const std::string& text) {
 }
 
 std::string html_escaped(const std::string& text) {
-  return replaced(printable_lines(text), kHtml);
+  static const Replacements table = pairs_of(R"(& &amp;  < &lt;  > &gt;  " &quot;)");
+  return replaced(printable_lines(text), table);
 }
 
 std::string latex_escaped(const std::string& text) {
-  return replaced(printable_lines(text), kLatex);
+  static const Replacements table = [] {
+    Replacements all = pairs_of(kLatex);
+    all.emplace_back("\u0302", "");
+    return all;
+  }();
+  return replaced(printable_lines(text), table);
 }
 
 std::string table_latex(const Table& table) {
@@ -215,8 +186,10 @@ std::string table_csv(const Table& table) {
   for (std::size_t c = 0; c < table.columns.size(); ++c) out += (c > 0 ? "," : "") + csv_cell(table.columns[c]);
   out += "\n";
   for (const Row& row : table.rows) {
-    if (!row.heading.empty()) heading = row.heading;
-    if (!row.heading.empty()) continue;
+    if (!row.heading.empty()) {
+      heading = row.heading;
+      continue;
+    }
     if (headed) out += csv_cell(heading) + ",";
     for (std::size_t c = 0; c < row.cells.size(); ++c)
       out += (c > 0 ? "," : "") + csv_cell(!row.cells[c].exact.empty()  ? row.cells[c].exact
@@ -236,18 +209,11 @@ TableFormat parse_table_format(const std::string& name) {
 }
 
 std::string render(const Table& table, TableFormat format, std::size_t width, bool bold) {
-  switch (format) {
-    case TableFormat::markdown:
-      return table_markdown(table);
-    case TableFormat::latex:
-      return table_latex(table);
-    case TableFormat::csv:
-      return table_csv(table);
-    case TableFormat::html:
-      return table_html(table);
-    default:
-      return table_text(table, width, bold);
-  }
+  return format == TableFormat::markdown ? table_markdown(table)
+         : format == TableFormat::latex  ? table_latex(table)
+         : format == TableFormat::csv    ? table_csv(table)
+         : format == TableFormat::html   ? table_html(table)
+                                         : table_text(table, width, bold);
 }
 
 }  // namespace pandora

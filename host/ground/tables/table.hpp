@@ -34,6 +34,15 @@ struct Table {
   std::vector<std::string> notes = {};  ///< lines below
 };
 
+/// "---" for what is unknown; no minus before a zero.
+std::string number_text(double x, int decimals);
+
+/// Nothing below 1e-4 is told: so far out no law is known so well.
+std::string p_value_text(double p);
+
+/// A cell with all digits for CSV.
+Cell exact_cell(const std::string& text, double value, bool bold = false);
+
 enum class TableFormat { text, markdown, latex, csv, html };
 
 /// "text", "markdown", "latex" or "csv"; throws Error (usage) otherwise.

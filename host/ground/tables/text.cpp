@@ -1,5 +1,8 @@
-// Tables for a terminal.
+// Numbers as cells of a table, and tables for a terminal.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "host/ground/base/split.hpp"
 #include "host/ground/tables/table.hpp"
@@ -50,33 +53,37 @@ std::vector<std::size_t> widths_of(const Table& table) {
 std::string piece(const Table& table, const std::vector<std::size_t>& widths, std::size_t first, std::size_t last,
                   std::size_t width, bool bold) {
   const std::size_t headers = std::min(table.row_headers, table.columns.size());
-  std::vector<std::size_t> shown;
-  for (std::size_t c = 0; c < headers; ++c) shown.push_back(c);
-  for (std::size_t c = first; c < last; ++c) shown.push_back(c);
-  std::string out, line, rule;
-  for (std::size_t k = 0; k < shown.size(); ++k) {
-    const std::size_t c = shown[k];
-    line += (k > 0 ? std::string(kGap, ' ') : "") + padded(table.columns[c], widths[c], c >= headers);
-    rule += (k > 0 ? std::string(kGap, ' ') : "") + std::string(widths[c], '-');
-  }
-  out += trimmed(line) + trimmed(rule);
-  for (const Row& row : table.rows) {
-    if (!row.heading.empty()) {
-      out += wrapped(row.heading, width);
-      continue;
-    }
-    line.clear();
-    for (std::size_t k = 0; k < shown.size(); ++k) {
-      const Cell& cell = row.cells[shown[k]];
-      const std::string text = padded(cell.text, widths[shown[k]], shown[k] >= headers);
-      line += (k > 0 ? std::string(kGap, ' ') : "") + emphasised(text, bold && cell.bold);
-    }
-    out += trimmed(line);
-  }
+  // `cell(c)` for each column that is shown.
+  const auto line = [&](auto&& cell) {
+    std::string out;
+    for (std::size_t c = 0; c < last; ++c)
+      if (c < headers || c >= first) out += (c > 0 ? std::string(kGap, ' ') : "") + cell(c);
+    return trimmed(out);
+  };
+  std::string out = line([&](std::size_t c) { return padded(table.columns[c], widths[c], c >= headers); }) +
+                    line([&](std::size_t c) { return std::string(widths[c], '-'); });
+  for (const Row& row : table.rows)
+    out += !row.heading.empty() ? wrapped(row.heading, width) : line([&](std::size_t c) {
+      return emphasised(padded(row.cells[c].text, widths[c], c >= headers), bold && row.cells[c].bold);
+    });
   return out;
 }
 
 }  // namespace
+
+std::string number_text(double x, int decimals) {
+  if (!std::isfinite(x)) return "---";
+  const std::string text = fmt::format("{:.{}f}", x, decimals);
+  return text.find_first_not_of("-0.") == std::string::npos && text[0] == '-' ? text.substr(1) : text;
+}
+
+std::string p_value_text(double p) {
+  return std::isnan(p) ? "---" : p < 1e-4 ? "< 1e-4" : fmt::format("{:.4f}", p);
+}
+
+Cell exact_cell(const std::string& text, double value, bool bold) {
+  return {text, bold, std::isfinite(value) ? fmt::format("{:.9g}", value) : ""};
+}
 
 std::size_t display_width(const std::string& text) {
   std::size_t width = 0;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <set>
 
+#include "host/ground/base/lists.hpp"
 #include "host/ground/base/split.hpp"
 #include "pandora/error.hpp"
 
@@ -17,12 +18,12 @@ namespace {
 std::vector<int> parse_devices(const std::string& text, const DeviceReport& report) {
   if (text == "all") return report.usable();
   std::vector<int> ids;
-  for (const char *at = text.data(), *end = at + text.size(); at <= end;) {
-    const char* const comma = std::find(at, end, ',');
+  for (const std::string& word : split(text + ",", ',')) {
     int id = -1;
-    if (const auto [stop, error] = std::from_chars(at, comma, id); error != std::errc() || stop != comma || id < 0)
+    const char* const end = word.data() + word.size();
+    if (const auto [stop, error] = std::from_chars(word.data(), end, id); error != std::errc() || stop != end || id < 0)
       throw Error(ExitCode::usage, fmt::format("--devices {}: give all, or numbers such as 0,1", text));
-    if (std::find(ids.begin(), ids.end(), id) != ids.end())
+    if (has(ids, id))
       throw Error(ExitCode::usage, fmt::format("--devices {}: {} is named twice; name each once", text, id));
     const auto device = std::find_if(report.devices.begin(), report.devices.end(),
                                      [id](const DeviceInfo& info) { return info.id == id; });
@@ -32,7 +33,6 @@ std::vector<int> parse_devices(const std::string& text, const DeviceReport& repo
     if (!device->unusable.empty())
       throw Error(ExitCode::device, fmt::format("--devices {}: device {}: {}", text, id, device->unusable));
     ids.push_back(id);
-    at = comma + 1;
   }
   return ids;
 }
@@ -44,6 +44,13 @@ std::string device_backends(const std::vector<FoundDevices>& found) {
 }
 
 }  // namespace
+
+const std::vector<Backend>& backends() {
+  static const std::vector<Backend> all = {
+      {"cuda", find_devices, run_on_device, prepare_on_device},
+  };
+  return all;
+}
 
 std::vector<FoundDevices> find_all_devices() {
   std::vector<FoundDevices> found;
@@ -59,42 +66,36 @@ BackendChoice choose_backend(const std::string& backend, const std::string& devi
     if ((automatic || backend == one.backend->name) &&
         (chosen == nullptr || (!chosen->report.none.empty() && one.report.none.empty())))
       chosen = &one;
+  const auto on_cpu = [](const std::string& why) { return BackendChoice{"cpu", why, {}, ""}; };
+  const auto refuse = [&](ExitCode code, const std::string& why) {
+    throw Error(code, fmt::format("--backend {}: {}", backend, why));
+  };
   if (backend == "cpu") {
     if (devices != "all")
       throw Error(ExitCode::usage, fmt::format("--devices {}: belongs to --backend {} or auto, not cpu", devices,
                                                device_backends(found)));
-    return {"cpu", "asked for", {}, ""};
+    return on_cpu("asked for");
   }
-  if (chosen == nullptr)
-    throw Error(ExitCode::usage,
-                fmt::format("--backend {}: unknown; use auto, cpu or {}", backend, device_backends(found)));
-  const bool possible =
-      engine.kind == EngineSettings::Kind::blocked && engine.precision == EngineSettings::Precision::fp32;
-  if (!possible) {
+  if (chosen == nullptr) refuse(ExitCode::usage, fmt::format("unknown; use auto, cpu or {}", device_backends(found)));
+  if (engine.kind != EngineSettings::Kind::blocked || engine.precision != EngineSettings::Precision::fp32) {
     const std::string why = "only the blocked engine in single precision runs on a GPU";
-    if (!automatic)
-      throw Error(
-          ExitCode::usage,
-          fmt::format("--backend {}: {}; leave --engine and --precision out or use --backend cpu", backend, why));
-    return {"cpu", why, {}, ""};
+    if (!automatic) refuse(ExitCode::usage, why + "; leave --engine and --precision out or use --backend cpu");
+    return on_cpu(why);
   }
   if (!needs_cpu.empty()) {
-    if (!automatic)
-      throw Error(ExitCode::usage,
-                  fmt::format("--backend {}: {}; leave it out or use --backend cpu", backend, needs_cpu));
-    return {"cpu", needs_cpu, {}, ""};
+    if (!automatic) refuse(ExitCode::usage, needs_cpu + "; leave it out or use --backend cpu");
+    return on_cpu(needs_cpu);
   }
   const DeviceReport& report = chosen->report;
   if (!report.none.empty()) {
-    if (!automatic || devices != "all")
-      throw Error(ExitCode::device, fmt::format("--backend {}: {}; use --backend cpu or auto", backend, report.none));
-    return {"cpu", report.none, {}, ""};
+    if (!automatic || devices != "all") refuse(ExitCode::device, report.none + "; use --backend cpu or auto");
+    return on_cpu(report.none);
   }
   const std::vector<int> ids = parse_devices(devices, report);
   std::vector<std::string> names;
   std::set<std::string> kinds;
   for (const DeviceInfo& info : report.devices)
-    if (std::find(ids.begin(), ids.end(), info.id) != ids.end()) {
+    if (has(ids, info.id)) {
       names.push_back(fmt::format("{}: {}", info.id, info.name));
       kinds.insert(info.name);
     }

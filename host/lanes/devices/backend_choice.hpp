@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "host/lanes/devices/backend.hpp"
-#include "host/lanes/engine/engine_settings.hpp"
+#include "host/lanes/devices/device.hpp"
+#include "host/lanes/engine/lanes.hpp"
 
 namespace pandora {
 

@@ -8,9 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,7 +19,6 @@
 #include "kernels/tape/bodies.hpp"
 #include "oracle/bodies.hpp"
 #include "oracle/oracle.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora::prepare {
 

@@ -1,12 +1,36 @@
 // The engine on a CPU: items one after the other, a lane at a time through a block, with vectors.
 #pragma once
 
-#include "host/lanes/engine/host_memory.hpp"
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+
 #include "host/lanes/engine/run_lanes.hpp"
 #include "kernels/products/vector_products.hpp"
 #include "kernels/solve/vector_solver.hpp"
 
 namespace pandora::engine {
+
+/// What a backend in host memory has: the memory.
+class HostMemory {
+ public:
+  struct Delete {
+    void operator()(void* p) const { ::operator delete (p, std::align_val_t{kAlignment}); }
+  };
+  std::unique_ptr<void, Delete> allocate(std::size_t bytes) {
+    return std::unique_ptr<void, Delete>(::operator new (bytes, std::align_val_t{kAlignment}));
+  }
+  void upload(void* to, const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);  // an empty list has no address
+  }
+  void download(void* to, const void* from, std::size_t bytes) { upload(to, from, bytes); }
+  void zero(void* p, std::size_t bytes) { std::memset(p, 0, bytes); }
+  void forget(void*, std::size_t) {}
+
+ private:
+  static constexpr std::size_t kAlignment = 256;
+};
 
 class CpuBackend : public HostMemory {
  public:

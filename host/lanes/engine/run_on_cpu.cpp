@@ -1,8 +1,15 @@
 #include "host/lanes/engine/run_on_cpu.hpp"
 
+#include <fmt/format.h>
+
 #include "host/lanes/engine/cpu_backend.hpp"
 
 namespace pandora {
+
+std::string EngineSettings::text() const {
+  if (kind == Kind::reference) return "reference, double precision";
+  return fmt::format("blocked, {} precision, blocks of {}", precision == Precision::fp32 ? "single" : "double", block);
+}
 
 template <class Real>
 std::vector<LaneTally> run_on_cpu(const Replication& replication, std::span<const LaneSpec> lanes,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "host/ground/files/sealed_file.hpp"
 #include "host/lanes/estimator/estimator_state.hpp"
@@ -15,6 +16,8 @@ constexpr const char* kKind = "estimator";
 
 class EstimatorWriter {
  public:
+  // Without what stands in lists it is written of an estimator without samples.
+  explicit EstimatorWriter(bool with_lists = true) : with_lists_(with_lists) {}
   void number(double& value) { numbers_.push_back(value); }
   template <class T>
   void whole(T& value) {
@@ -23,6 +26,7 @@ class EstimatorWriter {
   template <class Values>
   void list(Values& values) {
     numbers_.push_back(static_cast<double>(values.size()));
+    if (!with_lists_) return;
     if constexpr (std::is_same_v<typename Values::value_type, float>)
       floats_.insert(floats_.end(), values.begin(), values.end());
     else
@@ -33,33 +37,15 @@ class EstimatorWriter {
     numbers_.insert(numbers_.end(), values.data(), values.data() + values.size());
   }
   bool ended() const { return false; }
+  std::size_t size_of_numbers() const { return 8 * numbers_.size(); }
   std::string bytes() const {
     return seal(kKind, {{"numbers", pack(numbers_)}, {"floats", pack32<float>(floats_)}, {"count", floats_.size()}});
   }
 
  private:
+  bool with_lists_;
   std::vector<double> numbers_;
   std::vector<float> floats_;
-};
-
-// How many bytes a writer would write of an estimator without samples.
-class EstimatorSize {
- public:
-  void number(double&) { bytes += 8; }
-  template <class T>
-  void whole(T&) {
-    bytes += 8;
-  }
-  template <class Values>
-  void list(Values&) {
-    bytes += 8;
-  }
-  template <class Matrix>
-  void matrix(Matrix& values) {
-    bytes += 8 * static_cast<std::size_t>(values.size());
-  }
-  bool ended() const { return false; }
-  std::size_t bytes = 0;
 };
 
 class EstimatorReader {
@@ -170,16 +156,16 @@ std::string WeitzmanEstimator::State::saved() const {
 
 // A sample takes most where no other one shares its context and its feedback has come.
 int WeitzmanEstimator::State::most_samples_within(std::size_t bytes) const {
-  EstimatorSize empty;
+  EstimatorWriter empty(false);
   const_cast<State*>(this)->visit(empty);
-  empty.bytes += 8 * reward_memory.size();
-  if (bytes <= empty.bytes) return 0;
+  const std::size_t least = empty.size_of_numbers() + 8 * reward_memory.size();
+  if (bytes <= least) return 0;
   if (rules.learns_payoff()) return std::numeric_limits<int>::max();  // of which sums are kept
   const std::size_t weight = options.forget > 0.0 ? 8 : 0, phi = 4 * static_cast<std::size_t>(d);
   const std::size_t one = 4 * static_cast<std::size_t>(kept.contexts.index_stride) + 24 + weight +
                           (rules.learns_reward() ? 2 * phi + 8 + weight : 0);
-  return static_cast<int>(std::min<std::size_t>((bytes - empty.bytes) / (static_cast<std::size_t>(A) * one),
-                                                std::numeric_limits<int>::max()));
+  return static_cast<int>(
+      std::min<std::size_t>((bytes - least) / (static_cast<std::size_t>(A) * one), std::numeric_limits<int>::max()));
 }
 
 void WeitzmanEstimator::State::restore(std::string_view bytes) {
@@ -202,7 +188,7 @@ void WeitzmanEstimator::State::restore(std::string_view bytes) {
   require_whole(reward_samples.weight.empty() || reward_samples.weight.size() == reward_samples.reward.size());
   reward = RewardState::over(reward_memory.data(), d);
   reward_samples.at.resize(reward_samples.reward.size());
-  for (std::size_t k = 0; k < reward_samples.at.size(); ++k) reward_samples.at[k] = k;
+  std::iota(reward_samples.at.begin(), reward_samples.at.end(), std::size_t{0});
 }
 
 }  // namespace pandora

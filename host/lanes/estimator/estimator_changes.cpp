@@ -1,8 +1,9 @@
-// What changes an estimator's past: forgetting, other costs, a box more.
-#include <Eigen/Cholesky>
+// What changes an estimator's past: forgetting, other costs, a box more; and a change taken back: after an exception it
+// is what it was, in every bit.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "host/lanes/estimator/checks.hpp"
 #include "host/lanes/estimator/estimator_state.hpp"
@@ -117,7 +118,7 @@ void WeitzmanEstimator::State::drop_reward_samples(const Stays& stays) {
   keep(reward_samples.reward, 1, keeps);
   if (!reward_samples.weight.empty()) keep(reward_samples.weight, 1, keeps);
   reward_samples.at.resize(reward_samples.reward.size());
-  for (std::size_t k = 0; k < reward_samples.at.size(); ++k) reward_samples.at[k] = k;
+  std::iota(reward_samples.at.begin(), reward_samples.at.end(), std::size_t{0});
 }
 
 // Contexts of samples that are all forgotten.
@@ -216,6 +217,64 @@ void WeitzmanEstimator::State::add_box(int more) {
   joint.state = state;
   take_covariances();
   if (calibrated) solve_jointly();
+}
+
+void WeitzmanEstimator::State::mark() {
+  std::unique_ptr<Undo> now(new Undo{*this, psi, joint.state, kept.contexts.rows, kept.contexts.psi.size(),
+                                     kept.phi.size(), reward_samples.reward.size(), reward_samples.weight.size()});
+  now->boxes.reserve(boxes.size());
+  for (const BoxEstimate& box : boxes)
+    now->boxes.push_back({box, box.rho, box.samples.rows.size(), box.samples.weight.size(), box.phi.size(), {}, {}});
+  undo = std::move(now);
+}
+
+void WeitzmanEstimator::State::about_to_change(const BoxEstimate& box, bool mu) {
+  if (!undo || undo->all) return;
+  Undo::Box& before = undo->boxes[static_cast<std::size_t>(&box - boxes.data())];
+  if (!before.matrices) before.matrices.emplace({box.design_inverse, box.curvature_inverse, box.cross});
+  if (mu && rules.learns_reward() && !before.mu) before.mu = box.samples.mu;
+}
+
+void WeitzmanEstimator::State::about_to_change_reward() {
+  if (undo && !undo->all && !undo->reward_memory) undo->reward_memory = reward_memory;
+}
+
+void WeitzmanEstimator::State::about_to_change_all() {
+  if (undo && !undo->all) undo->all = std::make_unique<Learned>(*this);
+}
+
+void WeitzmanEstimator::State::roll_back() noexcept {
+  const std::unique_ptr<Undo> before = std::exchange(undo, nullptr);
+  if (!before) return;
+  if (before->all) static_cast<Learned&>(*this) = std::move(*before->all);
+  static_cast<EstimatorCounts&>(*this) = before->counts;
+  kept.contexts.rows = before->rows;
+  psi = std::move(before->psi);
+  joint.state = before->joint;
+  kept.contexts.psi.resize(before->contexts);
+  kept.phi.resize(before->phi);
+  reward_samples.at.resize(before->rewards);
+  reward_samples.reward.resize(before->rewards);
+  reward_samples.weight.resize(before->reward_weights);
+  for (std::size_t a = 0; a < before->boxes.size(); ++a) {
+    Undo::Box& was = before->boxes[a];
+    BoxEstimate& box = boxes[a];
+    static_cast<BoxCounts&>(box) = was.counts;
+    box.rho = std::move(was.rho);
+    box.has_image = false;
+    if (was.mu) box.samples.mu = std::move(*was.mu);
+    box.samples.rows.resize(was.samples);
+    box.samples.cost.resize(was.samples);
+    box.samples.mu.resize(was.samples);
+    box.samples.weight.resize(was.weights);
+    box.phi.resize(was.phi);
+    if (!was.matrices) continue;
+    box.design_inverse = std::move((*was.matrices)[0]);
+    box.curvature_inverse = std::move((*was.matrices)[1]);
+    box.cross = std::move((*was.matrices)[2]);
+  }
+  if (before->reward_memory) reward_memory = std::move(*before->reward_memory);
+  reward = RewardState::over(reward_memory.data(), d);
 }
 
 }  // namespace pandora

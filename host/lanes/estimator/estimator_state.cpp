@@ -1,6 +1,5 @@
 #include "host/lanes/estimator/estimator_state.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "host/lanes/estimator/ball.hpp"
@@ -14,14 +13,12 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 WeitzmanEstimator::State::State(const EstimatorShape& shape, const LaneSpec& spec, const EstimationOptions& how)
-    : rules(spec),
-      options(how),
-      A(shape.boxes),
+    : Learned{shape.boxes, shape.reward_features, how,
+              std::vector<double>(static_cast<std::size_t>(RewardState::size(shape.reward_features)))},
+      rules(spec),
       m(shape.index_features),
-      d(shape.reward_features),
       exploration(shape.exploration),
       needs(needs_of(spec, how.refit)),
-      reward_memory(static_cast<std::size_t>(RewardState::size(d))),
       reward(RewardState::over(reward_memory.data(), d)) {
   for (int a = 0; a < A; ++a) boxes.push_back(empty_box());
   if (rules.fits_jointly()) {

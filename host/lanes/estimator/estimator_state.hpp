@@ -1,13 +1,14 @@
 // All that a WeitzmanEstimator has learned, and how it goes on.
 #pragma once
 
+#include <Eigen/Core>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "host/lanes/estimator/box_estimate.hpp"
+#include "host/lanes/estimator/index_fit.hpp"
 #include "host/lanes/estimator/reward_fit.hpp"
 #include "host/lanes/estimator/shrunk_fit.hpp"
 #include "kernels/rules/needs.hpp"
@@ -15,7 +16,55 @@
 
 namespace pandora {
 
-struct WeitzmanEstimator::State {
+/// inverse <- (inverse^-1 + h psi psi')^-1 given image = inverse psi and quadratic = psi' image (Sherman-Morrison).
+inline void rank_one_update(Eigen::MatrixXd& inverse, const Eigen::VectorXd& image, double quadratic, double h) {
+  inverse.selfadjointView<Eigen::Lower>().rankUpdate(image, -h / (1.0 + h * quadratic));
+}
+
+struct BoxCounts {
+  int count = 0;                 ///< n_a; LinUCB keeps no samples
+  double mass = 0.0;             ///< the same as a sum of weights; count is this, rounded
+  int samples_at_solve = 0;      ///< n at the last exact solve
+  int samples_at_curvature = 0;  ///< n when curvature_inverse and cross were last rebuilt
+  bool due = false;              ///< whether the period ends with a solve of this box
+  double reward_widths = 0.0;    ///< sum_s ||phi_s||^2_{Phi^-1}, where a bonus takes it
+};
+
+/// One box's index (or payoff) regression.
+struct BoxEstimate : BoxCounts {
+  Eigen::VectorXd rho;             ///< rho_hat_a, or LinUCB's eta_hat_a
+  Eigen::MatrixXd design_inverse;  ///< V_a^-1 (eq:known-theta-V), lower triangle; empty without a bonus
+  Eigen::VectorXd image;           ///< V_a^-1 psi(x_t) of the current period, where has_image
+  double quadratic = 0.0;          ///< psi' V_a^-1 psi
+  bool has_image = false;
+  IndexSamples samples;
+  std::vector<float> phi;  ///< their features, where the reward is learned
+  /// `tracking`: Hinv = (diag(ridges) + sum h_s psi_s psi_s')^-1; C_aa of a shrunk fit
+  Eigen::MatrixXd curvature_inverse;
+  Eigen::MatrixXd cross;  ///< `tracking`: M = sum psi_s 1{active_s} G'_s phi_s'
+};
+
+struct EstimatorCounts {
+  int period = 0;    ///< of the request that has begun
+  int faded_at = 0;  ///< the period up to which samples have faded
+  int reward_samples_at_solve = 0;
+  bool has_row = false;  ///< whether psi is the last row of `kept`
+  bool calibrated = false;
+  bool unsettled = false;  ///< whether something was learned since end_period()
+};
+
+/// What forgetting, other costs and a box more change as a whole.
+struct Learned {
+  int A, d;
+  EstimationOptions options;
+  std::vector<double> reward_memory;
+  std::vector<BoxEstimate> boxes = {};
+  Tape kept = {};  ///< contexts of the samples, and features of the deployed ones
+  RewardSamples reward_samples = {};
+  ShrunkFit joint = {};
+};
+
+struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   State(const EstimatorShape& shape, const LaneSpec& spec, const EstimationOptions& how);
 
   /// t of the bonuses: the periods so far, this one and those of the calibration counted.
@@ -35,66 +84,39 @@ struct WeitzmanEstimator::State {
   void scale_costs(double factor);
   void add_box(int more_reward_features);
   void keep_at_most(int samples);
+  void mark();
+  void roll_back() noexcept;
 
   // estimator_archive.cpp
   std::string saved() const;
   int most_samples_within(std::size_t bytes) const;
   void restore(std::string_view bytes);
 
-  // estimator_undo.cpp
-  void mark();
-  void roll_back() noexcept;
-
   const LaneSpec rules;
-  EstimationOptions options;
-  int A;
   const int m;
-  int d;
   const Stream exploration;
   const LaneNeeds needs;
-  int period = 0;        // of the request that has begun
-  Eigen::VectorXd psi;   // of it; empty before the first
-  bool has_row = false;  // whether psi is the last row of `kept`
-  bool calibrated = false;
-  bool unsettled = false;  // whether something was learned since end_period()
-  Tape kept;               // contexts of the samples, and features of the deployed ones
-  std::vector<BoxEstimate> boxes;
-  std::vector<double> reward_memory;
+  Eigen::VectorXd psi;  // of the request that has begun; empty before the first
   RewardState reward;
-  RewardSamples reward_samples;
-  int reward_samples_at_solve = 0;
-  int faded_at = 0;  // the period up to which samples have faded
-  ShrunkFit joint;
 
   // What has been changed since mark(), as it was then. Lists of samples grow at their ends, so that of those that
   // nothing else happens to their lengths are enough; an inverse is kept when it is about to change.
   struct Undo {
     struct Box {
+      BoxCounts counts;
       Eigen::VectorXd rho;
       std::size_t samples, weights, phi;
-      int count, samples_at_solve, samples_at_curvature;
-      bool due;
-      double mass, reward_widths;
       std::optional<std::vector<double>> mu;
       std::optional<std::vector<Eigen::MatrixXd>> matrices;
     };
-    struct All {
-      int A, d;
-      std::vector<BoxEstimate> boxes;
-      Tape kept;
-      std::vector<double> reward_memory;
-      RewardSamples reward_samples;
-      ShrunkFit joint;
-      EstimationOptions options;
-    };
-    int period, faded_at, rows, reward_samples_at_solve;
-    bool has_row, calibrated, unsettled;
+    EstimatorCounts counts;
     Eigen::VectorXd psi;
     JointState joint;
+    int rows;
     std::size_t contexts, phi, rewards, reward_weights;
-    std::vector<Box> boxes;
-    std::optional<std::vector<double>> reward_memory;
-    std::unique_ptr<All> all;  // as it was when it was about to change in other ways
+    std::vector<Box> boxes = {};
+    std::optional<std::vector<double>> reward_memory = {};
+    std::unique_ptr<Learned> all = {};  // as it was when it was about to change in other ways
   };
   std::unique_ptr<Undo> undo;  // none where nothing is to be taken back
 

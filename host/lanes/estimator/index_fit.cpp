@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <Eigen/Cholesky>
-#include <cmath>
 #include <limits>
 
 #include "host/lanes/estimator/ball.hpp"

@@ -1,7 +1,6 @@
 #include "host/lanes/estimator/reference_engine.hpp"
 
 #include "host/lanes/estimator/checks.hpp"
-#include "pandora/custom_policy.hpp"
 #include "pandora/weitzman.hpp"
 
 namespace pandora {
@@ -114,16 +113,8 @@ class ReferenceLane {
     }
   }
 
-  Request request(int period, int row) const {
-    return {period, {tape_.contexts.psi_row(row), static_cast<std::size_t>(tape_.contexts.index_size)}, {}};
-  }
-  Output output(int row, int a) const {
-    const std::size_t at = tape_.at(row, a);
-    return {a,
-            {tape_.phi_of(row, a), static_cast<std::size_t>(tape_.contexts.reward_features)},
-            tape_.cost[at],
-            tape_.mu[at]};
-  }
+  Request request(int period, int row) const { return request_of(tape_, period, row); }
+  Output output(int row, int a) const { return output_of(tape_, row, a); }
 
   const Replication& replication_;
   const Tape& tape_;
@@ -135,6 +126,15 @@ class ReferenceLane {
 };
 
 }  // namespace
+
+Request request_of(const Tape& tape, int period, int row) {
+  return {period, {tape.contexts.psi_row(row), static_cast<std::size_t>(tape.contexts.index_size)}, {}};
+}
+
+Output output_of(const Tape& tape, int row, int box) {
+  const std::span<const float> phi(tape.phi_of(row, box), static_cast<std::size_t>(tape.contexts.reward_features));
+  return {box, phi, tape.cost[tape.at(row, box)], tape.mu[tape.at(row, box)]};
+}
 
 LaneTally run_reference_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options,
                              LaneRecord* record) {

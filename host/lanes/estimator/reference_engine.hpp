@@ -2,8 +2,13 @@
 #pragma once
 
 #include "host/lanes/engine/lanes.hpp"
+#include "pandora/custom_policy.hpp"
 
 namespace pandora {
+
+/// What a lane is told of a row of the tape, and of a box of it.
+Request request_of(const Tape& tape, int period, int row);
+Output output_of(const Tape& tape, int row, int box);
 
 /// Calibrates on the lane's T_0 periods (or x_0) and runs it over the online periods of the tape. A lane that fails
 /// stops there; its tally says why. `record` may be null.

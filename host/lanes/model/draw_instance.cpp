@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "kernels/tape/shock_projection.hpp"
 #include "kernels/tape/tape.hpp"
@@ -71,17 +70,23 @@ std::vector<double> draw_indices(const Instance& instance) {
   return rho;
 }
 
-// The law of theta_*' D xi as the means of its quantile bins, from the oracle's stream of shocks.
-std::vector<double> draw_shock_quantiles(const Instance& instance) {
-  const Dimensions& dim = instance.dimensions;
+// direction' D xi of `count` draws of the instance's stream; `boxes`: 0, or those that take turns in it.
+std::vector<float> projected_shocks(const Instance& instance, const std::vector<double>& direction, Purpose purpose,
+                                    std::uint32_t count, std::uint32_t boxes) {
   ShockWeights weights;
   weights.n_linear = 1;
-  for (const double value : output_direction(instance, instance.theta))
-    weights.linear.push_back(static_cast<float>(value));
-  const int draws = draws_behind_costs(dim);
-  std::vector<float> projected(static_cast<std::size_t>(draws));
-  draw_projected_shocks(instance.environment, dim.output, instance.stream(Purpose::oracle_shock),
-                        {0, static_cast<std::uint32_t>(draws), 0, 0}, weights, projected.data(), nullptr);
+  for (const double value : output_direction(instance, direction)) weights.linear.push_back(static_cast<float>(value));
+  std::vector<float> projected(count);
+  draw_projected_shocks(instance.environment, instance.dimensions.output, instance.stream(purpose),
+                        {0, count, 0, boxes}, weights, projected.data(), nullptr);
+  return projected;
+}
+
+// The law of theta_*' D xi as the means of its quantile bins, from the oracle's stream of shocks.
+std::vector<double> draw_shock_quantiles(const Instance& instance) {
+  std::vector<float> projected =
+      projected_shocks(instance, instance.theta, Purpose::oracle_shock,
+                       static_cast<std::uint32_t>(draws_behind_costs(instance.dimensions)), 0);
   std::sort(projected.begin(), projected.end(), std::greater<>());
   return compressed_law(projected, kShockQuantiles).points;
 }
@@ -108,13 +113,9 @@ std::vector<double> unit_sphere(const Stream& stream, int size) {
 
 double calibrate_radius(const Instance& instance, const std::vector<double>& direction) {
   const Dimensions& dim = instance.dimensions;
-  ShockWeights weights;
-  weights.n_linear = 1;
-  for (const double value : output_direction(instance, direction)) weights.linear.push_back(static_cast<float>(value));
   const std::uint32_t draws = static_cast<std::uint32_t>(dim.radius_draws);
-  std::vector<float> projected(draws);
-  draw_projected_shocks(instance.environment, dim.output, instance.stream(Purpose::radius_shock),
-                        {0, draws, 0, static_cast<std::uint32_t>(dim.boxes)}, weights, projected.data(), nullptr);
+  const std::vector<float> projected =
+      projected_shocks(instance, direction, Purpose::radius_shock, draws, static_cast<std::uint32_t>(dim.boxes));
   std::vector<double> magnitude(draws);
   if (instance.contextual()) {
     Instance probe = instance;

@@ -11,7 +11,7 @@
 
 #include "host/ground/base/printable.hpp"
 #include "host/ground/files/sealed_file.hpp"
-#include "host/lanes/model/trace_evaluator.hpp"
+#include "host/lanes/model/trace_keys.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 #include "kernels/rules/spec.hpp"
 #include "kernels/tape/formulas.hpp"
@@ -215,12 +215,7 @@ std::vector<float> context_of(const FeatureMap& features, const TraceTable& tabl
 }  // namespace
 
 Dimensions TraceSizes::dimensions() const {
-  Dimensions out;
-  out.boxes = boxes;
-  out.context = context;
-  out.output = 1;
-  out.reward_features = reward_features;
-  return out;
+  return {.boxes = boxes, .context = context, .output = 1, .reward_features = reward_features};
 }
 
 std::shared_ptr<const TraceWorld> TraceWorld::of(const TraceKeys& keys, const std::string& environment) {

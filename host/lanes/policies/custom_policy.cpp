@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "host/lanes/estimator/reference_engine.hpp"
 #include "kernels/base/elementary.hpp"
 #include "pandora/error.hpp"
 
@@ -18,15 +19,9 @@ thread_local const std::atomic<bool>* interrupt_of_lane = nullptr;
 constexpr double kNotShown = std::numeric_limits<double>::quiet_NaN();
 
 Output output_of(const Tape& tape, int row, int box, Shown shown) {
-  const std::size_t at = tape.at(row, box);
-  return {box,
-          {tape.phi_of(row, box), static_cast<std::size_t>(tape.contexts.reward_features)},
-          tape.cost[at],
-          shown.mu ? tape.mu[at] : kNotShown};
-}
-
-Request request_of(const Tape& tape, int period, int row) {
-  return {period, {tape.contexts.psi_row(row), static_cast<std::size_t>(tape.contexts.index_size)}, {}};
+  Output out = pandora::output_of(tape, row, box);
+  if (!shown.mu) out.mu = kNotShown;
+  return out;
 }
 
 void calibrate(const Tape& tape, CustomPolicy& policy, int T0, Shown shown) {

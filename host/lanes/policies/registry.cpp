@@ -8,7 +8,7 @@
 
 namespace pandora {
 
-namespace policies {  // each in a file of this folder
+namespace policies {  // in the files of this folder
 Policy oracle(), online_plugin(), dow(), static_plugin(), linucb_online(), linucb_static(), frugalgpt(), best_single(),
     random_order(), query_all(), shrunk_weitzman(), thompson_weitzman(), epsilon_greedy_weitzman(), hindsight(),
     best_cascade();

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "host/ground/statistics/student_t.hpp"
+#include "host/ground/statistics/statistics.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 
 namespace pandora {

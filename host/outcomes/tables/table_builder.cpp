@@ -7,7 +7,7 @@
 
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
-#include "host/ground/machine/memory.hpp"
+#include "host/ground/files/system_limits.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 
 namespace pandora {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "host/ground/files/folder_lock.hpp"
+#include "host/ground/files/output_folder.hpp"
 #include "host/studies/results/parts.hpp"
 
 namespace pandora {

@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "host/ground/base/split.hpp"
-#include "host/lanes/model/trace_evaluator.hpp"
+#include "host/lanes/model/trace_keys.hpp"
 #include "published_data.hpp"
 
 namespace pandora {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "host/ground/statistics/estimate.hpp"
+#include "host/ground/statistics/statistics.hpp"
 #include "host/studies/study/study.hpp"
 
 namespace pandora {

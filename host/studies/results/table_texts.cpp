@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "host/ground/base/split.hpp"
-#include "host/ground/statistics/student_t.hpp"
+#include "host/ground/statistics/statistics.hpp"
 #include "host/studies/results/regret_tables.hpp"
 
 namespace pandora {

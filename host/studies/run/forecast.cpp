@@ -6,7 +6,8 @@
 #include <cmath>
 #include <iterator>
 
-#include "host/ground/machine/memory.hpp"
+#include "host/ground/files/system_limits.hpp"
+#include "host/lanes/model/trace_world.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {

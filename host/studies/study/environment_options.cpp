@@ -1,4 +1,3 @@
-#include "host/lanes/model/trace_evaluator.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/study/value_checks.hpp"
 

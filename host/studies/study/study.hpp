@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/ground/base/printable.hpp"
-#include "host/lanes/engine/engine_settings.hpp"
+#include "host/lanes/engine/lanes.hpp"
 #include "host/lanes/model/preparation.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "kernels/rules/refit_schedule.hpp"

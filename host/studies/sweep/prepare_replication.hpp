@@ -2,7 +2,7 @@
 #pragma once
 
 #include "host/lanes/engine/lanes.hpp"
-#include "host/lanes/model/order_frequencies.hpp"
+#include "host/lanes/model/preparation.hpp"
 #include "host/studies/study/study.hpp"
 #include "pandora/error.hpp"
 #include "pandora/replication.hpp"

@@ -5,7 +5,8 @@
 #include <functional>
 #include <span>
 
-#include "host/lanes/devices/backend.hpp"
+#include "host/lanes/devices/device.hpp"
+#include "host/studies/study/study.hpp"
 #include "host/studies/study/study_config.hpp"
 
 namespace pandora {

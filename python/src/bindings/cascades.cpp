@@ -11,7 +11,7 @@
 #include "host/cascades/fits/frontier.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
-#include "host/ground/figures/figure_data.hpp"
+#include "host/ground/figures/figure.hpp"
 #include "host/studies/study/study.hpp"
 #include "pandora/cascade.hpp"
 #include "pandora/error.hpp"

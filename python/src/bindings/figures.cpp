@@ -3,7 +3,7 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/ground/figures/figure_data.hpp"
+#include "host/ground/figures/figure.hpp"
 #include "host/report/report.hpp"
 #include "results.hpp"
 

@@ -1,7 +1,7 @@
 // show, compare, report, lanes, replay and explain on folders of results.
 #include <algorithm>
 
-#include "host/ground/files/folder_lock.hpp"
+#include "host/ground/files/output_folder.hpp"
 #include "host/ground/tables/table.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
 

@@ -1,6 +1,4 @@
 // The width of a terminal, and the progress bar that must fit into it.
-#include "host/cli/terminal.hpp"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/ioctl.h>

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "host/report/cells.hpp"
 #include "host/report/compare.hpp"
-#include "host/report/compare_text.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {

@@ -1,10 +1,9 @@
 // What the figures of a study are put together from.
-#include "host/report/figure_parts.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 
+#include "host/report/report.hpp"
 #include "host/studies/study/study.hpp"
 
 namespace pandora {

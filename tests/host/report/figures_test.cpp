@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "host/report/figure_parts.hpp"
-#include "host/report/study_figures.hpp"
+#include "host/report/report.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/report/study_figures.hpp"
+#include "host/report/report.hpp"
 
 namespace pandora::test {
 

@@ -1,10 +1,9 @@
 // The figures of a study on made-up results: what is shown, which T_0, and who is left out.
-#include "host/report/study_figures.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 
+#include "host/report/report.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/report/found_figures.hpp"
 #include "tests/host/report/made_up_results.hpp"

@@ -1,7 +1,7 @@
 // Regret against the keys that vary, on made-up summaries.
 #include <gmock/gmock.h>
 
-#include "host/report/figure_parts.hpp"
+#include "host/report/report.hpp"
 #include "tests/host/report/found_figures.hpp"
 
 namespace pandora {

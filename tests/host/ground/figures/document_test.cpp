@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "host/ground/figures/figure_data.hpp"
+#include "host/ground/figures/figure.hpp"
 #include "tests/host/folder_test.hpp"
 #include "tests/host/ground/figures/small_figures.hpp"
 

@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "host/ground/base/error.hpp"
-#include "host/ground/figures/child_process.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/folder_test.hpp"
 

@@ -1,12 +1,11 @@
 // One process at a time writes in a folder.
-#include "host/ground/files/folder_lock.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <optional>
 
+#include "host/ground/files/output_folder.hpp"
 #include "tests/host/folder_test.hpp"
 
 namespace pandora {

@@ -1,12 +1,12 @@
 // The exponent of a power law from points.
-#include "host/ground/statistics/power_law.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 #include <stdexcept>
 #include <vector>
+
+#include "host/ground/statistics/resampling.hpp"
 
 namespace pandora {
 namespace {

@@ -6,8 +6,6 @@
 #include <functional>
 #include <random>
 
-#include "host/ground/statistics/power_law.hpp"
-
 namespace pandora {
 namespace {
 

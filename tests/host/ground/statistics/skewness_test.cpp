@@ -1,12 +1,11 @@
 // Quantiles of means of skewed values.
-#include "host/ground/statistics/skewness.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "host/ground/statistics/student_t.hpp"
+#include "host/ground/statistics/statistics.hpp"
 
 namespace pandora {
 namespace {

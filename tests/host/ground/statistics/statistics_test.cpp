@@ -6,8 +6,6 @@
 #include <numeric>
 #include <random>
 
-#include "host/ground/statistics/student_t.hpp"
-
 namespace pandora {
 namespace {
 

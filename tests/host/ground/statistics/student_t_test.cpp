@@ -1,8 +1,8 @@
-#include "host/ground/statistics/student_t.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "host/ground/statistics/statistics.hpp"
 
 namespace pandora {
 namespace {

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "host/lanes/model/kernel_errors.hpp"
-#include "host/lanes/model/order_frequencies.hpp"
+#include "host/lanes/model/preparation.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "tests/host/lanes/devices/prepared.hpp"
 #include "tests/reference/small_instance.hpp"

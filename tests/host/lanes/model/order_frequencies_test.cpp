@@ -1,12 +1,11 @@
 // Table 3's statistics against direct counting.
-#include "host/lanes/model/order_frequencies.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <string>
 
+#include "host/lanes/model/preparation.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

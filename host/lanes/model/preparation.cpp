@@ -1,4 +1,4 @@
-#include "host/lanes/model/order_frequencies.hpp"
+#include "host/lanes/model/preparation.hpp"
 
 #include <algorithm>
 #include <map>

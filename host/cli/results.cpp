@@ -1,0 +1,279 @@
+// What is told of folders of results: `show`, their tables at any time; `compare`, paired comparisons; `report`, a page
+// and LaTeX of all.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "host/cli/commands.hpp"
+#include "host/cli/progress_bar.hpp"
+#include "host/ground/base/lists.hpp"
+#include "host/ground/base/nearest.hpp"
+#include "host/ground/base/printable.hpp"
+#include "host/report/cells.hpp"
+#include "host/report/report.hpp"
+#include "host/studies/results/regret_tables.hpp"
+#include "host/studies/results/result_rows.hpp"
+#include "host/studies/results/stored_results.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora::cli {
+namespace {
+
+// Titles, headings and cells hold names from studies and files.
+Table mended(Table table) {
+  constexpr std::size_t kMost = 1000;
+  const auto mend = [](std::string& text) { text = printable(text, kMost); };
+  mend(table.title);
+  for (std::string& column : table.columns) mend(column);
+  for (std::string& note : table.notes) mend(note);
+  for (Row& row : table.rows) {
+    mend(row.heading);
+    for (Cell& cell : row.cells) {
+      mend(cell.text);
+      mend(cell.exact);
+    }
+  }
+  return table;
+}
+
+// Which environments and policies are shown.
+class ResultFilter {
+ public:
+  void add_to(CLI::App& command) {
+    const auto add = [&command](const char* name, auto& values, const char* meaning) {
+      command.add_option(name, values, meaning)->delimiter(',');
+    };
+    add("--environment", environments_, "only these environments, such as uniform,gaussian");
+    add("--regime", regimes_, "only A or B");
+    add("--t0", T0_, "only these T0");
+    add("--policy", policies_, "only these policies, such as dow,online_plugin");
+  }
+
+  // Leaves what was asked for. Throws Error (usage) for a name that the results have not, with the nearest they have.
+  void apply(std::vector<SettingSummary>& settings) const {
+    std::vector<std::string> environments, regimes, policies;
+    const Study& study = settings[0].setting.study;
+    for (const SettingSummary& s : settings) {
+      for (const Environment& e : s.setting.study.environments) add_new(environments, e.name);
+      for (const Regime regime : s.setting.study.regimes) add_new(regimes, regime_name(regime));
+      for (const SummaryRow& row : s.summary.rows) add_new(policies, row.policy);
+    }
+    require_known("--environment", environments_, environments);
+    require_known("--regime", regimes_, regimes);
+    require_T0(T0_, study);
+    require_known("--policy", policies_, policies);
+    for (SettingSummary& s : settings) {
+      if (!environments_.empty()) erase_rows(s, [&](const auto& row) { return !has(environments_, row.environment); });
+      if (!regimes_.empty()) {
+        erase_rows(s, [&](const auto& row) { return !has(regimes_, row.regime); });
+        std::erase_if(s.setting.study.regimes, [&](Regime r) { return !has(regimes_, regime_name(r)); });
+      }
+      if (!T0_.empty()) {
+        std::erase_if(s.summary.rows, [&](const SummaryRow& row) { return !has(T0_, row.T0); });
+        std::erase_if(s.setting.study.T0, [&](int T0) { return !has(T0_, T0); });
+      }
+      if (policies_.empty()) continue;
+      std::erase_if(s.summary.rows, [&](const SummaryRow& row) { return !has(policies_, row.policy); });
+      s.summary.order.clear();
+      s.setting.study.policies = policies_;
+    }
+  }
+
+ private:
+  static void require_known(const char* option, const std::vector<std::string>& wanted,
+                            const std::vector<std::string>& known) {
+    for (const std::string& name : wanted)
+      if (!has(known, name))
+        throw Error(ExitCode::usage, fmt::format("{} {}: the results have none of that name{}; they have {}", option,
+                                                 name, nearest_text(nearest(name, known)), fmt::join(known, ", ")));
+  }
+
+  template <class Other>
+  static void erase_rows(SettingSummary& s, const Other& other) {
+    std::erase_if(s.summary.rows, other);
+    std::erase_if(s.summary.oracle, other);
+    std::erase_if(s.summary.order, other);
+  }
+
+  std::vector<std::string> environments_, regimes_, policies_;
+  std::vector<int> T0_;
+};
+
+struct ShowOptions {
+  std::string folder, format = "text", base;
+  bool overview = false;
+  ResultFilter filter;
+};
+
+// What ratios are to.
+std::string base_of(const ShowOptions& o, const std::vector<SettingSummary>& settings) {
+  if (o.base.empty()) return usual_base(settings[0]);
+  std::vector<std::string> names;
+  for (const SummaryRow& row : settings[0].summary.rows)
+    if (row.policy != "oracle") add_new(names, row.policy);
+  if (!has(names, o.base))
+    throw Error(ExitCode::usage, fmt::format("--base {}: is none of the policies that are shown{}; they are {}", o.base,
+                                             nearest_text(nearest(o.base, names)), fmt::join(names, ", ")));
+  return o.base;
+}
+
+void show(const ShowOptions& o) {
+  const TableFormat format = parse_table_format(o.format);
+  StoredResults results(o.folder, print_error);
+  const std::string unfinished = results.unfinished();
+  std::vector<SettingSummary> settings = results.summaries();
+  o.filter.apply(settings);
+  if (!o.base.empty() && !o.overview) throw Error(ExitCode::usage, "--base: is for --overview; give both");
+  if (!o.overview && format == TableFormat::csv) {
+    ResultRows rows(settings[0].setting.varied, results.settings()[0].plan, "pandora", has_table(results.settings()));
+    for (const SettingSummary& s : settings) rows.add_summary(s.summary, s.setting.varied);
+    return print_text(rows.csv(settings[0].setting.study.regret ? "summary" : "oracle_order"));
+  }
+  const std::vector<Table> tables =
+      o.overview ? std::vector<Table>{overview_table(settings, base_of(o, settings))}
+                 : study_tables(settings, format == TableFormat::latex ? TableLayout::paper : TableLayout::compact);
+  if (!unfinished.empty() && format != TableFormat::csv)
+    fmt::print("{}{}\n", format == TableFormat::latex ? "% " : "", unfinished);
+  for (const Table& table : tables) print_table(table, format);
+}
+
+struct CompareArguments {
+  std::string folder, other, format = "text";
+  CompareOptions compare;
+};
+
+void print_pairs(const std::vector<ComparedPair>& pairs, TableFormat format) {
+  if (format == TableFormat::csv) return print_text(comparison_columns(pairs).csv());
+  for (const Table& table : comparison_tables(pairs)) print_table(table, format);
+}
+
+// What sets results against the paper is no part of the program.
+[[noreturn]] void refuse_published(const std::string& command, const std::string& folder) {
+  throw Error(ExitCode::usage,
+              fmt::format("{}: results are set against the paper by `python3 experiments/verdict {}` in a checkout, "
+                          "`python3 -m pandora_verdict {}` where the Python package is installed",
+                          command, folder, folder));
+}
+
+void compare(const CompareArguments& o) {
+  if (o.other == "published") refuse_published("compare " + o.folder + " published", o.folder);
+  const TableFormat format = parse_table_format(o.format);
+  const bool prose = format == TableFormat::text || format == TableFormat::markdown;
+  const auto say_unfinished = [prose](StoredResults& results, const std::string& folder) {
+    if (const std::string unfinished = results.unfinished(); !unfinished.empty() && prose)
+      print_text(fmt::format("{}: {}\n", folder, unfinished));
+  };
+  StoredResults results(o.folder, print_error);
+  say_unfinished(results, o.folder);
+  if (o.other.empty()) return print_pairs(compare_policies(results, o.compare), format);
+  StoredResults second(o.other, print_error);
+  say_unfinished(second, o.other);
+  const std::vector<ComparedPair> pairs = compare_folders(results, second, o.compare);
+  if (prose) {
+    const std::vector<std::string> found = manifest_differences(results, second);
+    print_text(found.empty() ? "The manifests do not differ.\n"
+                             : fmt::format("The manifests differ in ({} is there, {} here):\n", o.folder, o.other));
+    for (const std::string& line : found) print_text("  " + printable(line) + "\n");
+  }
+  print_pairs(pairs, format);
+}
+
+}  // namespace
+
+void print_text(const std::string& text) {
+  fmt::print("{}", printable_lines(text));
+}
+
+void print_json(const nlohmann::json& json) {
+  print_text(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void print_table(const Table& table, TableFormat format) {
+  fmt::print("{}{}", format == TableFormat::csv ? "" : "\n",
+             render(mended(table), format, terminal_width(STDOUT_FILENO), is_terminal(STDOUT_FILENO)));
+}
+
+void add_show(CLI::App& program, Session& session) {
+  const auto o = std::make_shared<ShowOptions>();
+  CLI::App* command = program.add_subcommand("show", "the tables of a folder of results, finished or not");
+  command->add_option("folder", o->folder, "folder that `run` wrote")->required();
+  command->add_option("--format", o->format, "text, markdown, latex (the paper's layout) or csv (rows of summary.csv)")
+      ->capture_default_str();
+  command->add_flag("--overview", o->overview, "one row per policy and regime: regret, its parts, ratios to --base");
+  command->add_option("--base", o->base,
+                      "the policy that --overview takes ratios to (default: the first that the study lists, else dow)");
+  o->filter.add_to(*command);
+  session.on_call(command, [o] { show(*o); });
+}
+
+void add_compare(CLI::App& program, Session& session) {
+  const auto o = std::make_shared<CompareArguments>();
+  CLI::App* command = program.add_subcommand("compare", "paired comparisons of policies, or of two folders of results");
+  command->add_option("folder", o->folder, "folder that `run` wrote")->required();
+  command->add_option("other", o->other, "another folder on the same tapes");
+  command
+      ->add_option("--policy,--policies", o->compare.policies,
+                   "NAME or NAME/REWARD, such as dow,online_plugin: the first against each of the others")
+      ->delimiter(',');
+  command->add_option("--t0", o->compare.T0, "only these T0")->delimiter(',');
+  command->add_option("--environment", o->compare.environments, "only these environments")->delimiter(',');
+  command->add_option("--regime", o->compare.regimes, "only A or B")->delimiter(',');
+  command->add_option("--format", o->format, "text, markdown, latex or csv")->capture_default_str();
+  session.on_call(command, [o] { compare(*o); });
+}
+
+void add_verdict(CLI::App& program, Session& session) {
+  CLI::App* command = program.add_subcommand("verdict", "results against the paper: says which program does that now");
+  const auto folder = std::make_shared<std::string>("FOLDER");
+  command->add_option("folder", *folder, "folder of results");
+  command->allow_extras();  // options of the former command
+  session.on_call(command, [folder] { refuse_published("verdict", *folder); });
+}
+
+void make_report(const std::string& folder, ReportOptions options) {
+  StoredResults results(folder, print_error);
+  options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const ReportOutcome outcome = write_report(results, options);
+  if (!outcome.message.empty()) print_error(outcome.message);
+  print_text(fmt::format("{} figures, report in {}\n", outcome.figures, outcome.file.string()));
+}
+
+void add_figure_formats(CLI::App& command, std::vector<std::string>& formats) {
+  command.add_option("--figures", formats, "formats of figure files: svg, pdf, png (report.tex needs pdf)")
+      ->delimiter(',')
+      ->capture_default_str();
+}
+
+void add_report(CLI::App& program, Session& session) {
+  struct Options {
+    std::string folder;
+    std::optional<std::string> out;
+    ReportOptions report;
+  };
+  const auto o = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("report", "figures, tables and comparisons as report.html and report.tex");
+  command->add_option("folder", o->folder, "folder that `run` wrote")->required();
+  command->add_option("--out", o->out, "folder for the report (default: report in the folder of the results)");
+  command->add_option("--t0", o->report.T0,
+                      "T0 of figures that show one (default: the largest up to a hundredth of T at which all run)");
+  command
+      ->add_option("--policy,--policies", o->report.policies,
+                   "NAME or NAME/REWARD: those to compare with the base (default: all but yardsticks)")
+      ->delimiter(',');
+  command->add_option(
+      "--base", o->report.base,
+      "what the others are compared with (default: the first of --policy, else of the study's list, else dow)");
+  add_figure_formats(*command, o->report.formats);
+  session.on_call(command, [o] {
+    o->report.out = folder_of("--out", o->out);
+    o->report.formats = parse_figure_formats(o->report.formats);
+    make_report(o->folder, o->report);
+  });
+}
+
+}  // namespace pandora::cli

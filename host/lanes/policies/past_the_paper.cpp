@@ -1,0 +1,85 @@
+// Weitzman's rule in ways that the paper does not have.
+#include <fmt/format.h>
+
+#include "pandora/policy.hpp"
+
+namespace pandora::policies {
+namespace {
+
+// A variant for each value of a hyperparameter and each way to evaluate rewards, of which `lane` makes a lane.
+template <class Lane>
+std::vector<PolicyVariant> variants_over(const Grids& grids, const std::string& name, Lane lane) {
+  std::vector<PolicyVariant> variants;
+  for (const RewardSetting& setting : kRewardSettings)
+    for (const double value : grids.values(name))
+      variants.push_back({setting.name, fmt::format("{}={}", name, value),
+                          [=](const Replication&, int T0) { return lane(T0, setting.model, value); }});
+  return variants;
+}
+
+}  // namespace
+
+// Slopes of the indices are shrunk towards a common one.
+Policy shrunk_weitzman() {
+  return {
+      .name = "shrunk_weitzman",
+      .title = "Shrunk Weitzman",
+      .group = PolicyGroup::past_the_paper,
+      .summary =
+          "Weitzman's rule, slopes of the boxes shrunk towards a common one by two learned ridges; bonus c_shrunk, on "
+          "a learned reward c_shrunk_theta",
+      .by_name_only = true,
+      .hyperparameters = {{"c_shrunk", "width of the index bonus of shrunk_weitzman", {0.2}},
+                          {"c_shrunk_theta", "width of its bonus on a learned reward", {0.0}}},
+      .variants = [](const Grids& grids) {
+        std::vector<PolicyVariant> variants;
+        for (const double c : grids.values("c_shrunk"))
+          variants.push_back({"known", fmt::format("c_shrunk={}", c),
+                              [=](const Replication&, int T0) { return shrunk_lane(T0, RewardModel::known, c); }});
+        for (const double c : grids.values("c_shrunk"))
+          for (const double c_theta : grids.values("c_shrunk_theta"))
+            variants.push_back(
+                {"unknown",
+                 c_theta == 0.0 ? fmt::format("c_shrunk={}", c)
+                                : fmt::format("c_shrunk={};c_shrunk_theta={}", c, c_theta),
+                 [=](const Replication&, int T0) { return shrunk_lane(T0, RewardModel::learned, c, c_theta); }});
+        return variants;
+      }};
+}
+
+// Thompson sampling: in place of DOW's bonus a normal draw of every box and period, times c and the width.
+Policy thompson_weitzman() {
+  return {.name = "thompson_weitzman",
+          .title = "Thompson Weitzman",
+          .group = PolicyGroup::past_the_paper,
+          .summary = "Weitzman's rule with sampled indices: a normal draw times c_thompson and the width",
+          .by_name_only = true,
+          .hyperparameters = {{"c_thompson", "factor on the width that thompson_weitzman draws from"}},
+          .variants = [](const Grids& grids) {
+            return variants_over(grids, "c_thompson", [](int T0, RewardModel reward, double c) {
+              LaneSpec lane = weitzman_lane(T0, Learning::online, reward, c, 0.0);
+              lane.thompson = true;
+              return lane;
+            });
+          }};
+}
+
+// The plug-in rule, but with probability epsilon boxes come in a random order, and with probability epsilon a period
+// opens all of them.
+Policy epsilon_greedy_weitzman() {
+  return {.name = "epsilon_greedy_weitzman",
+          .title = "epsilon-greedy Weitzman",
+          .group = PolicyGroup::past_the_paper,
+          .summary = "Weitzman's rule with plug-in indices; a random order, and no stop, with probability epsilon each",
+          .by_name_only = true,
+          .hyperparameters = {{"epsilon", "probability that a period explores", {0.01, 0.1}, 0.0, 1.0}},
+          .variants = [](const Grids& grids) {
+            return variants_over(grids, "epsilon", [](int T0, RewardModel reward, double epsilon) {
+              LaneSpec lane = weitzman_lane(T0, Learning::online, reward, 0.0, 0.0);
+              lane.epsilon = epsilon;
+              return lane;
+            });
+          }};
+}
+
+}  // namespace pandora::policies

@@ -1,0 +1,108 @@
+// Yardsticks: told what no policy can know, they compete with nobody.
+#include "host/outcomes/routing/fit_fixed_cascade.hpp"
+#include "pandora/cascade_search.hpp"
+#include "pandora/policy.hpp"
+
+namespace pandora::policies {
+namespace {
+
+using LaneMaker = std::function<LaneSpec(const Replication&, int T0)>;
+
+Policy yardstick(const char* name, const char* title, const char* summary, const char* reward, LaneMaker lane,
+                 bool by_name_only = false) {
+  return {.name = name,
+          .title = title,
+          .group = PolicyGroup::yardstick,
+          .summary = summary,
+          .uses_calibration = false,
+          .by_name_only = by_name_only,
+          .variants = [=](const Grids&) -> std::vector<PolicyVariant> {
+            return {{reward, "", lane}};
+          }};
+}
+
+// A lane that differs from the usual one as `differ` says, whatever the replication.
+template <class Differ>
+LaneMaker lane_that(Differ differ) {
+  return [differ](const Replication&, int T0) {
+    LaneSpec lane;
+    lane.T0 = T0;
+    differ(lane);
+    return lane;
+  };
+}
+
+// The box with the greatest mean of mu* - c over the replication's online periods.
+LaneSpec best_box(const Replication& replication, int T0) {
+  const Tape& tape = replication.tape;
+  double best = 0.0;
+  LaneSpec lane;
+  lane.T0 = T0;
+  lane.order = Order::listed;
+  lane.stop = Stop::after_first;
+  lane.length = 1;
+  for (int a = 0; a < tape.boxes(); ++a) {
+    double sum = 0.0;
+    for (int t = 0; t < tape.online_rows; ++t) {
+      const std::size_t at = tape.at(tape.online_row(t), a);
+      sum += tape.mu[at] - tape.cost[at];
+    }
+    if (a > 0 && !(sum > best)) continue;
+    best = sum;
+    lane.list[0] = a;
+  }
+  return lane;
+}
+
+// Fitted on the online periods themselves, mu* seen.
+LaneSpec cascade_in_hindsight(const Replication& replication, int T0) {
+  const Tape& tape = replication.tape;
+  const std::size_t first = tape.at(tape.online_row(0), 0), A = static_cast<std::size_t>(tape.boxes()),
+                    rows = static_cast<std::size_t>(tape.online_rows);
+  const std::span<const double> mu(tape.mu.data() + first, rows * A), cost(tape.cost.data() + first, rows * A);
+  const FixedCascade best = fit_fixed_cascade({A, mu, mu, cost}, 1.0, all_rows(rows));
+  return cascade_lane(T0, {{best.order.begin(), best.order.end()}, best.thresholds});
+}
+
+}  // namespace
+
+// Weitzman's rule with the oracle indices, the benchmark of every regret (Proposition prop:oracle-weitzman).
+Policy oracle() {
+  return yardstick("oracle", "Oracle", "Weitzman's rule with the true indices and mu*: the benchmark", "known",
+                   lane_that([](LaneSpec& lane) { lane.score = Score::oracle_index; }));
+}
+
+Policy best_single() {
+  return yardstick("best_single", "Best single box", "yardstick: the one box that is best in hindsight", "none",
+                   best_box);
+}
+
+// What the order alone is worth. Stops when max mu reaches the largest oracle index left.
+Policy random_order() {
+  return yardstick("random_order", "Random order", "yardstick: a random order with the oracle's stopping rule", "known",
+                   lane_that([](LaneSpec& lane) {
+                     lane.order = Order::random;
+                     lane.score = Score::oracle_index;
+                   }));
+}
+
+Policy query_all() {
+  return yardstick("query_all", "Query all", "yardstick: opens every box and deploys the best output", "known",
+                   lane_that([](LaneSpec& lane) { lane.stop = Stop::never; }));
+}
+
+// In every period the box with the greatest mu* - c is opened and deployed. No policy, whatever it knows beforehand,
+// has a greater utility: an opened output can at best be the best one, and others only cost.
+Policy hindsight() {
+  return yardstick("hindsight", "Hindsight",
+                   "yardstick: every period's best answer less its cost, known beforehand; a bound", "none",
+                   lane_that([](LaneSpec& lane) { lane.score = Score::hindsight; }), true);
+}
+
+Policy best_cascade() {
+  return yardstick("best_cascade", "Best fixed cascade",
+                   "yardstick: the fixed cascade with thresholds that is best in hindsight, mu* known", "none",
+                   cascade_in_hindsight, true);
+}
+
+}  // namespace pandora::policies

@@ -246,6 +246,7 @@ void add_cascade_new(CLI::App& cascade, Session& session) {
   command->add_option("--features", o->features, "features of prompts, as `pandora trace features` writes them");
   usual("--psi", o->cascade.index_features,
         "without them: how many numbers a request comes with, of which the first is 1");
+  command->get_option("--psi")->excludes(command->get_option("--features"));
   usual("--refit", o->refit, "when estimates are solved anew (docs/conventions.md)");
   usual("--forget", o->cascade.forget, "half-life of a sample's weight in requests; 0: samples do not age");
   usual("--most-samples", o->cascade.most_samples, "of a model; of more, the older half is forgotten; 0: any");

@@ -260,13 +260,13 @@ Findings write_results(ResultFolder& folder, const StudyConfig& config, const st
   if (first.hdf5) {  // last, and in a pass of its own: it alone may ask for more memory than there is
     std::string bytes;
     try {
-      bytes = hdf5_bytes([&](Hdf5File& file) {
-        begin_hdf5(file, config, folder.identity());
-        for_each_group(folder, settings, parts, Missing::refuse,
-                       [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
-                         add_to_hdf5(file, settings[s], plan, results);
-                       });
-      });
+      Hdf5File file;
+      begin_hdf5(file, config, folder.identity());
+      for_each_group(folder, settings, parts, Missing::refuse,
+                     [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {
+                       add_to_hdf5(file, settings[s], plan, results);
+                     });
+      bytes = file.bytes();
     } catch (const std::bad_alloc&) {
       throw no_memory(folder, program);
     } catch (const LimitReached&) {

@@ -164,7 +164,7 @@ TEST_F(CascadeCommand, RefusesWhatItIsNotGivenRight) {
   expect_refused({"cascade", "new", "--models", "a,b", "--price", "1"}, 2, "no evaluator is given");
   expect_refused({"cascade", "new", "--models", "a,b", "--price", "1", "--evaluator", "score", "--psi", "3",
                   "--features", "f.json"},
-                 2, "--psi excludes --features");
+                 2, "--features excludes --psi");
   refused({"val.csv", "--max-usd", "4", "--evaluator", "score"}, 2, "give --max-usd 0.004");
   refused({"val.csv", "--price", "5", "--kind", "tresholds"}, 2, "the nearest is thresholds");
   refused({"val.csv", "--price", "5", "--kind", "thresholds", "--context", "length"}, 2,

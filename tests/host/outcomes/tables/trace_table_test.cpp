@@ -52,7 +52,8 @@ TEST_F(TraceTableTest, FindsScoresAndColumns) {
   EXPECT_THAT(refusal_of([&] { (void)find_score(small_, "score_gtp"); }),
               StartsWith("small.csv: has no score \"score_gtp\"; the nearest"));
   small_.scores.clear();
-  EXPECT_EQ(refusal_of([&] { (void)find_score(small_, "gpt"); }), "small.csv: has no scores");
+  EXPECT_EQ(refusal_of([&] { (void)find_score(small_, "gpt"); }),
+            "small.csv: has no scores; a judge's column is called score, score_NAME or score:NAME");
   EXPECT_EQ(find_column(small_, "source"), &small_.columns[1]);
   EXPECT_EQ(find_column(small_, "sauce"), nullptr);
 }

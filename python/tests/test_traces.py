@@ -123,7 +123,8 @@ def test_data_frames_are_refused_in_the_words_of_files() -> None:
             pandora.Trace(frame)
     several = pandora.Trace(long.assign(v=[[1, 2]] * 4, n=range(4)))
     assert several.columns == ["v"] and several.notes == [
-        'column "n" differs between rows of the same prompt: it is of the answers and left out'
+        'column "n" differs between rows of the same prompt: it is of the answers and left out '
+        "(a judge's is called score, score_NAME or score:NAME)"
     ]
 
 

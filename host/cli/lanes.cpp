@@ -8,7 +8,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/table_options.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "host/studies/run/explain.hpp"
+#include "host/studies/run/find_lane.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

@@ -14,7 +14,6 @@
 #include "host/cli/terminal.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/folder_record.hpp"
-#include "host/studies/run/forecast.hpp"
 #include "host/studies/run/run_study.hpp"
 #include "host/studies/study/study.hpp"
 #include "pandora/error.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "host/report/study_figures.hpp"
-#include "host/studies/results/table_texts.hpp"
+#include "host/studies/results/regret_tables.hpp"
 
 namespace pandora {
 

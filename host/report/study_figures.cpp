@@ -13,7 +13,7 @@
 #include "host/ground/statistics/power_law.hpp"
 #include "host/ground/statistics/resampling.hpp"
 #include "host/report/figure_parts.hpp"
-#include "host/studies/results/table_texts.hpp"
+#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/study/study.hpp"
 #include "kernels/rules/checkpoints.hpp"
 #include "pandora/error.hpp"

@@ -4,7 +4,7 @@
 
 #include "host/ground/base/split.hpp"
 #include "host/report/figure_parts.hpp"
-#include "host/studies/results/table_texts.hpp"
+#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/study/study.hpp"
 #include "host/studies/study/study_keys.hpp"
 

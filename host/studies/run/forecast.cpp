@@ -1,5 +1,3 @@
-#include "host/studies/run/forecast.hpp"
-
 #include <fmt/format.h>
 
 #include <chrono>
@@ -7,6 +5,7 @@
 #include <iterator>
 
 #include "host/ground/machine/memory.hpp"
+#include "host/studies/run/run_study.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {

@@ -1,6 +1,6 @@
 #include "host/lanes/model/trace_evaluator.hpp"
 #include "host/lanes/model/trace_keys.hpp"
-#include "host/studies/study/value_checks.hpp"
+#include "host/studies/study/study_keys.hpp"
 
 namespace pandora {
 namespace {

@@ -10,7 +10,7 @@
 #include "host/cli/study_options.hpp"
 #include "host/lanes/devices/backend_choice.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "host/studies/run/explain.hpp"
+#include "host/studies/run/find_lane.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora::cli {

@@ -13,7 +13,6 @@
 #include "host/ground/files/output_folder.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/folder_record.hpp"
-#include "host/studies/run/forecast.hpp"
 #include "host/studies/run/run_study.hpp"
 #include "host/studies/run/tune.hpp"
 #include "host/studies/study/study.hpp"

@@ -9,8 +9,8 @@
 
 #include "host/ground/figures/document.hpp"
 #include "host/report/compare.hpp"
+#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/stored_results.hpp"
-#include "host/studies/results/table_texts.hpp"
 
 namespace pandora {
 

@@ -10,7 +10,7 @@
 #include "host/ground/statistics/resampling.hpp"
 #include "host/report/cells.hpp"
 #include "host/report/report.hpp"
-#include "host/studies/results/table_texts.hpp"
+#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/study/study.hpp"
 #include "kernels/rules/checkpoints.hpp"
 

@@ -35,10 +35,9 @@ std::vector<int> places_of(const json& names, const Known& known) {
   if (!names.is_array() || names.size() > 1000) throw Damaged("is not laid out as a part");
   std::vector<int> out;
   for (const json& name : names) {
-    const auto at =
-        std::find_if(std::begin(known), std::end(known), [&name](const auto& one) { return name == one.name; });
+    const auto at = std::ranges::find_if(known, [&name](const auto& one) { return name == one.name; });
     const int k = at == std::end(known) ? -1 : static_cast<int>(at - std::begin(known));
-    if (k >= 0 && std::ranges::find(out, k) != out.end()) throw Damaged("names a sum twice");
+    if (k >= 0 && std::ranges::count(out, k) > 0) throw Damaged("names a sum twice");
     out.push_back(k);
   }
   return out;

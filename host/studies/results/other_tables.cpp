@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "host/studies/results/regret_tables.hpp"
-#include "host/studies/results/table_texts.hpp"
 
 namespace pandora {
 namespace {
@@ -124,8 +123,7 @@ Table trace_table(const SettingSummary& summary) {
   if (told)
     table.notes.push_back(fmt::format("† told the quality, which the evaluator ({}) does not show: a yardstick.",
                                       trace_keys(environment)->evaluator));
-  if (std::string note = benchmark_note(best_rows(summary.summary)); !note.empty())
-    table.notes.push_back(std::move(note));
+  add_benchmark_note(summary.summary, table.notes);
   return table;
 }
 

@@ -1,13 +1,9 @@
 #include "host/studies/results/parts.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "host/ground/files/sealed_file.hpp"
 #include "host/studies/study/study_keys.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -193,7 +189,7 @@ PartContents part_contents(const PlannedSetting& planned, const Part& part, cons
   PartContents out;
   out.wanted = part.last - part.first;
   const NamedLanes lanes = named_lanes(study, planned.plan);
-  out.lanes.resize(lanes.size());
+  out.lanes.resize(study.regret ? planned.plan.lanes.size() : 0);
   std::vector<NamedLanes::const_iterator> there;  // in the part's order; the end: passed over
   for (const std::string& name : lanes_in(content)) {
     there.push_back(lanes.find(name));

@@ -7,8 +7,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "host/studies/results/table_texts.hpp"
-
 namespace pandora {
 namespace {
 
@@ -37,19 +35,17 @@ std::vector<PolicyTitle> chosen_titles(const Study& study, const Summary& summar
 }
 
 // What each title's entry of a column is compared with: the least mean among those that compete.
-class Least {
- public:
+struct Least {
+  double known = std::numeric_limits<double>::quiet_NaN(), unknown = known;
+
   void see(const PolicyTitle& title, const SummaryRow* row) {
     if (row == nullptr || title.yardstick) return;
-    double& least = title.knows_reward ? known_ : unknown_;
+    double& least = title.knows_reward ? known : unknown;
     least = std::fmin(least, row->regret.mean);
   }
   bool is(const PolicyTitle& title, const SummaryRow* row) const {
-    return row != nullptr && !title.yardstick && row->regret.mean == (title.knows_reward ? known_ : unknown_);
+    return row != nullptr && !title.yardstick && row->regret.mean == (title.knows_reward ? known : unknown);
   }
-
- private:
-  double known_ = std::numeric_limits<double>::quiet_NaN(), unknown_ = known_;
 };
 
 // What decides the costs of an environment.
@@ -99,7 +95,7 @@ std::vector<std::string> regret_notes(const Study& study, const Summary& summary
     notes.push_back(fmt::format("Failed lanes are left out, {} over all rows; see failures.csv.", failed));
   if (unsolved > 0.0)
     notes.push_back(fmt::format("Joint refits that estimation.joint_steps ended: {:g} over all rows.", unsolved));
-  if (std::string note = benchmark_note(best_rows(summary)); !note.empty()) notes.push_back(std::move(note));
+  add_benchmark_note(summary, notes);
   if (!compared) return notes;
   if (marked > 0)
     notes.push_back(fmt::format("* outside the joint 95% interval of ours and the published value: {} of {} regrets.{}",

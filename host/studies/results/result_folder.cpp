@@ -124,7 +124,12 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
   if (fs::is_symlink(fs::path(path) / "parts", error))
     throw Error(ExitCode::usage, fmt::format("--out {}: its folder parts is a link; name another folder", path));
   ResultFolder folder(claim_output_folder(path, mode == Mode::replace || found), identity, std::move(note));
-  folder.take_lock();
+  std::optional<FolderLock> lock = FolderLock::take(folder.path_);
+  if (!lock)
+    throw Error(ExitCode::usage, fmt::format("--out {}: another process is writing there; wait for it, or name another "
+                                             "folder",
+                                             folder.path_.string()));
+  folder.lock_ = std::move(*lock);
   // Nobody else is writing here now. A new folder may hold what tried whether it can be written.
   remove_leftovers(folder.path_, Others::none,
                    [](const std::string& target) { return target.empty() || ResultFolder::writes(target); });
@@ -176,15 +181,6 @@ bool ResultFolder::is_unfinished(const std::string& path) {
   } catch (const Damaged&) {
     return holds_leftovers_alone(path);
   }
-}
-
-void ResultFolder::take_lock() {
-  std::optional<FolderLock> lock = FolderLock::take(path_);
-  if (!lock)
-    throw Error(ExitCode::usage, fmt::format("--out {}: another process is writing there; wait for it, or name another "
-                                             "folder",
-                                             path_.string()));
-  lock_ = std::move(*lock);
 }
 
 void ResultFolder::remove_results() {

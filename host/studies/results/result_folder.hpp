@@ -92,7 +92,6 @@ class ResultFolder {
   void write_manifest(nlohmann::json manifest);
 
  private:
-  void take_lock();
   void remove_results();
   void check_manifest(Mode mode);
 

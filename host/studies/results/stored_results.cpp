@@ -80,9 +80,10 @@ void take_lanes_of(const ResultFolder& folder, const std::vector<Part>& parts, s
   }
 }
 
-StudyConfig config_of(const std::string& text, const std::string& file, bool foreign) {
+// The study in the file, or as the text has it.
+StudyConfig config_of(const std::string& file, bool foreign, const std::optional<std::string>& text = {}) {
   try {
-    return StudyConfig::parse(text, file, foreign);
+    return StudyConfig::parse(text ? *text : read_study_text(file), file, foreign);
   } catch (const Error& error) {
     throw Error(ExitCode::bad_data, fmt::format("{}; run it again with --resume", error.what()));
   }
@@ -151,13 +152,7 @@ StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
   const bool extending = state == "running" && own.is_string();
   std::error_code error;
   if (!extending || fs::exists(file, error)) {
-    std::string text;
-    try {
-      text = read_study_text(file);
-    } catch (const Error& problem) {
-      throw Error(ExitCode::bad_data, fmt::format("{}; run it again with --resume", problem.what()));
-    }
-    const StudyConfig config = config_of(text, file, foreign);
+    const StudyConfig config = config_of(file, foreign);
     const std::vector<std::string> found = strays(folder.identity(), config, foreign);
     if (found.empty()) return config;
     if (!extending)
@@ -165,7 +160,7 @@ StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
                   fmt::format("{}: is not the study of the results: {} (here is the file); run it again with --resume",
                               file, fmt::join(found, "; ")));
   }
-  return config_of(own.get<std::string>(), file, foreign);
+  return config_of(file, foreign, own.get<std::string>());
 }
 
 StoredResults::StoredResults(const std::string& path, DamageNote note)

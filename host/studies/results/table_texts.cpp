@@ -1,5 +1,3 @@
-#include "host/studies/results/table_texts.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -95,12 +93,6 @@ std::string environment_title(const std::string& name) {
   return name;
 }
 
-std::vector<SummaryRow> best_rows(const Summary& summary) {
-  std::vector<SummaryRow> out;
-  std::ranges::copy_if(summary.rows, std::back_inserter(out), &SummaryRow::best);
-  return out;
-}
-
 std::string benchmark_note(std::span<const SummaryRow> rows) {
   const SummaryRow* least = nullptr;
   std::size_t count = 0, all = 0;
@@ -117,6 +109,12 @@ std::string benchmark_note(std::span<const SummaryRow> rows) {
       "the request, or a policy sees more than the request (docs/changing.md).",
       count, all, count == 1 ? "is" : "are", least->policy, least->environment, least->regime,
       plus_minus(least->regret));
+}
+
+void add_benchmark_note(const Summary& summary, std::vector<std::string>& notes) {
+  std::vector<SummaryRow> best;
+  std::ranges::copy_if(summary.rows, std::back_inserter(best), &SummaryRow::best);
+  if (std::string note = benchmark_note(best); !note.empty()) notes.push_back(std::move(note));
 }
 
 void EdgeNote::see(const std::string& title, const std::string& chosen, const std::vector<std::string>& tried) {

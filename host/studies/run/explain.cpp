@@ -1,18 +1,17 @@
-#include "host/studies/run/explain.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "host/lanes/estimator/why_stopped.hpp"
+#include "host/studies/run/find_lane.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {
 namespace {
 
-// A policy of one's own with somebody who writes down what it opens and deploys.
+// A policy of one's own with somebody who writes down its scores.
 class Witness : public CustomPolicy {
  public:
   explicit Witness(CustomPolicy& policy) : policy_(policy) {}
@@ -20,17 +19,10 @@ class Witness : public CustomPolicy {
   void calibrate(const Request& request, const Output& output, std::optional<double> reward) override {
     policy_.calibrate(request, output, reward);
   }
-  void begin(const Request& request) override {
-    outcomes.emplace_back();
-    policy_.begin(request);
-  }
+  void begin(const Request& request) override { policy_.begin(request); }
   int next() override { return policy_.next(); }
-  void opened(const Output& output) override {
-    PeriodOutcome& outcome = outcomes.back();
-    outcome.order[outcome.queried++] = output.box;
-    policy_.opened(output);
-  }
-  int deploy() override { return outcomes.back().deployed = policy_.deploy(); }
+  void opened(const Output& output) override { policy_.opened(output); }
+  int deploy() override { return policy_.deploy(); }
   std::vector<int> ranking() const override { return policy_.ranking(); }
   std::optional<int> opens_of(std::span<const Output> outputs, std::span<const double> worth) override {
     return policy_.opens_of(outputs, worth);
@@ -40,7 +32,6 @@ class Witness : public CustomPolicy {
     policy_.learn(reward);
   }
 
-  std::vector<PeriodOutcome> outcomes;
   std::vector<std::vector<double>> scores;  // of each period, as the policy tells them
 
  private:
@@ -62,9 +53,8 @@ Recorded run_recorded(const FoundLane& found, const Replication& replication) {
     const std::unique_ptr<CustomPolicy> policy = variant.custom(replication, found.lane().T0, found.study().estimation);
     if (policy == nullptr) throw Error(ExitCode::internal, found.name() + ": its maker returned no policy");
     Witness witness(*policy);
-    out.tally =
-        run_custom_lane(replication, witness, found.lane().T0, &out.notes.message, nullptr, shown_to(found.lane()));
-    out.record.outcomes = std::move(witness.outcomes);
+    out.tally = run_custom_lane(replication, witness, found.lane().T0, &out.notes.message, &out.record.outcomes,
+                                shown_to(found.lane()));
     const std::size_t A = static_cast<std::size_t>(replication.tape.boxes());
     const auto tells = [A](const std::vector<double>& scores) { return scores.size() == A; };
     if (std::ranges::none_of(witness.scores, tells)) return out;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/studies/run/explain.hpp"
+#include "host/studies/run/find_lane.hpp"
 
 namespace pandora {
 namespace {

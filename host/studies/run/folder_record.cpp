@@ -31,32 +31,38 @@ std::string utc_now() {
 
 }  // namespace
 
-SessionRecord::SessionRecord(const RunOptions& options, const std::vector<PlannedSetting>& settings, int ranks)
-    : record_{{"command", options.command},
-              {"host", host_name()},
-              {"backend", options.backend.name},
-              {"backend_reason", options.backend.reason},
-              {"threads", options.threads},
-              {"ranks", ranks},
-              {"shard", fmt::format("{}/{}", options.shard.index, options.shard.count)},
-              {"started", utc_now()}} {
+FolderRecord::FolderRecord(ResultFolder& folder, const StudyConfig& config, std::size_t parts,
+                           const RunOptions& options, const std::vector<PlannedSetting>& settings, int ranks,
+                           const DamageLog& damage)
+    : folder_(folder),
+      config_(config),
+      parts_(parts),
+      damage_(damage),
+      session_{{"command", options.command},
+               {"host", host_name()},
+               {"backend", options.backend.name},
+               {"backend_reason", options.backend.reason},
+               {"threads", options.threads},
+               {"ranks", ranks},
+               {"shard", fmt::format("{}/{}", options.shard.index, options.shard.count)},
+               {"started", utc_now()}} {
   std::set<std::string> engines;
   for (const PlannedSetting& planned : settings) engines.insert(planned.setting.study.engine.text());
-  record_["engine"] = fmt::format("{}", fmt::join(engines, "; "));
+  session_["engine"] = fmt::format("{}", fmt::join(engines, "; "));
   for (const char* unknown : {"ended", "wall_seconds", "parts_computed", "damaged", "processes"})
-    record_[unknown] = nullptr;
+    session_[unknown] = nullptr;
 }
 
-json SessionRecord::ended(const std::vector<json>& processes, const std::vector<std::string>& damaged) const {
-  json out = record_;
+void FolderRecord::end(const char* state, const std::vector<json>& processes, std::size_t parts_there) {
+  json out = session_;
   out["ended"] = utc_now();
   out["wall_seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   std::size_t computed = 0;
   for (const json& process : processes) computed += process.at("parts_computed").get<std::size_t>();
   out["parts_computed"] = computed;
   out["processes"] = processes;
-  out["damaged"] = damaged;
-  return out;
+  out["damaged"] = damage_.messages();
+  write_manifest(state, out, parts_there);
 }
 
 json process_json(const RunOptions& options, std::size_t computed) {
@@ -66,7 +72,7 @@ json process_json(const RunOptions& options, std::size_t computed) {
           {"parts_computed", computed}};
 }
 
-void FolderRecord::end(const char* state, const json& session, std::size_t parts_there) {
+void FolderRecord::write_manifest(const char* state, const json& session, std::size_t parts_there) {
   folder_.write_manifest({{"program", program_json()},
                           {"study", study_json(config_)},
                           {"study_toml", config_.toml()},
@@ -76,8 +82,8 @@ void FolderRecord::end(const char* state, const json& session, std::size_t parts
                           {"session", session}});
 }
 
-void FolderRecord::begin(const json& session, std::size_t parts_there) {
-  end("running", session, parts_there);
+void FolderRecord::begin(std::size_t parts_there) {
+  write_manifest("running", session_, parts_there);
   forget_other_title();
   folder_.write("study.toml", config_.toml());
 }

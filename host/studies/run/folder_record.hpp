@@ -45,44 +45,33 @@ class DamageLog {
   std::vector<std::string> messages_;
 };
 
-/// What a manifest keeps of one run of the program, from its making on.
-class SessionRecord {
- public:
-  SessionRecord(const RunOptions& options, const std::vector<PlannedSetting>& settings, int ranks);
-
-  /// As it stays if the process is killed.
-  const nlohmann::json& begun() const { return record_; }
-
-  /// `processes`: what each rank says of itself.
-  nlohmann::json ended(const std::vector<nlohmann::json>& processes, const std::vector<std::string>& damaged) const;
-
- private:
-  nlohmann::json record_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 /// What this process says of itself.
 nlohmann::json process_json(const RunOptions& options, std::size_t computed);
 
-/// Keeps manifest and resolved study of a folder that is being filled.
+/// Keeps manifest and resolved study of a folder that is being filled, and in the manifest what there is to know of
+/// this run of the program from the record's making on. Everything given lives as long.
 class FolderRecord {
  public:
-  FolderRecord(ResultFolder& folder, const StudyConfig& config, std::size_t parts)
-      : folder_(folder), config_(config), parts_(parts) {}
+  FolderRecord(ResultFolder& folder, const StudyConfig& config, std::size_t parts, const RunOptions& options,
+               const std::vector<PlannedSetting>& settings, int ranks, const DamageLog& damage);
 
   /// Says that work has begun (first, since it tells whose the folder is) and writes the resolved study. Files made
   /// under another title, or with results.h5 where it is now left out, are no damage: they are made anew.
-  void begin(const nlohmann::json& session, std::size_t parts_there);
+  void begin(std::size_t parts_there);
 
-  /// Writes the manifest. `state`: complete, partial or interrupted.
-  void end(const char* state, const nlohmann::json& session, std::size_t parts_there);
+  /// `state`: complete, partial or interrupted. `processes`: what each rank says of itself.
+  void end(const char* state, const std::vector<nlohmann::json>& processes, std::size_t parts_there);
 
  private:
+  void write_manifest(const char* state, const nlohmann::json& session, std::size_t parts_there);
   void forget_other_title();
 
   ResultFolder& folder_;
   const StudyConfig& config_;
   const std::size_t parts_;
+  const DamageLog& damage_;
+  nlohmann::json session_;  // as it stays if the process is killed
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace pandora

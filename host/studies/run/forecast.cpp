@@ -1,5 +1,3 @@
-#include "host/studies/run/forecast.hpp"
-
 #include <fmt/format.h>
 
 #include <chrono>
@@ -8,6 +6,7 @@
 
 #include "host/ground/files/system_limits.hpp"
 #include "host/lanes/model/trace_world.hpp"
+#include "host/studies/run/run_study.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {

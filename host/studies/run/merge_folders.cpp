@@ -21,10 +21,9 @@ class Merge {
     settings_ = make_plans(config_);
     parts_ = make_parts(settings_);
     find_parts();
-    const SessionRecord session(options_, settings_, 1);
     ResultFolder folder = open_target();
-    FolderRecord record(folder, config_, parts_.size());
-    record.begin(session.begun(), 0);
+    FolderRecord record(folder, config_, parts_.size(), options_, settings_, 1, damage_);
+    record.begin(0);
     RunOutcome outcome;
     outcome.folder = folder.path();
     outcome.parts = outcome.parts_there = parts_.size();
@@ -35,10 +34,8 @@ class Merge {
       outcome.findings = write_results(folder, config_, settings_, parts_, options_.program);
       outcome.complete = true;
     });
-    const std::exception_ptr untold = caught([&] {
-      record.end(outcome.complete ? "complete" : "interrupted",
-                 session.ended({process_json(options_, 0)}, damage_.messages()), copied);
-    });
+    const std::exception_ptr untold =
+        caught([&] { record.end(outcome.complete ? "complete" : "interrupted", {process_json(options_, 0)}, copied); });
     rethrow({failure, untold});
     return outcome;
   }

@@ -2,7 +2,7 @@
 #include <new>
 
 #include "host/lanes/engine/run_on_cpu.hpp"
-#include "host/studies/run/forecast.hpp"
+#include "host/studies/run/run_study.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
@@ -44,11 +44,11 @@ std::vector<LaneSpec> largest_lanes(const Study& study, const Plan& plan, const 
     if (group.is_code) continue;
     std::vector<int> T0;
     for (std::size_t k = 0; k < group.count; ++k) T0.push_back(plan.lanes[group.first + k].T0);
-    const std::size_t count = std::min(most, T0.size());
-    std::partial_sort(T0.begin(), T0.begin() + static_cast<std::ptrdiff_t>(count), T0.end(), std::greater<>());
-    for (std::size_t k = 0; k < count; ++k) {
-      LaneSpec spec = group.spec;
-      spec.T0 = T0[k];
+    std::ranges::sort(T0, std::greater<>());
+    T0.resize(std::min(most, T0.size()));
+    LaneSpec spec = group.spec;
+    for (const int longest : T0) {
+      spec.T0 = longest;
       lanes.emplace_back(bytes_of(spec), spec);
     }
   }

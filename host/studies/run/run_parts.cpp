@@ -88,29 +88,33 @@ namespace {
 // Collects the units of a setting's parts as they come and stores each part when its last unit is there.
 class PartCollector {
  public:
-  PartCollector(ResultFolder& folder, const PlannedSetting& planned, const std::vector<Part>& parts,
-                const RunOptions& options)
-      : folder_(folder),
-        planned_(planned),
-        parts_(parts),
+  /// `stored` counts what reached the disk.
+  PartCollector(ResultFolder& folder, const PlannedSetting& of, std::vector<Part> some, const RunOptions& options,
+                std::size_t& stored)
+      : planned(of),
+        parts(std::move(some)),
+        lacks(lacks_of(folder, planned, parts)),
+        folder_(folder),
         options_(options),
+        stored_(stored),
         results_(parts.size()),
-        missing_(parts.size()),
-        lacks_(lacks_of(folder, planned, parts)) {
-    for (const Lack& lack : lacks_)
+        missing_(parts.size()) {
+    for (const Lack& lack : lacks)
       for (const Lack::Run& run : lack.where) missing_[run.part] += run.count;
   }
 
-  const std::vector<Lack>& lacks() const { return lacks_; }
+  const PlannedSetting& planned;
+  const std::vector<Part> parts;
+  const std::vector<Lack> lacks;
 
   /// `unit` counts the units of the lack.
   void add(const Lack& lack, std::size_t unit, UnitResult&& result) {
     const Lack::Run& run = lack.run_of(unit);
     const std::size_t part = run.part, place = run.place + (unit - run.first);
     const std::vector<std::size_t> lanes = lack.lanes_to_run();
-    tell_failures(planned_.plan.units[parts_[part].first + place], lanes, result);
+    tell_failures(planned.plan.units[parts[part].first + place], lanes, result);
     std::vector<UnitResult>& units = results_[part];
-    units.resize(parts_[part].last - parts_[part].first);
+    units.resize(parts[part].last - parts[part].first);
     UnitResult& whole = units[place];
     whole.resize(lack.there.size());
     for (std::size_t k = 0; k < lanes.size(); ++k) {
@@ -122,16 +126,14 @@ class PartCollector {
     whole.table = result.table;
     whole.prompts = std::move(result.prompts);
     if (--missing_[part] > 0) return;
-    if (const std::optional<PartContents> there = folder_.load(planned_, parts_[part])) {
+    if (const std::optional<PartContents> there = folder_.load(planned, parts[part])) {
       for (UnitResult& u : units) u.resize(lack.there.size());
       add_lanes(there->units, units);
     }
-    folder_.store(planned_, parts_[part], units);
+    folder_.store(planned, parts[part], units);
     units = {};
     ++stored_;
   }
-
-  std::size_t stored() const { return stored_; }
 
  private:
   void tell_failures(const Unit& unit, const std::vector<std::size_t>& lanes, const UnitResult& result) {
@@ -140,45 +142,36 @@ class PartCollector {
       const LaneTally& tally = result.lanes[k];
       if (tally.failure == Failure::none) continue;
       options_.failed(fmt::format("lane {}/{} failed in period {}: {}{}", unit_name(unit),
-                                  lane_name(planned_.plan.lanes[lanes[k]]), tally.failed_period,
+                                  lane_name(planned.plan.lanes[lanes[k]]), tally.failed_period,
                                   failure_message(tally, result.notes[k]),
                                   ++told_ == kMostTold ? "; further failures are listed in failures.csv alone" : ""));
     }
   }
 
   ResultFolder& folder_;
-  const PlannedSetting& planned_;
-  const std::vector<Part>& parts_;
   const RunOptions& options_;
+  std::size_t& stored_;
   int told_ = 0;
   std::vector<std::vector<UnitResult>> results_;
   std::vector<std::size_t> missing_;
-  std::vector<Lack> lacks_;
-  std::size_t stored_ = 0;
 };
 
 }  // namespace
 
 void run_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
                const RunOptions& options, OracleCache* cache, std::size_t& stored) {
-  struct OfSetting {
-    const PlannedSetting* planned;
-    std::vector<Part> parts;
-    std::unique_ptr<PartCollector> collector;
-  };
   BenchmarkWatch watch(options.note);
-  std::list<OfSetting> all;
+  std::list<PartCollector> all;
   std::size_t total = 0, done = 0;
   for (auto first = parts.begin(); first != parts.end();) {
     const auto last = std::find_if(first, parts.end(), [&](const Part& p) { return p.setting != first->setting; });
-    OfSetting& of = all.emplace_back(OfSetting{&settings[first->setting], {first, last}, nullptr});
-    of.collector = std::make_unique<PartCollector>(folder, *of.planned, of.parts, options);
-    for (const Lack& lack : of.collector->lacks()) total += lack.work();
+    all.emplace_back(folder, settings[first->setting], std::vector(first, last), options, stored);
+    for (const Lack& lack : all.back().lacks) total += lack.work();
     first = last;
   }
-  for (OfSetting& of : all)
-    for (const Lack& lack : of.collector->lacks()) {
-      const PlannedSweep planned = sweep_of(*of.planned, of.parts, lack);
+  for (PartCollector& of : all)
+    for (const Lack& lack : of.lacks) {
+      const PlannedSweep planned = sweep_of(of.planned, of.parts, lack);
       SweepOptions sweep;
       sweep.threads = options.threads;
       sweep.devices = options.backend.devices;
@@ -186,16 +179,8 @@ void run_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings
       sweep.oracle_cache = cache;
       sweep.drawn = std::ref(watch);
       if (options.progress) sweep.progress = [&](std::size_t n, std::size_t) { options.progress(done + n, total); };
-      const std::size_t before = of.collector->stored();
-      const auto count = [&] { stored += of.collector->stored() - before; };
-      try {
-        run_sweep(planned.study, planned.plan, sweep,
-                  [&](std::size_t unit, UnitResult&& result) { of.collector->add(lack, unit, std::move(result)); });
-      } catch (...) {
-        count();
-        throw;
-      }
-      count();
+      run_sweep(planned.study, planned.plan, sweep,
+                [&](std::size_t unit, UnitResult&& result) { of.add(lack, unit, std::move(result)); });
       done += lack.work();
     }
 }

@@ -43,8 +43,7 @@ class StudyRun {
     plan();
     agree_on_identity();
     open_folder();
-    const SessionRecord session(options_, settings_, ranks_.size());
-    const std::vector<Part> share = share_of(missing_parts(session));
+    const std::vector<Part> share = share_of(missing_parts());
     std::size_t stored = 0;
     const std::exception_ptr failure =
         caught([&] { run_parts(*folder_, settings_, share, options_, cache_.get(), stored); });
@@ -52,7 +51,7 @@ class StudyRun {
     std::vector<json> processes;
     for (const std::string& text : ranks_.gather(process_json(options_, stored).dump()))
       processes.push_back(json::parse(text));
-    const std::exception_ptr last = caught([&] { conclude(all_well, session, processes); });
+    const std::exception_ptr last = caught([&] { conclude(all_well, processes); });
     outcome_.parts_there = std::stoull(ranks_.broadcast(std::to_string(outcome_.parts_there)));
     ranks_.agree(with_way_on(failure ? failure : last));
     return outcome_;
@@ -93,13 +92,13 @@ class StudyRun {
     }));
     const std::string path = ranks_.broadcast(folder_ ? folder_->path().string() : "");
     if (!folder_) folder_.emplace(path, identity_, damage_.note());
-    record_.emplace(*folder_, config_, parts_.size());
+    record_.emplace(*folder_, config_, parts_.size(), options_, settings_, ranks_.size(), damage_);
     outcome_.folder = folder_->path();
     outcome_.parts = parts_.size();
   }
 
   // The names of the shard's parts that are missing, found by rank 0 for all: they must agree.
-  std::vector<std::string> missing_parts(const SessionRecord& session) {
+  std::vector<std::string> missing_parts() {
     std::string names;
     ranks_.agree(caught([&] {
       if (!first()) return;
@@ -107,7 +106,7 @@ class StudyRun {
       if (folder_->grows()) (void)lacking_parts(*folder_, settings_, parts_);
       const std::vector<Part> missing = lacking_parts(*folder_, settings_, of_shard_);
       for (const Part& part : missing) names += part.name + "\n";
-      record_->begin(session.begun(), outcome_.parts_there);
+      record_->begin(outcome_.parts_there);
       if (options_.started) options_.started(folder_->path(), of_shard_.size() - missing.size(), of_shard_.size());
     }));
     return split(ranks_.broadcast(names), '\n');
@@ -126,7 +125,7 @@ class StudyRun {
   }
 
   // Rank 0: the tables if all parts are there, and what the manifest says in the end.
-  void conclude(bool all_well, const SessionRecord& session, const std::vector<json>& processes) {
+  void conclude(bool all_well, const std::vector<json>& processes) {
     if (!first()) return;
     outcome_.parts_there = parts_.size() - lacking_parts(*folder_, settings_, parts_).size();
     const char* state = all_well ? "partial" : "interrupted";
@@ -143,8 +142,7 @@ class StudyRun {
         if (const auto results = folder_->load(settings_[part.setting], part))
           outcome_.findings.failed_lanes += failed_lanes(results->units);
     }
-    const std::exception_ptr untold =
-        caught([&] { record_->end(state, session.ended(processes, damage_.messages()), outcome_.parts_there); });
+    const std::exception_ptr untold = caught([&] { record_->end(state, processes, outcome_.parts_there); });
     rethrow({unwritten, untold});
     if (all_well && !outcome_.complete && lacking_parts(*folder_, settings_, of_shard_).size() > 0)
       throw Error(

@@ -5,8 +5,8 @@
 
 #include "host/ground/machine/ranks.hpp"
 #include "host/lanes/devices/backend_choice.hpp"
+#include "host/lanes/engine/lanes.hpp"
 #include "host/studies/results/stored_results.hpp"
-#include "host/studies/run/forecast.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
 
 namespace pandora {
@@ -61,11 +61,71 @@ RunOutcome run_study(const StudyConfig& config, const RunOptions& options, const
 /// not of one study, build and arithmetic, Error (bad_data) naming what is missing.
 RunOutcome merge_folders(const std::vector<std::string>& folders, const RunOptions& options);
 
-/// Runs the parts, setting by setting, and stores each one when its last unit is there; `stored`
-/// counts what reached the disk, also if this throws: Error (interrupted, output_lost, device, usage). `cache` may be
-/// null.
+/// Runs the parts, setting by setting, and stores each one when its last unit is there; `stored` counts what reached
+/// the disk, also if this throws: Error (interrupted, output_lost, device, usage). `cache` may be null.
 void run_parts(ResultFolder& folder, const std::vector<PlannedSetting>& settings, const std::vector<Part>& parts,
                const RunOptions& options, OracleCache* cache, std::size_t& stored);
+
+// What a study will need, before it runs:
+
+/// A sweep that is to be run for a setting: all of it, or what a folder lacks.
+struct PlannedSweep {
+  const PlannedSetting* setting;
+  Study study;
+  Plan plan;
+};
+
+/// One for each setting.
+std::vector<PlannedSweep> whole_sweeps(const std::vector<PlannedSetting>& settings);
+
+struct Forecast {
+  std::size_t units = 0, lanes = 0;  ///< replications over all (environment, regime); lanes over all units
+  double policy_periods = 0.0;
+  std::uint64_t bytes = 0;  ///< peak of a process on the CPU: of a sweep with the results of a part that is not
+                            ///< complete yet, or of tables and results.h5 while they are made
+  double seconds = 0.0;     ///< wall time, calibrations too, extrapolated from probes of a few thousand periods
+  bool rough = false;       ///< the probes were smaller than the study in other ways, too
+};
+
+/// Runs probes: a few seconds, however large the study is and however many settings it has.
+Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps, int threads);
+
+/// The forecast with how `processes` (shards and ranks) share the parts that are to be done.
+std::string forecast_text(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps,
+                          const std::vector<Part>& parts, int threads, int processes);
+
+// In planned_memory.cpp: what a sweep and its results take of a machine's memory.
+
+/// Lanes of one policy's variant that are planned together, and what kind of lane they are. T_0 is each lane's own.
+struct LaneGroup {
+  std::size_t first = 0, count = 0;  ///< in the plan
+  LaneSpec spec;                     ///< where they are rules
+  CodeDemand demand;                 ///< where they are code
+  bool is_code = false;
+
+  /// With which power of the context's length their time grows where that is large: products of matrices and vectors;
+  /// of matrices where fits are joint.
+  int power_of_context() const { return is_code ? demand.power_of_context : spec.fits_jointly() ? 3 : 2; }
+};
+
+/// The plan's lanes in order. Asks the policies on a replication as small as can be; a policy or an environment of
+/// one's own that takes no such replication counts as rules without a need.
+std::vector<LaneGroup> lane_groups(const Study& study, const Plan& plan);
+
+/// Bytes that `threads` workers hold at the most while they prepare and run; no number of replications enters.
+std::uint64_t sweep_bytes(const Study& study, const Plan& plan, const std::vector<LaneGroup>& groups, int threads);
+
+/// A unit's results as they are kept until a part or a group of parts is whole; and as numbers in a file.
+struct UnitBytes {
+  std::uint64_t kept = 0, written = 0;
+};
+UnitBytes unit_bytes(const Study& study, const Plan& plan);
+
+/// Bytes of a part that is complete, as results, as a document, as its bytes and with its header.
+std::uint64_t part_bytes(const Study& study, const Plan& plan);
+
+/// Bytes that tables and results.h5 of a whole study take while they are made.
+std::uint64_t table_bytes(const Study& study, const Plan& plan);
 
 // In run_parts.cpp: what a folder of results lacks of a study, for runs that complete it, and for their plans.
 

@@ -1,14 +1,9 @@
 #include "host/studies/run/tune.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "host/studies/study/study_keys.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
@@ -64,8 +59,7 @@ class Runner {
     for (TuneCandidate* candidate : candidates) candidate->regrets.resize(candidate->regrets.size() + R);
     for (std::size_t s = 0; s < settings_.size(); ++s) {
       std::vector<TuneCandidate*> here;
-      std::ranges::copy(candidates | std::views::filter([s](auto* c) { return c->setting == s; }),
-                        std::back_inserter(here));
+      std::ranges::copy_if(candidates, std::back_inserter(here), [s](const auto* c) { return c->setting == s; });
       if (!here.empty()) run_setting(settings_[s], here, first, R);
     }
   }

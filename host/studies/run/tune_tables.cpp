@@ -9,8 +9,8 @@
 #include "host/ground/base/split.hpp"
 #include "host/ground/machine/build.hpp"
 #include "host/ground/tables/table.hpp"
+#include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
-#include "host/studies/results/table_texts.hpp"
 #include "host/studies/run/tune.hpp"
 
 namespace pandora {

@@ -1,5 +1,5 @@
 #include "host/lanes/model/trace_keys.hpp"
-#include "host/studies/study/value_checks.hpp"
+#include "host/studies/study/study_keys.hpp"
 
 namespace pandora {
 namespace {

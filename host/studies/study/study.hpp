@@ -173,7 +173,7 @@ struct UnitResult {
   friend bool operator==(const UnitResult&, const UnitResult&) = default;
 };
 
-// Texts that studies have for schedules of exact solves and for hyperparameters, in value_texts.cpp:
+// Texts that studies have for schedules of exact solves and for hyperparameters:
 
 /// "every_period", "every:k" (k >= 1), "geometric:g" (g > 1), "tracking"; throws Error (usage) otherwise.
 RefitSchedule parse_refit(const std::string& text);

@@ -1,15 +1,10 @@
 #include "host/studies/study/study_config.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <mutex>
 #include <string_view>
 
 #include "host/ground/files/input_file.hpp"
 #include "host/studies/study/study_keys.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace {

@@ -3,7 +3,6 @@
 #include <limits>
 #include <mutex>
 
-#include "host/studies/study/value_checks.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {

@@ -1,7 +1,7 @@
 // The study that the values of its keys make, and where they contradict each other.
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
-#include "host/studies/study/value_checks.hpp"
+#include "host/studies/study/study_keys.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {

@@ -1,6 +1,4 @@
 // Studies between TOML and values.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <stdexcept>
 
@@ -24,9 +22,7 @@ constexpr void assert_of_toml(bool holds) {
 #define NDEBUG
 #endif
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

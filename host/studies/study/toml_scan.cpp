@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include "host/studies/study/study_keys.hpp"
 

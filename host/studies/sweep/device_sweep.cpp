@@ -11,6 +11,8 @@
 namespace pandora {
 namespace {
 
+constexpr std::size_t kPreparersPerDevice = 4;  // enough to keep it fed while each waits for its own stream
+
 class DeviceSweep {
  public:
   DeviceSweep(const Study& study, const Plan& plan, const SweepOptions& options, const PreparerFactory& prepare,

@@ -1,7 +1,5 @@
 #include "host/studies/sweep/oracle_cache.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -13,7 +11,6 @@
 #include "host/ground/machine/build.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/studies/study/study_keys.hpp"
-#include "pandora/error.hpp"
 
 namespace pandora {
 namespace fs = std::filesystem;

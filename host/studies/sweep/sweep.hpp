@@ -58,17 +58,13 @@ using UnitRunner = std::function<std::vector<std::vector<LaneTally>>(int device,
 /// A preparer for the calling thread on `device`.
 using PreparerFactory = std::function<ReplicationPreparer(int device)>;
 
-/// Threads that prepare on one device: enough to keep it fed while each waits for its own stream.
-inline constexpr std::size_t kPreparersPerDevice = 4;
-
 /// As run_sweep, over options.devices.ids. The bytes do not depend on how many devices of one kind there are, nor on
 /// the groups. A group that finds no room while others hold the device's memory runs again when they are done.
 void run_device_sweep(const Study& study, const Plan& plan, const SweepOptions& options, const PreparerFactory& prepare,
                       const UnitRunner& run, const UnitSink& sink, DeviceGroups groups = {});
 
-/// In fingerprint.cpp, what this machine computes, told from what another one would: a digest of what small sweeps give
-/// here, with the engine of each setting: 16 digits for every different engine, in
-/// order, with spaces between. Machines that compute alike agree on it.
+/// What this machine computes, told from what another one would: a digest of what small sweeps give here, 16 digits for
+/// every different engine of the settings, in order, with spaces between. Machines that compute alike agree on it.
 std::string fingerprint_of(const std::vector<Setting>& settings, const DeviceSet& devices);
 
 }  // namespace pandora

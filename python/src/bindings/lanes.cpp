@@ -3,7 +3,6 @@
 
 #include "beside.hpp"
 #include "bindings.hpp"
-#include "host/studies/run/explain.hpp"
 #include "host/studies/run/find_lane.hpp"
 #include "pandora/custom_policy.hpp"
 

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "host/studies/results/regret_tables.hpp"
-#include "host/studies/results/table_texts.hpp"
 
 namespace pandora {
 namespace {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/studies/results/table_texts.hpp"
 #include "tests/host/studies/results/made_up_summary.hpp"
 
 namespace pandora {

@@ -1,11 +1,10 @@
-#include "host/studies/run/explain.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "host/studies/run/find_lane.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/error.hpp"
 

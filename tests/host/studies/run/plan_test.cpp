@@ -1,6 +1,6 @@
 // `--plan` beside `--extend` and `--resume`: of what the folder lacks, without a trace in it.
 #include "host/ground/files/system_limits.hpp"
-#include "host/studies/run/forecast.hpp"
+#include "host/studies/run/run_study.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
 
 namespace pandora {

@@ -107,7 +107,9 @@ class WantOfMemory : public test::ProgramTest {
       copy();
       const ProgramResult starved = run_starved(command, at, 1);
       expect_told(starved, hdf5);
-      if (starved.exit_code == 0) EXPECT_TRUE(files_of("v") == wanted);
+      if (starved.exit_code == 0) {
+        EXPECT_TRUE(files_of("v") == wanted);
+      }
     }
   }
 

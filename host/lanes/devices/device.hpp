@@ -72,7 +72,7 @@ struct Backend {
 };
 
 /// All of them, in the order in which --backend auto takes the first that has a usable device. A backend of one's own
-/// is its files and a line here.
+/// is its files and a line in backend_choice.cpp.
 const std::vector<Backend>& backends();
 
 /// Devices of one backend; none: the CPU.

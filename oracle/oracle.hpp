@@ -1,12 +1,135 @@
-// The oracle of a replication: sample, expected costs, indices of given contexts.
+// What a replication's oracle is once its shocks are drawn: small tables that give sigma for any context of the
+// instance without the sample. The index grid has three parameters (Section 6, "Computation of the oracle reservation
+// indices").
 #pragma once
 
+#include <array>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "kernels/tape/instance.hpp"
 #include "kernels/tape/tape.hpp"
-#include "oracle/oracle_table.hpp"
+#include "oracle/formulas.hpp"
+#include "oracle/reservation_index.hpp"
 
 namespace pandora {
+
+/// The Monte Carlo sample behind the oracle, M = 400,000 shocks in the paper, as projections only.
+struct ShockSample {
+  double projection_norm = 0.0;  ///< ||D' theta_*||_2
+  std::vector<float> projected;  ///< M values of w = theta_*' D xi / ||D' theta_*|| of (eq:sigma), descending
+  RewardLink link = RewardLink::logistic;
+  std::vector<std::vector<float>> cost_terms;  ///< per box M values of beta_{1,a}' |xi|; empty in regime A
+};
+
+/// Draws M = `samples` shocks xi ~ P_xi of the instance's environment. Shared by all boxes of a replication.
+ShockSample draw_shock_sample(const Instance& instance, int samples);
+
+/// Mean expected cost cbar_a(x) = c_{0,a} G(beta_{0,a}' x) + c_{1,a} E[G(s beta_{1,a}' |xi|)]: the expectation,
+/// a smooth function of s alone, interpolated per box by a polynomial through Chebyshev nodes (error below 1e-7).
+class OutputCostTable {
+ public:
+  /// `least` and `greatest` bound the scales s that will be asked for.
+  OutputCostTable(const ShockSample& sample, int boxes, double least, double greatest);
+  /// The same from its data: the means at the nodes, boxes x kNodes.
+  OutputCostTable(double least, double greatest, std::vector<double> values);
+
+  /// E[G(s beta_{1,a}' |xi|)] over the sample; 1/2 in regime A.
+  double operator()(int box, double scale) const {
+    return nodes_.interpolate(values_.data() + static_cast<std::size_t>(box) * kNodes, scale);
+  }
+
+  static constexpr int kNodes = ChebyshevNodes::kNodes;
+
+  double least() const { return least_; }
+  double greatest() const { return greatest_; }
+  double node(int node) const { return nodes_.at(node); }  ///< a scale s
+  const std::vector<double>& values() const { return values_; }
+
+ private:
+  double least_, greatest_;  ///< of s
+  ChebyshevNodes nodes_;
+  std::vector<double> values_;  ///< boxes x kNodes
+};
+
+/// Nodes along l, the scale s~ and cbar; each at least 2.
+struct GridShape {
+  int shift = 61;
+  int scale = 21;
+  int cost = 61;
+};
+
+/// A closed interval that grows to hold what it is given.
+struct Range {
+  double least = 0.0, greatest = 0.0;
+  void include(double value) {
+    least = value < least ? value : least;
+    greatest = value > greatest ? value : greatest;
+  }
+  static Range of(double value) { return {value, value}; }
+};
+
+/// sigma at the nodes, interpolated trilinearly in (l, s~, sqrt(cbar)). Nodes in sqrt(cbar) serve small costs,
+/// where d sigma / d cbar = -1 / P(G > sigma) is steep.
+class IndexGrid {
+ public:
+  /// Solves sigma exactly for `law` at every node of shape over the given ranges (cbar > 0).
+  IndexGrid(const ProjectedLaw& law, GridShape shape, Range shift, Range scale, Range cost);
+  /// The same from its data: axes in l, s~ and sqrt(cbar), values in that order with the last axis running fastest.
+  IndexGrid(const std::array<GridAxis, 3>& axes, std::vector<double> values)
+      : axes_(axes), values_(std::move(values)) {}
+
+  /// sigma(l, s~, cbar); arguments outside the range are extrapolated from the outermost cell.
+  double operator()(double shift, double scale, double cost) const {
+    return interpolate_index(axes_.data(), values_.data(), shift, scale, cost);
+  }
+
+  const std::array<GridAxis, 3>& axes() const { return axes_; }
+  const std::vector<double>& values() const { return values_; }
+
+ private:
+  std::array<GridAxis, 3> axes_;
+  std::vector<double> values_;
+};
+
+struct OracleOptions {
+  int samples = 400000;  ///< M
+  GridShape grid;
+  int bins = 4000;  ///< quantile bins behind the grid; 0 uses the whole sample at every node
+};
+
+/// The inputs of (eq:sigma), rows x A each; NaN in rows before the first one asked for.
+struct IndexInputs {
+  std::vector<double> shift;  ///< l_a(x) = theta_*' Q x, with Q_a where each box has its own
+  std::vector<double> scale;  ///< s~_a(x) = s_a(x) ||D' theta_*||
+  std::vector<double> cost;   ///< cbar_a(x), in the unit of mu*
+};
+
+struct OracleTable {
+  double projection_norm = 0.0;  ///< ||D' theta_*||_2
+  OutputCostTable output_cost;
+  std::vector<double> sigma;      ///< regime A: per box; empty where indices are drawn
+  std::optional<IndexGrid> grid;  ///< regime B
+
+  /// The inputs for the rows from `first_row` on.
+  IndexInputs inputs(const Instance& instance, const Contexts& contexts, int first_row = 0) const;
+
+  /// sigma, rows x A; NaN in the rows before `first_row`. Contexts beyond the range of those that the table was made
+  /// for are extrapolated.
+  std::vector<double> indices(const Instance& instance, const Contexts& contexts, int first_row = 0) const;
+
+  /// The same where the environment draws its indices (Contexts::index): no table is needed.
+  static std::vector<double> drawn_indices(const Contexts& contexts, int first_row = 0);
+};
+
+/// Where indices are drawn, a table without any. Regime A: solved exactly on the whole sample, once per box. Regime B:
+/// the three-parameter grid over the range of the contexts from `first_row` on.
+OracleTable oracle_table(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
+                         const OracleOptions& options, int first_row = 0);
+
+/// The points behind the grid: the sample itself or its quantile bins.
+ProjectedLaw grid_law(const ShockSample& sample, const OracleOptions& options);
 
 /// sigma_a^*(x) (eq:oracle-weitzman-index) for every box and the rows of `contexts` from `first_row` on, rows x A; NaN
 /// in the rows before. Earlier rows (x_0, calibration) must not matter: their number depends on the values of T_0 that

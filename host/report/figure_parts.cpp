@@ -6,7 +6,7 @@
 #include <map>
 
 #include "host/ground/base/lists.hpp"
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/report/report.hpp"
 #include "host/studies/study/study_config.hpp"
 

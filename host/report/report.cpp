@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/ground/base/lists.hpp"
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/system_limits.hpp"

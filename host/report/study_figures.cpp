@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/statistics/resampling.hpp"
 #include "host/report/cells.hpp"
 #include "host/report/report.hpp"

@@ -1,8 +1,7 @@
-#include "kernels/solve/joint_algebra.hpp"
-
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 
+#include "kernels/solve/joint_memory.hpp"
 #include "kernels/solve/vector_solver.hpp"
 
 namespace pandora::engine {

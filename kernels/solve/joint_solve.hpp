@@ -5,7 +5,7 @@
 #include "kernels/solve/box_solve.hpp"
 #include "kernels/solve/joint_factor.hpp"
 #include "kernels/solve/joint_samples.hpp"
-#include "kernels/solve/rounding_floor.hpp"
+#include "kernels/solve/minimise.hpp"
 
 namespace pandora::engine {
 

@@ -4,10 +4,29 @@
 
 #include <type_traits>
 
+#include "kernels/base/hd.hpp"
 #include "kernels/rules/index_loss.hpp"
-#include "kernels/solve/rounding_floor.hpp"
 
 namespace pandora::engine {
+
+/// When to stop a solve whose gradients are in single precision: they cannot push the squared Newton decrement below a
+/// floor that grows as the ridge shrinks. It is reached when a small decrement has not been halved for a while.
+class RoundingFloor {
+ public:
+  PANDORA_HD bool reached(double decrement) {
+    if (decrement < 0.5 * least_) {
+      least_ = decrement;
+      since_ = 0;
+    }
+    return ++since_ > kPatience && decrement < kSmall;
+  }
+
+ private:
+  static constexpr int kPatience = 12;
+  static constexpr double kSmall = 1e-4;
+  double least_ = 1e300;
+  int since_ = 0;
+};
 
 /// Whether a step was too long: the derivative at its end, `ahead`, has grown well past zero from `slope` < 0.
 PANDORA_HD inline bool too_long(double slope, double ahead) {

@@ -1,10 +1,30 @@
-// Sums over a lane's deployed samples at a given theta, in single precision with double totals. Host code only; teams
-// without vectors sum in double (kernels/solve/reward_solve.hpp).
+// A lane's deployed samples feature by feature, for teams with vectors, and sums over them at a given theta, in single
+// precision with double totals. Host code only; teams without vectors sum in double (kernels/solve/reward_solve.hpp).
 #pragma once
 
-#include "kernels/solve/reward_table.hpp"
+#include <cstddef>
 
 namespace pandora::engine {
+
+/// A view: phi[i * capacity + k] is feature i of sample k, then the rewards. Zero beyond the samples.
+struct RewardTable {
+  static constexpr int kStrip = 64;  ///< samples that are summed at a time
+
+  int d, capacity;
+  float *phi, *reward;
+
+  /// capacity: the samples that there is room for, in whole strips.
+  static constexpr int padded(int samples) { return (samples + kStrip - 1) / kStrip * kStrip; }
+  static constexpr std::size_t size(int d, int samples) { return (static_cast<std::size_t>(d) + 1) * padded(samples); }
+  static RewardTable over(float* memory, int d, int samples) {
+    return {d, padded(samples), memory, memory + static_cast<std::size_t>(d) * padded(samples)};
+  }
+
+  void add(int sample, const float* features, float r) {
+    for (int i = 0; i < d; ++i) phi[static_cast<std::size_t>(i) * capacity + sample] = features[i];
+    reward[sample] = r;
+  }
+};
 
 /// Derivatives behind (eq:hat:theta:def) over the first n samples: gradient (d) = sum_k (G(theta' phi_k) - r_k) phi_k;
 /// hessian (d x d, lower triangle) = sum_k G' phi_k phi_k'.

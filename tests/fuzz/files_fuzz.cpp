@@ -12,7 +12,6 @@
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/machine/ranks.hpp"
 #include "host/lanes/model/draw_instance.hpp"
-#include "host/studies/results/identity.hpp"
 #include "host/studies/results/parts.hpp"
 #include "host/studies/results/result_folder.hpp"
 #include "host/studies/results/stored_results.hpp"

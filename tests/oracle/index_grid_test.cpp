@@ -1,5 +1,3 @@
-#include "oracle/index_grid.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,11 +1,10 @@
-#include "oracle/shock_sample.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "host/lanes/model/draw_instance.hpp"
+#include "oracle/oracle.hpp"
 #include "pandora/paper_setting.hpp"
 #include "tests/reference/naive_draws.hpp"
 #include "tests/reference/naive_index.hpp"

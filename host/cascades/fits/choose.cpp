@@ -1,9 +1,8 @@
-#include "host/cascades/fits/choose.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "host/cascades/fits/fit_cascade.hpp"
 #include "host/ground/base/in_parallel.hpp"
 
 namespace pandora {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cascades/fits/trace_check.hpp"
-#include "host/outcomes/tables/evaluator_spec.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 namespace {

@@ -11,7 +11,7 @@
 #include "host/cascades/fits/fit_cascade.hpp"
 #include "host/cascades/fits/trace_check.hpp"
 #include "host/ground/base/in_parallel.hpp"
-#include "host/outcomes/tables/evaluator_spec.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {

@@ -12,7 +12,7 @@
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/tables/table.hpp"
-#include "host/outcomes/tables/evaluator_spec.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 #include "kernels/rules/shrinkage.hpp"
 
 namespace pandora {

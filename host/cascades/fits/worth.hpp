@@ -3,7 +3,7 @@
 
 #include "host/ground/statistics/statistics.hpp"
 #include "host/outcomes/routing/routing.hpp"
-#include "host/outcomes/tables/prompt_groups.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 

@@ -8,10 +8,9 @@
 
 #include "host/cascades/live/cascade_state.hpp"
 #include "host/cascades/live/new_cascade.hpp"
-#include "host/cascades/live/request_numbers.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/files/output_folder.hpp"
-#include "host/lanes/estimator/why_stopped.hpp"
+#include "host/lanes/estimator/checks.hpp"
 
 namespace pandora {
 

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "host/cascades/live/cascade_state.hpp"
-#include "host/cascades/live/request_numbers.hpp"
 
 namespace pandora {
 

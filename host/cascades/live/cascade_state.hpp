@@ -7,18 +7,43 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <tuple>
 
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
-#include "host/outcomes/tables/evaluator_spec.hpp"
 #include "host/outcomes/tables/features.hpp"
+#include "host/outcomes/tables/text_hash.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 #include "kernels/rules/period.hpp"
 #include "pandora/cascade.hpp"
 #include "pandora/error.hpp"
 #include "pandora/weitzman.hpp"
 
 namespace pandora {
+
+// Numbers by which requests are known outside: unique over processes, restarts and forks that know nothing of each
+// other.
+//
+//   number = epoch * 2^20 + (id mod 2^20), below 2^53, so that JSON and Python carry it exactly
+//
+// The id counts requests from the cascade's first one on. An epoch has 33 bits, the first of which is set; whoever
+// begins requests draws one, and after 2^20 requests it is followed by another one. Epoch 0: number = id.
+inline constexpr int kEpochBits = 33, kOfAnEpochBits = 20;
+inline constexpr std::uint64_t kFirstEpoch = std::uint64_t{1} << (kEpochBits - 1), kEpochEnd = 2 * kFirstEpoch,
+                               kOfAnEpoch = std::uint64_t{1} << kOfAnEpochBits, kNumberEnd = kEpochEnd * kOfAnEpoch;
+
+inline std::uint64_t drawn_epoch() {
+  return kFirstEpoch | std::random_device()();  // 32 bits of the system's
+}
+/// The epoch of request `id`, which comes next; `epoch`: of the one before. SplitMix64, so that calls that are made
+/// again have their numbers.
+inline std::uint64_t epoch_of(std::uint64_t id, std::uint64_t epoch) {
+  return epoch == 0 || id % kOfAnEpoch != 0 ? epoch : kFirstEpoch | (mixed(epoch + 0x9e3779b97f4a7c15u) >> 32);
+}
+inline std::uint64_t number_of(std::uint64_t id, std::uint64_t epoch) {
+  return epoch == 0 ? id : epoch * kOfAnEpoch + id % kOfAnEpoch;
+}
 
 inline constexpr std::uint64_t kMostState = std::uint64_t{512} << 20;  // bytes of what a saved cascade has learned
 inline constexpr int kLeastSamples = 1000;                             // of each model, for which there must be room

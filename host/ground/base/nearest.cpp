@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 
 namespace pandora {
 namespace {

@@ -1,9 +1,12 @@
-// Text from outside (arguments, studies, files, names, what a policy throws) as it may be printed.
+// Text in pieces, and as numbers (streams would do it too, but keep want of memory to themselves and end early). Text
+// from outside (arguments, studies, files, names, what a policy throws) as it may be printed.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pandora {
 
@@ -14,5 +17,15 @@ std::string printable(std::string_view text, std::size_t most = 1000);
 
 /// The same for a text of many lines, which keeps its line ends; lines are not cut.
 std::string printable_lines(std::string_view text);
+
+/// What stands between the marks, empty pieces included; what follows the last mark is a piece unless it is empty.
+std::vector<std::string> split(std::string_view text, char mark);
+
+/// What stands between blanks, tabs and line ends.
+std::vector<std::string> words_of(std::string_view text);
+
+/// The number that a text is, all of it. std::stod and the like would read 9.31 as 9 where a program around this one
+/// has asked for a locale with a decimal comma.
+std::optional<double> number_of(std::string_view text);
 
 }  // namespace pandora

@@ -1,5 +1,3 @@
-#include "host/ground/figures/renderer.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +14,8 @@
 #include <cstring>
 
 #include "host/ground/base/error.hpp"
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
+#include "host/ground/figures/document.hpp"
 #include "host/ground/files/system_limits.hpp"
 
 extern char** environ;

@@ -5,7 +5,6 @@
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/base/printable.hpp"
-#include "host/ground/base/split.hpp"
 #include "host/ground/tables/table.hpp"
 
 namespace pandora {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/tables/table.hpp"
 
 namespace pandora {

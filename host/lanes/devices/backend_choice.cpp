@@ -9,7 +9,7 @@
 #include <set>
 
 #include "host/ground/base/lists.hpp"
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {

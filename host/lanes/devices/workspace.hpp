@@ -9,7 +9,7 @@
 #include "kernels/base/arena.hpp"
 #include "kernels/tape/bodies.hpp"
 #include "oracle/bodies.hpp"
-#include "oracle/oracle_table.hpp"
+#include "oracle/oracle.hpp"
 
 namespace pandora::prepare {
 

@@ -1,9 +1,12 @@
-// Checks that end a lane where it would go on with nonsense.
+// Checks that end a lane where it would go on with nonsense; and why a period ended, in words.
 #pragma once
 
 #include <Eigen/Cholesky>
+#include <functional>
+#include <string>
 
 #include "kernels/base/elementary.hpp"
+#include "kernels/rules/period.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -27,5 +30,10 @@ Eigen::LLT<Matrix> factorised_or_fail(const Matrix& matrix) {
   if (!sound(factor)) throw LaneFailure(Failure::indefinite);
   return factor;
 }
+
+/// Why a period's walk (kernels/rules/period.hpp) ended where it did, in words. `score` and `estimate` (the lane's mu
+/// of the opened boxes): A numbers. `name`: what a box is called.
+std::string why_stopped(const LaneSpec& spec, const PeriodRules& rules, const PeriodOutcome& outcome, int A,
+                        const double* score, const double* estimate, const std::function<std::string(int box)>& name);
 
 }  // namespace pandora

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "host/lanes/estimator/ball.hpp"
 #include "host/lanes/estimator/checks.hpp"
+#include "host/lanes/estimator/reward_fit.hpp"
 #include "kernels/rules/index_loss.hpp"
 
 namespace pandora {

@@ -5,8 +5,8 @@
 #include <Eigen/Cholesky>
 #include <limits>
 
-#include "host/lanes/estimator/ball.hpp"
 #include "host/lanes/estimator/checks.hpp"
+#include "host/lanes/estimator/reward_fit.hpp"
 
 namespace pandora {
 namespace {

@@ -1,5 +1,7 @@
 #include "host/lanes/estimator/reference_engine.hpp"
 
+#include <fmt/format.h>
+
 #include "host/lanes/estimator/checks.hpp"
 #include "pandora/weitzman.hpp"
 
@@ -139,6 +141,28 @@ Output output_of(const Tape& tape, int row, int box) {
 LaneTally run_reference_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options,
                              LaneRecord* record) {
   return ReferenceLane(replication, lane, options).run(record);
+}
+
+std::string why_stopped(const LaneSpec& spec, const PeriodRules& rules, const PeriodOutcome& outcome, int A,
+                        const double* score, const double* estimate, const std::function<std::string(int)>& name) {
+  const int opened = outcome.queried;
+  std::string why = rules.order != spec.order ? "exploring in a random order, " : "";
+  if (opened == outcome.ranked && rules.stop != Stop::after_first) {
+    why += rules.stop != spec.stop ? "exploring, it opens all: " : "";
+    return why + (opened == A ? "every box is open" : "the cascade is at its end");
+  }
+  const int last = outcome.order[opened - 1];
+  int left = last;  // the unopened box with the largest score, if there is one
+  for (int k = opened; k < outcome.ranked; ++k) {
+    const int a = outcome.order[k];
+    if (left == last || score[a] > score[left] || (score[a] == score[left] && a < left)) left = a;
+  }
+  const std::string scored = score_name(spec.score);
+  return why + fmt::format(fmt::runtime(stop_pattern(rules.stop)), fmt::arg("best", estimate[outcome.deployed]),
+                           fmt::arg("best_box", name(outcome.deployed)), fmt::arg("last", estimate[last]),
+                           fmt::arg("last_box", name(last)), fmt::arg("score", scored.empty() ? "score" : scored),
+                           fmt::arg("left", score[left]), fmt::arg("left_box", name(left)),
+                           fmt::arg("threshold", spec.threshold[opened - 1]));
 }
 
 }  // namespace pandora

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "host/ground/base/split.hpp"
-#include "host/outcomes/tables/evaluator_spec.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/outcomes/tables/features.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 #include "kernels/rules/bonus.hpp"
 #include "pandora/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "host/ground/base/nearest.hpp"
-#include "host/outcomes/tables/evaluator_spec.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {

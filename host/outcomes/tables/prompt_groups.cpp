@@ -1,5 +1,3 @@
-#include "host/outcomes/tables/prompt_groups.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "host/ground/statistics/statistics.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 

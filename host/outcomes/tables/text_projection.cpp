@@ -1,9 +1,8 @@
-#include "host/outcomes/tables/text_projection.hpp"
-
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
+#include "host/outcomes/tables/features.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 
 namespace pandora {

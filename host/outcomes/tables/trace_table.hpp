@@ -4,13 +4,18 @@
 
 #include <fmt/core.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "host/ground/base/error.hpp"
 
 namespace pandora {
 
@@ -148,5 +153,60 @@ std::string content_digest(const TraceTable& table);
 
 /// Bytes of memory of a table. While it is read, texts and matrices that grow may take twice as much.
 std::uint64_t trace_bytes(const TraceTable& table);
+
+/// Which prompt each row of a table has.
+struct PromptGroups {
+  std::vector<std::size_t> of_row;  ///< from 0 to count - 1, in the order of a hash
+  std::size_t count = 0;            ///< different prompts
+};
+
+/// By the prompts' texts; by the row's name where there is no text, by its number where there are no names either. The
+/// order is that of a stable hash, and another one than split_rows() uses, so that parts and folds are independent.
+PromptGroups group_prompts(const TraceTable& table);
+
+/// The rows of fold `fold` of `folds`, ascending, and all others. Every fold has about equally many prompts, at least
+/// one where folds <= groups.count.
+struct Fold {
+  std::vector<std::size_t> held_out, training;
+};
+Fold fold_of(const PromptGroups& groups, std::size_t fold, std::size_t folds);
+
+/// A mean over rows with its 95% confidence interval over prompts: Student's t with the rows of one prompt as one
+/// observation. low and high are NaN for a single prompt.
+struct Interval {
+  double value = 0.0, low = 0.0, high = 0.0;
+};
+Interval mean_over_prompts(std::span<const double> by_row, const PromptGroups& groups);
+
+/// Of a - b, row by row.
+Interval difference_over_prompts(std::span<const double> a, std::span<const double> b, const PromptGroups& groups);
+
+/// "0.9450 [0.9410, 0.9490]"; "---" for what does not exist.
+std::string interval_text(const Interval& interval, int decimals);
+nlohmann::json json_of(const Interval& interval);
+/// Throws nlohmann's errors where it is none.
+Interval interval_of(const nlohmann::json& json);
+
+/// What is seen of an answer when its model was called, as users name it.
+struct EvaluatorSpec {
+  enum class Kind { quality, score, noisy, column };
+  Kind kind = Kind::quality;
+  std::string name = {};  ///< of the judge, as find_score() takes it; of the column; the S of noisy:S
+};
+
+/// Of "quality", "score", "score:NAME", "noisy:S" or "column:NAME"; nothing of any other text.
+std::optional<EvaluatorSpec> evaluator_of(const std::string& text);
+
+/// Error (usage) where nobody says through whose eyes a cascade sees. `shown`: what there is beside quality, such as
+/// "t.csv has score"; `remedy`: what to give.
+Error no_evaluator(const std::string& shown, const std::string& remedy);
+
+/// "evaluator score at $0.0002 a call"; without dollars "evaluator score, judging taken to be free".
+std::string evaluator_text(const std::string& evaluator, std::optional<double> judge_usd);
+
+/// The same for a verdict: without dollars "evaluator score: judging is taken to be free; at $0.0006 a call the gain is
+/// gone". `gone_at`: 0 where that is not known.
+std::string eyes_text(const std::string& evaluator, std::optional<double> judge_usd, double gone_at,
+                      const char* claim = "gain");
 
 }  // namespace pandora

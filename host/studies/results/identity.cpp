@@ -1,4 +1,3 @@
-#include "host/studies/results/identity.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <cstring>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {

@@ -3,7 +3,7 @@
 #include <array>
 #include <limits>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/studies/results/stored_results.hpp"
 #include "kernels/rules/checkpoints.hpp"
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <tuple>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "published_data.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/statistics/statistics.hpp"
 #include "host/studies/results/regret_tables.hpp"
 

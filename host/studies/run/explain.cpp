@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "host/lanes/estimator/why_stopped.hpp"
+#include "host/lanes/estimator/checks.hpp"
 #include "host/studies/run/find_lane.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "pandora/environment.hpp"

@@ -6,7 +6,6 @@
 #include "host/ground/base/nearest.hpp"
 #include "host/studies/results/stored_results.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/sound.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
 namespace pandora {

@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "host/studies/study/study.hpp"
+#include "oracle/oracle.hpp"
 #include "oracle/reservation_index.hpp"
-#include "oracle/shock_sample.hpp"
 
 namespace pandora {
 

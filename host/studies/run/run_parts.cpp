@@ -3,7 +3,7 @@
 #include <list>
 
 #include "host/studies/run/run_study.hpp"
-#include "host/studies/sweep/sound.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {

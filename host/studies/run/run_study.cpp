@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "host/studies/run/folder_record.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/machine/build.hpp"
 #include "host/ground/tables/table.hpp"
 #include "host/studies/results/regret_tables.hpp"

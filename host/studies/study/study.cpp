@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "kernels/base/assert.hpp"
 #include "pandora/error.hpp"
 

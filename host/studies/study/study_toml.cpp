@@ -26,7 +26,7 @@ constexpr void assert_of_toml(bool holds) {
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/studies/study/study_keys.hpp"
 #include "pandora/environment.hpp"
 

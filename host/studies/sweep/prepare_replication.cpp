@@ -10,7 +10,6 @@
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/kernel_errors.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
-#include "host/studies/sweep/sound.hpp"
 #include "pandora/environment.hpp"
 
 namespace pandora {

@@ -1,5 +1,3 @@
-#include "host/studies/sweep/sound.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "host/studies/sweep/prepare_replication.hpp"
 #include "kernels/base/aligned.hpp"
 #include "kernels/base/error.hpp"
 #include "pandora/environment.hpp"

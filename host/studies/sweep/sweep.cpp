@@ -12,7 +12,6 @@
 #include "host/ground/files/system_limits.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
-#include "host/studies/sweep/sound.hpp"
 #include "kernels/base/assert.hpp"
 #include "pandora/custom_policy.hpp"
 

@@ -5,7 +5,6 @@
 #include "beside.hpp"
 #include "bindings.hpp"
 #include "host/ground/base/printable.hpp"
-#include "host/ground/base/split.hpp"
 #include "host/ground/machine/build.hpp"
 #include "pandora/program.hpp"
 

@@ -1,4 +1,6 @@
 // Reservation indices: of a law, and of a replication for any context.
+#include "oracle/oracle.hpp"
+
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -7,7 +9,6 @@
 #include "bindings.hpp"
 #include "host/studies/run/oracle_alone.hpp"
 #include "host/studies/study/study_config.hpp"
-#include "oracle/oracle_table.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"
 

@@ -1,11 +1,10 @@
 // The inverse that follows its samples' weights, against one formed afresh in double.
-#include "kernels/solve/followed_inverse.hpp"
-
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 
 #include "kernels/base/simd.hpp"
+#include "kernels/solve/vector_solver.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

@@ -1,6 +1,4 @@
 // The fused passes over samples against the reference derivatives in double.
-#include "kernels/solve/index_gradient.hpp"
-
 #include <gtest/gtest.h>
 
 #include <Eigen/Core>
@@ -8,6 +6,7 @@
 #include "host/lanes/estimator/index_fit.hpp"
 #include "kernels/base/simd.hpp"
 #include "kernels/solve/reward_gradient.hpp"
+#include "kernels/solve/vector_solver.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {

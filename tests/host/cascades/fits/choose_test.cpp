@@ -1,10 +1,9 @@
 // Choices between candidates of which every row is made up.
-#include "host/cascades/fits/choose.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "host/cascades/fits/fit_cascade.hpp"
 #include "host/cascades/fits/worth.hpp"
 
 namespace pandora {

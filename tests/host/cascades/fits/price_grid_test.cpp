@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/cascades/fits/choose.hpp"
+#include "host/cascades/fits/fit_cascade.hpp"
 
 namespace pandora {
 namespace {

@@ -8,7 +8,7 @@
 #include "host/cascades/fits/frontier.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
-#include "host/outcomes/tables/evaluator_spec.hpp"
+#include "host/outcomes/tables/trace_table.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/cascades/fits/fitted_cascades.hpp"
 

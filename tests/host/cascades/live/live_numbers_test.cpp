@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "host/cascades/live/request_numbers.hpp"
+#include "host/cascades/live/cascade_state.hpp"
 #include "kernels/base/sanitisers.hpp"
 #include "tests/host/cascades/live/play.hpp"
 #include "tests/host/folder_test.hpp"

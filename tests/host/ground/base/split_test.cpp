@@ -1,6 +1,6 @@
-#include "host/ground/base/split.hpp"
-
 #include <gmock/gmock.h>
+
+#include "host/ground/base/printable.hpp"
 
 namespace pandora {
 namespace {

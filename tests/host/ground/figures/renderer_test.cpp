@@ -1,12 +1,11 @@
 // How the renderer is found and started, and what is said where it fails. Programs in Python's place stand in for it.
-#include "host/ground/figures/renderer.hpp"
-
 #include <gmock/gmock.h>
 #include <signal.h>
 
 #include <fstream>
 
 #include "host/ground/base/error.hpp"
+#include "host/ground/figures/document.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/folder_test.hpp"
 

@@ -1,5 +1,4 @@
 // Fits in balls against projected gradient steps, and against a search over the circle.
-#include "host/lanes/estimator/ball.hpp"
 
 #include <gtest/gtest.h>
 

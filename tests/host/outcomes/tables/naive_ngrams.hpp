@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "host/outcomes/tables/features.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
-#include "host/outcomes/tables/text_projection.hpp"
 
 namespace pandora::test {
 

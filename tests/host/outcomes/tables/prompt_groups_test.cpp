@@ -1,11 +1,11 @@
 // Folds and intervals over prompts.
-#include "host/outcomes/tables/prompt_groups.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
+
+#include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
 namespace {

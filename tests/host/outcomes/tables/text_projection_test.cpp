@@ -1,10 +1,9 @@
 // Numbers of texts, against what the definition says and a dense singular value decomposition.
-#include "host/outcomes/tables/text_projection.hpp"
-
 #include <gmock/gmock.h>
 
 #include <Eigen/Dense>
 
+#include "host/outcomes/tables/features.hpp"
 #include "tests/host/outcomes/tables/naive_ngrams.hpp"
 
 namespace pandora {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "host/studies/results/identity.hpp"
+#include "host/studies/results/parts.hpp"
 #include "host/studies/study/study_config.hpp"
 #include "pandora/environment.hpp"
 #include "pandora/error.hpp"

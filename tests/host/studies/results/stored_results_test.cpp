@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/ground/base/split.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "kernels/rules/checkpoints.hpp"

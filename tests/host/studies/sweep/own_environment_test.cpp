@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "host/studies/sweep/sound.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
 #include "kernels/base/error.hpp"
 #include "pandora/error.hpp"

@@ -100,11 +100,10 @@ void require_empty(const std::string& path) {
 }
 
 [[noreturn]] void refuse_mismatch(const std::string& where, const std::vector<std::string>& found) {
-  throw Error(
-      ExitCode::mismatch,
-      fmt::format("{}: holds results that do not belong to this run: {}; run with the same, name another --out, "
-                  "or replace them with --force",
-                  where, fmt::join(found, "; ")));
+  throw Error(ExitCode::mismatch,
+              fmt::format("{}: holds results that do not belong to this run: {}; run with the same, name "
+                          "another --out, or replace them with --force",
+                          where, fmt::join(found, "; ")));
 }
 
 }  // namespace
@@ -147,8 +146,7 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
 ResultFolder ResultFolder::look(const std::string& path, Mode mode, const Identity& identity, DamageNote note) {
   ResultFolder folder(path, identity, std::move(note));
   std::error_code error;
-  const bool found = fs::is_directory(path, error) && holds_results(path);
-  found ? folder.check_manifest(mode) : require_empty(path);
+  fs::is_directory(path, error) && holds_results(path) ? folder.check_manifest(mode) : require_empty(path);
   return folder;
 }
 

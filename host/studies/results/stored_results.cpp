@@ -236,8 +236,7 @@ std::vector<Part> lacking_parts(ResultFolder& folder, const std::vector<PlannedS
 Findings write_results(ResultFolder& folder, const StudyConfig& config, const std::vector<PlannedSetting>& settings,
                        const std::vector<Part>& parts, const std::string& program) {
   Findings out;
-  const Varied& names = settings[0].setting.varied;
-  ResultRows rows(names, settings[0].plan, program, has_table(settings));
+  ResultRows rows(settings[0].setting.varied, settings[0].plan, program, has_table(settings));
   for (const PlannedSetting& planned : settings) out.settings.push_back({planned.setting, {}});
   for_each_group(folder, settings, parts, Missing::refuse,
                  [&](std::size_t s, const Plan& plan, const std::vector<UnitResult>& results) {

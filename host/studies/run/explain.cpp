@@ -12,30 +12,27 @@ namespace pandora {
 namespace {
 
 // A policy of one's own with somebody who writes down its scores.
-class Witness : public CustomPolicy {
- public:
-  explicit Witness(CustomPolicy& policy) : policy_(policy) {}
+struct Witness : CustomPolicy {
+  CustomPolicy& policy;
+  std::vector<std::vector<double>> scores = {};  // of each period, as the policy tells them
+
+  explicit Witness(CustomPolicy& of) : policy(of) {}
 
   void calibrate(const Request& request, const Output& output, std::optional<double> reward) override {
-    policy_.calibrate(request, output, reward);
+    policy.calibrate(request, output, reward);
   }
-  void begin(const Request& request) override { policy_.begin(request); }
-  int next() override { return policy_.next(); }
-  void opened(const Output& output) override { policy_.opened(output); }
-  int deploy() override { return policy_.deploy(); }
-  std::vector<int> ranking() const override { return policy_.ranking(); }
+  void begin(const Request& request) override { policy.begin(request); }
+  int next() override { return policy.next(); }
+  void opened(const Output& output) override { policy.opened(output); }
+  int deploy() override { return policy.deploy(); }
+  std::vector<int> ranking() const override { return policy.ranking(); }
   std::optional<int> opens_of(std::span<const Output> outputs, std::span<const double> worth) override {
-    return policy_.opens_of(outputs, worth);
+    return policy.opens_of(outputs, worth);
   }
   void learn(double reward) override {
-    scores.push_back(policy_.scores());
-    policy_.learn(reward);
+    scores.push_back(policy.scores());
+    policy.learn(reward);
   }
-
-  std::vector<std::vector<double>> scores;  // of each period, as the policy tells them
-
- private:
-  CustomPolicy& policy_;
 };
 
 struct Recorded {

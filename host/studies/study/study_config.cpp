@@ -76,9 +76,8 @@ void StudyConfig::assign(const std::string& key, StudyValue value) {
 }
 
 bool StudyConfig::simulates_environment_of(const std::string& key) const {
-  const std::vector<std::string>& names = values_.at("environments").texts;
   const std::string name = environment_in(key);
-  return name.empty() || std::ranges::count(names, name) > 0;
+  return name.empty() || std::ranges::count(values_.at("environments").texts, name) > 0;
 }
 
 // Policies that come and go while the program runs (Policy::code) bring keys that are of studies that name them alone.

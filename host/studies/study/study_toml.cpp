@@ -1,5 +1,4 @@
 // Studies between TOML and values.
-
 #include <stdexcept>
 
 // toml++ 3.3 asserts what a file may break ("[!]"): without NDEBUG the program would abort, with it clang takes the

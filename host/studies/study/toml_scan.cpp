@@ -1,4 +1,3 @@
-
 #include "host/studies/study/study_keys.hpp"
 
 namespace pandora {

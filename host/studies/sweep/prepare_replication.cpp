@@ -18,9 +18,7 @@ namespace {
 // The tallies of some lanes of one replication by the study's engine.
 std::vector<LaneTally> run_lanes(const Study& study, const Replication& replication, const std::vector<LaneSpec>& lanes,
                                  std::span<LaneRecord> records) {
-  using Kind = EngineSettings::Kind;
-  using Precision = EngineSettings::Precision;
-  if (study.engine.kind == Kind::reference) {
+  if (study.engine.kind == EngineSettings::Kind::reference) {
     std::vector<LaneTally> tallies;
     for (std::size_t k = 0; k < lanes.size(); ++k)
       tallies.push_back(
@@ -28,8 +26,9 @@ std::vector<LaneTally> run_lanes(const Study& study, const Replication& replicat
     return tallies;
   }
   const BlockOptions options{study.estimation, study.engine.block};
-  return study.engine.precision == Precision::fp32 ? run_on_cpu<float>(replication, lanes, options, nullptr, records)
-                                                   : run_on_cpu<double>(replication, lanes, options, nullptr, records);
+  return study.engine.precision == EngineSettings::Precision::fp32
+             ? run_on_cpu<float>(replication, lanes, options, nullptr, records)
+             : run_on_cpu<double>(replication, lanes, options, nullptr, records);
 }
 
 // What a policy of one's own may get wrong must not reach the engines: what that is, or nothing.
@@ -170,8 +169,7 @@ void run_planned_lanes(const Study& study, const Plan& plan, const Replication& 
   const RunnableLanes lanes = runnable_lanes(plan, replication, first, last, result);
   if (!lanes.specs.empty()) {
     std::vector<LaneRecord> records = records_wanted(study, lanes.specs.size());
-    const std::vector<LaneTally> tallies = run_lanes(study, replication, lanes.specs, records);
-    lanes.place(tallies, records, study.estimates, result);
+    lanes.place(run_lanes(study, replication, lanes.specs, records), records, study.estimates, result);
   }
   fail_sums_not_finite(std::span(result.lanes).subspan(first, last - first));
 }

@@ -146,7 +146,10 @@ ResultFolder ResultFolder::open(const std::string& path, Mode mode, const Identi
 ResultFolder ResultFolder::look(const std::string& path, Mode mode, const Identity& identity, DamageNote note) {
   ResultFolder folder(path, identity, std::move(note));
   std::error_code error;
-  fs::is_directory(path, error) && holds_results(path) ? folder.check_manifest(mode) : require_empty(path);
+  if (fs::is_directory(path, error) && holds_results(path))
+    folder.check_manifest(mode);
+  else
+    require_empty(path);
   return folder;
 }
 

@@ -115,7 +115,7 @@ struct SolveCosts {
   }
 };
 
-/// The index grid (IndexGrid of oracle/index_grid.hpp).
+/// The index grid (IndexGrid of oracle/oracle.hpp).
 struct GridArrays {
   GridAxis axes[3];  ///< l, s~, sqrt(cbar)
   double* values;    ///< in that order, the last running fastest
@@ -176,7 +176,7 @@ struct StripRanges {
   }
 };
 
-/// E[G(s beta_{1,a}' |xi|)] as a polynomial in s per box (OutputCostTable of oracle/shock_sample.hpp).
+/// E[G(s beta_{1,a}' |xi|)] as a polynomial in s per box (OutputCostTable of oracle/oracle.hpp).
 struct OutputCosts {
   ChebyshevNodes nodes;
   double values[kMaxBoxes * ChebyshevNodes::kNodes];  ///< boxes x kNodes

@@ -8,7 +8,7 @@ namespace pandora::engine {
 
 /// gradient (m) = sum_s psi_s m_s(z_s) (eq:known-theta-loss-gradient) without the ridge term, and every sample's
 /// curvature h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)}; returns sum_s m_s(z_s)^2. For vectors:
-/// kernels/solve/index_gradient.cpp.
+/// kernels/solve/vector_solver.cpp.
 template <class Real>
 double index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient, Real* weight);
 

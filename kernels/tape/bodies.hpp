@@ -1,5 +1,5 @@
 // The draws of a replication as bodies for teams (kernels/base/team.hpp): contexts, outputs, and the oracle's shock
-// sample. Every array is equal in every bit to what kernels/tape/tape.cpp and oracle/shock_sample.cpp fill; their
+// sample. Every array is equal in every bit to what kernels/tape/tape.cpp and oracle/oracle.cpp fill; their
 // comments say what the quantities are. Plain pointers into buffers of the backend; host/lanes/devices/preparer.hpp
 // lays them out. kName is the stage in profiles.
 #pragma once

@@ -16,7 +16,7 @@ using Identity = std::map<std::string, std::string>;
 struct Numerics {
   std::string backend;      ///< "cpu" or the name of another
   std::string hardware;     ///< the kinds of its devices
-  std::string fingerprint;  ///< fingerprint_of (host/studies/sweep/fingerprint.hpp)
+  std::string fingerprint;  ///< fingerprint_of (host/studies/sweep/sweep.hpp)
 };
 
 /// study.*: every key that numbers depend on. build.*: version, digest of the sources, compiler, flags, instruction

@@ -1,4 +1,4 @@
-// What host/outcomes/tables/text_projection.hpp says of texts, word by word.
+// What host/outcomes/tables/features.hpp says of texts, word by word.
 #pragma once
 
 #include <cmath>

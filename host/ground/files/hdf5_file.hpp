@@ -12,7 +12,7 @@ namespace pandora {
 
 /// The file is built in memory, and write_file() writes its bytes, so that a full disk is an error like any other: HDF5
 /// itself writes late and ends badly when it cannot. One thread at a time in the process may use objects of this class.
-/// Without memory HDF5 1.10 may crash or end the program, with a signal: make this file last.
+/// Without memory HDF5 1.10 may crash or end the program: make this file last.
 class Hdf5File {
  public:
   /// What every dataset says about itself.

@@ -87,7 +87,7 @@ class WantOfMemory : public test::ProgramTest {
   static void expect_told(const ProgramResult& starved, bool hdf5) {
     EXPECT_TRUE(starved.exit_code == 0 || starved.exit_code == 4 || hdf5) << starved.exit_code << " " << starved.err;
     if (starved.exit_code != 4) return;
-    EXPECT_EQ(starved.error_lines(), 1) << starved.err;
+    EXPECT_TRUE(starved.error_lines() == 1 || hdf5) << starved.err;  // HDF5 has words of its own where it cannot start
     EXPECT_THAT(starved.err, testing::HasSubstr("memory"));
   }
 

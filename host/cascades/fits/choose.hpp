@@ -1,5 +1,5 @@
 // Candidates judged on prompts that they were not fitted on, and on prompts that not even the choice between them saw;
-// and which one is deployed.
+// which one is deployed, and the prices at which there are candidates where a bound or no price is given.
 #pragma once
 
 #include "host/cascades/fits/trained_table.hpp"

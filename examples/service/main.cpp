@@ -238,7 +238,9 @@ int main(int argc, char** argv) {
     if (const std::string caution = cascade.caution(); !caution.empty()) std::cerr << caution << '\n';
     journal.start(cascade);
     std::cerr << (resumed ? "resumed" : "started") << ", " << again << " calls made again"
-              << (resumed && argc > 2 ? std::string("; ") + argv[1] + " has its cascade, so " + argv[2] + " was not read" : "")
+              << (resumed && argc > 2
+                      ? std::string("; ") + argv[1] + " has its cascade, so " + argv[2] + " was not read"
+                      : "")
               << '\n';
     run(service, journal);
     return 0;

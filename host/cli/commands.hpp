@@ -22,7 +22,7 @@ struct Session {
   std::function<void()> run;                      ///< the command that was named, once all of the line is read
   std::atomic<bool> interrupted{false};
 
-  void on_call(CLI::App* command, std::function<void()> body) {
+  void on_call(CLI::App* command, const std::function<void()>& body) {
     command->callback([this, body] { run = body; });
   }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -14,7 +15,7 @@ namespace pandora::cli {
 namespace {
 
 std::string clock_text(double seconds) {
-  const auto s = static_cast<long>(seconds + 0.5);
+  const auto s = std::lround(seconds);
   return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60)
                   : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
@@ -53,7 +54,7 @@ std::size_t terminal_width(int fd) {
 }
 
 std::string progress_line(std::size_t done, std::size_t total, double seconds, std::size_t width, const char* what) {
-  const std::string text = numbers(done, total, seconds, width, what);
+  std::string text = numbers(done, total, seconds, width, what);
   constexpr std::size_t kFrame = 3, kLeast = 10, kMost = 30;  // "[] ", and hashes
   if (width < text.size() + kFrame + kLeast) return text;
   const std::size_t length = std::min(kMost, width - text.size() - kFrame), filled = length * done / total;

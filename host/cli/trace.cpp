@@ -57,7 +57,7 @@ struct FileArguments {
   bool force = false;
 
   StudyConfig claim() const {
-    const StudyConfig config = study.config();
+    StudyConfig config = study.config();
     claim_output_file(out, force, study.inputs(config));
     return config;
   }

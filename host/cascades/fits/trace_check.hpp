@@ -1,4 +1,5 @@
-// `pandora trace check`: what a table holds and what routing on it can pay, as tables and as JSON.
+// `pandora trace check`: what a table says of its models and judges and what routing on it can pay, as tables and as
+// JSON.
 #pragma once
 
 #include "host/cascades/fits/worth.hpp"

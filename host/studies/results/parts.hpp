@@ -1,5 +1,5 @@
-// What results depend on: two sets of results belong together only if all of it agrees. How a study is cut into parts, the
-// pieces in which results reach the disk and shards and ranks share the work, and a part as a file.
+// What results depend on: two sets of results belong together only if all of it agrees. How a study is cut into parts,
+// the pieces in which results reach the disk and shards and ranks share the work, and a part as a file.
 #pragma once
 
 #include <algorithm>

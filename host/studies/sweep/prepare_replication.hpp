@@ -1,6 +1,6 @@
-// Everything about one replication, on the CPU: what is drawn, and its lanes. Numbers that are not finite must not become
-// results: NaN in a mean would look like one. And what the code of an environment drew is looked at before anything is
-// computed with it.
+// Everything about one replication, on the CPU: what is drawn, and its lanes. Numbers that are not finite must not
+// become results: NaN in a mean would look like one. And what the code of an environment drew is looked at before
+// anything is computed with it.
 #pragma once
 
 #include <functional>

@@ -18,8 +18,6 @@
 #include "host/ground/figures/document.hpp"
 #include "host/ground/files/system_limits.hpp"
 
-extern char** environ;
-
 namespace pandora {
 namespace {
 
@@ -136,11 +134,11 @@ fs::path script() {
   }
   const fs::path own = fs::read_symlink("/proc/self/exe", error);
   fs::path folder = own.parent_path();
-  if (const fs::path installed = folder.parent_path() / "share/pandora/rendering/render.py";
+  if (fs::path installed = folder.parent_path() / "share/pandora/rendering/render.py";
       fs::is_regular_file(installed, error))
     return installed;
   for (; folder.has_relative_path(); folder = folder.parent_path())  // a build in the source tree
-    if (const fs::path source = folder / "python/src/pandora/rendering/render.py"; fs::is_regular_file(source, error))
+    if (fs::path source = folder / "python/src/pandora/rendering/render.py"; fs::is_regular_file(source, error))
       return source;
   return {};
 }

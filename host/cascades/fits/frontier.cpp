@@ -18,7 +18,7 @@ namespace pandora {
 namespace {
 
 constexpr std::size_t kMixtures = 16;  // between two models
-constexpr int kRefinements = 4;        // of the grid of prices: each halves the steps that are far apart
+constexpr int kRefinements = 2;        // of the grid of prices: each halves the steps that are far apart
 
 FrontierPoint point_of(const std::string& name, double price, const Routed& routed, const PromptGroups& groups) {
   return {name,

@@ -166,9 +166,11 @@ class _Points:
             s["x"], s["y"], xerr=_errors(s, "x", "x_low", "x_high"), yerr=_errors(s, "y", "low", "high"),
             color=look.colour, linestyle="none", elinewidth=0.6, label=s["label"], zorder=3, **self.marker,
         )  # fmt: skip
+        above = True  # in turn above and below, so that those of near points stand apart
         for x, y, mark in zip(s["x"], s["y"], s.get("marks", ())):
             if mark:
-                axes.annotate(mark, (x, y), (3, 3), textcoords="offset points", fontsize=6.5, zorder=4)
+                axes.annotate(mark, (x, y), (3, 3 if above else -8), textcoords="offset points", fontsize=6.5, zorder=4)
+                above = not above
 
 
 def _errors(series: Mapping[str, Any], at: str, low: str, high: str) -> Optional[list[Any]]:

@@ -172,13 +172,13 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
     if (out.indices->met == out.thresholds->met ? out.difference.value > out.difference_error : out.indices->met)
       out.cascade = CascadeKind::indices;
   }
-  out.gain = difference(out.of(out.cascade), *out.single);
+  out.gain = difference(out.best_of(out.cascade), *out.single);
   decide(out, aim);
   return out;
 }
 
 void decide(CascadeChoice& choice, const CascadeAim& aim) {
-  const PickedCandidate &cascade = choice.of(choice.cascade), &single = *choice.single;
+  const PickedCandidate &cascade = choice.best_of(choice.cascade), &single = *choice.single;
   bool alone = single.met;
   if (single.met && cascade.met)
     alone = !(choice.gain.low > 0.0);
@@ -195,7 +195,7 @@ NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, cons
     const CascadeChoice without = choose(candidates, judged.without[f], aim);
     const std::vector<Routed>& routed = judged.by_fold[f];
     out.kept.push_back(routed[without.chosen().candidate]);
-    out.cascade.push_back(routed[without.of(without.cascade).candidate]);
+    out.cascade.push_back(routed[without.best_of(without.cascade).candidate]);
     out.single.push_back(routed[without.single->candidate]);
   }
   return out;

@@ -97,7 +97,7 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
     const auto in_worth = [&](const Routed& x) { return worth_by_row(x, fit.settings.aim, fit.price); };
     return cross_fitted(difference_over_prompts(in_worth(routed), in_worth(single), groups), kCascadeFolds);
   };
-  choice.gain = gain(of(choice.of(choice.cascade), nested.cascade));
+  choice.gain = gain(of(choice.best_of(choice.cascade), nested.cascade));
   decide(choice, fit.settings.aim);
   if (choice.kind == CascadeKind::thresholds && judged.whole_orders[choice.thresholds->candidate].order.size() == 1)
     choice.kind = CascadeKind::single;
@@ -241,7 +241,7 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   fit.prompts = judged.all.groups.count;
   fit.models = table.models;
   const CascadeChoice& choice = fit.choice = nested.choice;
-  fit.price = candidates[choice.of(choice.cascade).candidate].price;
+  fit.price = candidates[choice.best_of(choice.cascade).candidate].price;
   fit.single_model = table.models[candidates[choice.single->candidate].model];
   report(fit, judged, nested);
   const TrainedTable trained(table, settings, all_rows(table.rows()));
@@ -249,7 +249,7 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
                                ? trained.options_of_indices(fit.price, true)
                                : trained.options_of(judged.whole_orders[choice.chosen().candidate], fit.price);
   count_shares(fit, table, trained, options);
-  add_without(fit, table, judged.all.routed[choice.of(choice.cascade).candidate]);
+  add_without(fit, table, judged.all.routed[choice.best_of(choice.cascade).candidate]);
   fit.break_even_judge = break_even_judge(fit);
   add_elsewhere(fit, table);
   note_what_is_left_out(fit, table);

@@ -60,10 +60,10 @@ struct CascadeChoice {
   Interval gain;  ///< in worth, of that kind over the single model; in a fit that deploys it that of the promise
   CascadeKind kind = CascadeKind::single;  ///< what is deployed
 
-  const PickedCandidate& of(CascadeKind which) const {
+  const PickedCandidate& best_of(CascadeKind which) const {
     return which == CascadeKind::single ? *single : which == CascadeKind::thresholds ? *thresholds : *indices;
   }
-  const PickedCandidate& chosen() const { return of(kind); }
+  const PickedCandidate& chosen() const { return best_of(kind); }
 };
 
 /// What is to be large, row by row: the utility under a price, the quality under a bound on dollars, minus the dollars

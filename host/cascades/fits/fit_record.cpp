@@ -67,7 +67,7 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
   const std::string tried = kind_text(fit.choice.cascade);
   if (fit.choice.kind == CascadeKind::single) {
     if (fit.models.size() == 1) return fmt::format("{}use {} alone, the only model", bound, fit.single_model);
-    if (aim.is_bound() && !fit.choice.of(fit.choice.cascade).met)
+    if (aim.is_bound() && !fit.choice.best_of(fit.choice.cascade).met)
       return fmt::format("{}use {} alone", bound, fit.single_model);
     return fmt::format("{}use {} alone: no cascade is better with this evaluator ({}) at price {:g}: {} {} {}", bound,
                        fit.single_model, fit.settings.evaluator, fit.price, tried,
@@ -147,7 +147,7 @@ CascadeKind runner_up(const CascadeFit& fit) {
     const double worth = !aim.is_bound()       ? w.utility.value
                          : aim.is_on_dollars() ? w.quality.value
                                                : -w.usd_per_1000.value;
-    if (kind != fit.choice.kind) rated.emplace_back(fit.choice.of(kind).met, worth, kind);
+    if (kind != fit.choice.kind) rated.emplace_back(fit.choice.best_of(kind).met, worth, kind);
   };
   rate(CascadeKind::single, fit.single);
   for (const auto& [kind, worth] : fit.kinds) rate(kind, worth);

@@ -151,10 +151,11 @@ LaneNotes notes_of(const Study& study, const json& in) {
   }
   if (const auto outcomes = in.find("outcomes"); outcomes != in.end()) {
     notes.outcomes = unpack32<std::uint32_t>(*outcomes, static_cast<std::size_t>(study.periods));
-    for (const std::uint32_t outcome : notes.outcomes)
-      if (outcome >> kMaxBoxes >= static_cast<std::uint32_t>(dim.boxes) || (outcome & ((1u << kMaxBoxes) - 1)) == 0 ||
-          (outcome & ((1u << kMaxBoxes) - 1)) >> dim.boxes != 0 || (outcome >> (outcome >> kMaxBoxes) & 1) == 0)
-        throw Damaged("holds a period that cannot be");
+    for (const std::uint32_t outcome : notes.outcomes) {
+      const std::uint32_t opened = opened_bits(outcome), deployed = deployed_box(outcome);
+      const bool exist = deployed < static_cast<std::uint32_t>(dim.boxes) && opened >> dim.boxes == 0;
+      if (!exist || (opened >> deployed & 1) == 0) throw Damaged("holds a period that cannot be");
+    }
   }
   return notes;
 }

@@ -38,10 +38,10 @@ struct PromptValues {
 PromptValues values_of(const PromptOutcomes& table, std::size_t row, std::uint32_t outcome, double price) {
   PromptValues out;
   const std::size_t first = row * table.models;
-  const std::uint32_t opened = outcome & ((1u << kMaxBoxes) - 1);
+  const std::uint32_t opened = opened_bits(outcome);
   for (std::size_t a = 0; a < table.models; ++a)
     if ((opened >> a & 1) != 0) out.dollars += static_cast<double>(table.dollars[first + a]);
-  out.quality = static_cast<double>(table.quality[first + (outcome >> kMaxBoxes)]);
+  out.quality = static_cast<double>(table.quality[first + deployed_box(outcome)]);
   out.calls = std::popcount(opened);
   out.utility = out.quality - price * out.dollars;
   return out;

@@ -154,6 +154,12 @@ inline std::uint32_t packed(const PeriodOutcome& outcome) {
   for (int k = 0; k < outcome.queried; ++k) out |= 1u << outcome.order[k];
   return out;
 }
+inline std::uint32_t opened_bits(std::uint32_t packed_outcome) {
+  return packed_outcome & ((1u << kMaxBoxes) - 1);
+}
+inline std::uint32_t deployed_box(std::uint32_t packed_outcome) {
+  return packed_outcome >> kMaxBoxes;
+}
 
 /// Results of one unit, in the plan's lane order.
 struct UnitResult {

@@ -112,6 +112,12 @@ TEST_F(CascadeCommand, ATestSeesWithOtherEyes) {
   EXPECT_THAT(
       done({"cascade", "new", "--models", "a,b", "--price", "1", "--evaluator", "score", "--out", "n.json"}).out,
       HasSubstr("n.json: 2 models, evaluator score, nothing learned yet"));
+  EXPECT_THAT(done({"cascade", "show", "n.json"}).out, HasSubstr("n.json: indices, price 1, evaluator score"));
+  done({"cascade", "new", "--models", "a,b", "--price", "1", "--evaluator", "score", "--psi", "2", "--forget", "50",
+        "--out", "f.json"});
+  EXPECT_THAT(done({"cascade", "show", "f.json"}).out,
+              testing::AllOf(HasSubstr("indices that depend on the prompt"), HasSubstr("2 numbers are given"),
+                             HasSubstr("After 50 requests a sample counts half")));
 }
 
 TEST_F(CascadeCommand, BoundsThatHoldAndBoundsThatDoNot) {

@@ -7,6 +7,7 @@
 
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/tables/table.hpp"
+#include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/study/study_keys.hpp"
 #include "pandora/error.hpp"
 

@@ -10,6 +10,13 @@
 
 namespace pandora {
 
+/// What every model's answer to every prompt of a table was worth and cost: prompts x models, row-major.
+struct PromptOutcomes {
+  std::size_t prompts = 0, models = 0;
+  std::vector<float> quality;
+  std::vector<float> dollars;
+};
+
 struct OrderFrequencies {
   double permutations = 0.0;  ///< distinct orders that occurred
   double max_mass = 0.0;      ///< largest empirical probability of an order

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "host/lanes/model/preparation.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/outcomes/tables/features.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
@@ -25,13 +26,6 @@ struct TraceSizes {
 
   Dimensions dimensions() const;
   std::vector<std::int64_t> list() const { return {boxes, context, reward_features, calibration, online}; }
-};
-
-/// What every model's answer to every prompt of a table was worth and cost: prompts x models, row-major.
-struct PromptOutcomes {
-  std::size_t prompts = 0, models = 0;
-  std::vector<float> quality;
-  std::vector<float> dollars;
 };
 
 /// The tables of an environment with the features of their prompts.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/lanes/model/trace_world.hpp"
 #include "host/studies/results/regret_tables.hpp"
 
 namespace pandora {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/ground/files/sealed_file.hpp"
+#include "host/lanes/model/trace_world.hpp"
 #include "host/studies/study/study_keys.hpp"
 
 namespace pandora {

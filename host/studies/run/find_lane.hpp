@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "host/lanes/model/trace_world.hpp"
 #include "host/studies/study/study_config.hpp"
 
 namespace pandora {

@@ -10,7 +10,6 @@
 #include "host/ground/base/printable.hpp"
 #include "host/lanes/engine/lanes.hpp"
 #include "host/lanes/model/preparation.hpp"
-#include "host/lanes/model/trace_world.hpp"
 #include "kernels/rules/refit_schedule.hpp"
 #include "kernels/rules/tally.hpp"
 #include "oracle/oracle.hpp"

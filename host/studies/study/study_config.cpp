@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "host/ground/files/input_file.hpp"
+#include "host/lanes/model/trace_world.hpp"
 #include "host/studies/study/study_keys.hpp"
 
 namespace pandora {

@@ -9,6 +9,7 @@
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/kernel_errors.hpp"
+#include "host/lanes/model/trace_world.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
 #include "pandora/environment.hpp"
 

@@ -48,10 +48,10 @@ PromptValues values_of(const PromptOutcomes& table, std::size_t row, std::uint32
 }
 
 // The sums of what PromptStatistics are estimates of, in their order.
-std::array<SumsByPrompt, 6> sums_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price) {
+std::array<SumsByPrompt, 5> sums_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price) {
   const auto of_table = std::ranges::find_if(units, [](const UnitResult& unit) { return unit.table != nullptr; });
   const std::size_t prompts = of_table == units.end() ? 0 : of_table->table->prompts;
-  std::array<SumsByPrompt, 6> out;
+  std::array<SumsByPrompt, 5> out;
   out.fill({std::vector<double>(prompts), std::vector<double>(prompts)});
   for (const UnitResult& unit : units) {
     if (!counts(unit, lane) || unit.table == nullptr) continue;
@@ -61,7 +61,7 @@ std::array<SumsByPrompt, 6> sums_by_prompt(std::span<const UnitResult> units, st
       const std::size_t row = unit.prompts[t];
       const PromptValues lanes = values_of(*unit.table, row, own[t], price);
       const double gap = values_of(*unit.table, row, benchmark[t], price).utility - lanes.utility;
-      const double values[] = {lanes.utility, lanes.quality, 1000.0 * lanes.dollars, lanes.calls, gap, lanes.quality == 0.0 ? 1.0 : 0.0};
+      const double values[] = {lanes.utility, lanes.quality, 1000.0 * lanes.dollars, lanes.calls, gap};
       for (std::size_t k = 0; k < out.size(); ++k) {
         out[k].sums[row] += values[k];
         out[k].periods[row] += 1.0;
@@ -240,8 +240,7 @@ SumsByPrompt utility_by_prompt(std::span<const UnitResult> units, std::size_t la
 
 PromptStatistics prompt_statistics(std::span<const UnitResult> units, std::size_t lane, double price) {
   const auto sums = sums_by_prompt(units, lane, price);
-  return {sums[0].estimate(), sums[1].estimate(), sums[2].estimate(), sums[3].estimate(), sums[4].estimate(),
-          sums[5].estimate()};
+  return {sums[0].estimate(), sums[1].estimate(), sums[2].estimate(), sums[3].estimate(), sums[4].estimate()};
 }
 
 const std::vector<RowStatistic>& row_statistics() {

@@ -56,7 +56,7 @@ Estimate over_replications(std::span<const UnitResult> units, std::size_t lane, 
 /// n_p)^2 / (sum n_p)^2. NaN where nothing is known. Per period: utility = quality - price x dollars; gap = the
 /// benchmark's utility (lane 0) less the lane's, paired by prompt.
 struct PromptStatistics {
-  Estimate utility, quality, cost_usd_per_1000, calls, gap, worst;
+  Estimate utility, quality, cost_usd_per_1000, calls, gap;
 };
 
 /// Sums over the periods of each prompt, and how many there are.
@@ -84,7 +84,6 @@ inline constexpr PromptStatistic kPromptStatistics[] = {
     {"cost_usd_per_1000", "$ per 1,000", "dollars per 1,000 prompts", &PromptStatistics::cost_usd_per_1000},
     {"calls", "calls", "models per prompt", &PromptStatistics::calls},
     {"gap", "gap", "utility", &PromptStatistics::gap},
-    {"without_quality", "without", "prompts", &PromptStatistics::worst},
 };
 
 /// One policy variant in one cell; regrets x 1000.

@@ -178,8 +178,6 @@ void add_bars(const CellView& cell, std::vector<Figure>& figures) {
        [](const LaneTally& t, int k) { return t.queries_of_box[k] / t.periods; }},
       {"deployments", "share of periods", "Deployments of each box, as a share of the periods", "box {}", true,
        [](const LaneTally& t, int k) { return t.deployments_of_box[k] / t.periods; }},
-      {"alone", "share of periods", "Share of periods in which a box was opened and not deployed", "box {}", false,
-       [](const LaneTally& t, int k) { return (t.queries_of_box[k] - t.deployments_of_box[k]) / t.periods; }},
       {"depth", "share of periods", "Share of periods in which so many boxes were opened", "{} opened", true,
        [](const LaneTally& t, int k) { return t.depth[k + 1] / t.periods; }},
   };

@@ -105,10 +105,6 @@ std::vector<RowStatistic> make_row_statistics() {
     add_part(kRegretParts[k], kRegretParts[k].title, [k](SummaryRow& row) -> Estimate& { return row.parts[k]; });
   for (int k = 0; k < kCountOfGaps; ++k)
     add_part(kPathGaps[k], nullptr, [k](SummaryRow& row) -> Estimate& { return row.gaps[k]; });
-  add("opened_all", "opened_all_half_width_95", "opened all", 1.0, &SummaryRow::opened_all,
-      [](const LaneTally&, const LaneTally& t) {
-        return per_period(*std::find_if(std::rbegin(t.depth), std::rend(t.depth) - 1, [](double x) { return x > 0.0; }), t);
-      });
   return out;
 }
 

@@ -104,7 +104,6 @@ struct SummaryRow {
   Estimate realised_quality;      ///< its Bernoulli reward, x 1000
   Estimate cost;                  ///< of the queried boxes, x 1000
   Estimate queries;               ///< boxes
-  Estimate opened_all;            ///< share of periods in which every box was opened
   Estimate parts[kCountOfParts];  ///< of `regret`, which they add up to: see RegretParts
   Estimate gaps[kCountOfGaps];    ///< of the parts, between both paths; NaN where an earlier version knew one
   bool best = false;              ///< least expected regret among the hyperparameters of its policy and reward setting

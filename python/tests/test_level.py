@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import platform
 import subprocess
 import sys
 
@@ -23,6 +24,7 @@ def test_the_best_level_is_the_last_of_an_unbroken_row(flags: set[str], level: s
     assert _best("processor : 0\n") == ""
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have one level")
 def test_a_wheel_with_levels_loads_the_one_that_is_asked_for(tmp_path: pathlib.Path) -> None:
     """A package with two modules, both the one that is installed; PANDORA_LEVEL names one, or none that there is."""
     package = tmp_path / "pandora"
@@ -32,7 +34,7 @@ def test_a_wheel_with_levels_loads_the_one_that_is_asked_for(tmp_path: pathlib.P
         if not file.name.startswith("_core"):
             (package / file.name).symlink_to(file)
     best = _best(pathlib.Path("/proc/cpuinfo").read_text())
-    for level in _FLAGS if best else ():
+    for level in _FLAGS:
         (package / "levels" / level).mkdir(parents=True)
         (package / "levels" / level / "_core.so").symlink_to(next(installed.glob("_core*.so")))
 
@@ -43,8 +45,6 @@ def test_a_wheel_with_levels_loads_the_one_that_is_asked_for(tmp_path: pathlib.P
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
         )
 
-    if not best:
-        pytest.fail("a processor without x86-64-v2 loads the one module of its package; this test needs another")
     for level in ("v2", ""):
         done = run(level)
         assert f"/levels/{level or best}/_core.so oracle" in done.stdout, done.stderr

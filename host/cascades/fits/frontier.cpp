@@ -146,11 +146,12 @@ Frontier frontier_of(const TraceTable& table, const TraceTable& test, const Casc
   std::vector<FrontierPoint> points;
   const bool own_grid = prices.empty();
   if (own_grid) prices = price_grid(table);
-  for (int round = 0; !prices.empty() && round <= (own_grid ? kRefinements : 0); ++round) {
+  for (int left = own_grid ? kRefinements : 0; !prices.empty(); --left) {
     const std::size_t before = points.size();
     points.resize(before + prices.size());
     in_parallel(settings.threads, prices.size(), [&](std::size_t i) { points[before + i] = point_at(prices[i]); });
     std::ranges::sort(points, std::greater(), &FrontierPoint::price);
+    if (left == 0) break;
     prices = prices_between(points);
   }
   for (FrontierPoint& point : points)

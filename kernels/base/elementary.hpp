@@ -15,10 +15,49 @@
 
 namespace pandora {
 
+/// a + b, rounded to odd: not exact, it is the neighbour towards zero with its last bit set. What is rounded from that to fewer
+/// digits is rounded as the exact sum would be (Boldo and Melquiond 2008). |a| and |b| lie within 2^+-500, or are 0.
+PANDORA_INLINE double sum_rounded_to_odd(double a, double b) {
+  const double sum = a + b, part = sum - a;
+  const double beyond = ((a - (sum - part)) + (b - part)) * sum;  // > 0: the exact sum is farther from zero
+  const std::uint64_t below = beyond < 0.0 ? ~std::uint64_t{0} : 0, above = beyond > 0.0 ? ~std::uint64_t{0} : 0;
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(sum) + below) | (below | above) >> 63);
+}
+
+/// a b + c in one rounding where no instruction does it, in loops that vectorise: the product is exact in double.
+PANDORA_INLINE float fused_in_double(float a, float b, float c) {
+  return static_cast<float>(
+      sum_rounded_to_odd(static_cast<double>(a) * static_cast<double>(b), static_cast<double>(c)));
+}
+/// The same in double: the product in two parts (Dekker), added exactly but for one sum that is rounded to odd. Very large and
+/// very small numbers, and zeros, are left to the library.
+PANDORA_INLINE double fused_in_parts(double a, double b, double c) {
+  const auto exponent = [](double x) {
+    return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 52) & 0x7ff;
+  };
+  if (exponent(a) - 923 > 200u || exponent(b) - 923 > 200u || exponent(c) - 823 > 400u) return ::fma(a, b, c);
+  const auto upper = [](double x) {
+    const double large = x * 134217729.0;  // 2^27 + 1
+    return large - (large - x);
+  };
+  const double a1 = upper(a), b1 = upper(b), a2 = a - a1, b2 = b - b1, product = a * b;
+  const double rest = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2;
+  const double low = c + rest, c_part = low - c, low_error = (c - (low - c_part)) + (rest - c_part);
+  const double sum = product + low, part = sum - product, sum_error = (product - (sum - part)) + (low - part);
+  return sum + sum_rounded_to_odd(low_error, sum_error);
+}
+
 PANDORA_HD PANDORA_INLINE float fused(float a, float b, float c) {
+#if defined(__x86_64__) && !defined(__FMA__) && !defined(__CUDA_ARCH__)
+  return fused_in_double(a, b, c);
+#else
   return ::fmaf(a, b, c);
+#endif
 }
 PANDORA_HD PANDORA_INLINE double fused(double a, double b, double c) {
+#if defined(__x86_64__) && !defined(__FMA__) && !defined(__CUDA_ARCH__)
+  if (!__builtin_cpu_supports("fma")) return fused_in_parts(a, b, c);  // the library takes ten times as long there
+#endif
   return ::fma(a, b, c);
 }
 

@@ -15,6 +15,12 @@
 
 namespace pandora {
 
+/// Registers for vectors: AVX-512 and arm64 have 32, x86 below has half as many.
+#if defined(__x86_64__) && !defined(__AVX512F__)
+inline constexpr int kRegisters = 16;
+#else
+inline constexpr int kRegisters = 32;
+#endif
 #if defined(__AVX512F__)
 inline constexpr std::size_t kRegisterBytes = 64;
 #elif defined(__AVX__)

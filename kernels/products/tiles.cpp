@@ -8,21 +8,23 @@
 namespace pandora {
 namespace {
 
-// R x NV tiles of accumulators stay in registers: 24 of 32 for R = 6, NV = 4.
+// R x NV tiles of accumulators stay in registers, beside NV columns and a weight: 29 of 32, or 15 of 16.
+constexpr int kMostColumns = kRegisters == 32 ? 4 : 2;  // NV, where R = 6
+
 template <class Real, int R, int NV>
 inline void image_tile(const Real* P, int m, int stride, const Real* const* psi, Real* image) {
   using S = Simd<Real>;
   typename S::Vector sum[R][NV] = {};
   for (int l = 0; l < m; ++l) {
     const Real* row = P + static_cast<std::size_t>(l) * stride;
-    typename S::Vector weight[R];
+    typename S::Vector column[NV];
     PANDORA_UNROLL
-    for (int r = 0; r < R; ++r) weight[r] = S::broadcast(psi[r][l]);
+    for (int v = 0; v < NV; ++v) column[v] = S::load(row + v * S::width);
     PANDORA_UNROLL
-    for (int v = 0; v < NV; ++v) {
-      const typename S::Vector column = S::load(row + v * S::width);
+    for (int r = 0; r < R; ++r) {
+      const typename S::Vector weight = S::broadcast(psi[r][l]);
       PANDORA_UNROLL
-      for (int r = 0; r < R; ++r) sum[r][v] = S::fused(weight[r], column, sum[r][v]);
+      for (int v = 0; v < NV; ++v) sum[r][v] = S::fused(weight, column[v], sum[r][v]);
     }
   }
   PANDORA_UNROLL
@@ -63,7 +65,7 @@ inline void gram_tile(const Real* image, int m, int stride, const Real* transpos
 
 template <class Real, int NV>
 inline void gram_rows(const Real* image, int m, int stride, const Real* transposed, int rows, int width, Real* gram) {
-  constexpr int R = NV == 1 ? 16 : 8;
+  constexpr int R = (NV == 1 ? 16 : 8) * kRegisters / 32;
   int j = 0;
   for (; j + R <= rows; j += R)
     gram_tile<Real, R, NV>(image + static_cast<std::size_t>(j) * stride, m, stride, transposed, width,
@@ -209,27 +211,20 @@ void image_last_rows(const Real* P, int m, int row, int stride, const Real* tran
   }
 }
 
-// The first `columns` elements of the images. Four vectors of a row at a time: that strip of P stays in the first-level
+// The first `columns` elements of the images. A few vectors of a row at a time: that strip of P stays in the first-level
 // cache for all B contexts.
 template <class Real>
 void form_columns(const Real* P, int m, int stride, const Real* const* psi, int B, Real* image, int columns) {
   constexpr int W = Simd<Real>::width;
   int column = 0;
-  for (; column + 4 * W <= columns; column += 4 * W)
-    image_columns<Real, 4>(P + column, m, stride, psi, B, image + column);
-  switch ((columns - column) / W) {
-    case 3:
-      image_columns<Real, 3>(P + column, m, stride, psi, B, image + column);
-      break;
-    case 2:
-      image_columns<Real, 2>(P + column, m, stride, psi, B, image + column);
-      break;
-    case 1:
-      image_columns<Real, 1>(P + column, m, stride, psi, B, image + column);
-      break;
-    default:
-      break;
+  const auto strip = [&]<int NV>(std::integral_constant<int, NV>) {
+    for (; column + NV * W <= columns; column += NV * W)
+      image_columns<Real, NV>(P + column, m, stride, psi, B, image + column);
+  };
+  [&]<int... I>(std::integer_sequence<int, I...>) {
+    (strip(std::integral_constant<int, kMostColumns - I>{}), ...);
   }
+  (std::make_integer_sequence<int, kMostColumns>{});
 }
 
 // f(R) for R = rows from 1 to W / 2, a constant: as many rows as pay on their own.

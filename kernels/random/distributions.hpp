@@ -20,12 +20,12 @@ struct CoordinateLaw {
 };
 
 /// [-1, 1], both ends possible: the word as a signed fraction, rounded to 24 bits.
-PANDORA_HD inline float signed_uniform(std::uint32_t word) {
+PANDORA_HD PANDORA_INLINE float signed_uniform(std::uint32_t word) {
   return static_cast<float>(static_cast<std::int32_t>(word)) * 0x1p-31f;
 }
 
 /// (0, 1]: 0 cannot occur (least value 2^-33), 1 can.
-PANDORA_HD inline float unit_uniform(std::uint32_t word) {
+PANDORA_HD PANDORA_INLINE float unit_uniform(std::uint32_t word) {
   return fused(static_cast<float>(word), 0x1p-32f, 0x1p-33f);
 }
 
@@ -35,7 +35,7 @@ PANDORA_HD inline double open_uniform(std::uint32_t word) {
 }
 
 /// Two independent standard normals by Box and Muller; |value| <= sqrt(66 ln 2) = 6.77.
-PANDORA_HD inline void two_normals(std::uint32_t radial, std::uint32_t angular, float& first, float& second) {
+PANDORA_HD PANDORA_INLINE void two_normals(std::uint32_t radial, std::uint32_t angular, float& first, float& second) {
   const float radius = ::sqrtf(-2.0f * natural_log(unit_uniform(radial)));
   float sine, cosine;
   sine_cosine_pi(signed_uniform(angular), sine, cosine);
@@ -45,7 +45,7 @@ PANDORA_HD inline void two_normals(std::uint32_t radial, std::uint32_t angular, 
 
 /// Student t with 5 degrees of freedom by Bailey's polar form sqrt(5 (u^(-2/5) - 1)) cos(2 pi v);
 /// |value| <= sqrt(5 (2^13.2 - 1)) = 217. Its sine twin is uncorrelated but not independent, so it is not used.
-PANDORA_HD inline float student_t5(std::uint32_t radial, std::uint32_t angular) {
+PANDORA_HD PANDORA_INLINE float student_t5(std::uint32_t radial, std::uint32_t angular) {
   const float excess = exp2_minus_one(-0.577078016f * natural_log(unit_uniform(radial)));  // 0.4 / ln 2
   const float radius = ::sqrtf(5.0f * (excess > 0.0f ? excess : 0.0f));
   float sine, cosine;

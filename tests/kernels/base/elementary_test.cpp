@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <random>
 
 namespace pandora {
 namespace {
@@ -45,6 +48,33 @@ TEST(Elementary, NearestRoundsToTheNearestInteger) {
   EXPECT_EQ(largest(-0x1p50, 0x1p50, 999983, [](double x) { return std::fabs(nearest(x) - std::nearbyint(x)); }), 0.0);
   EXPECT_EQ(nearest(2.5f), 2.0f);  // ties to even
   EXPECT_EQ(nearest(-3.5), -4.0);
+}
+
+// What processors without fma use has the bits of those that have it: any numbers, and sums that nearly cancel or lie near a tie.
+TEST(Elementary, FusedWithoutTheInstructionIsExact) {
+  std::mt19937_64 draw(1);
+  const auto same = [](auto x, auto y) { return std::memcmp(&x, &y, sizeof x) == 0 || (x != x && y != y); };
+  for (int i = 0; i < 1000000; ++i) {
+    const std::uint64_t words[] = {draw(), draw(), draw(), draw()};
+    float a = std::bit_cast<float>(static_cast<std::uint32_t>(words[0])),
+          b = std::bit_cast<float>(static_cast<std::uint32_t>(words[1])),
+          c = std::bit_cast<float>(static_cast<std::uint32_t>(words[2]));
+    const int few = static_cast<int>(words[3] % 7) - 3, shift = static_cast<int>(words[3] >> 32) % 100;
+    if (i % 4 == 1) c = -a * b * (1.0f + static_cast<float>(few) * 0x1p-23f);
+    if (i % 4 == 3) c = std::ldexp(a * b, shift % 30);
+    ASSERT_TRUE(same(fused_in_double(a, b, c), std::fma(a, b, c))) << a << " " << b << " " << c;
+    double x = std::bit_cast<double>(words[0]), y = std::bit_cast<double>(words[1]),
+           z = std::bit_cast<double>(words[2]);
+    if (i % 4 != 0) {
+      x = std::ldexp(static_cast<double>(static_cast<std::int64_t>(words[0])), few - 60);
+      y = std::ldexp(static_cast<double>(static_cast<std::int64_t>(words[1]) >> (words[3] % 50)), -50);
+    }
+    if (i % 4 == 1) z = -x * y * (1.0 + few * 0x1p-52);
+    if (i % 4 == 2) z = std::ldexp(x * y, shift);
+    if (i % 4 == 3)
+      z = std::ldexp(static_cast<double>(static_cast<std::int64_t>(words[2]) >> (words[3] % 60)), shift - 80);
+    ASSERT_TRUE(same(fused_in_parts(x, y, z), std::fma(x, y, z))) << x << " " << y << " " << z;
+  }
 }
 
 TEST(Elementary, PowersOfTwoScaleExactly) {

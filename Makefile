@@ -42,6 +42,7 @@ tests:
 # A program of its own on the installed package, as users build theirs.
 example: test-dependencies tests
 	cmake --install build --prefix build/prefix >/dev/null
+	! grep -r -e -march build/prefix/lib/cmake/pandora  # of whoever builds on it
 	cmake -S examples/custom -B build/custom -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix
 	cmake --build build/custom --parallel $(JOBS)
 	cmake -S tests/package -B build/package -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix -DCMAKE_BUILD_TYPE= 2>&1 \

@@ -25,6 +25,7 @@ struct RunArguments {
   StudyOptions study;
   BackendOptions backend;
   std::optional<std::string> table, out, shard, oracle_cache;  // an empty word is an error, not an absent option
+  std::optional<double> device_memory;
   bool plan = false, resume = false, extend = false, report = false, force = false, quiet = false,
        print_defaults = false;
 };
@@ -105,7 +106,11 @@ RunOptions options_of(Session& session) {
 
 // Of the whole study; of what the folder lacks where it is gone on with.
 void print_plan(const StudyConfig& config, const std::vector<PlannedSetting>& settings, const RunOptions& run,
-                int processes) {
+                int processes, const std::optional<double>& device_memory) {
+  if (device_memory) {
+    print_text(device_forecast_text(whole_sweeps(settings), *device_memory));
+    return;
+  }
   if (run.mode != ResultFolder::Mode::resume && run.mode != ResultFolder::Mode::extend) {
     print_text(forecast_text(settings, whole_sweeps(settings), make_parts(settings), run.threads, processes));
     return;
@@ -147,6 +152,8 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
   RunOptions run = options_of(session);
   const std::exception_ptr failure = caught([&] {
     require_count("--threads", o.backend.threads, 0);
+    if (o.device_memory && (!o.plan || o.backend.backend != "cuda" || !(*o.device_memory > 0.0)))
+      refuse(fmt::format("--device-memory {:g}: goes with --plan --backend cuda, in GiB, above 0", *o.device_memory));
     config = config_of(o, paper);
     {
       const ReadingProgress reading(o.quiet || o.plan || ranks.rank() != 0, session);
@@ -158,12 +165,12 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
     run.out = folder_of("--out", o.out);
     run.oracle_cache = folder_of("--oracle-cache", o.oracle_cache);
     if (o.shard) run.shard = Shard::parse(*o.shard);
-    run.backend = backend_of(o, settings, ranks);
+    if (!o.device_memory) run.backend = backend_of(o, settings, ranks);
   });
   ranks.agree(failure);
   run.threads = o.backend.threads > 0 ? o.backend.threads : ranks.cores();
   if (o.plan) {
-    if (ranks.rank() == 0) print_plan(config, settings, run, run.shard.count * ranks.size());
+    if (ranks.rank() == 0) print_plan(config, settings, run, run.shard.count * ranks.size(), o.device_memory);
     return;
   }
   const bool quiet = o.quiet || ranks.rank() != 0;
@@ -196,6 +203,8 @@ void add_run_options(CLI::App* command, RunArguments& o) {
   command->add_option("--shard", o.shard, "i/n: do part i (from 0) of n, for `pandora merge`");
   command->add_option("--oracle-cache", o.oracle_cache, "folder that keeps oracle tables between runs");
   command->add_flag("--plan", o.plan, "print lanes, memory, time and how the work is split, and exit");
+  command->add_option("--device-memory", o.device_memory,
+                      "GiB of a GPU that need not be here, for --plan --backend cuda");
   command->add_option("--out", o.out, "folder for the results (default: the next free results/NNN)");
   command->add_flag("--resume", o.resume, "go on with what --out holds of the same study");
   command->add_flag("--extend", o.extend,

@@ -5,7 +5,7 @@ namespace pandora::cuda {
 CudaBackend::CudaBackend(int device) : selected_(device) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "reading the device's properties");
-  slots_ = 4 * properties.multiProcessorCount;
+  slots_ = engine::kBlocksPerMultiprocessor * properties.multiProcessorCount;
   block_threads_ = std::min(kBlockThreads, properties.maxThreadsPerBlock / 32 * 32);
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <climits>
 #include <map>
 #include <memory>
 #include <string>
@@ -126,9 +125,7 @@ class CudaBackend {
   void form(const engine::FormBlock<float>& body, int matrices);
 
   static constexpr bool kVectors = false;
-  engine::BackendTraits traits() const {
-    return {.group = INT_MAX, .slots = slots_, .block_size = block_threads_, .vectors = false, .in_place = false};
-  }
+  engine::BackendTraits traits() const { return engine::traits_of_gpu(slots_, block_threads_); }
   int slots() const { return slots_; }
   const Stream& stream() const { return stream_; }
 

@@ -1,6 +1,8 @@
 // What the engine must know of a backend before it lays out memory.
 #pragma once
 
+#include <climits>
+
 namespace pandora::engine {
 
 struct BackendTraits {
@@ -11,5 +13,11 @@ struct BackendTraits {
   bool in_place;           ///< whether tapes are read where they lie on the host
   int newton_samples = 0;  ///< samples up to which solves follow an inverse (teams with vectors)
 };
+
+/// Of a GPU: all lanes advance together, over a copy of the tapes.
+inline BackendTraits traits_of_gpu(int slots, int block_size) {
+  return {.group = INT_MAX, .slots = slots, .block_size = block_size, .vectors = false, .in_place = false};
+}
+inline constexpr int kBlocksPerMultiprocessor = 4;
 
 }  // namespace pandora::engine

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A wheel for other machines: on x86-64 a module for each of its levels, no MPI, no CUDA, what it needs of HDF5 and OpenSSL inside, and the
-# other libraries beside it (auditwheel). usage: packaging/wheel/build.sh FOLDER, with PYTHON=python3.12 for another Python
+# A wheel for other machines: on x86-64 a module for each of its levels, no MPI, no CUDA, what it needs of OpenSSL inside, and
+# HDF5 and other libraries beside it (auditwheel). usage: packaging/wheel/build.sh FOLDER, with PYTHON=python3.12 for another Python
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=$(realpath -m "$1") python=${PYTHON:-python3} work=$PWD/build-wheel
@@ -11,13 +11,14 @@ levels=
 [ "$(uname -m)" != x86_64 ] || levels='v2;v3;v4'
 # What a module does not call is left out of it, and what does not compute is compiled for size.
 least="-ffunction-sections -fdata-sections"
-found="-DHDF5_ROOT=$work/hdf5;-DHDF5_USE_STATIC_LIBRARIES=ON;-DOPENSSL_USE_STATIC_LIBS=ON"
+found="-DHDF5_ROOT=$work/hdf5;-DOPENSSL_USE_STATIC_LIBS=ON"
 settings=(cmake.define.PANDORA_PRESET=package "cmake.define.PANDORA_LEVELS=$levels" "cmake.define.PANDORA_BUILD=$work/build"
   "cmake.define.PANDORA_OPTIONS=-DPANDORA_MPI=OFF;-DPANDORA_CUDA=OFF;-DPANDORA_TEXT_LEVEL=-Os;-DCMAKE_CXX_FLAGS=$least;$found"
-  "cmake.define.HDF5_ROOT=$work/hdf5" cmake.define.HDF5_USE_STATIC_LIBRARIES=ON cmake.define.OPENSSL_USE_STATIC_LIBS=ON
+  "cmake.define.HDF5_ROOT=$work/hdf5" cmake.define.OPENSSL_USE_STATIC_LIBS=ON
   "cmake.define.CMAKE_CXX_FLAGS=$least" "cmake.define.CMAKE_SHARED_LINKER_FLAGS=-Wl,--gc-sections,--exclude-libs,ALL"
   "cmake.define.CMAKE_MODULE_LINKER_FLAGS=-Wl,--gc-sections,--exclude-libs,ALL" "build-dir=$work/python")
 rm -rf "$work/wheel"
 "$work/venv/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/wheel" ./python "${settings[@]/#/--config-settings=}"
-PATH=$work/venv/bin:$PATH "$work/venv/bin/auditwheel" repair --wheel-dir "$out" "$work"/wheel/*.whl
+# A level's module is loaded where the processor has the level alone, which auditwheel cannot know.
+LD_LIBRARY_PATH=$work/hdf5/lib PATH=$work/venv/bin:$PATH "$work/venv/bin/auditwheel" repair --disable-isa-ext-check --zip-compression-level 9 --wheel-dir "$out" "$work"/wheel/*.whl
 ls -l "$out"/*.whl

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The least of HDF5 that results.h5 needs, as a static library for a shared object: without compression, MPI and network drivers,
+# The least of HDF5 that results.h5 needs: without compression, MPI and network drivers,
 # whose libraries make a wheel four times as large. usage: packaging/wheel/hdf5.sh PREFIX
 set -euo pipefail
 prefix=$(realpath -m "$1")
-[ ! -e "$prefix/lib/libhdf5.a" ] || exit 0
+[ ! -e "$prefix/lib/libhdf5.so" ] || exit 0
 version=1.10.8 digest=7b38e58ff83b13fd8959a90b13bf896bc318ba096c940ab0847abf3ad41a0b31
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -14,8 +14,7 @@ echo "$digest  $work/hdf5.tar.gz" | sha256sum --check --quiet
 mkdir "$work/hdf5"
 tar -xzf "$work/hdf5.tar.gz" -C "$work/hdf5" --strip-components=1
 cd "$work/hdf5"
-CFLAGS="-Os -fPIC -ffunction-sections -fdata-sections -w" ./configure --quiet --prefix="$prefix" --disable-shared --enable-static \
-  --disable-hl --disable-tests --disable-tools --disable-deprecated-symbols --without-zlib --without-szlib ${HDF5_CONFIGURE-} >/dev/null
+CFLAGS="-Os -ffunction-sections -fdata-sections -w" LDFLAGS="-Wl,--gc-sections,-s" ./configure --quiet --prefix="$prefix" \
+  --disable-static --disable-hl --disable-tests --disable-tools --disable-deprecated-symbols --without-zlib --without-szlib >/dev/null
 make --silent -j"$(nproc)" -C src install >/dev/null
-make --silent -C bin install >/dev/null 2>&1 || true
-rm -f "$prefix"/lib/*.so*
+make --silent -C bin install >/dev/null

@@ -20,9 +20,13 @@ std::vector<LaneTally> run_on_cpu(const Replication& replication, std::span<cons
   return engine::run_lanes<Real>(backend, std::span(&unit, 1), options, counters, records)[0];
 }
 
+namespace {
+
+// A tape's sizes without its numbers, of which a layout needs none.
 template <class Real>
-std::size_t memory_on_cpu(const TapeSize& size, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
-  Replication replication;  // a tape's sizes without its numbers, of which a layout needs none
+DeviceDemand demand(const TapeSize& size, const std::vector<LaneSpec>& lanes, const BlockOptions& options,
+                    std::size_t units, const engine::BackendTraits& traits) {
+  Replication replication;
   Tape& tape = replication.tape;
   tape.calibration_rows = size.calibration_rows;
   tape.online_rows = size.online_rows;
@@ -31,11 +35,23 @@ std::size_t memory_on_cpu(const TapeSize& size, const std::vector<LaneSpec>& lan
   tape.contexts.index_size = size.dimensions.index_size();
   tape.contexts.index_stride = padded_to_vector<float>(size.dimensions.index_size());
   tape.contexts.reward_features = size.dimensions.reward_features;
-  const UnitOfLanes unit{&replication, lanes};
   Arena measure;
-  engine::Layout<Real>(measure, std::span(&unit, 1), options, engine::CpuBackend().traits(),
-                       LaneRecord::Keep::estimates);
-  return measure.used();
+  const engine::Layout<Real> layout(measure, std::vector<UnitOfLanes>(units, {&replication, lanes}), options, traits,
+                                    LaneRecord::Keep::estimates);
+  return {measure.used(), layout.matrices.size()};
+}
+
+}  // namespace
+
+template <class Real>
+std::size_t memory_on_cpu(const TapeSize& size, const std::vector<LaneSpec>& lanes, const BlockOptions& options) {
+  return demand<Real>(size, lanes, options, 1, engine::CpuBackend().traits()).bytes;
+}
+
+DeviceDemand demand_on_device(const TapeSize& tape, const std::vector<LaneSpec>& lanes, const BlockOptions& options,
+                              std::size_t units, int multiprocessors) {
+  return demand<float>(tape, lanes, options, units,
+                       engine::traits_of_gpu(engine::kBlocksPerMultiprocessor * multiprocessors, 256));
 }
 
 template std::size_t memory_on_cpu<float>(const TapeSize&, const std::vector<LaneSpec>&, const BlockOptions&);

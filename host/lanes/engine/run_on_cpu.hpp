@@ -22,4 +22,12 @@ struct TapeSize {
 template <class Real>
 std::size_t memory_on_cpu(const TapeSize& tape, const std::vector<LaneSpec>& lanes, const BlockOptions& options);
 
+/// What a GPU with so many multiprocessors holds for the lanes of `units` replications that run together.
+struct DeviceDemand {
+  std::size_t bytes = 0;
+  std::size_t matrices = 0;  ///< that a block of periods is multiplied with
+};
+DeviceDemand demand_on_device(const TapeSize& tape, const std::vector<LaneSpec>& lanes, const BlockOptions& options,
+                              std::size_t units, int multiprocessors);
+
 }  // namespace pandora

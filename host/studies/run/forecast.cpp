@@ -5,8 +5,10 @@
 #include <iterator>
 
 #include "host/ground/files/system_limits.hpp"
+#include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/run/run_study.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
 
 namespace pandora {
@@ -210,11 +212,71 @@ std::string forecast_text(const std::vector<PlannedSetting>& settings, const std
       "policy-periods    {:.3g}\n"
       "memory            {:.2f} GiB per process at the most{}\n"
       "parts             {} of up to {} replications; {} processes do up to {} each\n"
-      "estimated time    {:.0f} s on a CPU, {} threads in each of {} processes ({}{})\n",
+      "estimated time    {:.0f} s on a CPU, {} threads in each of {} processes ({}{}); probed here, at the present load\n",
       settings.size(), all.units, all.lanes, all.policy_periods, static_cast<double>(all.bytes) / kGibibyte, too_much,
       parts.size(), longest, processes, most,
       parts.empty() ? 0.0 : all.seconds * static_cast<double>(most) / static_cast<double>(parts.size()), threads,
       processes, settings[0].setting.study.engine.text(), all.rough ? ", roughly" : "");
+}
+
+std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double memory) {
+  // The model of docs/gpu-results.md for a device of 132 multiprocessors: products of blocks at 18 TFLOP/s, 2.6 times as long
+  // for walks and refits, 3.5 s for start and preparation; for the paper 12.6 s, where it expects 7 to 16.
+  constexpr int kMultiprocessors = 132;
+  constexpr double kGibibyte = 1u << 30, kFlops = 18e12, kAll = 3.6, kBeside = 3.5, kLow = 0.55, kHigh = 1.27,
+                   kLeftToCuda = 0.5;
+  const double room = (memory - kLeftToCuda) * kGibibyte;
+  const DeviceGroups usual;
+  double on_device = 0.0, on_host = 0.0, seconds = 0.0;
+  std::size_t chunks = 0, most = 0, least_together = usual.per_device;
+  for (const PlannedSweep& sweep : sweeps) {
+    const Study& study = sweep.study;
+    std::string why = needs_cpu(study, sweep.plan);
+    if (study.engine.kind == EngineSettings::Kind::reference ||
+        study.engine.precision == EngineSettings::Precision::fp64)
+      why = "the engine is " + study.engine.text();
+    if (!why.empty())
+      throw Error(ExitCode::usage,
+                  fmt::format("--device-memory: {}, so it runs on the CPU: leave the option out", why));
+    std::vector<LaneSpec> lanes;
+    for (const LaneGroup& group : lane_groups(study, sweep.plan))
+      for (std::size_t k = group.first; k < group.first + group.count; ++k) {
+        lanes.push_back(group.spec);
+        lanes.back().T0 = sweep.plan.lanes[k].T0;
+      }
+    const std::size_t units = sweep.plan.units.size();
+    std::size_t together = std::min(usual.units, (units + usual.per_device - 1) / usual.per_device);
+    const auto demand = [&] {
+      return demand_on_device({study.dimensions, sweep.plan.calibration_periods, study.periods}, lanes,
+                              {study.estimation, study.engine.block}, together, kMultiprocessors);
+    };
+    on_host = std::max(on_host, 2.0 * static_cast<double>(usual.per_device * together) *
+                                    static_cast<double>(tape_bytes(study, sweep.plan)));
+    DeviceDemand one = demand();
+    for (; static_cast<double>(one.bytes) > room && together > 1; one = demand()) together /= 2;
+    if (static_cast<double>(one.bytes) > room)
+      throw Error(
+          ExitCode::device,
+          fmt::format("--device-memory {:g}: one replication needs {:.2f} GiB beside {:.1f} for CUDA itself; use "
+                      "smaller --periods, fewer policies, or --backend cpu",
+                      memory, static_cast<double>(one.bytes) / kGibibyte, kLeftToCuda));
+    const double bytes = static_cast<double>(one.bytes), m = study.dimensions.index_size(), B = study.engine.block;
+    least_together = std::min(least_together, static_cast<std::size_t>(room / bytes));
+    on_device =
+        std::max(on_device, std::min<double>(static_cast<double>(usual.per_device), std::floor(room / bytes)) * bytes);
+    chunks += (units + together - 1) / together;
+    most = std::max(most, together);
+    seconds += static_cast<double>(one.matrices) * static_cast<double>(units) / static_cast<double>(together) *
+               study.periods / B * 2.0 * (B + B / 2) * m * m / kFlops;
+  }
+  return fmt::format(
+      "device            {:g} GiB assumed, {} multiprocessors\n"
+      "chunks            {} of up to {} replications, {} at a time\n"
+      "device memory     {:.2f} GiB at the most\n"
+      "host memory       {:.2f} GiB for tapes at the most\n"
+      "modelled time     {:.0f} to {:.0f} s on one device; a model, not measured on any GPU\n",
+      memory, kMultiprocessors, chunks, most, least_together, on_device / kGibibyte, on_host / kGibibyte,
+      kLow * (kBeside + kAll * seconds), kHigh * (kBeside + kAll * seconds));
 }
 
 }  // namespace pandora

@@ -86,6 +86,24 @@ std::uint64_t instance_bytes(const Study& study) {
   return study.instances ? sizeof(double) * largest : 0;
 }
 
+bool has_linear_indices(const Study& study) {
+  return std::ranges::count(study.environments, Indices::linear, &Environment::indices) > 0;
+}
+
+std::uint64_t rows_of(const Study& study, const Plan& plan) {
+  return 1 + u64(plan.calibration_periods) + u64(study.periods);
+}
+
+// A context: psi, Q x, l, s, context cost and drawn indices.
+std::uint64_t context_bytes(const Study& study) {
+  const Dimensions& dim = study.dimensions;
+  std::uint64_t located = 0;
+  for (const Environment& environment : study.environments)
+    located = std::max(located, u64(location_count(dim, environment)) * (4 * u64(dim.reward_features) + 8));
+  return 4 * u64(padded_to_vector<float>(dim.index_size())) + located +
+         u64(dim.boxes) * (has_linear_indices(study) ? 24 : 16);
+}
+
 // Units of the longest part (make_parts).
 std::uint64_t longest_part(const Study& study, const Plan& plan) {
   const std::uint64_t R = std::min<std::uint64_t>(u64(study.replications), plan.units.size());
@@ -122,21 +140,17 @@ std::vector<LaneGroup> lane_groups(const Study& study, const Plan& plan) {
   return groups;
 }
 
+std::uint64_t tape_bytes(const Study& study, const Plan& plan) {
+  const std::uint64_t A = u64(study.dimensions.boxes), d = u64(study.dimensions.reward_features);
+  // phi, mu, cost, reward and sigma.
+  return rows_of(study, plan) * (context_bytes(study) + A * (4 * d + 8 + 8 + 4) + A * 8);
+}
+
 std::uint64_t sweep_bytes(const Study& study, const Plan& plan, const std::vector<LaneGroup>& groups, int threads) {
   const Dimensions& dim = study.dimensions;
-  const std::uint64_t A = u64(dim.boxes), d = u64(dim.reward_features),
-                      stride = u64(padded_to_vector<float>(dim.index_size())), M = u64(study.oracle.samples),
-                      T = u64(study.periods), rows = 1 + u64(plan.calibration_periods) + T;
-  // Contexts: psi, Q x, l, s, context cost and drawn indices. The tape: phi, mu, cost, reward, sigma. Inputs of sigma.
-  std::uint64_t located = 0, drawn = 0, quantiles = 0;
-  for (const Environment& environment : study.environments) {
-    located = std::max(located, u64(location_count(dim, environment)) * (4 * d + 8));
-    if (environment.indices != Indices::linear) continue;
-    drawn = A * 8;
-    quantiles = 4 * u64(draws_behind_costs(dim));
-  }
-  const std::uint64_t contexts = 4 * stride + located + A * 16 + drawn, inputs = A * 16, sigma = A * 8;
-  const std::uint64_t tape = rows * (contexts + A * (4 * d + 8 + 8 + 4) + sigma);
+  const std::uint64_t A = u64(dim.boxes), M = u64(study.oracle.samples), rows = rows_of(study, plan),
+                      contexts = context_bytes(study), inputs = A * 16, sigma = A * 8,  // of sigma: its inputs
+      quantiles = has_linear_indices(study) ? 4 * u64(draws_behind_costs(dim)) : 0;
   const bool contextual = std::ranges::count(study.regimes, Regime::B) > 0,
              exact = std::ranges::count(study.regimes, Regime::A) > 0;
   // Projected shocks, sorted, with the cost terms of the boxes; or points, cumulative, G and sums of the exact solver.
@@ -153,7 +167,7 @@ std::uint64_t sweep_bytes(const Study& study, const Plan& plan, const std::vecto
                       chunks = units * ((plan.lanes.size() + chunk - 1) / chunk), workers = u64(threads),
                       preparing = std::min(workers, units),
                       beside = std::max(std::min(workers, chunks), preparing) - preparing;
-  const std::uint64_t tapes = study.regret ? std::min(workers + 1, units) * tape : 0;
+  const std::uint64_t tapes = study.regret ? std::min(workers + 1, units) * tape_bytes(study, plan) : 0;
   return tapes + preparing * std::max(preparation, lanes) + beside * lanes;
 }
 

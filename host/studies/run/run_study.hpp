@@ -94,6 +94,10 @@ Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector
 std::string forecast_text(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps,
                           const std::vector<Part>& parts, int threads, int processes);
 
+/// What the sweeps need on a GPU of that memory (GiB), whether there is one here or not: how replications are put together,
+/// memory there and here, and a time that is a model. Throws Error (usage) for a study that runs on the CPU alone.
+std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double memory);
+
 // In planned_memory.cpp: what a sweep and its results take of a machine's memory.
 
 /// Lanes of one policy's variant that are planned together, and what kind of lane they are. T_0 is each lane's own.
@@ -114,6 +118,9 @@ std::vector<LaneGroup> lane_groups(const Study& study, const Plan& plan);
 
 /// Bytes that `threads` workers hold at the most while they prepare and run; no number of replications enters.
 std::uint64_t sweep_bytes(const Study& study, const Plan& plan, const std::vector<LaneGroup>& groups, int threads);
+
+/// Bytes of a replication's tape with its benchmark, on the host.
+std::uint64_t tape_bytes(const Study& study, const Plan& plan);
 
 /// A unit's results as they are kept until a part or a group of parts is whole; and as numbers in a file.
 struct UnitBytes {

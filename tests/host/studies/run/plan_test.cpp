@@ -118,5 +118,34 @@ TEST(PlannedMemoryOf, CodeAndJointFits) {
   EXPECT_LT(bytes("query_all"), 8 * 4 * matrix);
 }
 
+// On a GPU that is not here: replications go together as far as its memory reaches, in halves where it does not.
+TEST_F(PlanOfMissing, OfAGpuThatIsNotHere) {
+  const Words base = {"--backend", "cuda", "--replications", "100", "--set", "engine.kind=blocked", "--device-memory"};
+  const auto with = [&](const std::string& memory, const Words& more = {}) {
+    Words all = base;
+    all.push_back(memory);
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const std::string large = plan(with("24")), small = plan(with("0.53"));
+  EXPECT_THAT(large, HasSubstr("chunks            4 of up to 50 replications, 4 at a time"));
+  EXPECT_THAT(large, HasSubstr("a model, not measured on any GPU"));
+  EXPECT_GT(number(small, "chunks"), 4.0) << small;
+  EXPECT_LE(number(small, "device memory"), 0.03) << small;
+  EXPECT_GT(number(large, "device memory"), number(small, "device memory"));
+  const auto refused = [&](const Words& more) {
+    Words all = {"run", "study.toml"};
+    all.insert(all.end(), more.begin(), more.end());
+    const test::ProgramResult result = run(all);
+    EXPECT_NE(result.exit_code, 0);
+    return result.err;
+  };
+  EXPECT_THAT(refused(with("0.5001", {"--plan"})), HasSubstr("one replication needs"));
+  EXPECT_THAT(refused(with("24")), HasSubstr("goes with --plan --backend cuda"));
+  EXPECT_THAT(refused({"--plan", "--device-memory", "24"}), HasSubstr("goes with --plan --backend cuda"));
+  EXPECT_THAT(refused(with("24", {"--plan", "--precision", "double"})),
+              HasSubstr("runs on the CPU: leave the option out"));
+}
+
 }  // namespace
 }  // namespace pandora

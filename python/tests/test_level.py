@@ -31,12 +31,15 @@ def test_a_wheel_with_levels_loads_the_one_that_is_asked_for(tmp_path: pathlib.P
     installed = pathlib.Path(pandora.__file__).parent
     package.mkdir()
     for file in installed.iterdir():
-        if not file.name.startswith("_core"):
+        if file.name != "levels" and not file.name.startswith("_core"):
             (package / file.name).symlink_to(file)
+    libraries = installed.parent / "pandora_box.libs"  # beside the package of a wheel, found by its place
+    if libraries.is_dir():
+        (tmp_path / libraries.name).symlink_to(libraries)
     best = _best(pathlib.Path("/proc/cpuinfo").read_text())
     for level in _FLAGS:
         (package / "levels" / level).mkdir(parents=True)
-        (package / "levels" / level / "_core.so").symlink_to(next(installed.glob("_core*.so")))
+        (package / "levels" / level / "_core.so").symlink_to(next(installed.rglob("_core*.so")))
 
     def run(level: str) -> subprocess.CompletedProcess[str]:
         code = "import pandora; print(pandora._core.__file__, pandora.policies()['policy'][0])"

@@ -2,7 +2,8 @@
 # A command in a bare Debian system that holds nothing but apt, certificates, make and git, and a clone of the last commit, as root:
 # whether what README promises holds where nothing is installed. Needs root (mount, chroot) and a package mirror.
 # usage: scripts/bare-root.sh SUITE COMMAND    such as bookworm 'make reproduce && make test'
-# KEEP=FOLDER keeps the system there, and uses it again; without it it is a temporary folder.
+# KEEP=FOLDER keeps the system there, and uses it again; without it it is a temporary folder. PACKAGES=a,b: what it holds beside.
+# TAKE=FILE is put into /taken.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 2 ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
@@ -21,6 +22,9 @@ mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev" && mount --make-rslave "$root/dev"
 cp --remove-destination /etc/resolv.conf "$root/etc/resolv.conf"
 rm -rf "$root/pandora"
+cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"  # where a mirror of PyPI has its own
+mkdir -p "$root/taken"
+[ -z "${TAKE-}" ] || cp "$TAKE" "$root/taken"
 git clone --quiet --no-local --no-tags . "$root/pandora"
 start=$SECONDS
 chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8 \

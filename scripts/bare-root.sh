@@ -12,13 +12,14 @@ suite=$1 command=$2
 scripts/install-dependencies.sh mmdebstrap mmdebstrap
 root=${KEEP:-$(mktemp -d)}
 done_with() {
-  umount --lazy "$root/proc" "$root/dev" 2>/dev/null || true
+  umount --lazy "$root/proc" "$root/sys" "$root/dev" 2>/dev/null || true
   [ -n "${KEEP-}" ] || rm -rf --one-file-system "$root"
 }
 trap done_with EXIT
 [ -e "$root/etc/debian_version" ] || mmdebstrap --quiet --variant=apt --include=ca-certificates,make,git,"${PACKAGES:-make}" "$suite" "$root" \
   "${MIRROR:-http://deb.debian.org/debian}"
 mount -t proc proc "$root/proc"
+mount -t sysfs sysfs "$root/sys"
 mount --rbind /dev "$root/dev" && mount --make-rslave "$root/dev"
 cp --remove-destination /etc/resolv.conf "$root/etc/resolv.conf"
 rm -rf "$root/pandora"

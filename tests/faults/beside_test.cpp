@@ -231,7 +231,9 @@ TEST_F(Beside, ALimitOnProcessesIsToldAsOne) {
       EXPECT_EQ(result.exit_code, 4);
       EXPECT_EQ(result.error_lines(), 1) << result.err;
       EXPECT_THAT(result.err, HasSubstr("ulimit -u"));
-      EXPECT_EQ(result.err.find("--threads") != std::string::npos, command == two && most < 2) << result.err;
+      const bool told = result.err.find("--threads") != std::string::npos;
+      if (command != two) EXPECT_FALSE(told) << result.err;
+      if (command == two && most < 2) EXPECT_TRUE(told) << result.err;  // beyond, libraries may have started one
     }
   }
 }

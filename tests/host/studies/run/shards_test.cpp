@@ -186,11 +186,15 @@ TEST_F(RunStudyShards, RanksThatWereKilledAreResumedToTheSameBytes) {
 // Ranks that cannot agree all end, and one of them says why.
 TEST_F(RunStudyShards, RanksThatCannotAgreeAllEnd) {
   write_study_of_ranks();
-  const std::string one = "-n 1 " + ranks_of("apart") + " ";
-  EXPECT_EQ(mpirun(one + ": -n 1 " + PANDORA_PROGRAM + " run nowhere.toml --quiet --out apart"), 2);
+  // By a shell in each rank: Open MPI 5.0.7 crashes on `-n 1 ... : -n 1 ...`.
+  const auto apart = [this](const std::string& first, const std::string& second) {
+    return mpirun("-n 2 sh -c 'case $OMPI_COMM_WORLD_RANK in 0) exec " + first + ";; *) exec " + second + ";; esac'");
+  };
+  const std::string one = ranks_of("apart");
+  EXPECT_EQ(apart(one, PANDORA_PROGRAM " run nowhere.toml --quiet --out apart"), 2);
   EXPECT_THAT(mpi_errors(), HasSubstr("nowhere.toml: cannot be read"));
   EXPECT_FALSE(fs::exists(work() / "apart"));
-  EXPECT_EQ(mpirun(one + ": " + one + "--periods 50"), 5);
+  EXPECT_EQ(apart(one, one + " --periods 50"), 5);
   EXPECT_THAT(mpi_errors(), HasSubstr("study.periods"));
   EXPECT_FALSE(fs::exists(work() / "apart"));
   // A folder that cannot be used ends all ranks with the error of one.

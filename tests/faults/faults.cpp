@@ -149,7 +149,9 @@ mode_t mode_of(int flags, va_list arguments) {
 }  // namespace
 
 // What glibc declares of these differs by its version: nonnull, noexcept, aliases.
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wnonnull-compare"
+#endif
 #pragma GCC diagnostic ignored "-Wshadow"
 extern "C" {
 

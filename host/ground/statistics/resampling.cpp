@@ -113,7 +113,6 @@ std::string with_slope(const std::string& label, double slope, double half_width
 }
 
 Estimate growth_exponent(const std::vector<double>& x, const std::vector<std::vector<double>>& curves, double from) {
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   const double n = static_cast<double>(curves.size());
   std::vector<double> sum(x.size(), 0.0);
   for (const std::vector<double>& curve : curves)

@@ -10,8 +10,6 @@
 namespace pandora {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
 // Sum of squared deviations.
 double scatter_of(const std::vector<double>& values) {
   const double mean = mean_with_error(values).mean;

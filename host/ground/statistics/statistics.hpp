@@ -3,9 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace pandora {
+
+/// What cannot be told, in place of a number.
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// Quantile of Student's t. `probability` in (0, 1), `degrees_of_freedom` above 0.
 double student_t_quantile(double probability, double degrees_of_freedom);

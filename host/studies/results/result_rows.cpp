@@ -12,7 +12,6 @@
 namespace pandora {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* kAsPublished = "{:.2f}";
 
 // Of data frames alone: it says again what other columns say.

@@ -217,7 +217,6 @@ bool inside_joint_95(double a, double half_width_a, const PublishedValue& b) {
 }
 
 Estimate SumsByPrompt::estimate() const {
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   double count = 0.0, sum = 0.0, squares = 0.0, prompts = 0.0;
   for (std::size_t p = 0; p < sums.size(); ++p) {
     count += periods[p];

@@ -5,8 +5,8 @@
 # Usage: scripts/install-dependencies.sh [PACKAGE CONTENT]...: those instead of the list below.
 set -euo pipefail
 
-# A Debian package; how to recognise its content where it came from elsewhere: a command, a header (any of several, with |), or
-# py:MODULE; and its name for dnf (Fedora), pacman (Arch), conda (conda-forge) and Spack.
+# A Debian package; how to recognise its content where it came from elsewhere: a command, a header (any of several, with |),
+# py:MODULE or the header of Python itself; and its name for dnf (Fedora), pacman (Arch), conda (conda-forge) and Spack.
 needed="
 g++                 g++                               gcc-c++             gcc              gxx            gcc
 cmake               cmake                             cmake               cmake            cmake          cmake
@@ -26,22 +26,25 @@ libgtest-dev        gtest/gtest.h                     gtest-devel         gtest 
 libgmock-dev        gmock/gmock.h                     gmock-devel         gtest            gmock          googletest+gmock
 librandom123-dev    Random123/philox.h                Random123-devel     random123        random123      random123
 libbenchmark-dev    benchmark/benchmark.h             google-benchmark-devel benchmark     benchmark      benchmark
-python3-dev         python3-config                    python3-devel       python           python         python
+python3-dev         py/Python.h                       python3-devel       python           python         python
 python3-venv        py:ensurepip                      python3             python           python         python
 locales             /usr/share/i18n/locales/de_DE     glibc-locale-source glibc            -              -
 "
 [ $# -eq 0 ] || needed=$(printf '%s %s\n' "$@")
 
+read -ra compiler <<<"${CXX:-g++}"  # with its launcher, where CXX names one
 present() {
   [[ $(dpkg-query --show --showformat '${Status}' "$1" 2>/dev/null) == *"ok installed" ]] && return
   local header
   case $2 in
     /*) [ -e "$2" ] ;;
+    g++) command -v "${compiler[@]: -1}" >/dev/null ;;
+    py/Python.h) python3 -c "import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path('include') + '/Python.h'))" 2>/dev/null ;;
     py:*) python3 -c "import importlib.util as u, sys; sys.exit(u.find_spec('${2#py:}') is None)" 2>/dev/null ;;
     *.h | *.hpp | */*)
       for header in ${2//|/ }; do
         echo "#include <$header>" | CPATH=${CPATH-}${CONDA_PREFIX:+:$CONDA_PREFIX/include} \
-          "${CXX:-g++}" -std=c++20 -E -x c++ - >/dev/null 2>&1 && return
+          "${compiler[@]}" -std=c++20 -E -x c++ - >/dev/null 2>&1 && return
       done
       return 1 ;;
     *) command -v "$2" >/dev/null ;;
@@ -57,7 +60,14 @@ done <<<"$needed"
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 # named COLUMN: what is missing, in the words of the package manager of that column.
-named() { printf '%s\n' "${others[@]}" | awk -v n="$1" '$n != "" && $n != "-" && !seen[$n]++ { printf " %s", $n }'; }
+named() {
+  local line seen=" " word
+  for line in "${others[@]}"; do
+    read -ra words <<<"$line"
+    word=${words[$1 - 1]:--}
+    [[ $word = - || $seen = *" $word "* ]] || { printf ' %s' "$word"; seen+="$word "; }
+  done
+}
 
 refuse() {
   {
@@ -65,6 +75,7 @@ refuse() {
     echo "  apt-get install ${missing[*]}"
     [ -z "$(named 1)" ] || printf '  %s\n' "dnf install$(named 1)" "pacman -S$(named 2)" \
       "conda install -c conda-forge$(named 3)" "spack install$(named 4)"
+    [[ " ${missing[*]} " != *" g++ "* ]] || echo "Without a compiler (${compiler[*]}) no header can be looked for: some may be here."
     [ ${#commands[@]} -gt 0 ] || echo "The build goes on: CMake says whether it finds them elsewhere (CMAKE_PREFIX_PATH)."
   } >&2
   [ ${#commands[@]} -eq 0 ] || exit 1

@@ -9,6 +9,7 @@
 #include <clocale>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <new>
@@ -105,6 +106,19 @@ int flushed(int code) {
   return code == static_cast<int>(ExitCode::done) ? static_cast<int>(ExitCode::output_lost) : code;
 }
 
+// The variable chooses among programs of several levels; one that was started although it is of another would mix them.
+void refuse_other_level() {
+  const char* const level = std::getenv("PANDORA_LEVEL");
+  if (level == nullptr || *level == '\0') return;
+  const std::string flags = build_identity().at("flags"), mark = "-march=x86-64-";
+  if ((flags + " ").find(mark + level + " ") != std::string::npos) return;
+  throw Error(
+      ExitCode::usage,
+      fmt::format("PANDORA_LEVEL={}: this program is compiled for one kind of processor, and not for that level; "
+                  "unset it, or start the program of all levels (packaging/levels)",
+                  level));
+}
+
 int run_command_line(int argc, char** argv) {
   if (argc > 0) the_session.program = argv[0];
   std::error_code pathless;  // a command that names the program must run in other folders, too
@@ -126,6 +140,7 @@ int run_command_line(int argc, char** argv) {
         add_explain, add_oracle, add_calibrate, add_policies, add_devices, add_trace, add_cascade})
     add(program, the_session);
   try {
+    refuse_other_level();
     refuse_unknown_command(program, argc, argv);
     program.parse(argc, argv);
     refuse_empty_numbers(program);

@@ -34,6 +34,16 @@ struct RunArguments {
   throw Error(ExitCode::usage, message);
 }
 
+void check_device_memory(const RunArguments& o) {
+  if (!o.device_memory) return;
+  const double memory = *o.device_memory;
+  if (!(memory > 0.0 && memory <= 1e5))
+    refuse(fmt::format("--device-memory {:g}: give GiB, above 0 and up to 1e5", memory));
+  if (!o.plan || o.backend.backend != "cuda") refuse("--device-memory: goes with --plan --backend cuda");
+  if (o.resume || o.extend || o.shard || o.backend.devices != "all")
+    refuse("--device-memory: plans the whole study on one device; leave out --resume, --extend, --shard and --devices");
+}
+
 // A table of regrets is one regime.
 std::vector<StudyOptions::Implied> implied_by_table(const RunArguments& o) {
   if (!o.table || *o.table == "all") return {};
@@ -152,8 +162,7 @@ void run_command(const RunArguments& o, bool paper, Session& session) {
   RunOptions run = options_of(session);
   const std::exception_ptr failure = caught([&] {
     require_count("--threads", o.backend.threads, 0);
-    if (o.device_memory && (!o.plan || o.backend.backend != "cuda" || !(*o.device_memory > 0.0)))
-      refuse(fmt::format("--device-memory {:g}: goes with --plan --backend cuda, in GiB, above 0", *o.device_memory));
+    check_device_memory(o);
     config = config_of(o, paper);
     {
       const ReadingProgress reading(o.quiet || o.plan || ranks.rank() != 0, session);

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 scripts/install-dependencies.sh
 scripts/install-dependencies.sh qemu-user qemu-x86_64
 build=build-levels golden=tests/host/studies/run/golden
-cmake -S packaging/levels -B $build -G Ninja "-DPANDORA_OPTIONS=-DPANDORA_CUDA=OFF;-DPANDORA_MPI=OFF"
+cmake -S packaging/levels -B $build -G Ninja -DPANDORA_CUDA=OFF
 cmake --build $build
 rm -rf $build/installed $build/files
 cmake --install $build --prefix $build/installed >/dev/null

@@ -241,7 +241,7 @@ def test_what_is_masked_is_missing_and_parts_and_texts_are_no_numbers() -> None:
             pandora.Trace({**table, "cost": cost})
     trace = pandora.Trace({**table, "columns": {"n": np.ma.masked_array(np.arange(20.0), mask=mask[:, 2])}})
     assert np.isnan(trace.column("n")[6])
-    bad: list[Any] = [np.complex64(5), np.ma.masked, np.array("5"), np.timedelta64(5)]
+    bad: list[Any] = [np.complex64(5), np.ma.masked, np.array("5"), np.timedelta64(5, "s")]
     for price in bad:
         with pytest.raises(pandora.UsageError, match="price .*: give a number"):
             trace.check(price=price)

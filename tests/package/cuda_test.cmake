@@ -18,3 +18,11 @@ expect("${why}" "${PANDORA_NVCC} refuses the host compiler (unsupported GNU vers
 set(ENV{CUDAHOSTCXX} g++-13)
 pandora_cuda_refusal(why)
 expect("${why}" "the toolkit of ${PANDORA_NVCC} is older than 12 or lacks cuBLAS or cuRAND")
+
+set(ENV{CUDAHOSTCXX} /nowhere/g++)
+pandora_cuda_refusal(why)
+expect("${why}" "CUDAHOSTCXX=/nowhere/g++ names no file")
+set(ENV{CUDAHOSTCXX})
+set(PANDORA_NVCC ${CMAKE_CURRENT_LIST_DIR}/broken-nvcc)
+pandora_cuda_refusal(why)
+expect("${why}" "${PANDORA_NVCC} cannot compile an empty file (nvcc: cannot find cicc)")

@@ -231,13 +231,14 @@ std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double
   std::size_t chunks = 0, most = 0, least_together = usual.per_device;
   for (const PlannedSweep& sweep : sweeps) {
     const Study& study = sweep.study;
+    if (!study.regret) continue;  // no lanes: the oracle's order is prepared replication by replication
     std::string why = needs_cpu(study, sweep.plan);
     if (study.engine.kind == EngineSettings::Kind::reference ||
         study.engine.precision == EngineSettings::Precision::fp64)
       why = "the engine is " + study.engine.text();
     if (!why.empty())
       throw Error(ExitCode::usage,
-                  fmt::format("--device-memory: {}, so it runs on the CPU: leave the option out", why));
+                  fmt::format("--device-memory: {}; plan it with --backend cpu and without this option", why));
     std::vector<LaneSpec> lanes;
     for (const LaneGroup& group : lane_groups(study, sweep.plan))
       for (std::size_t k = group.first; k < group.first + group.count; ++k) {
@@ -269,6 +270,8 @@ std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double
     seconds += static_cast<double>(one.matrices) * static_cast<double>(units) / static_cast<double>(together) *
                study.periods / B * 2.0 * (B + B / 2) * m * m / kFlops;
   }
+  if (chunks == 0)
+    throw Error(ExitCode::usage, "--device-memory: the study simulates no lanes (output.regret = false)");
   return fmt::format(
       "device            {:g} GiB assumed, {} multiprocessors\n"
       "chunks            {} of up to {} replications, {} at a time\n"

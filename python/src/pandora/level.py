@@ -35,10 +35,12 @@ def load() -> None:
         return
     best = _best(pathlib.Path("/proc/cpuinfo").read_text())
     level = os.environ.get("PANDORA_LEVEL") or best
+    if not best:
+        raise ImportError("this processor is older than x86-64-v2 (SSE4.2, of 2009); a build from source runs on it")
     if level not in _FLAGS:
-        raise ImportError(f"PANDORA_LEVEL={level}: give v2, v3 or v4; this processor has {best or 'none of them'}")
+        raise ImportError(f"PANDORA_LEVEL={level}: give v2, v3 or v4; this processor has {best}")
     if level > best:
-        raise ImportError(f"PANDORA_LEVEL={level}: this processor has {best or 'none of v2, v3 and v4'}")
+        raise ImportError(f"PANDORA_LEVEL={level}: this processor has {best}")
     spec = importlib.util.spec_from_file_location("pandora._core", next((folder / level).glob("_core.*")))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

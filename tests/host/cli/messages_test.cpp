@@ -24,6 +24,15 @@ TEST_F(Messages, AFolderWhereAFileBelongsIsNoFullDisk) {
   EXPECT_THAT(result.err, Not(HasSubstr("free some space")));
 }
 
+// The variable chooses among programs of several levels, of which this is none.
+TEST_F(Messages, ALevelThatIsNotThisProgramsIsRefused) {
+  ::setenv("PANDORA_LEVEL", "v9", 1);
+  const test::ProgramResult result = run({"policies"});
+  ::unsetenv("PANDORA_LEVEL");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("PANDORA_LEVEL=v9: this program is compiled for one kind of processor"));
+}
+
 TEST_F(Messages, CommandsQuoteTheirPaths) {
   std::vector<std::string> words = query_all_run({"--out", "a b's", "--set", "hyperparameters.c_rho=[1e300]"});
   std::replace(words.begin(), words.end(), std::string("query_all"), std::string("dow"));

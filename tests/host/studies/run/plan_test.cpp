@@ -143,8 +143,10 @@ TEST_F(PlanOfMissing, OfAGpuThatIsNotHere) {
   EXPECT_THAT(refused(with("0.5001", {"--plan"})), HasSubstr("one replication needs"));
   EXPECT_THAT(refused(with("24")), HasSubstr("goes with --plan --backend cuda"));
   EXPECT_THAT(refused({"--plan", "--device-memory", "24"}), HasSubstr("goes with --plan --backend cuda"));
-  EXPECT_THAT(refused(with("24", {"--plan", "--precision", "double"})),
-              HasSubstr("runs on the CPU: leave the option out"));
+  EXPECT_THAT(refused(with("24", {"--plan", "--precision", "double"})), HasSubstr("plan it with --backend cpu"));
+  EXPECT_THAT(refused(with("24", {"--plan", "--shard", "0/2"})), HasSubstr("leave out --resume, --extend, --shard"));
+  EXPECT_THAT(refused(with("inf", {"--plan"})), HasSubstr("up to 1e5"));
+  EXPECT_THAT(refused(with("24", {"--plan", "--set", "output.regret=false"})), HasSubstr("simulates no lanes"));
 }
 
 }  // namespace

@@ -219,62 +219,79 @@ std::string forecast_text(const std::vector<PlannedSetting>& settings, const std
       processes, settings[0].setting.study.engine.text(), all.rough ? ", roughly" : "");
 }
 
-std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double memory) {
-  // The model of docs/gpu-results.md for a device of 132 multiprocessors: products of blocks at 18 TFLOP/s, 2.6 times as long
-  // for walks and refits, 3.5 s for start and preparation; for the paper 12.6 s, where it expects 7 to 16.
-  constexpr int kMultiprocessors = 132;
-  constexpr double kGibibyte = 1u << 30, kFlops = 18e12, kAll = 3.6, kBeside = 3.5, kLow = 0.55, kHigh = 1.27,
-                   kLeftToCuda = 0.5;
-  const double room = (memory - kLeftToCuda) * kGibibyte;
+namespace {
+
+// A GPU that is only thought of: an H100's multiprocessors, and what CUDA itself takes of its memory.
+constexpr int kMultiprocessors = 132;
+constexpr double kGibibyte = 1u << 30, kLeftToCuda = 0.5;
+
+// Replications of a sweep that go together there.
+struct GroupOnDevice {
+  std::size_t units = 0;
+  DeviceDemand demand;
+};
+
+GroupOnDevice group_on_device(const PlannedSweep& sweep, double memory) {
+  const Study& study = sweep.study;
+  std::string why = needs_cpu(study, sweep.plan);
+  if (study.engine.kind == EngineSettings::Kind::reference || study.engine.precision == EngineSettings::Precision::fp64)
+    why = "the engine is " + study.engine.text();
+  if (!why.empty())
+    throw Error(ExitCode::usage,
+                fmt::format("--device-memory: {}; plan it with --backend cpu and without this option", why));
+  std::vector<LaneSpec> lanes;
+  for (const LaneGroup& group : lane_groups(study, sweep.plan))
+    for (std::size_t k = group.first; k < group.first + group.count; ++k) {
+      lanes.push_back(group.spec);
+      lanes.back().T0 = sweep.plan.lanes[k].T0;
+    }
   const DeviceGroups usual;
-  double on_device = 0.0, on_host = 0.0, seconds = 0.0;
-  std::size_t chunks = 0, most = 0, least_together = usual.per_device;
+  for (std::size_t units = std::min(usual.units, (sweep.plan.units.size() + usual.per_device - 1) / usual.per_device);;
+       units /= 2) {
+    const DeviceDemand demand =
+        demand_on_device({study.dimensions, sweep.plan.calibration_periods, study.periods}, lanes,
+                         {study.estimation, study.engine.block}, units, kMultiprocessors);
+    const double gibibytes = static_cast<double>(demand.bytes) / kGibibyte;
+    if (gibibytes <= memory - kLeftToCuda) return {units, demand};
+    if (units > 1) continue;
+    throw Error(ExitCode::device,
+                fmt::format("--device-memory {:g}: one replication needs {:.2f} GiB beside {:.1f} for CUDA itself; use "
+                            "smaller --periods, fewer policies, or --backend cpu",
+                            memory, gibibytes, kLeftToCuda));
+  }
+}
+
+}  // namespace
+
+std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double memory) {
+  // The model of docs/gpu-results.md: products of blocks at 18 TFLOP/s, 2.6 times as long for walks and refits, 3.5 s for
+  // start and preparation; for the paper 13 s, where that page expects 7 to 16.
+  constexpr double kFlops = 18e12, kAll = 3.6, kBeside = 3.5, kLow = 0.55, kHigh = 1.25;
+  const double per_device = static_cast<double>(DeviceGroups{}.per_device);
+  double on_device = 0.0, on_host = 0.0, seconds = 0.0, least_together = per_device;
+  std::size_t chunks = 0, most = 0;
   for (const PlannedSweep& sweep : sweeps) {
-    const Study& study = sweep.study;
-    if (!study.regret) continue;  // no lanes: the oracle's order is prepared replication by replication
-    std::string why = needs_cpu(study, sweep.plan);
-    if (study.engine.kind == EngineSettings::Kind::reference ||
-        study.engine.precision == EngineSettings::Precision::fp64)
-      why = "the engine is " + study.engine.text();
-    if (!why.empty())
-      throw Error(ExitCode::usage,
-                  fmt::format("--device-memory: {}; plan it with --backend cpu and without this option", why));
-    std::vector<LaneSpec> lanes;
-    for (const LaneGroup& group : lane_groups(study, sweep.plan))
-      for (std::size_t k = group.first; k < group.first + group.count; ++k) {
-        lanes.push_back(group.spec);
-        lanes.back().T0 = sweep.plan.lanes[k].T0;
-      }
-    const std::size_t units = sweep.plan.units.size();
-    std::size_t together = std::min(usual.units, (units + usual.per_device - 1) / usual.per_device);
-    const auto demand = [&] {
-      return demand_on_device({study.dimensions, sweep.plan.calibration_periods, study.periods}, lanes,
-                              {study.estimation, study.engine.block}, together, kMultiprocessors);
-    };
-    on_host = std::max(on_host, 2.0 * static_cast<double>(usual.per_device * together) *
-                                    static_cast<double>(tape_bytes(study, sweep.plan)));
-    DeviceDemand one = demand();
-    for (; static_cast<double>(one.bytes) > room && together > 1; one = demand()) together /= 2;
-    if (static_cast<double>(one.bytes) > room)
-      throw Error(
-          ExitCode::device,
-          fmt::format("--device-memory {:g}: one replication needs {:.2f} GiB beside {:.1f} for CUDA itself; use "
-                      "smaller --periods, fewer policies, or --backend cpu",
-                      memory, static_cast<double>(one.bytes) / kGibibyte, kLeftToCuda));
-    const double bytes = static_cast<double>(one.bytes), m = study.dimensions.index_size(), B = study.engine.block;
-    least_together = std::min(least_together, static_cast<std::size_t>(room / bytes));
-    on_device =
-        std::max(on_device, std::min<double>(static_cast<double>(usual.per_device), std::floor(room / bytes)) * bytes);
-    chunks += (units + together - 1) / together;
-    most = std::max(most, together);
-    seconds += static_cast<double>(one.matrices) * static_cast<double>(units) / static_cast<double>(together) *
-               study.periods / B * 2.0 * (B + B / 2) * m * m / kFlops;
+    if (!sweep.study.regret) continue;  // no lanes: the oracle's order is prepared replication by replication
+    const GroupOnDevice group = group_on_device(sweep, memory);
+    const double bytes = static_cast<double>(group.demand.bytes), m = sweep.study.dimensions.index_size(),
+                 B = sweep.study.engine.block, units = static_cast<double>(sweep.plan.units.size()),
+                 parts = std::ceil(units / static_cast<double>(group.units)),
+                 together = std::min({per_device, parts, std::floor((memory - kLeftToCuda) * kGibibyte / bytes)});
+    least_together = std::min(least_together, together);
+    on_device = std::max(on_device, together * bytes);
+    // As many again are prepared while those run.
+    on_host = std::max(on_host, std::min(units, 2.0 * per_device * static_cast<double>(group.units)) *
+                                    static_cast<double>(tape_bytes(sweep.study, sweep.plan)));
+    chunks += static_cast<std::size_t>(parts);
+    most = std::max(most, group.units);
+    seconds += static_cast<double>(group.demand.matrices) * units / static_cast<double>(group.units) *
+               sweep.study.periods / B * 2.0 * (B + B / 2) * m * m / kFlops;
   }
   if (chunks == 0)
     throw Error(ExitCode::usage, "--device-memory: the study simulates no lanes (output.regret = false)");
   return fmt::format(
       "device            {:g} GiB assumed, {} multiprocessors\n"
-      "chunks            {} of up to {} replications, {} at a time\n"
+      "chunks            {} of up to {} replications, {:.0f} at a time\n"
       "device memory     {:.2f} GiB at the most\n"
       "host memory       {:.2f} GiB for tapes at the most\n"
       "modelled time     {:.0f} to {:.0f} s on one device; a model, not measured on any GPU\n",

@@ -14,6 +14,7 @@ echo "$digest  $work/hdf5.tar.gz" | sha256sum --check --quiet
 mkdir "$work/hdf5"
 tar -xzf "$work/hdf5.tar.gz" -C "$work/hdf5" --strip-components=1
 cd "$work/hdf5"
+[ -z "${FOR_ARM64-}" ] || export CC=aarch64-linux-gnu-gcc  # its configure script runs what it compiles: qemu-user does
 CFLAGS="-Os -ffunction-sections -fdata-sections -w -Wno-error=implicit-int" LDFLAGS="-Wl,--gc-sections,-s" ./configure --quiet --prefix="$prefix" \
   --disable-static --disable-hl --disable-tests --disable-tools --disable-deprecated-symbols --without-zlib --without-szlib >/dev/null
 make --silent -j"$(nproc)" -C src install >/dev/null

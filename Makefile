@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow test-level test-with tests example python python-bench fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
+.PHONY: build reproduce test test-slow test-as tests example python python-bench fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -34,17 +34,11 @@ test: test-dependencies tests
 test-slow: test-dependencies tests
 	ctest --test-dir build -L slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
 
-# The default tests of a program for a lower level of x86-64 (LEVEL=v2), and of one by another compiler (CLANG=16).
-test-level: test-dependencies
-	cmake --preset test -B build-$(LEVEL) -DPANDORA_LEVEL=$(LEVEL) -DPANDORA_CUDA=OFF
-	cmake --build build-$(LEVEL) --parallel $(JOBS)
-	ctest --test-dir build-$(LEVEL) -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
-
-test-with: test-dependencies
-	@scripts/install-dependencies.sh clang-$(CLANG) clang++-$(CLANG)
-	cmake --preset test -B build-clang-$(CLANG) -DCMAKE_C_COMPILER=clang-$(CLANG) -DCMAKE_CXX_COMPILER=clang++-$(CLANG) -DPANDORA_CUDA=OFF
-	cmake --build build-clang-$(CLANG) --parallel $(JOBS)
-	ctest --test-dir build-clang-$(CLANG) -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
+# The default tests of another build: AS=v2 OPTIONS=-DPANDORA_LEVEL=v2, or of another compiler.
+test-as: test-dependencies
+	cmake --preset test -B build-$(AS) -DPANDORA_CUDA=OFF $(OPTIONS)
+	cmake --build build-$(AS) --parallel $(JOBS)
+	ctest --test-dir build-$(AS) -LE slow --no-tests=error --output-on-failure --parallel $(TEST_JOBS) $(ARGS)
 
 # The tests link the library that `make build` makes: what is tested is what runs.
 tests:

@@ -15,13 +15,22 @@
 
 namespace pandora {
 
-/// a + b, rounded to odd: not exact, it is the neighbour towards zero with its last bit set. What is rounded from that to fewer
-/// digits is rounded as the exact sum would be (Boldo and Melquiond 2008). |a| and |b| lie within 2^+-500, or are 0.
-PANDORA_INLINE double sum_rounded_to_odd(double a, double b) {
+/// a + b as a rounded sum and what rounding took from it (Knuth).
+struct ExactSum {
+  double sum, error;
+};
+PANDORA_INLINE ExactSum exact_sum(double a, double b) {
   const double sum = a + b, part = sum - a;
-  const double beyond = ((a - (sum - part)) + (b - part)) * sum;  // > 0: the exact sum is farther from zero
+  return {sum, (a - (sum - part)) + (b - part)};
+}
+
+/// a + b, rounded to odd: not exact, it is the neighbour towards zero with its last bit set. What is rounded from that to
+/// fewer digits is rounded as the exact sum would be (Boldo and Melquiond 2008). |a| and |b| lie within 2^+-500, or are 0.
+PANDORA_INLINE double sum_rounded_to_odd(double a, double b) {
+  const ExactSum exact = exact_sum(a, b);
+  const double beyond = exact.error * exact.sum;  // > 0: the exact sum is farther from zero
   const std::uint64_t below = beyond < 0.0 ? ~std::uint64_t{0} : 0, above = beyond > 0.0 ? ~std::uint64_t{0} : 0;
-  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(sum) + below) | (below | above) >> 63);
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(exact.sum) + below) | (below | above) >> 63);
 }
 
 /// a b + c in one rounding where no instruction does it, in loops that vectorise: the product is exact in double.
@@ -42,9 +51,8 @@ PANDORA_INLINE double fused_in_parts(double a, double b, double c) {
   };
   const double a1 = upper(a), b1 = upper(b), a2 = a - a1, b2 = b - b1, product = a * b;
   const double rest = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2;
-  const double low = c + rest, c_part = low - c, low_error = (c - (low - c_part)) + (rest - c_part);
-  const double sum = product + low, part = sum - product, sum_error = (product - (sum - part)) + (low - part);
-  return sum + sum_rounded_to_odd(low_error, sum_error);
+  const ExactSum low = exact_sum(c, rest), all = exact_sum(product, low.sum);
+  return all.sum + sum_rounded_to_odd(low.error, all.error);
 }
 
 PANDORA_HD PANDORA_INLINE float fused(float a, float b, float c) {

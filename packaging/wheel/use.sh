@@ -5,9 +5,9 @@ cd "$(dirname "$0")/../.."
 ! command -v g++ cc mpirun h5dump
 python3 -m venv /venv
 /venv/bin/pip install --quiet "pandora-box[plot,pandas,study] @ file://$(ls /taken/*.whl)" pytest pyarrow
-cd /tmp  # the package that is installed, not the folder beside
-/venv/bin/pandora reproduce --replications 1 --periods 500 --quiet --out /tmp/reproduced >/dev/null
-/venv/bin/python /pandora/python/examples/tutorial.py /tmp/tutorial >/dev/null
+cd "$(mktemp -d)"  # the package that is installed, not the folder beside
+/venv/bin/pandora reproduce --replications 1 --periods 500 --quiet --out reproduced >/dev/null
+/venv/bin/python /pandora/python/examples/tutorial.py tutorial >/dev/null
 /venv/bin/python -X importtime -c 'import pandora' 2>&1 | tail -1
 cd /pandora/python
 best=$(/venv/bin/pandora --version | sed -n 's/.*-march=x86-64-\(v.\).*/\1/p')

@@ -19,6 +19,8 @@ constexpr int kProbePeriods = 3000, kProbeContext = 200, kProbeContexts = 100000
               kProbeNodes = 101, kProbeT0 = 10000, kProbeT0Values = 3;
 constexpr std::size_t kProbeLanes = 64, kProbeSettings = 12;
 
+constexpr double kGibibyte = 1u << 30;
+
 // Seconds that one unit of a sweep takes on a thread.
 struct UnitTime {
   double seconds = 0.0;
@@ -193,7 +195,6 @@ Forecast forecast(const std::vector<PlannedSetting>& settings, const std::vector
 
 std::string forecast_text(const std::vector<PlannedSetting>& settings, const std::vector<PlannedSweep>& sweeps,
                           const std::vector<Part>& parts, int threads, int processes) {
-  constexpr double kGibibyte = 1u << 30;
   const Forecast all = forecast(settings, sweeps, threads);
   const std::uint64_t machine = machine_memory();
   const std::string too_much = machine == 0 || all.bytes <= machine
@@ -223,7 +224,7 @@ namespace {
 
 // A GPU that is only thought of: an H100's multiprocessors, and what CUDA itself takes of its memory.
 constexpr int kMultiprocessors = 132;
-constexpr double kGibibyte = 1u << 30, kLeftToCuda = 0.5;
+constexpr double kLeftToCuda = 0.5;  // GiB
 
 // Replications of a sweep that go together there.
 struct GroupOnDevice {

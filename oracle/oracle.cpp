@@ -165,6 +165,21 @@ std::vector<double> OracleTable::indices(const Instance& instance, const Context
   return out;
 }
 
+namespace {
+
+// The grid over the range of the cells from `first` on.
+IndexGrid grid_over(const ProjectedLaw& law, const IndexInputs& in, GridShape shape, std::size_t first) {
+  Range shift = Range::of(in.shift[first]), scale = Range::of(in.scale[first]), cost = Range::of(in.cost[first]);
+  for (std::size_t at = first; at < in.scale.size(); ++at) {
+    shift.include(in.shift[at]);
+    scale.include(in.scale[at]);
+    cost.include(in.cost[at]);
+  }
+  return IndexGrid(law, shape, shift, scale, cost);
+}
+
+}  // namespace
+
 OracleTable oracle_table(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                          const OracleOptions& options, int first_row) {
   const std::size_t A = static_cast<std::size_t>(contexts.boxes), first = static_cast<std::size_t>(first_row) * A;
@@ -181,15 +196,17 @@ OracleTable oracle_table(const Instance& instance, const ShockSample& sample, co
     for (std::size_t at = first; at < first + A; ++at) table.sigma.push_back(solver.index(in.cost[at]));
     return table;
   }
-  Range shift = Range::of(in.shift[first]), scale = Range::of(in.scale[first]), cost = Range::of(in.cost[first]);
-  for (std::size_t at = first; at < in.scale.size(); ++at) {
-    shift.include(in.shift[at]);
-    scale.include(in.scale[at]);
-    cost.include(in.cost[at]);
-  }
-  const ProjectedLaw law = grid_law(sample, options);
-  table.grid.emplace(law, options.grid, shift, scale, cost);
+  table.grid = grid_over(grid_law(sample, options), in, options.grid, first);
   return table;
+}
+
+std::vector<double> interpolated_indices(const ProjectedLaw& law, const IndexInputs& inputs, GridShape shape,
+                                         std::size_t first) {
+  const IndexGrid grid = grid_over(law, inputs, shape, first);
+  std::vector<double> out(inputs.scale.size(), std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t at = first; at < out.size(); ++at)
+    out[at] = grid(inputs.shift[at], inputs.scale[at], inputs.cost[at]);
+  return out;
 }
 
 IndexGrid::IndexGrid(const ProjectedLaw& law, GridShape shape, Range shift, Range scale, Range cost)

@@ -138,6 +138,10 @@ ProjectedLaw grid_law(const ShockSample& sample, const OracleOptions& options);
 std::vector<double> oracle_indices(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                                    const OracleOptions& options, int first_row = 0);
 
+/// sigma of the cells from `first` on, NaN before, from a grid over their range.
+std::vector<double> interpolated_indices(const ProjectedLaw& law, const IndexInputs& inputs, GridShape shape,
+                                         std::size_t first);
+
 /// The inputs of (eq:sigma) with expected costs from the sample.
 IndexInputs index_inputs(const Instance& instance, const ShockSample& sample, const Contexts& contexts,
                          int first_row = 0);

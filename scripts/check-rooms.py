@@ -34,7 +34,6 @@ LONG_FUNCTIONS = [tuple(line.split()) for line in """
 host/studies/results/parts.cpp part_contents
 host/studies/study/study_keys.cpp make_general_keys
 kernels/solve/reward_gradient.cpp reward_derivatives
-kernels/tape/tape.cpp draw_tape
 """.strip().splitlines()]
 
 root = pathlib.Path(__file__).resolve().parent.parent

@@ -15,9 +15,22 @@ struct CoordinateLaw {
   using Function = float (*)(std::uint32_t, std::uint32_t);
   Law law;
   Function custom;
+  /// sqrt(r) and sqrt(1 - r): weights of the normals that all boxes of a period share and of a box's own, for boxes
+  /// whose shocks depend on each other. r = 0: the normals are a box's own and drawn in fewer words.
+  float common = 0.0f, own = 1.0f;
   PANDORA_HD CoordinateLaw(Law which, Function function = nullptr)
       : law(which), custom(function) {}  // NOLINT: implicit
+  /// The same law of each box by itself, where the normals behind the shocks of two boxes have correlation r.
+  CoordinateLaw correlated(double r) const {
+    CoordinateLaw out = *this;
+    out.common = static_cast<float>(std::sqrt(r));
+    out.own = static_cast<float>(std::sqrt(1.0 - r));
+    return out;
+  }
 };
+
+/// The box of a stream of shocks at whose place the normals are drawn that all boxes of a period share: above every box.
+inline constexpr std::uint32_t kSharedShock = 0xff;
 
 /// [-1, 1], both ends possible: the word as a signed fraction, rounded to 24 bits.
 PANDORA_HD PANDORA_INLINE float signed_uniform(std::uint32_t word) {
@@ -53,12 +66,77 @@ PANDORA_HD PANDORA_INLINE float student_t5(std::uint32_t radial, std::uint32_t a
   return radius * cosine;
 }
 
+/// 2 Phi(z) - 1 of a standard normal z: uniform on (-1, 1).
+PANDORA_HD PANDORA_INLINE float centred_normal_cdf(float z) {
+  // erf by formula 7.1.26 of Abramowitz and Stegun, whose error is at most 1.5e-7.
+  const float x = (z < 0.0f ? -z : z) * 0.707106781f, t = 1.0f / fused(0.3275911f, x, 1.0f);
+  float p = 1.061405429f;
+  p = fused(p, t, -1.453152027f);
+  p = fused(p, t, 1.421413741f);
+  p = fused(p, t, -0.284496736f);
+  p = fused(p, t, 0.254829592f);
+  const float value = fused(-(p * t), exponential(-x * x), 1.0f);
+  return z < 0.0f ? -value : value;
+}
+
+/// shock_group() of boxes whose normals z = sqrt(r) g + sqrt(1 - r) e have g in common: gaussian is z, uniform
+/// 2 Phi(z) - 1, student_t5 is z / sqrt(chi^2_5 / 5) with a chi^2_5 of the box's own. So every box has the law that it has
+/// by itself. The g of an attempt is all boxes', whichever of them needs the attempt: a box's first vector inside the
+/// ball has then the truncated law, also given that it is drawn beside others.
+template <int W>
+PANDORA_HD inline void correlated_group(CoordinateLaw coordinate, const Stream& stream, std::uint32_t group,
+                                        const std::uint32_t (&attempt)[W], const std::uint32_t (&period)[W],
+                                        const std::uint32_t (&box)[W], float (&xi)[4][W]) {
+  std::uint32_t word0[W], all[W], words[4][W];
+  float shared[4][W];
+  PANDORA_SIMD
+  for (int lane = 0; lane < W; ++lane) {
+    word0[lane] = group | attempt[lane] << 16;
+    all[lane] = kSharedShock;
+  }
+  philox<W>(stream, word0, period, all, words);
+  for (int k = 0; k < 4; k += 2) PANDORA_SIMD
+  for (int lane = 0; lane < W; ++lane)
+    two_normals(words[k][lane], words[k + 1][lane], shared[k][lane], shared[k + 1][lane]);
+  const float common = coordinate.common, own = coordinate.own;
+  if (coordinate.law != Law::student_t5) {
+    philox<W>(stream, word0, period, box, words);
+    for (int k = 0; k < 4; k += 2) PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) {
+      float first, second;
+      two_normals(words[k][lane], words[k + 1][lane], first, second);
+      xi[k][lane] = fused(common, shared[k][lane], own * first);
+      xi[k + 1][lane] = fused(common, shared[k + 1][lane], own * second);
+    }
+    if (coordinate.law == Law::gaussian) return;
+    for (int k = 0; k < 4; ++k) PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) xi[k][lane] = centred_normal_cdf(xi[k][lane]);
+    return;
+  }
+  for (int k = 0; k < 4; ++k) {  // a block for each coordinate: e, and chi^2_5 = -2 ln(u v) + n^2
+    PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane)
+      word0[lane] = (4 * group + static_cast<std::uint32_t>(k)) | attempt[lane] << 16;
+    philox<W>(stream, word0, period, box, words);
+    PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) {
+      float e, n;
+      two_normals(words[0][lane], words[1][lane], e, n);
+      const float logs = natural_log(unit_uniform(words[2][lane])) + natural_log(unit_uniform(words[3][lane]));
+      const float squares = fused(-2.0f, logs, n * n);
+      const float z = fused(common, shared[k][lane], own * e);
+      xi[k][lane] = z / ::sqrtf(0.2f * (squares > 1e-30f ? squares : 1e-30f));
+    }
+  }
+}
+
 /// Coordinates 4 group .. 4 group + 3 of W shock vectors, before truncation. student_t5 and own laws take two Philox
 /// blocks per group (two words a coordinate), the others one. The rejection attempt sits in word 0's upper half.
 template <int W>
 PANDORA_HD inline void shock_group(CoordinateLaw coordinate, const Stream& stream, std::uint32_t group,
                                    const std::uint32_t (&attempt)[W], const std::uint32_t (&period)[W],
                                    const std::uint32_t (&box)[W], float (&xi)[4][W]) {
+  if (coordinate.common > 0.0f) return correlated_group<W>(coordinate, stream, group, attempt, period, box, xi);
   std::uint32_t word0[W], words[4][W];
   const Law law = coordinate.law;
   const std::uint32_t blocks = law == Law::student_t5 || law == Law::custom ? 2 : 1;

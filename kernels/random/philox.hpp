@@ -46,6 +46,7 @@ enum class Purpose : std::uint8_t {
   exploration = 22,         // draws of policies: Thompson's normals at box 0, epsilon-greedy's at box 1
   cost_factor = 23,         // at box + kMaxBoxes * segment of the tape (x_0, calibration, online)
   index_coefficients = 24,  // rho_a of linear indices: slopes at period a, the intercept at kMaxBoxes + a
+  drift = 25,               // which parameters change at change k of period k, and how directions turn
 };
 
 /// Coordinates of a family of draws. The key is the seed; counter word 2 = box | purpose << 8 |

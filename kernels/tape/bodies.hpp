@@ -170,7 +170,7 @@ struct BalanceCosts {
 
 /// A truncated law of whole shock vectors.
 struct ShockLaw {
-  Law law;
+  CoordinateLaw law;
   float scale;
   float squared_radius;
   int output_size;  ///< d_w

@@ -60,6 +60,23 @@ enum class RewardLink : std::uint8_t {
   algebraic  ///< 1/2 + z / (2 (2 + |z|)): the same value and slope at 0, tails as of 1 / |z|
 };
 
+/// How the parameters of the boxes (alpha_a, beta_{0,a}, beta_{1,a}, c_{0,a}, c_{1,a}) change while online periods pass
+/// (docs/scenarios.md, "Drift"). What is common to them (theta_*, D, Q) stays.
+struct ParameterDrift {
+  enum class Kind : std::uint8_t {
+    none,
+    swap,  ///< two boxes, drawn at every change, trade all of them
+    step,  ///< every parameter of every box is drawn anew with probability `share`
+    walk   ///< the directions of alpha_a and beta_{0,a} turn by about `speed` radians a period
+  };
+  Kind kind = Kind::none;
+  std::vector<int> at;  ///< of swap and step: the online periods (1, 2, ...) from which on a change holds, ascending
+  double share = 1.0;   ///< in (0, 1]
+  double speed = 0.0;   ///< n periods turn a direction by about speed sqrt(n)
+
+  friend bool operator==(const ParameterDrift&, const ParameterDrift&) = default;
+};
+
 /// Tails from here on are none.
 inline constexpr double kNoTail = 1e300;
 
@@ -82,6 +99,9 @@ struct Environment {
   RewardLink reward_link = RewardLink::logistic;
   /// alpha > 1: costs have a Pareto(alpha) factor of mean 1, independent of all else; infinite: none
   double cost_tail = std::numeric_limits<double>::infinity();
+  /// r in [0, 1): of the normals behind the shocks of two boxes in one period of the tape. No law of one box has it.
+  double correlation = 0.0;
+  ParameterDrift drift = {};
   Location location = Location::common;
   Indices indices = Indices::of_costs;
   /// A table of outcomes in place of the model; null: none. Two environments are equal if they share it.
@@ -89,6 +109,11 @@ struct Environment {
 
   friend bool operator==(const Environment&, const Environment&) = default;
 };
+
+/// Whether parameters change while periods pass.
+inline bool moves(const Environment& environment) {
+  return environment.drift.kind != ParameterDrift::Kind::none;
+}
 
 /// Regime A: alpha = beta = 0, Q = 0 (context-invariant). Regime B: all of them drawn (contextual).
 enum class Regime : std::uint8_t { A = 0, B = 1 };

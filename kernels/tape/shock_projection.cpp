@@ -6,7 +6,7 @@ namespace pandora {
 namespace {
 
 constexpr int kWidth = 16;
-constexpr int kMostOutputs = 131072;  // t_5 takes two blocks of the counter for four coordinates
+constexpr int kMostOutputs = 131072;  // t_5 takes two blocks of the counter for four coordinates, dependent ones four
 
 template <int W>
 void draw_batch(const Environment& environment, int output_size, const Stream& stream, const ShockRange& range,
@@ -19,7 +19,7 @@ void draw_batch(const Environment& environment, int output_size, const Stream& s
     period[lane] = range.first_period + sample;
     box[lane] = range.cycle == 0 ? range.box : sample % range.cycle;
   }
-  shocks.draw({environment.law, environment.coordinate}, environment.shock_scale, output_size, stream,
+  shocks.draw(coordinate_law(environment, range.of_tape), environment.shock_scale, output_size, stream,
               weights.linear.data(), weights.n_linear, weights.absolute.data(), weights.n_absolute, attempt, period,
               box);
 }
@@ -51,8 +51,9 @@ std::vector<double> output_direction(const Instance& instance, const std::vector
 std::uint64_t draw_projected_shocks(const Environment& environment, int output_size, const Stream& stream,
                                     const ShockRange& range, const ShockWeights& weights, float* linear,
                                     float* absolute) {
-  if (output_size > kMostOutputs)
-    throw InvalidInput("output vectors are limited to " + std::to_string(kMostOutputs) + " coordinates");
+  const bool dependent_t5 = range.of_tape && environment.correlation > 0.0 && environment.law == Law::student_t5;
+  if (const int most = dependent_t5 ? kMostOutputs / 2 : kMostOutputs; output_size > most)
+    throw InvalidInput("output vectors are limited to " + std::to_string(most) + " coordinates");
   const float limit = environment.truncation_radius * environment.truncation_radius;
   ProjectedShocks<kWidth> batch;
   ProjectedShocks<1> single;

@@ -28,6 +28,12 @@ std::vector<double> output_direction(const Instance& instance, const std::vector
 /// word 0, 16 bits each.
 inline constexpr std::uint32_t kMostAttempts = 0xffff;
 
+/// The law of a coordinate; of_tape: with the correlation of boxes that are drawn together.
+inline CoordinateLaw coordinate_law(const Environment& environment, bool of_tape) {
+  const CoordinateLaw alone(environment.law, environment.coordinate);
+  return of_tape ? alone.correlated(environment.correlation) : alone;
+}
+
 /// What a shock that outlives them ends with.
 RejectsNearlyAll rejects_nearly_all(const Environment& environment);
 
@@ -88,6 +94,7 @@ struct ShockRange {
   std::uint32_t count = 0;
   std::uint32_t box = 0;
   std::uint32_t cycle = 0;  ///< 0: `box` throughout; A: draw i belongs to box i mod A
+  bool of_tape = false;  ///< whether the environment's correlation of boxes holds: only there are they drawn together
 };
 
 /// Projections of `range.count` accepted shocks: linear is count x n_linear, absolute count x n_absolute.

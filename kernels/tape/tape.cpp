@@ -1,5 +1,6 @@
 #include "kernels/tape/tape.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/tape/formulas.hpp"
@@ -69,8 +70,6 @@ Contexts room_for(const Instance& instance, int count) {
   out.reward_shift.assign(out.location_at(rows, 0), 0.0);
   out.scale.assign(rows * A, 1.0);  // s = 0.5 + G(0)
   out.context_cost.resize(rows * A);
-  for (std::size_t row = 0; row < rows; ++row)
-    for (int a = 0; a < A; ++a) out.context_cost[row * A + a] = context_cost_of(instance.c0[a], 0.0f, false);
   if (!instance.linear_indices()) return out;
   out.index.resize(rows * A);
   for (std::size_t row = 0; row < rows; ++row)
@@ -145,94 +144,130 @@ std::vector<double> context_maps(const Instance& instance) {
   return rows;
 }
 
-Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegment>& segments) {
+namespace {
+
+// The contexts of a segment and what they give, into the rows from `row` on.
+void fill_contexts(const Instance& instance, const ContextSegment& segment, std::size_t row, Contexts& out) {
   const Dimensions& dim = instance.dimensions;
   const int n = dim.context;
+  MappedRows maps(instance);
+  const Stream stream = instance.stream(segment.purpose);
+  for (std::uint32_t i = 0; i < segment.count; ++i, ++row) {
+    float* psi = out.psi.data() + row * out.index_stride;
+    float* x = psi + 1;
+    psi[0] = 1.0f;
+    draw_context(stream, segment.first_period + i, n, x);
+    for (int j = 0; j < n; ++j) add_index_features(dim.index_features, n, j, x[j], psi);
+    if (instance.contextual())
+      maps.fill(row, x, out);
+    else
+      for (int a = 0; a < out.boxes; ++a)
+        out.context_cost[row * out.boxes + a] = context_cost_of(instance.c0[a], 0.0f, false);
+  }
+}
+
+// Periods of one purpose whose parameters are the same.
+struct TapeSegment {
+  Purpose context, shock, reward;
+  std::uint32_t first_period, count;
+  std::uint32_t number;  // of cost_factor()
+};
+
+// The outputs of a box in a segment, from the row `first` on.
+void fill_outputs(const Instance& instance, const TapeSegment& segment, std::size_t first, int a, Tape& tape) {
+  const Dimensions& dim = instance.dimensions;
+  const Environment& environment = instance.environment;
+  const std::size_t A = static_cast<std::size_t>(dim.boxes), d = static_cast<std::size_t>(dim.reward_features),
+                    box = static_cast<std::size_t>(a);
+  ShockWeights weights;
+  weights.n_linear = dim.reward_features;
+  weights.linear = coordinate_major(instance.D, dim.reward_features, dim.output);
+  if (instance.contextual()) {
+    weights.n_absolute = 1;
+    weights.absolute.assign(instance.beta1.begin() + static_cast<std::ptrdiff_t>(a) * dim.output,
+                            instance.beta1.begin() + static_cast<std::ptrdiff_t>(a + 1) * dim.output);
+  }
+  std::vector<float> linear(segment.count * d), absolute(segment.count);
+  draw_projected_shocks(environment, dim.output, instance.stream(segment.shock),
+                        {segment.first_period, segment.count, static_cast<std::uint32_t>(a), 0, true}, weights,
+                        linear.data(), absolute.data());
+  for (std::uint32_t i = 0; i < segment.count; ++i) {
+    const std::size_t row = first + i, at = row * A + box;
+    const double scale = tape.contexts.scale[at];
+    tape.mu[at] =
+        output_features(&tape.contexts.reward_context[tape.contexts.location_at(row, a) * d], &linear[i * d], scale,
+                        instance.theta.data(), dim.reward_features, environment.reward_link, &tape.phi[at * d]);
+    tape.cost[at] =
+        output_cost_of(tape.contexts.context_cost[at], instance.c1[box], scale, absolute[i], instance.contextual());
+    if (std::isfinite(environment.cost_tail))
+      tape.cost[at] *= cost_factor(instance.stream(Purpose::cost_factor), environment.cost_tail, segment.number,
+                                   segment.first_period + i, static_cast<std::uint32_t>(a));
+  }
+}
+
+void fill_rewards(const Instance& instance, const TapeSegment& segment, std::size_t row, Tape& tape) {
+  const Stream stream = instance.stream(segment.reward);
+  const std::size_t A = static_cast<std::size_t>(tape.boxes());
+  for (std::uint32_t i = 0; i < segment.count; ++i, ++row)
+    for (std::size_t a = 0; a < A; ++a)
+      tape.reward[row * A + a] =
+          reward_of(stream, segment.first_period + i, static_cast<std::uint32_t>(a), tape.mu[row * A + a]);
+}
+
+// A segment of the tape from `row` on, but for its contexts.
+void fill_segment(const Instance& instance, const TapeSegment& segment, std::size_t row, Tape& tape) {
+  for (int a = 0; a < tape.boxes(); ++a) fill_outputs(instance, segment, row, a, tape);
+  if (segment.reward != segment.shock) fill_rewards(instance, segment, row, tape);  // no reward is seen at x_0
+}
+
+}  // namespace
+
+Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegment>& segments) {
   int rows = 0;
   for (const ContextSegment& segment : segments) rows += static_cast<int>(segment.count);
   Contexts out = room_for(instance, rows);
-  MappedRows maps(instance);
   std::size_t row = 0;
   for (const ContextSegment& segment : segments) {
-    const Stream stream = instance.stream(segment.purpose);
-    for (std::uint32_t i = 0; i < segment.count; ++i, ++row) {
-      float* psi = out.psi.data() + row * out.index_stride;
-      float* x = psi + 1;
-      psi[0] = 1.0f;
-      draw_context(stream, segment.first_period + i, n, x);
-      for (int j = 0; j < n; ++j) add_index_features(dim.index_features, n, j, x[j], psi);
-      if (instance.contextual()) maps.fill(row, x, out);
-    }
+    fill_contexts(instance, segment, row, out);
+    row += segment.count;
   }
   balance_costs(instance, out);
   return out;
 }
 
-Tape draw_tape(const Instance& instance, int calibration_periods, int periods) {
-  const Dimensions& dim = instance.dimensions;
-  const int A = dim.boxes, d = dim.reward_features;
-  struct Segment {
-    Purpose context, shock, reward;
-    std::uint32_t count;
-  };
-  const Segment segments[] = {
-      {Purpose::initial_context, Purpose::initial_shock, Purpose::initial_shock, 1},
-      {Purpose::calibration_context, Purpose::calibration_shock, Purpose::calibration_reward,
-       static_cast<std::uint32_t>(calibration_periods)},
-      {Purpose::online_context, Purpose::online_shock, Purpose::online_reward, static_cast<std::uint32_t>(periods)}};
-
+Tape draw_tape(const Instance& instance, int calibration_periods, int periods, Course* course) {
+  const std::uint32_t C = static_cast<std::uint32_t>(calibration_periods), T = static_cast<std::uint32_t>(periods);
+  const TapeSegment segments[] = {
+      {Purpose::initial_context, Purpose::initial_shock, Purpose::initial_shock, 0, 1, 0},
+      {Purpose::calibration_context, Purpose::calibration_shock, Purpose::calibration_reward, 0, C, 1},
+      {Purpose::online_context, Purpose::online_shock, Purpose::online_reward, 0, T, 2}};
   Tape tape;
   tape.calibration_rows = calibration_periods;
   tape.online_rows = periods;
   std::vector<ContextSegment> context_segments;
-  for (const Segment& s : segments) context_segments.push_back({s.context, 0, s.count});
+  for (const TapeSegment& s : segments) context_segments.push_back({s.context, 0, s.count});
   tape.contexts = draw_contexts(instance, context_segments);
-  const std::size_t rows = static_cast<std::size_t>(tape.contexts.rows);
-  tape.phi.resize(rows * A * d);
-  tape.mu.resize(rows * A);
-  tape.cost.resize(rows * A);
-  tape.reward.assign(rows * A, 0);
-
-  std::vector<float> linear, absolute;
-  for (int a = 0; a < A; ++a) {
-    ShockWeights weights;
-    weights.n_linear = d;
-    weights.linear = coordinate_major(instance.D, d, dim.output);
-    if (instance.contextual()) {
-      weights.n_absolute = 1;
-      weights.absolute.assign(instance.beta1.begin() + static_cast<std::ptrdiff_t>(a) * dim.output,
-                              instance.beta1.begin() + static_cast<std::ptrdiff_t>(a + 1) * dim.output);
-    }
-    std::size_t row = 0;
-    std::uint32_t number = 0;
-    for (const Segment& segment : segments) {
-      linear.resize(static_cast<std::size_t>(segment.count) * d);
-      absolute.resize(segment.count);
-      draw_projected_shocks(instance.environment, dim.output, instance.stream(segment.shock),
-                            {0, segment.count, static_cast<std::uint32_t>(a), 0}, weights, linear.data(),
-                            absolute.data());
-      for (std::uint32_t i = 0; i < segment.count; ++i, ++row) {
-        const std::size_t at = row * A + a;
-        const double scale = tape.contexts.scale[at];
-        tape.mu[at] = output_features(&tape.contexts.reward_context[tape.contexts.location_at(row, a) * d],
-                                      &linear[static_cast<std::size_t>(i) * d], scale, instance.theta.data(), d,
-                                      instance.environment.reward_link, &tape.phi[at * d]);
-        tape.cost[at] =
-            output_cost_of(tape.contexts.context_cost[at], instance.c1[a], scale, absolute[i], instance.contextual());
-        if (std::isfinite(instance.environment.cost_tail))
-          tape.cost[at] *= cost_factor(instance.stream(Purpose::cost_factor), instance.environment.cost_tail, number, i,
-                                       static_cast<std::uint32_t>(a));
-      }
-      ++number;
-    }
+  const std::size_t cells = static_cast<std::size_t>(tape.contexts.rows) * static_cast<std::size_t>(tape.boxes());
+  tape.phi.resize(cells * static_cast<std::size_t>(instance.dimensions.reward_features));
+  tape.mu.resize(cells);
+  tape.cost.resize(cells);
+  tape.reward.assign(cells, 0);
+  std::size_t row = 0;
+  for (const TapeSegment& segment : segments) {
+    if (course == nullptr || segment.number < 2) fill_segment(instance, segment, row, tape);
+    row += segment.count;
   }
-
-  std::size_t row = 1;  // no reward is seen at x_0
-  for (std::size_t k = 1; k < std::size(segments); ++k) {
-    const Stream stream = instance.stream(segments[k].reward);
-    for (std::uint32_t period = 0; period < segments[k].count; ++period, ++row)
-      for (int a = 0; a < A; ++a)
-        tape.reward[row * A + a] = reward_of(stream, period, static_cast<std::uint32_t>(a), tape.mu[row * A + a]);
+  if (course == nullptr) return tape;
+  Instance now = instance;
+  for (int first = 0; first < periods;) {
+    const int next = std::min(course->advance(first, now), periods);
+    TapeSegment segment = segments[2];
+    segment.first_period = static_cast<std::uint32_t>(first);
+    segment.count = static_cast<std::uint32_t>(next - first);
+    const std::size_t at = static_cast<std::size_t>(tape.online_row(first));
+    fill_contexts(now, {segment.context, segment.first_period, segment.count}, at, tape.contexts);
+    fill_segment(now, segment, at, tape);
+    first = next;
   }
   return tape;
 }

@@ -63,7 +63,16 @@ struct Tape {
   const float* phi_of(int row, int box) const { return phi.data() + at(row, box) * contexts.reward_features; }
 };
 
-/// The tape of a replication. The draws of a period do not depend on `calibration_periods` or `periods`.
-Tape draw_tape(const Instance& instance, int calibration_periods, int periods);
+/// The parameters of a replication while its online periods pass.
+struct Course {
+  virtual ~Course() = default;
+  /// Makes of the parameters before online period `period` (0, 1, ...) those of that period on, and says the first
+  /// period that has others. Called with 0 and then with what it said itself. theta_*, D and Q stay.
+  virtual int advance(int period, Instance& instance) = 0;
+};
+
+/// The tape of a replication. The draws of a period do not depend on `calibration_periods` or `periods`. `course`: null
+/// where parameters stay what they are.
+Tape draw_tape(const Instance& instance, int calibration_periods, int periods, Course* course = nullptr);
 
 }  // namespace pandora

@@ -31,20 +31,48 @@ std::vector<float> context(const Stream& stream, std::uint32_t period, int n) {
   return x;
 }
 
+namespace {
+
+// Coordinate j where a pair of words makes a pair of normals.
+float normal(const Stream& stream, std::uint32_t j, std::uint32_t period, std::uint32_t box, std::uint32_t attempt) {
+  const Words words = block(stream, j / 4, period, box, attempt);
+  const std::uint32_t pair = j % 4 / 2;
+  float first, second;
+  two_normals(words[2 * pair], words[2 * pair + 1], first, second);
+  return j % 2 == 0 ? first : second;
+}
+
+// z = sqrt(r) g + sqrt(1 - r) e with the g of box 255, which stands for all.
+float correlated(const Environment& environment, const Stream& stream, std::uint32_t j, std::uint32_t period,
+                 std::uint32_t box, std::uint32_t attempt) {
+  const float common = static_cast<float>(std::sqrt(environment.correlation)),
+              own = static_cast<float>(std::sqrt(1.0 - environment.correlation));
+  const float g = normal(stream, j, period, 255, attempt);
+  if (environment.law != Law::student_t5) {
+    const float z = std::fma(common, g, own * normal(stream, j, period, box, attempt));
+    return environment.law == Law::gaussian ? z : centred_normal_cdf(z);
+  }
+  const Words words = block(stream, j, period, box, attempt);  // e and n, then u and v of chi^2_5 = -2 ln(u v) + n^2
+  float e, n;
+  two_normals(words[0], words[1], e, n);
+  const float logs = natural_log(unit_uniform(words[2])) + natural_log(unit_uniform(words[3]));
+  return std::fma(common, g, own * e) / std::sqrt(0.2f * std::fma(-2.0f, logs, n * n));
+}
+
+}  // namespace
+
 std::vector<float> untruncated_shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period,
                                      std::uint32_t box, std::uint32_t attempt) {
   std::vector<float> xi;
   for (int j = 0; j < n; ++j) {
     const std::uint32_t coordinate = static_cast<std::uint32_t>(j);
     float value = 0.0f;
-    if (environment.law == Law::uniform) {
+    if (environment.correlation > 0.0) {
+      value = correlated(environment, stream, coordinate, period, box, attempt);
+    } else if (environment.law == Law::uniform) {
       value = signed_uniform(block(stream, coordinate / 4, period, box, attempt)[coordinate % 4]);
-    } else if (environment.law == Law::gaussian) {  // a pair of words makes a pair of coordinates
-      const Words words = block(stream, coordinate / 4, period, box, attempt);
-      const std::uint32_t pair = coordinate % 4 / 2;
-      float first, second;
-      two_normals(words[2 * pair], words[2 * pair + 1], first, second);
-      value = coordinate % 2 == 0 ? first : second;
+    } else if (environment.law == Law::gaussian) {
+      value = normal(stream, coordinate, period, box, attempt);
     } else {  // a pair of words makes one coordinate
       const Words words = block(stream, coordinate / 2, period, box, attempt);
       value = student_t5(words[coordinate % 2 * 2], words[coordinate % 2 * 2 + 1]);

@@ -21,7 +21,8 @@ std::vector<double> uniforms(const Stream& stream, std::uint32_t period, int n);
 /// Uniform[-1, 1]^n.
 std::vector<float> context(const Stream& stream, std::uint32_t period, int n);
 
-/// The vector xi of one attempt, scaled but not truncated.
+/// The vector xi of one attempt, scaled but not truncated. An environment with a correlation: as boxes that are drawn
+/// together have it (docs/scenarios.md, "Dependence").
 std::vector<float> untruncated_shock(const Environment& environment, int n, const Stream& stream, std::uint32_t period,
                                      std::uint32_t box, std::uint32_t attempt);
 

@@ -166,8 +166,8 @@ class Preparer {
     draw_contexts(segments, 1 + calibration_periods + periods);
     backend_.zero(at_.failed, sizeof(int));
     backend_.blocks(items_of(cells()),
-                    DrawOutputs{segments, at_.contexts, at_.outputs, shock_law(), instance_->contextual(), at_.theta,
-                                at_.c1, at_.D, at_.beta1, instance_->environment.reward_link,
+                    DrawOutputs{segments, at_.contexts, at_.outputs, shock_law(true), instance_->contextual(),
+                                at_.theta, at_.c1, at_.D, at_.beta1, instance_->environment.reward_link,
                                 instance_->stream(Purpose::cost_factor), instance_->environment.cost_tail});
     end_if_rejected();
     Tape tape;
@@ -231,10 +231,10 @@ class Preparer {
     put(at_.sample_beta1, coordinate_major(instance.beta1, A, dim.output));
   }
 
-  ShockLaw shock_law() const {
+  ShockLaw shock_law(bool of_tape = false) const {
     const Environment& environment = instance_->environment;
-    return {environment.law, environment.shock_scale, environment.truncation_radius * environment.truncation_radius,
-            instance_->dimensions.output, at_.failed};
+    return {coordinate_law(environment, of_tape), environment.shock_scale,
+            environment.truncation_radius * environment.truncation_radius, instance_->dimensions.output, at_.failed};
   }
 
   void end_if_rejected() {

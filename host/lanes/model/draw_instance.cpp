@@ -24,23 +24,31 @@ void uniforms(const Stream& stream, std::uint32_t row, int n, double* out) {
   }
 }
 
-// Rows with entries U[0,1], or as `slopes` says, each scaled to unit length; `rows_of_box` of them belong to a box.
+// Scales a vector to unit length.
+void normalise(double* row, int columns) {
+  double norm = 0.0;
+  for (int j = 0; j < columns; ++j) norm += row[j] * row[j];
+  norm = std::sqrt(norm);
+  for (int j = 0; j < columns; ++j) row[j] /= norm;
+}
+
+// Entries U[0,1], or as `slopes` says, scaled to unit length, of one of `boxes` boxes.
+void unit_row(const Stream& stream, std::uint32_t period, int columns, Slopes slopes, int box, int boxes, double* row) {
+  uniforms(stream, period, columns, row);
+  for (int j = 0; j < columns; ++j) {
+    if (slopes == Slopes::random_sign) row[j] = 2.0 * row[j] - 1.0;
+    if (slopes == Slopes::unrelated && j % boxes != box) row[j] = 0.0;
+  }
+  normalise(row, columns);
+}
+
+// Such rows, of which `rows_of_box` belong to a box.
 std::vector<double> unit_rows(const Stream& stream, int rows, int columns, Slopes slopes = Slopes::common,
                               int rows_of_box = 1) {
   std::vector<double> out(static_cast<std::size_t>(rows) * columns);
-  const int boxes = rows / rows_of_box;
-  for (int i = 0; i < rows; ++i) {
-    double* row = out.data() + static_cast<std::size_t>(i) * columns;
-    uniforms(stream, static_cast<std::uint32_t>(i), columns, row);
-    for (int j = 0; j < columns; ++j) {
-      if (slopes == Slopes::random_sign) row[j] = 2.0 * row[j] - 1.0;
-      if (slopes == Slopes::unrelated && j % boxes != i / rows_of_box) row[j] = 0.0;
-    }
-    double norm = 0.0;
-    for (int j = 0; j < columns; ++j) norm += row[j] * row[j];
-    norm = std::sqrt(norm);
-    for (int j = 0; j < columns; ++j) row[j] /= norm;
-  }
+  for (int i = 0; i < rows; ++i)
+    unit_row(stream, static_cast<std::uint32_t>(i), columns, slopes, i / rows_of_box, rows / rows_of_box,
+             out.data() + static_cast<std::size_t>(i) * columns);
   return out;
 }
 
@@ -98,22 +106,38 @@ std::vector<double> draw_shock_quantiles(const Instance& instance) {
 
 }  // namespace
 
-std::vector<double> unit_sphere(const Stream& stream, int size) {
+std::vector<double> unit_sphere(const Stream& stream, int size, std::uint32_t period, std::uint32_t box) {
   std::vector<double> out(static_cast<std::size_t>(size));
-  double norm = 0.0;
   for (int first = 0; first < size; first += 4) {
     std::uint32_t words[4][1];
-    philox<1>(stream, {static_cast<std::uint32_t>(first / 4)}, {0}, {0}, words);
+    philox<1>(stream, {static_cast<std::uint32_t>(first / 4)}, {period}, {box}, words);
     float normals[4];
     two_normals(words[0][0], words[1][0], normals[0], normals[1]);
     two_normals(words[2][0], words[3][0], normals[2], normals[3]);
-    for (int k = 0; k < 4 && first + k < size; ++k) {
-      out[first + k] = normals[k];
-      norm += out[first + k] * out[first + k];
-    }
+    for (int k = 0; k < 4 && first + k < size; ++k) out[first + k] = normals[k];
   }
-  for (double& value : out) value /= std::sqrt(norm);
+  normalise(out.data(), size);
   return out;
+}
+
+void draw_row_of_box(Instance& instance, InstanceField::Member parameter, int box, int redraw) {
+  const Environment& environment = instance.environment;
+  const int A = instance.dimensions.boxes;
+  const std::size_t a = static_cast<std::size_t>(box);
+  const std::uint32_t period = static_cast<std::uint32_t>(box + redraw * kMaxBoxes);
+  std::vector<double>& values = instance.*parameter;
+  if (parameter == &Instance::c0 || parameter == &Instance::c1) {
+    double levels[2];
+    uniforms(instance.stream(Purpose::cost_levels), period, 2, levels);
+    values[a] = environment.cost_level * levels[parameter == &Instance::c1 ? 1 : 0];
+    return;
+  }
+  if (!instance.contextual()) return;
+  const Purpose purpose = parameter == &Instance::alpha   ? Purpose::scale_coefficients
+                          : parameter == &Instance::beta0 ? Purpose::context_cost_coefficients
+                                                          : Purpose::output_cost_coefficients;
+  const int columns = static_cast<int>(values.size()) / A;
+  unit_row(instance.stream(purpose), period, columns, environment.slopes, box, A, &values[a * columns]);
 }
 
 double calibrate_radius(const Instance& instance, const std::vector<double>& direction) {

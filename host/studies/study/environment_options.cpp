@@ -1,3 +1,4 @@
+#include "host/lanes/model/drift.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/study/study_keys.hpp"
 
@@ -73,6 +74,30 @@ EnvironmentOption list(const char* name, const char* meaning, std::vector<std::s
       [=](TraceKeys& t, const StudyValue& v) { t.*member = v.texts; });
 }
 
+EnvironmentOption drift_option() {
+  return {
+      .name = "drift",
+      .kind = Kind::text,
+      .type = "swap:PERIODS, step:PERIODS:SHARE or walk:SPEED; of a table MODEL:FACTOR",
+      .unit = "",
+      .meaning =
+          "How the boxes' parameters change from given online periods on (docs/scenarios.md#drift); of a table, "
+          "every online prompt comes twice, in the second half of the horizon with the model's quality times "
+          "the factor, a number in [0, 1]; empty: not at all.",
+      .text = [](const Environment& e) { return toml_of(e.trace != nullptr ? keys_of(e).drift : drift_text(e.drift)); },
+      .set =
+          [](Environment& e, const StudyValue& v) {
+            if (e.trace == nullptr) {
+              e.drift = parsed(v, parse_drift);
+              return;
+            }
+            (void)parsed(v, drift_of);
+            keys_of(e).drift = v.texts[0];
+          },
+      .of_both = true,
+      .fields = {"kind", "at", "share", "speed"}};
+}
+
 EnvironmentOption law_option() {
   EnvironmentOption law = word("law", "uniform, gaussian or student_t5", "Law of the iid coordinates of a shock.",
                                &Environment::law, {"uniform", "gaussian", "student_t5", "custom"});
@@ -104,6 +129,11 @@ std::vector<EnvironmentOption> options_of_model() {
       number("cost_tail", "number above 1, or inf", "",
              "alpha of a Pareto factor with mean 1 on every cost (infinite variance up to 2); inf: none.",
              &Environment::cost_tail, "a number above 1, or inf", [](double x) { return x > 1.0; }),
+      number("correlation", "number from 0 to below 1", "",
+             "Of the normals behind the shocks of two boxes in one period; each box keeps its law "
+             "(docs/scenarios.md#dependence).",
+             &Environment::correlation, "a number from 0 to below 1", [](double r) { return r >= 0.0 && r < 1.0; }),
+      drift_option(),
       word("location", "common, none or own",
            "Q of phi = Q x + D omega in regime B: one of all boxes (the paper's), none (Q = 0), or one of each box's "
            "own.",
@@ -133,10 +163,6 @@ std::vector<EnvironmentOption> options_of_reading() {
              &TraceKeys::split, "a number between 0 and 1", [](double x) { return x > 0.0 && x < 1.0; }),
       text("part", "name of a column", "Column with \"calibration\" or \"online\" in place of `split`.",
            &TraceKeys::part),
-      text("drift", "MODEL:FACTOR",
-           "Every online prompt comes twice, in the second half of the horizon with the model's quality times the "
-           "factor, a number in [0, 1]; empty: once.",
-           &TraceKeys::drift, [](const StudyValue& v) { (void)parsed(v, drift_of); }),
       list("models", "Models, in order; empty: all of the table, at most 16.", &TraceKeys::models),
       list("context", "What psi is made of beside 1: text:K, length, a column's name, raw:NAME.", &TraceKeys::context),
   };
@@ -193,6 +219,7 @@ std::vector<EnvironmentOption> make_options() {
     const auto is = [&option](std::initializer_list<const char*> names) {
       return std::ranges::count(names, option.name) > 0;
     };
+    option.of_both = option.of_both || is({"stream"});
     option.required = is({"law", "u", "stream"});
     option.is_path = is({"table", "online"});
     option.varies = !option.of_tables || is({"feedback", "index", "price", "resample", "repeat", "regime"});

@@ -71,6 +71,7 @@ class StudyConfig {
   std::vector<std::pair<std::string, std::vector<StudyValue>>> varying() const;
 
  private:
+  void refuse_varying_tables() const;
   void assign(const std::string& key, StudyValue value);
   bool counts(const std::string& key) const;
   bool simulates_environment_of(const std::string& key) const;

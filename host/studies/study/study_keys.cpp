@@ -249,7 +249,8 @@ std::vector<Key> environment_keys(const std::string& name) {
     if (known == nullptr || option.is_for(*known))
       keys.push_back({"environment." + name + "." + option.name, option.kind, option.type, option.unit, option.meaning,
                       option.text(standard), [](Study&, const StudyValue&) {},
-                      option.is_path ? Key::Role::file : Key::Role::identity, option.varies, option.is_path});
+                      option.is_path ? Key::Role::file : Key::Role::identity, option.varies, option.is_path,
+                      option.fields});
   return keys;
 }
 

@@ -23,6 +23,9 @@ struct StudyKey {
   /// Whether results belong to its value; or it only stands in the resolved study; or neither.
   enum class Role { identity, file, neither } role = Role::identity;
   bool varies = true, is_path = false;  ///< EnvironmentOption's
+  /// Of a text whose words are parted by colons: their names, under which an inline table gives them too. A number alone
+  /// is then such a text.
+  std::vector<std::string> fields = {};
 
   bool is_list() const {
     return kind == StudyValue::Kind::texts || kind == StudyValue::Kind::integers || kind == StudyValue::Kind::numbers;
@@ -64,18 +67,18 @@ struct EnvironmentOption {
   std::function<std::string(const Environment&)> text;
   /// Throws Error (usage) if the value is none that the option can have.
   std::function<void(Environment&, const StudyValue&)> set;
-  /// Of tables of outcomes alone; the others, but `stream`, are of the paper's model alone.
+  /// Of tables of outcomes alone; the others are of the paper's model alone, but for those of both.
   bool of_tables = false;
+  bool of_both = false;
   /// Whether an environment that the program does not know needs it.
   bool required = false;
   /// Where a table lies: stands in the resolved study alone, and results do not belong to it.
   bool is_path = false;
   /// Whether [vary] may name it: what says which table is read cannot vary, since settings share tables and sizes.
   bool varies = true;
+  std::vector<std::string> fields = {};  ///< StudyKey's
 
-  bool is_for(const Environment& environment) const {
-    return name == "stream" || of_tables == (environment.trace != nullptr);
-  }
+  bool is_for(const Environment& environment) const { return of_both || of_tables == (environment.trace != nullptr); }
 };
 const std::vector<EnvironmentOption>& environment_options();
 

@@ -72,6 +72,19 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
     refuse(u->where, fmt::format("sets no cost where indices are linear, for costs follow from them; leave out "
                                  "environment.{}.u",
                                  name));
+  if (moves(environment) && environment.indices == Indices::linear)
+    refuse((find("drift") != nullptr ? find("drift") : &environments)->where,
+           fmt::format("moves costs, which follow from the indices where these are linear; leave out "
+                       "environment.{}.indices or environment.{}.drift",
+                       name, name));
+  if ((moves(environment) || environment.correlation > 0.0) && find_drawer(name))
+    refuse(environments.where, fmt::format("environment {} has code of its own, which knows of no drift and no "
+                                           "correlation; leave out environment.{}.drift and .correlation",
+                                           name, name));
+  if (environment.correlation > 0.0 && environment.law == Law::custom)
+    refuse((find("correlation") != nullptr ? find("correlation") : &environments)->where,
+           "has no normals to hold for behind a law of one's own; use uniform, gaussian or "
+           "student_t5, or leave it out");
   const StudyValue* slopes = find("slopes");
   if (environment.slopes == Slopes::unrelated &&
       std::min(study.dimensions.context, study.dimensions.output) < study.dimensions.boxes)

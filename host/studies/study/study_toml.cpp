@@ -58,9 +58,39 @@ std::optional<std::int64_t> integer_of(const toml::node& node) {
   return std::nullopt;
 }
 
+// The words of a text with named ones, from a number or an inline table: { law = "geometric", mean = 100 } is
+// geometric:100.
+std::string words_of(const StudyKey& key, const toml::node& node, const std::string& where) {
+  const auto word = [&](const toml::node& one) -> std::string {
+    if (const auto text = one.value_exact<std::string>()) return *text;
+    if (const auto integer = one.value_exact<std::int64_t>()) return fmt::format("{}", *integer);
+    if (const auto number = one.value_exact<double>()) return fmt::format("{}", *number);
+    refuse(where, fmt::format("is not of the right type; give {}", key.type));
+  };
+  const toml::table* const table = node.as_table();
+  if (table == nullptr) return word(node);
+  std::vector<std::string> words;
+  for (const auto& [name, value] : *table)
+    if (std::ranges::count(key.fields, std::string(name.str())) == 0)
+      refuse(where, fmt::format("has no {}; give some of {}", std::string(name.str()), fmt::join(key.fields, ", ")));
+  for (const std::string& field : key.fields) {
+    const toml::node* const value = table->get(field);
+    if (value == nullptr) continue;
+    std::vector<std::string> items;
+    if (const toml::array* const array = value->as_array())
+      for (const toml::node& item : *array) items.push_back(word(item));
+    else
+      items.push_back(word(*value));
+    words.push_back(fmt::format("{}", fmt::join(items, ",")));
+  }
+  return fmt::format("{}", fmt::join(words, ":"));
+}
+
 void append(const StudyKey& key, const toml::node& node, StudyValue& value) {
   switch (key.kind) {
     case Kind::text:
+      if (!key.fields.empty()) return value.texts.push_back(words_of(key, node, value.where));
+      [[fallthrough]];
     case Kind::texts:
       if (const auto text = node.value_exact<std::string>()) return value.texts.push_back(*text);
       break;
@@ -147,7 +177,8 @@ void flatten(const toml::table& table, const std::string& prefix, const std::str
   for (const auto& [name, node] : table) {
     const std::string key = prefix + std::string(name.str());
     require_length(key, fmt::format("{}:{}", file, node.source().begin.line));
-    if (const toml::table* inner = node.as_table(); inner != nullptr && !inner->empty())
+    const auto has_fields = [&key] { return is_key(key) && !key_named(key, "").fields.empty(); };
+    if (const toml::table* inner = node.as_table(); inner != nullptr && !inner->empty() && !has_fields())
       flatten(*inner, key + ".", file, out);
     else
       out.push_back({key, &node});
@@ -271,8 +302,18 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name,
     }
     config.varying_.emplace_back(key.name, std::move(values));
   }
+  config.refuse_varying_tables();
   (void)config.settings();  // values that are out of range or contradict each other
   return config;
+}
+
+// What says which rows of a table are read cannot vary, since settings share tables and sizes.
+void StudyConfig::refuse_varying_tables() const {
+  for (const auto& [key, values] : varying_) {
+    const std::string of = "environment." + environment_in(key);
+    if (key == of + ".drift" && values_.count(of + ".table") > 0)
+      refuse(values[0].where, fmt::format("{} of a table cannot vary, for settings share their tables", key));
+  }
 }
 
 void StudyConfig::set(const std::string& name, const std::string& word, const std::string& given) {
@@ -287,7 +328,8 @@ void StudyConfig::set(const std::string& name, const std::string& word, const st
   const toml::node& node = *table.get("v");
   if (!key.is_list()) {
     const auto assign_value = [&](StudyValue value) { assign(name, with_path(key, std::move(value), "")); };
-    const bool wants_text = key.kind == Kind::text || (key.kind == Kind::seed && !integer_of(node));
+    const bool wants_text =
+        (key.kind == Kind::text && key.fields.empty()) || (key.kind == Kind::seed && !integer_of(node));
     if (wants_text && !node.is_string())  // such as a seed beyond int64, or a title that is a number
       return assign_value(value_of(key, toml::value<std::string>{word}, where));
     return assign_value(value_of(key, node, where));

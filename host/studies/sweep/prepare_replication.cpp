@@ -8,6 +8,7 @@
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/model/draw_instance.hpp"
+#include "host/lanes/model/drift.hpp"
 #include "host/lanes/model/kernel_errors.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
@@ -100,11 +101,14 @@ Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, Ora
   if (order != nullptr)
     *order = named(unit, [&] { return order_frequencies(instance, sample(), from.order_contexts, request.oracle); });
   if (from.tape) {
-    replication.tape = draw_tape(instance, request.calibration_periods, request.periods);
+    const std::unique_ptr<Course> course = course_of(instance);
+    replication.tape = draw_tape(instance, request.calibration_periods, request.periods, course.get());
     const Contexts& contexts = replication.tape.contexts;
     const int first = replication.tape.online_row(0);
     const auto build = [&] { return oracle_table(instance, sample(), contexts, request.oracle, first); };
-    if (instance.linear_indices())
+    if (course != nullptr)
+      replication.sigma = moving_indices(instance, sample(), replication.tape, request.oracle);
+    else if (instance.linear_indices())
       replication.sigma = OracleTable::drawn_indices(contexts, first);
     else
       replication.sigma = (cache == nullptr || environment.law == Law::custom  // whose code no key can hold

@@ -11,6 +11,7 @@
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/lanes/model/draw_instance.hpp"
+#include "host/lanes/model/drift.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "kernels/base/assert.hpp"
 #include "pandora/custom_policy.hpp"
@@ -247,8 +248,10 @@ void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options
   run_device_sweep(
       study, plan, resolved,
       [&](int device) -> ReplicationPreparer {
-        if (!of_table(study)) return backend.preparer(device);
-        return [](const Preparation& from, OrderFrequencies* order) { return prepare_on_cpu(from, order); };
+        const ReplicationPreparer on_device = of_table(study) ? nullptr : backend.preparer(device);
+        return [on_device](const Preparation& from, OrderFrequencies* order) {
+          return on_device && !moves(from.request.environment) ? on_device(from, order) : prepare_on_cpu(from, order);
+        };
       },
       [&](int device, std::span<const UnitOfLanes> units, std::span<LaneRecord> records) {
         // a signal lets it finish: all of it would be lost

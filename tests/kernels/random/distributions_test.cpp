@@ -139,6 +139,12 @@ TEST(NormalLaw, TheTwoNormalsOfAPairAreIndependent) {
   EXPECT_LT(std::abs(in_standard_errors(cross(2, 1), 0.0)), kAlarm);
 }
 
+TEST(CentredNormalCdf, IsTheErrorFunction) {
+  for (double z = -6.0; z <= 6.0; z += 0.001)
+    ASSERT_NEAR(centred_normal_cdf(static_cast<float>(z)), std::erf(static_cast<float>(z) / std::sqrt(2.0)), 6e-7) << z;
+  EXPECT_EQ(centred_normal_cdf(-1.25f), -centred_normal_cdf(1.25f));
+}
+
 TEST(StudentLaw, DistributionAndVariance) {
   const std::vector<double> x = coordinates(Law::student_t5, kDraws);
   EXPECT_LT(kolmogorov_smirnov(x, t5_distribution), kKolmogorovAlarm);

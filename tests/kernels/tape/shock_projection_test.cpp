@@ -87,6 +87,73 @@ TEST_P(ShockProjectionLaw, EqualsMaterialisedVectors) {
   EXPECT_TRUE(fast == naive_draw(environment, 100, stream_, range, weights));
 }
 
+// Boxes of a tape that depend on each other. What is drawn for one box alone has nothing of it.
+TEST_P(ShockProjectionLaw, CorrelatedBoxesEqualMaterialisedVectors) {
+  Environment environment = tight(GetParam(), 37);
+  const ShockWeights weights = random_weights(37, 4, 1);
+  const Projections alone = draw(environment, 37, stream_, {7, 101, 2, 0}, weights);
+  environment.correlation = 0.6;
+  EXPECT_TRUE(draw(environment, 37, stream_, {7, 101, 2, 0}, weights) == alone);
+  for (const std::uint32_t box : {0u, 2u, 15u}) {
+    const ShockRange range{7, 101, box, 0, true};
+    const Projections fast = draw(environment, 37, stream_, range, weights);
+    EXPECT_GT(fast.rejected, 5u);
+    EXPECT_TRUE(fast == naive_draw(environment, 37, stream_, range, weights)) << box;
+  }
+}
+
+// The law of one box by itself is the truncated law, whatever the correlation: first two moments of a projection and of
+// the sum of |xi_j|, in standard errors.
+TEST_P(ShockProjectionLaw, CorrelationLeavesTheLawOfABox) {
+  Environment environment = tight(GetParam(), 20);
+  const ShockWeights weights = random_weights(20, 1, 1);
+  const std::uint32_t n = 200000;
+  const auto moments = [&](double r, std::uint32_t box) {
+    environment.correlation = r;
+    const Projections drawn = draw(environment, 20, stream_, {0, n, box, 0, true}, weights);
+    std::vector<double> out(5, 0.0);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const double w = drawn.linear[i], v = drawn.absolute[i];
+      for (const auto& [k, x] : {std::pair{0, w}, {1, w * w}, {2, w * w * w * w}, {3, v}, {4, v * v}}) out[k] += x / n;
+    }
+    return out;
+  };
+  const std::vector<double> alone = moments(0.0, 0);
+  // Standard deviations of the five means, from the spread over boxes, which are independent where r = 0.
+  std::vector<std::vector<double>> spread;
+  for (std::uint32_t box = 1; box < 13; ++box) spread.push_back(moments(0.0, box));
+  for (const double r : {0.3, 0.9}) {
+    const std::vector<double> together = moments(r, 1);
+    for (std::size_t k = 0; k < alone.size(); ++k) {
+      double mean = 0.0, squares = 0.0;
+      for (const auto& one : spread) mean += one[k] / static_cast<double>(spread.size());
+      for (const auto& one : spread) squares += (one[k] - mean) * (one[k] - mean);
+      const double error = std::sqrt(squares / static_cast<double>(spread.size() - 1));
+      EXPECT_LT(std::abs(together[k] - mean), 4.0 * error) << "r " << r << ", moment " << k;
+    }
+  }
+}
+
+// Of two boxes: the normals' correlation is r, times the share of periods in which both need as many attempts.
+TEST(ShockProjection, GaussianBoxesHaveTheCorrelationAsked) {
+  Environment environment;
+  environment.law = Law::gaussian;
+  environment.id = 9;
+  environment.correlation = 0.6;
+  const ShockWeights weights = random_weights(20, 1, 0);
+  const Stream stream{42, Purpose::online_shock, 9, 1, 3};
+  const std::uint32_t n = 100000;
+  const Projections a = draw(environment, 20, stream, {0, n, 0, 0, true}, weights),
+                    b = draw(environment, 20, stream, {0, n, 1, 0, true}, weights);
+  double ab = 0.0, aa = 0.0, bb = 0.0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    ab += static_cast<double>(a.linear[i]) * b.linear[i];
+    aa += static_cast<double>(a.linear[i]) * a.linear[i];
+    bb += static_cast<double>(b.linear[i]) * b.linear[i];
+  }
+  EXPECT_NEAR(ab / std::sqrt(aa * bb), 0.6, 3.0 * (1.0 - 0.36) / std::sqrt(static_cast<double>(n)));
+}
+
 TEST_P(ShockProjectionLaw, OddOutputSizes) {
   for (int output_size : {1, 2, 3, 5, 7, 99, 101, 130}) {
     const Environment environment = tight(GetParam(), output_size);

@@ -44,6 +44,7 @@ TEST_P(PrepareCell, OtherEnvironmentsAreThoseOfTheCpuToo) {
   Instance one = instance({3, 37, 10, 7, IndexFeatures::affine});
   one.environment.reward_link = RewardLink::algebraic;
   one.environment.cost_tail = 1.5;
+  one.environment.correlation = 0.4;
   const OracleOptions oracle = oracle_of(3000);
   const Prepared prepared = prepare_all(one, oracle);
   expect_same(prepared.tape, draw_tape(one, kCalibration, kPeriods));

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "host/lanes/model/drift.hpp"
 #include "pandora/environment.hpp"
 #include "tests/host/studies/study/study_texts.hpp"
 
@@ -117,6 +118,31 @@ TEST(StudyConfigDeathTest, BlamesWhatWasGivenNotADefault) {
     std::exit(0);
   };
   EXPECT_EXIT(refused(), testing::ExitedWithCode(2), "^--environment mine: .*output.order");
+}
+
+// A text with named words: as one text, as an inline table, from an option; settings vary over it.
+TEST(StudyConfig, DriftIsATextOrAnInlineTable) {
+  const auto drift_of_gaussian = [](const StudyConfig& config) {
+    return drift_text(config.settings()[0].study.environments[0].drift);
+  };
+  const std::string head = "environments = [\"gaussian\"]\n[environment.gaussian]\n";
+  for (const char* drift : {"\"step:5,9:0.5\"", "{ kind = \"step\", at = [5, 9], share = 0.5 }",
+                            "{ share = 0.5, at = [5, 9], kind = \"step\" }"}) {
+    const StudyConfig config = StudyConfig::parse(head + "drift = " + drift, "study.toml");
+    EXPECT_EQ(drift_of_gaussian(config), "step:5,9:0.5");
+    EXPECT_EQ(drift_of_gaussian(StudyConfig::parse(config.toml(), "again.toml")), "step:5,9:0.5");
+  }
+  StudyConfig config = StudyConfig::parse(head, "study.toml");
+  config.set("environment.gaussian.drift", "walk:0.25", "--set");
+  EXPECT_EQ(drift_of_gaussian(config), "walk:0.25");
+  config.set("environment.gaussian.drift", "{ kind = \"swap\", at = 7 }", "--set");
+  EXPECT_EQ(drift_of_gaussian(config), "swap:7");
+  const StudyConfig varied = StudyConfig::parse(
+      "environments = [\"gaussian\"]\n[vary]\nenvironment.gaussian.drift = [\"\", \"swap:7\", { kind = \"walk\", "
+      "speed = 0.1 }]",
+      "study.toml");
+  ASSERT_EQ(varied.settings().size(), 3u);
+  EXPECT_EQ(drift_text(varied.settings()[2].study.environments[0].drift), "walk:0.1");
 }
 
 }  // namespace

@@ -92,6 +92,19 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("[environment.gaussian]\nlaw = \"custom\"", {"program that registers it"});
 }
 
+TEST(StudyConfig, RefusesChangesOfTheProblemThatAreNone) {
+  for (const char* value : {"\"swap\"", "\"walk:2\"", "5", "{ kind = \"swap\" }", "{ at = [5] }"})
+    expect_refusal(std::string("[environment.gaussian]\ndrift = ") + value, {"give swap:PERIODS", "walk:SPEED"});
+  expect_refusal("[environment.gaussian]\ndrift = { kind = \"swap\", when = [5] }",
+                 {"has no when", "kind, at, share, speed"});
+  expect_refusal(
+      "environments = [\"x\"]\n[environment.x]\nlaw = \"gaussian\"\nstream = 9\nindices = \"linear\"\n"
+      "drift = \"swap:9\"",
+      {"drift", "indices"});
+  for (const char* value : {"1", "-0.1", "nan"})
+    expect_refusal(std::string("[environment.gaussian]\ncorrelation = ") + value, {"from 0 to below 1"});
+}
+
 TEST(StudyConfig, NamesWrongTypes) {
   expect_refusal("periods = \"many\"", {"periods = \"many\"", "right type", "integer"});
   expect_refusal("periods = 1.5", {"right type", "integer"});

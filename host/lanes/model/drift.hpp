@@ -1,0 +1,26 @@
+// Parameters that change while periods pass: how a study writes it, the instance of every period, and the oracle that
+// moves with them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "oracle/oracle.hpp"
+
+namespace pandora {
+
+/// "swap:1000,3000", "step:1000:0.5", "walk:0.01" (docs/scenarios.md, "Drift"); empty: none. Throws Error (usage).
+ParameterDrift parse_drift(const std::string& text);
+std::string drift_text(const ParameterDrift& drift);
+
+/// Periods for which a walk keeps its directions.
+inline constexpr int kWalkHolds = 16;
+
+/// The instance's own drift; null if it has none.
+std::unique_ptr<Course> course_of(const Instance& instance);
+
+/// oracle_indices() of a tape whose parameters took that course: every row's index is that of its period's parameters.
+std::vector<double> moving_indices(const Instance& instance, const ShockSample& sample, const Tape& tape,
+                                   const OracleOptions& options);
+
+}  // namespace pandora

@@ -35,6 +35,8 @@ class InformedWeitzman : public IndexPolicy {
         location_(m_),
         boxes_(static_cast<std::size_t>(boxes()), BoxSurfaces(m_)) {}
 
+  bool waits_for_rewards() const override { return true; }  // mu is shown
+
   void calibrate(const Request& request, const Output& output, std::optional<double>) override {
     see(request);
     keep(output);

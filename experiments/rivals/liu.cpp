@@ -49,6 +49,8 @@ class Liu : public IndexPolicy {
         refit_(options.refit),
         boxes_(static_cast<std::size_t>(boxes()), LinearBox(m_)) {}
 
+  bool waits_for_rewards() const override { return true; }  // mu is shown
+
   void calibrate(const Request& request, const Output& output, std::optional<double>) override {
     see(request);
     keep(output);

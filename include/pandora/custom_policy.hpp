@@ -73,8 +73,13 @@ class CustomPolicy {
   /// The A numbers by which it ranked the boxes in this period, if it has such; `explain` shows them. Called after
   /// deploy.
   virtual std::vector<double> scores() const { return {}; }
-  /// The realised reward, 0 or 1, of the deployed output.
+  /// The realised reward, 0 or 1, of the deployed output; NaN where a study's [feedback] keeps it back.
   virtual void learn(double reward) { (void)reward; }
+  /// Whether it can do without: learn() then takes NaN, and what comes later comes through learn_late(). A study with
+  /// such a [feedback] ends the lanes of a policy that says false.
+  virtual bool waits_for_rewards() const { return false; }
+  /// The reward of an earlier period (1, 2, ...), which comes at the end of this one. Called before learn().
+  virtual void learn_late(int period, double reward) { (void)period, (void)reward; }
 };
 
 /// Ends the lane if the run was interrupted: throws Error (interrupted), to be passed through. It is called between the

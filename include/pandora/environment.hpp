@@ -6,6 +6,7 @@
 #include <string>
 
 #include "oracle/oracle.hpp"
+#include "pandora/feedback.hpp"
 #include "pandora/paper_setting.hpp"
 #include "pandora/replication.hpp"
 
@@ -21,6 +22,7 @@ struct ReplicationRequest {
   int calibration_periods;  ///< rows of the tape before the online ones, beside x_0
   int periods;              ///< T
   OracleOptions oracle;
+  FeedbackRules feedback = {};  ///< a drawer need not look at it: what it draws is told of as these say
 };
 
 /// Draws everything about one replication: instance, tape and the oracle's indices of its online rows (sigma). Must

@@ -5,6 +5,7 @@
 // the same numbers in every digit (`--engine reference`).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -73,7 +74,10 @@ class WeitzmanEstimator {
   // learn() in its three steps, for feedback that comes late: the first two are of the period that has begun last
   // (begin it anew if another one has begun since).
   void learn_outputs(std::span<const Output> opened);
-  void learn_reward(const Output& deployed, double reward);
+  void learn_reward(const Output& deployed, double reward) { learn_rewards({&deployed, 1}, {&reward, 1}); }
+  /// Several that come in the same period: theta_hat takes a step for each, and then a solve if one is due. Rules that
+  /// learn payoffs take one at a time, each of the period that has begun last.
+  void learn_rewards(std::span<const Output> deployed, std::span<const double> rewards);
   /// What the schedule says for the end of a period, where solves are due.
   void end_period();
   /// Whether something was learned since the last end_period().
@@ -113,11 +117,16 @@ class WeitzmanEstimator {
 class WeitzmanPolicy : public IndexPolicy {
  public:
   WeitzmanPolicy(const Replication& replication, const LaneSpec& rules, const EstimationOptions& options)
-      : IndexPolicy(replication.tape.boxes()), estimator_(replication, rules, options) {}
+      : IndexPolicy(replication.tape.boxes()),
+        payoffs_(rules.learns_payoff()),
+        estimator_(replication, rules, options) {}
 
   void calibrate(const Request& request, const Output& output, std::optional<double> reward) override {
     estimator_.calibrate(request, output, reward);
   }
+  /// Rules that learn payoffs from the deployed output's reward do not.
+  bool waits_for_rewards() const override { return !payoffs_; }
+  void learn_late(int period, double reward) override;
 
  protected:
   WeitzmanEstimator& estimator() { return estimator_; }
@@ -133,12 +142,14 @@ class WeitzmanPolicy : public IndexPolicy {
   void prepare(const Request& request) override { estimator_.begin(request); }
   double score(int box) override { return estimator_.index(box, bonus(box)); }
   double reward_of(const Output& output) override { return estimator_.reward(output); }
-  void learn_from(std::span<const Output> open, int deployed, double reward) override {
-    if (learns_from(open)) estimator_.learn(open, deployed, reward);
-  }
+  void learn_from(std::span<const Output> open, int deployed, double reward) override;
 
  private:
+  const bool payoffs_;
   WeitzmanEstimator estimator_;
+  std::map<int, Output> waiting_;  // by period: deployed outputs that it learns from when their rewards come
+  std::vector<Output> told_;       // those whose rewards have come in this period
+  std::vector<double> rewards_;
 };
 
 }  // namespace pandora

@@ -122,8 +122,12 @@ class Walk {
                        lane_.tape.reward + at(row, 0));
     }
     if (!spec.online()) return 0;
+    if (lane_.chosen != nullptr) choose(period, outcome.deployed);
     if (spec.learns_payoff()) {
-      learn_payoff(j, outcome.deployed, row);
+      if (lane_.chosen == nullptr)
+        learn_payoff(j, outcome.deployed, row);
+      else
+        for_told(period, [&](int a, int told_row) { learn_late_payoff(j, a, told_row); });
       return 0;
     }
     return learn(j, outcome, period, row);
@@ -225,13 +229,31 @@ class Walk {
                                  : lane_.tape.mu[at(row, a)]);
   }
 
-  // The deployed sample joins theta_hat. What becomes due of it: nothing, kThetaDue, or kFailed.
+  PANDORA_HD void choose(int period, int deployed) {
+    if (team_.rank() == 0) lane_.chosen[period] = static_cast<unsigned char>(deployed);
+    team_.sync();
+  }
+
+  // take(box, row) for the deployed outputs whose rewards are told at the end of a period.
+  template <class Take>
+  PANDORA_HD void for_told(int period, Take&& take) const {
+    for (int k = lane_.tape.told_first[period]; k < lane_.tape.told_first[period + 1]; ++k) {
+      const int told = lane_.tape.told_period[k];
+      take(static_cast<int>(lane_.chosen[told]), lane_.tape.online_row(told));
+    }
+  }
+
+  // The deployed samples that are told of join theta_hat. What becomes due of it: nothing, kThetaDue, or kFailed.
   PANDORA_HD int learn_reward(int deployed, int period, int row) {
+    if (lane_.chosen != nullptr && lane_.tape.told_first[period] == lane_.tape.told_first[period + 1]) return 0;
     const double* const theta = lane_.reward_memory;
     double* const before = image() + RewardState::stride(shape_.d);
     team_.sync();
     for (int i = team_.rank(); i < shape_.d; i += team_.size()) before[i] = theta[i];
-    observe(deployed, row);
+    if (lane_.chosen == nullptr)
+      observe(deployed, row);
+    else
+      for_told(period, [&](int a, int told_row) { observe(a, told_row); });
     if (problem_.refit_reward.due(lane_.progress->reward_samples, lane_.progress->reward_samples_at_solve)) {
       if constexpr (!Team::kVectors) return kThetaDue;  // a block of threads does it: SolveTheta
       if (!solve_reward(period + 1)) return kFailed;
@@ -244,10 +266,25 @@ class Walk {
 
   PANDORA_HD void learn_payoff(int j, int a, int row) {
     const BoxView<Real>& box = lane_.box[a];
-    const double payoff = lane_.tape.reward[at(row, a)] - lane_.tape.cost[at(row, a)];
-    const double error = static_cast<double>(box.prediction[j]) - payoff;
+    const double error = static_cast<double>(box.prediction[j]) - payoff_of(a, row);
     const Real s = update_gram(team_, shape_, box.design, range_.B, j, Real(1));
     take_step(team_, box, box.design, j, range_.B, static_cast<Real>(error / static_cast<double>(s)));
+    add_sample(a, row);
+  }
+
+  PANDORA_HD double payoff_of(int a, int row) const {
+    return lane_.tape.told[at(row, a)] - lane_.tape.cost[at(row, a)];
+  }
+
+  // A payoff of an earlier context, of which the block's products know nothing: A^-1, eta_hat and what the block has yet
+  // to predict are moved at once.
+  PANDORA_HD void learn_late_payoff(int j, int a, int row) {
+    const BoxView<Real>& box = lane_.box[a];
+    const Real* const psi = lane_.tape.psi_of(row, shape_.stride);
+    const BlockContexts<Real> block(lane_.tape, shape_, range_);
+    const LateSample<Real> late = take_late_sample(team_, shape_, box, block, psi);
+    const double error = static_cast<double>(late.predicted) - payoff_of(a, row);
+    move_by_late_sample(team_, shape_, box, block.B, j, static_cast<Real>(error / static_cast<double>(late.s)), late.s);
     add_sample(a, row);
   }
 
@@ -274,12 +311,12 @@ class Walk {
       lane_.deployed[sample] = static_cast<int>(at(row, a));
       if constexpr (Team::kVectors)
         RewardTable::over(lane_.reward_table, shape_.d, shape_.capacity)
-            .add(sample, phi(row, a), lane_.tape.reward[at(row, a)]);
+            .add(sample, phi(row, a), lane_.tape.told[at(row, a)]);
     }
     RewardState state = RewardState::over(lane_.reward_memory, shape_.d);
     state.widen(team_, phi(row, a), image());
     if (problem_.refit_reward.steps)
-      state.step(team_, phi(row, a), static_cast<double>(lane_.tape.reward[at(row, a)]), image());
+      state.step(team_, phi(row, a), static_cast<double>(lane_.tape.told[at(row, a)]), image());
     team_.sync();
   }
 

@@ -47,6 +47,7 @@ enum class Purpose : std::uint8_t {
   cost_factor = 23,         // at box + kMaxBoxes * segment of the tape (x_0, calibration, online)
   index_coefficients = 24,  // rho_a of linear indices: slopes at period a, the intercept at kMaxBoxes + a
   drift = 25,               // which parameters change at change k of period k, and how directions turn
+  feedback = 26,            // of a period: whether its reward is told, whether wrong, and when
 };
 
 /// Coordinates of a family of draws. The key is the seed; counter word 2 = box | purpose << 8 |

@@ -118,7 +118,7 @@ class RewardSolve {
         const int at = lane_.deployed[first + s];
         const double mean = logistic(state_.linear(phi(at)));
         slope_[s] = mean * (1.0 - mean);
-        excess_[s] = mean - static_cast<double>(lane_.tape.reward[at]);
+        excess_[s] = mean - static_cast<double>(lane_.tape.told[at]);
       }
       team_.sync();
       for (int e = team_.rank(); e < entries; e += team_.size()) {

@@ -23,11 +23,13 @@ struct Shape {
 /// A replication's tape; rows as in kernels/tape/tape.hpp.
 template <class Real>
 struct TapeView {
-  const Real* psi;          ///< rows x stride
-  const float* phi;         ///< rows x A x d
-  const double *mu, *cost;  ///< rows x A
-  const float* reward;      ///< rows x A
-  const double* sigma;      ///< rows x A, oracle indices
+  const Real* psi;                      ///< rows x stride
+  const float* phi;                     ///< rows x A x d
+  const double *mu, *cost;              ///< rows x A
+  const float* reward;                  ///< rows x A
+  const float* told;                    ///< rows x A, what learners are told of it
+  const double* sigma;                  ///< rows x A, oracle indices
+  const int *told_first, *told_period;  ///< Feedback's lists; null: every period is told of at its own end
   int calibration_rows, online_rows;
   Stream random_order, exploration;
   /// The block's contexts feature by feature (m x width, zero beyond the block) and ||psi_j||^2 (width), for teams with
@@ -154,6 +156,7 @@ struct LaneView {
   TapeView<Real> tape;
   double* reward_memory = nullptr;  ///< RewardState, and what its solves work in
   int* deployed = nullptr;          ///< row * A + box of the deployed samples
+  unsigned char* chosen = nullptr;  ///< T: the box deployed in each period, where rewards come late
   float* reward_table = nullptr;    ///< for teams with vectors: the deployed samples feature by feature
   JointState* joint = nullptr;      ///< of lanes that fit jointly
   Progress* progress = nullptr;

@@ -46,6 +46,22 @@ std::vector<double> context_maps(const Instance& instance);
 
 Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegment>& segments);
 
+/// What learners are told of the rewards of online periods, and when, where that is not everything and at once; empty
+/// otherwise. Common to all lanes.
+struct Feedback {
+  std::vector<int> first;   ///< T + 1: where a period's part of `period` begins
+  std::vector<int> period;  ///< the online periods (0, 1, ...) whose rewards come at the end of a period, ascending
+  std::vector<float> told;  ///< rows x A, what is told in place of the reward; empty: the reward itself
+
+  bool at_once() const { return first.empty(); }
+  /// The periods whose rewards come at the end of period t.
+  std::vector<int> told_at(int t) const {
+    if (at_once()) return {t};
+    const auto part = [&](int of) { return period.begin() + first[static_cast<std::size_t>(of)]; };
+    return {part(t), part(t + 1)};
+  }
+};
+
 struct Tape {
   Contexts contexts;
   int calibration_rows = 0;  ///< C, at least the largest T_0
@@ -55,7 +71,9 @@ struct Tape {
   std::vector<double> cost;  ///< rows x A: c_a(x, omega_a)
   /// rows x A: what is told if this output is deployed, in [0, 1]; the Bernoulli(mu*) reward in the model of the paper
   std::vector<float> reward;
+  Feedback feedback;
 
+  float told(std::size_t at) const { return feedback.told.empty() ? reward[at] : feedback.told[at]; }
   int calibration_row(int period) const { return 1 + period; }
   int online_row(int period) const { return 1 + calibration_rows + period; }
   int boxes() const { return contexts.boxes; }

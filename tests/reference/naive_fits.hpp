@@ -78,4 +78,15 @@ inline double naive_hindsight(const Tape& tape, int row, int a) {
 /// ||v|| in the inverse of the matrix: the width of an estimate in direction v.
 double norm_in_inverse(const Eigen::VectorXd& vector, const Eigen::MatrixXd& matrix);
 
+/// What a naive lane keeps of a box.
+struct Box {
+  std::vector<IndexSample> samples;
+  std::vector<double> payoffs;  ///< LinUCB: r - c of each sample
+  Eigen::VectorXd rho;
+  double reward_widths = 0.0;  ///< sum of ||phi||^2_{Phi^-1}
+  int n_last = 0;              ///< samples at the last exact solve
+  Eigen::MatrixXd H, M;        ///< `tracking`
+  int n_rebuilt = 0;           ///< samples when H and M were last summed afresh
+};
+
 }  // namespace pandora::naive

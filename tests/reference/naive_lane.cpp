@@ -21,16 +21,6 @@ VectorXd features(const float* values, int n) {
   return out;
 }
 
-struct Box {
-  std::vector<IndexSample> samples;
-  std::vector<double> payoffs;  // LinUCB: r - c of each sample
-  VectorXd rho;
-  double reward_widths = 0.0;  // sum of ||phi||^2_{Phi^-1}
-  int n_last = 0;              // samples at the last exact solve
-  MatrixXd H, M;               // `tracking`
-  int n_rebuilt = 0;           // samples when H and M were last summed afresh
-};
-
 class Lane {
  public:
   Lane(const Replication& replication, const LaneSpec& spec, const EstimationOptions& options)
@@ -98,12 +88,12 @@ class Lane {
 
   void add(int a, int row) {
     boxes_[a].samples.push_back({psi(row), phi(row, a), tape_.cost[tape_.at(row, a)]});
-    boxes_[a].payoffs.push_back(tape_.reward[tape_.at(row, a)] - tape_.cost[tape_.at(row, a)]);
+    boxes_[a].payoffs.push_back(tape_.told(tape_.at(row, a)) - tape_.cost[tape_.at(row, a)]);
     boxes_[a].reward_widths += std::pow(norm_in_inverse(phi(row, a), reward_design()), 2);
     ++samples_;
   }
   void add_reward(int a, int row) {
-    rewards_.push_back({phi(row, a), static_cast<double>(tape_.reward[tape_.at(row, a)])});
+    rewards_.push_back({phi(row, a), static_cast<double>(tape_.told(tape_.at(row, a)))});
   }
 
   void calibrate() {
@@ -272,12 +262,18 @@ class Lane {
     return n >= options_.refit.growth * box.n_last - 1e-9;
   }
 
+  int online_row(int t) const { return 1 + tape_.calibration_rows + t; }
+
   void learn(int t, int row, const Period& period) {
+    deployed_.push_back(period.deployed);
+    if (linucb()) {
+      for (const int s : told_at(tape_, t)) add(deployed_[static_cast<std::size_t>(s)], online_row(s));
+      return;
+    }
     std::vector<bool> solve_now(static_cast<std::size_t>(A_), false);
     for (int a : period.queried) {
       Box& box = boxes_[a];
       add(a, row);
-      if (linucb()) continue;
       solve_now[a] = !shrunk() && due(box);
       if (!tracking()) continue;
       solve_now[a] = solve_now[a] || (!shrunk() && binds(box.rho, options_.radius_rho));
@@ -292,8 +288,7 @@ class Lane {
       if (!solve_now[a]) box.rho -= box.H.inverse() * sample.psi * slope;
       solve_now[a] = solve_now[a] || (!shrunk() && binds(box.rho, options_.radius_rho));
     }
-    if (linucb()) return;
-    if (unknown()) move_theta(row, period.deployed, solve_now);
+    if (unknown() && !told_at(tape_, t).empty()) move_theta(t, solve_now);
     const bool all = options_.refit.kind == RefitSchedule::Kind::every && (t + 1) % options_.refit.every == 0;
     if (shrunk()) {
       const double growth = tracking() ? 1.1 : options_.refit.growth;
@@ -305,17 +300,19 @@ class Lane {
       if (all || solve_now[a]) solve(boxes_[a]);
   }
 
-  void move_theta(int row, int deployed, std::vector<bool>& solve_now) {
+  void move_theta(int t, std::vector<bool>& solve_now) {
     const VectorXd before = theta_;
-    add_reward(deployed, row);
-    const RewardSample& sample = rewards_.back();
-    bool solve = rewards_.size() >= options_.refit_reward.growth * rewards_at_solve_ - 1e-9;
-    if (options_.refit_reward.steps) {
+    bool solve = false;
+    for (const int s : told_at(tape_, t)) {
+      add_reward(deployed_[static_cast<std::size_t>(s)], online_row(s));
+      const RewardSample& sample = rewards_.back();
+      if (!options_.refit_reward.steps) continue;
       const double g = reward_link(sample.phi.dot(theta_));
       curvature_ += g * (1.0 - g) * sample.phi * sample.phi.transpose();
       theta_ += curvature_.inverse() * sample.phi * (sample.reward - g);
       solve = solve || binds(before, options_.radius_theta) || binds(theta_, options_.radius_theta);
     }
+    solve = solve || rewards_.size() >= options_.refit_reward.growth * rewards_at_solve_ - 1e-9;
     if (solve) solve_theta();
     if (!tracking() || shrunk()) return;
     for (int a = 0; a < A_; ++a) {
@@ -334,6 +331,7 @@ class Lane {
   const int A_, m_, d_;
   std::vector<Box> boxes_;
   std::vector<RewardSample> rewards_;
+  std::vector<int> deployed_;  // in every online period
   Shrunk joint_;
   int samples_ = 0, samples_at_solve_ = 0;
   VectorXd theta_star_, theta_;

@@ -1,11 +1,12 @@
-// What a lane draws for itself in a period, one word after the other.
+// What a lane draws for itself in a period, one word after the other, and of which rewards it is told.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "kernels/random/distributions.hpp"
 #include "kernels/random/philox.hpp"
-#include "kernels/tape/instance.hpp"
+#include "kernels/tape/tape.hpp"
 
 namespace pandora::naive {
 
@@ -37,5 +38,16 @@ struct LaneDraws {
     return word(Purpose::random_order, static_cast<std::uint32_t>(a / 4), t, 0, a % 4);
   }
 };
+
+/// The online periods whose rewards are told at the end of period t: its own, or what the tape says.
+inline std::vector<int> told_at(const Tape& tape, int t) {
+  const Feedback& feedback = tape.feedback;
+  if (feedback.first.empty()) return {t};
+  std::vector<int> out;
+  for (int k = 0; k < static_cast<int>(feedback.period.size()); ++k)
+    if (k >= feedback.first[static_cast<std::size_t>(t)] && k < feedback.first[static_cast<std::size_t>(t) + 1])
+      out.push_back(feedback.period[static_cast<std::size_t>(k)]);
+  return out;
+}
 
 }  // namespace pandora::naive

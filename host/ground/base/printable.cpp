@@ -104,4 +104,9 @@ std::optional<double> number_of(std::string_view text) {
   return error == std::errc() && end == all ? std::optional(value) : std::nullopt;
 }
 
+std::optional<double> number_within(std::string_view text, double least, double most) {
+  const std::optional<double> number = number_of(text);
+  return number && *number >= least && *number <= most ? number : std::nullopt;
+}
+
 }  // namespace pandora

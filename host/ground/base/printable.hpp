@@ -27,5 +27,7 @@ std::vector<std::string> words_of(std::string_view text);
 /// The number that a text is, all of it. std::stod and the like would read 9.31 as 9 where a program around this one
 /// has asked for a locale with a decimal comma.
 std::optional<double> number_of(std::string_view text);
+/// One from `least` to `most`.
+std::optional<double> number_within(std::string_view text, double least, double most);
 
 }  // namespace pandora

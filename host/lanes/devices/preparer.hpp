@@ -14,6 +14,7 @@
 
 #include "host/lanes/devices/workspace.hpp"
 #include "host/lanes/model/draw_instance.hpp"
+#include "host/lanes/model/feedback.hpp"
 #include "host/lanes/model/preparation.hpp"
 #include "kernels/base/arena.hpp"
 #include "kernels/tape/bodies.hpp"
@@ -46,6 +47,7 @@ class Preparer {
     if (from.tape) {
       replication.tape = draw_tape(request.calibration_periods, request.periods);
       replication.sigma = indices(replication.tape.online_row(0));
+      draw_feedback(replication.instance.stream(Purpose::feedback), request.feedback, replication.tape);
     }
     return replication;
   }

@@ -59,7 +59,7 @@ struct Layout {
     for (const UnitOfLanes& unit : units) {
       take_tape(arena, *unit.replication);
       for (const LaneSpec& spec : unit.lanes) {
-        take_lane(arena, spec);
+        take_lane(arena, spec, unit.replication->tape);
         take_record(arena, unit.replication->tape.online_rows, keep);
       }
     }
@@ -85,6 +85,7 @@ struct Layout {
 
   void take_tape(Arena& arena, const Replication& replication) {
     const Tape& tape = replication.tape;
+    const Feedback& feedback = tape.feedback;
     const std::size_t rows = size(tape.contexts.rows), cells = rows * shape.A;
     TapeView<Real> view{};
     if (traits_.in_place) {
@@ -96,6 +97,9 @@ struct Layout {
       view.mu = tape.mu.data();
       view.cost = tape.cost.data();
       view.reward = tape.reward.data();
+      view.told = feedback.told.empty() ? view.reward : feedback.told.data();
+      view.told_first = feedback.at_once() ? nullptr : feedback.first.data();
+      view.told_period = feedback.period.data();
       view.sigma = replication.sigma.data();
     } else {
       view.psi = arena.take<Real>(rows * shape.stride);
@@ -103,6 +107,9 @@ struct Layout {
       view.mu = arena.take<double>(cells);
       view.cost = arena.take<double>(cells);
       view.reward = arena.take<float>(cells);
+      view.told = feedback.told.empty() ? view.reward : arena.take<float>(cells);
+      view.told_first = feedback.at_once() ? nullptr : arena.take<int>(feedback.first.size());
+      view.told_period = arena.take<int>(feedback.period.size());
       view.sigma = arena.take<double>(cells);
     }
     if (traits_.vectors) {
@@ -130,7 +137,7 @@ struct Layout {
     lane.bonuses = arena.take<double>(cells);
   }
 
-  void take_lane(Arena& arena, const LaneSpec& spec) {
+  void take_lane(Arena& arena, const LaneSpec& spec, const Tape& tape) {
     const std::size_t index = lanes.size(), matrix = size(shape.m) * shape.stride;
     LaneView<Real> lane;
     lane.spec = spec;
@@ -143,6 +150,8 @@ struct Layout {
       lane.deployed = arena.take<int>(size(shape.capacity));
       if (traits_.vectors) lane.reward_table = arena.take<float>(RewardTable::size(shape.d, shape.capacity));
     }
+    if (!tape.feedback.at_once() && spec.online() && (spec.learns_reward() || spec.learns_payoff()))
+      lane.chosen = arena.take<unsigned char>(size(tape.online_rows));
     if (spec.fits_jointly()) {
       lane.joint = arena.take<JointState>(1);
       fits_jointly = true;

@@ -113,6 +113,11 @@ class LaneRun {
     upload_to(view.mu, tape.mu);
     upload_to(view.cost, tape.cost);
     upload_to(view.reward, tape.reward);
+    if (!tape.feedback.told.empty()) upload_to(view.told, tape.feedback.told);
+    if (!tape.feedback.at_once()) {
+      upload_to(view.told_first, tape.feedback.first);
+      upload_to(view.told_period, tape.feedback.period);
+    }
     upload_to(view.sigma, replication.sigma);
   }
 

@@ -92,16 +92,19 @@ void WeitzmanEstimator::State::must_stay_in_ball(BoxEstimate& box) const {
   if (needs.steps && !rules.fits_jointly() && reaches_sphere(box.rho, options.radius_rho)) box.due = true;
 }
 
-void WeitzmanEstimator::State::learn_reward(const Output& deployed, double r) {
-  if (!rules.online()) return;
+void WeitzmanEstimator::State::learn_rewards(std::span<const Output> deployed, std::span<const double> rewards) {
+  if (!rules.online() || deployed.empty()) return;
   unsettled = true;
-  if (rules.learns_payoff()) return add_payoff(deployed, r);
+  if (rules.learns_payoff()) return add_payoff(deployed[0], rewards[0]);
   if (!rules.learns_reward()) return;
   const Eigen::Map<const VectorXd> theta(reward.theta, d);
   const VectorXd before = theta;
-  add_reward_sample(deployed, r);
-  const bool stepped_to_sphere = options.refit_reward.steps && (reaches_sphere(before, options.radius_theta) ||
-                                                                reaches_sphere(theta, options.radius_theta));
+  bool stepped_to_sphere = options.refit_reward.steps && reaches_sphere(before, options.radius_theta);
+  for (std::size_t k = 0; k < deployed.size(); ++k) {
+    add_reward_sample(deployed[k], rewards[k]);
+    stepped_to_sphere =
+        stepped_to_sphere || (options.refit_reward.steps && reaches_sphere(theta, options.radius_theta));
+  }
   if (stepped_to_sphere || options.refit_reward.due(reward_samples.size(), reward_samples_at_solve)) solve_reward();
   if (needs.response) {
     const VectorXd move = theta - before;

@@ -74,7 +74,7 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   void calibrate(const Output& output, std::optional<double> reward);
   void finish_calibration();
   void learn_outputs(std::span<const Output> opened);
-  void learn_reward(const Output& deployed, double reward);
+  void learn_rewards(std::span<const Output> deployed, std::span<const double> rewards);
   void end_period();
   void update_image(BoxEstimate& box);
 

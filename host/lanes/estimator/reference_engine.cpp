@@ -95,8 +95,29 @@ class ReferenceLane {
       }
       opened.clear();
       for (int k = 0; k < outcome.queried; ++k) opened.push_back(output(row, outcome.order[k]));
-      estimator_.learn(opened, outcome.deployed, tape_.reward[at + outcome.deployed]);
+      learn(opened, outcome.deployed, t);
     }
+  }
+
+  void learn(std::span<const Output> opened, int deployed, int t) {
+    const Feedback& feedback = tape_.feedback;
+    chosen_.push_back(deployed);
+    estimator_.learn_outputs(opened);
+    std::vector<Output> outputs;
+    std::vector<double> rewards;
+    for (const int period : feedback.told_at(t)) {
+      const int row = tape_.online_row(period), box = chosen_[static_cast<std::size_t>(period)];
+      outputs.push_back(output(row, box));
+      rewards.push_back(tape_.told(tape_.at(row, box)));
+      if (!lane_.learns_payoff()) continue;
+      estimator_.begin(request(period + 1, row));
+      estimator_.learn_reward(outputs.back(), rewards.back());
+    }
+    if (lane_.learns_payoff())
+      estimator_.begin(request(t + 1, tape_.online_row(t)));
+    else
+      estimator_.learn_rewards(outputs, rewards);
+    estimator_.end_period();
   }
 
   template <class Opens>
@@ -123,7 +144,8 @@ class ReferenceLane {
   const LaneSpec& lane_;
   const int A_;
   WeitzmanEstimator estimator_;
-  int period_ = 0;  // 1..T, 0 while calibrating
+  std::vector<int> chosen_;  // the box deployed in each period
+  int period_ = 0;           // 1..T, 0 while calibrating
   LaneTally tally_;
 };
 

@@ -95,8 +95,8 @@ void WeitzmanEstimator::learn_outputs(std::span<const Output> opened) {
   state_->learn_outputs(opened);
 }
 
-void WeitzmanEstimator::learn_reward(const Output& deployed, double reward) {
-  state_->learn_reward(deployed, reward);
+void WeitzmanEstimator::learn_rewards(std::span<const Output> deployed, std::span<const double> rewards) {
+  state_->learn_rewards(deployed, rewards);
 }
 
 void WeitzmanEstimator::end_period() {

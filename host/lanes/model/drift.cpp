@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -28,12 +27,10 @@ constexpr InstanceField::Member kOfBoxes[] = {&Instance::alpha, &Instance::beta0
               "most 0.5");
 }
 
-template <class Number>
-Number number_in(const std::string& word, Number least, Number most) {
-  Number value{};
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || !(value >= least && value <= most)) refuse();
-  return value;
+double wanted(const std::string& word, double least, double most) {
+  const std::optional<double> number = number_within(word, least, most);
+  if (!number) refuse();
+  return *number;
 }
 
 // Two boxes, drawn uniformly of all pairs, trade their parameters.
@@ -123,19 +120,21 @@ ParameterDrift parse_drift(const std::string& text) {
   const std::vector<std::string> words = split(text, ':');
   if (words.size() == 2 && words[0] == "walk") {
     drift.kind = Moves::walk;
-    drift.speed = number_in<double>(words[1], 1e-9, 0.5);
+    drift.speed = wanted(words[1], 1e-9, 0.5);
     return drift;
   }
   const bool swaps = words[0] == "swap" && words.size() == 2, steps = words[0] == "step" && words.size() == 3;
   if (!swaps && !steps) refuse();
   drift.kind = swaps ? Moves::swap : Moves::step;
   for (const std::string& at : split(words[1], ',')) {
-    drift.at.push_back(number_in<int>(at, 1, 1000000000));
+    const double period = wanted(at, 1.0, 1e9);
+    if (period != std::floor(period)) refuse();
+    drift.at.push_back(static_cast<int>(period));
     if (drift.at.size() > 1 && drift.at.back() <= *(drift.at.end() - 2)) refuse();
   }
   constexpr std::size_t kMostChanges = 10000;  // periods of the streams of parameters
   if (drift.at.size() > kMostChanges) refuse();
-  if (steps) drift.share = number_in<double>(words[2], 1e-9, 1.0);
+  if (steps) drift.share = wanted(words[2], 1e-9, 1.0);
   return drift;
 }
 

@@ -62,6 +62,19 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
                                             : fmt::format("deploy() named box {}, which is not open", outcome.deployed);
 }
 
+// The rewards that are told at the end of period `t` (0, 1, ...), its own last.
+void tell(const Tape& tape, CustomPolicy& policy, const std::vector<int>& chosen, int t) {
+  double own = kNotShown;
+  for (const int period : tape.feedback.told_at(t)) {
+    const double reward = tape.told(tape.at(tape.online_row(period), chosen[static_cast<std::size_t>(period)]));
+    if (period == t)
+      own = reward;
+    else
+      policy.learn_late(period + 1, reward);
+  }
+  policy.learn(own);
+}
+
 // How many boxes of an order the policy's own stopping opens.
 int opens(const Tape& tape, CustomPolicy& policy, const PeriodOutcome& outcome, int row, const int* order,
           Shown shown) {
@@ -106,6 +119,12 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
   };
   try {
     const std::vector<double> hidden(A, kNotShown);
+    std::vector<int> chosen;
+    if (!tape.feedback.at_once() && !policy.waits_for_rewards()) {
+      broken(
+          "its code takes rewards at once, and the study's [feedback] keeps them back; override waits_for_rewards()");
+      return tally;
+    }
     calibrate(tape, policy, T0, shown);
     for (period = 1; period <= tape.online_rows; ++period) {
       end_lane_if_interrupted();
@@ -123,7 +142,8 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
                          [&](const int* order) { return opens(tape, policy, outcome, row, order, shown); });
       tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
       if (outcomes != nullptr) outcomes->push_back(outcome);
-      policy.learn(tape.reward[at + static_cast<std::size_t>(outcome.deployed)]);
+      chosen.push_back(outcome.deployed);
+      tell(tape, policy, chosen, period - 1);
     }
   } catch (const LaneFailure& failure) {
     tally.fail(failure.failure(), period);

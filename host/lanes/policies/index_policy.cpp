@@ -1,8 +1,11 @@
 #include "pandora/index_policy.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
+
+#include "pandora/weitzman.hpp"
 
 namespace pandora {
 
@@ -54,6 +57,30 @@ std::optional<int> IndexPolicy::opens_of(std::span<const Output> outputs, std::s
     if (stops(outputs.first(k + 1), best, left)) return static_cast<int>(k) + 1;
   }
   return static_cast<int>(order_.size());
+}
+
+void WeitzmanPolicy::learn_late(int period, double reward) {
+  const auto deployed = waiting_.find(period);
+  if (deployed == waiting_.end()) return;
+  told_.push_back(deployed->second);
+  rewards_.push_back(reward);
+  waiting_.erase(deployed);
+}
+
+void WeitzmanPolicy::learn_from(std::span<const Output> open, int deployed, double reward) {
+  const Output& output =
+      *std::find_if(open.begin(), open.end(), [&](const Output& one) { return one.box == deployed; });
+  const bool learns = learns_from(open);
+  if (learns) estimator_.learn_outputs(open);
+  if (learns && std::isnan(reward)) waiting_[request().period] = output;
+  if (learns && !std::isnan(reward)) {
+    told_.push_back(output);
+    rewards_.push_back(reward);
+  }
+  estimator_.learn_rewards(told_, rewards_);
+  if (learns || !told_.empty()) estimator_.end_period();
+  told_.clear();
+  rewards_.clear();
 }
 
 }  // namespace pandora

@@ -110,7 +110,7 @@ Plan make_plan(const Study& study) {
 
 Preparation preparation_of(const Study& study, const Plan& plan, const Unit& unit) {
   return {{study.dimensions, unit.environment, unit.regime, unit.replication, study.seed, plan.calibration_periods,
-           study.periods, study.oracle},
+           study.periods, study.oracle, study.feedback},
           study.regret,
           study.order_contexts};
 }

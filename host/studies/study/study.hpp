@@ -29,6 +29,7 @@ struct Study {
   int periods = kPaperPeriods;
   std::uint64_t seed = 1;
   EstimationOptions estimation;
+  FeedbackRules feedback;
   OracleOptions oracle;
   EngineSettings engine;
   bool regret = true;      ///< simulate policies (Tables 1 and 2)

@@ -101,6 +101,8 @@ std::vector<Key> make_general_keys() {
            s.hyperparameters.set(h.name, v.numbers);
          }});
 
+  for (Key& key : feedback_keys()) add(std::move(key));
+
   add({"estimation.refit", Kind::text, "every_period, every:k, geometric:g or tracking", "",
        "When index estimates are solved (docs/conventions.md).", "\"geometric:1.5\"",
        [](Study& s, const StudyValue& v) { s.estimation.refit = parsed(v, parse_refit); }});

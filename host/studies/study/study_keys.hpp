@@ -40,6 +40,9 @@ using StudyValues = std::map<std::string, StudyValue>;
 /// All keys but those of environments; made anew when policies were registered.
 const std::vector<StudyKey>& general_keys();
 
+/// Those of [feedback] among them.
+std::vector<StudyKey> feedback_keys();
+
 /// The NAME of environment.NAME.key; empty for other keys.
 std::string environment_in(const std::string& key);
 

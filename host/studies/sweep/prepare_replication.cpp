@@ -9,6 +9,7 @@
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/drift.hpp"
+#include "host/lanes/model/feedback.hpp"
 #include "host/lanes/model/kernel_errors.hpp"
 #include "host/lanes/model/trace_world.hpp"
 #include "host/studies/sweep/oracle_cache.hpp"
@@ -66,7 +67,9 @@ void keep_prompts(const Study& study, const Plan& plan, const Unit& unit, UnitRe
   result.prompts.assign(rows.begin(), rows.end());
 }
 
-Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, OracleCache* cache) {
+namespace {
+
+Replication draw_on_cpu(const Preparation& from, OrderFrequencies* order, OracleCache* cache) {
   const ReplicationRequest& request = from.request;
   const Environment& environment = request.environment;
   const Unit unit{environment, request.regime, request.replication};
@@ -116,6 +119,17 @@ Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, Ora
                                : cache->get(instance, contexts, request.oracle, first, build))
                               .indices(instance, contexts, first);
   }
+  return replication;
+}
+
+}  // namespace
+
+Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, OracleCache* cache) {
+  const ReplicationRequest& request = from.request;
+  Replication replication = draw_on_cpu(from, order, cache);
+  const Stream stream{request.seed, Purpose::feedback, request.environment.id,
+                      static_cast<std::uint8_t>(request.regime), request.replication};
+  if (from.tape) draw_feedback(stream, request.feedback, replication.tape);
   return replication;
 }
 

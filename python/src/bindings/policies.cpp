@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <new>
@@ -70,6 +71,7 @@ class PythonPolicy : public CustomPolicy {
       ranks_ = overrides("ranking");
       scores_ = overrides("scores");
       opens_of_ = overrides("opens_of");
+      waits_ = overrides("learn_late");
       begin_ = policy_.attr("begin");
       next_ = policy_.attr("next");
       opened_ = policy_.attr("opened");
@@ -123,14 +125,18 @@ class PythonPolicy : public CustomPolicy {
         [&] { return value_of<std::vector<double>>(policy_.attr("scores")(), "scores()", "a list of A numbers"); });
   }
   void learn(double reward) override {
-    called([&] { learn_(reward); });
+    called([&] { learn_(std::isnan(reward) ? nb::none() : nb::cast(reward)); });
+  }
+  bool waits_for_rewards() const override { return waits_; }
+  void learn_late(int period, double reward) override {
+    called([&] { policy_.attr("learn_late")(period, reward); });
   }
 
  private:
   const nb::gil_scoped_acquire acquire_;  // first, and so the last to go
   const InPython in_python_;
   const bool shows_mu_;
-  bool calibrates_ = false, ranks_ = false, scores_ = false, opens_of_ = false;
+  bool calibrates_ = false, ranks_ = false, scores_ = false, opens_of_ = false, waits_ = false;
   nb::object lane_, policy_, begin_, next_, opened_, deploy_, learn_;
 };
 

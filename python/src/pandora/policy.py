@@ -70,7 +70,16 @@ class Policy:
         raise NotImplementedError(f"{type(self).__name__} defines no deploy()")
 
     def learn(self, reward: float) -> None:
-        """The realised reward of the deployed output, 0 or 1 in the paper's model."""
+        """The realised reward of the deployed output, 0 or 1 in the paper's model.
+
+        None where a study's [feedback] keeps it back, which it does to policies that have learn_late alone.
+        """
+
+    def learn_late(self, period: int, reward: float) -> None:
+        """The reward of an earlier period (1, 2, ...), which comes at the end of this one; called before learn.
+
+        Only a policy that overrides it runs in studies whose [feedback] delays rewards or leaves some out.
+        """
 
     def ranking(self) -> list[int]:
         """The boxes that it would have opened next, if it has such an order; only the parts of the regret need it."""

@@ -47,6 +47,8 @@ TEST(DevicePrepare, LocationsAndDrawnIndicesAreThoseOfTheCpu) {
 TEST(DevicePrepare, AllKindsOfEnvironmentsAreThoseOfPrepareReplication) {
   Study study = test::small_study(test::small_dimensions(3, 5, 2), {}, {0, 12}, 71);
   study.order_contexts = 200;
+  study.feedback.share = 0.5;
+  study.feedback.flip = 0.2;
   for (const Location location : {Location::none, Location::own})
     for (const Indices indices : {Indices::of_costs, Indices::linear}) {
       Environment environment = paper_environments()[1];
@@ -65,6 +67,9 @@ TEST(DevicePrepare, AllKindsOfEnvironmentsAreThoseOfPrepareReplication) {
     const Replication actual = preparer.prepare(preparation_of(study, plan, unit), &order);
     const Replication expected = prepare_replication(study, plan, unit, &expected_order);
     expect_same(actual.tape, expected.tape);
+    EXPECT_FALSE(actual.tape.feedback.at_once());
+    EXPECT_EQ(actual.tape.feedback.period, expected.tape.feedback.period);
+    EXPECT_EQ(actual.tape.feedback.told, expected.tape.feedback.told);
     expect_near(actual.sigma, expected.sigma, 1e-10);
     EXPECT_EQ(order.permutations, expected_order.permutations);
     EXPECT_EQ(order.max_mass, expected_order.max_mass);

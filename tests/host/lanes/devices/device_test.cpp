@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "host/lanes/engine/run_lanes.hpp"
+#include "host/lanes/model/feedback.hpp"
 #include "host/studies/study/study.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
@@ -54,6 +55,20 @@ std::vector<Case> every_policy() {
   for (const Regime regime : {Regime::A, Regime::B})
     cases.push_back(case_of(test::small_replication(test::small_dimensions(3, 5, 2), regime, 12, kReplayedPeriods, 11),
                             {0, 2, 12}, {options_of("geometric:1.5"), options_of("tracking"), options_of("every:5")}));
+  return cases;
+}
+
+// Rewards that come late, seldom and wrong.
+std::vector<Case> late_rewards() {
+  FeedbackRules rules;
+  rules.delay = parse_delay("geometric:9");
+  rules.share = 0.7;
+  rules.flip = 0.1;
+  Replication replication =
+      test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, 12, kReplayedPeriods, 11);
+  draw_feedback(replication.instance.stream(Purpose::feedback), rules, replication.tape);
+  std::vector<Case> cases;
+  cases.push_back(case_of(std::move(replication), {0, 12}, {options_of("geometric:1.5"), options_of("tracking")}));
   return cases;
 }
 
@@ -112,8 +127,8 @@ std::vector<Case> dow_in_24_replications() {
 
 // The tests below are skipped where there is no device; what they run must exist all the same.
 TEST(DeviceCases, HaveLanes) {
-  for (const auto& build :
-       {every_policy, odd_shapes, large_matrices, the_papers_shape, several_replications, dow_in_24_replications})
+  for (const auto& build : {every_policy, late_rewards, odd_shapes, large_matrices, the_papers_shape,
+                            several_replications, dow_in_24_replications})
     for (const Case& c : build()) EXPECT_GE(c.lanes.size(), 2u);
 }
 
@@ -161,6 +176,11 @@ void expect_replays(const std::vector<Case>& cases) {
 TEST(DeviceGpu, ReplaysEveryPolicy) {
   PANDORA_REQUIRE_GPU();
   expect_replays(every_policy());
+}
+
+TEST(DeviceGpu, LateRewards) {
+  PANDORA_REQUIRE_GPU();
+  expect_replays(late_rewards());
 }
 
 TEST(DeviceGpu, OddShapes) {

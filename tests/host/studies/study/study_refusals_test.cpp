@@ -93,6 +93,11 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
 }
 
 TEST(StudyConfig, RefusesChangesOfTheProblemThatAreNone) {
+  for (const char* value : {"-1", "1.5", "\"soon\"", "{ law = \"geometric\" }", "{ mean = -1 }"})
+    expect_refusal(std::string("[feedback]\ndelay = ") + value, {"feedback.delay", "give periods, such as 100"});
+  for (const char* key : {"share", "flip"})
+    expect_refusal(std::string("[feedback]\n") + key + " = 1.1", {"from 0 to 1"});
+  expect_refusal("[feedback]\npoison = { from = 5, to = 4 }", {"first and the last period"});
   for (const char* value : {"\"swap\"", "\"walk:2\"", "5", "{ kind = \"swap\" }", "{ at = [5] }"})
     expect_refusal(std::string("[environment.gaussian]\ndrift = ") + value, {"give swap:PERIODS", "walk:SPEED"});
   expect_refusal("[environment.gaussian]\ndrift = { kind = \"swap\", when = [5] }",

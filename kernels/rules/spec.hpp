@@ -126,6 +126,7 @@ struct LaneSpec {
   BonusRule bonus;                   ///< how the width's factor goes with time
   bool thompson = false;             ///< the factor is multiplied by a standard normal draw, common to all lanes
   double epsilon = 0.0;              ///< probability of a period with a random order, and of one that opens every box
+  bool context = true;               ///< false: what it estimates from is not psi(x) but (1, 0, ..., 0)
   int forced = 0;                    ///< a box with fewer samples has the score kForcedScore
   Loss loss = Loss::reservation;
   Fit fit = Fit::separate;

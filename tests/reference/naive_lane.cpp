@@ -77,7 +77,9 @@ class Lane {
     return radius > 0.0 && estimate.norm() > radius * (1.0 - 1e-9);
   }
   bool tracking() const { return options_.refit.kind == RefitSchedule::Kind::tracking; }
-  VectorXd psi(int row) const { return features(tape_.contexts.psi_row(row), m_); }
+  VectorXd psi(int row) const {
+    return spec_.context ? features(tape_.contexts.psi_row(row), m_) : VectorXd(VectorXd::Unit(m_, 0));
+  }
   VectorXd phi(int row, int a) const { return features(tape_.phi_of(row, a), d_); }
   double true_mu(int row, int a) const { return reward_link(theta_star_.dot(phi(row, a))); }
 

@@ -26,7 +26,8 @@ struct Layout {
   std::vector<LaneView<Real>> lanes;
   std::vector<int> matrices;        // FormBlock's list, group after group
   std::vector<int> group_matrices;  // where a group's begin; one more than there are groups
-  std::vector<TapeView<Real>> tapes;
+  std::vector<TapeView<Real>>
+      tapes;  // one per unit; then those of lanes without a context, whose psi is (1, 0, ..., 0)
   LaneView<Real>* device_lanes = nullptr;
   int* device_matrices = nullptr;
   LaneTally* tallies = nullptr;
@@ -58,11 +59,14 @@ struct Layout {
     progress = arena.take<Progress>(count);
     for (const UnitOfLanes& unit : units) {
       take_tape(arena, *unit.replication);
+      if (std::any_of(unit.lanes.begin(), unit.lanes.end(), [](const LaneSpec& spec) { return !spec.context; }))
+        plain_.push_back(without_context(arena, tapes.back(), size(unit.replication->tape.contexts.rows)));
       for (const LaneSpec& spec : unit.lanes) {
         take_lane(arena, spec, unit.replication->tape);
         take_record(arena, unit.replication->tape.online_rows, keep);
       }
     }
+    tapes.insert(tapes.end(), plain_.begin(), plain_.end());
     for (int place = 0; place < group; ++place) take_block(arena, static_cast<std::size_t>(place));
     list_matrices();
     device_lanes = arena.take<LaneView<Real>>(count);
@@ -112,15 +116,24 @@ struct Layout {
       view.told_period = arena.take<int>(feedback.period.size());
       view.sigma = arena.take<double>(cells);
     }
-    if (traits_.vectors) {
-      view.transposed = arena.take<Real>(size(shape.m) * shape.width);
-      view.squared_norm = arena.take<Real>(size(shape.width));
-    }
+    take_transposed(arena, view);
     view.calibration_rows = tape.calibration_rows;
     view.online_rows = tape.online_rows;
     view.random_order = replication.instance.stream(Purpose::random_order);
     view.exploration = replication.instance.stream(Purpose::exploration);
     tapes.push_back(view);
+  }
+
+  void take_transposed(Arena& arena, TapeView<Real>& view) const {
+    if (!traits_.vectors) return;
+    view.transposed = arena.take<Real>(size(shape.m) * shape.width);
+    view.squared_norm = arena.take<Real>(size(shape.width));
+  }
+
+  TapeView<Real> without_context(Arena& arena, TapeView<Real> view, std::size_t rows) const {
+    view.psi = arena.take<Real>(rows * shape.stride);
+    take_transposed(arena, view);
+    return view;
   }
 
   void take_record(Arena& arena, int periods, LaneRecord::Keep keep) {
@@ -142,7 +155,7 @@ struct Layout {
     LaneView<Real> lane;
     lane.spec = spec;
     lane.needs = needs_of(spec, refit_);
-    lane.tape = tapes.back();
+    lane.tape = spec.context ? tapes.back() : plain_.back();
     lane.progress = progress != nullptr ? progress + index : nullptr;
     lane.tally = tallies != nullptr ? tallies + index : nullptr;
     if (spec.learns_reward()) {
@@ -248,6 +261,7 @@ struct Layout {
 
   BackendTraits traits_;
   RefitSchedule refit_;
+  std::vector<TapeView<Real>> plain_;
 };
 
 }  // namespace pandora::engine

@@ -93,6 +93,12 @@ class LaneRun {
 
   void upload() {
     for (std::size_t u = 0; u < units_.size(); ++u) upload_tape(*units_[u].replication, layout_->tapes[u]);
+    for (std::size_t u = units_.size(); u < layout_->tapes.size(); ++u) {
+      const std::size_t stride = static_cast<std::size_t>(layout_->shape.stride);
+      std::vector<Real> psi(static_cast<std::size_t>(units_[0].replication->tape.contexts.rows) * stride, Real(0));
+      for (std::size_t at = 0; at < psi.size(); at += stride) psi[at] = Real(1);
+      upload_to(layout_->tapes[u].psi, psi);
+    }
     for (std::size_t k = 0; k < records_.size() && keep_ == Keep::everything; ++k)
       if (const std::vector<PeriodOutcome>* decisions = records_[k].decisions; decisions != nullptr)
         upload_to(layout_->lanes[k].decisions, *decisions);
@@ -134,7 +140,7 @@ class LaneRun {
   // A block of periods, group after group.
   void advance(BlockRange range, bool last) {
     if constexpr (B::kVectors)  // for lanes that learn nothing none is gathered
-      backend_.blocks(layout_->shape.capacity == 0 ? 0 : static_cast<int>(units_.size()),
+      backend_.blocks(layout_->shape.capacity == 0 ? 0 : static_cast<int>(layout_->tapes.size()),
                       GatherBlock<Real>{layout_->shape, range, layout_->tapes.data()});
     // Where all lanes go together, a block's end is left to the start of the next, so that P is moved once for both;
     // not where a library forms the images in between.

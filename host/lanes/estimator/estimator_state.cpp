@@ -49,6 +49,7 @@ BoxEstimate WeitzmanEstimator::State::empty_box() const {
 void WeitzmanEstimator::State::begin(const Request& now) {
   period = now.period;
   psi = Eigen::Map<const Eigen::VectorXf>(now.psi.data(), m).cast<double>();
+  if (!rules.context) psi = VectorXd::Unit(m, 0);
   has_row = false;
   for (BoxEstimate& box : boxes) box.has_image = false;
 }

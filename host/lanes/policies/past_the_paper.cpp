@@ -82,4 +82,25 @@ Policy epsilon_greedy_weitzman() {
           }};
 }
 
+// What nobody would call learning from contexts: the reservation index of what a box has brought so far. It is the
+// minimiser of the index loss over constants, so it has the schedule and the ridge of all plug-in rules.
+Policy empirical_weitzman() {
+  return {.name = "empirical_weitzman",
+          .title = "Empirical Weitzman",
+          .short_title = "Empirical",
+          .group = PolicyGroup::past_the_paper,
+          .summary = "Weitzman's rule with the index of each box's samples, whatever the context",
+          .by_name_only = true,
+          .variants = [](const Grids&) {
+            std::vector<PolicyVariant> variants;
+            for (const RewardSetting& setting : kRewardSettings)
+              variants.push_back({setting.name, "", [model = setting.model](const Replication&, int T0) {
+                                    LaneSpec lane = weitzman_lane(T0, Learning::online, model, 0.0, 0.0);
+                                    lane.context = false;
+                                    return lane;
+                                  }});
+            return variants;
+          }};
+}
+
 }  // namespace pandora::policies

@@ -10,8 +10,8 @@ namespace pandora {
 
 namespace policies {  // in the files of this folder
 Policy oracle(), online_plugin(), dow(), static_plugin(), linucb_online(), linucb_static(), frugalgpt(), best_single(),
-    random_order(), query_all(), shrunk_weitzman(), thompson_weitzman(), epsilon_greedy_weitzman(), hindsight(),
-    best_cascade();
+    random_order(), query_all(), shrunk_weitzman(), thompson_weitzman(), epsilon_greedy_weitzman(),
+    empirical_weitzman(), hindsight(), best_cascade();
 }  // namespace policies
 
 namespace {
@@ -22,7 +22,7 @@ std::list<Policy> built_in_policies() {
   std::list<Policy> all;
   for (const auto make :
        {oracle, online_plugin, dow, static_plugin, linucb_online, linucb_static, frugalgpt, best_single, random_order,
-        query_all, shrunk_weitzman, thompson_weitzman, epsilon_greedy_weitzman})
+        query_all, shrunk_weitzman, thompson_weitzman, epsilon_greedy_weitzman, empirical_weitzman})
     all.push_back(make());
   std::list<Policy> rivals = rivals::all();
   rivals.sort([](const Policy& a, const Policy& b) { return a.group < b.group; });  // stable: yardsticks last

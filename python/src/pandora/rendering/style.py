@@ -79,6 +79,7 @@ KNOWN = {
     "shrunk_weitzman": _look(6, 6, "X"),
     "thompson_weitzman": _look(5, 1, "h"),
     "epsilon_greedy_weitzman": _look(1, 3, "p"),
+    "empirical_weitzman": _look(4, 1, "P"),
     "atsidakou": _look(2, 1, "d"),
     "frugal_order": _look(3, 1, "<"),
     "frugal_stop": _look(3, 3, ">"),

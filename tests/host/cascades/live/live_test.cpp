@@ -18,8 +18,8 @@ class LiveCascade : public testing::Test {
 TEST_F(LiveCascade, EqualsTheReferenceEngineInEveryDigit) {
   for (const char* schedule : {"geometric:1.5", "tracking", "every:5"}) {
     const EstimationOptions options{parse_refit(schedule), 0.4, 2.0};
-    for (const char* policy :
-         {"dow", "online_plugin", "shrunk_weitzman", "thompson_weitzman", "epsilon_greedy_weitzman", "linucb_online"})
+    for (const char* policy : {"dow", "online_plugin", "shrunk_weitzman", "thompson_weitzman",
+                               "epsilon_greedy_weitzman", "empirical_weitzman", "linucb_online"})
       for (const char* reward : {"known", "unknown", "none"})
         for (const int T0 : {0, 12}) {
           if ((std::string(policy) == "linucb_online") != (std::string(reward) == "none")) continue;

@@ -56,9 +56,10 @@ TEST(Policies, AreListedInTheOrderOfTheTables) {
   for (const Policy& policy : all_policies()) {
     EXPECT_EQ(find_policy(policy.name), &policy);
   }
-  EXPECT_EQ(names,
-            "oracle online_plugin dow static_plugin linucb_online linucb_static frugalgpt best_single random_order "
-            "query_all shrunk_weitzman thompson_weitzman epsilon_greedy_weitzman hindsight best_cascade ");
+  EXPECT_EQ(
+      names,
+      "oracle online_plugin dow static_plugin linucb_online linucb_static frugalgpt best_single random_order "
+      "query_all shrunk_weitzman thompson_weitzman epsilon_greedy_weitzman empirical_weitzman hindsight best_cascade ");
   EXPECT_EQ(find_policy("greedy"), nullptr);
   EXPECT_EQ(find_policy(""), nullptr);
 }

@@ -86,21 +86,21 @@ std::string sentence(const Decision& decision, double margin) {
 Fields fields_of(const ComparedPair& pair, const ComparedRow& row, const Decision& decision, double margin) {
   static constexpr const char* kWords[] = {"keep", "drop", "undecided"};
   const Estimate found = judged_difference(row);
-  const bool decided = decision.verdict != Verdict::undecided, doubtful = Evidence(row, margin).doubtful();
+  const bool decided = decision.decided();
   Fields out = cell_fields(pair, row, "rule", "base");
-  append(out, {Field("decision", kWords[static_cast<std::size_t>(decision.verdict)])
-                   .shown("decision", Cell(sentence(decision, margin) + (decided && doubtful ? "*" : ""), decided)),
-               {"replications_needed", decision.needed, "{:.0f}"},
-               {"margin_x1000", margin, kDigits},
-               number_field("difference_x1000", found.mean, "rule - base", 3),
-               number_field("half_width_95_x1000", found.half_width_95, "± (95%)", 3),
-               Field("p_holm", decision.p, kDigits).shown("p (Holm)", Cell(p_value_text(decision.p), decided)),
-               {"skewed", doubtful}});
+  append(out,
+         {Field("decision", kWords[static_cast<std::size_t>(decision.verdict)])
+              .shown("decision", Cell(sentence(decision, margin) + (decided && decision.skewed ? "*" : ""), decided)),
+          {"replications_needed", decision.needed, "{:.0f}"},
+          {"margin_x1000", margin, kDigits},
+          number_field("difference_x1000", found.mean, "rule - base", 3),
+          number_field("half_width_95_x1000", found.half_width_95, "± (95%)", 3),
+          Field("p_holm", decision.p, kDigits).shown("p (Holm)", Cell(p_value_text(decision.p), decided)),
+          {"skewed", decision.skewed}});
   return out;
 }
 
-std::vector<std::string> notes_of(const ComparedPair& pair, double margin, std::size_t rows) {
-  const auto any = [&](auto&& which) { return std::any_of(pair.rows.begin(), pair.rows.end(), which); };
+std::vector<std::string> notes_of(double margin, std::size_t rows, bool starred, bool partial) {
   std::vector<std::string> out = {
       fmt::format(
           "The margin, {:g}, is in the unit of the table, and counts if it was said beforehand. The probability that "
@@ -109,9 +109,8 @@ std::vector<std::string> notes_of(const ComparedPair& pair, double margin, std::
       "rule - base: paired, above 0 where the rule loses more; cross-fitted where there are hyperparameters to choose "
       "from. undecided: so many replications in all would decide if the difference stays as it is. Looking again after "
       "adding some is another call with another 5%."};
-  if (any([&](const ComparedRow& row) { return Evidence(row, margin).doubtful(); }))
-    out.push_back("*: the differences are so skewed that n is too small for the 5% to be relied on.");
-  if (any([](const ComparedRow& row) { return row.partial(); })) out.push_back(kFewerReplications);
+  if (starred) out.push_back("*: the differences are so skewed that n is too small for the 5% to be relied on.");
+  if (partial) out.push_back(kFewerReplications);
   return out;
 }
 
@@ -184,12 +183,11 @@ std::vector<Decision> decide(const std::vector<ComparedPair>& pairs, double marg
   for (std::size_t i = 0; i < evidence.size(); ++i) {
     const Verdict verdict = evidence[i].likelier();
     const double own = adjusted[2 * i + (verdict == Verdict::keep ? 0 : 1)];
-    out.push_back({own < kMostWrong ? verdict : Verdict::undecided, own});
-    left -= own < kMostWrong ? 1 : 0;
+    out.push_back({own < kMostWrong ? verdict : Verdict::undecided, own, kUnknown, evidence[i].doubtful()});
+    left -= out.back().decided() ? 1 : 0;
   }
   for (std::size_t i = 0; i < evidence.size(); ++i)
-    if (out[i].verdict == Verdict::undecided)
-      out[i].needed = evidence[i].needed(kMostWrong / static_cast<double>(left));
+    if (!out[i].decided()) out[i].needed = evidence[i].needed(kMostWrong / static_cast<double>(left));
   return out;
 }
 
@@ -199,12 +197,17 @@ std::vector<Table> keep_tables(const std::vector<ComparedPair>& pairs, double ma
   auto next = decisions.begin();
   for (const ComparedPair& pair : pairs) {
     Columns columns;
-    for (const ComparedRow& row : pair.rows) columns.add(fields_of(pair, row, *next++, margin));
+    bool starred = false, partial = false;
+    for (const ComparedRow& row : pair.rows) {
+      starred = starred || (next->decided() && next->skewed);
+      partial = partial || row.partial();
+      columns.add(fields_of(pair, row, *next++, margin));
+    }
     Table& table = tables.emplace_back(columns.table());
     table.label = "keep";
     table.title = fmt::format("Whether to keep {} (rule) against {} (base): time-averaged regret x 1000, margin {:g}",
                               pair.a, pair.b, margin);
-    table.notes = notes_of(pair, margin, decisions.size());
+    table.notes = notes_of(margin, decisions.size(), starred, partial);
   }
   return tables;
 }

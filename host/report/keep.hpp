@@ -25,6 +25,9 @@ struct Decision {
   Verdict verdict = Verdict::undecided;
   double p = kUnknown;       ///< Holm-adjusted, of the likelier of keep and drop
   double needed = kUnknown;  ///< where undecided: replications that would decide, if all stays as it is
+  bool skewed = false;       ///< the differences, so much that a decision may be wrong more often than promised
+
+  bool decided() const { return verdict != Verdict::undecided; }
 };
 
 /// For every row of all pairs in turn. The probability that even one keep or drop is wrong is at most kMostWrong.

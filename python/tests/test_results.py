@@ -100,7 +100,7 @@ def test_compare_overview_and_tables(example: str) -> None:
 
 def test_compare_decides_whether_to_keep_a_rule(example: str) -> None:
     r = pandora.open(example)
-    asked = {"keep": "dow/known", "against": "online_plugin/known"}
+    asked: dict[str, Any] = {"keep": "dow/known", "against": "online_plugin/known"}
     kept = r.compare(**asked, margin=1000, environment="uniform")
     assert set(kept["decision"]) == {"keep"}
     assert set(kept["margin_x1000"]) == {1000.0}

@@ -26,7 +26,7 @@ def refused(what: str, value: Any, wanted: str) -> UsageError:
     return UsageError(f"{what} {reprlib.repr(value)}: give {wanted}")
 
 
-_OPTION = re.compile(r"--([a-z][a-z0-9-]*)(?: (?!(?:or|and|to|is|does|with|goes|that)\b)(-?[\w./]+(?:[:,+-][\w./]+)*))?")
+_OPTION = re.compile(r"--([a-z][a-z\d-]*)(?: (?!(?:or|and|to|is|does|with|goes|that)\b)(-?[\w./]+(?:[:,+-][\w./]+)*))?")
 
 
 def _argument(option: re.Match[str]) -> str:

@@ -68,7 +68,8 @@ double skewed_quantile(double t, double skewness, std::size_t n) {
 double unskewed(double quantile, double skewness, std::size_t n) {
   const double a = skewness / std::sqrt(static_cast<double>(n));
   if (std::abs(a) < 1e-6) return quantile + a / 6.0;
-  return quantile + a * quantile * quantile / 3.0 + a * a * quantile * quantile * quantile / 27.0 + a / 6.0;
+  const double root = 1.0 + a * quantile / 3.0;
+  return (root * root * root - 1.0) / a + a / 6.0;
 }
 
 double least_values(double skewness) {

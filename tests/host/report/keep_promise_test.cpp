@@ -104,15 +104,18 @@ TEST(KeepPromise, HoldsWhereHyperparametersAreChosen) {
   int wrong = 0;
   for (int table = 0; table < kTables; ++table) {
     ComparedRow row;
-    row.paired.n = kReplications;
     const auto side = [&](std::size_t choices) {
       std::vector<std::vector<double>> regrets(choices, std::vector<double>(kReplications));
       for (std::vector<double>& own : regrets)
         for (double& x : own) x = normal(random);
-      return ComparedSide{choices, regrets[0], 0.0, {}, cross_fit(regrets)};
+      const auto best = std::min_element(regrets.begin(), regrets.end(), [](const auto& x, const auto& y) {
+        return estimate(x).mean < estimate(y).mean;
+      });
+      return ComparedSide{choices, *best, 0.0, {}, cross_fit(regrets)};
     };
     row.a = side(6);
     row.b = side(1);
+    row.paired = paired_difference(row.a.best, row.b.best);
     wrong += decide({{"rule", "base", {row}}}, 0.0)[0].verdict != Verdict::undecided ? 1 : 0;
   }
   EXPECT_LE(wrong, kTables * (0.05 + 3.0 * std::sqrt(0.05 * 0.95 / kTables)));

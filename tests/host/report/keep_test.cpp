@@ -83,6 +83,9 @@ TEST(Keep, WhatCannotBeToldIsNotTold) {
   // Where all differences are the same number, it is what it is.
   EXPECT_EQ(decided({row_of({2.0, 2.0}, {1.0, 1.0})}, 2.0)[0].verdict, Verdict::keep);
   EXPECT_EQ(decided({row_of({4.0, 4.0}, {1.0, 1.0})}, 2.0)[0].verdict, Verdict::drop);
+  for (const std::size_t n : {2u, 3u, 7u, 12u})  // a mean that is rounded is no scatter
+    EXPECT_EQ(decided({row_of(std::vector<double>(n, 0.1), std::vector<double>(n, 0.0))}, 2.0)[0].verdict,
+              Verdict::keep);
 }
 
 // Nine in ten times the rule gains a little, once it loses much: t alone would keep it.

@@ -25,6 +25,7 @@ TEST(Skewness, ComesOutAgain) {
   for (const double skewness : {-2.0, -1e-9, 0.0, 0.7, 3.0})
     for (const double t : {-4.0, -0.1, 0.0, 2.5})
       EXPECT_NEAR(unskewed(skewed_quantile(t, skewness, 30), skewness, 30), t, 1e-9) << skewness << " " << t;
+  for (const double skewness : {-2.0, 0.0, 3.0}) EXPECT_EQ(unskewed(-HUGE_VAL, skewness, 30), -HUGE_VAL);
 }
 
 // Upper bounds on the mean of exponential values: Student's t is exceeded too often, Hall's quantile is not.

@@ -15,6 +15,7 @@
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/report/cells.hpp"
+#include "host/report/keep.hpp"
 #include "host/report/report.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
@@ -145,11 +146,17 @@ void show(const ShowOptions& o) {
 struct CompareArguments {
   std::string folder, other, format = "text";
   CompareOptions compare;
+  KeepOptions keep;
 };
 
 void print_pairs(const std::vector<ComparedPair>& pairs, TableFormat format) {
   if (format == TableFormat::csv) return print_text(comparison_columns(pairs).csv());
   for (const Table& table : comparison_tables(pairs)) print_table(table, format);
+}
+
+void print_decisions(const std::vector<ComparedPair>& pairs, double margin, TableFormat format) {
+  if (format == TableFormat::csv) return print_text(keep_columns(pairs, margin).csv());
+  for (const Table& table : keep_tables(pairs, margin)) print_table(table, format);
 }
 
 // What sets results against the paper is no part of the program.
@@ -163,6 +170,8 @@ void print_pairs(const std::vector<ComparedPair>& pairs, TableFormat format) {
 void compare(const CompareArguments& o) {
   if (o.other == "published") refuse_published("compare " + o.folder + " published", o.folder);
   const TableFormat format = parse_table_format(o.format);
+  const bool keep = !o.keep.rule.empty() || !o.keep.base.empty() || o.keep.margin;
+  if (keep && !o.other.empty()) throw Error(ExitCode::usage, "--keep: is for one folder; leave out " + o.other);
   const bool prose = format == TableFormat::text || format == TableFormat::markdown;
   const auto say_unfinished = [prose](StoredResults& results, const std::string& folder) {
     if (const std::string unfinished = results.unfinished(); !unfinished.empty() && prose)
@@ -170,6 +179,7 @@ void compare(const CompareArguments& o) {
   };
   StoredResults results(o.folder, print_error);
   say_unfinished(results, o.folder);
+  if (keep) return print_decisions(keep_pairs(results, o.keep, o.compare), o.keep.margin.value_or(0.0), format);
   if (o.other.empty()) return print_pairs(compare_policies(results, o.compare), format);
   StoredResults second(o.other, print_error);
   say_unfinished(second, o.other);
@@ -220,6 +230,11 @@ void add_compare(CLI::App& program, Session& session) {
       ->add_option("--policy,--policies", o->compare.policies,
                    "NAME or NAME/REWARD, such as dow,online_plugin: the first against each of the others")
       ->delimiter(',');
+  command->add_option("--keep", o->keep.rule,
+                      "decide in each cell whether to keep this policy, NAME or NAME/REWARD ...");
+  command->add_option("--against", o->keep.base, "... against this one ...");
+  command->add_option("--margin", o->keep.margin,
+                      "... if its regret per period x 1000 may be worse by less than this (0: it must be better)");
   command->add_option("--t0", o->compare.T0, "only these T0")->delimiter(',');
   command->add_option("--environment", o->compare.environments, "only these environments")->delimiter(',');
   command->add_option("--regime", o->compare.regimes, "only A or B")->delimiter(',');

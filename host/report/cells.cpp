@@ -120,7 +120,7 @@ std::vector<std::size_t> common_replications(const CellSeries& cell, const std::
   return out;
 }
 
-PolicyName parse_policy_name(const std::string& text, const Plan& plan) {
+PolicyName parse_policy_name(const std::string& text, const Plan& plan, const char* option) {
   const std::size_t slash = text.find('/');
   const PolicyName name{text.substr(0, slash), slash == std::string::npos ? "" : text.substr(slash + 1)};
   std::vector<std::string> known;
@@ -128,7 +128,7 @@ PolicyName parse_policy_name(const std::string& text, const Plan& plan) {
     for (const std::string& own : {lane.policy->name, lane.policy->name + "/" + lane.variant.reward})
       add_new(known, own);
   if (!has(known, text))
-    throw Error(ExitCode::usage, fmt::format("--policy {}: the results have no such policy{}; they have {}", text,
+    throw Error(ExitCode::usage, fmt::format("{} {}: the results have no such policy{}; they have {}", option, text,
                                              nearest_text(nearest(text, known)), fmt::join(known, ", ")));
   return name;
 }

@@ -53,7 +53,7 @@ struct PolicyName {
 };
 
 /// Throws Error (usage), with the nearest, if the plan has no such policy.
-PolicyName parse_policy_name(const std::string& text, const Plan& plan);
+PolicyName parse_policy_name(const std::string& text, const Plan& plan, const char* option = "--policy");
 
 /// Throw Error (usage) if the study lacks an environment, regime or T_0 that is asked for.
 void require_T0(const std::vector<int>& asked, const Study& study);
@@ -68,5 +68,22 @@ void require_common_tapes(const StoredResults& first, const StoredResults& secon
                                  const CompareOptions& options);
 
 std::string interval_text(const AsymmetricInterval& interval, int decimals);
+
+inline constexpr const char* kDigits = "{:.9g}";  // in CSV
+inline constexpr const char* kFewerReplications =
+    "n is less than the study's replications where lanes failed or are not there yet; a hyperparameter that has fewer "
+    "than others is left out.";
+
+/// a - b, cross-fitted over hyperparameters.
+Estimate fitted_difference(const ComparedRow& row);
+
+/// "uniform, A, T0=7".
+std::string cell_text(const ComparedRow& row);
+
+/// Which cell, which policies (in columns of these names) and how many replications.
+Fields cell_fields(const ComparedPair& pair, const ComparedRow& row, const char* a, const char* b);
+
+/// A number that stands in CSV and tables.
+Field number_field(const char* column, double value, const char* title, int decimals, bool bold = false);
 
 }  // namespace pandora

@@ -36,6 +36,11 @@ struct ComparedRow {
   /// The same difference with an interval that counts prompts, in a table of outcomes where no lane failed.
   std::optional<Estimate> over_prompts = {};
   AsymmetricInterval bootstrap = {};  ///< of the same difference, over replications
+
+  /// Whether there are hyperparameters to choose from.
+  bool chooses() const { return a.choices > 1 || b.choices > 1; }
+  /// Whether some of the study's replications do not count.
+  bool partial() const { return paired.n < static_cast<std::size_t>(replications); }
 };
 
 struct ComparedPair {

@@ -10,20 +10,14 @@
 namespace pandora {
 namespace {
 
-constexpr const char* kDigits = "{:.9g}";
-
 Cell number_cell(double value, int decimals, bool bold = false) {
   return exact_cell(number_text(value, decimals), value, bold);
-}
-
-Estimate fitted_difference(const ComparedRow& row) {
-  return jackknife_estimate(difference(row.a.fit, row.b.fit));
 }
 
 // Of no difference between what the policies promise: with hyperparameters to choose from, that of the cross-fitted
 // difference, for the least mean of several is too small by chance.
 double p_value(const ComparedRow& row) {
-  if (row.a.choices <= 1 && row.b.choices <= 1) return row.paired.p;
+  if (!row.chooses()) return row.paired.p;
   const Estimate fitted = fitted_difference(row);
   if (std::isnan(fitted.half_width_95)) return fitted.half_width_95;
   const double degrees = static_cast<double>(row.paired.n) - 1.0;
@@ -43,11 +37,6 @@ void for_each_row(const std::vector<ComparedPair>& pairs, Body&& body) {
     for (const ComparedRow& row : pair.rows) body(pair, row, adjusted[next++]);
 }
 
-std::string cell_text(const ComparedRow& row) {
-  return fmt::format("{}{}{}, {}, {}", row.setting, row.setting.empty() ? "" : ", ", row.environment, row.regime,
-                     row.T0 ? fmt::format("T0={}", *row.T0) : "any T0");
-}
-
 // What a row tells beside its numbers, for the notes below the table.
 struct Told {
   int ahead = 0, behind = 0;  // cells in which a is better, worse
@@ -58,8 +47,8 @@ struct Told {
     ahead += told && judged < 0.0 ? 1 : 0;
     behind += told && judged > 0.0 ? 1 : 0;
     differ += pandora::differ(row.paired.difference, row.bootstrap) ? 1 : 0;
-    partial = partial || row.paired.n < static_cast<std::size_t>(row.replications);
-    choose = choose || row.a.choices > 1 || row.b.choices > 1;
+    partial = partial || row.partial();
+    choose = choose || row.chooses();
   }
 
   std::vector<std::string> notes(std::size_t cells, bool prompts) const {
@@ -85,10 +74,7 @@ struct Told {
       out.push_back(
           "± over prompts: what other prompts of the same kind would change; all else is over replications, which are "
           "orders of the same prompts, and says nothing about others.");
-    if (partial)
-      out.push_back(
-          "n is less than the study's replications where lanes failed or are not there yet; a "
-          "hyperparameter that has fewer than others is left out.");
+    if (partial) out.push_back(kFewerReplications);
     return out;
   }
 };
@@ -99,29 +85,17 @@ std::string ratio_text(const RatioOfMeans& ratio) {
                      ratio.interval.known() ? fmt::format(" ({})", interval_text(ratio.interval, 3)) : "");
 }
 
-// A number that stands in CSV too.
-Field number_field(const char* column, double value, const char* title, int decimals, bool bold = false) {
-  return Field(column, value, kDigits).shown(title, decimals, bold);
-}
-
 Fields fields_of(const ComparedPair& pair, const ComparedRow& row, double holm, bool prompts) {
   const PairedDifference& d = row.paired;
   const Estimate fitted = fitted_difference(row);
   const RatioOfMeans ratio = ratio_of_means(row.a.fit, row.b.fit);
   const double over_prompts = row.over_prompts ? row.over_prompts->half_width_95 : std::nan("");
   const bool told = holm < 0.05;
-  Fields out = {Field::shown_only("cell", cell_text(row)),
-                {"a", pair.a},
-                {"b", pair.b},
-                {"setting", row.setting},
-                {"environment", row.environment},
-                {"regime", row.regime},
-                {"T0", row.T0 ? *row.T0 : std::nan(""), "{}"},
-                Field("replications", d.n).shown("n", fmt::format("{}", d.n)),
-                number_field("regret_a_x1000", row.a.mean, "regret of a", 2),
-                number_field("regret_b_x1000", row.b.mean, "regret of b", 2),
-                number_field("difference_x1000", d.difference.mean, "a - b", 3),
-                number_field("half_width_95_x1000", d.difference.half_width_95, "± (95%)", 3)};
+  Fields out = cell_fields(pair, row, "a", "b");
+  append(out, {number_field("regret_a_x1000", row.a.mean, "regret of a", 2),
+               number_field("regret_b_x1000", row.b.mean, "regret of b", 2),
+               number_field("difference_x1000", d.difference.mean, "a - b", 3),
+               number_field("half_width_95_x1000", d.difference.half_width_95, "± (95%)", 3)});
   if (prompts) out.push_back(Field::shown_only("± over prompts", number_text(over_prompts, 3)));
   append(out, {Field::shown_only("bootstrap 95%",
                                  interval_text(row.bootstrap, 3) + (differ(d.difference, row.bootstrap) ? "*" : "")),
@@ -148,6 +122,30 @@ bool has_prompts(const ComparedPair& pair) {
 }
 
 }  // namespace
+
+Estimate fitted_difference(const ComparedRow& row) {
+  return jackknife_estimate(difference(row.a.fit, row.b.fit));
+}
+
+std::string cell_text(const ComparedRow& row) {
+  return fmt::format("{}{}{}, {}, {}", row.setting, row.setting.empty() ? "" : ", ", row.environment, row.regime,
+                     row.T0 ? fmt::format("T0={}", *row.T0) : "any T0");
+}
+
+Fields cell_fields(const ComparedPair& pair, const ComparedRow& row, const char* a, const char* b) {
+  return {Field::shown_only("cell", cell_text(row)),
+          {a, pair.a},
+          {b, pair.b},
+          {"setting", row.setting},
+          {"environment", row.environment},
+          {"regime", row.regime},
+          {"T0", row.T0 ? *row.T0 : std::nan(""), "{}"},
+          Field("replications", row.paired.n).shown("n", fmt::format("{}", row.paired.n))};
+}
+
+Field number_field(const char* column, double value, const char* title, int decimals, bool bold) {
+  return Field(column, value, kDigits).shown(title, decimals, bold);
+}
 
 std::vector<Table> comparison_tables(const std::vector<ComparedPair>& pairs) {
   std::vector<Table> tables;

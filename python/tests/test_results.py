@@ -98,6 +98,28 @@ def test_compare_overview_and_tables(example: str) -> None:
     assert r.compare(r, "dow")["difference_x1000"].tolist() == [0.0] * 16
 
 
+def test_compare_decides_whether_to_keep_a_rule(example: str) -> None:
+    r = pandora.open(example)
+    asked: dict[str, Any] = {"keep": "dow/known", "against": "online_plugin/known"}
+    kept = r.compare(**asked, margin=1000, environment="uniform")
+    assert set(kept["decision"]) == {"keep"}
+    assert set(kept["margin_x1000"]) == {1000.0}
+    assert "worse by less than 1000" in str(kept)
+    paired = r.compare(asked["keep"], asked["against"], environment="uniform")
+    assert kept["replications"].tolist() == paired["replications"].tolist()
+    for wrong, said in (
+        ({**asked, "margin": -1}, "margin=-1: give a number from 0 on"),
+        ({**asked, "margin": "1"}, "margin '1': give a number"),
+        (asked, "margin=.*is missing"),
+        ({**asked, "margin": 1, "T0": 3}, "T0=3"),
+        ({"a": "dow", **asked, "margin": 1}, "leave out all others"),
+        ({"a": r, **asked, "margin": 1}, "leave out all others"),
+        ({"keep": "dew", "against": "dow", "margin": 1}, 'keep="dew": the results have no such policy'),
+    ):
+        with pytest.raises(pandora.UsageError, match=said):
+            r.compare(**wrong)
+
+
 def test_lanes_are_explained(example: str) -> None:
     r = pandora.open(example)
     by_name = r.lane(r.summary.where(policy="dow", T0=0)["lane"][0], environment="gaussian", regime="B", replication=2)

@@ -65,6 +65,13 @@ double skewed_quantile(double t, double skewness, std::size_t n) {
   return 3.0 / a * (std::cbrt(1.0 + a * shifted) - 1.0);
 }
 
+double unskewed(double quantile, double skewness, std::size_t n) {
+  const double a = skewness / std::sqrt(static_cast<double>(n));
+  if (std::abs(a) < 1e-6) return quantile + a / 6.0;
+  const double root = 1.0 + a * quantile / 3.0;
+  return (root * root * root - 1.0) / a + a / 6.0;
+}
+
 double least_values(double skewness) {
   return 25.0 * skewness * skewness;
 }

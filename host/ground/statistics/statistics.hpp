@@ -35,6 +35,8 @@ double skewness(const std::vector<double>& values);
 /// What (mean - expectation) / standard error of n values of this skewness falls below where Student's t falls below
 /// `t`: Hall's monotone transformation (On the removal of skewness by transformation, 1992), inverted.
 double skewed_quantile(double t, double skewness, std::size_t n);
+/// The other way round: the t at which Student's t is what (mean - expectation) / standard error is of such values.
+double unskewed(double quantile, double skewness, std::size_t n);
 
 /// How many values a mean of this skewness takes before a bound that is computed from them can be trusted: Cochran's
 /// rule, n > 25 skewness^2. Of 50 to 2,000 values of exponential, Pareto (tails of 1.5 and 2.5) and lognormal laws

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "beside.hpp"
-#include "host/report/compare.hpp"
+#include "host/report/keep.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "pandora/error.hpp"
 #include "results.hpp"
@@ -23,14 +23,26 @@ DictList tables(Results& results, Make&& make) {
 
 using Compared = std::pair<Dict, DictList>;
 
-// The columns of all rows, and the tables as they are shown; `compare(StoredResults&)` gives the pairs.
+// The pairs that `compare(StoredResults&)` gives.
 template <class Compare>
-Compared compared(Results& results, Compare&& compare) {
-  const std::vector<ComparedPair> pairs = beside([&](Beside&) {
+std::vector<ComparedPair> pairs_of(Results& results, Compare&& compare) {
+  return beside([&](Beside&) {
     const std::lock_guard lock(results.mutex());
     return compare(results.stored());
   });
+}
+
+// The columns of all rows, and the tables as they are shown.
+template <class Compare>
+Compared compared(Results& results, Compare&& compare) {
+  const std::vector<ComparedPair> pairs = pairs_of(results, compare);
   return {dict_of(comparison_columns(pairs)), dicts_of(comparison_tables(pairs))};
+}
+
+Compared kept(Results& results, const KeepOptions& options, const CompareOptions& cells) {
+  const std::vector<ComparedPair> pairs =
+      pairs_of(results, [&](StoredResults& s) { return keep_pairs(s, options, cells); });
+  return {dict_of(keep_columns(pairs, *options.margin)), dicts_of(keep_tables(pairs, *options.margin))};
 }
 
 // Ratios are to `base`, or to the usual one.
@@ -69,6 +81,15 @@ void bind_tables(nb::class_<Results>& results) {
             });
           },
           nb::arg("policies"), nb::arg("T0"), nb::arg("environments"), nb::arg("regimes"))
+      .def(
+          "keep",
+          [](Results& r, const std::string& rule, const std::string& base, std::optional<double> margin,
+             const std::vector<int>& T0, const std::vector<std::string>& environments,
+             const std::vector<std::string>& regimes) {
+            return kept(r, {rule, base, margin}, {{}, T0, environments, regimes});
+          },
+          nb::arg("rule"), nb::arg("base"), nb::arg("margin").none(), nb::arg("T0"), nb::arg("environments"),
+          nb::arg("regimes"))
       .def(
           "compare_with",
           [](Results& r, Results& other, const std::vector<std::string>& policies, const std::vector<int>& T0,

@@ -26,15 +26,14 @@ def refused(what: str, value: Any, wanted: str) -> UsageError:
     return UsageError(f"{what} {reprlib.repr(value)}: give {wanted}")
 
 
-_OPTION = re.compile(r"--([a-z][a-z-]*)(?: (?!(?:or|and|to|is|does|with|goes|that)\b)(-?[\w./]+(?:[:,+-][\w./]+)*))?")
+_OPTION = re.compile(r"--([a-z][a-z\d-]*)(?: (?!(?:or|and|to|is|does|with|goes|that)\b)(-?[\w./]+(?:[:,+-][\w./]+)*))?")
 
 
 def _argument(option: re.Match[str]) -> str:
     name, value = option[1].replace("-", "_"), option[2] or ""
     if name in ("force", "resume", "extend"):
         return f'mode="{"replace" if name == "force" else name}"' + (f" {value}" if value else "")
-    if name == "policy":
-        name = "policies"
+    name = {"policy": "policies", "t0": "T0"}.get(name, name)
     if name == "models":
         value = str(value.split(","))
     elif value and not re.fullmatch(r"-?(nan|inf|\d[\d.e+-]*)", value):

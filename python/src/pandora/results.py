@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from .arguments import named, number
 from .errors import DataError, UsageError
 from .figures import Figure, figures_of
 from .folder import Folder, Numbers
@@ -193,11 +194,14 @@ class Results(Folder):
 
     def compare(
         self,
-        a: Union[str, Results],
+        a: Union[str, Results, None] = None,
         *others: str,
         T0: Union[int, Sequence[int], None] = None,
         environment: Union[str, Sequence[str], None] = None,
         regime: Union[str, Sequence[str], None] = None,
+        keep: Optional[str] = None,
+        against: Optional[str] = None,
+        margin: Optional[float] = None,
     ) -> Table:
         """Whether one policy beats another: policy `a` against each of the others, paired over replications.
 
@@ -206,13 +210,24 @@ class Results(Folder):
         interval, the cross-fitted difference where hyperparameters were chosen, and p values adjusted by Holm's method
         over all rows (docs/comparing.md).
 
+        With `keep`, `against` and `margin`, and no other policies: whether to keep one policy against another, "keep",
+        "drop" or "undecided" in every cell. It may be worse by less than the margin, in regret per period x 1000.
+
         >>> open(example).compare("dow/known", "online_plugin/known")["replications"]
         array([4])
+        >>> open(example).compare(keep="dow/known", against="online_plugin/known", margin=500)["decision"]
+        array(['keep'], dtype=object)
         """
         asked = (_list(T0), _list(environment), _list(regime))
+        if keep is not None or against is not None or margin is not None:
+            if a is not None or others:
+                raise UsageError("compare: keep= and against= name the two policies; leave out all others, and results")
+            bound = None if margin is None else number("margin", margin)
+            with named():
+                return _joined(*self._stored.keep(keep or "", against or "", bound, *asked))
         if isinstance(a, Results):
             return _joined(*self._stored.compare_with(a._stored, list(others), *asked))
-        return _joined(*self._stored.compare([a, *others], *asked))
+        return _joined(*self._stored.compare([*_list(a), *others], *asked))
 
     @property
     def overview(self) -> Table:

@@ -160,6 +160,35 @@ TEST_F(ResultsCommands, CompareIsPairedOverReplications) {
   expect_refusal({"compare", "out", "--policy", "dow,frugalgpt", "--t0", "8"}, 2, {"--t0 8", "0, 7"});
 }
 
+TEST_F(ResultsCommands, CompareDecidesWhetherToKeepARule) {
+  make("out");
+  const Words asked = {"compare", "out", "--keep", "dow/known", "--against", "online_plugin", "--margin"};
+  const auto with = [&](const Words& more) {
+    Words words = asked;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  ::setenv("COLUMNS", "200", 1);
+  const std::string text = output(with({"1000"}));
+  ::unsetenv("COLUMNS");
+  EXPECT_THAT(text, HasSubstr("Whether to keep dow/known (rule) against online_plugin/known (base)"));
+  EXPECT_THAT(text, testing::ContainsRegex("uniform, A, T0=0 .* keep: worse by less than 1000, or better .*"));
+  EXPECT_THAT(output(with({"0", "--format", "markdown"})), HasSubstr("| decision |"));
+  EXPECT_THAT(output(with({"0.5", "--format", "latex"})), HasSubstr("\\label{tab:keep}"));
+  const std::string csv = output(with({"1000", "--format", "csv", "--regime", "B"}));
+  EXPECT_THAT(csv, testing::StartsWith("rule,base,setting,environment,regime,T0,replications,decision,"));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2);  // T_0
+  expect_refusal(with({"much"}), 2, {"--margin", "much"});
+  expect_refusal(with({""}), 2, {"--margin", "is no number"});
+  expect_refusal(with({"-1"}), 2, {"--margin -1: give a number from 0 on"});
+  expect_refusal(with({"1", "--policy", "dow"}), 2, {"--policy: is not for --keep"});
+  expect_refusal({"compare", "out", "--keep", "dow", "--against", "online_plugin"}, 2, {"--margin X: is missing"});
+  expect_refusal({"compare", "out", "--margin", "1"}, 2, {"--keep RULE: is missing"});
+  expect_refusal({"compare", "out", "--keep", "dwo", "--against", "dow", "--margin", "1"}, 2,
+                 {"--keep dwo", "nearest"});
+  expect_refusal({"compare", "out", "out", "--keep", "dow", "--against", "x", "--margin", "1"}, 2, {"one folder"});
+}
+
 // What sets results against the paper is a program of its own, and whoever looks for it here is told its name.
 TEST_F(ResultsCommands, TheVerdictIsElsewhere) {
   for (const Words& former : {Words{"verdict", "out", "--part", "numbers"}, Words{"compare", "out", "published"}})

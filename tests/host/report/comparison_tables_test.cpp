@@ -6,25 +6,15 @@
 #include "host/report/cells.hpp"
 #include "host/report/compare.hpp"
 #include "pandora/error.hpp"
+#include "tests/host/report/made_up_rows.hpp"
 
 namespace pandora {
 namespace {
 
+using test::row_of;
+using test::shifted;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// A row in which every side has one hyperparameter.
-ComparedRow row_of(const std::vector<double>& a, const std::vector<double>& b, std::optional<int> T0 = 7) {
-  const auto side = [](const std::vector<double>& regrets) {
-    return ComparedSide{1, regrets, estimate(regrets).mean, {}, cross_fit({regrets})};
-  };
-  return {"", "uniform", "A", T0, static_cast<int>(a.size()), side(a), side(b), paired_difference(a, b), {}};
-}
-
-// a - b is the shift and -1, 0, 0, 1: its standard error is sqrt(2 / 3 / 4).
-ComparedRow shifted(double shift) {
-  return row_of({shift - 1.0, shift, shift, shift + 1.0}, {0.0, 0.0, 0.0, 0.0});
-}
 
 // Two-sided, of t with three degrees of freedom, in closed form.
 double p_of_shift(double shift) {

@@ -21,6 +21,13 @@ TEST(Skewness, ByHand) {
   EXPECT_NEAR(skewed_quantile(-1.66, 2e-5, 100), skewed_quantile(-1.66, 0.99e-5, 100), 1e-5);
 }
 
+TEST(Skewness, ComesOutAgain) {
+  for (const double skewness : {-2.0, -1e-9, 0.0, 0.7, 3.0})
+    for (const double t : {-4.0, -0.1, 0.0, 2.5})
+      EXPECT_NEAR(unskewed(skewed_quantile(t, skewness, 30), skewness, 30), t, 1e-9) << skewness << " " << t;
+  for (const double skewness : {-2.0, 0.0, 3.0}) EXPECT_EQ(unskewed(-HUGE_VAL, skewness, 30), -HUGE_VAL);
+}
+
 // Upper bounds on the mean of exponential values: Student's t is exceeded too often, Hall's quantile is not.
 TEST(Skewness, HallsBoundHoldsWhereStudentsDoesNot) {
   constexpr int kSamples = 4000;

@@ -1,0 +1,224 @@
+#include "host/report/keep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "host/report/cells.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+constexpr double kMostReplications = 1e6;  // nothing is foretold of more
+
+Estimate judged_difference(const ComparedRow& row) {
+  return row.chooses() ? fitted_difference(row) : row.paired.difference;
+}
+
+double one_sided(double t, double degrees) {
+  const double half = student_t_p_value(t, degrees) / 2.0;
+  return t < 0.0 ? half : 1.0 - half;
+}
+
+// What a row says of its difference less the margin. Each p value is the larger of two: that of Student's t, as in all
+// comparisons, and that of t with the skewness of the differences taken out, for a rule that seldom loses much looks
+// better than it is until it does, and t would keep it.
+struct Evidence {
+  double n = 0, shift = 0, scatter = 0, skewness = 0;  // scatter: of one replication
+
+  Evidence(const ComparedRow& row, double margin) : n(static_cast<double>(row.paired.n)) {
+    const Estimate found = judged_difference(row);
+    shift = found.mean - margin;
+    scatter = n < 2.0 ? kUnknown : found.half_width_95 / student_t_quantile(0.975, n - 1.0) * std::sqrt(n);
+    std::vector<double> values = difference(row.a.fit, row.b.fit).without;
+    for (double& value : values) value = -value;  // what lifts the mean is missed where it is left out
+    for (std::size_t r = 0; r < row.a.best.size() && row.a.fit.without.empty(); ++r)
+      values.push_back(row.a.best[r] - row.b.best[r]);
+    skewness = pandora::skewness(values);
+  }
+
+  double p(Verdict verdict, double replications) const {
+    const double t = shift == 0.0 && scatter == 0.0 ? 0.0 : shift / scatter * std::sqrt(replications);
+    const double other = unskewed(t, skewness, static_cast<std::size_t>(replications));
+    return one_sided(verdict == Verdict::keep ? std::max(t, other) : -std::min(t, other), replications - 1.0);
+  }
+  Verdict likelier() const { return shift < 0.0 ? Verdict::keep : Verdict::drop; }
+
+  // Replications at which p falls to `most`, with difference, scatter and skewness as they are.
+  double needed(double most) const {
+    if (shift == 0.0 || std::isnan(scatter)) return kUnknown;
+    double low = n, high = n;
+    while (high <= kMostReplications && p(likelier(), high) > most) low = std::exchange(high, 2.0 * high);
+    if (high > kMostReplications) return kUnknown;
+    while (high - low > 1.0) {
+      const double middle = std::floor((low + high) / 2.0);
+      (p(likelier(), middle) <= most ? high : low) = middle;
+    }
+    return high;
+  }
+
+  // Too few for the skewness: the 5% may not hold.
+  bool doubtful() const { return n < least_values(skewness); }
+};
+
+// Two digits are all that is known of it.
+std::string about(double number) {
+  const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(number)) - 1.0));
+  return fmt::format("{:.0f}", std::ceil(number / unit) * unit);
+}
+
+std::string sentence(const Decision& decision, double margin) {
+  switch (decision.verdict) {
+    case Verdict::keep:
+      return margin > 0.0 ? fmt::format("keep: worse by less than {:g}, or better", margin) : "keep: better";
+    case Verdict::drop:
+      return margin > 0.0 ? fmt::format("drop: worse by more than {:g}", margin) : "drop: worse";
+    case Verdict::undecided:
+      break;
+  }
+  return std::isnan(decision.needed) ? "undecided: how many it takes is unknown"
+                                     : fmt::format("undecided: takes about {} replications", about(decision.needed));
+}
+
+Fields fields_of(const ComparedPair& pair, const ComparedRow& row, const Decision& decision, double margin) {
+  static constexpr const char* kWords[] = {"keep", "drop", "undecided"};
+  const Estimate found = judged_difference(row);
+  const bool decided = decision.decided();
+  Fields out = cell_fields(pair, row, "rule", "base");
+  append(out,
+         {Field("decision", kWords[static_cast<std::size_t>(decision.verdict)])
+              .shown("decision", Cell(sentence(decision, margin) + (decided && decision.skewed ? "*" : ""), decided)),
+          {"replications_needed", decision.needed, "{:.0f}"},
+          {"margin_x1000", margin, kDigits},
+          number_field("difference_x1000", found.mean, "rule - base", 3),
+          number_field("half_width_95_x1000", found.half_width_95, "± (95%)", 3),
+          Field("p_holm", decision.p, kDigits).shown("p (Holm)", Cell(p_value_text(decision.p), decided)),
+          {"skewed", decision.skewed}});
+  return out;
+}
+
+std::vector<std::string> notes_of(double margin, std::size_t rows, bool starred, bool partial) {
+  std::vector<std::string> out = {
+      fmt::format(
+          "The margin, {:g}, is in the unit of the table, and counts if it was said beforehand. The probability that "
+          "even one keep or drop is wrong is at most {:.0f}% over all rows of this call, {} in number (Holm).",
+          margin, 100.0 * kMostWrong, rows),
+      "rule - base: paired, above 0 where the rule loses more; cross-fitted where there are hyperparameters to choose "
+      "from. undecided: so many replications in all would decide if the difference stays as it is. Looking again after "
+      "adding some is another call with another 5%."};
+  if (starred) out.push_back("*: the differences are so skewed that n is too small for the 5% to be relied on.");
+  if (partial) out.push_back(kFewerReplications);
+  return out;
+}
+
+void require(const KeepOptions& o, const CompareOptions& cells) {
+  if (!cells.policies.empty())
+    throw Error(ExitCode::usage, "--policy: is not for --keep, whose policies are --keep RULE and --against BASE");
+  const char* missing = o.rule.empty() ? "--keep RULE" : o.base.empty() ? "--against BASE" : "--margin X";
+  if (o.rule.empty() || o.base.empty() || !o.margin)
+    throw Error(ExitCode::usage, fmt::format("{}: is missing; --keep, --against and --margin go together", missing));
+  if (!std::isfinite(*o.margin) || *o.margin < 0.0)
+    throw Error(ExitCode::usage,
+                fmt::format("--margin {:g}: give a number from 0 on, of regret per period x 1000", *o.margin));
+}
+
+// A cell without a decision is none that may go unnoticed.
+void require_everywhere(const StoredResults& results, const CompareOptions& cells, const char* option,
+                        const std::string& text) {
+  const PolicyName name = parse_policy_name(text, results.settings()[0].plan, option);
+  for (const PlannedSetting& planned : results.settings())
+    for (const int T0 : planned.setting.study.T0)
+      if (wanted(cells.T0, T0) && contenders(planned.plan, T0, name.policy, name.reward).empty())
+        throw Error(
+            ExitCode::usage,
+            fmt::format("{} {}: does not run at T0 = {}; ask for the T0 at which both run (--t0)", option, text, T0));
+}
+
+}  // namespace
+
+std::vector<ComparedPair> keep_pairs(StoredResults& results, const KeepOptions& options, CompareOptions cells) {
+  require(options, cells);
+  require_names(cells, results.settings());
+  require_everywhere(results, cells, "--keep", options.rule);
+  require_everywhere(results, cells, "--against", options.base);
+  cells.policies = {options.rule, options.base};
+  std::vector<ComparedPair> pairs = compare_policies(results, cells);
+  std::size_t most = 0;
+  bool told = false;
+  for (const ComparedPair& pair : pairs) {
+    if (pair.a == pair.b)
+      throw Error(ExitCode::usage, fmt::format("--against {}: is the rule itself; name another", options.base));
+    for (const ComparedRow& row : pair.rows) {
+      most = std::max(most, row.paired.n);
+      told = told || !std::isnan(judged_difference(row).half_width_95);
+    }
+  }
+  if (!told)
+    throw Error(ExitCode::bad_data,
+                fmt::format("compare: a decision takes two replications that count, four where there are "
+                            "hyperparameters to choose from; no cell has more than {}",
+                            most));
+  return pairs;
+}
+
+// A cell has two tests: keep rejects "worse by the margin or more", drop "worse by the margin or less". Both claims are
+// true where the difference is the margin to the dot, so either decision is an error there, and picking the test by the
+// look of the difference would make that error twice as likely as its level says. So Holm's method runs over both tests
+// of all m cells, 2 m of them: it keeps its promise whichever claims are true and however the tests depend on each
+// other, between cells and within one. Of one cell this is a level of 2.5% on each side. Holm's method over m two-sided
+// tests would decide a little more, but that it bounds errors of direction too is proven for independent tests alone.
+std::vector<Decision> decide(const std::vector<ComparedPair>& pairs, double margin) {
+  std::vector<Evidence> evidence;
+  for (const ComparedPair& pair : pairs)
+    for (const ComparedRow& row : pair.rows) evidence.emplace_back(row, margin);
+  std::vector<double> p;
+  for (const Evidence& e : evidence)
+    for (const Verdict verdict : {Verdict::keep, Verdict::drop}) p.push_back(e.p(verdict, e.n));
+  const std::vector<double> adjusted = holm_adjusted(p);
+  std::vector<Decision> out;
+  auto left = std::count_if(p.begin(), p.end(), [](double one) { return !std::isnan(one); });
+  for (std::size_t i = 0; i < evidence.size(); ++i) {
+    const Verdict verdict = evidence[i].likelier();
+    const double own = adjusted[2 * i + (verdict == Verdict::keep ? 0 : 1)];
+    out.push_back({own < kMostWrong ? verdict : Verdict::undecided, own, kUnknown, evidence[i].doubtful()});
+    left -= out.back().decided() ? 1 : 0;
+  }
+  for (std::size_t i = 0; i < evidence.size(); ++i)
+    if (!out[i].decided()) out[i].needed = evidence[i].needed(kMostWrong / static_cast<double>(left));
+  return out;
+}
+
+std::vector<Table> keep_tables(const std::vector<ComparedPair>& pairs, double margin) {
+  const std::vector<Decision> decisions = decide(pairs, margin);
+  std::vector<Table> tables;
+  auto next = decisions.begin();
+  for (const ComparedPair& pair : pairs) {
+    Columns columns;
+    bool starred = false, partial = false;
+    for (const ComparedRow& row : pair.rows) {
+      starred = starred || (next->decided() && next->skewed);
+      partial = partial || row.partial();
+      columns.add(fields_of(pair, row, *next++, margin));
+    }
+    Table& table = tables.emplace_back(columns.table());
+    table.label = "keep";
+    table.title = fmt::format("Whether to keep {} (rule) against {} (base): time-averaged regret x 1000, margin {:g}",
+                              pair.a, pair.b, margin);
+    table.notes = notes_of(margin, decisions.size(), starred, partial);
+  }
+  return tables;
+}
+
+Columns keep_columns(const std::vector<ComparedPair>& pairs, double margin) {
+  const std::vector<Decision> decisions = decide(pairs, margin);
+  Columns out;
+  auto next = decisions.begin();
+  for (const ComparedPair& pair : pairs)
+    for (const ComparedRow& row : pair.rows) out.add(fields_of(pair, row, *next++, margin));
+  return out;
+}
+
+}  // namespace pandora

@@ -60,6 +60,13 @@ enum class RewardLink : std::uint8_t {
   algebraic  ///< 1/2 + z / (2 (2 + |z|)): the same value and slope at 0, tails as of 1 / |z|
 };
 
+/// How beta_{1,a} is drawn in regime B, and with it whether the cost of a box depends on its output.
+enum class OutputCostLaw : std::uint8_t {
+  paper,   ///< entries U[0, 1], length 1: G(beta_{1,a}' |omega|) is next to 1, whatever the output
+  centred  ///< entries that sum to 0, length kCentredCostLength: beta_{1,a}' |omega| has mean 0 given x
+};
+inline constexpr double kCentredCostLength = 8.0;
+
 /// Tails from here on are none.
 inline constexpr double kNoTail = 1e300;
 
@@ -84,6 +91,7 @@ struct Environment {
   double cost_tail = std::numeric_limits<double>::infinity();
   Location location = Location::common;
   Indices indices = Indices::of_costs;
+  OutputCostLaw output_costs = OutputCostLaw::paper;
   /// A table of outcomes in place of the model; null: none. Two environments are equal if they share it.
   std::shared_ptr<const OtherSource> trace = nullptr;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/lanes/model/preparation.hpp"
+#include "kernels/base/assert.hpp"
 #include "kernels/rules/period.hpp"
 #include "kernels/tape/shock_projection.hpp"
 #include "kernels/tape/tape.hpp"
@@ -42,6 +43,22 @@ std::vector<double> unit_rows(const Stream& stream, int rows, int columns, Slope
     for (int j = 0; j < columns; ++j) row[j] /= norm;
   }
   return out;
+}
+
+// A row of beta_1 under OutputCostLaw::centred: less the mean of its entries, scaled to kCentredCostLength. Entries at 0
+// belong to other boxes (Slopes::unrelated) and stay.
+void centre_row(double* row, int columns) {
+  double sum = 0.0, count = 0.0, square = 0.0;
+  for (int j = 0; j < columns; ++j) {
+    sum += row[j];
+    count += row[j] != 0.0 ? 1.0 : 0.0;
+  }
+  for (int j = 0; j < columns; ++j) {
+    if (row[j] != 0.0) row[j] -= sum / count;
+    square += row[j] * row[j];
+  }
+  PANDORA_ASSERT(square > 0.0);  // two coordinates of a box at least
+  for (int j = 0; j < columns; ++j) row[j] *= kCentredCostLength / std::sqrt(square);
 }
 
 // Q, or Q_a of box after box; zero where the environment has none and in regime A.
@@ -175,6 +192,8 @@ Instance draw_instance(const Dimensions& dim, const Environment& environment, Re
   instance.alpha = coefficients(contextual, Purpose::scale_coefficients, dim.context);
   instance.beta0 = coefficients(contextual && !linear, Purpose::context_cost_coefficients, dim.context);
   instance.beta1 = coefficients(contextual && !linear, Purpose::output_cost_coefficients, dim.output);
+  if (contextual && !linear && environment.output_costs == OutputCostLaw::centred)
+    for (int a = 0; a < A; ++a) centre_row(&instance.beta1[static_cast<std::size_t>(a) * dim.output], dim.output);
   if (linear) {
     instance.rho = draw_indices(instance);
     instance.c0.assign(static_cast<std::size_t>(A), 0.0);

@@ -112,6 +112,10 @@ std::vector<EnvironmentOption> options_of_model() {
            "Costs are drawn and indices follow (the paper's); or tanh(rho_a' psi(x)) is drawn as the index and costs "
            "follow.",
            &Environment::indices, {"of_costs", "linear"}),
+      word("output_costs", "paper or centred",
+           "beta_{1,a} of regime B: positive (the paper's), with which costs hardly depend on outputs; or entries that "
+           "sum to 0, with which they do.",
+           &Environment::output_costs, {"paper", "centred"}),
       option<Environment>(
           "stream", Kind::integer, "integer from 0 to 255", "",
           "Coordinate of the random streams: environments with the same share their draws.",

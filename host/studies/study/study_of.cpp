@@ -34,6 +34,21 @@ Environment table_of(const std::string& name, Find&& find, const StudyValue& env
   return environment;
 }
 
+// Where output costs around a mean have nothing to be drawn from.
+void refuse_output_costs(const Environment& environment, const StudyValue* given, const StudyValue& output,
+                         const Dimensions& dimensions) {
+  if (environment.output_costs != OutputCostLaw::centred) return;
+  const int least = environment.slopes == Slopes::unrelated ? 2 * dimensions.boxes : 2;
+  if (given != nullptr && environment.indices == Indices::linear)
+    refuse(given->where, fmt::format("sets no cost where indices are linear, for costs follow from them; leave out "
+                                     "environment.{}.output_costs",
+                                     environment.name));
+  if (dimensions.output < least)
+    refuse(output.where, fmt::format("is too short for environment.{}.output_costs, two coordinates of a box; give at "
+                                     "least {}",
+                                     environment.name, least));
+}
+
 Environment environment_of(const std::string& name, const StudyValues& values, const Study& study,
                            const StudyValue& environments, bool foreign) {
   const Environment* known = find_environment(name);
@@ -72,6 +87,7 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
     refuse(u->where, fmt::format("sets no cost where indices are linear, for costs follow from them; leave out "
                                  "environment.{}.u",
                                  name));
+  refuse_output_costs(environment, find("output_costs"), values.at("dimensions.output"), study.dimensions);
   const StudyValue* slopes = find("slopes");
   if (environment.slopes == Slopes::unrelated &&
       std::min(study.dimensions.context, study.dimensions.output) < study.dimensions.boxes)

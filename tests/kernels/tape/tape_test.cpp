@@ -84,7 +84,7 @@ NaiveRow naive_row(const Instance& instance, int row) {
   return naive_row(instance, Purpose::online_context, Purpose::online_shock, period - kCalibration);
 }
 
-enum class World { paper, no_location, own_locations, linear_indices, own_and_linear };
+enum class World { paper, no_location, own_locations, linear_indices, own_and_linear, centred_costs };
 
 class TapeCell : public testing::TestWithParam<std::tuple<Law, Regime, World>> {
  protected:
@@ -96,6 +96,7 @@ class TapeCell : public testing::TestWithParam<std::tuple<Law, Regime, World>> {
       instance = naive::with_location(instance, Location::own);
     if (world == World::linear_indices || world == World::own_and_linear)
       instance = naive::with_linear_indices(instance);
+    if (world == World::centred_costs) instance = naive::with_centred_costs(instance);
     return instance;
   }
   Instance instance_ = made();
@@ -105,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(Tape, TapeCell,
                          testing::Combine(testing::Values(Law::uniform, Law::gaussian, Law::student_t5),
                                           testing::Values(Regime::A, Regime::B),
                                           testing::Values(World::paper, World::no_location, World::own_locations,
-                                                          World::linear_indices, World::own_and_linear)));
+                                                          World::linear_indices, World::own_and_linear,
+                                                          World::centred_costs)));
 
 TEST_P(TapeCell, EqualsThePaperInDouble) {
   constexpr double kTolerance = 5e-6;  // sums of 13 and 7 floats of size up to 10

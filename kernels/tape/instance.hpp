@@ -57,7 +57,8 @@ enum class Indices : std::uint8_t {
 /// The G of mu* = G(theta_*' phi). Policies that learn rewards assume the logistic one.
 enum class RewardLink : std::uint8_t {
   logistic,
-  algebraic  ///< 1/2 + z / (2 (2 + |z|)): the same value and slope at 0, tails as of 1 / |z|
+  algebraic,  ///< 1/2 + z / (2 (2 + |z|)): the same value and slope at 0, tails as of 1 / |z|
+  linear      ///< 1/2 + z / 10, clipped to [0, 1]: |z| exceeds 5 in less than one of a thousand outputs
 };
 
 /// How beta_{1,a} is drawn in regime B, and with it whether the cost of a box depends on its output.
@@ -66,6 +67,12 @@ enum class OutputCostLaw : std::uint8_t {
   centred  ///< entries that sum to 0, length kCentredCostLength: beta_{1,a}' |omega| has mean 0 given x
 };
 inline constexpr double kCentredCostLength = 8.0;
+
+/// The scales s_a(x) of regime B.
+enum class OutputScales : std::uint8_t {
+  contextual,  ///< 0.5 + G(alpha_a' x), as in the paper
+  constant     ///< alpha_a = 0, so s_a = 1
+};
 
 /// Tails from here on are none.
 inline constexpr double kNoTail = 1e300;
@@ -92,6 +99,7 @@ struct Environment {
   Location location = Location::common;
   Indices indices = Indices::of_costs;
   OutputCostLaw output_costs = OutputCostLaw::paper;
+  OutputScales output_scales = OutputScales::contextual;
   /// A table of outcomes in place of the model; null: none. Two environments are equal if they share it.
   std::shared_ptr<const OtherSource> trace = nullptr;
 

@@ -67,6 +67,14 @@ Instance with_centred_costs(Instance instance) {
   return instance;
 }
 
+Instance with_linear_rewards(Instance instance) {
+  instance.environment.reward_link = RewardLink::linear;
+  instance.environment.output_scales = OutputScales::constant;
+  instance.alpha.assign(instance.alpha.size(), 0.0);
+  for (double& value : instance.theta) value *= 3.0;  // some outputs lie beyond both ends of [0, 1]
+  return instance;
+}
+
 Instance with_linear_indices(Instance instance) {
   const Dimensions& dim = instance.dimensions;
   instance.environment.indices = Indices::linear;

@@ -189,7 +189,8 @@ Instance draw_instance(const Dimensions& dim, const Environment& environment, Re
     return drawn ? unit_rows(instance.stream(purpose), A, columns, environment.slopes)
                  : std::vector<double>(static_cast<std::size_t>(A) * columns, 0.0);
   };
-  instance.alpha = coefficients(contextual, Purpose::scale_coefficients, dim.context);
+  instance.alpha = coefficients(contextual && environment.output_scales == OutputScales::contextual,
+                                Purpose::scale_coefficients, dim.context);
   instance.beta0 = coefficients(contextual && !linear, Purpose::context_cost_coefficients, dim.context);
   instance.beta1 = coefficients(contextual && !linear, Purpose::output_cost_coefficients, dim.output);
   if (contextual && !linear && environment.output_costs == OutputCostLaw::centred)

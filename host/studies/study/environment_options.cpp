@@ -99,8 +99,9 @@ std::vector<EnvironmentOption> options_of_model() {
       word("slopes", "common, unrelated or random_sign",
            "Coefficients of regime B: entries U[0, 1] (the paper's), on coordinates of a box's own, or U[-1, 1].",
            &Environment::slopes, {"common", "unrelated", "random_sign"}),
-      word("reward_link", "logistic or algebraic", "G of mu*; policies that learn rewards assume the logistic one.",
-           &Environment::reward_link, {"logistic", "algebraic"}),
+      word("reward_link", "logistic, algebraic or linear",
+           "G of mu*; policies that learn rewards assume the logistic one.", &Environment::reward_link,
+           {"logistic", "algebraic", "linear"}),
       number("cost_tail", "number above 1, or inf", "",
              "alpha of a Pareto factor with mean 1 on every cost (infinite variance up to 2); inf: none.",
              &Environment::cost_tail, "a number above 1, or inf", [](double x) { return x > 1.0; }),
@@ -116,6 +117,9 @@ std::vector<EnvironmentOption> options_of_model() {
            "beta_{1,a} of regime B: positive (the paper's), with which costs hardly depend on outputs; or entries that "
            "sum to 0, with which they do.",
            &Environment::output_costs, {"paper", "centred"}),
+      word("output_scales", "contextual or constant",
+           "s_a of regime B: 0.5 + G(alpha_a' x) (the paper's), or 1, with which an output's law does not depend on x.",
+           &Environment::output_scales, {"contextual", "constant"}),
       option<Environment>(
           "stream", Kind::integer, "integer from 0 to 255", "",
           "Coordinate of the random streams: environments with the same share their draws.",

@@ -1,4 +1,4 @@
-// Environments in which outputs move costs.
+// Environments in which outputs move costs, and in which mu* is linear in the context.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -138,6 +138,39 @@ TEST(CentredOutputCosts, HaveAHeavyTailWhereItIsAskedFor) {
   }
   const double n = static_cast<double>(plain.cost.size());
   EXPECT_NEAR(sum / n, 1.0, 4.0 * std::sqrt(1.0 / 3.0 / n));
+}
+
+// What `liu` assumes: given x, the mu* of a box is a linear function of x and a residual of one law.
+TEST(LinearRewards, AreALinearMeanAndAResidualThatDoesNotDependOnTheContext) {
+  constexpr int kPeriods = 4000;
+  Environment environment = paper_environments()[1];
+  environment.truncation_radius = 4.5f;
+  environment.reward_link = RewardLink::linear;
+  environment.output_scales = OutputScales::constant;
+  environment.location = Location::own;
+  const Instance instance = draw_instance(kTwelveOutputs, environment, Regime::B, 2, 3);
+  EXPECT_EQ(instance.alpha, std::vector<double>(30, 0.0));
+  const Tape tape = draw_tape(instance, 0, kPeriods);
+  std::vector<double> products;
+  int clipped = 0;
+  for (std::uint32_t t = 0; t < kPeriods; ++t)
+    for (std::uint32_t a = 0; a < 3; ++a) {
+      const std::vector<float> x = naive::context(instance.stream(Purpose::online_context), t, 10),
+                               xi = naive::shock(environment, 12, instance.stream(Purpose::online_shock), t, a).xi;
+      double mean = 0.5, residual = 0.0;
+      for (std::size_t k = 0; k < 4; ++k) {
+        for (std::size_t j = 0; j < 10; ++j) mean += 0.1 * instance.theta[k] * instance.Q[(a * 4 + k) * 10 + j] * x[j];
+        for (std::size_t j = 0; j < 12; ++j) residual += 0.1 * instance.theta[k] * instance.D[k * 12 + j] * xi[j];
+      }
+      const std::size_t at = tape.at(tape.online_row(static_cast<int>(t)), static_cast<int>(a));
+      ASSERT_EQ(tape.contexts.scale[at], 1.0);
+      EXPECT_NEAR(tape.mu[at], std::clamp(mean + residual, 0.0, 1.0), 1e-6);
+      clipped += mean + residual < 0.0 || mean + residual > 1.0 ? 1 : 0;
+      products.push_back((mean - 0.5) * residual * residual);  // another spread where the mean is greater?
+    }
+  EXPECT_LT(clipped, 3 * kPeriods / 500);
+  const statistics::Mean product = statistics::mean(products);
+  EXPECT_LT(std::abs(product.value), 4.0 * product.standard_error);
 }
 
 }  // namespace

@@ -85,8 +85,9 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("[environment.gaussian]\ntruncation_radius = 0", {"above 0"});
   expect_refusal("[environment.gaussian]\ncost_tail = 1", {"above 1"});
   expect_refusal("[environment.gaussian]\nslopes = \"unrelate\"", {"unrelated"});
-  expect_refusal("[environment.gaussian]\nreward_link = \"probit\"", {"logistic, algebraic"});
+  expect_refusal("[environment.gaussian]\nreward_link = \"probit\"", {"logistic, algebraic, linear"});
   expect_refusal("[environment.gaussian]\noutput_costs = \"center\"", {"paper, centred"});
+  expect_refusal("[environment.gaussian]\noutput_scales = \"one\"", {"contextual, constant"});
   expect_refusal("dimensions.output = 1\n[environment.uniform]\noutput_costs = \"centred\"",
                  {"environment.uniform.output_costs", "at least 2"});
   expect_refusal("dimensions.output = 5\n[environment.uniform]\noutput_costs = \"centred\"\nslopes = \"unrelated\"",

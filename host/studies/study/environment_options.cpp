@@ -164,9 +164,10 @@ std::vector<EnvironmentOption> options_of_use() {
       text("index", "name of a column", "Index of every model for the benchmark; empty: hindsight.", &TraceKeys::index),
       number("price", "number from 0 on", "utility per dollar", "Utility = quality - price x dollars.",
              &TraceKeys::price, "a finite number from 0 on", [](double x) { return x >= 0.0 && std::isfinite(x); }),
-      word("resample", "permute, bootstrap or in_order",
-           "How a replication takes prompts: all in a random order, with replacement, or as they stand.",
-           &TraceKeys::resample, {"permute", "bootstrap", "in_order"}),
+      word("resample", "permute, bootstrap, in_order or independent",
+           "How a replication takes prompts: all in a random order, with replacement, as they stand; or every model's "
+           "answers in an order of their own.",
+           &TraceKeys::resample, {"permute", "bootstrap", "in_order", "independent"}),
       option<TraceKeys>(
           "repeat", Kind::boolean, "true or false", "",
           "Whether prompts come round again where `periods` is more than there are; otherwise T is their number.",

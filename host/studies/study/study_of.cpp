@@ -31,6 +31,11 @@ Environment table_of(const std::string& name, Find&& find, const StudyValue& env
     if (find("split") != nullptr && find(key) != nullptr && !find(key)->texts[0].empty())
       refuse(find("split")->where, fmt::format("counts for nothing beside {}; leave one out", key));
   if (keys.table.empty()) refuse(find("table")->where, "names no file");
+  if (keys.resample == Resample::independent && !keys.context.empty())
+    refuse(find("context")->where,
+           fmt::format("tells of one prompt, and resample = \"independent\" takes every model's answer from another; "
+                       "leave out environment.{}.context, or take resample = \"permute\"",
+                       name));
   return environment;
 }
 

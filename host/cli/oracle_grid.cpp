@@ -193,14 +193,15 @@ void write_tables(Hdf5File& file, const std::string& group, const Study& study, 
                   std::span<const std::optional<ExportedTable>> tables) {
   const Environment& environment = unit.environment;
   const std::size_t A = static_cast<std::size_t>(study.dimensions.boxes);
-  const bool logistic = environment.reward_link == RewardLink::logistic, own = environment.location == Location::own;
+  const bool own = environment.location == Location::own;
+  const std::size_t link = static_cast<std::size_t>(environment.reward_link);
   const auto about = [&](const char* name, const Hdf5File::Value& value) { file.attribute(group, name, value); };
   file.group(group);
   about("cost_level", environment.cost_level);
   about("shock_scale", static_cast<double>(environment.shock_scale));
   about("truncation_radius", static_cast<double>(environment.truncation_radius));
-  about("reward_link", std::string(logistic ? "logistic" : "algebraic"));
-  about("G", std::string(logistic ? "1 / (1 + exp(-z))" : "1/2 + z / (2 (2 + |z|))"));
+  about("reward_link", std::array{"logistic", "algebraic", "linear"}[link]);
+  about("G", std::array{"1 / (1 + exp(-z))", "1/2 + z / (2 (2 + |z|))", "min(max(1/2 + z / 10, 0), 1)"}[link]);
   about("equation", std::string("E[(G(shift + scale w) - sigma)^+] = cost, w the shock projected on the unit vector of "
                                 "D' theta"));
   GroupWriter writer(file, group, tables);

@@ -105,7 +105,7 @@ ReportSection comparisons(const std::vector<ComparedPair>& pairs, const Study& s
       pairs.empty() ? "There is one policy, and nothing to compare it with."
                     : "Each policy is compared with one of them, the base: `pandora report --base NAME --policy "
                       "NAME,...` names others; yardsticks compete with nobody.");
-  if (of_table(study))
+  if (of_table(study) && periods_are_prompts(study.environments[0]))
     section.paragraphs.push_back(
         "Replications are orders of the same prompts. What other prompts of the same kind would change is wider: "
         "`pandora "

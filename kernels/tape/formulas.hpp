@@ -28,7 +28,8 @@ PANDORA_HD inline double context_cost_of(double c0, float mapped, bool contextua
 /// mu* = G(z) (eq:reward:function).
 PANDORA_HD PANDORA_INLINE double reward_link(RewardLink link, double z) {
   if (link == RewardLink::logistic) return logistic(z);
-  return 0.5 + z / (2.0 * (2.0 + (z < 0.0 ? -z : z)));
+  const double bent = 0.5 + z / (2.0 * (2.0 + (z < 0.0 ? -z : z))), straight = 0.5 + 0.1 * z;
+  return link == RewardLink::algebraic ? bent : (straight < 0.0 ? 0.0 : (straight > 1.0 ? 1.0 : straight));
 }
 
 /// phi(x, omega_a) = Q x + D omega_a (d numbers), given Q x and D xi; returns mu* (eq:reward:function).

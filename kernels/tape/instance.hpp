@@ -57,7 +57,21 @@ enum class Indices : std::uint8_t {
 /// The G of mu* = G(theta_*' phi). Policies that learn rewards assume the logistic one.
 enum class RewardLink : std::uint8_t {
   logistic,
-  algebraic  ///< 1/2 + z / (2 (2 + |z|)): the same value and slope at 0, tails as of 1 / |z|
+  algebraic,  ///< 1/2 + z / (2 (2 + |z|)): the same value and slope at 0, tails as of 1 / |z|
+  linear      ///< 1/2 + z / 10, clipped to [0, 1]: |z| exceeds 5 in less than one of a thousand outputs
+};
+
+/// How beta_{1,a} is drawn in regime B, and with it whether the cost of a box depends on its output.
+enum class OutputCostLaw : std::uint8_t {
+  paper,   ///< entries U[0, 1], length 1: G(beta_{1,a}' |omega|) is next to 1, whatever the output
+  centred  ///< entries that sum to 0, length kCentredCostLength: beta_{1,a}' |omega| has mean 0 given x
+};
+inline constexpr double kCentredCostLength = 8.0;
+
+/// The scales s_a(x) of regime B.
+enum class OutputScales : std::uint8_t {
+  contextual,  ///< 0.5 + G(alpha_a' x), as in the paper
+  constant     ///< alpha_a = 0, so s_a = 1
 };
 
 /// How the parameters of the boxes (alpha_a, beta_{0,a}, beta_{1,a}, c_{0,a}, c_{1,a}) change while online periods pass
@@ -104,6 +118,8 @@ struct Environment {
   ParameterDrift drift = {};
   Location location = Location::common;
   Indices indices = Indices::of_costs;
+  OutputCostLaw output_costs = OutputCostLaw::paper;
+  OutputScales output_scales = OutputScales::contextual;
   /// A table of outcomes in place of the model; null: none. Two environments are equal if they share it.
   std::shared_ptr<const OtherSource> trace = nullptr;
 

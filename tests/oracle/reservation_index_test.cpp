@@ -45,24 +45,26 @@ double index_of(const ProjectedLaw& law, double shift, double scale, double cost
 
 // V = high or low with probability p, 1 - p: while sigma >= low only the high value counts, p (high - sigma)
 // = c.
-// Another link: E[(G(l + s W) - sigma)^+] = c by bisection over the draws.
-TEST(ReservationIndex, OfTheAlgebraicLink) {
+// Another link: E[(G(l + s W) - sigma)^+] = c by bisection over the draws. At the shifts of -5 and 5.5 the linear link is
+// clipped at 0 and at 1 for some draws, which are ties then; at 30 for all of them.
+TEST(ReservationIndex, OfOtherLinks) {
   const std::vector<float> sample = normal_sample(801, 9);
-  for (const double shift : {-1.0, 0.3})
-    for (const double cost : {0.02, 0.2}) {
-      const auto excess = [&](double sigma) {
-        double sum = 0.0;
-        for (const float w : sample) {
-          const double z = shift + 0.8 * w, g = 0.5 + z / (2.0 * (2.0 + std::abs(z)));
-          sum += std::max(g - sigma, 0.0) / 801.0;
-        }
-        return sum;
-      };
-      double low = -2.0, high = 1.0;
-      for (int k = 0; k < 100; ++k) (excess(0.5 * (low + high)) > cost ? low : high) = 0.5 * (low + high);
-      const ProjectedLaw law = empirical_law(sample, RewardLink::algebraic);
-      EXPECT_NEAR(index_of(law, shift, 0.8, cost), low, 1e-9);
-    }
+  for (const RewardLink link : {RewardLink::algebraic, RewardLink::linear})
+    for (const double shift : {-5.0, -1.0, 0.3, 5.5, 30.0})
+      for (const double cost : {0.02, 0.2}) {
+        const auto excess = [&](double sigma) {
+          double sum = 0.0;
+          for (const float w : sample) {
+            const double z = shift + 0.8 * w, bent = 0.5 + z / (2.0 * (2.0 + std::abs(z))),
+                         g = link == RewardLink::linear ? std::min(1.0, std::max(0.0, 0.5 + z / 10.0)) : bent;
+            sum += std::max(g - sigma, 0.0) / 801.0;
+          }
+          return sum;
+        };
+        double low = -2.0, high = 1.0;
+        for (int k = 0; k < 100; ++k) (excess(0.5 * (low + high)) > cost ? low : high) = 0.5 * (low + high);
+        EXPECT_NEAR(index_of(empirical_law(sample, link), shift, 0.8, cost), low, 1e-9) << shift << " " << cost;
+      }
 }
 
 TEST(ReservationSolver, TwoPointsInClosedForm) {

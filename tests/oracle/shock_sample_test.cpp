@@ -63,7 +63,12 @@ TEST(OutputCostTable, IsOneHalfInRegimeA) {
 // take. What is seen is the error of cubic interpolation (largest at the ends); at the nodes float sums cost
 // below 1e-8.
 TEST(OutputCostTable, EqualsTheMeanOverTheSample) {
-  for (const Environment& environment : paper_environments()) {
+  std::vector<Environment> environments(paper_environments().begin(), paper_environments().end());
+  for (Environment environment : paper_environments()) {  // where outputs move costs
+    environment.output_costs = OutputCostLaw::centred;
+    environments.push_back(environment);
+  }
+  for (const Environment& environment : environments) {
     const Instance instance = draw_instance({}, environment, Regime::B, 0, 1);
     const ShockSample sample = draw_shock_sample(instance, 20000);
     const OutputCostTable table(sample, 3, 0.5, 1.5);

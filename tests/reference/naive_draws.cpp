@@ -20,6 +20,15 @@ std::vector<double> uniforms(const Stream& stream, std::uint32_t period, int n) 
   return out;
 }
 
+std::vector<double> centred_row(const Stream& stream, std::uint32_t box, int n) {
+  std::vector<double> row = uniforms(stream, box, n);
+  double mean = 0.0, square = 0.0;
+  for (const double u : row) mean += u / n;
+  for (const double u : row) square += (u - mean) * (u - mean);
+  for (double& u : row) u = 8.0 * (u - mean) / std::sqrt(square);
+  return row;
+}
+
 std::vector<float> context(const Stream& stream, std::uint32_t period, int n) {
   std::vector<float> x;
   for (int j = 0; j < n; ++j) {

@@ -18,6 +18,9 @@ Words block(const Stream& stream, std::uint32_t coordinate_block, std::uint32_t 
 /// n numbers in (0, 1), four per block.
 std::vector<double> uniforms(const Stream& stream, std::uint32_t period, int n);
 
+/// beta_{1,a} of `output_costs = "centred"`: 8 (u - mean of u) / |u - mean of u| for u ~ U[0, 1]^n.
+std::vector<double> centred_row(const Stream& stream, std::uint32_t box, int n);
+
 /// Uniform[-1, 1]^n.
 std::vector<float> context(const Stream& stream, std::uint32_t period, int n);
 

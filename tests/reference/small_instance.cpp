@@ -5,6 +5,8 @@
 #include <functional>
 #include <random>
 
+#include "tests/reference/naive_draws.hpp"
+
 namespace pandora::naive {
 
 Instance small_instance(Dimensions dim, Law law, Regime regime) {
@@ -51,6 +53,25 @@ Instance with_location(Instance instance, Location location) {
   if (location == Location::own)
     while (instance.Q.size() < one * static_cast<std::size_t>(dim.boxes))
       instance.Q.push_back(instance.contextual() ? signed_unit(engine) : 0.0);
+  return instance;
+}
+
+Instance with_centred_costs(Instance instance) {
+  const Dimensions& dim = instance.dimensions;
+  instance.environment.output_costs = OutputCostLaw::centred;
+  for (int a = 0; a < dim.boxes && instance.contextual(); ++a) {
+    const std::vector<double> row =
+        centred_row(instance.stream(Purpose::output_cost_coefficients), static_cast<std::uint32_t>(a), dim.output);
+    std::copy(row.begin(), row.end(), instance.beta1.begin() + a * dim.output);
+  }
+  return instance;
+}
+
+Instance with_linear_rewards(Instance instance) {
+  instance.environment.reward_link = RewardLink::linear;
+  instance.environment.output_scales = OutputScales::constant;
+  instance.alpha.assign(instance.alpha.size(), 0.0);
+  for (double& value : instance.theta) value *= 3.0;  // some outputs lie beyond both ends of [0, 1]
   return instance;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/lanes/model/preparation.hpp"
+#include "kernels/base/assert.hpp"
 #include "kernels/rules/period.hpp"
 #include "kernels/tape/shock_projection.hpp"
 #include "kernels/tape/tape.hpp"
@@ -50,6 +51,22 @@ std::vector<double> unit_rows(const Stream& stream, int rows, int columns, Slope
     unit_row(stream, static_cast<std::uint32_t>(i), columns, slopes, i / rows_of_box, rows / rows_of_box,
              out.data() + static_cast<std::size_t>(i) * columns);
   return out;
+}
+
+// A row of beta_1 under OutputCostLaw::centred: less the mean of its entries, scaled to kCentredCostLength. Entries at 0
+// belong to other boxes (Slopes::unrelated) and stay.
+void centre_row(double* row, int columns) {
+  double sum = 0.0, count = 0.0, square = 0.0;
+  for (int j = 0; j < columns; ++j) {
+    sum += row[j];
+    count += row[j] != 0.0 ? 1.0 : 0.0;
+  }
+  for (int j = 0; j < columns; ++j) {
+    if (row[j] != 0.0) row[j] -= sum / count;
+    square += row[j] * row[j];
+  }
+  PANDORA_ASSERT(square > 0.0);  // two coordinates of a box at least
+  for (int j = 0; j < columns; ++j) row[j] *= kCentredCostLength / std::sqrt(square);
 }
 
 // Q, or Q_a of box after box; zero where the environment has none and in regime A.
@@ -133,11 +150,14 @@ void draw_row_of_box(Instance& instance, InstanceField::Member parameter, int bo
     return;
   }
   if (!instance.contextual()) return;
+  if (parameter == &Instance::alpha && environment.output_scales == OutputScales::constant) return;
   const Purpose purpose = parameter == &Instance::alpha   ? Purpose::scale_coefficients
                           : parameter == &Instance::beta0 ? Purpose::context_cost_coefficients
                                                           : Purpose::output_cost_coefficients;
   const int columns = static_cast<int>(values.size()) / A;
   unit_row(instance.stream(purpose), period, columns, environment.slopes, box, A, &values[a * columns]);
+  if (parameter == &Instance::beta1 && environment.output_costs == OutputCostLaw::centred)
+    centre_row(&values[a * columns], columns);
 }
 
 double calibrate_radius(const Instance& instance, const std::vector<double>& direction) {
@@ -196,9 +216,12 @@ Instance draw_instance(const Dimensions& dim, const Environment& environment, Re
     return drawn ? unit_rows(instance.stream(purpose), A, columns, environment.slopes)
                  : std::vector<double>(static_cast<std::size_t>(A) * columns, 0.0);
   };
-  instance.alpha = coefficients(contextual, Purpose::scale_coefficients, dim.context);
+  instance.alpha = coefficients(contextual && environment.output_scales == OutputScales::contextual,
+                                Purpose::scale_coefficients, dim.context);
   instance.beta0 = coefficients(contextual && !linear, Purpose::context_cost_coefficients, dim.context);
   instance.beta1 = coefficients(contextual && !linear, Purpose::output_cost_coefficients, dim.output);
+  if (contextual && !linear && environment.output_costs == OutputCostLaw::centred)
+    for (int a = 0; a < A; ++a) centre_row(&instance.beta1[static_cast<std::size_t>(a) * dim.output], dim.output);
   if (linear) {
     instance.rho = draw_indices(instance);
     instance.c0.assign(static_cast<std::size_t>(A), 0.0);

@@ -67,6 +67,7 @@ void turn(Instance& instance, double angle, std::uint32_t change) {
   std::uint32_t box = 0;
   for (const InstanceField::Member parameter : {&Instance::alpha, &Instance::beta0})
     for (int a = 0; a < A; ++a, ++box) {
+      if (parameter == &Instance::alpha && instance.environment.output_scales == OutputScales::constant) continue;
       double* const v = (instance.*parameter).data() + static_cast<std::ptrdiff_t>(a) * n;
       std::vector<double> u = unit_sphere(instance.stream(Purpose::drift), n, change, box);
       double along = 0.0, rest = 0.0;

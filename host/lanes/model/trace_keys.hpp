@@ -21,9 +21,10 @@ namespace pandora {
 
 /// How the prompts of a replication are drawn from a table.
 enum class Resample {
-  permute,    ///< all, in a random order
-  bootstrap,  ///< with replacement
-  in_order    ///< as they stand in the file
+  permute,     ///< all, in a random order
+  bootstrap,   ///< with replacement
+  in_order,    ///< as they stand in the file
+  independent  ///< each model's answers in a random order of their own: models do not depend on each other
 };
 
 struct TraceKeys : OtherSource {
@@ -58,6 +59,12 @@ std::optional<Drift> drift_of(const std::string& text);
 /// Of an environment that is a table of outcomes; null for the others.
 inline const TraceKeys* trace_keys(const Environment& environment) {
   return static_cast<const TraceKeys*>(environment.trace.get());  // there is no other source
+}
+
+/// Whether the environment is a table of outcomes and each of its periods one prompt, which intervals then count.
+inline bool periods_are_prompts(const Environment& environment) {
+  const TraceKeys* const keys = trace_keys(environment);
+  return keys != nullptr && keys->resample != Resample::independent;
 }
 
 /// The judges that a table is read with; absent: all. Throws Error (usage) if the evaluator is none of the above.

@@ -11,6 +11,7 @@
 
 #include "host/ground/base/printable.hpp"
 #include "host/ground/files/sealed_file.hpp"
+#include "host/lanes/model/drawn_rows.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 #include "kernels/rules/spec.hpp"
@@ -90,29 +91,6 @@ TraceSplit split_by_column(const TraceTable& table, const std::string& name) {
   return split;
 }
 
-// `count` rows of a table: in order, in a random order (then round again, in another), or with replacement.
-std::vector<std::size_t> draw_rows(const Stream& stream, Resample how, std::size_t rows, std::size_t count) {
-  std::vector<std::size_t> out;
-  out.reserve(count);
-  const auto word = [&stream](std::uint32_t round, std::size_t k) {
-    std::uint32_t words[4][1];
-    philox<1>(stream, {round}, {static_cast<std::uint32_t>(k)}, {0}, words);
-    return static_cast<std::uint64_t>(words[0][0]) << 32 | words[1][0];
-  };
-  if (how == Resample::bootstrap) {
-    for (std::size_t k = 0; k < count; ++k)
-      out.push_back(static_cast<std::size_t>(static_cast<unsigned __int128>(word(0, k)) * rows >> 64));
-    return out;
-  }
-  for (std::uint32_t round = 0; out.size() < count; ++round) {
-    std::vector<std::pair<std::uint64_t, std::size_t>> keys(rows);
-    for (std::size_t k = 0; k < rows; ++k) keys[k] = {how == Resample::in_order ? 0 : word(round, k), k};
-    std::sort(keys.begin(), keys.end());
-    for (std::size_t k = 0; k < rows && out.size() < count; ++k) out.push_back(keys[k].second);
-  }
-  return out;
-}
-
 Stream stream_of(const ReplicationRequest& request, Purpose purpose) {
   return {request.seed, purpose, request.environment.id, static_cast<std::uint8_t>(request.regime),
           request.replication};
@@ -150,9 +128,10 @@ class TapeWriter {
     tape_.reward.reserve(cells);
   }
 
-  /// `context`: of all rows of the table. `rewards`: the Bernoulli draws of this segment.
-  void append(const TraceTable& table, std::span<const float> context, std::span<const std::size_t> rows,
-              Purpose rewards) {
+  /// Periods [first, last) of `rows`. `context`: of all rows of the table. `rewards`: the Bernoulli draws of this
+  /// segment.
+  void append(const TraceTable& table, std::span<const float> context, const DrawnRows& rows, std::size_t first,
+              std::size_t last, Purpose rewards) {
     const std::size_t A = static_cast<std::size_t>(sizes_.boxes), d_x = static_cast<std::size_t>(sizes_.context);
     const Evaluator evaluator(keys_.evaluator, table);
     const PromptColumn *index = nullptr, *feedback = nullptr;
@@ -161,12 +140,13 @@ class TapeWriter {
       feedback = &numbers_of_models(table, keys_.feedback.substr(7), "feedback");
     const bool bernoulli = keys_.feedback == "bernoulli";
     const Stream stream = stream_of(request_, rewards), noise = stream_of(request_, Purpose::online_shock);
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      const std::size_t row = rows[k], at = tape_.mu.size();
+    for (std::size_t k = 0; k < last - first; ++k) {
+      const std::size_t at = tape_.mu.size();
       float* const psi = tape_.contexts.psi.data() + row_++ * static_cast<std::size_t>(tape_.contexts.index_stride);
       psi[0] = 1.0f;
-      std::copy_n(context.data() + row * d_x, d_x, psi + 1);
+      std::copy_n(context.data() + rows.at(first + k, 0) * d_x, d_x, psi + 1);  // none where models have their own rows
       for (std::size_t a = 0; a < A; ++a) {
+        const std::size_t row = rows.at(first + k, a);
         const double quality = table.quality[row * A + a];
         tape_.mu.push_back(quality);
         tape_.cost.push_back(keys_.price * table.cost[row * A + a]);
@@ -178,7 +158,7 @@ class TapeWriter {
       }
       for (std::size_t a = 0; a < A; ++a)
         sigma_.push_back(index != nullptr
-                             ? index->numbers[row * A + a]
+                             ? index->numbers[rows.at(first + k, a) * A + a]
                              : hindsight_score(static_cast<int>(a), sizes_.boxes, &tape_.mu[at], &tape_.cost[at]));
     }
   }
@@ -305,29 +285,26 @@ std::uint64_t TraceWorld::bytes() const {
   return out + 4 * (outcomes_->quality.size() + outcomes_->dollars.size());
 }
 
-std::vector<int> TraceWorld::online_rows(const ReplicationRequest& request) const {
+DrawnRows TraceWorld::online_rows(const ReplicationRequest& request) const {
   const TraceKeys& keys = *trace_keys(request.environment);
   const std::size_t copies = keys.drift.empty() ? 1 : 2, rows = static_cast<std::size_t>(sizes_.online) / copies,
                     periods = static_cast<std::size_t>(request.periods);
-  const std::vector<std::size_t> drawn =
-      draw_rows(stream_of(request, Purpose::online_context), keys.resample, rows, periods);
-  std::vector<int> out(drawn.begin(), drawn.end());
-  for (std::size_t t = periods / 2; t < periods && copies == 2; ++t) out[t] += static_cast<int>(rows);
+  DrawnRows out = draw_rows(stream_of(request, Purpose::online_context), keys.resample, rows, periods,
+                            static_cast<std::size_t>(sizes_.boxes));
+  for (std::size_t k = periods / 2 * out.each; k < out.rows.size() && copies == 2; ++k) out.rows[k] += rows;
   return out;
 }
 
 Replication TraceWorld::draw(const ReplicationRequest& request) const {
   const std::size_t calibration = 1 + static_cast<std::size_t>(request.calibration_periods);
-  const std::vector<std::size_t> first =
+  const DrawnRows earlier =
       draw_rows(stream_of(request, Purpose::calibration_context), trace_keys(request.environment)->resample,
-                static_cast<std::size_t>(sizes_.calibration), calibration);
-  const std::vector<int> later = online_rows(request);
-  TapeWriter tape(request, sizes_, calibration + later.size());
-  const std::span<const std::size_t> all(first);
-  tape.append(calibration_.table, calibration_.context, all.first(1), Purpose::initial_shock);
-  tape.append(calibration_.table, calibration_.context, all.subspan(1), Purpose::calibration_reward);
-  tape.append(online_.table, online_.context, std::vector<std::size_t>(later.begin(), later.end()),
-              Purpose::online_reward);
+                static_cast<std::size_t>(sizes_.calibration), calibration, static_cast<std::size_t>(sizes_.boxes));
+  const DrawnRows later = online_rows(request);
+  TapeWriter tape(request, sizes_, calibration + later.periods());
+  tape.append(calibration_.table, calibration_.context, earlier, 0, 1, Purpose::initial_shock);
+  tape.append(calibration_.table, calibration_.context, earlier, 1, calibration, Purpose::calibration_reward);
+  tape.append(online_.table, online_.context, later, 0, later.periods(), Purpose::online_reward);
   return std::move(tape).replication();
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "host/lanes/model/drawn_rows.hpp"
 #include "host/lanes/model/preparation.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/outcomes/tables/features.hpp"
@@ -56,8 +57,8 @@ class TraceWorld {
   /// price x dollars, the reward what the feedback says. The first row of the calibration table is x_0.
   Replication draw(const ReplicationRequest& request) const;
 
-  /// The row of the online table behind each of the request's T online periods.
-  std::vector<int> online_rows(const ReplicationRequest& request) const;
+  /// The rows of the online table behind the request's T online periods.
+  DrawnRows online_rows(const ReplicationRequest& request) const;
 
  private:
   struct Side {

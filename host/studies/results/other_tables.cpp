@@ -82,10 +82,11 @@ Table trace_table(const SettingSummary& summary) {
   Table table;
   table.label = "table-" + environment.name;
   table.title =
-      fmt::format("{}{}: utility = quality - {:g} x dollars per prompt, over {} prompts in {} {}, ± 95% over prompts",
+      fmt::format("{}{}: utility = quality - {:g} x dollars per prompt, over {} prompts in {} {}, ± 95% over {}",
                   environment.name, summary.setting.varied.empty() ? "" : ", " + summary.setting.label(),
                   trace_keys(environment)->price, trace_sizes(environment).online, study.replications,
-                  trace_keys(environment)->resample == Resample::permute ? "orders" : "replications");
+                  trace_keys(environment)->resample == Resample::permute ? "orders" : "replications",
+                  periods_are_prompts(environment) ? "prompts" : "replications");
   table.columns = {""};
   for (const PromptStatistic& statistic : kPromptStatistics) table.columns.push_back(statistic.title);
   bool told = false;
@@ -114,8 +115,13 @@ Table trace_table(const SettingSummary& summary) {
       }
   }
   table.notes.push_back(
-      "gap: the benchmark's utility less the row's, paired by prompt. ± is what other prompts of the same kind would "
-      "change; orders of the same prompts are averaged out. Bold: the greatest utility of a policy that could be run.");
+      periods_are_prompts(environment)
+          ? "gap: the benchmark's utility less the row's, paired by prompt. ± is what other prompts of the same kind "
+            "would change; orders of the same prompts are averaged out. Bold: the greatest utility of a policy that "
+            "could be run."
+          : "gap: the benchmark's utility less the row's. Every model's answers come in an order of their own: a period "
+            "is no prompt, and ± is over replications, which says nothing about other prompts. Bold: the greatest "
+            "utility of a policy that could be run.");
   EdgeNote edges;
   edges.see(summary.summary);
   edges.add_to(table.notes);

@@ -44,7 +44,7 @@ NamedLanes named_lanes(const Study& study, const Plan& plan) {
 // The table of outcomes that the part's environment is, or null.
 std::shared_ptr<const PromptOutcomes> table_in(const PlannedSetting& planned, const Part& part, const json& content) {
   const Environment environment = planned.plan.units[part.first].environment;
-  if (environment.trace == nullptr || !planned.setting.study.regret) return nullptr;
+  if (!periods_are_prompts(environment) || !planned.setting.study.regret) return nullptr;
   const TraceSizes sizes = trace_sizes(environment);
   PromptOutcomes table;
   table.prompts = static_cast<std::size_t>(sizes.online);

@@ -71,6 +71,20 @@ std::array<SumsByPrompt, 5> sums_by_prompt(std::span<const UnitResult> units, st
   return out;
 }
 
+// What has no prompts to count: the same means, with intervals over replications. Dollars are known by their price alone.
+PromptStatistics statistics_over_replications(std::span<const UnitResult> units, std::size_t lane, double price) {
+  const auto of = [&](double (*pick)(const LaneTally&)) {
+    return over_replications(units, lane,
+                             [=](const LaneTally&, const LaneTally& own) { return pick(own) / own.periods; });
+  };
+  return {of([](const LaneTally& t) { return t.utility; }), of([](const LaneTally& t) { return t.quality; }),
+          scaled(of([](const LaneTally& t) { return t.cost; }), price > 0.0 ? 1000.0 / price : kUnknown),
+          of([](const LaneTally& t) { return t.queries(); }),
+          over_replications(units, lane, [](const LaneTally& oracle, const LaneTally& own) {
+            return per_period(oracle.utility, oracle) - per_period(own.utility, own);
+          })};
+}
+
 std::vector<RowStatistic> make_row_statistics() {
   std::vector<RowStatistic> out;
   const auto add = [&out](const char* column, const char* half_width, const char* title, double factor,
@@ -145,7 +159,8 @@ void add_rows(const Study& study, const Plan& plan, const Unit& unit, std::span<
       for (const RowStatistic& statistic : row_statistics())
         statistic.in(row) = scaled(over_replications(units, lane, statistic.of), statistic.factor);
       if (const TraceKeys* keys = trace_keys(unit.environment); keys != nullptr) {
-        row.prompts = prompt_statistics(units, lane, keys->price);
+        row.prompts = periods_are_prompts(unit.environment) ? prompt_statistics(units, lane, keys->price)
+                                                            : statistics_over_replications(units, lane, keys->price);
         row.told = row.reward == "known" && hides_quality(keys->evaluator);
       }
       summary.rows.push_back(std::move(row));

@@ -54,7 +54,8 @@ Estimate over_replications(std::span<const UnitResult> units, std::size_t lane, 
 /// Replications are orders of the same prompts, so a prompt's periods count as one draw: with s_p the sum of its
 /// periods' values and n_p their number, the mean is m = sum s_p / sum n_p and its variance P / (P - 1) sum (s_p - m
 /// n_p)^2 / (sum n_p)^2. NaN where nothing is known. Per period: utility = quality - price x dollars; gap = the
-/// benchmark's utility (lane 0) less the lane's, paired by prompt.
+/// benchmark's utility (lane 0) less the lane's, paired by prompt. Where periods are no prompts (periods_are_prompts),
+/// the same means with intervals over replications.
 struct PromptStatistics {
   Estimate utility, quality, cost_usd_per_1000, calls, gap;
 };

@@ -205,7 +205,7 @@ Explanation explain(const FoundLane& found, int first, int last) {
   for (int t = first; t <= last; ++t) {
     ExplainedPeriod period = explainer.period(t);
     period.regret_so_far = so_far += period.regret;
-    if (world != nullptr) period.prompt = prompt_text(world->online(), found.prompt(t));
+    if (periods_are_prompts(found.unit().environment)) period.prompt = prompt_text(world->online(), found.prompt(t));
     out.periods.push_back(std::move(period));
   }
   return out;

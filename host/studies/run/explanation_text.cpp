@@ -91,7 +91,7 @@ std::string explanation_text(const Explanation& e) {
     double squares = 0.0;
     for (const float x : p.psi) squares += static_cast<double>(x) * x;
     out += fmt::format("\nperiod {}: {} with {} index features of length {:.4f}{}\n", p.period,
-                       e.models.empty() ? "request" : "prompt " + p.prompt, p.psi.size(), std::sqrt(squares),
+                       p.prompt.empty() ? "request" : "prompt " + p.prompt, p.psi.size(), std::sqrt(squares),
                        e.models.empty() && p.reward_shift ? fmt::format(", reward shift {:.4f}", *p.reward_shift) : "");
     out += boxes_text(e, p);
     out += walk_text("the policy", p.own, !e.knows_reward);

@@ -181,7 +181,8 @@ UnitBytes unit_bytes(const Study& study, const Plan& plan) {
                       choices = u64(dim.boxes) * 12 + 4, instance = instance_bytes(study);
   constexpr std::uint64_t kNote = 64;  // what the allocator adds
   // Decisions on a table of outcomes, and the prompts behind the periods; four times while a part is written.
-  const std::uint64_t decisions = of_table(study) ? 5 * 4 * (lanes + 1) * u64(study.periods) : 0;
+  const std::uint64_t decisions =
+      of_table(study) && periods_are_prompts(study.environments[0]) ? 5 * 4 * (lanes + 1) * u64(study.periods) : 0;
   return {
       sizeof(UnitResult) + instance + decisions + lanes * (sizeof(LaneTally) + sizeof(LaneNotes) + kNote + estimates),
       24 + instance + lanes * (sizeof(double) * (study.regret ? tally_size(study) : 0) + choices + estimates)};

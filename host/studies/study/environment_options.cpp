@@ -124,8 +124,9 @@ std::vector<EnvironmentOption> options_of_model() {
       word("slopes", "common, unrelated or random_sign",
            "Coefficients of regime B: entries U[0, 1] (the paper's), on coordinates of a box's own, or U[-1, 1].",
            &Environment::slopes, {"common", "unrelated", "random_sign"}),
-      word("reward_link", "logistic or algebraic", "G of mu*; policies that learn rewards assume the logistic one.",
-           &Environment::reward_link, {"logistic", "algebraic"}),
+      word("reward_link", "logistic, algebraic or linear",
+           "G of mu*; policies that learn rewards assume the logistic one.", &Environment::reward_link,
+           {"logistic", "algebraic", "linear"}),
       number("cost_tail", "number above 1, or inf", "",
              "alpha of a Pareto factor with mean 1 on every cost (infinite variance up to 2); inf: none.",
              &Environment::cost_tail, "a number above 1, or inf", [](double x) { return x > 1.0; }),
@@ -142,6 +143,13 @@ std::vector<EnvironmentOption> options_of_model() {
            "Costs are drawn and indices follow (the paper's); or tanh(rho_a' psi(x)) is drawn as the index and costs "
            "follow.",
            &Environment::indices, {"of_costs", "linear"}),
+      word("output_costs", "paper or centred",
+           "beta_{1,a} of regime B: positive (the paper's), with which costs hardly depend on outputs; or entries that "
+           "sum to 0, with which they do.",
+           &Environment::output_costs, {"paper", "centred"}),
+      word("output_scales", "contextual or constant",
+           "s_a of regime B: 0.5 + G(alpha_a' x) (the paper's), or 1, with which an output's law does not depend on x.",
+           &Environment::output_scales, {"contextual", "constant"}),
       option<Environment>(
           "stream", Kind::integer, "integer from 0 to 255", "",
           "Coordinate of the random streams: environments with the same share their draws.",
@@ -182,9 +190,10 @@ std::vector<EnvironmentOption> options_of_use() {
       text("index", "name of a column", "Index of every model for the benchmark; empty: hindsight.", &TraceKeys::index),
       number("price", "number from 0 on", "utility per dollar", "Utility = quality - price x dollars.",
              &TraceKeys::price, "a finite number from 0 on", [](double x) { return x >= 0.0 && std::isfinite(x); }),
-      word("resample", "permute, bootstrap or in_order",
-           "How a replication takes prompts: all in a random order, with replacement, or as they stand.",
-           &TraceKeys::resample, {"permute", "bootstrap", "in_order"}),
+      word("resample", "permute, bootstrap, in_order or independent",
+           "How a replication takes prompts: all in a random order, with replacement, as they stand; or every model's "
+           "answers in an order of their own.",
+           &TraceKeys::resample, {"permute", "bootstrap", "in_order", "independent"}),
       option<TraceKeys>(
           "repeat", Kind::boolean, "true or false", "",
           "Whether prompts come round again where `periods` is more than there are; otherwise T is their number.",

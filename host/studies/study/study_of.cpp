@@ -31,7 +31,46 @@ Environment table_of(const std::string& name, Find&& find, const StudyValue& env
     if (find("split") != nullptr && find(key) != nullptr && !find(key)->texts[0].empty())
       refuse(find("split")->where, fmt::format("counts for nothing beside {}; leave one out", key));
   if (keys.table.empty()) refuse(find("table")->where, "names no file");
+  if (keys.resample == Resample::independent && !keys.context.empty())
+    refuse(find("context")->where,
+           fmt::format("tells of one prompt, and resample = \"independent\" takes every model's answer from another; "
+                       "leave out environment.{}.context, or take resample = \"permute\"",
+                       name));
   return environment;
+}
+
+// Where output costs around a mean have nothing to be drawn from.
+void refuse_output_costs(const Environment& environment, const StudyValue* given, const StudyValue& output,
+                         const Dimensions& dimensions) {
+  if (environment.output_costs != OutputCostLaw::centred) return;
+  const int least = environment.slopes == Slopes::unrelated ? 2 * dimensions.boxes : 2;
+  if (given != nullptr && environment.indices == Indices::linear)
+    refuse(given->where, fmt::format("sets no cost where indices are linear, for costs follow from them; leave out "
+                                     "environment.{}.output_costs",
+                                     environment.name));
+  if (dimensions.output < least)
+    refuse(output.where, fmt::format("is too short for environment.{}.output_costs, two coordinates of a box; give at "
+                                     "least {}",
+                                     environment.name, least));
+}
+
+// What drift and correlation do not go together with.
+void refuse_changes(const Environment& environment, const StudyValue& environments, const StudyValue* drift,
+                    const StudyValue* correlation) {
+  const std::string& name = environment.name;
+  if (moves(environment) && environment.indices == Indices::linear)
+    refuse((drift != nullptr ? *drift : environments).where,
+           fmt::format("moves costs, which follow from the indices where these are linear; leave out "
+                       "environment.{}.indices or environment.{}.drift",
+                       name, name));
+  if ((moves(environment) || environment.correlation > 0.0) && find_drawer(name))
+    refuse(environments.where, fmt::format("environment {} has code of its own, which knows of no drift and no "
+                                           "correlation; leave out environment.{}.drift and .correlation",
+                                           name, name));
+  if (environment.correlation > 0.0 && environment.law == Law::custom)
+    refuse(
+        (correlation != nullptr ? *correlation : environments).where,
+        "has no normals to hold for behind a law of one's own; use uniform, gaussian or student_t5, or leave it out");
 }
 
 Environment environment_of(const std::string& name, const StudyValues& values, const Study& study,
@@ -72,19 +111,8 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
     refuse(u->where, fmt::format("sets no cost where indices are linear, for costs follow from them; leave out "
                                  "environment.{}.u",
                                  name));
-  if (moves(environment) && environment.indices == Indices::linear)
-    refuse((find("drift") != nullptr ? find("drift") : &environments)->where,
-           fmt::format("moves costs, which follow from the indices where these are linear; leave out "
-                       "environment.{}.indices or environment.{}.drift",
-                       name, name));
-  if ((moves(environment) || environment.correlation > 0.0) && find_drawer(name))
-    refuse(environments.where, fmt::format("environment {} has code of its own, which knows of no drift and no "
-                                           "correlation; leave out environment.{}.drift and .correlation",
-                                           name, name));
-  if (environment.correlation > 0.0 && environment.law == Law::custom)
-    refuse((find("correlation") != nullptr ? find("correlation") : &environments)->where,
-           "has no normals to hold for behind a law of one's own; use uniform, gaussian or "
-           "student_t5, or leave it out");
+  refuse_changes(environment, environments, find("drift"), find("correlation"));
+  refuse_output_costs(environment, find("output_costs"), values.at("dimensions.output"), study.dimensions);
   const StudyValue* slopes = find("slopes");
   if (environment.slopes == Slopes::unrelated &&
       std::min(study.dimensions.context, study.dimensions.output) < study.dimensions.boxes)

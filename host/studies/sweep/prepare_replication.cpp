@@ -60,10 +60,10 @@ void keep_outcomes(const std::vector<PeriodOutcome>& outcomes, const LaneTally& 
 }  // namespace
 
 void keep_prompts(const Study& study, const Plan& plan, const Unit& unit, UnitResult& result) {
-  if (unit.environment.trace == nullptr || !study.regret) return;
+  if (!periods_are_prompts(unit.environment) || !study.regret) return;
   const auto world = TraceWorld::of(*trace_keys(unit.environment), unit.environment.name);
   result.table = world->outcomes();
-  const std::vector<int> rows = world->online_rows(preparation_of(study, plan, unit).request);
+  const std::vector<std::size_t> rows = world->online_rows(preparation_of(study, plan, unit).request).rows;
   result.prompts.assign(rows.begin(), rows.end());
 }
 
@@ -198,7 +198,7 @@ LaneTally run_one_lane(const Study& study, const Replication& replication, const
 }
 
 std::vector<LaneRecord> records_wanted(const Study& study, std::size_t lanes) {
-  const bool outcomes = of_table(study);
+  const bool outcomes = of_table(study) && periods_are_prompts(study.environments[0]);
   std::vector<LaneRecord> records(study.estimates || outcomes ? lanes : 0);
   for (LaneRecord& record : records) record.keep = outcomes ? LaneRecord::Keep::outcomes : LaneRecord::Keep::estimates;
   return records;

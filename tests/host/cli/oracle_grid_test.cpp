@@ -266,16 +266,19 @@ oracle.samples = [1000, 2000]
   EXPECT_THAT(two.out, testing::AllOf(HasSubstr("uniform, regime A"), HasSubstr("gaussian, regime B")));
 }
 
-// Each box with a shift of its own: theta_Q has a row for each, and the indices are those of a run.
+// Each box with a shift of its own: theta_Q has a row for each, and the indices are those of a run. So under a linear mu*.
 TEST_F(CliOracleGrid, ExportsTheLocationOfEachBox) {
-  ASSERT_EQ(run(small({"--out", "a.h5", "--set", "environment.gaussian.location=own"})).exit_code, 0);
+  const std::string of = "environment.gaussian.";
+  ASSERT_EQ(run(small({"--out", "a.h5", "--set", of + "location=own", "--set", of + "reward_link=linear"})).exit_code,
+            0);
   const fs::path path = work() / "a.h5";
+  EXPECT_EQ(text_in(path, "/gaussian/B", "G"), "min(max(1/2 + z / 10, 0), 1)");
   const std::vector<double> x = doubles_in(path, "/gaussian/B/contexts/x", {2, 60, 100}),
                             shift = doubles_in(path, "/gaussian/B/contexts/shift", {2, 60, 3}),
                             theta_Q = doubles_in(path, "/gaussian/B/theta_Q", {2, 3, 100}),
                             sigma = doubles_in(path, "/gaussian/B/contexts/sigma", {2, 60, 3});
   Study settings = study();
-  settings.environments[0].location = Location::own;
+  for (Environment& own : settings.environments) own.location = Location::own, own.reward_link = RewardLink::linear;
   const Plan plan = make_plan(settings);
   for (std::size_t r = 0; r < 2; ++r) {
     const Replication replication = prepare_replication(settings, plan, plan.units[2 + r], nullptr);

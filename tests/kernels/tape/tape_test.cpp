@@ -20,6 +20,11 @@ double G(double z) {
   return 1.0 / (1.0 + std::exp(-z));
 }
 
+// mu* of z = theta_*' phi
+double mu_of(const Instance& instance, double z) {
+  return instance.environment.reward_link == RewardLink::linear ? std::clamp(0.5 + z / 10.0, 0.0, 1.0) : G(z);
+}
+
 // row `i` of a row-major matrix times v
 template <class Vector>
 double row_times(const std::vector<double>& matrix, int i, const Vector& v) {
@@ -60,7 +65,7 @@ NaiveRow naive_row(const Instance& instance, Purpose context, Purpose shock, std
       row.phi.back().push_back(row_times(instance.Q, first + k, row.x) + row_times(instance.D, k, omega));
       z += instance.theta[k] * row.phi.back().back();
     }
-    row.mu.push_back(G(z));
+    row.mu.push_back(mu_of(instance, z));
     row.context_cost.push_back(instance.c0[a] * G(row_times(instance.beta0, a, row.x)));
     if (instance.linear_indices()) {
       const std::size_t m = static_cast<std::size_t>(dim.index_size());
@@ -84,7 +89,7 @@ NaiveRow naive_row(const Instance& instance, int row) {
   return naive_row(instance, Purpose::online_context, Purpose::online_shock, period - kCalibration);
 }
 
-enum class World { paper, no_location, own_locations, linear_indices, own_and_linear };
+enum class World { paper, no_location, own_locations, linear_indices, own_and_linear, centred_costs, linear_rewards };
 
 class TapeCell : public testing::TestWithParam<std::tuple<Law, Regime, World>> {
  protected:
@@ -96,6 +101,8 @@ class TapeCell : public testing::TestWithParam<std::tuple<Law, Regime, World>> {
       instance = naive::with_location(instance, Location::own);
     if (world == World::linear_indices || world == World::own_and_linear)
       instance = naive::with_linear_indices(instance);
+    if (world == World::centred_costs) instance = naive::with_centred_costs(instance);
+    if (world == World::linear_rewards) instance = naive::with_linear_rewards(instance);
     return instance;
   }
   Instance instance_ = made();
@@ -105,7 +112,8 @@ INSTANTIATE_TEST_SUITE_P(Tape, TapeCell,
                          testing::Combine(testing::Values(Law::uniform, Law::gaussian, Law::student_t5),
                                           testing::Values(Regime::A, Regime::B),
                                           testing::Values(World::paper, World::no_location, World::own_locations,
-                                                          World::linear_indices, World::own_and_linear)));
+                                                          World::linear_indices, World::own_and_linear,
+                                                          World::centred_costs, World::linear_rewards)));
 
 TEST_P(TapeCell, EqualsThePaperInDouble) {
   constexpr double kTolerance = 5e-6;  // sums of 13 and 7 floats of size up to 10
@@ -137,7 +145,7 @@ TEST_P(TapeCell, MuIsTheLinkOfTheStoredFeatures) {
       double z = 0.0;
       for (int k = 0; k < kSmall.reward_features; ++k)
         z += instance_.theta[k] * static_cast<double>(tape_.phi_of(row, a)[k]);
-      ASSERT_NEAR(tape_.mu[tape_.at(row, a)], G(z), 1e-15);
+      ASSERT_NEAR(tape_.mu[tape_.at(row, a)], mu_of(instance_, z), 1e-15);
     }
 }
 

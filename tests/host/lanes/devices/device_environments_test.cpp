@@ -59,6 +59,15 @@ TEST(DevicePrepare, AllKindsOfEnvironmentsAreThoseOfPrepareReplication) {
       environment.slopes = Slopes::unrelated;
       study.environments.push_back(environment);
     }
+  Environment centred = study.environments[0], linear = study.environments[2];  // of costs, without Q and with a Q_a
+  centred.output_costs = OutputCostLaw::centred;
+  linear.reward_link = RewardLink::linear;
+  linear.output_scales = OutputScales::constant;
+  for (Environment* const environment : {&centred, &linear}) {
+    environment->id = static_cast<std::uint8_t>(40 + study.environments.size());
+    environment->name = "e" + std::to_string(study.environments.size());
+    study.environments.push_back(*environment);
+  }
   const Plan plan = make_plan(study);
   ScalarPrepareBackend backend;
   Preparer<ScalarPrepareBackend> preparer(backend);

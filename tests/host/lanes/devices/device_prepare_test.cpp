@@ -39,19 +39,23 @@ INSTANTIATE_TEST_SUITE_P(DevicePrepare, PrepareCell,
                          testing::Combine(testing::Values(Law::uniform, Law::gaussian, Law::student_t5),
                                           testing::Values(Regime::A, Regime::B)));
 
-// The environments that are not the paper's: another link, costs with a tail, other slopes.
+// The environments that are not the paper's: another link, costs with a tail, costs that outputs move, a linear mu* with
+// scales of 1, and the last two together with a tail.
 TEST_P(PrepareCell, OtherEnvironmentsAreThoseOfTheCpuToo) {
-  Instance one = instance({3, 37, 10, 7, IndexFeatures::affine});
-  one.environment.reward_link = RewardLink::algebraic;
-  one.environment.cost_tail = 1.5;
-  one.environment.correlation = 0.4;
+  const Instance small = instance({3, 37, 10, 7, IndexFeatures::affine});
+  Instance tailed = small, all = naive::with_linear_rewards(naive::with_centred_costs(small));
+  tailed.environment.reward_link = RewardLink::algebraic;
+  tailed.environment.cost_tail = all.environment.cost_tail = 1.5;
+  tailed.environment.correlation = all.environment.correlation = 0.4;
   const OracleOptions oracle = oracle_of(3000);
-  const Prepared prepared = prepare_all(one, oracle);
-  expect_same(prepared.tape, draw_tape(one, kCalibration, kPeriods));
-  const Tape& tape = prepared.tape;
-  expect_near(prepared.sigma,
-              oracle_indices(one, draw_shock_sample(one, oracle.samples), tape.contexts, oracle, tape.online_row(0)),
-              1e-9);
+  for (const Instance& one : {tailed, naive::with_centred_costs(small), naive::with_linear_rewards(small), all}) {
+    const Prepared prepared = prepare_all(one, oracle);
+    const Tape& tape = prepared.tape;
+    expect_same(tape, draw_tape(one, kCalibration, kPeriods));
+    const ShockSample sample = draw_shock_sample(one, oracle.samples);
+    expect_same(prepared.sample, sample);
+    expect_near(prepared.sigma, oracle_indices(one, sample, tape.contexts, oracle, tape.online_row(0)), 1e-9);
+  }
 }
 
 // Sizes that fill neither a Philox block nor a vector, an item or a team; the ball of gaussian and student_t5 rejects.

@@ -14,7 +14,7 @@
 namespace pandora {
 namespace {
 
-constexpr int kBoxes = 4, kContext = 6, kOutput = 9, kPeriods = 70, kCalibration = 5;
+constexpr int kBoxes = 4, kContext = 6, kOutput = 9, kDriftPeriods = 70, kDriftCalibration = 5;
 
 ReplicationRequest request_with(const std::string& drift, Regime regime) {
   Environment environment = paper_environments()[1];
@@ -22,7 +22,7 @@ ReplicationRequest request_with(const std::string& drift, Regime regime) {
   environment.drift = parse_drift(drift);
   Dimensions dimensions{kBoxes, kContext, kOutput, 3, IndexFeatures::affine};
   dimensions.radius_draws = 500;
-  return {dimensions, environment, regime, 2, 77, kCalibration, kPeriods, {3000, {15, 9, 15}, 1000}};
+  return {dimensions, environment, regime, 2, 77, kDriftCalibration, kDriftPeriods, {3000, {15, 9, 15}, 1000}};
 }
 
 double uniform(const Stream& stream, std::uint32_t period, std::uint32_t box, std::size_t k) {
@@ -132,17 +132,17 @@ TEST_P(DriftCell, EveryPeriodIsThatOfItsParameters) {
   now.environment.drift = {};
   const Tape& tape = moving.tape;
   Instance drawn_for;  // what `still` and `sigma` were drawn for
-  Tape still = draw_tape(now, kCalibration, kPeriods);
+  Tape still = draw_tape(now, kDriftCalibration, kDriftPeriods);
   for (std::size_t at = 0; at < tape.at(tape.online_row(0), 0); ++at) ASSERT_EQ(tape.mu[at], still.mu[at]);
   std::vector<double> sigma;
   double widest = 0.0;
   int changes = 0;
-  for (int t = 1; t <= kPeriods; ++t) {
+  for (int t = 1; t <= kDriftPeriods; ++t) {
     one.change(now, t);
     if (t == 1 || !(drawn_for == now)) {
       drawn_for = now;
       ++changes;
-      still = draw_tape(now, kCalibration, kPeriods);
+      still = draw_tape(now, kDriftCalibration, kDriftPeriods);
       sigma = oracle_indices(now, draw_shock_sample(now, request.oracle.samples), still.contexts, request.oracle,
                              still.online_row(0));
     }
@@ -172,6 +172,34 @@ TEST_P(DriftCell, TheOracleThatMovesHasNoRegret) {
   oracle.score = Score::oracle_index;
   const LaneTally tally = run_reference_lane(replication, oracle, {}, nullptr);
   EXPECT_EQ(tally.regret, RegretParts{});
+}
+
+// What is drawn anew is drawn as the environment says, and a walk leaves out what it does not have.
+TEST(Drift, KeepsTheKindOfEnvironment) {
+  ReplicationRequest request = request_with("step:5:1", Regime::B);
+  request.environment.output_costs = OutputCostLaw::centred;
+  request.environment.output_scales = OutputScales::constant;
+  Instance instance = prepare_on_cpu({request}, nullptr, nullptr).instance;
+  const std::vector<double> first = instance.beta1;
+  const std::unique_ptr<Course> steps = course_of(instance);
+  (void)steps->advance(4, instance);
+  EXPECT_NE(instance.beta1, first);
+  for (int a = 0; a < kBoxes; ++a) {
+    double sum = 0.0, squares = 0.0;
+    for (int j = 0; j < kOutput; ++j) {
+      const double x = instance.beta1[static_cast<std::size_t>(a * kOutput + j)];
+      sum += x;
+      squares += x * x;
+    }
+    EXPECT_NEAR(sum, 0.0, 1e-12);
+    EXPECT_NEAR(squares, kCentredCostLength * kCentredCostLength, 1e-9);
+  }
+  instance.environment.drift = parse_drift("walk:0.1");
+  const std::unique_ptr<Course> walk = course_of(instance);
+  const std::vector<double> beta0 = instance.beta0;
+  (void)walk->advance(16, instance);
+  EXPECT_NE(instance.beta0, beta0);
+  for (const double x : instance.alpha) EXPECT_EQ(x, 0.0);
 }
 
 // Periods do not depend on how many follow.

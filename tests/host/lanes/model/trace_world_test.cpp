@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <set>
+#include <tuple>
 
 #include "host/outcomes/tables/features.hpp"
 #include "host/studies/study/study_config.hpp"
@@ -151,6 +152,88 @@ TEST_F(TraceWorldTest, ResampledInOrderAndWithReplacement) {
   for (int t = 0; t < 40; ++t) seen.insert(prompt_of(bootstrap, bootstrap.online_row(t)));
   EXPECT_LT(seen.size(), 40u);
   EXPECT_GT(seen.size(), 15u);
+}
+
+// What a tape holds of a model's answer in a row; NaN-free, so that rows can be counted.
+using Answer = std::tuple<double, double, float, float>;
+Answer answer_of(const Tape& tape, int row, int a) {
+  const std::size_t at = tape.at(row, a);
+  return {tape.mu[at], tape.cost[at], tape.phi_of(row, a)[2 * a + 1], tape.reward[at]};
+}
+std::multiset<Answer> answers_of(const Tape& tape, int a, int first_row, int last_row) {
+  std::multiset<Answer> out;
+  for (int row = first_row; row < last_row; ++row) out.insert(answer_of(tape, row, a));
+  return out;
+}
+
+// The correlation of the two models' qualities over some rows.
+double correlation_of(const Tape& tape, int first_row, int last_row) {
+  double n = last_row - first_row, x = 0.0, y = 0.0, xx = 0.0, yy = 0.0, xy = 0.0;
+  for (int row = first_row; row < last_row; ++row) {
+    const double a = tape.mu[tape.at(row, 0)], b = tape.mu[tape.at(row, 1)];
+    x += a / n, y += b / n, xx += a * a / n, yy += b * b / n, xy += a * b / n;
+  }
+  return (xy - x * y) / std::sqrt((xx - x * x) * (yy - y * y));
+}
+
+// A model's quality, cost, score and feedback stay together, and each model has all of its answers, of the calibration
+// (with x_0, 20 rows) and online.
+TEST_F(TraceWorldTest, IndependentModelsKeepTheirAnswers) {
+  const std::string keys = "part = \"kind\"\nevaluator = \"score\"\nresample = ";
+  StudyConfig control = config(keys + "\"independent\""), usual = config(keys + "\"permute\"");
+  for (StudyConfig* each : {&control, &usual}) each->set("T0", "19", "test");
+  const Tape tape = drawn(planned(control)).tape, permuted = drawn(planned(usual)).tape;
+  ASSERT_EQ(tape.online_row(0), 20);
+  ASSERT_EQ(tape.contexts.rows, 60);
+  int apart = 0;
+  for (int row = 0; row < 60; ++row) {
+    EXPECT_EQ(answer_of(tape, row, 0), answer_of(permuted, row, 0));  // the first model's order is that of permute
+    for (int a = 0; a < 2; ++a) {
+      const int prompt = static_cast<int>(std::lround(100.0 * tape.mu[tape.at(row, a)] - 0.5 * a));
+      EXPECT_EQ(prompt % 3 == 0, row < 20);
+      EXPECT_DOUBLE_EQ(tape.cost[tape.at(row, a)], 20.0 * dollars_of(prompt, a));
+      EXPECT_FLOAT_EQ(tape.phi_of(row, a)[2 * a + 1], static_cast<float>(logit_of_score(1.0 - quality_of(prompt, a))));
+    }
+    apart += prompt_of(tape, row) != static_cast<int>(std::lround(100.0 * tape.mu[tape.at(row, 1)] - 0.5)) ? 1 : 0;
+  }
+  EXPECT_GT(apart, 45);
+  for (int a = 0; a < 2; ++a)
+    for (const auto& [first, last] : {std::pair{0, 20}, {20, 60}})
+      EXPECT_EQ(answers_of(tape, a, first, last), answers_of(permuted, a, first, last));
+}
+
+TEST_F(TraceWorldTest, IndependentModelsAreNotCorrelated) {
+  const StudyConfig control = config("part = \"kind\"\nresample = \"independent\"", "seed = 5");
+  StudyConfig many = control;
+  many.set("T0", "19", "test");
+  many.set("replications", "200", "test");
+  const PlannedSetting p = planned(many);
+  double calibration = 0.0, online = 0.0;
+  for (std::size_t r = 0; r < 200; ++r) {
+    const Tape tape = drawn(p, r).tape;
+    calibration += correlation_of(tape, 0, 20) / 200.0;
+    online += correlation_of(tape, 20, 60) / 200.0;
+  }
+  // of two orders of n rows a correlation has mean 0 and variance 1 / (n - 1)
+  EXPECT_LT(std::abs(calibration), 3.0 / std::sqrt(19.0 * 200.0));
+  EXPECT_LT(std::abs(online), 3.0 / std::sqrt(39.0 * 200.0));
+  const Tape permuted = drawn(planned(config("part = \"kind\""))).tape;
+  EXPECT_NEAR(correlation_of(permuted, permuted.online_row(0), permuted.contexts.rows), 1.0, 1e-9);
+}
+
+TEST_F(TraceWorldTest, IndependentModelsHaveNoPrompts) {
+  expect_refused(ExitCode::usage, "takes every model's answer from another; leave out environment.mine.context",
+                 [&] { (void)planned(config("resample = \"independent\"\ncontext = [\"length_of\"]")); });
+  const PlannedSetting p = planned(config("part = \"kind\"\nresample = \"independent\"\ndrift = \"m1:0.5\""));
+  UnitResult kept;
+  keep_prompts(p.setting.study, p.plan, p.plan.units[0], kept);
+  EXPECT_EQ(kept.table, nullptr);
+  EXPECT_TRUE(kept.prompts.empty());
+  const Tape tape = drawn(p).tape;  // and the drift is the model's in the second half
+  std::multiset<double> before, after;
+  for (int t = 0; t < 80; ++t)
+    (t < 40 ? before : after).insert((t < 40 ? 0.5 : 1.0) * tape.mu[tape.at(tape.online_row(t), 1)]);
+  EXPECT_EQ(before, after);
 }
 
 TEST_F(TraceWorldTest, DriftBringsEveryPromptAgainWithTheModelsQualityTimesAFactor) {

@@ -59,6 +59,29 @@ TEST_F(TableRun, SummaryHasUtilityQualityDollarsCallsAndGap) {
                         "cost_usd_per_1000_half_width_95,calls,calls_half_width_95,gap,gap_half_width_95,told"));
 }
 
+// Every model's answers in an order of their own: the same means, with intervals over replications, which go through the
+// folder as all others do.
+TEST_F(TableRun, IndependentModelsHaveIntervalsOverReplications) {
+  const Words control = {"--set", "environment.mine.context=[]", "--set", "environment.mine.resample=independent"};
+  ASSERT_EQ(run(words("out", control)).exit_code, 0);
+  const test::ProgramResult shown = run({"show", "out"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, testing::AllOf(HasSubstr("± 95% over replications"), HasSubstr("a period is no prompt"),
+                                        Not(HasSubstr("over prompts"))));
+  const test::ProgramResult compared = run({"compare", "out", "--policy", "dow,online_plugin"});
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_THAT(compared.out, Not(HasSubstr("over prompts")));
+  const test::ProgramResult explained = run({"explain", "out", "--policy", "dow", "--t0", "7", "--period", "5"});
+  EXPECT_EQ(explained.exit_code, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr("period 5: request with"));
+  Words first = control, rest = control;
+  first.insert(first.end(), {"--replications", "2"});
+  rest.push_back("--extend");
+  ASSERT_EQ(run(words("grown", first)).exit_code, 0);
+  ASSERT_EQ(run(words("grown", rest)).exit_code, 0);
+  EXPECT_EQ(test::read_file(work() / "grown" / "summary.csv"), test::read_file(work() / "out" / "summary.csv"));
+}
+
 TEST_F(TableRun, ResultsAreReadWithoutTheTable) {
   ASSERT_EQ(run(words("out")).exit_code, 0);
   const test::ProgramResult before = run({"show", "out"});

@@ -85,7 +85,15 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("[environment.gaussian]\ntruncation_radius = 0", {"above 0"});
   expect_refusal("[environment.gaussian]\ncost_tail = 1", {"above 1"});
   expect_refusal("[environment.gaussian]\nslopes = \"unrelate\"", {"unrelated"});
-  expect_refusal("[environment.gaussian]\nreward_link = \"probit\"", {"logistic, algebraic"});
+  expect_refusal("[environment.gaussian]\nreward_link = \"probit\"", {"logistic, algebraic, linear"});
+  expect_refusal("[environment.gaussian]\noutput_costs = \"center\"", {"paper, centred"});
+  expect_refusal("[environment.gaussian]\noutput_scales = \"one\"", {"contextual, constant"});
+  expect_refusal("dimensions.output = 1\n[environment.uniform]\noutput_costs = \"centred\"",
+                 {"environment.uniform.output_costs", "at least 2"});
+  expect_refusal("dimensions.output = 5\n[environment.uniform]\noutput_costs = \"centred\"\nslopes = \"unrelated\"",
+                 {"two coordinates of a box", "at least 6"});
+  expect_refusal("[environment.uniform]\nindices = \"linear\"\noutput_costs = \"centred\"",
+                 {"environment.uniform.output_costs", "sets no cost", "leave out"});
   expect_refusal("[hyperparameters]\nepsilon = [0.1, -1]", {"-1 is out of range", "from 0 to 1"});
   expect_refusal("dimensions.context = 2\n[environment.gaussian]\nslopes = \"unrelated\"", {"at least 3"});
   expect_refusal("[environment.gaussian]\nstream = 256", {"at most 255"});

@@ -216,7 +216,7 @@ TEST(Drift, IsWrittenAsItIsRead) {
     EXPECT_EQ(drift_text(parse_drift(text)), text);
   for (const char* text :
        {"swap", "swap:", "swap:0", "swap:5,5", "swap:9,5", "swap:5:0.5", "step:5", "step:5:0", "step:5:1.1", "walk:0",
-        "walk:0.6", "walk:nan", "walk", "walk:0.1:5", "jump:5", "swap:1e3", "swap:-1", "swap:5,,6"})
+        "walk:0.6", "walk:nan", "walk", "walk:0.1:5", "jump:5", "swap:1.5", "swap:-1", "swap:5,,6"})
     EXPECT_THROW((void)parse_drift(text), Error) << text;
 }
 

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "pandora/environment.hpp"
 #include "pandora/error.hpp"
 #include "pandora/policy.hpp"
 #include "tests/reference/small_problem.hpp"
@@ -84,6 +86,47 @@ TEST(AdaptiveOracle, DoesAsTheOracleWhereBoxesAreIndependent) {
       }
 }
 
+// Where boxes depend on each other it has more than the oracle, whose rule takes them for independent.
+TEST(AdaptiveOracle, HasMoreThanTheOracleWhereBoxesDependOnEachOther) {
+  Environment environment = gaussian();
+  environment.correlation = 0.8;
+  for (const Regime regime : {Regime::A, Regime::B}) {
+    const Mean mean = mean_of(advantages(replication_of(environment, 3, regime, 3000)));
+    EXPECT_GT(mean.value, 4.0 * mean.error);
+  }
+}
+
+// Its utility is what it expects at the start of every period: the draws have the dependence that it counts on.
+TEST(AdaptiveOracle, BringsWhatItExpects) {
+  struct Watched : CustomPolicy {
+    explicit Watched(CustomPolicy& watched) : policy(watched) {}
+    void begin(const Request& request) override {
+      policy.begin(request);
+      expected.push_back(std::ranges::max(policy.scores()));
+    }
+    int next() override { return policy.next(); }
+    void opened(const Output& output) override { policy.opened(output); }
+    int deploy() override { return policy.deploy(); }
+    CustomPolicy& policy;
+    std::vector<double> expected;
+  };
+  Environment environment = gaussian();
+  for (const double r : {0.0, 0.6})
+    for (const Regime regime : {Regime::A, Regime::B}) {
+      environment.correlation = r;
+      const Replication replication = replication_of(environment, 3, regime, 4000);
+      const auto policy = adaptive(replication);
+      Watched watched(*policy);
+      std::vector<PeriodOutcome> outcomes;
+      run_custom_lane(replication, watched, 0, nullptr, &outcomes);
+      std::vector<double> excess;
+      for (int t = 0; t < 4000; ++t)
+        excess.push_back(utility_of(outcomes[t], replication.tape, t) - watched.expected[t]);
+      const Mean mean = mean_of(excess);
+      EXPECT_NEAR(mean.value, 0.0, 3.0 * mean.error) << r;
+    }
+}
+
 TEST(AdaptiveOracle, RefusesWhatItDoesNotKnow) {
   const auto refusal = [](const Environment& environment, int boxes) -> std::string {
     try {
@@ -95,7 +138,11 @@ TEST(AdaptiveOracle, RefusesWhatItDoesNotKnow) {
     return "";
   };
   EXPECT_THAT(refusal(gaussian(), 4), testing::HasSubstr("at most 3 boxes, not 4"));
-  EXPECT_THAT(refusal(*find_environment("uniform"), 3), testing::HasSubstr("gaussian law alone"));
+  EXPECT_THAT(refusal(*find_environment("uniform"), 3), testing::HasSubstr("gaussian law with parameters that stay"));
+  Environment drifting = gaussian();
+  drifting.drift.kind = ParameterDrift::Kind::walk;
+  drifting.drift.speed = 0.01;
+  EXPECT_THAT(refusal(drifting, 3), testing::HasSubstr("parameters that stay"));
 }
 
 // Its scores are what the best search that begins with a box brings: it begins with the best.

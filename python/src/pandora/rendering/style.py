@@ -85,6 +85,7 @@ KNOWN = {
     "frugal_stop": _look(3, 3, ">"),
     "liu": _look(4, 4, "8"),
     "informed_weitzman": _look(0, 2, "H"),
+    "adaptive_oracle": _look(6, 2, "d"),
     "best_single": Look(GREY, DASHES[1], "o"),
     "random_order": Look(GREY, DASHES[2], "s"),
     "query_all": Look(GREY, DASHES[3], "^"),

@@ -41,7 +41,8 @@ order = false
 std::string policies() {
   std::string out;
   for (const Policy& policy : all_policies())
-    if (policy.name != "informed_weitzman") out += (out.empty() ? "" : ",") + policy.name;
+    if (policy.name != "informed_weitzman" && policy.name != "adaptive_oracle")
+      out += (out.empty() ? "" : ",") + policy.name;
   return out;
 }
 

@@ -17,12 +17,14 @@ void refuse_what_it_cannot_play(const Instance& instance) {
   if (instance.dimensions.boxes > static_cast<int>(AdaptiveSearch::kMostBoxes))
     throw Error(ExitCode::usage, fmt::format("policy adaptive_oracle: it searches through at most {} boxes, not {}",
                                              AdaptiveSearch::kMostBoxes, instance.dimensions.boxes));
-  if (environment.law != Law::gaussian || environment.trace != nullptr || moves(environment))
+  if (environment.law != Law::gaussian || environment.trace != nullptr || moves(environment) ||
+      !environment.arrives.empty() || !environment.leaves.empty())
     throw Error(
         ExitCode::usage,
-        fmt::format("policy adaptive_oracle: it knows the gaussian law with parameters that stay, and environment "
-                    "{} is another",
-                    environment.name));
+        fmt::format(
+            "policy adaptive_oracle: it knows the gaussian law with boxes and parameters that stay, and environment "
+            "{} is another",
+            environment.name));
 }
 
 // The best policy within a period where the boxes' shocks are correlated, and with that Weitzman's rule is not. It is

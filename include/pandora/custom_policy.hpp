@@ -24,6 +24,8 @@ struct Request {
   int period = 0;                 ///< 1..T online, 1..T_0 while calibrating, 0 for x_0
   std::span<const float> psi;     ///< m features psi(x_t), psi[0] = 1
   std::span<const double> sigma;  ///< A oracle indices sigma_a^*(x_t), NaN but for yardsticks; empty while calibrating
+  unsigned there =
+      kAllBoxes;  ///< the boxes that can be opened, bit a for box a: others have not come yet, or have gone
 };
 
 /// What opening a box reveals.
@@ -54,7 +56,7 @@ class CustomPolicy {
   }
   /// A period begins.
   virtual void begin(const Request& request) = 0;
-  /// The box to open next, not yet open in this period, or kStop once one is open.
+  /// The box to open next, one that is there and not yet open in this period, or kStop once one is open.
   virtual int next() = 0;
   /// Box `output.box`, which next() named, was opened.
   virtual void opened(const Output& output) = 0;

@@ -69,9 +69,10 @@ class Walk {
     const LaneSpec& spec = lane_.spec;
     if (spec.learning == Learning::none) return;
     if (spec.T0 == 0 && !spec.learns_payoff())
-      for (int a = 0; a < A_; ++a) add_sample(a, 0);
+      for (int a = 0; a < A_; ++a)
+        if (holds(lane_.tape.there_in(0), a)) add_sample(a, 0);
     for (int k = 0; k < spec.T0; ++k) {
-      const int row = lane_.tape.calibration_row(k), a = k % A_;
+      const int row = lane_.tape.calibration_row(k), a = nth_box(lane_.tape.there_in(0), A_, k);
       add_sample(a, row);
       if (spec.learns_reward()) observe(a, row);
     }
@@ -92,6 +93,7 @@ class Walk {
     const PeriodRules rules(spec, lane_.tape.exploration, static_cast<std::uint32_t>(period));
     if (rules.order == Order::random)
       random_permutation<kMost>(lane_.tape.random_order, static_cast<std::uint32_t>(period), A_, permutation);
+    const unsigned there = lane_.tape.there_in(row);
     const RewardState state = RewardState::over(lane_.reward_memory, shape_.d);
     double response[kMost];  // what the lane takes the outputs that it opens to be worth, mu* of the others
     for (int a = 0; a < A_; ++a) response[a] = lane_.tape.mu[at(row, a)];
@@ -106,7 +108,7 @@ class Walk {
     };
     const PeriodOutcome outcome = lane_.decisions != nullptr
                                       ? lane_.decisions[period]
-                                      : walk_period(spec, rules, A_, score, permutation, reward_of);
+                                      : walk_period(spec, rules, A_, score, permutation, reward_of, there);
     PANDORA_ASSERT(outcome.queried >= 1 && outcome.queried <= A_ && outcome.deployed >= 0 && outcome.deployed < A_);
     const double gained = lane_.tape.mu[at(row, outcome.deployed)] - spent_on(outcome, lane_.tape.cost + at(row, 0));
     if (!finite || !is_finite(gained)) return fail(Failure::not_finite, period + 1);
@@ -114,20 +116,18 @@ class Walk {
       if (lane_.outcomes != nullptr) lane_.outcomes[period] = outcome;
       if (records()) record(period, score, width);
       const auto opens = [&](const int* order) {
-        return opened_by_lane(spec, rules.stop, outcome.ranked, score, response, order);
+        return opened_by_lane(spec, rules.stop, outcome.ranked, score, response, order, there);
       };
       lane_.tally->template split_regret<kMost>(outcome, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
-                                                lane_.tape.sigma + at(row, 0), opens);
+                                                lane_.tape.sigma + at(row, 0), opens, there);
       lane_.tally->add(outcome, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
                        lane_.tape.reward + at(row, 0));
     }
     if (!spec.online()) return 0;
     if (lane_.chosen != nullptr) choose(period, outcome.deployed);
     if (spec.learns_payoff()) {
-      if (lane_.chosen == nullptr)
-        learn_payoff(j, outcome.deployed, row);
-      else
-        for_told(period, [&](int a, int told_row) { learn_late_payoff(j, a, told_row); });
+      for_told(period, row, outcome.deployed,
+               [&](int a, int of) { lane_.chosen == nullptr ? learn_payoff(j, a, of) : learn_late_payoff(j, a, of); });
       return 0;
     }
     return learn(j, outcome, period, row);
@@ -143,7 +143,8 @@ class Walk {
     for (int a = 0; a < A_; ++a) {
       if (spec.score == Score::oracle_index) score[a] = lane_.tape.sigma[at(row, a)];
       if (spec.score == Score::hindsight)
-        score[a] = hindsight_score(a, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0));
+        score[a] =
+            hindsight_score(a, A_, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0), lane_.tape.there_in(row));
       if (spec.learns_index() || spec.learns_payoff()) {
         const BoxView<Real>& box = lane_.box[a];
         Real z = box.prediction[j];
@@ -236,7 +237,8 @@ class Walk {
 
   // take(box, row) for the deployed outputs whose rewards are told at the end of a period.
   template <class Take>
-  PANDORA_HD void for_told(int period, Take&& take) const {
+  PANDORA_HD void for_told(int period, int row, int deployed, Take&& take) const {
+    if (lane_.chosen == nullptr) return take(deployed, row);
     for (int k = lane_.tape.told_first[period]; k < lane_.tape.told_first[period + 1]; ++k) {
       const int told = lane_.tape.told_period[k];
       take(static_cast<int>(lane_.chosen[told]), lane_.tape.online_row(told));
@@ -250,10 +252,7 @@ class Walk {
     double* const before = image() + RewardState::stride(shape_.d);
     team_.sync();
     for (int i = team_.rank(); i < shape_.d; i += team_.size()) before[i] = theta[i];
-    if (lane_.chosen == nullptr)
-      observe(deployed, row);
-    else
-      for_told(period, [&](int a, int told_row) { observe(a, told_row); });
+    for_told(period, row, deployed, [&](int a, int told_row) { observe(a, told_row); });
     if (problem_.refit_reward.due(lane_.progress->reward_samples, lane_.progress->reward_samples_at_solve)) {
       if constexpr (!Team::kVectors) return kThetaDue;  // a block of threads does it: SolveTheta
       if (!solve_reward(period + 1)) return kFailed;

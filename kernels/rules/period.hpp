@@ -53,11 +53,20 @@ struct PeriodRules {
   }
 };
 
+/// The threshold of the k-th response: of a list, that of its k-th box that is there.
+PANDORA_HD inline double threshold_at(const LaneSpec& spec, int k, unsigned there) {
+  if (there == kAllBoxes || spec.order != Order::listed) return spec.threshold[k];
+  int place = 0;
+  for (; place < spec.length - 1; ++place)
+    if (holds(there, spec.list[place]) && k-- == 0) break;
+  return spec.threshold[place];
+}
+
 /// Whether querying stops after the k-th of `length` boxes in `order`, which has responded with mu; `best` is the
 /// largest response so far.
 template <class Real>
 PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const Real* score, const int* order, int k,
-                             Real mu, Real best) {
+                             Real mu, Real best, unsigned there = kAllBoxes) {
   switch (stop) {  // without a default: a rule that is forgotten here does not compile
     case Stop::best_reaches_scores_left: {
       Real largest = score[order[k + 1]];
@@ -65,7 +74,7 @@ PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const 
       return best >= largest;
     }
     case Stop::last_reaches_threshold:
-      return mu >= static_cast<Real>(spec.threshold[k]);
+      return mu >= static_cast<Real>(threshold_at(spec, k, there));
     case Stop::after_first:
       return true;
     case Stop::never:
@@ -74,32 +83,42 @@ PANDORA_HD inline bool stops(const LaneSpec& spec, Stop stop, int length, const 
   return false;
 }
 
+/// Leaves the boxes of an order that are there. A list without any is replaced by the first box that is there.
+PANDORA_HD inline void keep_those_there(unsigned there, int boxes, PeriodOutcome& outcome) {
+  if (there == kAllBoxes) return;
+  int kept = 0;
+  for (int k = 0; k < outcome.ranked; ++k)
+    if (holds(there, outcome.order[k])) outcome.order[kept++] = outcome.order[k];
+  for (int a = 0; a < boxes && kept == 0; ++a)
+    if (holds(there, a)) outcome.order[kept++] = a;
+  outcome.ranked = kept;
+}
+
 /// The order of a period. `score[a]` is the box's number under spec.score, `permutation` the order of Order::random
 /// (else unused).
 template <class Real>
 PANDORA_HD inline void start_walk(const LaneSpec& spec, const PeriodRules& rules, int boxes, const Real* score,
-                                  const int* permutation, PeriodOutcome& outcome) {
-  outcome.ranked = boxes;
-  if (rules.order == Order::by_score) {
-    sort_boxes(boxes, score, outcome.order);
-    return;
-  }
-  if (rules.order == Order::listed) outcome.ranked = spec.length;
+                                  const int* permutation, PeriodOutcome& outcome, unsigned there = kAllBoxes) {
+  outcome.ranked = rules.order == Order::listed ? spec.length : boxes;
   const int* given = rules.order == Order::listed ? spec.list : permutation;
-  for (int k = 0; k < outcome.ranked; ++k) outcome.order[k] = given[k];
+  if (rules.order == Order::by_score)
+    sort_boxes(boxes, score, outcome.order);
+  else
+    for (int k = 0; k < outcome.ranked; ++k) outcome.order[k] = given[k];
+  keep_those_there(there, boxes, outcome);
 }
 
 /// The next box of the order was opened and the lane's estimate of its response is mu. `best` is the largest so far,
 /// that of outcome.deployed. Returns whether querying stops.
 template <class Real>
 PANDORA_HD inline bool take_response(const LaneSpec& spec, Stop stop, const Real* score, Real mu,
-                                     PeriodOutcome& outcome, Real& best) {
+                                     PeriodOutcome& outcome, Real& best, unsigned there = kAllBoxes) {
   const int k = outcome.queried++, box = outcome.order[k];
   if (k == 0 || mu > best || (mu == best && box < outcome.deployed)) {
     best = mu;
     outcome.deployed = box;
   }
-  return k + 1 == outcome.ranked || stops(spec, stop, outcome.ranked, score, outcome.order, k, mu, best);
+  return k + 1 == outcome.ranked || stops(spec, stop, outcome.ranked, score, outcome.order, k, mu, best, there);
 }
 
 /// A period that is walked step by step: next() until done.
@@ -119,13 +138,14 @@ struct PeriodWalk {
 /// The first box is always opened, also with a negative index.
 template <class Real, class RewardOf>
 PANDORA_HD inline PeriodOutcome walk_period(const LaneSpec& spec, const PeriodRules& rules, int boxes,
-                                            const Real* score, const int* permutation, RewardOf&& reward_of) {
+                                            const Real* score, const int* permutation, RewardOf&& reward_of,
+                                            unsigned there = kAllBoxes) {
   PeriodOutcome outcome;
-  start_walk(spec, rules, boxes, score, permutation, outcome);
+  start_walk(spec, rules, boxes, score, permutation, outcome, there);
   Real best = Real(0);
   for (bool done = false; !done;)
     done = take_response(spec, rules.stop, score, static_cast<Real>(reward_of(outcome.order[outcome.queried])), outcome,
-                         best);
+                         best, there);
   return outcome;
 }
 

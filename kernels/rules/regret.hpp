@@ -80,24 +80,28 @@ PANDORA_HD inline int opened_by_oracle(const int* order, int boxes, const double
 /// How many boxes of an order, which need not be its own, a lane's stopping opens, at most `length`: box a answers with
 /// response[a].
 PANDORA_HD inline int opened_by_lane(const LaneSpec& spec, Stop stop, int length, const double* score,
-                                     const double* response, const int* order) {
+                                     const double* response, const int* order, unsigned there = kAllBoxes) {
   double best = response[order[0]];
   for (int k = 0;; ++k) {
     const double mu = response[order[k]];
     best = mu > best ? mu : best;
-    if (k + 1 >= length || stops(spec, stop, length, score, order, k, mu, best)) return k + 1;
+    if (k + 1 >= length || stops(spec, stop, length, score, order, k, mu, best, there)) return k + 1;
   }
 }
 
 /// The parts of a period in which the lane did `outcome`; mu*, costs and oracle indices of all boxes. Boxes that the
 /// lane has no place for come last, in the oracle's order. `opens(order)` says how many boxes of the oracle's order the
 /// lane's own stopping opens, at least one: outputs that it opened in this period answer with what it took them to be
-/// worth, others, which it has not seen, with mu*. kMost: boxes at the most.
+/// worth, others, which it has not seen, with mu*. Boxes that are not there count for nothing. kMost: boxes at the most.
 template <int kMost = kMaxBoxes, class Opens>
 PANDORA_HD inline RegretParts regret_parts(const PeriodOutcome& outcome, int boxes, const double* mu,
-                                           const double* cost, const double* sigma, Opens&& opens) {
-  int best_order[kMost], order[kMost];
+                                           const double* cost, const double* sigma, Opens&& opens,
+                                           unsigned there = kAllBoxes) {
+  int best_order[kMost], order[kMost], kept = 0;
   sort_boxes(boxes, sigma, best_order);
+  for (int k = 0; k < boxes; ++k)
+    if (holds(there, best_order[k])) best_order[kept++] = best_order[k];
+  boxes = kept;
   int placed = 0;
   unsigned seen = 0;
   for (; placed < outcome.ranked; ++placed) {

@@ -100,9 +100,12 @@ enum class Shrinkage : std::uint8_t {
 };
 
 /// Of Score::hindsight: above every reward for the first box with the greatest mu* - c of the period, below for others.
-PANDORA_HD inline double hindsight_score(int box, int boxes, const double* mu, const double* cost) {
-  int best = 0;
-  for (int a = 1; a < boxes; ++a) best = mu[a] - cost[a] > mu[best] - cost[best] ? a : best;
+/// Of the boxes that are there.
+PANDORA_HD inline double hindsight_score(int box, int boxes, const double* mu, const double* cost,
+                                         unsigned there = kAllBoxes) {
+  int best = -1;
+  for (int a = 0; a < boxes; ++a)
+    if (holds(there, a) && (best < 0 || mu[a] - cost[a] > mu[best] - cost[best])) best = a;
   return box == best ? 2.0 : -1.0;
 }
 

@@ -66,8 +66,8 @@ struct LaneTally {
   /// The parts of the period that add() is about to count; `opens` as regret_parts() has it.
   template <int kMost = kMaxBoxes, class Opens>
   PANDORA_HD void split_regret(const PeriodOutcome& outcome, int boxes, const double* mu, const double* costs,
-                               const double* sigma, Opens&& opens) {
-    regret.add(regret_parts<kMost>(outcome, boxes, mu, costs, sigma, opens));
+                               const double* sigma, Opens&& opens, unsigned there = kAllBoxes) {
+    regret.add(regret_parts<kMost>(outcome, boxes, mu, costs, sigma, opens, there));
   }
 
   /// The period's mu*, costs and rewards of all boxes.

@@ -29,6 +29,7 @@ struct TapeView {
   const float* reward;                  ///< rows x A
   const float* told;                    ///< rows x A, what learners are told of it
   const double* sigma;                  ///< rows x A, oracle indices
+  const std::uint16_t* there;           ///< rows, which boxes are there; null: all
   const int *told_first, *told_period;  ///< Feedback's lists; null: every period is told of at its own end
   int calibration_rows, online_rows;
   Stream random_order, exploration;
@@ -36,6 +37,7 @@ struct TapeView {
   /// vectors; null for others. See GatherBlock.
   Real *transposed, *squared_norm;
 
+  PANDORA_HD unsigned there_in(int row) const { return there != nullptr ? there[row] : kAllBoxes; }
   PANDORA_HD int calibration_row(int k) const { return 1 + k; }
   PANDORA_HD int online_row(int period) const { return 1 + calibration_rows + period; }
   PANDORA_HD const Real* psi_of(int row, int stride) const { return psi + static_cast<std::size_t>(row) * stride; }

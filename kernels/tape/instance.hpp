@@ -91,6 +91,24 @@ struct ParameterDrift {
   friend bool operator==(const ParameterDrift&, const ParameterDrift&) = default;
 };
 
+/// A box that comes or goes with an online period (1, 2, ...). One that comes was not there before, and one that goes was;
+/// the same box may do so again and again.
+struct BoxChange {
+  int box = 0, at = 1;
+  friend bool operator==(const BoxChange&, const BoxChange&) = default;
+};
+
+/// Sets of boxes, bit a for box a.
+inline constexpr unsigned kAllBoxes = ~0u;
+PANDORA_HD constexpr bool holds(unsigned boxes, int box) {
+  return (boxes >> box & 1u) != 0;
+}
+PANDORA_HD constexpr int count_of(unsigned boxes, int A) {
+  int n = 0;
+  for (int a = 0; a < A; ++a) n += holds(boxes, a) ? 1 : 0;
+  return n;
+}
+
 /// Tails from here on are none.
 inline constexpr double kNoTail = 1e300;
 
@@ -116,6 +134,7 @@ struct Environment {
   /// r in [0, 1): of the normals behind the shocks of two boxes in one period of the tape. No law of one box has it.
   double correlation = 0.0;
   ParameterDrift drift = {};
+  std::vector<BoxChange> arrives = {}, leaves = {};
   Location location = Location::common;
   Indices indices = Indices::of_costs;
   OutputCostLaw output_costs = OutputCostLaw::paper;

@@ -4,6 +4,7 @@
 // learning policy is a (row, box) pair and nothing is copied.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "kernels/base/aligned.hpp"
@@ -46,6 +47,13 @@ std::vector<double> context_maps(const Instance& instance);
 
 Contexts draw_contexts(const Instance& instance, const std::vector<ContextSegment>& segments);
 
+/// The box number `turn` of those in the set, which take turns.
+PANDORA_HD constexpr int nth_box(unsigned boxes, int A, int turn) {
+  int left = turn % count_of(boxes, A), box = 0;
+  for (;; ++box)
+    if (holds(boxes, box) && left-- == 0) return box;
+}
+
 /// What learners are told of the rewards of online periods, and when, where that is not everything and at once; empty
 /// otherwise. Common to all lanes.
 struct Feedback {
@@ -72,7 +80,15 @@ struct Tape {
   /// rows x A: what is told if this output is deployed, in [0, 1]; the Bernoulli(mu*) reward in the model of the paper
   std::vector<float> reward;
   Feedback feedback;
+  /// rows: which boxes are there, bit a for box a; empty: all of them, always. The boxes of x_0 and of the calibration are
+  /// those that are there from the start.
+  std::vector<std::uint16_t> there_by_row;
 
+  unsigned there(int row) const {
+    return there_by_row.empty() ? kAllBoxes : there_by_row[static_cast<std::size_t>(row)];
+  }
+  /// The box of a calibration period: those that are there take turns.
+  int calibration_box(int period) const { return nth_box(there(0), boxes(), period); }
   float told(std::size_t at) const { return feedback.told.empty() ? reward[at] : feedback.told[at]; }
   int calibration_row(int period) const { return 1 + period; }
   int online_row(int period) const { return 1 + calibration_rows + period; }

@@ -70,8 +70,13 @@ Eigen::MatrixXd reward_jacobian(const std::vector<RewardSample>& samples, double
 /// The score of Score::hindsight: whether no box has a greater mu* - c, and none before it as great a one.
 inline double naive_hindsight(const Tape& tape, int row, int a) {
   const auto net = [&](int b) { return tape.mu[tape.at(row, b)] - tape.cost[tape.at(row, b)]; };
+  const auto is_there = [&](int b) { return (tape.there(row) >> b & 1) != 0; };
+  if (!is_there(a)) return -1.0;
   for (int b = 0; b < tape.boxes(); ++b)
-    if (net(b) > net(a) || (b < a && net(b) == net(a))) return -1.0;
+    if (!is_there(b))
+      continue;
+    else if (net(b) > net(a) || (b < a && net(b) == net(a)))
+      return -1.0;
   return 2.0;
 }
 

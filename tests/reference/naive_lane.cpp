@@ -50,7 +50,7 @@ class Lane {
     if (spec_.learning != Learning::none) calibrate();
     Result result;
     for (int t = 0; t < tape_.online_rows; ++t) {
-      const int row = 1 + tape_.calibration_rows + t;
+      const int row = online_row(t);
       const Period period = decide(t, row);
       double spent = 0.0;
       for (int a : period.queried) spent += tape_.cost[tape_.at(row, a)];
@@ -63,8 +63,9 @@ class Lane {
   }
 
  private:
+  int online_row(int t) const { return 1 + tape_.calibration_rows + t; }
   bool linucb() const { return spec_.score == Score::learned_payoff; }
-  bool unknown() const { return spec_.reward == RewardModel::learned; }
+  bool unknown() const { return spec_.learns_reward(); }
   bool shrunk() const { return spec_.learns_index() && spec_.fit == Fit::shrunk; }
   VectorXd ridges() const {
     const double slopes = options_.ridge_slopes > 0.0 ? options_.ridge_slopes : options_.ridge_index;
@@ -100,10 +101,12 @@ class Lane {
 
   void calibrate() {
     if (spec_.T0 == 0 && !linucb())
-      for (int a = 0; a < A_; ++a) add(a, 0);
+      for (const int a : boxes_there(tape_, 0)) add(a, 0);
+    const std::vector<int> from_the_start = boxes_there(tape_, 0);
     for (int k = 0; k < spec_.T0; ++k) {
-      add(k % A_, 1 + k);
-      if (unknown()) add_reward(k % A_, 1 + k);
+      const int a = from_the_start[static_cast<std::size_t>(k) % from_the_start.size()];
+      add(a, 1 + k);
+      if (unknown()) add_reward(a, 1 + k);
     }
     if (linucb()) return;
     if (!rewards_.empty()) solve_theta();
@@ -134,7 +137,6 @@ class Lane {
   void take_covariances() {
     for (int a = 0; a < A_; ++a) boxes_[a].H = joint_.C.block(a * m_, a * m_, m_, m_).inverse();
   }
-
   void solve(Box& box) {
     if (box.samples.empty()) return;
     std::vector<double> mu;
@@ -163,7 +165,8 @@ class Lane {
       period.width.push_back(width);
     }
     const bool random = explores(t, 0), opens_all = explores(t, 1);
-    const std::vector<int> order = order_of(t, period.score, random);
+    const std::vector<int> order = those_there(tape_, row, order_of(t, period.score, random));
+    const std::vector<double> threshold = thresholds_there(tape_, row, spec_);
     const MatrixXd design = reward_design();
     std::vector<double> mu(static_cast<std::size_t>(A_), -1.0);
     for (std::size_t k = 0; k < order.size(); ++k) {
@@ -174,7 +177,7 @@ class Lane {
       period.queried.push_back(a);
       const double best = *std::max_element(mu.begin(), mu.end());
       bool stop = spec_.stop == Stop::after_first;
-      if (spec_.stop == Stop::last_reaches_threshold && k + 1 < order.size()) stop = mu[a] >= spec_.threshold[k];
+      if (spec_.stop == Stop::last_reaches_threshold && k + 1 < order.size()) stop = mu[a] >= threshold[k];
       if (spec_.stop == Stop::best_reaches_scores_left) {
         stop = true;
         for (std::size_t left = k + 1; left < order.size(); ++left) stop = stop && best >= period.score[order[left]];
@@ -264,8 +267,6 @@ class Lane {
     return n >= options_.refit.growth * box.n_last - 1e-9;
   }
 
-  int online_row(int t) const { return 1 + tape_.calibration_rows + t; }
-
   void learn(int t, int row, const Period& period) {
     deployed_.push_back(period.deployed);
     if (linucb()) {
@@ -324,7 +325,6 @@ class Lane {
       solve_now[a] = solve_now[a] || binds(rho, options_.radius_rho);
     }
   }
-
   const Replication& replication_;
   const Tape& tape_;
   const LaneSpec& spec_;

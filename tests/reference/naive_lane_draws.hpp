@@ -1,11 +1,13 @@
-// What a lane draws for itself in a period, one word after the other, and of which rewards it is told.
+// What a lane draws for itself in a period, one word after the other, of which rewards it is told, and which boxes are there.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "kernels/random/distributions.hpp"
 #include "kernels/random/philox.hpp"
+#include "kernels/rules/spec.hpp"
 #include "kernels/tape/tape.hpp"
 
 namespace pandora::naive {
@@ -47,6 +49,31 @@ inline std::vector<int> told_at(const Tape& tape, int t) {
   for (int k = 0; k < static_cast<int>(feedback.period.size()); ++k)
     if (k >= feedback.first[static_cast<std::size_t>(t)] && k < feedback.first[static_cast<std::size_t>(t) + 1])
       out.push_back(feedback.period[static_cast<std::size_t>(k)]);
+  return out;
+}
+
+/// The boxes that are there in a row.
+inline std::vector<int> boxes_there(const Tape& tape, int row) {
+  std::vector<int> out;
+  for (int a = 0; a < tape.boxes(); ++a)
+    if (tape.there_by_row.empty() || tape.there_by_row[static_cast<std::size_t>(row)] >> a & 1) out.push_back(a);
+  return out;
+}
+
+/// Of an order what is there, or the first box that is.
+inline std::vector<int> those_there(const Tape& tape, int row, std::vector<int> order) {
+  const std::vector<int> there = boxes_there(tape, row);
+  std::erase_if(order, [&](int a) { return std::count(there.begin(), there.end(), a) == 0; });
+  return order.empty() ? std::vector<int>{there[0]} : order;
+}
+
+/// The thresholds of the boxes of a list that are there; all of them where the order is another.
+inline std::vector<double> thresholds_there(const Tape& tape, int row, const LaneSpec& spec) {
+  if (spec.order != Order::listed) return {std::begin(spec.threshold), std::end(spec.threshold)};
+  std::vector<double> out;
+  const std::vector<int> there = boxes_there(tape, row);
+  for (int p = 0; p < spec.length; ++p)
+    if (std::count(there.begin(), there.end(), spec.list[p]) > 0) out.push_back(spec.threshold[p]);
   return out;
 }
 

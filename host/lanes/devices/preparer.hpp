@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/lanes/devices/workspace.hpp"
+#include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/feedback.hpp"
 #include "host/lanes/model/preparation.hpp"
@@ -47,6 +48,7 @@ class Preparer {
     if (from.tape) {
       replication.tape = draw_tape(request.calibration_periods, request.periods);
       replication.sigma = indices(replication.tape.online_row(0));
+      apply_box_changes(request.environment, false, replication);
       draw_feedback(replication.instance.stream(Purpose::feedback), request.feedback, replication.tape);
     }
     return replication;

@@ -104,6 +104,7 @@ struct Layout {
       view.told = feedback.told.empty() ? view.reward : feedback.told.data();
       view.told_first = feedback.at_once() ? nullptr : feedback.first.data();
       view.told_period = feedback.period.data();
+      view.there = tape.there_by_row.empty() ? nullptr : tape.there_by_row.data();
       view.sigma = replication.sigma.data();
     } else {
       view.psi = arena.take<Real>(rows * shape.stride);
@@ -114,6 +115,7 @@ struct Layout {
       view.told = feedback.told.empty() ? view.reward : arena.take<float>(cells);
       view.told_first = feedback.at_once() ? nullptr : arena.take<int>(feedback.first.size());
       view.told_period = arena.take<int>(feedback.period.size());
+      view.there = tape.there_by_row.empty() ? nullptr : arena.take<std::uint16_t>(rows);
       view.sigma = arena.take<double>(cells);
     }
     take_transposed(arena, view);

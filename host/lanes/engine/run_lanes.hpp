@@ -119,6 +119,7 @@ class LaneRun {
     upload_to(view.mu, tape.mu);
     upload_to(view.cost, tape.cost);
     upload_to(view.reward, tape.reward);
+    if (!tape.there_by_row.empty()) upload_to(view.there, tape.there_by_row);
     if (!tape.feedback.told.empty()) upload_to(view.told, tape.feedback.told);
     if (!tape.feedback.at_once()) {
       upload_to(view.told_first, tape.feedback.first);

@@ -59,13 +59,14 @@ class ReferenceLane {
       end_lane_if_interrupted();
       const int row = tape_.online_row(t);
       const std::size_t at = tape_.at(row, 0);
+      const unsigned there = tape_.there(row);
       const std::uint32_t draw = static_cast<std::uint32_t>(t);
       estimator_.begin(request(t + 1, row));  // which solves what the calibration has left, in period 0
       period_ = t + 1;
       for (int a = 0; a < A_; ++a) {
         score[a] = lane_.learns_scores()                ? estimator_.index(a)
                    : lane_.score == Score::oracle_index ? finite_or_fail(replication_.sigma[at + a])
-                   : lane_.score == Score::hindsight    ? hindsight_score(a, A_, &tape_.mu[at], &tape_.cost[at])
+                   : lane_.score == Score::hindsight    ? hindsight_score(a, A_, &tape_.mu[at], &tape_.cost[at], there)
                                                         : 0.0;
         width[a] = lane_.learns_scores() ? estimator_.width(a) : 0.0;
         if (keeps && lane_.learns_scores()) {
@@ -80,10 +81,10 @@ class ReferenceLane {
       const auto reward_of = [&](int a) { return response[a] = seen[a] = estimator_.reward(output(row, a)); };
       const PeriodOutcome outcome = record != nullptr && record->decisions != nullptr
                                         ? (*record->decisions)[static_cast<std::size_t>(t)]
-                                        : walk_period(lane_, rules, A_, score.data(), permutation, reward_of);
+                                        : walk_period(lane_, rules, A_, score.data(), permutation, reward_of, there);
       finite_or_fail(tape_.mu[at + outcome.deployed] - spent_on(outcome, &tape_.cost[at]));
-      count(outcome, at, [&](const int* order) {
-        return opened_by_lane(lane_, rules.stop, outcome.ranked, score.data(), response.data(), order);
+      count(outcome, row, [&](const int* order) {
+        return opened_by_lane(lane_, rules.stop, outcome.ranked, score.data(), response.data(), order, there);
       });
       if (keeps_outcomes) record->outcomes.push_back(outcome);
       if (keeps) {
@@ -121,17 +122,19 @@ class ReferenceLane {
   }
 
   template <class Opens>
-  void count(const PeriodOutcome& outcome, std::size_t at, Opens&& opens) {
-    tally_.split_regret(outcome, A_, &tape_.mu[at], &tape_.cost[at], &replication_.sigma[at], opens);
+  void count(const PeriodOutcome& outcome, int row, Opens&& opens) {
+    const std::size_t at = tape_.at(row, 0);
+    tally_.split_regret(outcome, A_, &tape_.mu[at], &tape_.cost[at], &replication_.sigma[at], opens, tape_.there(row));
     tally_.add(outcome, &tape_.mu[at], &tape_.cost[at], &tape_.reward[at]);
   }
 
   // T_0 round-robin periods with cost, output and realised reward of one box; or, for T_0 = 0, every box once at
   // x_0 with output and cost but no reward.
   void calibrate() {
-    for (int a = 0; a < A_ && lane_.T0 == 0; ++a) estimator_.calibrate(request(0, 0), output(0, a), {});
+    for (int a = 0; a < A_ && lane_.T0 == 0; ++a)
+      if (holds(tape_.there(0), a)) estimator_.calibrate(request(0, 0), output(0, a), {});
     for (int k = 0; k < lane_.T0; ++k) {
-      const int row = tape_.calibration_row(k), a = k % A_;
+      const int row = tape_.calibration_row(k), a = tape_.calibration_box(k);
       estimator_.calibrate(request(k + 1, row), output(row, a), tape_.reward[tape_.at(row, a)]);
     }
   }
@@ -152,7 +155,8 @@ class ReferenceLane {
 }  // namespace
 
 Request request_of(const Tape& tape, int period, int row) {
-  return {period, {tape.contexts.psi_row(row), static_cast<std::size_t>(tape.contexts.index_size)}, {}};
+  return {
+      period, {tape.contexts.psi_row(row), static_cast<std::size_t>(tape.contexts.index_size)}, {}, tape.there(row)};
 }
 
 Output output_of(const Tape& tape, int row, int box) {
@@ -171,7 +175,7 @@ std::string why_stopped(const LaneSpec& spec, const PeriodRules& rules, const Pe
   std::string why = rules.order != spec.order ? "exploring in a random order, " : "";
   if (opened == outcome.ranked && rules.stop != Stop::after_first) {
     why += rules.stop != spec.stop ? "exploring, it opens all: " : "";
-    return why + (opened == A ? "every box is open" : "the cascade is at its end");
+    return why + (opened == A || rules.order != Order::listed ? "every box is open" : "the cascade is at its end");
   }
   const int last = outcome.order[opened - 1];
   int left = last;  // the unopened box with the largest score, if there is one

@@ -13,9 +13,12 @@ constexpr std::size_t kThresholds = 11;
 // `seen(at)`: what accepts the response at that place of the tape.
 template <class Seen>
 FrugalCascade search_by(const Tape& tape, int T0, Seen&& seen) {
-  std::vector<SearchedModel> boxes(static_cast<std::size_t>(tape.boxes()));
+  std::vector<SearchedModel> boxes;
+  std::vector<int> number;
   for (int a = 0; a < tape.boxes(); ++a) {
-    SearchedModel& box = boxes[static_cast<std::size_t>(a)];
+    if (!holds(tape.there(0), a)) continue;
+    number.push_back(a);
+    SearchedModel& box = boxes.emplace_back();
     for (std::size_t k = 0; k < kThresholds; ++k) box.thresholds.push_back(static_cast<double>(k) / 10.0);
     for (int period = 0; period < T0; ++period) {
       const std::size_t at = tape.at(tape.calibration_row(period), a);
@@ -24,8 +27,11 @@ FrugalCascade search_by(const Tape& tape, int T0, Seen&& seen) {
       box.cost.push_back(tape.cost[at]);
     }
   }
-  const FixedCascade found = search_cascades(boxes, static_cast<std::size_t>(longest_cascade(tape.boxes())));
-  return {{found.order.begin(), found.order.end()}, found.thresholds};
+  const FixedCascade found =
+      search_cascades(boxes, static_cast<std::size_t>(longest_cascade(static_cast<int>(boxes.size()))));
+  FrugalCascade out{{}, found.thresholds};
+  for (const auto box : found.order) out.boxes.push_back(number[static_cast<std::size_t>(box)]);
+  return out;
 }
 
 }  // namespace
@@ -64,6 +70,7 @@ FrugalCascade search_cascade_on_rewards(const Tape& tape, int T0, double ridge) 
   RewardSamples samples;
   for (int period = 0; period < T0; ++period)
     for (int a = 0; a < tape.boxes(); ++a) {
+      if (!holds(tape.there(0), a)) continue;
       samples.at.push_back(tape.at(tape.calibration_row(period), a));
       samples.reward.push_back(static_cast<double>(tape.reward[samples.at.back()]));
     }

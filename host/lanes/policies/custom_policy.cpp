@@ -26,10 +26,11 @@ Output output_of(const Tape& tape, int row, int box, Shown shown) {
 
 void calibrate(const Tape& tape, CustomPolicy& policy, int T0, Shown shown) {
   if (T0 == 0)
-    for (int a = 0; a < tape.boxes(); ++a) policy.calibrate(request_of(tape, 0, 0), output_of(tape, 0, a, shown), {});
+    for (int a = 0; a < tape.boxes(); ++a)
+      if (holds(tape.there(0), a)) policy.calibrate(request_of(tape, 0, 0), output_of(tape, 0, a, shown), {});
   for (int k = 0; k < T0; ++k) {
     end_lane_if_interrupted();
-    const int row = tape.calibration_row(k), a = k % tape.boxes();
+    const int row = tape.calibration_row(k), a = tape.calibration_box(k);
     policy.calibrate(request_of(tape, k + 1, row), output_of(tape, row, a, shown), tape.reward[tape.at(row, a)]);
   }
 }
@@ -41,11 +42,13 @@ bool is_open(const PeriodOutcome& outcome, int box) {
 // What the policy did against the rules; empty if nothing.
 std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome, int row, Shown shown) {
   const int A = tape.boxes();
-  while (outcome.queried < A) {
+  const unsigned there = tape.there(row);
+  while (outcome.queried < count_of(there, A)) {
     const int box = policy.next();
     if (box == CustomPolicy::kStop && outcome.queried > 0) break;
     if (box == CustomPolicy::kStop) return "next() stopped before any box was open";
     if (box < 0 || box >= A) return fmt::format("next() named box {} of boxes 0 to {}", box, A - 1);
+    if (!holds(there, box)) return fmt::format("next() named box {}, which is not there (Request::there)", box);
     if (is_open(outcome, box)) return fmt::format("next() named box {}, which is open already", box);
     outcome.order[outcome.queried++] = box;
     const Output output = output_of(tape, row, box, shown);
@@ -55,7 +58,7 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
   outcome.deployed = policy.deploy();
   outcome.ranked = outcome.queried;
   for (const int box : policy.ranking())
-    if (box >= 0 && box < A &&
+    if (box >= 0 && box < A && holds(there, box) &&
         std::find(outcome.order, outcome.order + outcome.ranked, box) == outcome.order + outcome.ranked)
       outcome.order[outcome.ranked++] = box;
   return is_open(outcome, outcome.deployed) ? ""
@@ -82,11 +85,12 @@ int opens(const Tape& tape, CustomPolicy& policy, const PeriodOutcome& outcome, 
   const std::vector<float> hidden(static_cast<std::size_t>(tape.contexts.reward_features),
                                   std::numeric_limits<float>::quiet_NaN());
   std::vector<Output> outputs;
-  for (int k = 0; k < tape.boxes(); ++k)
+  const int boxes = count_of(tape.there(row), tape.boxes());
+  for (int k = 0; k < boxes; ++k)
     outputs.push_back(is_open(outcome, order[k]) ? output_of(tape, row, order[k], shown)
                                                  : Output{order[k], hidden, kNotShown, kNotShown});
-  const std::span<const double> worth(&tape.mu[tape.at(row, 0)], outputs.size());
-  return std::clamp(policy.opens_of(outputs, worth).value_or(outcome.queried), 1, tape.boxes());
+  const std::span<const double> worth(&tape.mu[tape.at(row, 0)], static_cast<std::size_t>(tape.boxes()));
+  return std::clamp(policy.opens_of(outputs, worth).value_or(outcome.queried), 1, boxes);
 }
 
 }  // namespace
@@ -138,8 +142,9 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
         broken(problem);
         break;
       }
-      tally.split_regret(outcome, tape.boxes(), &tape.mu[at], &tape.cost[at], &replication.sigma[at],
-                         [&](const int* order) { return opens(tape, policy, outcome, row, order, shown); });
+      tally.split_regret(
+          outcome, tape.boxes(), &tape.mu[at], &tape.cost[at], &replication.sigma[at],
+          [&](const int* order) { return opens(tape, policy, outcome, row, order, shown); }, tape.there(row));
       tally.add(outcome, &tape.mu[at], &tape.cost[at], &tape.reward[at]);
       if (outcomes != nullptr) outcomes->push_back(outcome);
       chosen.push_back(outcome.deployed);

@@ -15,6 +15,7 @@ void IndexPolicy::begin(const Request& request) {
   scores_.clear();
   for (int a = 0; a < boxes_; ++a) scores_.push_back(score(a));
   order_ = order(scores_);
+  std::erase_if(order_, [&](int box) { return !holds(request.there, box); });
   open_.clear();
   values_.clear();
 }

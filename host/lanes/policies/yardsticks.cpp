@@ -45,7 +45,7 @@ LaneSpec best_box(const Replication& replication, int T0) {
     double sum = 0.0;
     for (int t = 0; t < tape.online_rows; ++t) {
       const std::size_t at = tape.at(tape.online_row(t), a);
-      sum += tape.mu[at] - tape.cost[at];
+      if (holds(tape.there(tape.online_row(t)), a)) sum += tape.mu[at] - tape.cost[at];
     }
     if (a > 0 && !(sum > best)) continue;
     best = sum;

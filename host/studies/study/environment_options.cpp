@@ -1,3 +1,4 @@
+#include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/drift.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/study/study_keys.hpp"
@@ -98,6 +99,19 @@ EnvironmentOption drift_option() {
       .fields = {"kind", "at", "share", "speed"}};
 }
 
+// Which boxes come or go, and when.
+EnvironmentOption changes_option(const char* name, const char* meaning, std::vector<BoxChange> Environment::*member) {
+  return {.name = name,
+          .kind = Kind::text,
+          .type = "BOX:PERIOD, more than one with commas between",
+          .unit = "",
+          .meaning = meaning,
+          .text = [=](const Environment& e) { return toml_of(box_changes_text(e.*member)); },
+          .set = [=](Environment& e, const StudyValue& v) { e.*member = parsed(v, parse_box_changes); },
+          .of_both = true,
+          .fields = {"box", "at"}};
+}
+
 EnvironmentOption law_option() {
   EnvironmentOption law = word("law", "uniform, gaussian or student_t5", "Law of the iid coordinates of a shock.",
                                &Environment::law, {"uniform", "gaussian", "student_t5", "custom"});
@@ -135,6 +149,10 @@ std::vector<EnvironmentOption> options_of_model() {
              "(docs/scenarios.md#dependence).",
              &Environment::correlation, "a number from 0 to below 1", [](double r) { return r >= 0.0 && r < 1.0; }),
       drift_option(),
+      changes_option("arrives",
+                     "Boxes, counted from 0, that are there from an online period on (docs/scenarios.md#boxes).",
+                     &Environment::arrives),
+      changes_option("leaves", "Boxes that are not there from an online period on.", &Environment::leaves),
       word("location", "common, none or own",
            "Q of phi = Q x + D omega in regime B: one of all boxes (the paper's), none (Q = 0), or one of each box's "
            "own.",

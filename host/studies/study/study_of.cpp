@@ -1,4 +1,5 @@
 // The study that the values of its keys make, and where they contradict each other.
+#include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 #include "host/studies/study/study_keys.hpp"
@@ -111,6 +112,7 @@ Environment environment_of(const std::string& name, const StudyValues& values, c
     refuse(u->where, fmt::format("sets no cost where indices are linear, for costs follow from them; leave out "
                                  "environment.{}.u",
                                  name));
+  require_box_changes(environment, study.dimensions.boxes);
   refuse_changes(environment, environments, find("drift"), find("correlation"));
   refuse_output_costs(environment, find("output_costs"), values.at("dimensions.output"), study.dimensions);
   const StudyValue* slopes = find("slopes");

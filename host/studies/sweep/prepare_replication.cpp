@@ -7,6 +7,7 @@
 
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/estimator/reference_engine.hpp"
+#include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/drift.hpp"
 #include "host/lanes/model/feedback.hpp"
@@ -129,7 +130,10 @@ Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, Ora
   Replication replication = draw_on_cpu(from, order, cache);
   const Stream stream{request.seed, Purpose::feedback, request.environment.id,
                       static_cast<std::uint8_t>(request.regime), request.replication};
-  if (from.tape) draw_feedback(stream, request.feedback, replication.tape);
+  if (!from.tape) return replication;
+  const TraceKeys* const table = trace_keys(request.environment);
+  apply_box_changes(request.environment, table != nullptr && table->index.empty(), replication);
+  draw_feedback(stream, request.feedback, replication.tape);
   return replication;
 }
 

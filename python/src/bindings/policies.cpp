@@ -228,6 +228,9 @@ void bind_lane(nb::module_& module) {
 void bind_policies(nb::module_& module) {
   nb::class_<OwnRequest>(module, "Request", "A request: what is known before anything is queried.")
       .def_ro("period", &OwnRequest::period, "1..T; 1..T0 while calibrating, 0 for x_0")
+      .def(
+          "is_there", [](const OwnRequest& request, int box) { return box >= 0 && holds(request.there, box); },
+          nb::arg("box"), "Whether the box can be opened: others have not come yet, or have gone")
       .def_prop_ro(
           "psi", [](nb::handle self) { return view_of(*nb::cast<OwnRequest&>(self).psi, self); },
           "psi(x_t), m numbers, psi[0] = 1")

@@ -16,13 +16,15 @@ struct OwnRequest {
   int period = 0;
   std::shared_ptr<const std::vector<float>> psi;
   std::shared_ptr<const std::vector<double>> sigma;
+  unsigned there = kAllBoxes;
 
   explicit OwnRequest(const Request& request)
       : period(request.period),
         psi(std::make_shared<const std::vector<float>>(request.psi.begin(), request.psi.end())),
-        sigma(std::make_shared<const std::vector<double>>(request.sigma.begin(), request.sigma.end())) {}
+        sigma(std::make_shared<const std::vector<double>>(request.sigma.begin(), request.sigma.end())),
+        there(request.there) {}
 
-  Request request() const { return {period, *psi, *sigma}; }
+  Request request() const { return {period, *psi, *sigma, there}; }
 };
 
 struct OwnOutput {

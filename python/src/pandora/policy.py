@@ -59,7 +59,7 @@ class Policy:
         """A period begins."""
 
     def next(self) -> Optional[int]:
-        """The box to open next, not yet open in this period; None to stop once one is open."""
+        """The box to open next, one that is there and not yet open in this period; None to stop once one is open."""
         raise NotImplementedError(f"{type(self).__name__} defines no next()")
 
     def opened(self, output: Output) -> None:
@@ -132,7 +132,8 @@ class IndexPolicy(Policy):
         self.request = request
         self.prepare(request)
         self._scores = [self.score(box) for box in range(self.boxes)]
-        self._order = sorted(range(self.boxes), key=lambda box: -self._scores[box])
+        there = [box for box in range(self.boxes) if request.is_there(box)]
+        self._order = sorted(there, key=lambda box: -self._scores[box])
         self._open: list[Output] = []
         self._values: dict[int, float] = {}
         self._best, self._best_mu = 0, -math.inf

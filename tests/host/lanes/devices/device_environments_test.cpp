@@ -57,6 +57,7 @@ TEST(DevicePrepare, AllKindsOfEnvironmentsAreThoseOfPrepareReplication) {
       environment.location = location;
       environment.indices = indices;
       environment.slopes = Slopes::unrelated;
+      environment.arrives = {{1, 9}};
       study.environments.push_back(environment);
     }
   Environment centred = study.environments[0], linear = study.environments[2];  // of costs, without Q and with a Q_a
@@ -76,6 +77,8 @@ TEST(DevicePrepare, AllKindsOfEnvironmentsAreThoseOfPrepareReplication) {
     const Replication actual = preparer.prepare(preparation_of(study, plan, unit), &order);
     const Replication expected = prepare_replication(study, plan, unit, &expected_order);
     expect_same(actual.tape, expected.tape);
+    EXPECT_EQ(actual.tape.there_by_row, expected.tape.there_by_row);
+    EXPECT_EQ(actual.tape.there(0), 5u);
     EXPECT_FALSE(actual.tape.feedback.at_once());
     EXPECT_EQ(actual.tape.feedback.period, expected.tape.feedback.period);
     EXPECT_EQ(actual.tape.feedback.told, expected.tape.feedback.told);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "host/lanes/engine/run_lanes.hpp"
+#include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/feedback.hpp"
 #include "host/studies/study/study.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
@@ -58,7 +59,7 @@ std::vector<Case> every_policy() {
   return cases;
 }
 
-// Rewards that come late, seldom and wrong.
+// Rewards that come late, seldom and wrong, and boxes that come and go.
 std::vector<Case> late_rewards() {
   FeedbackRules rules;
   rules.delay = parse_delay("geometric:9");
@@ -67,6 +68,10 @@ std::vector<Case> late_rewards() {
   Replication replication =
       test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, 12, kReplayedPeriods, 11);
   draw_feedback(replication.instance.stream(Purpose::feedback), rules, replication.tape);
+  Environment changing = replication.instance.environment;
+  changing.arrives = {{2, kReplayedPeriods / 4}};
+  changing.leaves = {{0, kReplayedPeriods / 2}};
+  apply_box_changes(changing, false, replication);
   std::vector<Case> cases;
   cases.push_back(case_of(std::move(replication), {0, 12}, {options_of("geometric:1.5"), options_of("tracking")}));
   return cases;

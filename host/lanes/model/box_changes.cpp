@@ -1,0 +1,109 @@
+#include "host/lanes/model/box_changes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "host/ground/base/printable.hpp"
+#include "kernels/rules/spec.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+struct Event {
+  int at, box;
+  bool comes;
+};
+
+std::vector<Event> events_of(const Environment& environment) {
+  std::vector<Event> events;
+  for (const BoxChange& change : environment.arrives) events.push_back({change.at, change.box, true});
+  for (const BoxChange& change : environment.leaves) events.push_back({change.at, change.box, false});
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return std::tuple(a.at, a.box, a.comes) < std::tuple(b.at, b.box, b.comes);
+  });
+  return events;
+}
+
+// Those that are there before the first period: a box whose first change is to go, or that never changes.
+unsigned at_the_start(const std::vector<Event>& events, int boxes) {
+  unsigned there = (1u << boxes) - 1;
+  for (auto event = events.rbegin(); event != events.rend(); ++event)  // the first of a box is looked at last
+    there = event->comes ? there & ~(1u << event->box) : there | 1u << event->box;
+  return there;
+}
+
+}  // namespace
+
+std::vector<BoxChange> parse_box_changes(const std::string& text) {
+  std::vector<BoxChange> out;
+  if (text.empty()) return out;
+  for (const std::string& item : split(text, ',')) {
+    const std::vector<std::string> words = split(item, ':');
+    const auto number = [&](std::size_t k, double least, double most) {
+      const std::optional<double> found = k < words.size() ? number_within(words[k], least, most) : std::nullopt;
+      return found && *found == std::floor(*found) ? static_cast<int>(*found) : -1;
+    };
+    const BoxChange change{number(0, 0.0, kMaxBoxes - 1), number(1, 1.0, 1e9)};
+    if (words.size() != 2 || change.box < 0 || change.at < 0)
+      throw Error(
+          ExitCode::usage,
+          fmt::format("give BOX:PERIOD, such as 2:1000, boxes from 0 to {} and periods from 1 on, and more than "
+                      "one with commas between",
+                      kMaxBoxes - 1));
+    out.push_back(change);
+  }
+  return out;
+}
+
+std::string box_changes_text(const std::vector<BoxChange>& changes) {
+  std::vector<std::string> words;
+  for (const BoxChange& change : changes) words.push_back(fmt::format("{}:{}", change.box, change.at));
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
+void require_box_changes(const Environment& environment, int boxes) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ExitCode::usage, fmt::format("environment {}: {}; mend environment.{}.arrives or environment.{}.leaves",
+                                             environment.name, why, environment.name, environment.name));
+  };
+  const std::vector<Event> events = events_of(environment);
+  for (const Event& event : events)
+    if (event.box >= boxes) refuse(fmt::format("box {} comes or goes, and boxes are 0 to {}", event.box, boxes - 1));
+  unsigned there = at_the_start(events, boxes);
+  if (there == 0) refuse("no box is there before the first period");
+  for (std::size_t k = 0; k < events.size(); ++k) {
+    const Event& event = events[k];
+    if (holds(there, event.box) == event.comes)
+      refuse(fmt::format("box {} {} at period {}, where it {} already", event.box, event.comes ? "arrives" : "leaves",
+                         event.at, event.comes ? "is there" : "has left"));
+    there ^= 1u << event.box;
+    const bool last_of_period = k + 1 == events.size() || events[k + 1].at != event.at;
+    if (there == 0 && last_of_period) refuse(fmt::format("no box is there from period {} on", event.at));
+  }
+}
+
+void apply_box_changes(const Environment& environment, bool hindsight, Replication& replication) {
+  if (environment.arrives.empty() && environment.leaves.empty()) return;
+  Tape& tape = replication.tape;
+  const int A = tape.boxes();
+  require_box_changes(environment, A);
+  const std::vector<Event> events = events_of(environment);
+  unsigned there = at_the_start(events, A);
+  tape.there_by_row.assign(static_cast<std::size_t>(tape.contexts.rows), static_cast<std::uint16_t>(there));
+  auto event = events.begin();
+  for (int t = 0; t < tape.online_rows; ++t) {
+    for (; event != events.end() && event->at <= t + 1; ++event) there ^= 1u << event->box;
+    const int row = tape.online_row(t);
+    tape.there_by_row[static_cast<std::size_t>(row)] = static_cast<std::uint16_t>(there);
+    const std::size_t at = tape.at(row, 0);
+    for (int a = 0; a < A && hindsight; ++a)
+      replication.sigma[at + static_cast<std::size_t>(a)] = hindsight_score(a, A, &tape.mu[at], &tape.cost[at], there);
+  }
+}
+
+}  // namespace pandora

@@ -1,0 +1,156 @@
+// Boxes that come and go: which are there, and that no lane of any engine opens another.
+#include "host/lanes/model/box_changes.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/lanes/engine/run_on_cpu.hpp"
+#include "host/lanes/estimator/reference_engine.hpp"
+#include "pandora/error.hpp"
+#include "pandora/weitzman.hpp"
+#include "tests/reference/lane_specs.hpp"
+#include "tests/reference/naive_lane.hpp"
+#include "tests/reference/scalar_backend.hpp"
+#include "tests/reference/small_problem.hpp"
+
+namespace pandora {
+namespace {
+
+using test::dow_lane;
+using test::kCalibration;
+
+Environment with_changes(const std::string& arrives, const std::string& leaves) {
+  Environment environment;
+  environment.name = "changing";
+  environment.arrives = parse_box_changes(arrives);
+  environment.leaves = parse_box_changes(leaves);
+  return environment;
+}
+
+Replication replication_with(const std::string& arrives, const std::string& leaves, Regime regime, int periods) {
+  Replication out = test::small_replication(test::small_dimensions(3, 5, 2), regime, kCalibration, periods, 11);
+  apply_box_changes(with_changes(arrives, leaves), false, out);
+  return out;
+}
+
+std::vector<int> there(const Tape& tape, int t) {  // t = 1, 2, ...
+  std::vector<int> out;
+  for (int a = 0; a < tape.boxes(); ++a)
+    if (holds(tape.there(tape.online_row(t - 1)), a)) out.push_back(a);
+  return out;
+}
+
+TEST(BoxChanges, AreThereWhenTheyHaveComeAndHaveNotGone) {
+  const Replication replication = replication_with("2:40,0:60", "0:20,1:50", Regime::A, 80);
+  const Tape& tape = replication.tape;
+  const std::pair<int, std::vector<int>> wanted[] = {{1, {0, 1}}, {19, {0, 1}}, {20, {1}},
+                                                     {39, {1}},   {40, {1, 2}}, {49, {1, 2}},
+                                                     {50, {2}},   {60, {0, 2}}, {80, {0, 2}}};
+  for (const auto& [t, boxes] : wanted) EXPECT_EQ(there(tape, t), boxes) << t;
+  for (int row = 0; row < tape.online_row(0); ++row) EXPECT_EQ(tape.there(row), 3u);
+  for (int k = 0; k < kCalibration; ++k) EXPECT_EQ(tape.calibration_box(k), k % 2);
+}
+
+TEST(BoxChanges, AreWrittenAsTheyAreReadAndRefusedWhereTheyMakeNoSense) {
+  for (const char* text : {"", "2:1000", "2:1000,0:5"}) EXPECT_EQ(box_changes_text(parse_box_changes(text)), text);
+  for (const char* text : {"2", "2:", "2:0", "16:5", "-1:5", "1.5:5", "2:5:6", "a:b"})
+    EXPECT_THROW((void)parse_box_changes(text), Error) << text;
+  const auto why = [](const char* arrives, const char* leaves) {
+    try {
+      require_box_changes(with_changes(arrives, leaves), 3);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(why("2:40,0:60", "0:20,1:50"), "");
+  EXPECT_EQ(why("0:5", "1:5"), "");
+  EXPECT_THAT(why("3:5", ""), testing::HasSubstr("box 3 comes or goes, and boxes are 0 to 2"));
+  EXPECT_THAT(why("0:5,1:5,2:5", ""), testing::HasSubstr("no box is there before the first period"));
+  EXPECT_THAT(why("", "0:5,1:5,2:7"), testing::HasSubstr("no box is there from period 7 on"));
+  EXPECT_THAT(why("0:5,0:9", ""), testing::HasSubstr("box 0 arrives at period 9, where it is there already"));
+  EXPECT_THAT(why("", "0:5,0:9"), testing::HasSubstr("box 0 leaves at period 9, where it has left already"));
+}
+
+class BoxChangesLanes : public testing::TestWithParam<const char*> {
+ protected:
+  EstimationOptions estimation() const { return {parse_refit(GetParam()), 1.0, 1.0}; }
+};
+INSTANTIATE_TEST_SUITE_P(Lanes, BoxChangesLanes, testing::Values("geometric:1.5", "tracking", "every:5"));
+
+TEST_P(BoxChangesLanes, TheReferenceIsTheNaiveLaneAndOpensWhatIsThere) {
+  const Replication replication = replication_with("2:40,0:90", "0:60,1:100", Regime::B, 130);
+  for (const LaneSpec& lane : test::all_lanes(replication, {0, kCalibration}, {0.1})) {
+    SCOPED_TRACE(
+        fmt::format("T0 {}, score {}, order {}, stop {}", lane.T0, int(lane.score), int(lane.order), int(lane.stop)));
+    const EstimationOptions options = estimation();
+    const naive::Result wanted = naive::run_lane(replication, lane, options);
+    LaneRecord record;
+    const LaneTally tally = run_reference_lane(replication, lane, options, &record);
+    EXPECT_NEAR(tally.utility, wanted.utility, 1e-9);
+    for (std::size_t t = 0; t < wanted.periods.size(); ++t) {
+      const PeriodOutcome& outcome = record.outcomes[t];
+      const std::vector<int> opened(outcome.order, outcome.order + outcome.queried),
+          boxes = there(replication.tape, static_cast<int>(t) + 1);
+      ASSERT_EQ(opened, wanted.periods[t].queried) << t;
+      for (const int a : opened) ASSERT_EQ(std::count(boxes.begin(), boxes.end(), a), 1) << t;
+    }
+    if (lane.score == Score::oracle_index && lane.order == Order::by_score) {
+      EXPECT_EQ(tally.regret, RegretParts{});
+    }
+  }
+}
+
+TEST_P(BoxChangesLanes, EveryEngineFollowsTheReference) {
+  const Replication replication = replication_with("2:40,0:150", "0:100,1:200", Regime::B, 260);
+  for (const LaneSpec& lane : test::all_lanes(replication, {0, kCalibration}, {0.1})) {
+    LaneRecord expected, vectors, scalars;
+    const LaneTally reference = run_reference_lane(replication, lane, estimation(), &expected);
+    vectors.decisions = scalars.decisions = &expected.outcomes;
+    const LaneTally tally =
+        run_on_cpu<double>(replication, std::span(&lane, 1), {estimation(), 32}, nullptr, std::span(&vectors, 1))[0];
+    EXPECT_EQ(tally.utility, reference.utility);
+    EXPECT_NEAR(
+        tally.regret.wrong_order + tally.regret.too_early + tally.regret.too_many + tally.regret.wrong_deployment,
+        reference.regret.wrong_order + reference.regret.too_early + reference.regret.too_many +
+            reference.regret.wrong_deployment,
+        1e-9);
+    const UnitOfLanes unit{&replication, {lane}};
+    test::ScalarBackend backend;
+    engine::run_lanes<double>(backend, std::span(&unit, 1), {estimation(), 32}, nullptr, std::span(&scalars, 1));
+    for (const LaneRecord* actual : {&vectors, &scalars})
+      for (std::size_t at = 0; at < expected.scores.size(); ++at)
+        ASSERT_NEAR(actual->scores[at], expected.scores[at], 1e-3) << at;
+  }
+}
+
+TEST_P(BoxChangesLanes, APolicyOfWeitzmansRuleEqualsTheReferenceInEveryDigit) {
+  const Replication replication = replication_with("2:40,0:150", "0:100,1:200", Regime::B, 260);
+  for (const RewardModel reward : {RewardModel::known, RewardModel::learned}) {
+    const LaneSpec lane = dow_lane(reward, kCalibration);
+    WeitzmanPolicy twin(replication, lane, estimation());
+    EXPECT_EQ(run_custom_lane(replication, twin, kCalibration), run_reference_lane(replication, lane, estimation()));
+  }
+}
+
+TEST(BoxChanges, APolicyThatNamesABoxThatIsNotThereIsStopped) {
+  struct Second : CustomPolicy {
+    void begin(const Request& request) override { there = request.there, open = false; }
+    int next() override { return open ? kStop : 2; }
+    void opened(const Output&) override { open = true; }
+    int deploy() override { return 2; }
+    unsigned there = 0;
+    bool open = false;
+  };
+  const Replication replication = replication_with("", "2:30", Regime::A, 50);
+  Second policy;
+  std::string why;
+  const LaneTally tally = run_custom_lane(replication, policy, 0, &why);
+  EXPECT_EQ(tally.failed_period, 30);
+  EXPECT_EQ(policy.there, 3u);
+  EXPECT_NE(why.find("box 2, which is not there"), std::string::npos) << why;
+}
+
+}  // namespace
+}  // namespace pandora

@@ -1,6 +1,8 @@
 // Environments that are not the paper's, from a study to a folder.
 #include <gmock/gmock.h>
 
+#include <cstring>
+
 #include "tests/host/studies/run/hdf5_dataset.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
 
@@ -45,6 +47,75 @@ indices = "linear"
   const test::ProgramResult calibrated = run({"calibrate", "study.toml", "--boxes", "1.5", "--environment", "linear"});
   EXPECT_EQ(calibrated.exit_code, 2);
   EXPECT_THAT(calibrated.err, HasSubstr("environment linear: has linear indices"));
+}
+
+// Every change of the problem at once: shards, an extended run and a resumed one give the bytes of one process.
+constexpr const char* kChanges = R"(
+[environment.uniform]
+correlation = 0.4
+drift = { kind = "step", at = [30, 60], share = 0.5 }
+arrives = { box = 2, at = 20 }
+leaves = { box = 0, at = 70 }
+[feedback]
+delay = { law = "geometric", mean = 9 }
+share = 0.8
+flip = 0.1
+poison = { from = 40, to = 50 }
+)";
+
+TEST_F(EnvironmentKinds, ChangesOfTheProblemGiveTheSameBytesHoweverTheyAreRun) {
+  write("study.toml", test::small_study_text(4, 90, R"("uniform")", 2000) + kChanges);
+  run_reference();
+  for (const char* index : {"0", "1"})
+    ASSERT_EQ(run(words(std::string("shard") + index, {"--shard", std::string(index) + "/2"})).exit_code, 0);
+  ASSERT_EQ(run({"merge", "shard0", "shard1", "--out", "merged", "--quiet"}).exit_code, 0);
+  expect_same(work() / "merged", work() / "reference");
+  ASSERT_EQ(run(words("grown", {"--replications", "2"})).exit_code, 0);
+  ASSERT_EQ(run(words("grown", {"--extend"})).exit_code, 0);
+  expect_same(work() / "grown", work() / "reference");
+  std::filesystem::copy(work() / "reference", work() / "cut", std::filesystem::copy_options::recursive);
+  for (const auto& part : std::filesystem::recursive_directory_iterator(work() / "cut" / "parts"))
+    if (part.is_regular_file()) {
+      std::filesystem::remove(part);
+      break;
+    }
+  ASSERT_EQ(run(words("cut", {"--resume"})).exit_code, 0);
+  expect_same(work() / "cut", work() / "reference");
+  const std::string summary = test::read_file(work() / "reference" / "summary.csv");
+  for (const char* key :
+       {"environment.uniform.correlation=0", "environment.uniform.drift=", "environment.uniform.arrives=",
+        "environment.uniform.leaves=", "feedback.delay=0", "feedback.flip=0"}) {
+    const test::ProgramResult other =
+        run(words(std::string("without-") + std::to_string(std::strlen(key)), {"--set", key}));
+    ASSERT_EQ(other.exit_code, 0) << other.err;
+    EXPECT_NE(test::read_file(work() / (std::string("without-") + std::to_string(std::strlen(key))) / "summary.csv"),
+              summary)
+        << key;  // each of them has a say
+    std::filesystem::remove_all(work() / (std::string("without-") + std::to_string(std::strlen(key))));
+  }
+}
+
+TEST_F(EnvironmentKinds, NeutralKeysChangeNoByte) {
+  const std::string study = test::small_study_text(2, 60, R"("uniform")", 2000);
+  write("study.toml", study);
+  ASSERT_EQ(run(words("plain")).exit_code, 0);
+  write("study.toml", study + R"(
+[environment.uniform]
+correlation = 0
+drift = ""
+arrives = ""
+leaves = ""
+output_costs = "paper"
+output_scales = "contextual"
+[feedback]
+delay = 0
+share = 1
+flip = 0
+poison = ""
+)");
+  ASSERT_EQ(run(words("neutral")).exit_code, 0);
+  for (const char* file : {"summary.csv", "curves.csv", "boxes.csv", "oracle.csv"})  // study.toml says what it was told
+    EXPECT_EQ(test::read_file(work() / "neutral" / file), test::read_file(work() / "plain" / file)) << file;
 }
 
 }  // namespace

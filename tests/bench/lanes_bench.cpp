@@ -1,10 +1,14 @@
 // Policy-periods per second of whole lanes on one core, by policy, T, m and lanes in a chunk; the reference beside it.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <thread>
+#include <tuple>
 
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/estimator/reference_engine.hpp"
+#include "host/lanes/model/drift.hpp"
+#include "host/lanes/model/feedback.hpp"
 #include "host/studies/study/study.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "host/studies/sweep/sweep.hpp"
@@ -43,6 +47,19 @@ void run(benchmark::State& state, int periods, int context, const std::string& p
   const BlockOptions options{{parse_refit(refit), 1.0, 1.0}, 32};
   for (auto _ : state) benchmark::DoNotOptimize(run_on_cpu<float>(replication, specs, options));
   state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * periods * lanes,
+                                                        benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
+}
+
+// Lanes on a problem that changes, beside the plain one: `environment` and `feedback` as a study has them.
+void run_scenario(benchmark::State& state, const Environment& environment, const FeedbackRules& feedback,
+                  const std::string& policy, const std::string& reward) {
+  ReplicationRequest request{{}, environment, Regime::B, 0, 1, kCalibration, 30000, {}, feedback};
+  request.oracle.samples = 20000;
+  const Replication replication = prepare_on_cpu({request}, nullptr, nullptr);
+  const std::vector<LaneSpec> specs(6, lane_of(replication, policy, reward));
+  const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
+  for (auto _ : state) benchmark::DoNotOptimize(run_on_cpu<float>(replication, specs, options));
+  state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * 30000 * 6,
                                                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
 }
 
@@ -154,7 +171,28 @@ void add_sizes() {
         ->UseRealTime();
 }
 
+void add_scenarios() {
+  Environment plain = paper_environments()[1], correlated = plain, drifting = plain, changing = plain;
+  correlated.correlation = 0.6;
+  drifting.drift = parse_drift("swap:10000,20000");
+  changing.arrives = {{2, 10000}};
+  FeedbackRules seldom, late;
+  seldom.share = 0.3;
+  late.delay = parse_delay("100");
+  const std::tuple<const char*, Environment, FeedbackRules> scenarios[] = {
+      {"plain", plain, {}},     {"correlation", correlated, {}}, {"drift", drifting, {}},
+      {"share", plain, seldom}, {"delay", plain, late},          {"arrives", changing, {}}};
+  for (const auto& [policy, reward] :
+       {std::pair{"dow", "unknown"}, {"empirical_weitzman", "unknown"}, {"linucb_online", "none"}})
+    for (const auto& [name, environment, feedback] : scenarios)
+      add(fmt::format("LaneUnder/{}/{}/{}", policy, reward, name),
+          [=, e = environment, f = feedback, p = policy, r = reward](benchmark::State& state) {
+            run_scenario(state, e, f, p, r);
+          });
+}
+
 const bool registered = [] {
+  add_scenarios();
   add_policies();
   add_estimation();
   add_sizes();

@@ -5,6 +5,7 @@
 #include <list>
 #include <string>
 
+#include "kernels/rules/pacing.hpp"
 #include "oracle/oracle.hpp"
 #include "pandora/feedback.hpp"
 #include "pandora/paper_setting.hpp"
@@ -23,6 +24,7 @@ struct ReplicationRequest {
   int periods;              ///< T
   OracleOptions oracle;
   FeedbackRules feedback = {};  ///< a drawer need not look at it: what it draws is told of as these say
+  Pacing budget = {};           ///< what the benchmark keeps to
 };
 
 /// Draws everything about one replication: instance, tape and the oracle's indices of its online rows (sigma). Must

@@ -42,7 +42,10 @@ struct Calibrate {
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int) const {
     const LaneView<Real>& lane = problem.lanes[item];
-    if (team.rank() == 0) lane.tally->start(lane.tape.online_rows);
+    if (team.rank() == 0) {
+      lane.tally->start(lane.tape.online_rows);
+      lane.progress->multiplier = lane.spec.pacing.start;
+    }
     if (lane.spec.learns_reward() && team.rank() == 0)
       RewardState::over(lane.reward_memory, problem.shape.d).reset(problem.ridge_reward);
     if (lane.joint != nullptr && team.rank() == 0) lane.joint->start(lane.spec);

@@ -6,6 +6,7 @@
 #include "kernels/base/assert.hpp"
 #include "kernels/lane/gram.hpp"
 #include "kernels/rules/index_loss.hpp"
+#include "kernels/solve/reward_solve.hpp"
 #include "kernels/state/reward_state.hpp"
 
 namespace pandora::engine {
@@ -185,6 +186,20 @@ PANDORA_HD void track_theta(const Team& team, const Shape& shape, const BoxView<
     V::store(box.prediction + i, p);
   }
   for (int k = team.rank(); k < shape.d; k += team.size()) box.theta_moved[k] += move[k];
+}
+
+/// What waits for a period's theta_hat: every box's predictions, where they follow it.
+template <class Real, class Team>
+PANDORA_HD void follow_theta(const Team& team, const Shape& shape, const LaneView<Real>& lane, int A, int B) {
+  if (!lane.needs.response) return;
+  const int row = RewardState::stride(shape.d);
+  double* const before = step_scratch(lane.reward_memory, shape.d) + row;
+  Real* const move = reinterpret_cast<Real*>(before + row);
+  for (int i = team.rank(); i < shape.d; i += team.size())
+    move[i] = static_cast<Real>(lane.reward_memory[i] - before[i]);
+  team.sync();
+  for (int a = 0; a < A; ++a) track_theta(team, shape, lane.box[a], B, move);
+  team.sync();
 }
 
 }  // namespace pandora::engine

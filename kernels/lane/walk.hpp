@@ -16,20 +16,6 @@ inline constexpr int kThetaDue = 1 << kMaxBoxes;
 /// All boxes wait for a joint solve.
 inline constexpr int kJointDue = 1 << (kMaxBoxes + 1);
 
-/// What waits for a period's theta_hat: every box's predictions, where they follow it.
-template <class Real, class Team>
-PANDORA_HD void follow_theta(const Team& team, const Shape& shape, const LaneView<Real>& lane, int A, int B) {
-  if (!lane.needs.response) return;
-  const int row = RewardState::stride(shape.d);
-  double* const before = step_scratch(lane.reward_memory, shape.d) + row;
-  Real* const move = reinterpret_cast<Real*>(before + row);
-  for (int i = team.rank(); i < shape.d; i += team.size())
-    move[i] = static_cast<Real>(lane.reward_memory[i] - before[i]);
-  team.sync();
-  for (int a = 0; a < A; ++a) track_theta(team, shape, lane.box[a], B, move);
-  team.sync();
-}
-
 /// One per lane and call; a warp on the device. kMost: boxes at the most, for which it has room.
 template <class Real, class Team, int kMost>
 class Walk {
@@ -123,6 +109,7 @@ class Walk {
       lane_.tally->add(outcome, lane_.tape.mu + at(row, 0), lane_.tape.cost + at(row, 0),
                        lane_.tape.reward + at(row, 0));
     }
+    if (spec.paces()) pace(outcome, row);
     if (!spec.online()) return 0;
     if (lane_.chosen != nullptr) choose(period, outcome.deployed);
     if (spec.learns_payoff()) {
@@ -166,6 +153,7 @@ class Walk {
     for (int first = 0; first < A_ && spec.learns_index() && spec.loss == Loss::reservation; first += kStrip)
       PANDORA_SIMD
     for (int a = first; a < first + kStrip; ++a) score[a] = index_link(score[a]);
+    for (int a = 0; a < A_ && spec.paces(); ++a) score[a] -= lane_.progress->multiplier;
     for (int a = 0; a < A_ && spec.forced > 0; ++a)
       if (lane_.box[a].progress->samples < spec.forced) score[a] = kForcedScore;
     return finite;
@@ -228,6 +216,14 @@ class Walk {
     return static_cast<Real>(lane_.spec.learns_reward()
                                  ? logistic(RewardState::over(lane_.reward_memory, shape_.d).linear(team_, phi(row, a)))
                                  : lane_.tape.mu[at(row, a)]);
+  }
+
+  PANDORA_HD void pace(const PeriodOutcome& outcome, int row) {
+    team_.sync();  // members may still be scoring
+    if (team_.rank() == 0)
+      lane_.progress->multiplier = lane_.spec.pacing.next(lane_.progress->multiplier, outcome.queried,
+                                                          spent_on(outcome, lane_.tape.cost + at(row, 0)));
+    team_.sync();
   }
 
   PANDORA_HD void choose(int period, int deployed) {

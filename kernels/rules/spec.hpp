@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/rules/bonus.hpp"
+#include "kernels/rules/pacing.hpp"
 #include "kernels/tape/instance.hpp"
 
 namespace pandora {
@@ -136,6 +137,7 @@ struct LaneSpec {
   Shrinkage shrinkage = Shrinkage::two_level;
   double ridge_mean = 1000.0;  ///< Fit::shrunk: lambda_m, the mean slope's ridge; where it is learned, its start
   double ridge_own = 1000.0;   ///< lambda_d, that of a box's deviation
+  Pacing pacing = {};          ///< the study's budget
   /// A refit of Fit::shrunk ends with a step whose squared decrement g' C g was at most joint_tolerance: at 1 the step
   /// moved all estimates together by one standard deviation of theirs. After joint_steps steps it ends in any case, and
   /// is counted. RefitPlan (shrinkage.hpp) has what holds of a refit of samples that are new.
@@ -150,6 +152,11 @@ struct LaneSpec {
   /// the bonus that multiplies ||psi||_{V^-1}; 0 means that no design matrix is kept
   PANDORA_HD double width_bonus() const { return learns_payoff() ? c_b : c_rho; }
   PANDORA_HD bool has_bonus() const { return !(width_bonus() <= 0.0); }  // also with NaN, which must show
+  /// Whether scores are lowered by a multiplier. The benchmark's own keep to the budget by themselves.
+  PANDORA_HD bool paces() const {
+    return pacing.of != Pacing::Of::nothing && learns_index() && order == Order::by_score &&
+           stop == Stop::best_reaches_scores_left;
+  }
   /// whether the bonus is a factor on a width
   PANDORA_HD bool has_width_bonus() const { return has_bonus() && bonus.kind != Bonus::count; }
   PANDORA_HD bool fits_jointly() const { return learns_index() && fit == Fit::shrunk; }

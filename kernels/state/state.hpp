@@ -94,6 +94,7 @@ struct Progress {
   int joint_due = 0;  ///< whether a joint solve must come whatever the schedule says
   int reward_samples = 0;
   int reward_samples_at_solve = 0;  ///< at the last exact solve of theta_hat
+  double multiplier = 0.0;          ///< of LaneSpec::pacing
   int repairs = 0;                  ///< inverses rebuilt because a width left its bounds
   int index_solves = 0, index_gradients = 0, reward_solves = 0;
 };

@@ -83,6 +83,11 @@ inline double naive_hindsight(const Tape& tape, int row, int a) {
 /// ||v|| in the inverse of the matrix: the width of an estimate in direction v.
 double norm_in_inverse(const Eigen::VectorXd& vector, const Eigen::MatrixXd& matrix);
 
+/// Whether an estimate lies on the sphere of a ball that it is minimised over.
+inline bool binds(const Eigen::VectorXd& estimate, double radius) {
+  return radius > 0.0 && estimate.norm() > radius * (1.0 - 1e-9);
+}
+
 /// What a naive lane keeps of a box.
 struct Box {
   std::vector<IndexSample> samples;

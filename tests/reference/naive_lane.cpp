@@ -57,6 +57,8 @@ class Lane {
       result.utility += true_mu(row, period.deployed) - spent;
       result.realised_utility += tape_.reward[tape_.at(row, period.deployed)] - spent;
       result.periods.push_back(period);
+      const double used = spec_.pacing.of == Pacing::Of::queries ? static_cast<double>(period.queried.size()) : spent;
+      multiplier_ = std::max(0.0, multiplier_ + spec_.pacing.step * (used - spec_.pacing.budget));
       if (spec_.learning == Learning::online) learn(t, row, period);
     }
     return result;
@@ -73,9 +75,6 @@ class Lane {
   }
   VectorXd loss_ridges() const {
     return options_.ridge_loss > 0.0 ? ridges_of(m_, options_.ridge_loss, options_.ridge_loss) : ridges();
-  }
-  static bool binds(const VectorXd& estimate, double radius) {
-    return radius > 0.0 && estimate.norm() > radius * (1.0 - 1e-9);
   }
   bool tracking() const { return options_.refit.kind == RefitSchedule::Kind::tracking; }
   VectorXd psi(int row) const {
@@ -161,6 +160,7 @@ class Lane {
     for (int a = 0; a < A_; ++a) {
       double width = 0.0;
       period.score.push_back(score(t, a, row, width));
+      if (spec_.paces()) period.score.back() -= multiplier_;
       if (static_cast<int>(boxes_[a].samples.size()) < spec_.forced) period.score.back() = kForcedScore;
       period.width.push_back(width);
     }
@@ -336,11 +336,11 @@ class Lane {
   std::vector<int> deployed_;  // in every online period
   Shrunk joint_;
   int samples_ = 0, samples_at_solve_ = 0;
+  double multiplier_ = spec_.pacing.start;
   VectorXd theta_star_, theta_;
   MatrixXd curvature_;  // eta_0 I + sum G' phi phi': at the last exact solution, then at the values of their time
   double rewards_at_solve_ = 0.0;
 };
-
 }  // namespace
 
 Result run_lane(const Replication& replication, const LaneSpec& lane, const EstimationOptions& options) {

@@ -64,7 +64,7 @@ class ReferenceLane {
       estimator_.begin(request(t + 1, row));  // which solves what the calibration has left, in period 0
       period_ = t + 1;
       for (int a = 0; a < A_; ++a) {
-        score[a] = lane_.learns_scores()                ? estimator_.index(a)
+        score[a] = lane_.learns_scores()                ? paced(estimator_.index(a))
                    : lane_.score == Score::oracle_index ? finite_or_fail(replication_.sigma[at + a])
                    : lane_.score == Score::hindsight    ? hindsight_score(a, A_, &tape_.mu[at], &tape_.cost[at], there)
                                                         : 0.0;
@@ -86,6 +86,8 @@ class ReferenceLane {
       count(outcome, row, [&](const int* order) {
         return opened_by_lane(lane_, rules.stop, outcome.ranked, score.data(), response.data(), order, there);
       });
+      if (lane_.paces())
+        multiplier_ = lane_.pacing.next(multiplier_, outcome.queried, spent_on(outcome, &tape_.cost[at]));
       if (keeps_outcomes) record->outcomes.push_back(outcome);
       if (keeps) {
         record->scores.insert(record->scores.end(), score.begin(), score.end());
@@ -99,6 +101,9 @@ class ReferenceLane {
       learn(opened, outcome.deployed, t);
     }
   }
+
+  // A box that must be opened is not held back by a budget.
+  double paced(double score) const { return lane_.paces() && score < kForcedScore ? score - multiplier_ : score; }
 
   void learn(std::span<const Output> opened, int deployed, int t) {
     const Feedback& feedback = tape_.feedback;
@@ -147,6 +152,7 @@ class ReferenceLane {
   const LaneSpec& lane_;
   const int A_;
   WeitzmanEstimator estimator_;
+  double multiplier_ = lane_.pacing.start;
   std::vector<int> chosen_;  // the box deployed in each period
   int period_ = 0;           // 1..T, 0 while calibrating
   LaneTally tally_;

@@ -160,8 +160,8 @@ std::unique_ptr<Course> course_of(const Instance& instance) {
   return std::make_unique<ChangesAt>(drift);
 }
 
-std::vector<double> moving_indices(const Instance& instance, const ShockSample& sample, const Tape& tape,
-                                   const OracleOptions& options) {
+IndexInputs moving_inputs(const Instance& instance, const ShockSample& sample, const Tape& tape,
+                          const OracleOptions& options) {
   const Contexts& contexts = tape.contexts;
   const std::size_t A = static_cast<std::size_t>(contexts.boxes), first = tape.at(tape.online_row(0), 0);
   const auto [least, greatest] =
@@ -174,7 +174,7 @@ std::vector<double> moving_indices(const Instance& instance, const ShockSample& 
   OutputCostTable output_cost(sample, contexts.boxes, *least, *greatest);
   const std::unique_ptr<Course> course = course_of(instance);
   for (int begin = 0; begin < tape.online_rows;) {
-    const int end = std::min(course->advance(begin, now), tape.online_rows);
+    const int end = course == nullptr ? tape.online_rows : std::min(course->advance(begin, now), tape.online_rows);
     if (now.beta1 != of_beta1) {
       of_beta1 = now.beta1;
       output_cost = OutputCostTable(draw_shock_sample(now, options.samples), contexts.boxes, *least, *greatest);
@@ -187,8 +187,14 @@ std::vector<double> moving_indices(const Instance& instance, const ShockSample& 
     }
     begin = end;
   }
+  return in;
+}
+
+std::vector<double> moving_indices(const Instance& instance, const ShockSample& sample, const Tape& tape,
+                                   const OracleOptions& options) {
+  const IndexInputs in = moving_inputs(instance, sample, tape, options);
   if (!instance.contextual()) return indices_of(sample, in, options);
-  return interpolated_indices(grid_law(sample, options), in, options.grid, first);
+  return interpolated_indices(grid_law(sample, options), in, options.grid, tape.at(tape.online_row(0), 0));
 }
 
 }  // namespace pandora

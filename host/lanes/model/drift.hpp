@@ -19,6 +19,10 @@ inline constexpr int kWalkHolds = 16;
 /// The instance's own drift; null if it has none.
 std::unique_ptr<Course> course_of(const Instance& instance);
 
+/// The inputs of (eq:sigma) of a tape's online periods, each with the parameters of its period; NaN before.
+IndexInputs moving_inputs(const Instance& instance, const ShockSample& sample, const Tape& tape,
+                          const OracleOptions& options);
+
 /// oracle_indices() of a tape whose parameters took that course: every row's index is that of its period's parameters.
 std::vector<double> moving_indices(const Instance& instance, const ShockSample& sample, const Tape& tape,
                                    const OracleOptions& options);

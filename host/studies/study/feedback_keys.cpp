@@ -1,4 +1,4 @@
-// The keys of [feedback].
+// The keys of [feedback] and [budget].
 #include "host/lanes/model/feedback.hpp"
 #include "host/studies/study/study_keys.hpp"
 
@@ -39,6 +39,28 @@ std::vector<StudyKey> feedback_keys() {
        true,
        false,
        {"from", "to"}});
+  const auto budget = [&add](const char* name, const char* type, const char* unit, const char* meaning, Pacing::Of of,
+                             double least) {
+    add({name, Kind::number, type, unit, meaning, "0", [=](Study& s, const StudyValue& v) {
+           if (v.numbers[0] == 0.0) return;
+           if (s.budget.of != Pacing::Of::nothing)
+             refuse(v.where, "is a second budget; give budget.queries or budget.cost");
+           s.budget.of = of;
+           s.budget.budget = number_within(v, least, 1e6);
+         }});
+  };
+  budget("budget.queries", "0, or number from 1 on", "boxes",
+         "Boxes that may be opened per period on average (docs/scenarios.md#budget); 0: any number.",
+         Pacing::Of::queries, 1.0);
+  budget("budget.cost", "0, or number from 1e-06 on", "reward",
+         "What opened boxes may cost per period on average; 0: anything.", Pacing::Of::costs, 1e-6);
+  const auto rule = [&add](const char* name, const char* meaning, double least, double most, double Pacing::*member) {
+    add({name, Kind::number, fmt::format("number from {:g} to {:g}", least, most), "", meaning,
+         fmt::format("{}", Pacing{}.*member),
+         [=](Study& s, const StudyValue& v) { s.budget.*member = number_within(v, least, most); }});
+  };
+  rule("budget.step", "Step of the multiplier by which a policy paces itself.", 1e-6, 10.0, &Pacing::step);
+  rule("budget.start", "The multiplier in the first period.", 0.0, 100.0, &Pacing::start);
   return keys;
 }
 

@@ -71,11 +71,13 @@ std::optional<double> number_behind(const std::string& name, const std::string& 
 // The variant with what the study says about estimation.
 PolicyVariant under(const Study& study, PolicyVariant variant) {
   if (!variant.lane) return variant;
-  variant.lane = [lane = std::move(variant.lane), estimation = study.estimation](const Replication& replication,
-                                                                                 int T0) {
+  variant.lane = [lane = std::move(variant.lane), estimation = study.estimation, budget = study.budget](
+                     const Replication& replication, int T0) {
     const Tape& tape = replication.tape;
-    return with_estimation(lane(replication, T0), estimation, tape.boxes(), tape.contexts.index_size,
-                           tape.contexts.reward_features, tape.online_rows);
+    LaneSpec out = with_estimation(lane(replication, T0), estimation, tape.boxes(), tape.contexts.index_size,
+                                   tape.contexts.reward_features, tape.online_rows);
+    out.pacing = budget;
+    return out;
   };
   return variant;
 }
@@ -110,7 +112,7 @@ Plan make_plan(const Study& study) {
 
 Preparation preparation_of(const Study& study, const Plan& plan, const Unit& unit) {
   return {{study.dimensions, unit.environment, unit.regime, unit.replication, study.seed, plan.calibration_periods,
-           study.periods, study.oracle, study.feedback},
+           study.periods, study.oracle, study.feedback, study.budget},
           study.regret,
           study.order_contexts};
 }

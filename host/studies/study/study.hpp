@@ -30,6 +30,7 @@ struct Study {
   std::uint64_t seed = 1;
   EstimationOptions estimation;
   FeedbackRules feedback;
+  Pacing budget;
   OracleOptions oracle;
   EngineSettings engine;
   bool regret = true;      ///< simulate policies (Tables 1 and 2)

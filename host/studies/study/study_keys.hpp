@@ -40,7 +40,7 @@ using StudyValues = std::map<std::string, StudyValue>;
 /// All keys but those of environments; made anew when policies were registered.
 const std::vector<StudyKey>& general_keys();
 
-/// Those of [feedback] among them.
+/// Those of [feedback] and [budget] among them.
 std::vector<StudyKey> feedback_keys();
 
 /// The NAME of environment.NAME.key; empty for other keys.

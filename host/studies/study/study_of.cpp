@@ -155,6 +155,11 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
   }
   for (const std::string& name : environments.texts)
     study.environments.push_back(environment_of(name, values, study, environments, foreign));
+  for (const Environment& environment : study.environments)
+    if (study.budget.of != Pacing::Of::nothing && (environment.trace != nullptr || find_drawer(environment.name)))
+      refuse(values.at(study.budget.of == Pacing::Of::queries ? "budget.queries" : "budget.cost").where,
+             fmt::format("needs the paper's model for its benchmark, and environment {} is none of it; leave out one",
+                         environment.name));
   if (!study.regret && !study.order)
     refuse(values.at("output.regret").where, "output.regret and output.order are both false; nothing is left to do");
   if (study.estimation.forget > 0.0 && study.engine.kind != EngineSettings::Kind::reference)

@@ -8,6 +8,7 @@
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/model/box_changes.hpp"
+#include "host/lanes/model/constrained.hpp"
 #include "host/lanes/model/draw_instance.hpp"
 #include "host/lanes/model/drift.hpp"
 #include "host/lanes/model/feedback.hpp"
@@ -133,6 +134,9 @@ Replication prepare_on_cpu(const Preparation& from, OrderFrequencies* order, Ora
   if (!from.tape) return replication;
   const TraceKeys* const table = trace_keys(request.environment);
   apply_box_changes(request.environment, table != nullptr && table->index.empty(), replication);
+  if (request.budget.of != Pacing::Of::nothing)
+    replication.sigma =
+        constrained_oracle(replication.instance, replication.tape, request.budget, request.oracle).sigma;
   draw_feedback(stream, request.feedback, replication.tape);
   return replication;
 }

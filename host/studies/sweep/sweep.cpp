@@ -250,7 +250,9 @@ void run_sweep(const Study& study, const Plan& plan, const SweepOptions& options
       [&](int device) -> ReplicationPreparer {
         const ReplicationPreparer on_device = of_table(study) ? nullptr : backend.preparer(device);
         return [on_device](const Preparation& from, OrderFrequencies* order) {
-          return on_device && !moves(from.request.environment) ? on_device(from, order) : prepare_on_cpu(from, order);
+          return on_device && !moves(from.request.environment) && from.request.budget.of == Pacing::Of::nothing
+                     ? on_device(from, order)
+                     : prepare_on_cpu(from, order);
         };
       },
       [&](int device, std::span<const UnitOfLanes> units, std::span<LaneRecord> records) {

@@ -59,7 +59,7 @@ std::vector<Case> every_policy() {
   return cases;
 }
 
-// Rewards that come late, seldom and wrong, and boxes that come and go.
+// Rewards that come late, seldom and wrong, boxes that come and go, and a budget.
 std::vector<Case> late_rewards() {
   FeedbackRules rules;
   rules.delay = parse_delay("geometric:9");
@@ -74,6 +74,7 @@ std::vector<Case> late_rewards() {
   apply_box_changes(changing, false, replication);
   std::vector<Case> cases;
   cases.push_back(case_of(std::move(replication), {0, 12}, {options_of("geometric:1.5"), options_of("tracking")}));
+  for (LaneSpec& lane : cases[0].lanes) lane.pacing = {Pacing::Of::queries, 1.2};
   return cases;
 }
 

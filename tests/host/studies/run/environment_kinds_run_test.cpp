@@ -61,6 +61,8 @@ delay = { law = "geometric", mean = 9 }
 share = 0.8
 flip = 0.1
 poison = { from = 40, to = 50 }
+[budget]
+queries = 1.3
 )";
 
 TEST_F(EnvironmentKinds, ChangesOfTheProblemGiveTheSameBytesHoweverTheyAreRun) {
@@ -84,7 +86,7 @@ TEST_F(EnvironmentKinds, ChangesOfTheProblemGiveTheSameBytesHoweverTheyAreRun) {
   const std::string summary = test::read_file(work() / "reference" / "summary.csv");
   for (const char* key :
        {"environment.uniform.correlation=0", "environment.uniform.drift=", "environment.uniform.arrives=",
-        "environment.uniform.leaves=", "feedback.delay=0", "feedback.flip=0"}) {
+        "environment.uniform.leaves=", "feedback.delay=0", "feedback.flip=0", "budget.queries=0"}) {
     const test::ProgramResult other =
         run(words(std::string("without-") + std::to_string(std::strlen(key)), {"--set", key}));
     ASSERT_EQ(other.exit_code, 0) << other.err;
@@ -112,6 +114,9 @@ delay = 0
 share = 1
 flip = 0
 poison = ""
+[budget]
+queries = 0
+cost = 0
 )");
   ASSERT_EQ(run(words("neutral")).exit_code, 0);
   for (const char* file : {"summary.csv", "curves.csv", "boxes.csv", "oracle.csv"})  // study.toml says what it was told

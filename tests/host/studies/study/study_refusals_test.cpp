@@ -100,6 +100,13 @@ TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("[environment.gaussian]\nlaw = \"custom\"", {"program that registers it"});
 }
 
+TEST(StudyConfig, RefusesBudgetsThatAreNone) {
+  expect_refusal("[budget]\nqueries = 0.9", {"budget.queries = 0.9", "from 1 to"});
+  expect_refusal("[budget]\ncost = -1", {"out of range"});
+  expect_refusal("[budget]\nqueries = 1.5\ncost = 0.2", {"budget.cost = 0.2", "second budget"});
+  expect_refusal("[budget]\nstep = 0", {"out of range"});
+}
+
 TEST(StudyConfig, RefusesChangesOfTheProblemThatAreNone) {
   for (const char* value : {"-1", "1.5", "\"soon\"", "{ law = \"geometric\" }", "{ mean = -1 }"})
     expect_refusal(std::string("[feedback]\ndelay = ") + value, {"feedback.delay", "give periods, such as 100"});

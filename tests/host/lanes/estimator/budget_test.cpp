@@ -1,0 +1,158 @@
+// Budgets: lanes that pace themselves, on every engine, and the benchmark that keeps to the budget.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "host/lanes/engine/run_on_cpu.hpp"
+#include "host/lanes/estimator/reference_engine.hpp"
+#include "host/lanes/model/constrained.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "tests/reference/lane_specs.hpp"
+#include "tests/reference/naive_lane.hpp"
+#include "tests/reference/scalar_backend.hpp"
+#include "tests/reference/small_problem.hpp"
+
+namespace pandora {
+namespace {
+
+using test::dow_lane;
+using test::kCalibration;
+
+const Pacing kPacings[] = {{Pacing::Of::queries, 1.2, 0.05, 0.02}, {Pacing::Of::costs, 0.1, 0.2, 0.0}};
+
+std::vector<LaneSpec> paced_lanes(const Replication& replication, const Pacing& pacing) {
+  std::vector<LaneSpec> lanes = test::all_lanes(replication, {0, kCalibration}, {0.1});
+  for (LaneSpec& lane : lanes) lane.pacing = pacing;
+  return lanes;
+}
+
+class BudgetLanes : public testing::TestWithParam<std::tuple<std::size_t, const char*>> {
+ protected:
+  const Pacing& pacing() const { return kPacings[std::get<0>(GetParam())]; }
+  EstimationOptions estimation() const { return {parse_refit(std::get<1>(GetParam())), 1.0, 1.0}; }
+};
+INSTANTIATE_TEST_SUITE_P(Lanes, BudgetLanes,
+                         testing::Combine(testing::Values(0u, 1u), testing::Values("geometric:1.5", "tracking")));
+
+TEST_P(BudgetLanes, TheReferenceIsTheNaiveLane) {
+  const Replication replication =
+      test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, 120, 11);
+  for (const LaneSpec& lane : paced_lanes(replication, pacing())) {
+    const naive::Result wanted = naive::run_lane(replication, lane, estimation());
+    LaneRecord record;
+    const LaneTally tally = run_reference_lane(replication, lane, estimation(), &record);
+    EXPECT_NEAR(tally.utility, wanted.utility, 1e-9);
+    for (std::size_t t = 0; t < wanted.periods.size(); ++t)
+      for (std::size_t a = 0; a < 3; ++a) ASSERT_NEAR(record.scores[t * 3 + a], wanted.periods[t].score[a], 1e-6) << t;
+  }
+}
+
+TEST_P(BudgetLanes, EveryEngineFollowsTheReference) {
+  const Replication replication =
+      test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, 200, 11);
+  for (const LaneSpec& lane : paced_lanes(replication, pacing())) {
+    LaneRecord expected, vectors, scalars;
+    run_reference_lane(replication, lane, estimation(), &expected);
+    vectors.decisions = scalars.decisions = &expected.outcomes;
+    run_on_cpu<double>(replication, std::span(&lane, 1), {estimation(), 32}, nullptr, std::span(&vectors, 1));
+    const UnitOfLanes unit{&replication, {lane}};
+    test::ScalarBackend backend;
+    engine::run_lanes<double>(backend, std::span(&unit, 1), {estimation(), 32}, nullptr, std::span(&scalars, 1));
+    for (const LaneRecord* actual : {&vectors, &scalars})
+      for (std::size_t at = 0; at < expected.scores.size(); ++at)
+        ASSERT_NEAR(actual->scores[at], expected.scores[at], 1e-3) << at;
+  }
+}
+
+TEST(Budget, PacedLanesSpendWhatTheyMay) {
+  for (const Regime regime : {Regime::A, Regime::B}) {
+    const Replication replication = test::small_replication(test::small_dimensions(3, 8, 3), regime, 0, 30000, 5);
+    for (const RewardModel reward : {RewardModel::known, RewardModel::learned}) {
+      LaneSpec lane = dow_lane(reward, 0);
+      const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
+      const auto spent = [&](const Pacing& pacing) {
+        lane.pacing = pacing;
+        const LaneTally tally = run_on_cpu<float>(replication, std::span(&lane, 1), options)[0];
+        return std::pair(tally.queries() / tally.periods, tally.cost / tally.periods);
+      };
+      const auto [queries, cost] = spent({});
+      ASSERT_GT(queries, 1.1);
+      const double most = 1.0 + 0.5 * (queries - 1.0);
+      EXPECT_NEAR(spent({Pacing::Of::queries, most}).first, most, 0.01 * most);
+      const double least = cost / queries, dear = 0.5 * (least + cost);  // of one box a period; between that and freely
+      EXPECT_NEAR(spent({Pacing::Of::costs, dear, 0.02}).second, dear, 0.01 * dear);
+    }
+  }
+}
+
+TEST(Budget, OneThatDoesNotBindChangesNothing) {
+  const Replication replication =
+      test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, 300, 11);
+  const BlockOptions options{{parse_refit("tracking"), 1.0, 1.0}, 32};
+  std::vector<LaneSpec> plain = paced_lanes(replication, {}),
+                        with_budget = paced_lanes(replication, {Pacing::Of::queries, 3.0});
+  EXPECT_EQ(run_on_cpu<float>(replication, with_budget, options), run_on_cpu<float>(replication, plain, options));
+  const OracleOptions oracle = test::small_oracle();
+  const ConstrainedOracle free =
+      constrained_oracle(replication.instance, replication.tape, {Pacing::Of::queries, 3.0}, oracle);
+  EXPECT_EQ(free.multiplier, 0.0);
+  for (std::size_t at = replication.tape.at(replication.tape.online_row(0), 0); at < free.sigma.size(); ++at)
+    ASSERT_NEAR(free.sigma[at], replication.sigma[at], 1e-12);
+}
+
+// Utility per period of Weitzman's rule with these indices, walked here.
+double utility_of(const Replication& replication, const std::vector<double>& sigma, double* queries) {
+  const Tape& tape = replication.tape;
+  double sum = 0.0;
+  *queries = 0.0;
+  for (int t = 0; t < tape.online_rows; ++t) {
+    const std::size_t at = tape.at(tape.online_row(t), 0);
+    std::vector<std::size_t> order = {0, 1, 2};
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return sigma[at + a] > sigma[at + b]; });
+    double best = -1.0;
+    for (std::size_t k = 0; k < 3 && best < sigma[at + order[k]]; ++k) {
+      best = std::max(best, tape.mu[at + order[k]]);
+      sum -= tape.cost[at + order[k]];
+      *queries += 1.0;
+    }
+    sum += best;
+  }
+  *queries /= tape.online_rows;
+  return sum / tape.online_rows;
+}
+
+// Of all multipliers on a fine grid that keep to the budget, none is worth more than the oracle's.
+TEST(Budget, TheConstrainedOracleIsTheBestMultiplierThatFits) {
+  for (const Regime regime : {Regime::A, Regime::B}) {
+    Replication replication = test::small_replication(test::small_dimensions(3, 5, 2), regime, 0, 2000, 11);
+    const OracleOptions oracle = test::small_oracle();
+    double free = 0.0;
+    (void)utility_of(replication, replication.sigma, &free);
+    const double most = 1.0 + 0.5 * (free - 1.0);
+    const ConstrainedOracle found =
+        constrained_oracle(replication.instance, replication.tape, {Pacing::Of::queries, most}, oracle);
+    double queries = 0.0;
+    const double worth = utility_of(replication, found.sigma, &queries);
+    EXPECT_GT(found.multiplier, 0.0);
+    EXPECT_LE(queries, most);
+    EXPECT_GT(queries, most - 0.01);
+    EXPECT_EQ(queries, spent_by_oracle(replication.tape, found.sigma, Pacing::Of::queries));
+    const ShockSample sample = draw_shock_sample(replication.instance, oracle.samples);
+    const IndexInputs inputs =
+        index_inputs(replication.instance, sample, replication.tape.contexts, replication.tape.online_row(0));
+    double best = -1.0;
+    for (double multiplier = 0.0; multiplier < 0.6; multiplier += 0.002) {
+      IndexInputs dearer = inputs;
+      for (double& cost : dearer.cost) cost += multiplier;
+      double used = 0.0;
+      const double gained = utility_of(replication, indices_of(sample, dearer, oracle), &used);
+      if (used <= most) best = std::max(best, gained);
+    }
+    EXPECT_GT(worth, best - 1e-3);
+  }
+}
+
+}  // namespace
+}  // namespace pandora

@@ -57,6 +57,21 @@ std::string key_in_words(const std::string& key) {
   return key;
 }
 
+// By their keys: those of one value alone are told of all settings.
+std::vector<std::string> sizes_that_differ(const std::vector<SettingSummary>& settings) {
+  std::vector<std::string> out;
+  const Study& first = settings[0].setting.study;
+  const auto add = [&](const char* key, auto size) {
+    if (std::ranges::any_of(settings, [&](const auto& s) { return size(s.setting.study) != size(first); }))
+      out.push_back(key);
+  };
+  add("dimensions.boxes", [](const Study& s) { return s.dimensions.boxes; });
+  add("dimensions.context", [](const Study& s) { return s.dimensions.context; });
+  add("periods", [](const Study& s) { return s.periods; });
+  add("replications", [](const Study& s) { return s.replications; });
+  return out;
+}
+
 }  // namespace
 
 Figure empty_figure(Figure::Kind kind, std::string name, std::string x_label, std::string y_label,
@@ -175,21 +190,22 @@ std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& all, 
   const std::vector<PolicyTitle> titles = titles_shown(settings[0].summary);
   std::vector<std::string> keys;
   for (const auto& [key, value] : first) keys.push_back(key);
+  const std::vector<std::string> sizes = sizes_that_differ(settings);
   for (const OracleRow& oracle : settings[0].summary.oracle) {
     FigureGroup group{fmt::format("{}, regime {}", environment_title(oracle.environment), oracle.regime), {}};
     for (std::size_t key = 0; key < first.size(); ++key)
       for (const bool knows : {true, false}) {
-        const bool numeric = std::all_of(settings.begin(), settings.end(), [&](const SettingSummary& s) {
-          return number_of(s.setting.varied[key].second).has_value();
-        });
-        Figure figure =
-            empty_figure(numeric ? Figure::Kind::line_points : Figure::Kind::bars,
-                         fmt::format("vary-{}-{}-{}-{}", key + 1, kKinds[knows], oracle.environment, oracle.regime),
-                         key_in_words(keys[key]), "time-averaged regret × 1000",
-                         fmt::format("Time-averaged regret against {} of {}, T₀ = {}{}{}.{}", keys[key],
-                                     kind_text(knows), T0, numeric ? ", with 95% intervals" : "",
-                                     first.size() > 1 ? "; other keys at their first values" : "",
-                                     study_sizes(settings[0].setting.study, keys)));
+        const bool numeric =
+            keys[key] != "scenario" && std::all_of(settings.begin(), settings.end(), [&](const SettingSummary& s) {
+              return number_of(s.setting.varied[key].second).has_value();
+            });
+        Figure figure = empty_figure(
+            numeric ? Figure::Kind::line_points : Figure::Kind::bars,
+            fmt::format("vary-{}-{}-{}-{}", key + 1, kKinds[knows], oracle.environment, oracle.regime),
+            key_in_words(keys[key]), "time-averaged regret × 1000",
+            fmt::format("Time-averaged regret against {} of {}, T₀ = {}, with 95% intervals{}.{}", keys[key],
+                        kind_text(knows), T0, first.size() > 1 ? "; other keys at their first values" : "",
+                        study_sizes(settings[0].setting.study, sizes)));
         figure.x_key = keys[key];
         std::vector<const SettingSummary*> line;  // the other keys at their first values
         for (const SettingSummary& s : settings) {
@@ -207,10 +223,8 @@ std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& all, 
             for (const SummaryRow& row : s->summary.rows)
               if (row.best && row.policy == title.policy && row.reward == title.reward && row.T0 == T0 &&
                   row.regime == oracle.regime && row.environment == oracle.environment) {
-                if (numeric)
-                  add_point(series, *number_of(s->setting.varied[key].second), row.regret);
-                else
-                  series.y.push_back(row.regret.mean);
+                add_point(series, numeric ? *number_of(s->setting.varied[key].second) : 0.0, row.regret);
+                if (!numeric) series.x.clear();
               }
           if (numeric || series.y.size() == figure.categories.size()) figure.series.push_back(std::move(series));
         }

@@ -207,6 +207,23 @@ def test_figures_of_differences_and_of_keys_that_vary(
     plt.close("all")
 
 
+def test_scenarios_lead_the_columns(single: dict[str, Any], tmp_path: pathlib.Path) -> None:
+    study = {
+        **single,
+        "periods": 60,
+        "scenario": {"base": {}, "late": {"feedback.delay": 20}, "swapped": {"environment.uniform.drift": "swap:30"}},
+    }
+    r = pandora.run(study, out=tmp_path / "listed", progress=False)
+    assert r.settings == ["scenario=base", "scenario=late", "scenario=swapped"]
+    assert list(r.summary.columns)[:2] == ["setting", "scenario"]
+    assert list(dict.fromkeys(r.summary["scenario"])) == ["base", "late", "swapped"]
+    here: dict[str, Any] = {"policy": "dow", "reward": "unknown", "T0": 0, "hyperparameter": "c_rho=1;c_theta=0.1"}
+    late, base = (r.regret(**here, setting=f"scenario={name}") for name in ("late", "base"))
+    assert not np.array_equal(late, base)
+    with pytest.raises(pandora.UsageError, match="feedback.dely.*nearest is feedback.delay"):
+        pandora.run({**single, "scenario": {"late": {"feedback.dely": 20}}}, out=tmp_path / "wrong", progress=False)
+
+
 def test_tables_go_to_pandas(example: str) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandora.open(example).summary.to_pandas()

@@ -189,6 +189,10 @@ json study_json(const StudyConfig& config) {
     vary[key] = std::move(list);
   }
   if (!vary.empty()) out["vary"] = std::move(vary);
+  for (const Scenario& scenario : config.scenarios()) {
+    json& values = out["scenario"][scenario.name] = json::object();
+    for (const auto& [key, value] : scenario.values) values[key] = value_json(value);
+  }
   return out;
 }
 

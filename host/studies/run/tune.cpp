@@ -20,10 +20,12 @@ void require_comparable(const std::vector<PlannedSetting>& settings) {
       throw Error(ExitCode::usage, "tune: output.regret = false: there are no regrets to choose by; set it to true");
     for (const auto& [key, value] : planned.setting.varied)
       if (!keeps_tapes(key))
-        throw Error(ExitCode::usage,
-                    fmt::format("tune: [vary] {}: regrets under its values are of different problems; vary keys of "
-                                "estimation, theory, hyperparameters or engine, or tune each value by itself",
-                                key));
+        throw Error(
+            ExitCode::usage,
+            fmt::format("tune: {}: regrets under its values are of different problems; vary keys of estimation, "
+                        "theory, hyperparameters or engine, or tune each value by itself{}",
+                        key == "scenario" ? "scenario" : "[vary] " + key,
+                        key == "scenario" ? ", such as --set scenario=" + value : ""));
   }
 }
 

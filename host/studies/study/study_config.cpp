@@ -71,8 +71,9 @@ StudyConfig::StudyConfig() {
 }
 
 void StudyConfig::assign(const std::string& key, StudyValue value) {
+  if (key == "scenario") return choose_scenarios(value.texts, value.where);
   std::erase_if(varying_, [&key](const auto& entry) { return entry.first == key; });
-  values_[key] = std::move(value);
+  put(key, std::move(value));
   replaced_.insert(key);
 }
 
@@ -120,18 +121,26 @@ std::vector<Setting> StudyConfig::settings() const {
   std::vector<Setting> out;
   const auto given = values();
   const auto varied = varying();
+  const std::vector<Scenario> overrides = scenarios();
   const std::vector<std::string> environments = names_of_environments(values_);
   constexpr std::size_t kMostSettings = 10000;
-  std::size_t total = 1;
+  const std::size_t count = std::max<std::size_t>(overrides.size(), 1);
+  std::size_t total = count;
   for (const auto& [key, values] : varied) {
     total *= values.size();
     if (total > kMostSettings)
-      refuse(values[0].where, fmt::format("[vary] gives more than {} settings; split the study", kMostSettings));
+      refuse(values[0].where, fmt::format("[vary] gives more than {} settings{}; split the study", kMostSettings,
+                                          overrides.empty() ? "" : " with [scenario]"));
   }
   for (std::size_t index = 0; index < total; ++index) {
     StudyValues values = given;
     Setting setting;
-    std::size_t rest = index, block = total;
+    std::size_t block = total / count, rest = index % block;
+    if (!overrides.empty()) {
+      const Scenario& scenario = overrides[index / block];
+      for (const auto& [key, value] : scenario.values) values[key] = value;
+      setting.varied.emplace_back("scenario", scenario.name);
+    }
     for (const auto& [key, choices] : varied) {
       block /= choices.size();
       const StudyValue& value = choices[rest / block];
@@ -156,6 +165,10 @@ std::string StudyConfig::toml() const {
   }
   if (!varied.empty()) out += "\n[vary]\n";
   for (const auto& [key, values] : varied) out += fmt::format("{} = {}\n", key, list_text(values));
+  for (const Scenario& scenario : scenarios()) {
+    out += fmt::format("\n[scenario.{}]\n", scenario.name);
+    for (const auto& [key, value] : scenario.values) out += fmt::format("{} = {}\n", key, value.toml());
+  }
   return out;
 }
 
@@ -166,6 +179,13 @@ std::map<std::string, std::string> StudyConfig::identity() const {
                                                    simulates_environment_of(key.name) && is_of_policies(key.name))
       out[key.name] = value->second.toml();
   for (const auto& [key, values] : varying()) out["vary." + key] = list_text(values);
+  std::vector<std::string> names;
+  for (const Scenario& scenario : scenarios()) {
+    names.push_back(scenario.name);
+    for (const auto& [key, value] : scenario.values)
+      out[fmt::format("scenario.{}.{}", scenario.name, key)] = value.toml();
+  }
+  if (!names.empty()) out["scenarios"] = toml_of(names);
   return out;
 }
 
@@ -196,7 +216,9 @@ std::string commented_defaults() {
       "\n# A table of outcomes, prompts x models, is an environment too (docs/traces.md has its keys):\n"
       "# [environment.NAME]\n# table = \"table.jsonl\"\n# price = 20.0\n"
       "\n# One study for each combination of values of keys that have a single value:\n"
-      "# [vary]\n# periods = [1000, 10000]\n# estimation.refit = [\"geometric:1.5\", \"tracking\"]\n";
+      "# [vary]\n# periods = [1000, 10000]\n# estimation.refit = [\"geometric:1.5\", \"tracking\"]\n"
+      "\n# One study for each scenario: values that replace those above. [scenario.base] is the study as it is.\n"
+      "# [scenario.base]\n# [scenario.late]\n# feedback.delay = 100\n";
   return out;
 }
 

@@ -27,9 +27,16 @@ struct StudyValue {
   std::string toml() const;
 };
 
+/// What [scenario.NAME] says: values that replace the study's own in the settings of that scenario.
+struct Scenario {
+  std::string name;
+  std::vector<std::pair<std::string, StudyValue>> values;  ///< in the file's order; none: the study as it is
+};
+
 /// One study of a configuration, with the values of the keys that vary.
 struct Setting {
-  std::vector<std::pair<std::string, std::string>> varied;  ///< key and value, in the file's order
+  /// Key and value, in the file's order; first of all "scenario" and its name, where the study has scenarios.
+  std::vector<std::pair<std::string, std::string>> varied;
   Study study;
 
   /// Such as "periods=1000 estimation.refit=tracking"; empty if nothing varies.
@@ -52,10 +59,11 @@ class StudyConfig {
 
   /// Replaces a key's value by one written as TOML; lists may be written a,b,c and words without quotes. `where` names
   /// the option in error messages, such as "--set periods=50". Where `environments` is replaced, the file's tables of
-  /// environments that the new list leaves out count for nothing.
+  /// environments that the new list leaves out count for nothing. `scenario` takes names of scenarios, those that are
+  /// kept; `scenario.NAME.KEY` replaces what a scenario says; the value of another key is the one that scenarios replace.
   void set(const std::string& key, const std::string& value, const std::string& where);
 
-  /// All studies, one for each combination of the values that vary (the last key fastest). Throws Error (usage) where
+  /// All studies, one for each combination of scenarios and the values that vary (the last key fastest). Throws Error (usage) where
   /// values contradict each other.
   std::vector<Setting> settings() const;
 
@@ -69,9 +77,14 @@ class StudyConfig {
   /// Without what counts for nothing, as the studies, toml() and identity() are.
   std::map<std::string, StudyValue> values() const;
   std::vector<std::pair<std::string, std::vector<StudyValue>>> varying() const;
+  std::vector<Scenario> scenarios() const;
 
  private:
-  void refuse_varying_tables() const;
+  void begin_scenario(const std::string& name, const std::string& where);
+  void require_scenario(const std::string& name, const std::string& where) const;
+  void choose_scenarios(const std::vector<std::string>& names, const std::string& where);
+  void put(const std::string& key, StudyValue value);
+  void refuse_varying() const;
   void assign(const std::string& key, StudyValue value);
   bool counts(const std::string& key) const;
   bool simulates_environment_of(const std::string& key) const;
@@ -79,6 +92,7 @@ class StudyConfig {
 
   std::map<std::string, StudyValue> values_;  // every key of the list and of [environment.*]
   std::vector<std::pair<std::string, std::vector<StudyValue>>> varying_;  // [vary]
+  std::vector<Scenario> scenarios_;                                       // [scenario.*]
   std::set<std::string> replaced_;                                        // keys that set() has replaced
   bool foreign_ = false;
   std::vector<std::string> passed_over_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "host/ground/base/nearest.hpp"
 #include "host/studies/study/study_config.hpp"
@@ -45,6 +46,16 @@ std::vector<StudyKey> feedback_keys();
 
 /// The NAME of environment.NAME.key; empty for other keys.
 std::string environment_in(const std::string& key);
+
+/// scenario.NAME.KEY taken apart. Of another key `scenario` is absent and `key` is all of it.
+struct InScenario {
+  std::optional<std::string> scenario;
+  std::string key;
+};
+InScenario in_scenario(const std::string& key);
+
+/// Throws Error (usage) if settings cannot differ in the key.
+void require_varies(const StudyKey& key, const std::string& where);
 
 /// What `environments` can name without defining it, unless those are left out, and those that the values define.
 std::vector<std::string> names_of_environments(const StudyValues& defined = {}, bool with_known = true);

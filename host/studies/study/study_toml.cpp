@@ -177,7 +177,9 @@ void flatten(const toml::table& table, const std::string& prefix, const std::str
   for (const auto& [name, node] : table) {
     const std::string key = prefix + std::string(name.str());
     require_length(key, fmt::format("{}:{}", file, node.source().begin.line));
-    const auto has_fields = [&key] { return is_key(key) && !key_named(key, "").fields.empty(); };
+    const auto has_fields = [inside = in_scenario(key).key] {
+      return is_key(inside) && !key_named(inside, "").fields.empty();
+    };
     if (const toml::table* inner = node.as_table(); inner != nullptr && !inner->empty() && !has_fields())
       flatten(*inner, key + ".", file, out);
     else
@@ -185,135 +187,101 @@ void flatten(const toml::table& table, const std::string& prefix, const std::str
   }
 }
 
-template <class Items, class Text>
-std::string list_of(const Items& items, Text&& text) {
-  std::vector<std::string> words;
-  for (const auto& item : items) words.push_back(text(item));
-  return fmt::format("[{}]", fmt::join(words, ", "));
-}
-
-// Shortest digits that are read back as the same number. What looks like an integer is read as one, which has no -0.
-std::string number_text(double x) {
-  return x == 0.0 && std::signbit(x) ? "-0.0" : std::isnan(x) ? "nan" : fmt::format("{}", x);
-}
-
 bool is_table_of_keys(const std::string& name) {
-  if (name == "vary" || name == "environment" || find_environment(environment_in(name + ".")) != nullptr) return true;
+  if (name == "vary" || name == "scenario" || name == "environment" ||
+      find_environment(environment_in(name + ".")) != nullptr)
+    return true;
   return std::ranges::any_of(general_keys(), [&](const StudyKey& key) { return key.name.starts_with(name + "."); });
 }
 
 }  // namespace
 
-std::string toml_of(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      (out += '\\') += c;
-    else if (byte < 0x20 || byte == 0x7f)
-      out += fmt::format("\\u{:04X}", byte);
-    else
-      out += c;
-  }
-  return out + "\"";
-}
-
-std::string toml_of(const std::vector<std::string>& texts) {
-  return list_of(texts, [](const std::string& text) { return toml_of(text); });
-}
-
-std::string StudyValue::toml() const {
-  const auto plain = [](auto x) { return fmt::format("{}", x); };
-  switch (kind) {
-    case Kind::text:
-      return toml_of(texts[0]);
-    case Kind::integer:
-      return plain(integers[0]);
-    case Kind::number:
-      return number_text(numbers[0]);
-    case Kind::boolean:
-      return boolean ? "true" : "false";
-    case Kind::seed:
-      return seed >> 63 ? fmt::format("\"{}\"", seed) : plain(seed);
-    case Kind::texts:
-      return toml_of(texts);
-    case Kind::integers:
-      return list_of(integers, plain);
-    default:
-      return list_of(numbers, number_text);
-  }
-}
-
 StudyValue value_from_word(const StudyKey& key, const std::string& word, const std::string& where) {
   return value_of(key, *parsed_word(word).get("v"), where);
 }
 
-StudyConfig StudyConfig::parse(const std::string& text, const std::string& name, bool foreign) {
-  require_size(text, name);
-  const TomlScan scan = scan_toml(text);
-  if (scan.too_deep > 0) refuse_depth(fmt::format("{}:{}", name, scan.too_deep));
-  if (scan.misplaced > 0)
-    refuse(fmt::format("{}:{}", name, scan.misplaced),
-           "not TOML: a control character, or one beyond ASCII outside quotes; mend the line");
-  toml::table table;
-  try {
-    table = toml::parse(text, name);
-  } catch (const toml::parse_error& error) {
-    refuse(fmt::format("{}:{}", name, error.source().begin.line),
-           fmt::format("not TOML: {}; mend the line", error.description()));
-  } catch (const BrokenAssertion& error) {
-    refuse(name, fmt::format("not TOML: {}; mend the file", error.what()));
-  }
+namespace {
+
+// Every value of the file, in its order.
+std::vector<Entry> entries_of(const toml::table& table, const std::string& name) {
   std::vector<Entry> entries;
   flatten(table, "", name, entries);
   std::ranges::stable_sort(entries, [](const Entry& a, const Entry& b) {
     const toml::source_position &x = a.node->source().begin, &y = b.node->source().begin;
     return std::pair(x.line, x.column) < std::pair(y.line, y.column);
   });
+  return entries;
+}
+
+toml::table table_of(const std::string& text, const std::string& name) {
+  require_size(text, name);
+  const TomlScan scan = scan_toml(text);
+  if (scan.too_deep > 0) refuse_depth(fmt::format("{}:{}", name, scan.too_deep));
+  if (scan.misplaced > 0)
+    refuse(fmt::format("{}:{}", name, scan.misplaced),
+           "not TOML: a control character, or one beyond ASCII outside quotes; mend the line");
+  try {
+    return toml::parse(text, name);
+  } catch (const toml::parse_error& error) {
+    refuse(fmt::format("{}:{}", name, error.source().begin.line),
+           fmt::format("not TOML: {}; mend the line", error.description()));
+  } catch (const BrokenAssertion& error) {
+    refuse(name, fmt::format("not TOML: {}; mend the file", error.what()));
+  }
+}
+
+std::vector<StudyValue> values_to_try(const StudyKey& key, const toml::node& node, const std::string& where) {
+  require_varies(key, where);
+  const toml::array* array = node.as_array();
+  if (array == nullptr || array->empty()) refuse(where, "give a list of the values to try");
+  std::vector<StudyValue> values;
+  std::set<std::string> seen;
+  for (const toml::node& item : *array) {
+    values.push_back(value_of(key, item, where));
+    if (!seen.insert(values.back().toml()).second)
+      refuse(where, fmt::format("{} is named twice; name each once", values.back().toml()));
+  }
+  return values;
+}
+
+}  // namespace
+
+StudyConfig StudyConfig::parse(const std::string& text, const std::string& name, bool foreign) {
+  const toml::table table = table_of(text, name);
   const std::vector<std::string> lines = split(text, '\n');
   StudyConfig config;
   config.foreign_ = foreign;
   std::set<std::string> given;
-  for (const auto& [full, node] : entries) {
-    if (node->is_table() && (foreign || is_table_of_keys(full))) continue;
+  for (const auto& [full, node] : entries_of(table, name)) {
     const std::string where =
         fmt::format("{}:{}: {} = {}", name, node->source().begin.line, full, source_text(lines, *node));
+    const InScenario at = in_scenario(full);
+    if (at.scenario) config.begin_scenario(*at.scenario, where);
+    const bool is_whole = at.scenario && at.key.empty();
+    if (node->is_table() && (foreign || is_whole || is_table_of_keys(at.key))) continue;
+    if (is_whole) refuse(where, fmt::format("is no table; write [{}] and the keys that it replaces below it", full));
     if (!given.insert(full).second) refuse(where, "is given twice; give it once");
-    if (!full.starts_with("vary.")) {
-      if (foreign && !is_key(full)) {
-        config.passed_over_.push_back(full);
-        continue;
-      }
-      const StudyKey key = key_named(full, where);
-      config.values_[full] = with_path(key, value_of(key, *node, where), fs::path(name).parent_path());
+    if (full.starts_with("vary.")) {
+      const StudyKey key = key_named(full.substr(5), where);
+      config.varying_.emplace_back(key.name, values_to_try(key, *node, where));
       continue;
     }
-    const StudyKey key = key_named(full.substr(5), where);
-    if (key.is_list() || key.name == "title" || key.name.starts_with("output.") || !key.varies)
-      refuse(where, fmt::format("{} cannot vary; keys of the study with a single value can", key.name));
-    const toml::array* array = node->as_array();
-    if (array == nullptr || array->empty()) refuse(where, "give a list of the values to try");
-    std::vector<StudyValue> values;
-    std::set<std::string> seen;
-    for (const toml::node& item : *array) {
-      values.push_back(value_of(key, item, where));
-      if (!seen.insert(values.back().toml()).second)
-        refuse(where, fmt::format("{} is named twice; name each once", values.back().toml()));
+    if (foreign && !is_key(at.key)) {
+      config.passed_over_.push_back(full);
+      continue;
     }
-    config.varying_.emplace_back(key.name, std::move(values));
+    const StudyKey key = key_named(at.key, where);
+    if (at.scenario) require_varies(key, where);
+    config.put(full, with_path(key, value_of(key, *node, where), fs::path(name).parent_path()));
   }
-  config.refuse_varying_tables();
+  config.refuse_varying();
   (void)config.settings();  // values that are out of range or contradict each other
   return config;
 }
 
-// What says which rows of a table are read cannot vary, since settings share tables and sizes.
-void StudyConfig::refuse_varying_tables() const {
-  for (const auto& [key, values] : varying_) {
-    const std::string of = "environment." + environment_in(key);
-    if (key == of + ".drift" && values_.count(of + ".table") > 0)
-      refuse(values[0].where, fmt::format("{} of a table cannot vary, for settings share their tables", key));
-  }
+// What an option takes where a file has the tables [scenario.NAME].
+static StudyKey names_of_scenarios() {
+  return {"scenario", Kind::texts, "list of names of scenarios", "", "", "", {}};
 }
 
 void StudyConfig::set(const std::string& name, const std::string& word, const std::string& given) {
@@ -323,7 +291,9 @@ void StudyConfig::set(const std::string& name, const std::string& word, const st
   if (!is_utf8(word)) refuse(where, "is not text in UTF-8");
   require_length(name, where);
   if (scan_toml("v = " + word).too_deep > 0) refuse_depth(where);
-  const StudyKey key = key_named(name, where);
+  const InScenario at = in_scenario(name);
+  const StudyKey key = name == "scenario" ? names_of_scenarios() : key_named(at.key, where);
+  if (at.scenario) require_scenario(*at.scenario, where), require_varies(key, where);
   const toml::table table = parsed_word(word);
   const toml::node& node = *table.get("v");
   if (!key.is_list()) {

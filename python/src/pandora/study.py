@@ -44,7 +44,9 @@ def _value(where: str, value: Any) -> str:
 def _lines(study: Mapping[str, Any], lead: str = "") -> Iterator[str]:
     for name, value in study.items():
         key = f"{lead}{_key(str(name))}"
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and not value and lead == "scenario.":
+            yield f"{key} = {{}}"  # the study as it is
+        elif isinstance(value, Mapping):
             yield from _lines(value, key + ".")
         else:
             yield f"{key} = {_value(key, value)}"

@@ -138,7 +138,8 @@ TEST(AdaptiveOracle, RefusesWhatItDoesNotKnow) {
     return "";
   };
   EXPECT_THAT(refusal(gaussian(), 4), testing::HasSubstr("at most 3 boxes, not 4"));
-  EXPECT_THAT(refusal(*find_environment("uniform"), 3), testing::HasSubstr("gaussian law with boxes and parameters that stay"));
+  EXPECT_THAT(refusal(*find_environment("uniform"), 3),
+              testing::HasSubstr("gaussian law with boxes and parameters that stay"));
   Environment drifting = gaussian();
   drifting.drift.kind = ParameterDrift::Kind::walk;
   drifting.drift.speed = 0.01;

@@ -76,6 +76,23 @@ TEST(VariedFigures, WordsAreBarsOfPoliciesThatHaveThemAll) {
   EXPECT_THAT(figure.categories, ElementsAre("tracking", "7"));
   EXPECT_THAT(labels(figure), ElementsAre("DOW, known"));  // the plug-in is not there with both
   EXPECT_THAT(figure.series[0].y, ElementsAre(8.0, 4.0));
+  EXPECT_THAT(figure.series[0].high, ElementsAre(8.5, 4.5));
+  EXPECT_THAT(figure.caption, HasSubstr("T₀ = 7, with 95% intervals. A = 3, d_x = 100, "));
+  check(figure);
+}
+
+// Scenarios are names, also where these are numbers; a size that one of them replaces is not told of all.
+TEST(VariedFigures, ScenariosAreBars) {
+  std::vector<SettingSummary> settings = {setting_of({{"scenario", "1"}}, {best_row("dow", "known", 8.0)}),
+                                          setting_of({{"scenario", "2"}}, {best_row("dow", "known", -4.0)})};
+  settings[1].setting.study.periods = 5;
+  const Figure figure = figure_named(varied_figures(settings, 7), "vary-1-known-uniform-A");
+  EXPECT_EQ(figure.kind, Figure::Kind::bars);
+  EXPECT_EQ(figure.x_label, "scenario");
+  EXPECT_THAT(figure.categories, ElementsAre("1", "2"));
+  EXPECT_THAT(figure.series[0].low, ElementsAre(7.5, -4.5));
+  EXPECT_THAT(figure.caption, HasSubstr("against scenario of policies that see μ*"));
+  EXPECT_THAT(figure.caption, testing::Not(HasSubstr("T = ")));
   check(figure);
 }
 

@@ -57,6 +57,7 @@ class RandomStudy {
     out += "[output]\n";
     maybe("order", below(2) ? "true" : "false");
     if (below(2)) out += "[vary]\n\"estimation.eta_index\" = " + list([&] { return ridge(); }) + "\n";
+    if (below(2)) out += "[scenario.as-it-is]\n[scenario.other]\nestimation.eta_reward = " + ridge() + "\n";
     return out;
   }
 

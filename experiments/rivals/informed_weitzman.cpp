@@ -14,6 +14,7 @@ namespace {
 // What a box is worth in context x: mu* = G(location + scale w) with w of a law that is common to all boxes, and the
 // expected cost.
 struct BoxSurfaces {
+  bool fitted = false;
   std::vector<std::size_t> rows;  // of the samples, in order
   std::vector<double> z;          // G^-1(mu*) of each
   Eigen::MatrixXd gram;
@@ -64,8 +65,13 @@ class InformedWeitzman : public IndexPolicy {
   }
 
   void learn_from(std::span<const Output> open, int, double) override {
-    for (const Output& output : open) keep(output);
-    if (refit_.jointly_due(samples_, samples_at_fit_) || refit_.due_in_period(request().period)) fit();
+    bool first = false;  // of a box that was not there at the last fit
+    for (const Output& output : open) {
+      keep(output);
+      const BoxSurfaces& box = boxes_[static_cast<std::size_t>(output.box)];
+      first = first || (!box.fitted && box.rows.size() >= kForced);
+    }
+    if (first || refit_.jointly_due(samples_, samples_at_fit_) || refit_.due_in_period(request().period)) fit();
   }
 
  private:
@@ -111,6 +117,7 @@ class InformedWeitzman : public IndexPolicy {
       const Eigen::MatrixXd gram = box.gram.selfadjointView<Eigen::Lower>();
       box.scale.fit(gram);
       box.expected_cost.fit(gram);
+      box.fitted = true;
       for (std::size_t k = 0; k < box.rows.size(); ++k)
         shocks.push_back(static_cast<float>(residuals[k] /
                                             std::max(kLeastScale, box.scale.coefficients().dot(context(box.rows[k])))));

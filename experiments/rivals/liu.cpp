@@ -79,8 +79,12 @@ class Liu : public IndexPolicy {
   }
 
   void learn_from(std::span<const Output> open, int, double) override {
-    for (const Output& output : open) keep(output);
-    if (refit_.jointly_due(samples_, samples_at_fit_) || refit_.due_in_period(request().period)) fit();
+    bool first = false;  // of a box that had no law yet
+    for (const Output& output : open) {
+      keep(output);
+      first = first || boxes_[static_cast<std::size_t>(output.box)].rows.size() == 1;
+    }
+    if (first || refit_.jointly_due(samples_, samples_at_fit_) || refit_.due_in_period(request().period)) fit();
   }
 
  private:

@@ -43,7 +43,8 @@ std::vector<BoxChange> parse_box_changes(const std::string& text) {
   std::vector<BoxChange> out;
   if (text.empty()) return out;
   for (const std::string& item : split(text, ',')) {
-    const std::vector<std::string> words = split(item, ':');
+    const std::string trimmed = item.substr(std::min(item.find_first_not_of(' '), item.size()));  // "2:100, 0:200"
+    const std::vector<std::string> words = split(trimmed, ':');
     const auto number = [&](std::size_t k, double least, double most) {
       const std::optional<double> found = k < words.size() ? number_within(words[k], least, most) : std::nullopt;
       return found && *found == std::floor(*found) ? static_cast<int>(*found) : -1;
@@ -74,6 +75,9 @@ void require_box_changes(const Environment& environment, int boxes) {
   const std::vector<Event> events = events_of(environment);
   for (const Event& event : events)
     if (event.box >= boxes) refuse(fmt::format("box {} comes or goes, and boxes are 0 to {}", event.box, boxes - 1));
+  for (std::size_t k = 1; k < events.size(); ++k)
+    if (events[k].at == events[k - 1].at && events[k].box == events[k - 1].box)
+      refuse(fmt::format("box {} arrives and leaves at period {}", events[k].box, events[k].at));
   unsigned there = at_the_start(events, boxes);
   if (there == 0) refuse("no box is there before the first period");
   for (std::size_t k = 0; k < events.size(); ++k) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "host/lanes/estimator/checks.hpp"
+#include "host/lanes/model/drift.hpp"
 #include "host/studies/run/find_lane.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "pandora/environment.hpp"
@@ -33,6 +34,8 @@ struct Witness : CustomPolicy {
     scores.push_back(policy.scores());
     policy.learn(reward);
   }
+  bool waits_for_rewards() const override { return policy.waits_for_rewards(); }
+  void learn_late(int period, double reward) override { policy.learn_late(period, reward); }
 };
 
 struct Recorded {
@@ -74,8 +77,7 @@ std::string name_of_box(int box) {
 std::vector<double> expected_costs(const Study& study, const Replication& replication) {
   const Instance& instance = replication.instance;
   if (find_drawer(instance.environment.name) || instance.environment.trace != nullptr) return {};
-  return index_inputs(instance, draw_shock_sample(instance, study.oracle.samples), replication.tape.contexts,
-                      replication.tape.online_row(0))
+  return moving_inputs(instance, draw_shock_sample(instance, study.oracle.samples), replication.tape, study.oracle)
       .cost;
 }
 
@@ -149,7 +151,9 @@ class Explainer {
 
   PeriodOutcome oracles(int row) const {
     const std::size_t at = tape_.at(row, 0);
-    return walk_period(oracle_, A_, &sigma_[at], nullptr, [&](int a) { return tape_.mu[at + a]; });
+    return walk_period(
+        oracle_, PeriodRules(oracle_), A_, &sigma_[at], nullptr,
+        [&](int a) { return tape_.mu[at + static_cast<std::size_t>(a)]; }, tape_.there(row));
   }
 
   ExplainedBox box(int t, int a) const {
@@ -165,7 +169,8 @@ class Explainer {
             expected_cost_.empty() ? std::nullopt : std::optional(expected_cost_[k]),
             told(contexts.context_cost, k),
             told(contexts.scale, k),
-            told(contexts.reward_shift, contexts.location_at(static_cast<std::size_t>(tape_.online_row(t - 1)), a))};
+            told(contexts.reward_shift, contexts.location_at(static_cast<std::size_t>(tape_.online_row(t - 1)), a)),
+            holds(tape_.there(tape_.online_row(t - 1)), a)};
   }
 
   const Tape& tape_;

@@ -31,7 +31,7 @@ std::string boxes_text(const Explanation& e, const ExplainedPeriod& p) {
     if (e.models.empty())
       out += column(b.sigma, 15) + column(b.expected_cost.value_or(std::nan("")), 13) + column(b.context_cost, 12) +
              column(b.scale, 10) + (p.reward_shift ? "" : column(b.reward_shift, 12));
-    out += "\n";
+    out += b.there ? "\n" : "  (is not there)\n";
   }
   return out;
 }
@@ -116,6 +116,7 @@ json explanation_json(const Explanation& e) {
       if (!e.score_name.empty()) box["score"] = b.score;
       if (!e.prediction_name.empty())
         box.update({{"prediction", b.prediction}, {"width", b.width}, {"bonus", b.bonus}});
+      if (!b.there) box["there"] = false;
       boxes.push_back(std::move(box));
     }
     periods.push_back({{"period", p.period},

@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include "host/ground/base/nearest.hpp"
+#include "host/lanes/model/box_changes.hpp"
+#include "host/lanes/model/feedback.hpp"
 #include "host/studies/results/stored_results.hpp"
+#include "host/studies/study/study_keys.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
 #include "kernels/rules/checkpoints.hpp"
 
@@ -219,6 +222,12 @@ ExportedTrace export_trace(const PlannedSetting& planned, const Unit& unit, cons
       "= "
       "{}\n",
       name, table.toml(), models.toml(), regime_name(unit.regime), static_cast<int>(unit.environment.id));
+  for (const auto& [key, changes] :
+       {std::pair{"arrives", &unit.environment.arrives}, {"leaves", &unit.environment.leaves}})
+    if (!changes->empty()) out.toml += fmt::format("{} = {}\n", key, toml_of(box_changes_text(*changes)));
+  if (const FeedbackRules& told = planned.setting.study.feedback; !told.plain())
+    out.toml += fmt::format("\n[feedback]\ndelay = {}\nshare = {}\nflip = {}\npoison = {}\n",
+                            toml_of(delay_text(told.delay)), told.share, told.flip, toml_of(poison_text(told)));
   return out;
 }
 

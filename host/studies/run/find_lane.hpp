@@ -104,6 +104,7 @@ struct ExplainedBox {
   double context_cost = 0.0;  ///< the part of it that the context alone tells, c_{0,a} G(beta_{0,a}' x)
   double scale = 0.0;         ///< s_a(x_t) of the output's shock; 0 where the environment tells none
   double reward_shift = 0.0;  ///< theta_*' Q x_t, with Q_a where each box has its own
+  bool there = true;          ///< whether it can be opened in this period
 };
 
 struct ExplainedWalk {

@@ -67,12 +67,19 @@ std::string words_of(const StudyKey& key, const toml::node& node, const std::str
     if (const auto number = one.value_exact<double>()) return fmt::format("{}", *number);
     refuse(where, fmt::format("is not of the right type; give {}", key.type));
   };
+  if (const toml::array* const array = node.as_array()) {  // several tables or texts
+    std::vector<std::string> items;
+    for (const toml::node& item : *array) items.push_back(words_of(key, item, where));
+    return fmt::format("{}", fmt::join(items, ","));
+  }
   const toml::table* const table = node.as_table();
   if (table == nullptr) return word(node);
   std::vector<std::string> words;
   for (const auto& [name, value] : *table)
     if (std::ranges::count(key.fields, std::string(name.str())) == 0)
       refuse(where, fmt::format("has no {}; give some of {}", std::string(name.str()), fmt::join(key.fields, ", ")));
+  if (!table->empty() && !table->contains(key.fields[0]))
+    refuse(where, fmt::format("has no {}; give it too", key.fields[0]));
   for (const std::string& field : key.fields) {
     const toml::node* const value = table->get(field);
     if (value == nullptr) continue;

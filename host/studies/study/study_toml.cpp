@@ -251,6 +251,11 @@ std::vector<StudyValue> values_to_try(const StudyKey& key, const toml::node& nod
   return values;
 }
 
+// What an option takes where a file has the tables [scenario.NAME].
+StudyKey names_of_scenarios() {
+  return {"scenario", Kind::texts, "list of names of scenarios", "", "", "", {}};
+}
+
 }  // namespace
 
 StudyConfig StudyConfig::parse(const std::string& text, const std::string& name, bool foreign) {
@@ -286,11 +291,6 @@ StudyConfig StudyConfig::parse(const std::string& text, const std::string& name,
   return config;
 }
 
-// What an option takes where a file has the tables [scenario.NAME].
-static StudyKey names_of_scenarios() {
-  return {"scenario", Kind::texts, "list of names of scenarios", "", "", "", {}};
-}
-
 void StudyConfig::set(const std::string& name, const std::string& word, const std::string& given) {
   constexpr std::size_t kMost = 120;
   const std::string where = given.size() > kMost ? given.substr(0, kMost - 3) + "..." : given;
@@ -300,7 +300,10 @@ void StudyConfig::set(const std::string& name, const std::string& word, const st
   if (scan_toml("v = " + word).too_deep > 0) refuse_depth(where);
   const InScenario at = in_scenario(name);
   const StudyKey key = name == "scenario" ? names_of_scenarios() : key_named(at.key, where);
-  if (at.scenario) require_scenario(*at.scenario, where), require_varies(key, where);
+  if (at.scenario) {
+    require_scenario(*at.scenario, where);
+    require_varies(key, where);
+  }
   const toml::table table = parsed_word(word);
   const toml::node& node = *table.get("v");
   if (!key.is_list()) {

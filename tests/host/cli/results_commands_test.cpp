@@ -236,7 +236,7 @@ TEST_F(ResultsCommands, CompareTwoFoldersOnCommonTapesAlone) {
   make("short", {"--periods", "100"});
   expect_refusal({"compare", "out", "short"}, 5, {"do not share tapes", "periods"});
   make("dear", {"--set", "environment.uniform.u=0.4"});
-  expect_refusal({"compare", "out", "dear"}, 5, {"do not share tapes", "[environment.uniform]"});
+  expect_refusal({"compare", "out", "dear"}, 5, {"do not share tapes", "environment.uniform.u is 0.23 there"});
 }
 
 TEST_F(ResultsCommands, ReportIsAPageWithFigures) {

@@ -8,6 +8,7 @@
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "pandora/error.hpp"
+#include "pandora/policy.hpp"
 #include "pandora/weitzman.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/naive_lane.hpp"
@@ -66,6 +67,8 @@ TEST(BoxChanges, AreWrittenAsTheyAreReadAndRefusedWhereTheyMakeNoSense) {
   };
   EXPECT_EQ(why("2:40,0:60", "0:20,1:50"), "");
   EXPECT_EQ(why("0:5", "1:5"), "");
+  EXPECT_EQ(why("0:5, 2:7", ""), "");
+  EXPECT_THAT(why("2:5", "2:5"), testing::HasSubstr("box 2 arrives and leaves at period 5"));
   EXPECT_THAT(why("3:5", ""), testing::HasSubstr("box 3 comes or goes, and boxes are 0 to 2"));
   EXPECT_THAT(why("0:5,1:5,2:5", ""), testing::HasSubstr("no box is there before the first period"));
   EXPECT_THAT(why("", "0:5,1:5,2:7"), testing::HasSubstr("no box is there from period 7 on"));
@@ -131,6 +134,21 @@ TEST_P(BoxChangesLanes, APolicyOfWeitzmansRuleEqualsTheReferenceInEveryDigit) {
     const LaneSpec lane = dow_lane(reward, kCalibration);
     WeitzmanPolicy twin(replication, lane, estimation());
     EXPECT_EQ(run_custom_lane(replication, twin, kCalibration), run_reference_lane(replication, lane, estimation()));
+  }
+}
+
+// Rivals that are code, with a box that they have never seen when it comes.
+TEST(BoxChanges, PoliciesThatAreCodeTakeABoxThatComes) {
+  for (const Regime regime : {Regime::A, Regime::B}) {
+    const Replication replication = replication_with("2:40", "0:60", regime, 200);
+    for (const char* name : {"liu", "informed_weitzman"})
+      for (const int T0 : {0, kCalibration}) {
+        const PolicyVariant variant = find_policy(name)->variants({0.1})[0];
+        const auto policy = variant.custom(replication, T0, {});
+        const LaneTally tally = run_custom_lane(replication, *policy, T0);
+        EXPECT_EQ(tally.failure, Failure::none) << name;
+        EXPECT_GT(tally.queries_of_box[2], 0.0) << name;
+      }
   }
 }
 

@@ -39,6 +39,33 @@ class Explain : public testing::Test {
   FoundLane lane(const std::string& name) const { return FoundLane(settings_[0], name); }
 };
 
+// A problem that changes: regrets add up to the tally's, the oracle opens what is there, and its index balances the
+// expected cost of the period's parameters.
+TEST_F(Explain, FollowsBoxesThatComeAndParametersThatDrift) {
+  const std::vector<PlannedSetting> changing = make_plans(StudyConfig::parse(
+      std::string(kExplained) + "[environment.uniform]\ndrift = \"step:60:1\"\narrives = [{ box = 2, at = 40 }]\n"
+                                "leaves = { box = 0, at = 80 }\noutput_costs = \"centred\"\n[feedback]\nshare = 0.5\n",
+      "test"));
+  const FoundLane found(changing[0], "uniform/B/1/9/dow/unknown/c_rho=0.1;c_theta=0.1");
+  const UnitResult result = found.run(found.prepare());
+  const Explanation all = explain(found, 1, 120);
+  double regret = 0.0, realised = 0.0, expected = 0.0;
+  for (const ExplainedPeriod& p : all.periods) {
+    regret += p.regret;
+    for (const ExplainedQuery& q : p.oracle.queries)
+      EXPECT_TRUE(p.boxes[static_cast<std::size_t>(q.box - 1)].there) << p.period;
+    EXPECT_EQ(p.boxes[2].there, p.period >= 40);
+    EXPECT_EQ(p.boxes[0].there, p.period < 80);
+    for (const ExplainedQuery& q : p.own.queries) {
+      realised += q.cost;
+      expected += p.boxes[static_cast<std::size_t>(q.box - 1)].expected_cost.value();
+    }
+  }
+  EXPECT_NEAR(regret, result.lanes[0].utility - result.lanes[1].utility, 1e-9);
+  EXPECT_NEAR(realised, expected, 0.1 * expected);
+  EXPECT_THAT(explanation_text(explain(found, 10, 10)), HasSubstr("(is not there)"));
+}
+
 // The periods of every policy add up to what its tally says, however they are told.
 TEST_F(Explain, PeriodsAddUpToTheRegretOfTheLane) {
   for (const PlannedLane& planned : settings_[0].plan.lanes) {

@@ -113,7 +113,8 @@ TEST_F(CompareFolders, OtherTapesAreRefused) {
   };
   EXPECT_THAT(refused("seed = 2\n", {520, 530}), HasSubstr("seed is 1 there and 2 here"));
   EXPECT_THAT(refused("dimensions.boxes = 4\n", {520, 530}), HasSubstr("is 3/100/"));
-  EXPECT_THAT(refused("[environment.uniform]\nu = 0.5\n", {520, 530}), HasSubstr("environment.uniform.u is 0.23 there"));
+  EXPECT_THAT(refused("[environment.uniform]\nu = 0.5\n", {520, 530}),
+              HasSubstr("environment.uniform.u is 0.23 there"));
   // The oracle sees the tape alone; another grid moves it by less than one thousandth per period.
   EXPECT_THAT(refused("", {520, 531.5}), HasSubstr("uniform/A/1 is 530.0000 there and 531.5000 here"));
   std::filesystem::remove_all(path("second"));

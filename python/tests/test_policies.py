@@ -342,3 +342,37 @@ def test_estimators_refuse_what_they_cannot_do(single: dict[str, Any], tmp_path:
     assert "does not show" in said[0] and "begin(request) first" in said[1] and "none, calibration, online" in said[2]
     with pytest.raises(pandora.UsageError, match="the lane has ended"):
         pandora.WeitzmanEstimator(Asks.kept, reward="unknown")
+
+
+class Listener(pandora.IndexPolicy):
+    """Opens by number, and writes down which rewards it is told of, and when."""
+
+    name = "listener"
+    told: ClassVar[list[tuple[int, int]]] = []
+    seen: ClassVar[list[bool]] = []
+
+    def score(self, box: int) -> float:
+        return 1.0 - 0.1 * box
+
+    def begin(self, request: pandora.Request) -> None:
+        super().begin(request)
+        self.seen.append(request.is_there(2))
+
+    def learn(self, reward: Optional[float]) -> None:
+        if reward is not None:
+            self.told.append((self.request.period, self.request.period))
+
+    def learn_late(self, period: int, reward: float) -> None:
+        self.told.append((period, self.request.period))
+
+
+def test_rewards_that_come_late_and_boxes_that_come(single: dict[str, Any], tmp_path: pathlib.Path) -> None:
+    study = {**single, "periods": 30, "replications": 1, "feedback": {"delay": 7}, "T0": [0]}
+    study["environment"] = {
+        "uniform": {**study.get("environment", {}).get("uniform", {}), "arrives": {"box": 2, "at": 10}}
+    }
+    Listener.told.clear()
+    Listener.seen.clear()
+    pandora.run(study, out=tmp_path / "r", policies=[Listener], progress=False, threads=1)
+    assert Listener.told[:23] == [(t, t + 7) for t in range(1, 24)]
+    assert Listener.seen[:30] == [False] * 9 + [True] * 21

@@ -131,17 +131,27 @@ ProjectedLaw grid_law(const ShockSample& sample, const OracleOptions& options) {
                            : compressed_law(sample.projected, options.bins, sample.link);
 }
 
-IndexInputs OracleTable::inputs(const Instance& instance, const Contexts& contexts, int first_row) const {
-  IndexInputs out;
-  for (std::vector<double>* const values : {&out.shift, &out.scale, &out.cost})
-    values->assign(contexts.scale.size(), std::numeric_limits<double>::quiet_NaN());
+IndexInputs no_inputs(const Contexts& contexts) {
+  const std::vector<double> none(contexts.scale.size(), std::numeric_limits<double>::quiet_NaN());
+  return {none, none, none};
+}
+
+void fill_inputs(const Instance& instance, const Contexts& contexts, const OutputCostTable& output_cost,
+                 double projection_norm, std::size_t first, std::size_t last, IndexInputs& out) {
   const std::size_t A = static_cast<std::size_t>(contexts.boxes);
-  for (std::size_t at = static_cast<std::size_t>(first_row) * A; at < contexts.scale.size(); ++at) {
+  for (std::size_t at = first; at < last; ++at) {
     const int box = static_cast<int>(at % A);
     out.shift[at] = contexts.reward_shift[contexts.location_at(at / A, box)];
     out.scale[at] = contexts.scale[at] * projection_norm;
     out.cost[at] = contexts.context_cost[at] + instance.c1[box] * output_cost(box, contexts.scale[at]);
   }
+}
+
+IndexInputs OracleTable::inputs(const Instance& instance, const Contexts& contexts, int first_row) const {
+  IndexInputs out = no_inputs(contexts);
+  fill_inputs(instance, contexts, output_cost, projection_norm,
+              static_cast<std::size_t>(first_row) * static_cast<std::size_t>(contexts.boxes), contexts.scale.size(),
+              out);
   return out;
 }
 

@@ -106,6 +106,13 @@ struct IndexInputs {
   std::vector<double> cost;   ///< cbar_a(x), in the unit of mu*
 };
 
+/// Room for them, all NaN.
+IndexInputs no_inputs(const Contexts& contexts);
+
+/// Those of the cells [first, last) under the instance's c_1. `projection_norm`: ||D' theta_*||.
+void fill_inputs(const Instance& instance, const Contexts& contexts, const OutputCostTable& output_cost,
+                 double projection_norm, std::size_t first, std::size_t last, IndexInputs& out);
+
 struct OracleTable {
   double projection_norm = 0.0;  ///< ||D' theta_*||_2
   OutputCostTable output_cost;

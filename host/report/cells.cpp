@@ -59,9 +59,9 @@ std::string tape_difference(const Study& a, const Study& b) {
                    text(b.dimensions));
   for (const Environment& e : a.environments)
     for (const Environment& other : b.environments)
-      if (e.name == other.name)
+      if (const auto there = options_of(other); e.name == other.name)
         for (const auto& [key, value] : options_of(e))
-          if (const auto there = options_of(other); there.count(key) == 0 || there.at(key) != value)
+          if (there.count(key) == 0 || there.at(key) != value)
             return differs("environment." + e.name + "." + key, value,
                            there.count(key) == 0 ? "absent" : there.at(key));
   return "";

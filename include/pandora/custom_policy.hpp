@@ -24,8 +24,7 @@ struct Request {
   int period = 0;                 ///< 1..T online, 1..T_0 while calibrating, 0 for x_0
   std::span<const float> psi;     ///< m features psi(x_t), psi[0] = 1
   std::span<const double> sigma;  ///< A oracle indices sigma_a^*(x_t), NaN but for yardsticks; empty while calibrating
-  unsigned there =
-      kAllBoxes;  ///< the boxes that can be opened, bit a for box a: others have not come yet, or have gone
+  unsigned there = kAllBoxes;     ///< bit a: box a can be opened; others have not come yet, or have gone
 };
 
 /// What opening a box reveals.

@@ -130,7 +130,6 @@ PANDORA_HD LateSample<Real> take_late_sample(const Team& team, const Shape& shap
   team.sync();
   subtract_outer(team, shape, g.P, g.u, 1);
   predict(team, shape, block, g.u, g.row);
-  team.sync();
   return out;
 }
 

@@ -100,8 +100,8 @@ enum class Shrinkage : std::uint8_t {
   fixed       ///< none
 };
 
-/// Of Score::hindsight: above every reward for the first box with the greatest mu* - c of the period, below for others.
-/// Of the boxes that are there.
+/// Of Score::hindsight: above every reward for the first box with the greatest mu* - c of those that are there in the
+/// period, below for others.
 PANDORA_HD inline double hindsight_score(int box, int boxes, const double* mu, const double* cost,
                                          unsigned there = kAllBoxes) {
   int best = -1;

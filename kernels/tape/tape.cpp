@@ -244,9 +244,14 @@ Tape draw_tape(const Instance& instance, int calibration_periods, int periods, C
   Tape tape;
   tape.calibration_rows = calibration_periods;
   tape.online_rows = periods;
-  std::vector<ContextSegment> context_segments;
-  for (const TapeSegment& s : segments) context_segments.push_back({s.context, 0, s.count});
-  tape.contexts = draw_contexts(instance, context_segments);
+  if (course == nullptr) {
+    tape.contexts = draw_contexts(
+        instance, {{segments[0].context, 0, 1}, {segments[1].context, 0, C}, {segments[2].context, 0, T}});
+  } else {  // whose online rows follow
+    tape.contexts = room_for(instance, 1 + calibration_periods + periods);
+    for (const TapeSegment& s : {segments[0], segments[1]})
+      fill_contexts(instance, {s.context, 0, s.count}, s.number, tape.contexts);
+  }
   const std::size_t cells = static_cast<std::size_t>(tape.contexts.rows) * static_cast<std::size_t>(tape.boxes());
   tape.phi.resize(cells * static_cast<std::size_t>(instance.dimensions.reward_features));
   tape.mu.resize(cells);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace pandora {
 namespace {
@@ -107,6 +108,11 @@ std::optional<double> number_of(std::string_view text) {
 std::optional<double> number_within(std::string_view text, double least, double most) {
   const std::optional<double> number = number_of(text);
   return number && *number >= least && *number <= most ? number : std::nullopt;
+}
+
+std::optional<int> whole_within(std::string_view text, int least, int most) {
+  const std::optional<double> number = number_within(text, least, most);
+  return number && *number == std::floor(*number) ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
 }  // namespace pandora

@@ -29,5 +29,7 @@ std::vector<std::string> words_of(std::string_view text);
 std::optional<double> number_of(std::string_view text);
 /// One from `least` to `most`.
 std::optional<double> number_within(std::string_view text, double least, double most);
+/// A whole one.
+std::optional<int> whole_within(std::string_view text, int least, int most);
 
 }  // namespace pandora

@@ -24,10 +24,9 @@ struct Layout {
   int group = 0;
   bool fits_jointly = false;  // whether any lane does
   std::vector<LaneView<Real>> lanes;
-  std::vector<int> matrices;        // FormBlock's list, group after group
-  std::vector<int> group_matrices;  // where a group's begin; one more than there are groups
-  std::vector<TapeView<Real>>
-      tapes;  // one per unit; then those of lanes without a context, whose psi is (1, 0, ..., 0)
+  std::vector<int> matrices;          // FormBlock's list, group after group
+  std::vector<int> group_matrices;    // where a group's begin; one more than there are groups
+  std::vector<TapeView<Real>> tapes;  // one per unit; then those of lanes without a context: psi is (1, 0, ..., 0)
   LaneView<Real>* device_lanes = nullptr;
   int* device_matrices = nullptr;
   LaneTally* tallies = nullptr;

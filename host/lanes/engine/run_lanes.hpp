@@ -93,9 +93,10 @@ class LaneRun {
 
   void upload() {
     for (std::size_t u = 0; u < units_.size(); ++u) upload_tape(*units_[u].replication, layout_->tapes[u]);
+    std::vector<Real> psi;  // of lanes without a context
     for (std::size_t u = units_.size(); u < layout_->tapes.size(); ++u) {
       const std::size_t stride = static_cast<std::size_t>(layout_->shape.stride);
-      std::vector<Real> psi(static_cast<std::size_t>(units_[0].replication->tape.contexts.rows) * stride, Real(0));
+      psi.resize(static_cast<std::size_t>(units_[0].replication->tape.contexts.rows) * stride, Real(0));
       for (std::size_t at = 0; at < psi.size(); at += stride) psi[at] = Real(1);
       upload_to(layout_->tapes[u].psi, psi);
     }

@@ -116,13 +116,13 @@ class ReferenceLane {
       outputs.push_back(output(row, box));
       rewards.push_back(tape_.told(tape_.at(row, box)));
       if (!lane_.learns_payoff()) continue;
-      estimator_.begin(request(period + 1, row));
+      if (!feedback.at_once()) estimator_.begin(request(period + 1, row));
       estimator_.learn_reward(outputs.back(), rewards.back());
     }
-    if (lane_.learns_payoff())
-      estimator_.begin(request(t + 1, tape_.online_row(t)));
-    else
+    if (!lane_.learns_payoff())
       estimator_.learn_rewards(outputs, rewards);
+    else if (!feedback.at_once())
+      estimator_.begin(request(t + 1, tape_.online_row(t)));
     estimator_.end_period();
   }
 

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 #include <tuple>
 
 #include "host/ground/base/printable.hpp"
@@ -45,18 +45,16 @@ std::vector<BoxChange> parse_box_changes(const std::string& text) {
   for (const std::string& item : split(text, ',')) {
     const std::string trimmed = item.substr(std::min(item.find_first_not_of(' '), item.size()));  // "2:100, 0:200"
     const std::vector<std::string> words = split(trimmed, ':');
-    const auto number = [&](std::size_t k, double least, double most) {
-      const std::optional<double> found = k < words.size() ? number_within(words[k], least, most) : std::nullopt;
-      return found && *found == std::floor(*found) ? static_cast<int>(*found) : -1;
-    };
-    const BoxChange change{number(0, 0.0, kMaxBoxes - 1), number(1, 1.0, 1e9)};
-    if (words.size() != 2 || change.box < 0 || change.at < 0)
+    const bool two = words.size() == 2;
+    const std::optional<int> box = two ? whole_within(words[0], 0, kMaxBoxes - 1) : std::nullopt,
+                             at = two ? whole_within(words[1], 1, 1000000000) : std::nullopt;
+    if (!box || !at)
       throw Error(
           ExitCode::usage,
           fmt::format("give BOX:PERIOD, such as 2:1000, boxes from 0 to {} and periods from 1 on, and more than "
                       "one with commas between",
                       kMaxBoxes - 1));
-    out.push_back(change);
+    out.push_back({*box, *at});
   }
   return out;
 }

@@ -210,29 +210,17 @@ Instance draw_instance(const Dimensions& dim, const Environment& environment, Re
   const int A = dim.boxes, d = dim.reward_features;
   instance.D = unit_rows(instance.stream(Purpose::reward_output_matrix), d, dim.output);
   instance.Q = draw_locations(instance);
-  const bool linear = instance.linear_indices(), contextual = instance.contextual();
-  // A row for each box, zero where it is not part of the model.
-  const auto coefficients = [&](bool drawn, Purpose purpose, int columns) {
-    return drawn ? unit_rows(instance.stream(purpose), A, columns, environment.slopes)
-                 : std::vector<double>(static_cast<std::size_t>(A) * columns, 0.0);
-  };
-  instance.alpha = coefficients(contextual && environment.output_scales == OutputScales::contextual,
-                                Purpose::scale_coefficients, dim.context);
-  instance.beta0 = coefficients(contextual && !linear, Purpose::context_cost_coefficients, dim.context);
-  instance.beta1 = coefficients(contextual && !linear, Purpose::output_cost_coefficients, dim.output);
-  if (contextual && !linear && environment.output_costs == OutputCostLaw::centred)
-    for (int a = 0; a < A; ++a) centre_row(&instance.beta1[static_cast<std::size_t>(a) * dim.output], dim.output);
-  if (linear) {
-    instance.rho = draw_indices(instance);
-    instance.c0.assign(static_cast<std::size_t>(A), 0.0);
-    instance.c1 = instance.c0;
-  }
-  for (int a = 0; a < A && !linear; ++a) {
-    double levels[2];
-    uniforms(instance.stream(Purpose::cost_levels), static_cast<std::uint32_t>(a), 2, levels);
-    instance.c0.push_back(environment.cost_level * levels[0]);
-    instance.c1.push_back(environment.cost_level * levels[1]);
-  }
+  const bool linear = instance.linear_indices();
+  const std::size_t boxes = static_cast<std::size_t>(A), context = static_cast<std::size_t>(dim.context);
+  instance.alpha.assign(boxes * context, 0.0);
+  instance.beta0 = instance.alpha;
+  instance.beta1.assign(boxes * static_cast<std::size_t>(dim.output), 0.0);
+  instance.c0.assign(boxes, 0.0);
+  instance.c1 = instance.c0;
+  for (const InstanceField::Member parameter : kParametersOfBoxes)
+    for (int a = 0; a < A && (!linear || parameter == &Instance::alpha); ++a)
+      draw_row_of_box(instance, parameter, a, 0);
+  if (linear) instance.rho = draw_indices(instance);
   instance.theta = unit_sphere(instance.stream(Purpose::theta_direction), d);
   const double radius = radius_of(instance);
   for (double& value : instance.theta) value *= radius;

@@ -21,6 +21,10 @@ double radius_of(std::vector<double>& magnitude);
 /// A vector uniform on the unit sphere, from one period of the stream.
 std::vector<double> unit_sphere(const Stream& stream, int size, std::uint32_t period = 0, std::uint32_t box = 0);
 
+/// What belongs to a box.
+inline constexpr InstanceField::Member kParametersOfBoxes[] = {&Instance::alpha, &Instance::beta0, &Instance::beta1,
+                                                               &Instance::c0, &Instance::c1};
+
 /// A parameter of a box as draw_instance draws it: the box's row of alpha, beta_0 or beta_1, or its c_0 or c_1, from the
 /// stream's periods of redraw number `redraw`; 0: the first draw.
 void draw_row_of_box(Instance& instance, InstanceField::Member parameter, int box, int redraw);

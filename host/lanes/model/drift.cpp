@@ -17,9 +17,6 @@ namespace {
 
 using Moves = ParameterDrift::Kind;
 
-constexpr InstanceField::Member kOfBoxes[] = {&Instance::alpha, &Instance::beta0, &Instance::beta1, &Instance::c0,
-                                              &Instance::c1};
-
 [[noreturn]] void refuse() {
   throw Error(ExitCode::usage,
               "give swap:PERIODS, step:PERIODS:SHARE or walk:SPEED, such as swap:1000,3000 with periods that ascend "
@@ -42,7 +39,7 @@ void swap_boxes(Instance& instance, std::uint32_t change) {
   const std::size_t one = static_cast<std::size_t>(open_uniform(words[0][0]) * static_cast<double>(A));
   std::size_t other = static_cast<std::size_t>(open_uniform(words[1][0]) * static_cast<double>(A - 1));
   if (other >= one) ++other;
-  for (const InstanceField::Member parameter : kOfBoxes) {
+  for (const InstanceField::Member parameter : kParametersOfBoxes) {
     std::vector<double>& values = instance.*parameter;
     const auto columns = static_cast<std::ptrdiff_t>(values.size() / A);
     const auto first = values.begin() + static_cast<std::ptrdiff_t>(one) * columns;
@@ -52,11 +49,12 @@ void swap_boxes(Instance& instance, std::uint32_t change) {
 
 void redraw(Instance& instance, double share, std::uint32_t change) {
   for (int a = 0; a < instance.dimensions.boxes; ++a)
-    for (std::size_t k = 0; k < std::size(kOfBoxes); ++k) {
+    for (std::size_t k = 0; k < std::size(kParametersOfBoxes); ++k) {
       std::uint32_t words[4][1];
       philox<1>(instance.stream(Purpose::drift), {static_cast<std::uint32_t>(k / 4)}, {change},
                 {static_cast<std::uint32_t>(a)}, words);
-      if (open_uniform(words[k % 4][0]) < share) draw_row_of_box(instance, kOfBoxes[k], a, static_cast<int>(change));
+      if (open_uniform(words[k % 4][0]) < share)
+        draw_row_of_box(instance, kParametersOfBoxes[k], a, static_cast<int>(change));
     }
 }
 
@@ -128,9 +126,9 @@ ParameterDrift parse_drift(const std::string& text) {
   if (!swaps && !steps) refuse();
   drift.kind = swaps ? Moves::swap : Moves::step;
   for (const std::string& at : split(words[1], ',')) {
-    const double period = wanted(at, 1.0, 1e9);
-    if (period != std::floor(period)) refuse();
-    drift.at.push_back(static_cast<int>(period));
+    const std::optional<int> period = whole_within(at, 1, 1000000000);
+    if (!period) refuse();
+    drift.at.push_back(*period);
     if (drift.at.size() > 1 && drift.at.back() <= *(drift.at.end() - 2)) refuse();
   }
   constexpr std::size_t kMostChanges = 10000;  // periods of the streams of parameters
@@ -163,12 +161,10 @@ std::unique_ptr<Course> course_of(const Instance& instance) {
 IndexInputs moving_inputs(const Instance& instance, const ShockSample& sample, const Tape& tape,
                           const OracleOptions& options) {
   const Contexts& contexts = tape.contexts;
-  const std::size_t A = static_cast<std::size_t>(contexts.boxes), first = tape.at(tape.online_row(0), 0);
+  const std::size_t first = tape.at(tape.online_row(0), 0);
   const auto [least, greatest] =
       std::minmax_element(contexts.scale.begin() + static_cast<std::ptrdiff_t>(first), contexts.scale.end());
-  IndexInputs in;
-  for (std::vector<double>* const values : {&in.shift, &in.scale, &in.cost})
-    values->assign(contexts.scale.size(), std::numeric_limits<double>::quiet_NaN());
+  IndexInputs in = no_inputs(contexts);
   Instance now = instance;
   std::vector<double> of_beta1 = instance.beta1;
   OutputCostTable output_cost(sample, contexts.boxes, *least, *greatest);
@@ -179,12 +175,8 @@ IndexInputs moving_inputs(const Instance& instance, const ShockSample& sample, c
       of_beta1 = now.beta1;
       output_cost = OutputCostTable(draw_shock_sample(now, options.samples), contexts.boxes, *least, *greatest);
     }
-    for (std::size_t at = tape.at(tape.online_row(begin), 0); at < tape.at(tape.online_row(end), 0); ++at) {
-      const int box = static_cast<int>(at % A);
-      in.shift[at] = contexts.reward_shift[contexts.location_at(at / A, box)];
-      in.scale[at] = contexts.scale[at] * sample.projection_norm;
-      in.cost[at] = contexts.context_cost[at] + now.c1[at % A] * output_cost(box, contexts.scale[at]);
-    }
+    fill_inputs(now, contexts, output_cost, sample.projection_norm, tape.at(tape.online_row(begin), 0),
+                tape.at(tape.online_row(end), 0), in);
     begin = end;
   }
   return in;

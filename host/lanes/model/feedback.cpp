@@ -80,15 +80,12 @@ void parse_poison(const std::string& text, FeedbackRules& rules) {
   rules.poison_from = rules.poison_to = 0;
   if (text.empty()) return;
   const std::vector<std::string> words = split(text, ':');
-  const auto period = [&](std::size_t which) {
-    const std::optional<double> number =
-        which < words.size() ? number_within(words[which], 1.0, kLongest) : std::nullopt;
-    return number && *number == std::floor(*number) ? number : std::nullopt;
-  };
-  if (words.size() != 2 || !period(0) || !period(1) || *period(0) > *period(1))
-    refuse("give the first and the last period, such as 2000:3000, or leave it empty");
-  rules.poison_from = static_cast<int>(*period(0));
-  rules.poison_to = static_cast<int>(*period(1));
+  constexpr int kMost = 1000000000;
+  const std::optional<int> from = whole_within(words[0], 1, kMost),
+                           to = words.size() == 2 ? whole_within(words[1], 1, kMost) : std::nullopt;
+  if (!from || !to || *from > *to) refuse("give the first and the last period, such as 2000:3000, or leave it empty");
+  rules.poison_from = *from;
+  rules.poison_to = *to;
 }
 
 std::string poison_text(const FeedbackRules& rules) {

@@ -5,14 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "pandora/error.hpp"
 #include "pandora/policy.hpp"
 #include "pandora/weitzman.hpp"
+#include "tests/reference/followers.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/naive_lane.hpp"
-#include "tests/reference/scalar_backend.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -55,7 +54,7 @@ TEST(BoxChanges, AreThereWhenTheyHaveComeAndHaveNotGone) {
 
 TEST(BoxChanges, AreWrittenAsTheyAreReadAndRefusedWhereTheyMakeNoSense) {
   for (const char* text : {"", "2:1000", "2:1000,0:5"}) EXPECT_EQ(box_changes_text(parse_box_changes(text)), text);
-  for (const char* text : {"2", "2:", "2:0", "16:5", "-1:5", "1.5:5", "2:5:6", "a:b"})
+  for (const char* text : {"2", "2:", "2:0", "16:5", "-1:5", "1.5:5", "2:5:6", "a:b", "2:5,,1:6", ","})
     EXPECT_THROW((void)parse_box_changes(text), Error) << text;
   const auto why = [](const char* arrives, const char* leaves) {
     try {
@@ -108,23 +107,17 @@ TEST_P(BoxChangesLanes, TheReferenceIsTheNaiveLaneAndOpensWhatIsThere) {
 TEST_P(BoxChangesLanes, EveryEngineFollowsTheReference) {
   const Replication replication = replication_with("2:40,0:150", "0:100,1:200", Regime::B, 260);
   for (const LaneSpec& lane : test::all_lanes(replication, {0, kCalibration}, {0.1})) {
-    LaneRecord expected, vectors, scalars;
+    LaneRecord expected;
     const LaneTally reference = run_reference_lane(replication, lane, estimation(), &expected);
-    vectors.decisions = scalars.decisions = &expected.outcomes;
-    const LaneTally tally =
-        run_on_cpu<double>(replication, std::span(&lane, 1), {estimation(), 32}, nullptr, std::span(&vectors, 1))[0];
-    EXPECT_EQ(tally.utility, reference.utility);
-    EXPECT_NEAR(
-        tally.regret.wrong_order + tally.regret.too_early + tally.regret.too_many + tally.regret.wrong_deployment,
-        reference.regret.wrong_order + reference.regret.too_early + reference.regret.too_many +
-            reference.regret.wrong_deployment,
-        1e-9);
-    const UnitOfLanes unit{&replication, {lane}};
-    test::ScalarBackend backend;
-    engine::run_lanes<double>(backend, std::span(&unit, 1), {estimation(), 32}, nullptr, std::span(&scalars, 1));
-    for (const LaneRecord* actual : {&vectors, &scalars})
+    const auto sum = [](const RegretParts& parts) {
+      return parts.wrong_order + parts.too_early + parts.too_many + parts.wrong_deployment;
+    };
+    for (const test::Follower& actual : test::followers(replication, lane, estimation(), expected)) {
+      EXPECT_EQ(actual.tally.utility, reference.utility);
+      EXPECT_NEAR(sum(actual.tally.regret), sum(reference.regret), 1e-9);
       for (std::size_t at = 0; at < expected.scores.size(); ++at)
-        ASSERT_NEAR(actual->scores[at], expected.scores[at], 1e-3) << at;
+        ASSERT_NEAR(actual.record.scores[at], expected.scores[at], 1e-3) << at;
+    }
   }
 }
 

@@ -8,9 +8,9 @@
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/model/constrained.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"
+#include "tests/reference/followers.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/naive_lane.hpp"
-#include "tests/reference/scalar_backend.hpp"
 #include "tests/reference/small_problem.hpp"
 
 namespace pandora {
@@ -52,16 +52,11 @@ TEST_P(BudgetLanes, EveryEngineFollowsTheReference) {
   const Replication replication =
       test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, kCalibration, 200, 11);
   for (const LaneSpec& lane : paced_lanes(replication, pacing())) {
-    LaneRecord expected, vectors, scalars;
+    LaneRecord expected;
     run_reference_lane(replication, lane, estimation(), &expected);
-    vectors.decisions = scalars.decisions = &expected.outcomes;
-    run_on_cpu<double>(replication, std::span(&lane, 1), {estimation(), 32}, nullptr, std::span(&vectors, 1));
-    const UnitOfLanes unit{&replication, {lane}};
-    test::ScalarBackend backend;
-    engine::run_lanes<double>(backend, std::span(&unit, 1), {estimation(), 32}, nullptr, std::span(&scalars, 1));
-    for (const LaneRecord* actual : {&vectors, &scalars})
+    for (const test::Follower& actual : test::followers(replication, lane, estimation(), expected))
       for (std::size_t at = 0; at < expected.scores.size(); ++at)
-        ASSERT_NEAR(actual->scores[at], expected.scores[at], 1e-3) << at;
+        ASSERT_NEAR(actual.record.scores[at], expected.scores[at], 1e-3) << at;
   }
 }
 

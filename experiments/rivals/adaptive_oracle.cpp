@@ -43,6 +43,7 @@ class AdaptiveOracle : public CustomPolicy {
                              tape_.contexts, tape_.online_row(0))) {}
 
   bool waits_for_rewards() const override { return true; }  // mu is shown
+  bool restarts() const override { return true; }           // it learns nothing
 
   void begin(const Request& request) override {
     boxes_.clear();

@@ -79,6 +79,9 @@ class CustomPolicy {
   /// Whether it can do without: learn() then takes NaN, and what comes later comes through learn_late(). A study with
   /// such a [feedback] ends the lanes of a policy that says false.
   virtual bool waits_for_rewards() const { return false; }
+  /// Whether it follows a study's feedback.restart by itself, as what learns with a WeitzmanEstimator does, or has
+  /// nothing to lose. A study with such a restart ends the lanes of a policy that says false.
+  virtual bool restarts() const { return false; }
   /// The reward of an earlier period (1, 2, ...), which comes at the end of this one. Called before learn().
   virtual void learn_late(int period, double reward) { (void)period, (void)reward; }
 };

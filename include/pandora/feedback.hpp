@@ -26,6 +26,9 @@ struct FeedbackRules {
   double share = 1.0;                  ///< probability that a reward is ever told
   double flip = 0.0;                   ///< probability that a reward r is told as 1 - r
   int poison_from = 0, poison_to = 0;  ///< online periods (1, 2, ...) whose rewards are all told as 1 - r; 0: none
+  /// After period restart_at (1, 2, ...) a policy starts again without what it learned in the last `lost` periods;
+  /// rewards of these periods that would come later are never told. 0: it does not.
+  int restart_at = 0, lost = 0;
 
   /// Whether every reward is told at once and right.
   bool plain() const { return *this == FeedbackRules{}; }

@@ -126,6 +126,7 @@ class WeitzmanPolicy : public IndexPolicy {
   }
   /// Rules that learn payoffs from the deployed output's reward do not.
   bool waits_for_rewards() const override { return !payoffs_; }
+  bool restarts() const override { return true; }
   void learn_late(int period, double reward) override;
 
  protected:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/lane/block_products.hpp"
+#include "kernels/lane/forgetting.hpp"
 #include "kernels/lane/walk.hpp"
 #include "kernels/solve/joint_solve.hpp"
 
@@ -54,12 +55,14 @@ struct Calibrate {
   }
 };
 
-/// What a box starts with: V^-1, Hinv and rho_hat of the calibration. Item: lane * A + box; a block each.
+/// What a box starts with, and starts again with when samples were forgotten: V^-1, Hinv and rho_hat of its samples.
+/// Item: lane * A + box; a block each.
 template <class Real>
 struct StartBox {
   static constexpr const char* kName = "start";
   Problem<Real> problem;
   ScratchPool<Real> scratch;
+  int period = 0;  ///< that ends; 0: the calibration
 
   PANDORA_HD std::size_t shared_bytes() const { return TileMemory<Real>::shared_bytes(problem.shape.m); }
 
@@ -68,11 +71,12 @@ struct StartBox {
     const Shape& shape = problem.shape;
     const LaneView<Real>& lane = problem.lanes[item / shape.A];
     if (lane.spec.learning == Learning::none || lane.joint != nullptr || lane.tally->failure != Failure::none) return;
+    if (period > 0 && !lane.spec.online()) return;
     const int a = item % shape.A;
     const BoxView<Real>& box = lane.box[a];
     const SolveScratch<Real> work = scratch.of(shape, slot);
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
-    if (lane.needs.design && !solve.rebuild_design()) return box.fail(team, Failure::indefinite, 0);
+    if (lane.needs.design && !solve.rebuild_design()) return box.fail(team, Failure::indefinite, period);
     // A box without a calibration sample (T_0 < A) starts from no curvature.
     for (int at = team.rank(); lane.needs.curvature && at < shape.m * shape.stride; at += team.size()) {
       const int row = at / shape.stride;
@@ -80,7 +84,10 @@ struct StartBox {
     }
     team.sync();
     if (!lane.spec.learns_index() || box.progress->samples == 0) return;
-    solve_and_rebuild(team, problem, lane, a, solve, 0, false);
+    const bool rebuilt = solve_and_rebuild(team, problem, lane, a, solve, period, false);
+    if (period > 0 && lane.needs.curvature && !rebuilt && box.progress->failure == Failure::none &&
+        !solve.rebuild_curvature())
+      box.fail(team, Failure::indefinite, period);
   }
 
   /// An exact solve and, under `tracking` when due, Hinv and Q. Returns whether they were rebuilt. `period`: what a
@@ -192,7 +199,7 @@ struct SolveJoint {
   static constexpr const char* kName = "joint";
   static constexpr int kThreads = 128;
   Problem<Real> problem;
-  BlockRange range;  ///< B = 0: no block has begun
+  BlockRange range;  ///< B = 0: between blocks
   ScratchPool<Real> scratch;
   const int* lanes;  ///< null: all
 
@@ -203,11 +210,12 @@ struct SolveJoint {
     const Shape& shape = problem.shape;
     const LaneView<Real>& lane = problem.lanes[lanes != nullptr ? lanes[item] : item];
     if (lane.joint == nullptr || lane.tally->failure != Failure::none) return;
+    if (range.B == 0 && range.first_period > 0 && !lane.spec.online()) return;
     const SolveScratch<Real> work = scratch.of(shape, slot);
     for (int a = 0; a < shape.A && lane.needs.steps && range.B > 0; ++a) flush(team, shape, lane, lane.box[a]);
     if (!JointSolve<Real, Team>(team, problem, lane, work).solve()) {
       if (team.rank() == 0)
-        lane.tally->fail(Failure::index_fit, range.B > 0 ? range.first_period + lane.progress->next : 0);
+        lane.tally->fail(Failure::index_fit, range.first_period + (range.B > 0 ? lane.progress->next : 0));
       return;
     }
     if (team.rank() == 0) lane.tally->unsolved_refits = lane.joint->unsolved;

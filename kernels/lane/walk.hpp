@@ -155,7 +155,7 @@ class Walk {
     for (int a = first; a < first + kStrip; ++a) score[a] = index_link(score[a]);
     for (int a = 0; a < A_ && spec.paces(); ++a) score[a] -= lane_.progress->multiplier;
     for (int a = 0; a < A_ && spec.forced > 0; ++a)
-      if (lane_.box[a].progress->samples < spec.forced) score[a] = kForcedScore;
+      if (lane_.box[a].progress->counted() < spec.forced) score[a] = kForcedScore;
     return finite;
   }
 
@@ -163,11 +163,14 @@ class Walk {
     const LaneSpec& spec = lane_.spec;
     if (spec.bonus.kind == Bonus::constant && !spec.thompson) return 1.0;
     const BoxProgress& box = *lane_.box[a].progress;
-    const double factor = spec.bonus.factor(time(period), box.samples, box.reward_widths);
+    const double factor = spec.bonus.factor(time(period), box.counted(), box.reward_widths);
     return spec.thompson ? factor * box_normal(lane_.tape.exploration, static_cast<std::uint32_t>(period), a) : factor;
   }
   // t of the bonuses: the periods so far, this one and those of the calibration counted.
   PANDORA_HD int time(int period) const { return lane_.spec.T0 + period + 1; }
+
+  // The period, 0 in the calibration.
+  PANDORA_HD int now() const { return range_.B == 0 ? 0 : range_.first_period + lane_.progress->next + 1; }
 
   // Whether this member writes down what the lane's decisions come from.
   PANDORA_HD bool records() const { return lane_.scores != nullptr && team_.rank() == 0; }
@@ -288,7 +291,7 @@ class Walk {
     team_.sync();
     if (team_.rank() == 0) {
       PANDORA_ASSERT(box.progress->samples < shape_.capacity);
-      box.rows[box.progress->samples++] = row;
+      box.add(row, now());
       if (lane_.joint != nullptr) ++lane_.joint->samples;
     }
     if (lane_.spec.sums_reward_widths()) {
@@ -304,6 +307,8 @@ class Walk {
       const int sample = lane_.progress->reward_samples++;
       PANDORA_ASSERT(sample < shape_.capacity);
       lane_.deployed[sample] = static_cast<int>(at(row, a));
+      if (lane_.reward_weight != nullptr) lane_.reward_weight[sample] = 1.0f;
+      if (lane_.reward_learned != nullptr) lane_.reward_learned[sample] = now();
       if constexpr (Team::kVectors)
         RewardTable::over(lane_.reward_table, shape_.d, shape_.capacity)
             .add(sample, phi(row, a), lane_.tape.told[at(row, a)]);

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "kernels/rules/forgetting.hpp"
 #include "kernels/rules/refit_schedule.hpp"
 #include "kernels/rules/ridges.hpp"
 #include "kernels/rules/spec.hpp"
@@ -34,13 +35,13 @@ struct EstimationOptions {
   std::optional<int> joint_steps = {};
   std::optional<double> joint_tolerance = {};
   TheoryConstants theory = {};
-  // Of the reference engine, and of policies that are code (docs/serving.md, "Drift"):
-  double forget = 0.0;   ///< half-life of a sample's weight in periods; 0: all samples count alike for good
+  Forgetting forgetting = {};
+  // Of the reference engine, and of policies that are code:
   int most_samples = 0;  ///< of a box; of more than that the older half is forgotten. 0: any number
   /// In place of eta_1 on the slopes of every rho_a, in the loss and in V; 0: eta_1. No concern of Fit::shrunk and of
   /// LinUCB.
   double ridge_slopes = 0.0;
-  // Of the reference engine, and of policies that are code: radii of the balls around 0 that the paper minimises over,
+  // Of the same: radii of the balls around 0 that the paper minimises over,
   // B of (eq:known-theta-rho-estimator), (eq:hat:rho:at) and Theta of (eq:hat:theta:def); 0: everywhere.
   double radius_rho = 0.0, radius_theta = 0.0;
   double ridge_loss = 0.0;  ///< of the same: the loss's ridge on all coordinates, where V keeps its own; 0: that of V

@@ -19,7 +19,7 @@ namespace pandora {
 struct JointState {
   double ridge_mean, ridge_own;  ///< lambda_m, lambda_d
   double dispersion[kMaxBoxes];  ///< kappa_a
-  int samples, samples_at_solve;
+  int samples, samples_at_solve;  ///< where samples fade, the sum of their weights, rounded
   int unsolved;    ///< refits that ended at their greatest number of steps (RefitPlan)
   double squares;  ///< sum of |slopes of psi|^2 over the samples of the last solve
   double scale;    ///< three times the mean square of a feature in them: 1 for features from U[-1, 1]
@@ -34,11 +34,11 @@ struct JointState {
     scale = 1.0;
   }
 
-  /// Before a solve, with `squares` over all samples: ridges that nothing has been learned of yet are brought to the
-  /// features' scale. Ridges that are fixed are taken as they are. `slopes`: of a box.
-  PANDORA_HD void learn_scale(Shrinkage shrinkage, int slopes) {
+  /// Before a solve, with `squares` over all `kept` samples: ridges that nothing has been learned of yet are brought to
+  /// the features' scale. Ridges that are fixed are taken as they are. `slopes`: of a box.
+  PANDORA_HD void learn_scale(Shrinkage shrinkage, int slopes, int kept) {
     if (shrinkage == Shrinkage::fixed || !(squares > 0.0)) return;
-    scale = 3.0 * squares / (static_cast<double>(samples) * slopes);
+    scale = 3.0 * squares / (static_cast<double>(kept) * slopes);
     if (samples_at_solve > 0) return;
     ridge_mean *= scale;
     ridge_own *= scale;

@@ -61,7 +61,8 @@ class BoxSolve {
     for (int k = team_.rank(); k < shape_.m; k += team_.size()) {
       double target = 0.0;
       for (int s = 0; s < samples.n; ++s)
-        target += payoff_of(samples.rows[s]) * static_cast<double>(samples.psi_of(s)[k]);
+        target += static_cast<double>(samples.weight_of(s)) * payoff_of(samples.rows[s]) *
+                  static_cast<double>(samples.psi_of(s)[k]);
       scratch_.direction[k] = target;
     }
     team_.sync();
@@ -115,7 +116,8 @@ class BoxSolve {
     const int d = shape_.d, m = shape_.m, stride = shape_.stride, row = SolveScratch<Real>::padded(m);
     Real* const slope = scratch_.moment;  // G', or 0 where the sample is not active
     for (int s = team_.rank(); s < samples.n; s += team_.size())
-      slope[s] = scratch_.weight[s] > Real(0) ? samples.mu[s] * (Real(1) - samples.mu[s]) : Real(0);
+      slope[s] = scratch_.weight[s] > Real(0) ? samples.weight_of(s) * samples.mu[s] * (Real(1) - samples.mu[s])
+                                             : Real(0);
     for (int part = team_.rank(); part < d * row; part += team_.size()) scratch_.cross[part] = 0.0;
     team_.sync();
     const int vectors = (m + V::width - 1) / V::width;

@@ -6,8 +6,8 @@
 
 namespace pandora::engine {
 
-/// gradient (m) = sum_s psi_s m_s(z_s) (eq:known-theta-loss-gradient) without the ridge term, and every sample's
-/// curvature h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)}; returns sum_s m_s(z_s)^2. For vectors:
+/// gradient (m) = sum_s w_s psi_s m_s(z_s) (eq:known-theta-loss-gradient) without the ridge term, and every sample's
+/// w_s h_s, h_s = Lambda'(z_s) 1{mu_s > Lambda(z_s)}; returns sum_s w_s m_s(z_s)^2. For vectors:
 /// kernels/solve/vector_solver.cpp.
 template <class Real>
 double index_gradient(const SampleView<Real>& samples, const Real* rho, double* gradient, Real* weight);
@@ -52,12 +52,13 @@ class IndexSums {
     team_.sync();
   }
 
-  /// sum_s m_s^2 and sum_s h_s at the last evaluation, the same in every member.
+  /// sum_s w_s m_s^2 and sum_s w_s h_s at the last evaluation, the same in every member.
   PANDORA_HD double moment_squares() const {
     if constexpr (Team::kVectors)
       return moment_squares_;
     else
-      return sum_over_samples([this](int s) { return scratch_.moment[s] * scratch_.moment[s]; });
+      return sum_over_samples(
+          [this](int s) { return scratch_.moment[s] * scratch_.moment[s] / samples_.weight_of(s); });
   }
   PANDORA_HD double curvature() const {
     return sum_over_samples([this](int s) { return scratch_.weight[s]; });
@@ -105,8 +106,8 @@ class IndexSums {
       Real z = 0;
       for (int k = 0; k < m; ++k) z = fused(x[k], scratch_.point[k], z);
       const IndexMoment<Real> value = index_moment(samples_.loss, z, samples_.cost[s], samples_.mu[s]);
-      scratch_.moment[s] = value.moment;
-      scratch_.weight[s] = value.curvature;
+      scratch_.moment[s] = samples_.weight_of(s) * value.moment;
+      scratch_.weight[s] = samples_.weight_of(s) * value.curvature;
     }
     team_.sync();
     const int groups = groups_of(team_.size(), m);

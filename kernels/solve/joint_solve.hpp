@@ -138,7 +138,7 @@ class JointSolve {
     }
     if (team_.rank() == 0) {
       state_.squares += squares;
-      state_.learn_scale(lane_.spec.shrinkage, n_);
+      state_.learn_scale(lane_.spec.shrinkage, n_, count_);
     }
     team_.sync();
   }
@@ -265,7 +265,7 @@ class JointSolve {
   PANDORA_HD void find_dispersions() const {
     team_.sync();
     for (int a = team_.rank(); a < A_; a += team_.size())
-      memory_.dispersion()[a] = JointState::dispersion_of(lane_.box[a].progress->samples, memory_.moment_squares()[a],
+      memory_.dispersion()[a] = JointState::dispersion_of(lane_.box[a].progress->counted(), memory_.moment_squares()[a],
                                                           memory_.curvature()[a], memory_.determined()[a]);
     team_.sync();
   }

@@ -9,7 +9,8 @@
 
 namespace pandora::engine {
 
-void reward_derivatives(const RewardTable& samples, int n, const double* theta, double* gradient, double* hessian) {
+void reward_derivatives(const RewardTable& samples, const float* sample_weight, int n, const double* theta,
+                        double* gradient, double* hessian) {
   using S = Simd<float>;
   constexpr int W = S::width, N = RewardTable::kStrip / W;
   constexpr int kFlush = 16;  // strips summed in float before they join the double totals
@@ -45,6 +46,10 @@ void reward_derivatives(const RewardTable& samples, int n, const double* theta, 
       const float mean = logistic(linear[k]);
       slope[k] = mean * (1.0f - mean);
       excess[k] = mean - reward[k];
+    }
+    for (int k = 0; k < N * W && sample_weight != nullptr; ++k) {
+      slope[k] *= sample_weight[first + k];
+      excess[k] *= sample_weight[first + k];
     }
     for (int v = 0; v < N; ++v) {
       e[v] = S::load(excess + v * W);

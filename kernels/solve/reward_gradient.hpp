@@ -2,6 +2,7 @@
 // precision with double totals. Host code only; teams without vectors sum in double (kernels/solve/reward_solve.hpp).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace pandora::engine {
@@ -24,10 +25,18 @@ struct RewardTable {
     for (int i = 0; i < d; ++i) phi[static_cast<std::size_t>(i) * capacity + sample] = features[i];
     reward[sample] = r;
   }
+  /// Of n samples leaves those from `first` to `last`.
+  void keep(int first, int last, int n) {
+    for (int i = 0; i <= d; ++i) {
+      float* const row = phi + static_cast<std::size_t>(i) * capacity;  // the last one is `reward`
+      std::fill(std::copy(row + first, row + last, row), row + n, 0.0f);
+    }
+  }
 };
 
-/// Derivatives behind (eq:hat:theta:def) over the first n samples: gradient (d) = sum_k (G(theta' phi_k) - r_k) phi_k;
-/// hessian (d x d, lower triangle) = sum_k G' phi_k phi_k'.
-void reward_derivatives(const RewardTable& samples, int n, const double* theta, double* gradient, double* hessian);
+/// Derivatives behind (eq:hat:theta:def) over the first n samples: gradient (d) = sum_k w_k (G(theta' phi_k) - r_k)
+/// phi_k; hessian (d x d, lower triangle) = sum_k w_k G' phi_k phi_k'. sample_weight: in whole strips; null: 1.
+void reward_derivatives(const RewardTable& samples, const float* sample_weight, int n, const double* theta,
+                        double* gradient, double* hessian);
 
 }  // namespace pandora::engine

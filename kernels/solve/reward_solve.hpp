@@ -61,13 +61,7 @@ class RewardSolve {
       move(1.0);
       if (-slope <= quadratic) {
         if (team_.rank() == 0) {
-          const int row = RewardState::stride(d_);
-          for (int c = 0; c < d_; ++c) {
-            for (int i = 0; i < d_; ++i) column_[i] = i == c ? 1.0 : 0.0;
-            solve_factorised(column_);
-            for (int i = 0; i <= c; ++i)
-              state_.curvature_inverse[i * row + c] = state_.curvature_inverse[c * row + i] = column_[i];
-          }
+          invert_factorised(state_.curvature_inverse);
           lane_.progress->reward_samples_at_solve = n_;
           ++lane_.progress->reward_solves;
         }
@@ -83,6 +77,18 @@ class RewardSolve {
     return false;
   }
 
+  /// Phi^-1 afresh, from the samples that there are.
+  PANDORA_APART PANDORA_HD void rebuild_design() {
+    sum_derivatives([](double) { return 1.0; });
+    if (team_.rank() == 0) {
+      for (int i = 0; i < d_; ++i) hessian_[i * d_ + i] += ridge_;
+      factorise();
+      invert_factorised(state_.design_inverse);
+    }
+    team_.sync();
+  }
+
+ private:
   PANDORA_HD double dot() const {
     double sum = 0.0;
     for (int i = 0; i < d_; ++i) sum += gradient_[i] * direction_[i];
@@ -97,10 +103,10 @@ class RewardSolve {
   // gradient and lower triangle of the Hessian, with the ridge.
   PANDORA_HD void evaluate() {
     if constexpr (Team::kVectors)
-      reward_derivatives(RewardTable::over(lane_.reward_table, d_, shape_.capacity), n_, state_.theta, gradient_,
-                         hessian_);
+      reward_derivatives(RewardTable::over(lane_.reward_table, d_, shape_.capacity), lane_.reward_weight, n_,
+                         state_.theta, gradient_, hessian_);
     else
-      sum_derivatives();
+      sum_derivatives([](double mean) { return mean * (1.0 - mean); });
     for (int i = team_.rank(); i < d_; i += team_.size()) {
       gradient_[i] += ridge_ * state_.theta[i];
       hessian_[i * d_ + i] += ridge_;
@@ -108,7 +114,9 @@ class RewardSolve {
     team_.sync();
   }
 
-  PANDORA_HD void sum_derivatives() {
+  // `slope_of` gives what a sample at the mean G has of phi phi' in the Hessian, but for its weight.
+  template <class Slope>
+  PANDORA_HD void sum_derivatives(Slope&& slope_of) {
     const int entries = d_ * (d_ + 1);
     for (int e = team_.rank(); e < d_ * d_ + d_; e += team_.size()) (e < d_ ? gradient_[e] : hessian_[e - d_]) = 0.0;
     team_.sync();
@@ -117,8 +125,9 @@ class RewardSolve {
       for (int s = team_.rank(); s < count; s += team_.size()) {
         const int at = lane_.deployed[first + s];
         const double mean = logistic(state_.linear(phi(at)));
-        slope_[s] = mean * (1.0 - mean);
-        excess_[s] = mean - static_cast<double>(lane_.tape.told[at]);
+        const double weight = lane_.reward_weight == nullptr ? 1.0 : static_cast<double>(lane_.reward_weight[first + s]);
+        slope_[s] = weight * slope_of(mean);
+        excess_[s] = weight * (mean - static_cast<double>(lane_.tape.told[at]));
       }
       team_.sync();
       for (int e = team_.rank(); e < entries; e += team_.size()) {
@@ -155,6 +164,15 @@ class RewardSolve {
     for (int i = d_ - 1; i >= 0; --i) {
       for (int k = i + 1; k < d_; ++k) x[i] -= factor_[k * d_ + i] * x[k];
       x[i] /= factor_[i * d_ + i];
+    }
+  }
+
+  PANDORA_HD void invert_factorised(double* inverse) const {
+    const int row = RewardState::stride(d_);
+    for (int c = 0; c < d_; ++c) {
+      for (int i = 0; i < d_; ++i) column_[i] = i == c ? 1.0 : 0.0;
+      solve_factorised(column_);
+      for (int i = 0; i <= c; ++i) inverse[i * row + c] = inverse[c * row + i] = column_[i];
     }
   }
 

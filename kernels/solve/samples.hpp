@@ -20,7 +20,9 @@ struct SampleView {
   const Real* mu;
   int n;
   Loss loss = Loss::reservation;
+  const Real* weight = nullptr;  ///< of each; null: 1
 
+  PANDORA_HD Real weight_of(int s) const { return weight == nullptr ? Real(1) : weight[s]; }
   PANDORA_HD const Real* psi_of(int s) const { return psi + static_cast<std::size_t>(rows[s]) * stride; }
 };
 
@@ -128,7 +130,8 @@ PANDORA_HD SampleView<Real> gather_samples(const Team& team, const Shape& shape,
     for (int s = 0; s < count; ++s) scratch.mu[first + s] = mu[s];
   }
   team.sync();
-  return {lane.tape.psi, shape.m, shape.stride, box.rows, scratch.cost, scratch.mu, n, lane.spec.loss};
+  return {lane.tape.psi, shape.m, shape.stride, box.rows, scratch.cost, scratch.mu, n, lane.spec.loss,
+          box.weight};
 }
 
 }  // namespace pandora::engine

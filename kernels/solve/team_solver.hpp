@@ -76,8 +76,8 @@ class TeamFactor {
   PANDORA_HD TeamFactor(const Team& team, const SampleView<Real>& samples, const SolveScratch<Real>& scratch)
       : team_(team), samples_(samples), scratch_(scratch), m_(samples.m) {}
 
-  /// Factorises the diagonal matrix of ridges + sum w_s psi_s psi_s' with the weights in scratch, summed in Sum; all
-  /// weights are 1 without `weighted`. False if it is not positive definite.
+  /// Factorises the diagonal matrix of ridges + sum w_s psi_s psi_s' with the weights in scratch, summed in Sum;
+  /// those of the samples alone without `weighted`. False if it is not positive definite.
   template <class Sum>
   PANDORA_HD bool factorise(Ridges ridge, bool weighted) {
     double* const L = scratch_.factor;
@@ -112,7 +112,7 @@ class TeamFactor {
       Sum sum[T][T] = {};
       for (int l = 0; l < count; ++l) {
         const int s = weighted ? scratch_.active[l] : l;
-        const Sum h = weighted ? static_cast<Sum>(scratch_.weight[s]) : Sum(1);
+        const Sum h = weighted ? static_cast<Sum>(scratch_.weight[s]) : static_cast<Sum>(samples_.weight_of(s));
         const Real* x = samples_.psi_of(s);
         for (int r = 0; r < T; ++r) {
           const Sum scaled = h * static_cast<Sum>(x[i0 + r]);

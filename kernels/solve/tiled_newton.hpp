@@ -129,8 +129,8 @@ class TiledNewton {
       const Real* const z = memory_.part(s);
       const IndexMoment<Real> value =
           index_moment(samples_.loss, (z[0] + z[1]) + (z[2] + z[3]), samples_.cost[first + s], samples_.mu[first + s]);
-      memory_.moment()[s] = value.moment;
-      memory_.weight()[s] = value.curvature;
+      memory_.moment()[s] = samples_.weight_of(first + s) * value.moment;
+      memory_.weight()[s] = samples_.weight_of(first + s) * value.curvature;
     }
     team_.sync();
     for (int k = team_.rank(); k < m_; k += team_.size()) {

@@ -38,6 +38,20 @@ void moments(const Real* z, const Real* cost, const Real* mu, Real* moment, Real
   }
 }
 
+// The samples' own weights join moments and curvatures; returns sum_s w_s m_s^2. Beyond `count` stand zeros.
+template <class Real>
+double weigh(const SampleView<Real>& s, int first, int count, Real* moment, Real* curvature) {
+  if (s.weight == nullptr) return static_cast<double>(padded_dot(moment, moment, kStrip));
+  alignas(64) Real weighted[kStrip] = {};
+  for (int k = 0; k < count; ++k) {
+    weighted[k] = s.weight[first + k] * moment[k];
+    curvature[k] *= s.weight[first + k];
+  }
+  const double squares = static_cast<double>(padded_dot(moment, weighted, kStrip));
+  std::copy(weighted, weighted + kStrip, moment);
+  return squares;
+}
+
 // gradient += sum over the strip; NV vectors of the features from `column` on stay in registers.
 template <class Real, int NV>
 void accumulate(const SampleView<Real>& s, int first, int count, const Real* moment, int column, Real* sum) {
@@ -73,8 +87,8 @@ double index_gradient(const SampleView<Real>& s, const Real* rho, double* gradie
       moments<Loss::reservation>(z, cost, mu, moment, weight);
     else
       moments<Loss::linear_quadratic>(z, cost, mu, moment, weight);
+    squares += weigh(s, first, count, moment, weight);
     std::copy(weight, weight + count, curvature + first);
-    squares += static_cast<double>(padded_dot(moment, moment, kStrip));  // zeros beyond `count`
     int column = 0;
     for (; column + 7 * S::width <= s.stride; column += 7 * S::width)
       accumulate<Real, 7>(s, first, count, moment, column, sum.data());

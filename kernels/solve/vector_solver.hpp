@@ -79,7 +79,7 @@ class VectorFactor {
   void sum(Ridges ridge, bool weighted, double* out) const {
     const int m = samples_.m, stride = samples_.stride;
     SimdVector<Sum> C(static_cast<std::size_t>(m) * stride, Sum(0));
-    add_outer(samples_, weighted ? scratch_.weight : nullptr, C.data());
+    add_outer(samples_, weighted ? scratch_.weight : samples_.weight, C.data());
     Eigen::Map<RowMajor<double>> matrix(out, m, m);
     matrix = PaddedMatrix<Sum>(C.data(), m, m, Eigen::OuterStride<>(stride)).template cast<double>();
     matrix.diagonal().array() += ridge.others;
@@ -249,6 +249,7 @@ class Solver<Real, VectorTeam> {
     fresh.rows += known;
     fresh.cost += known;
     fresh.mu += known;
+    if (fresh.weight != nullptr) fresh.weight += known;
     fresh.n -= known;
     index_gradient(fresh, box.rho, scratch().direction, scratch().weight);
     add_outer(fresh, scratch().weight, box.hessian);

@@ -2,6 +2,7 @@
 // host/lanes/engine/layout.hpp lays them out. Sizes: A boxes, m features in rows of `stride`, d reward features.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -111,6 +112,7 @@ PANDORA_HD inline void add_to(int* counter, int n) {
 /// What a box has done.
 struct BoxProgress {
   int samples = 0;
+  double faded = 0.0;            ///< how much less than 1 each they weigh, in all
   int samples_at_solve = 0;      ///< at the last exact solve of rho_hat
   int samples_at_curvature = 0;  ///< when Hinv was last rebuilt
   int samples_in_hessian = 0;    ///< in BoxView::hessian
@@ -119,6 +121,9 @@ struct BoxProgress {
   int pending = 0;               ///< Newton steps of the block that rho has yet to make
   Failure failure = Failure::none;
   int failed_period = 0;
+
+  /// The samples by their weights, rounded.
+  PANDORA_HD int counted() const { return static_cast<int>(::floor(samples - faded + 0.5)); }
 };
 
 template <class Real>
@@ -127,6 +132,8 @@ struct BoxView {
   Real* rho = nullptr;       ///< stride: rho_hat (eq:known-theta-rho-estimator), (eq:hat:rho:at); LinUCB: eta_hat
   Real* response = nullptr;  ///< d x stride: Q = Hinv M; rho moves by Q d theta
   int* rows = nullptr;       ///< samples
+  Real* weight = nullptr;    ///< of each; null: 1
+  int* learned = nullptr;    ///< the period (1, 2, ...; 0: the calibration) in which each was; null where nobody asks
   GramView<Real> design;     ///< V^-1 (eq:known-theta-V), or LinUCB's A^-1
   GramView<Real> curvature;  ///< Hinv (`tracking`), or C_aa of a shrunk fit
   // What solvers on the CPU keep from one solve to the next (kernels/solve/): the inverse that follows the weights of
@@ -138,6 +145,14 @@ struct BoxView {
   Real* pending_scale = nullptr;                           ///< B: e / s; 0 where an exact solve replaces the step
   Real *pending_rank = nullptr, *pending_moved = nullptr;  ///< B x d: r, by which Q gains v r'; theta_moved before
   Real* theta_moved = nullptr;                             ///< d: theta_hat's moves since the last flush
+
+  /// A sample more, by one member.
+  PANDORA_HD void add(int row, int now) const {
+    const int sample = progress->samples++;
+    rows[sample] = row;
+    if (weight != nullptr) weight[sample] = Real(1);
+    if (learned != nullptr) learned[sample] = now;
+  }
 
   // A box's failure stays with the box until the lane's next walk collects it: the teams of the lane's other boxes may
   // run at the same time and must not see it come.
@@ -159,6 +174,8 @@ struct LaneView {
   TapeView<Real> tape;
   double* reward_memory = nullptr;  ///< RewardState, and what its solves work in
   int* deployed = nullptr;          ///< row * A + box of the deployed samples
+  float* reward_weight = nullptr;   ///< of the deployed samples, and the periods in which they were told of; null as
+  int* reward_learned = nullptr;    ///< BoxView::weight and BoxView::learned
   unsigned char* chosen = nullptr;  ///< T: the box deployed in each period, where rewards come late
   float* reward_table = nullptr;    ///< for teams with vectors: the deployed samples feature by feature
   JointState* joint = nullptr;      ///< of lanes that fit jointly

@@ -41,7 +41,7 @@ CascadeOptions new_cascade(const NewCascade& settings) {
     throw Error(ExitCode::usage, "policy " + settings.policy + ": unknown; use shrunk_weitzman or dow");
   options.rules->forced = std::max(options.rules->forced, 1);  // alg:DOW begins with a query of every box
   options.estimation.refit = settings.refit;
-  options.estimation.forget = settings.forget;
+  options.estimation.forgetting.half_life = settings.forget;
   options.estimation.most_samples = settings.most_samples;
   options.features = settings.features;
   options.index_features = settings.index_features;

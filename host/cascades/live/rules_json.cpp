@@ -98,7 +98,7 @@ void visit_estimation(Members& member, EstimationOptions& options) {
   member("refit_growth", options.refit.growth, 1, kAny);
   member("eta_1", options.ridge_index, 0, kAny);
   member("eta_0", options.ridge_reward, 0, kAny);
-  member("forget", options.forget, 0, kAny);
+  member("forget", options.forgetting.half_life, 0, kAny);
   member("most_samples", options.most_samples, 0, kInt);
   member.unless_zero("eta_slopes", options.ridge_slopes);
   member.unless_zero("eta_loss", options.ridge_loss);

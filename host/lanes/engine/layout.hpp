@@ -37,7 +37,7 @@ struct Layout {
 
   Layout(Arena& arena, std::span<const UnitOfLanes> units, const BlockOptions& options, const BackendTraits& traits,
          LaneRecord::Keep keep)
-      : traits_(traits), refit_(options.estimation.refit) {
+      : traits_(traits), refit_(options.estimation.refit), forgetting_(options.estimation.forgetting) {
     const Tape& first = units[0].replication->tape;
     shape.A = first.boxes();
     shape.m = first.contexts.index_size;
@@ -162,6 +162,8 @@ struct Layout {
     if (spec.learns_reward()) {
       lane.reward_memory = arena.take<double>(size(RewardState::size(shape.d) + reward_scratch(shape.d)));
       lane.deployed = arena.take<int>(size(shape.capacity));
+      if (fades(spec)) lane.reward_weight = arena.take<float>(size(RewardTable::padded(shape.capacity)));
+      if (dates(spec)) lane.reward_learned = arena.take<int>(size(shape.capacity));
       if (traits_.vectors) lane.reward_table = arena.take<float>(RewardTable::size(shape.d, shape.capacity));
     }
     if (!tape.feedback.at_once() && spec.online() && (spec.learns_reward() || spec.learns_payoff()))
@@ -175,6 +177,8 @@ struct Layout {
       box.progress = arena.take<BoxProgress>(1);
       box.rho = arena.take<Real>(size(shape.stride));
       box.rows = arena.take<int>(size(shape.capacity));
+      if (fades(spec)) box.weight = arena.take<Real>(size(shape.capacity));
+      if (dates(spec)) box.learned = arena.take<int>(size(shape.capacity));
       if (lane.needs.design) box.design.P = arena.take<Real>(matrix);
       if (lane.needs.curvature) box.curvature.P = arena.take<Real>(matrix);
       if (lane.needs.response) box.response = arena.take<Real>(size(shape.d) * shape.stride);
@@ -185,6 +189,9 @@ struct Layout {
     }
     lanes.push_back(lane);
   }
+
+  bool fades(const LaneSpec& spec) const { return spec.online() && forgetting_.half_life > 0.0; }
+  bool dates(const LaneSpec& spec) const { return spec.online() && forgetting_.dated(); }
 
   // Whether rho_hat is ever solved for: also that of lanes that learn from queries and use no index.
   static bool solves(const LaneView<Real>& lane) {
@@ -262,6 +269,7 @@ struct Layout {
 
   BackendTraits traits_;
   RefitSchedule refit_;
+  Forgetting forgetting_;
   std::vector<TapeView<Real>> plain_;
 };
 

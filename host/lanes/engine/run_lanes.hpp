@@ -55,8 +55,13 @@ class LaneRun {
     upload();
     start();
     const int T = units_[0].replication->tape.online_rows;
-    for (int first = 0; first < T; first += options_.block)
-      advance({first, std::min(options_.block, T - first)}, first + options_.block >= T);
+    const Forgetting& forgetting = options_.estimation.forgetting;
+    for (int first = 0, end; first < T; first = end) {
+      end = std::min({first + options_.block, T, forgetting.next(first + 1)});
+      const bool forgets = forgetting.happens_after(end);
+      advance({first, end - first}, end == T || forgets);
+      if (forgets) forget(end);
+    }
     for (std::size_t k = 0; k < records_.size(); ++k) fetch_record(k);
     if (counters != nullptr) count(*counters);
     return fetch_tallies();
@@ -136,10 +141,22 @@ class LaneRun {
     if (layout_->fits_jointly) backend_.blocks(lanes(), SolveJoint<Real>{all, {}, layout_->scratch, nullptr});
   }
 
+  // Samples fade or are forgotten at the end of `period`; between two blocks.
+  void forget(int period) {
+    const Problem<Real> all = problem();
+    const Forgetting& how = options_.estimation.forgetting;
+    const double factor = how.fades_after(period) ? how.factor() : 1.0;
+    backend_.warps(lanes(), ForgetSamples<Real>{all, factor, how.first_kept(period), how.last_kept(period)});
+    backend_.blocks(lanes(), RefitReward<Real>{all, period});
+    backend_.blocks(lanes() * layout_->shape.A, StartBox<Real>{all, layout_->scratch, period});
+    if (layout_->fits_jointly)
+      backend_.blocks(lanes(), SolveJoint<Real>{all, {period, 0}, layout_->scratch, nullptr});
+  }
+
   // Whether a library forms a block's products, between the end of one block and the start of the next.
   bool library() const { return !B::kVectors && ProductMemory<Real>::shared_bytes(layout_->shape) == 0; }
 
-  // A block of periods, group after group.
+  // A block of periods, group after group; `last`: nothing of it is left to the start of the next one.
   void advance(BlockRange range, bool last) {
     if constexpr (B::kVectors)  // for lanes that learn nothing none is gathered
       backend_.blocks(layout_->shape.capacity == 0 ? 0 : static_cast<int>(layout_->tapes.size()),
@@ -155,10 +172,11 @@ class LaneRun {
           backend_.form(FormBlock<Real>{here, range, layout_->device_matrices + begin},
                         layout_->group_matrices[group + 1] - begin);
       backend_.blocks(boxes,
-                      AdvanceBlock<Real>{here, layout_->scratch, range, joined && range.first_period > 0, library()});
+                      AdvanceBlock<Real>{here, layout_->scratch, range, joined && unfinished_, library()});
       walk(here, range, count);
       if (!joined || last) backend_.blocks(boxes, AdvanceBlock<Real>{here, layout_->scratch, {}, true, false});
     }
+    unfinished_ = joined && !last;
   }
 
   // A group of lanes through a block's periods.
@@ -247,6 +265,7 @@ class LaneRun {
   decltype(std::declval<B&>().allocate(std::size_t{})) memory_;
   Arena arena_;
   std::optional<Layout<Real>> layout_;
+  bool unfinished_ = false;  // whether the end of the last block is left to the start of the next
 };
 
 /// Runs the lanes of all units; tallies per unit. The units share dimensions and T. A lane's tally does not depend on

@@ -161,7 +161,7 @@ int WeitzmanEstimator::State::most_samples_within(std::size_t bytes) const {
   const std::size_t least = empty.size_of_numbers() + 8 * reward_memory.size();
   if (bytes <= least) return 0;
   if (rules.learns_payoff()) return std::numeric_limits<int>::max();  // of which sums are kept
-  const std::size_t weight = options.forget > 0.0 ? 8 : 0, phi = 4 * static_cast<std::size_t>(d);
+  const std::size_t weight = options.forgetting.half_life > 0.0 ? 8 : 0, phi = 4 * static_cast<std::size_t>(d);
   const std::size_t one = 4 * static_cast<std::size_t>(kept.contexts.index_stride) + 24 + weight +
                           (rules.learns_reward() ? 2 * phi + 8 + weight : 0);
   return static_cast<int>(

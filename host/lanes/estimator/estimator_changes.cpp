@@ -12,9 +12,6 @@ namespace pandora {
 
 namespace {
 
-constexpr int kFadesPerHalfLife = 4;           // each costs a fit of all samples
-constexpr double kLeastWeight = 1.0 / 1024.0;  // of a sample that is kept
-
 // Keeps the samples that `stays` names by their position; `width` numbers each.
 template <class Values, class Stays>
 void keep(Values& values, std::size_t width, const Stays& stays) {
@@ -37,12 +34,16 @@ Eigen::MatrixXd weighted_inverse(const Eigen::MatrixXd& columns, const std::vect
 
 void WeitzmanEstimator::State::forget() {
   bool less = false;
-  if (options.forget > 0.0) {
-    const int step = std::max(1, static_cast<int>(options.forget / kFadesPerHalfLife));
-    for (; period - faded_at >= step; faded_at += step, less = true) fade(std::exp2(-step / options.forget));
+  const Forgetting& how = options.forgetting;
+  if (how.half_life > 0.0) {
+    const int step = Forgetting::quarter(how.half_life);
+    for (; period - faded_at >= step; faded_at += step, less = true) fade(how.factor());
   }
   if (options.most_samples > 0 && drop_old(options.most_samples)) less = true;
-  if (less && !rules.learns_payoff()) rebuild_all();
+  const bool dated = how.dated() && how.happens_after(period);
+  if (dated) keep_learned_between(how.first_kept(period), how.last_kept(period));
+  if (rules.learns_payoff() && dated) return refit_payoffs();
+  if ((less || dated) && !rules.learns_payoff()) rebuild_all();
 }
 
 void WeitzmanEstimator::State::keep_at_most(int samples) {
@@ -64,17 +65,17 @@ void WeitzmanEstimator::State::fade(double factor) {
       const auto faded = factorised_or_fail(Eigen::MatrixXd(factor * design + (1.0 - factor) * identity));
       box.rho = faded.solve(factor * (design * box.rho)).eval();
       box.design_inverse = faded.solve(identity);
-    } else {
-      IndexSamples& samples = box.samples;
-      samples.weight.resize(samples.rows.size(), 1.0);
-      for (double& weight : samples.weight) weight *= factor;
-      drop_samples(box, [&](std::size_t s) { return samples.weight[s] >= kLeastWeight; });
     }
+    IndexSamples& samples = box.samples;
+    samples.weight.resize(samples.rows.size(), 1.0);
+    for (double& weight : samples.weight) weight *= factor;
+    if (!rules.learns_payoff())
+      drop_samples(box, [&](std::size_t s) { return samples.weight[s] >= Forgetting::kLeastWeight; });
     box.count = static_cast<int>(std::lround(box.mass));
   }
   reward_samples.weight.resize(reward_samples.reward.size(), 1.0);
   for (double& weight : reward_samples.weight) weight *= factor;
-  drop_reward_samples([&](std::size_t k) { return reward_samples.weight[k] >= kLeastWeight; });
+  drop_reward_samples([&](std::size_t k) { return reward_samples.weight[k] >= Forgetting::kLeastWeight; });
 }
 
 bool WeitzmanEstimator::State::drop_old(int most) {
@@ -84,9 +85,7 @@ bool WeitzmanEstimator::State::drop_old(int most) {
     if (box.samples.size() <= most) continue;
     about_to_change_all();
     drop_samples(box, [first = old(box.samples.size())](std::size_t s) { return s >= first; });
-    const std::vector<double>& weight = box.samples.weight;
-    box.mass = weight.empty() ? box.samples.size() : std::accumulate(weight.begin(), weight.end(), 0.0);
-    box.count = static_cast<int>(std::lround(box.mass));
+    count_again(box);
     dropped = true;
   }
   if (reward_samples.size() / A > most) {
@@ -95,6 +94,22 @@ bool WeitzmanEstimator::State::drop_old(int most) {
     dropped = true;
   }
   return dropped;
+}
+
+void WeitzmanEstimator::State::keep_learned_between(int first, int last) {
+  about_to_change_all();
+  const auto within = [&](int learned) { return learned >= first && learned <= last; };
+  for (BoxEstimate& box : boxes) {
+    drop_samples(box, [&](std::size_t s) { return within(box.samples.learned[s]); });
+    count_again(box);
+  }
+  drop_reward_samples([&](std::size_t k) { return within(reward_samples.learned[k]); });
+}
+
+void WeitzmanEstimator::State::count_again(BoxEstimate& box) {
+  const std::vector<double>& weight = box.samples.weight;
+  box.mass = weight.empty() ? box.samples.size() : std::accumulate(weight.begin(), weight.end(), 0.0);
+  box.count = static_cast<int>(std::lround(box.mass));
 }
 
 template <class Stays>
@@ -106,6 +121,7 @@ void WeitzmanEstimator::State::drop_samples(BoxEstimate& box, const Stays& stays
   keep(box.samples.cost, 1, keeps);
   keep(box.samples.mu, 1, keeps);
   if (!box.samples.weight.empty()) keep(box.samples.weight, 1, keeps);
+  if (!box.samples.learned.empty()) keep(box.samples.learned, 1, keeps);
   if (!box.phi.empty()) keep(box.phi, static_cast<std::size_t>(d), keeps);
 }
 
@@ -117,6 +133,7 @@ void WeitzmanEstimator::State::drop_reward_samples(const Stays& stays) {
   keep(kept.phi, static_cast<std::size_t>(d), keeps);
   keep(reward_samples.reward, 1, keeps);
   if (!reward_samples.weight.empty()) keep(reward_samples.weight, 1, keeps);
+  if (!reward_samples.learned.empty()) keep(reward_samples.learned, 1, keeps);
   reward_samples.at.resize(reward_samples.reward.size());
   std::iota(reward_samples.at.begin(), reward_samples.at.end(), std::size_t{0});
 }
@@ -144,10 +161,7 @@ void WeitzmanEstimator::State::rebuild_all() {
     joint.state.samples += box.samples.effective();
     box.has_image = false;
     if (!needs.design) continue;
-    Eigen::MatrixXd psi_of(m, box.samples.size());
-    for (int s = 0; s < box.samples.size(); ++s)
-      psi_of.col(s) = Eigen::Map<const Eigen::VectorXf>(kept.contexts.psi_row(box.samples.rows[s]), m).cast<double>();
-    box.design_inverse = weighted_inverse(psi_of, box.samples.weight, options.index_ridges());
+    box.design_inverse = weighted_inverse(contexts_of(box), box.samples.weight, options.index_ridges());
   }
   if (rules.learns_reward()) {
     const Eigen::Map<const Eigen::MatrixXf> phi(kept.phi.data(), d, reward_samples.size());
@@ -160,11 +174,35 @@ void WeitzmanEstimator::State::rebuild_all() {
   solve_all();
 }
 
+Eigen::MatrixXd WeitzmanEstimator::State::contexts_of(const BoxEstimate& box) const {
+  Eigen::MatrixXd psi_of(m, box.samples.size());
+  for (int s = 0; s < box.samples.size(); ++s)
+    psi_of.col(s) = Eigen::Map<const Eigen::VectorXf>(kept.contexts.psi_row(box.samples.rows[s]), m).cast<double>();
+  return psi_of;
+}
+
+// Rules that learn payoffs keep samples where these have dates: rewards stand in the place of mu.
+void WeitzmanEstimator::State::refit_payoffs() {
+  drop_unused_contexts();
+  for (BoxEstimate& box : boxes) {
+    const Eigen::MatrixXd psi_of = contexts_of(box);
+    Eigen::VectorXd target = Eigen::VectorXd::Zero(m);
+    for (int s = 0; s < box.samples.size(); ++s)
+      target += box.samples.weight_of(s) * (box.samples.mu[s] - box.samples.cost[s]) * psi_of.col(s);
+    box.design_inverse = weighted_inverse(psi_of, box.samples.weight, Ridges(1.0));
+    box.rho = box.design_inverse * target;
+    box.has_image = false;
+  }
+}
+
 void WeitzmanEstimator::State::solve_all() {
   if (rules.fits_jointly()) return solve_jointly();
   for (int a = 0; a < A; ++a) {
     BoxEstimate& box = boxes[a];
-    if (box.samples.size() == 0) box.rho.setZero();
+    if (box.samples.size() == 0) {
+      box.rho.setZero();
+      box.samples_at_solve = 0;
+    }
     solve_index(a);
     if (needs.steps) rebuild_curvature(box);
   }
@@ -256,6 +294,7 @@ void WeitzmanEstimator::State::roll_back() noexcept {
   reward_samples.at.resize(before->rewards);
   reward_samples.reward.resize(before->rewards);
   reward_samples.weight.resize(before->reward_weights);
+  reward_samples.learned.resize(std::min(reward_samples.learned.size(), before->rewards));
   for (std::size_t a = 0; a < before->boxes.size(); ++a) {
     Undo::Box& was = before->boxes[a];
     BoxEstimate& box = boxes[a];
@@ -267,6 +306,7 @@ void WeitzmanEstimator::State::roll_back() noexcept {
     box.samples.cost.resize(was.samples);
     box.samples.mu.resize(was.samples);
     box.samples.weight.resize(was.weights);
+    box.samples.learned.resize(std::min(box.samples.learned.size(), was.samples));
     box.phi.resize(was.phi);
     if (!was.matrices) continue;
     box.design_inverse = std::move((*was.matrices)[0]);

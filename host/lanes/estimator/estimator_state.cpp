@@ -1,5 +1,6 @@
 #include "host/lanes/estimator/estimator_state.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "host/lanes/estimator/checks.hpp"
@@ -48,6 +49,7 @@ BoxEstimate WeitzmanEstimator::State::empty_box() const {
 
 void WeitzmanEstimator::State::begin(const Request& now) {
   period = now.period;
+  latest = std::max(latest, period);
   psi = Eigen::Map<const Eigen::VectorXf>(now.psi.data(), m).cast<double>();
   if (!rules.context) psi = VectorXd::Unit(m, 0);
   has_row = false;
@@ -143,16 +145,21 @@ void WeitzmanEstimator::State::update_image(BoxEstimate& box) {
   box.has_image = true;
 }
 
+// psi becomes the last row of `kept`.
+void WeitzmanEstimator::State::keep_context() {
+  if (has_row) return;
+  const Eigen::VectorXf row = psi.cast<float>();
+  kept.contexts.psi.insert(kept.contexts.psi.end(), row.begin(), row.end());
+  kept.contexts.psi.resize(static_cast<std::size_t>(++kept.contexts.rows) * kept.contexts.index_stride, 0.0f);
+  has_row = true;
+}
+
 void WeitzmanEstimator::State::add_index_sample(const Output& output) {
   BoxEstimate& box = boxes[output.box];
-  if (!has_row) {
-    const Eigen::VectorXf row = psi.cast<float>();
-    kept.contexts.psi.insert(kept.contexts.psi.end(), row.begin(), row.end());
-    kept.contexts.psi.resize(static_cast<std::size_t>(++kept.contexts.rows) * kept.contexts.index_stride, 0.0f);
-    has_row = true;
-  }
   const double mu = rules.learns_reward() ? logistic(reward.linear(output.phi.data())) : output.mu;
+  keep_context();
   box.samples.add(kept.contexts.rows - 1, output.cost, mu);
+  if (options.forgetting.dated()) box.samples.learned.push_back(learned_in());
   if (rules.learns_reward()) box.phi.insert(box.phi.end(), output.phi.begin(), output.phi.end());
   box.count = static_cast<int>(std::lround(box.mass += 1.0));
   ++joint.state.samples;
@@ -233,7 +240,7 @@ void WeitzmanEstimator::State::rebuild_curvature(BoxEstimate& box) {
     const VectorXd at = Eigen::Map<const Eigen::VectorXf>(kept.contexts.psi_row(box.samples.rows[s]), m).cast<double>();
     const double mu = box.samples.mu[s];
     if (index_moment(rules.loss, box.rho.dot(at), 0.0, mu).curvature > 0.0)
-      add_cross(box, at, mu, box.phi.data() + static_cast<std::size_t>(s) * d);
+      add_cross(box, box.samples.weight_of(s) * at, mu, box.phi.data() + static_cast<std::size_t>(s) * d);
   }
 }
 
@@ -246,6 +253,10 @@ void WeitzmanEstimator::State::add_payoff(const Output& output, double r) {
   const double error = r - output.cost - box.rho.dot(psi);
   box.rho += box.image * (error / (1.0 + box.quadratic));
   rank_one_update(box.design_inverse, box.image, box.quadratic, 1.0);
+  if (!options.forgetting.dated()) return;
+  keep_context();
+  box.samples.add(kept.contexts.rows - 1, output.cost, r);
+  box.samples.learned.push_back(learned_in());
 }
 
 void WeitzmanEstimator::State::add_reward_sample(const Output& output, double r) {
@@ -256,6 +267,7 @@ void WeitzmanEstimator::State::add_reward_sample(const Output& output, double r)
   reward_samples.at.push_back(reward_samples.at.size());
   reward_samples.reward.push_back(r);
   if (!reward_samples.weight.empty()) reward_samples.weight.push_back(1.0);
+  if (options.forgetting.dated()) reward_samples.learned.push_back(learned_in());
   kept.phi.insert(kept.phi.end(), output.phi.begin(), output.phi.end());
 }
 

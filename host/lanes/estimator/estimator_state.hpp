@@ -46,6 +46,7 @@ struct BoxEstimate : BoxCounts {
 
 struct EstimatorCounts {
   int period = 0;    ///< of the request that has begun
+  int latest = 0;    ///< period that has begun; later than `period` while a late reward's is begun anew
   int faded_at = 0;  ///< the period up to which samples have faded
   int reward_samples_at_solve = 0;
   bool has_row = false;  ///< whether psi is the last row of `kept`
@@ -125,6 +126,9 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   void about_to_change_reward();
   void about_to_change_all();
   BoxEstimate empty_box() const;
+  void keep_context();
+  // What a sample's `learned` is: 0 in the calibration.
+  int learned_in() const { return calibrated ? latest : 0; }
   void add_index_sample(const Output& output);
   void step_index(const Output& output, bool exact_follows);
   void must_stay_in_ball(BoxEstimate& box) const;
@@ -140,11 +144,15 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   // estimator_changes.cpp
   void fade(double factor);
   bool drop_old(int most);
+  void keep_learned_between(int first, int last);  // periods, 0 the calibration
+  static void count_again(BoxEstimate& box);
   template <class Stays>
   void drop_samples(BoxEstimate& box, const Stays& stays);
   template <class Stays>
   void drop_reward_samples(const Stays& stays);
   void solve_all();
+  void refit_payoffs();
+  Eigen::MatrixXd contexts_of(const BoxEstimate& box) const;
   void drop_unused_contexts();
   void rebuild_all();
   template <class Archive>

@@ -21,6 +21,7 @@ struct IndexSamples {
   std::vector<double> cost;
   std::vector<double> mu;
   std::vector<double> weight = {};  ///< in (0, 1]; empty: all 1
+  std::vector<int> learned = {};    ///< the period in which each was; empty where nobody asks (Forgetting::dated)
   Loss loss = Loss::reservation;
 
   int size() const { return static_cast<int>(rows.size()); }

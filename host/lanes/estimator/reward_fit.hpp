@@ -34,6 +34,7 @@ struct RewardSamples {
   std::vector<std::size_t> at;
   std::vector<double> reward;
   std::vector<double> weight = {};  ///< in (0, 1]; empty: all 1
+  std::vector<int> learned = {};    ///< as IndexSamples::learned
   int size() const { return static_cast<int>(at.size()); }
 };
 

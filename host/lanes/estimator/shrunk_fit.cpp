@@ -60,8 +60,8 @@ void ShrunkFit::measure_features(const Contexts& contexts, const std::vector<con
       squares += Eigen::Map<const Eigen::VectorXf>(contexts.psi_row(row) + 1, m_ - 1).cast<double>().squaredNorm();
     }
   if (n == 0) return;
-  state.squares = squares * state.samples / n;  // where old samples were forgotten, of those that are left
-  state.learn_scale(spec_.shrinkage, m_ - 1);
+  state.squares = squares;
+  state.learn_scale(spec_.shrinkage, m_ - 1, n);
 }
 
 // C at rho, and what it tells of slopes and boxes.

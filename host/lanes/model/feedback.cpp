@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <optional>
+#include <tuple>
 
 #include "host/ground/base/printable.hpp"
 #include "kernels/random/distributions.hpp"
@@ -76,16 +77,36 @@ std::string delay_text(const DelayLaw& delay) {
   return "";
 }
 
+namespace {
+
+// Two whole numbers from 1 on of "FIRST:SECOND".
+std::optional<std::pair<int, int>> two_periods(const std::string& text) {
+  constexpr int kMost = 1000000000;
+  const std::vector<std::string> words = split(text, ':');
+  const std::optional<int> first = whole_within(words[0], 1, kMost),
+                           second = words.size() == 2 ? whole_within(words[1], 1, kMost) : std::nullopt;
+  if (!first || !second) return std::nullopt;
+  return std::pair(*first, *second);
+}
+
+}  // namespace
+
 void parse_poison(const std::string& text, FeedbackRules& rules) {
   rules.poison_from = rules.poison_to = 0;
   if (text.empty()) return;
-  const std::vector<std::string> words = split(text, ':');
-  constexpr int kMost = 1000000000;
-  const std::optional<int> from = whole_within(words[0], 1, kMost),
-                           to = words.size() == 2 ? whole_within(words[1], 1, kMost) : std::nullopt;
-  if (!from || !to || *from > *to) refuse("give the first and the last period, such as 2000:3000, or leave it empty");
-  rules.poison_from = *from;
-  rules.poison_to = *to;
+  const auto found = two_periods(text);
+  if (!found || found->first > found->second)
+    refuse("give the first and the last period, such as 2000:3000, or leave it empty");
+  std::tie(rules.poison_from, rules.poison_to) = *found;
+}
+
+void parse_restart(const std::string& text, FeedbackRules& rules) {
+  rules.restart_at = rules.lost = 0;
+  if (text.empty()) return;
+  const auto found = two_periods(text);
+  if (!found)
+    refuse("give the period after which policies start again and how many they lose, such as 5000:500, or leave it empty");
+  std::tie(rules.restart_at, rules.lost) = *found;
 }
 
 std::string poison_text(const FeedbackRules& rules) {
@@ -97,6 +118,7 @@ void draw_feedback(const Stream& stream, const FeedbackRules& rules, Tape& tape)
   const int T = tape.online_rows;
   const std::size_t A = static_cast<std::size_t>(tape.boxes());
   Feedback& out = tape.feedback;
+  out.restarts = rules.restart_at > 0;
   const bool wrong_at_times = rules.flip > 0.0 || rules.poison_from > 0;
   if (wrong_at_times) out.told = tape.reward;
   const bool at_once = rules.delay == DelayLaw{} && !(rules.share < 1.0);
@@ -110,7 +132,9 @@ void draw_feedback(const Stream& stream, const FeedbackRules& rules, Tape& tape)
       for (std::size_t at = tape.at(tape.online_row(t), 0), end = at + A; at < end; ++at)
         out.told[at] = 1.0f - out.told[at];
     if (at_once || !(open_uniform(words[0][0]) < rules.share)) continue;
-    if (const double at = t + drawn_delay(rules.delay, words[2][0], words[3][0]); at < T)
+    const double at = t + drawn_delay(rules.delay, words[2][0], words[3][0]);
+    const bool lost = t < rules.restart_at && t >= rules.restart_at - rules.lost && at >= rules.restart_at;
+    if (at < T && !lost)
       ++out.first[static_cast<std::size_t>(comes[static_cast<std::size_t>(t)] = static_cast<int>(at)) + 1];
   }
   if (at_once) return;

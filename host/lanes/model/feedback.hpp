@@ -16,6 +16,9 @@ std::string delay_text(const DelayLaw& delay);
 void parse_poison(const std::string& text, FeedbackRules& rules);
 std::string poison_text(const FeedbackRules& rules);
 
+/// "5000:500", FeedbackRules::restart_at and lost; empty: none. Throws Error (usage).
+void parse_restart(const std::string& text, FeedbackRules& rules);
+
 /// The tape's Feedback under these rules. A period's delay, whether it is told and whether it is told wrong depend on
 /// the replication and the period alone, so that they are common to all lanes.
 void draw_feedback(const Stream& stream, const FeedbackRules& rules, Tape& tape);

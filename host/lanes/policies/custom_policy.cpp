@@ -129,6 +129,10 @@ LaneTally run_custom_lane(const Replication& replication, CustomPolicy& policy, 
           "its code takes rewards at once, and the study's [feedback] keeps them back; override waits_for_rewards()");
       return tally;
     }
+    if (tape.feedback.restarts && !policy.restarts()) {
+      broken("its code keeps what it has learned, and the study's feedback.restart takes of it; override restarts()");
+      return tally;
+    }
     calibrate(tape, policy, T0, shown);
     for (period = 1; period <= tape.online_rows; ++period) {
       end_lane_if_interrupted();

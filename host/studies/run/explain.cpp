@@ -35,6 +35,7 @@ struct Witness : CustomPolicy {
     policy.learn(reward);
   }
   bool waits_for_rewards() const override { return policy.waits_for_rewards(); }
+  bool restarts() const override { return policy.restarts(); }
   void learn_late(int period, double reward) override { policy.learn_late(period, reward); }
 };
 

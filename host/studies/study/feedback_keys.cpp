@@ -39,6 +39,21 @@ std::vector<StudyKey> feedback_keys() {
        true,
        false,
        {"from", "to"}});
+  add({"feedback.restart",
+       Kind::text,
+       "AT:LOST",
+       "periods",
+       "After period AT a policy starts again without what it learned in the last LOST periods; empty: it does not.",
+       "\"\"",
+       [](Study& s, const StudyValue& v) {
+         parsed(v, [&s](const std::string& text) { return parse_restart(text, s.feedback), true; });
+         s.estimation.forgetting.restart_at = s.feedback.restart_at;
+         s.estimation.forgetting.lost = s.feedback.lost;
+       },
+       StudyKey::Role::identity,
+       true,
+       false,
+       {"at", "lost"}});
   const auto budget = [&add](const char* name, const char* type, const char* unit, const char* meaning, Pacing::Of of,
                              double least) {
     add({name, Kind::number, type, unit, meaning, "0", [=](Study& s, const StudyValue& v) {

@@ -174,10 +174,14 @@ std::vector<Key> make_general_keys() {
               "Such a refit also ends with a step whose squared decrement is at most this (docs/beyond.md); 0: as each "
               "policy has it, 1.",
               &EstimationOptions::joint_tolerance, positive);
-  unless_zero("estimation.forget", "number from 0 on", "periods",
-              "Half-life of a sample's weight (docs/serving.md#drift), for engine.kind = \"reference\"; 0: samples do "
-              "not age.",
-              &EstimationOptions::forget, positive);
+  add({"estimation.forget", Kind::number, "number from 0 on", "periods",
+       "Half-life of a sample's weight (docs/scenarios.md#forgetting); 0: samples do not age.", "0",
+       [](Study& s, const StudyValue& v) {
+         if (v.numbers[0] != 0.0) s.estimation.forgetting.half_life = positive(v);
+       }});
+  add({"estimation.window", Kind::integer, "integer from 0 to 1000000000", "periods",
+       "Estimates are those of the samples of so many periods (docs/scenarios.md#forgetting); 0: of all.", "0",
+       [](Study& s, const StudyValue& v) { s.estimation.forgetting.window = count(v, 0, 1000000000); }});
   const auto constant = [&add](const char* name, const char* meaning, double TheoryConstants::*member) {
     add({std::string("theory.") + name, Kind::number, "number above 0", "", meaning,
          fmt::format("{}", TheoryConstants{}.*member),

@@ -162,9 +162,6 @@ Study study_of(const StudyValues& values, const std::vector<std::string>& known,
                          environment.name));
   if (!study.regret && !study.order)
     refuse(values.at("output.regret").where, "output.regret and output.order are both false; nothing is left to do");
-  if (study.estimation.forget > 0.0 && study.engine.kind != EngineSettings::Kind::reference)
-    refuse(values.at("estimation.forget").where,
-           "samples age in the reference engine alone; set engine.kind to \"reference\"");
   for (const char* key : {"estimation.eta_loss", "estimation.radius_rho", "estimation.radius_theta"})
     if (values.at(key).numbers[0] != 0.0 && study.engine.kind != EngineSettings::Kind::reference)
       refuse(values.at(key).where, "is a matter of the reference engine alone; set engine.kind to \"reference\"");

@@ -96,7 +96,7 @@ TEST(RewardGradient, MatchesSumsInDouble) {
         expected += (g - reward) * phi.cast<double>();
         expected_hessian += g * (1.0 - g) * phi.cast<double>() * phi.cast<double>().transpose();
       }
-      engine::reward_derivatives(table, n, theta.data(), gradient.data(), hessian.data());
+      engine::reward_derivatives(table, nullptr, n, theta.data(), gradient.data(), hessian.data());
       const double tolerance = 1e-6 * (10.0 + std::sqrt(static_cast<double>(n)));
       EXPECT_LT((gradient - expected).cwiseAbs().maxCoeff(), tolerance);
       for (int i = 0; i < d; ++i)

@@ -56,7 +56,7 @@ TEST(EstimatorThatIsRolledBack, IsWhatItWasInEveryBit) {
         const LaneSpec rules = test::spec_of(policy, reward, replication, 0);
         EstimationOptions options;
         options.refit = parse_refit(schedule);
-        options.forget = forget;
+        options.forgetting.half_life = forget;
         options.most_samples = 40;
         const EstimatorShape shape{2, 3, rules.learns_reward() ? 4 : 0, {}};
         WeitzmanEstimator plain(shape, rules, options), disturbed(shape, rules, options);
@@ -220,7 +220,7 @@ TEST(LiveMemory, IsReckonedByTheSampleAndTheRequest) {
   for (const bool learns : {false, true})
     for (const double forget : {0.0, 1e6}) {
       EstimationOptions estimation;
-      estimation.forget = forget;
+      estimation.forgetting.half_life = forget;
       const EstimatorShape shape{2, 40, learns ? 6 : 0, {}};
       WeitzmanEstimator estimator(shape, dow_rules(learns, 0.2, 0.1), estimation);
       std::vector<double> unused;
@@ -302,7 +302,7 @@ TEST(LiveForgetting, SavedAndLoadedGoesOnToTheSameBytes) {
     for (const char* schedule : {"geometric:1.5", "tracking"})
       for (const LaneSpec& rules : {dow_rules(true, 0.2, 0.1), shrunk_rules(true, 0.2), shrunk_rules(false, 0.2)}) {
         CascadeOptions options = learner(rules, schedule);
-        options.estimation.forget = forget;
+        options.estimation.forgetting.half_life = forget;
         const auto played = [&](int every) {
           Cascade cascade(options);
           cascade.set_epoch(0);

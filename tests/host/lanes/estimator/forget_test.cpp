@@ -11,7 +11,7 @@
 namespace pandora {
 namespace {
 
-class Forgetting : public testing::Test {
+class EstimatorThatForgets : public testing::Test {
  protected:
   static constexpr int kPeriods = 120;
 
@@ -50,9 +50,9 @@ class Forgetting : public testing::Test {
 };
 
 // With a half-life of 16 samples fade by 2^(-1/4) at the end of every fourth period.
-TEST_F(Forgetting, WeightsHalveWithinTheHalfLife) {
+TEST_F(EstimatorThatForgets, WeightsHalveWithinTheHalfLife) {
   EstimationOptions options = exact_;
-  options.forget = 16;
+  options.forgetting.half_life = 16;
   options.ridge_slopes = 1.5;
   Eigen::VectorXd ridges = Eigen::VectorXd::Constant(m_, 1.5);
   ridges[0] = 0.4;
@@ -80,9 +80,9 @@ TEST_F(Forgetting, WeightsHalveWithinTheHalfLife) {
   }
 }
 
-TEST_F(Forgetting, ThetaIsThatOfTheWeightedSamples) {
+TEST_F(EstimatorThatForgets, ThetaIsThatOfTheWeightedSamples) {
   EstimationOptions options = exact_;
-  options.forget = 16;
+  options.forgetting.half_life = 16;
   WeitzmanEstimator estimator(replication_, dow(RewardModel::learned), options);
   learn(estimator, 1, kPeriods);
   const std::size_t d = estimator.theta().size();
@@ -105,7 +105,7 @@ TEST_F(Forgetting, ThetaIsThatOfTheWeightedSamples) {
 }
 
 // Box a is opened in every third period, so with at most 20 samples of a box the 21st drops the first 11 of them.
-TEST_F(Forgetting, OfTooManySamplesTheOlderHalfIsAsIfItHadNeverBeen) {
+TEST_F(EstimatorThatForgets, OfTooManySamplesTheOlderHalfIsAsIfItHadNeverBeen) {
   for (const RewardModel reward : {RewardModel::known, RewardModel::learned})
     for (const Fit fit : {Fit::separate, Fit::shrunk}) {
       EstimationOptions options = exact_;
@@ -127,14 +127,51 @@ TEST_F(Forgetting, OfTooManySamplesTheOlderHalfIsAsIfItHadNeverBeen) {
     }
 }
 
-// LinUCB keeps no samples: its design and its estimate are those of weighted least squares with the ridge 1.
-TEST_F(Forgetting, PayoffsFadeToo) {
+// With a window of 20 the samples of the last 20 periods are left after period 120, and after one of 118 those of the
+// last 23, as the window is looked at every fifth period; a restart leaves what was learned before. LinUCB keeps samples
+// for it.
+TEST_F(EstimatorThatForgets, WhatAWindowOrARestartLeavesIsAsIfTheRestHadNeverBeen) {
+  LaneSpec linucb;
+  linucb.score = Score::learned_payoff;
+  linucb.learning = Learning::online;
+  linucb.c_b = 0.3;
+  struct Left {
+    Forgetting how;
+    int until, first, last;
+  };
+  const Left cases[] = {{{.window = 20}, 120, 101, 120},
+                        {{.window = 20}, 118, 96, 118},
+                        {{.restart_at = 90, .lost = 31}, 90, 1, 59},
+                        {{.restart_at = 90, .lost = 500}, 90, 1, 0}};
+  for (const Left& left : cases)
+    for (const LaneSpec& rules : {dow(RewardModel::known), dow(RewardModel::learned), linucb}) {
+      EstimationOptions options = exact_;
+      options.forgetting = left.how;
+      WeitzmanEstimator estimator(replication_, rules, options), other(replication_, rules, exact_);
+      learn(estimator, 1, left.until);
+      learn(other, left.first, left.last);
+      estimator.begin(request(1));
+      other.begin(request(1));
+      const Output any = output(4, 1);
+      EXPECT_NEAR(estimator.reward_width(any.phi), other.reward_width(any.phi), 1e-10);
+      for (int a = 0; a < 3; ++a) {
+        EXPECT_EQ(estimator.samples(a), other.samples(a));
+        EXPECT_NEAR(estimator.width(a), other.width(a), 1e-10);
+        for (std::size_t k = 0; k < m_; ++k) EXPECT_NEAR(estimator.rho(a)[k], other.rho(a)[k], 1e-6) << a;
+      }
+      for (std::size_t k = 0; k < other.theta().size(); ++k)
+        EXPECT_NEAR(estimator.theta()[k], other.theta()[k], 1e-6);
+    }
+}
+
+// Fading needs no samples of LinUCB's: its design and its estimate are those of weighted least squares with the ridge 1.
+TEST_F(EstimatorThatForgets, PayoffsFadeToo) {
   LaneSpec rules;
   rules.score = Score::learned_payoff;
   rules.learning = Learning::online;
   rules.c_b = 0.3;
   EstimationOptions options = exact_;
-  options.forget = 16;
+  options.forgetting.half_life = 16;
   WeitzmanEstimator estimator(replication_, rules, options);
   learn(estimator, 1, kPeriods);
   Eigen::MatrixXd design = Eigen::MatrixXd::Identity(m_, m_);

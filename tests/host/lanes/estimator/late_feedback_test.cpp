@@ -10,6 +10,7 @@
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "host/lanes/model/feedback.hpp"
 #include "pandora/weitzman.hpp"
+#include "tests/reference/followers.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/naive_lane.hpp"
 #include "tests/reference/scalar_backend.hpp"
@@ -36,13 +37,6 @@ Replication replication_with(const FeedbackRules& rules, Regime regime, int peri
   return out;
 }
 
-std::vector<LaneSpec> lanes_that_learn(const Replication& replication) {
-  std::vector<LaneSpec> out;
-  for (const LaneSpec& lane : test::all_lanes(replication, {0, kCalibration}, {0.1}))
-    if (lane.learning != Learning::none) out.push_back(lane);
-  return out;
-}
-
 const FeedbackRules kRules[] = {rules_of("9", 1.0, 0.0), rules_of("geometric:12", 0.6, 0.1), rules_of("0", 0.3, 0.0)};
 
 class LateFeedback : public testing::TestWithParam<std::tuple<std::size_t, const char*>> {
@@ -56,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Lanes, LateFeedback,
 
 TEST_P(LateFeedback, TheReferenceIsTheNaiveLane) {
   const Replication replication = replication_with(rules(), Regime::B, 120);
-  for (const LaneSpec& lane : lanes_that_learn(replication)) {
+  for (const LaneSpec& lane : test::lanes_that_learn(replication)) {
     const EstimationOptions options = estimation();
     const naive::Result wanted = naive::run_lane(replication, lane, options);
     LaneRecord record;
@@ -71,36 +65,9 @@ TEST_P(LateFeedback, TheReferenceIsTheNaiveLane) {
   }
 }
 
-// Blocks on vectors, and as a device runs them with one thread.
 TEST_P(LateFeedback, TheBlockedEngineFollowsTheReference) {
   const Replication replication = replication_with(rules(), Regime::B, 260);
-  for (const LaneSpec& lane : lanes_that_learn(replication)) {
-    LaneRecord expected;
-    run_reference_lane(replication, lane, estimation(), &expected);
-    const auto expect_follows = [&](const char* where, const LaneRecord& actual) {
-      SCOPED_TRACE(fmt::format("{}, T0 {}, fit {}, learned reward {}, score {}", where, lane.T0, int(lane.fit),
-                               lane.learns_reward(), int(lane.score)));
-      ASSERT_EQ(actual.scores.size(), expected.scores.size());
-      const double width = lane.fits_jointly() ? (lane.learns_reward() ? 1e-3 : 1e-4) : 1e-8;
-      for (std::size_t at = 0; at < expected.scores.size(); ++at) {
-        ASSERT_NEAR(actual.widths[at], expected.widths[at], width) << at;
-        ASSERT_NEAR(actual.scores[at], expected.scores[at], lane.learns_payoff() ? 1e-8 : 1e-3) << at;
-      }
-      for (std::size_t k = 0; k < expected.theta.size(); ++k) EXPECT_NEAR(actual.theta[k], expected.theta[k], 1e-4);
-    };
-    for (const int B : {1, 7, 32}) {
-      LaneRecord actual;
-      actual.decisions = &expected.outcomes;
-      run_on_cpu<double>(replication, std::span(&lane, 1), {estimation(), B}, nullptr, std::span(&actual, 1));
-      expect_follows("vectors", actual);
-    }
-    const UnitOfLanes unit{&replication, {lane}};
-    LaneRecord actual;
-    actual.decisions = &expected.outcomes;
-    test::ScalarBackend scalar;
-    engine::run_lanes<double>(scalar, std::span(&unit, 1), {estimation(), 32}, nullptr, std::span(&actual, 1));
-    expect_follows("scalars", actual);
-  }
+  for (const LaneSpec& lane : test::lanes_that_learn(replication)) test::expect_engines_follow(replication, lane, estimation());
 }
 
 // As a device runs them with teams of several threads: the same decisions as with one.

@@ -68,4 +68,29 @@ class ProductsOfBlock {
   bool taken_ = false;  // whether the P to form is in the team's memory
 };
 
+/// A block's contexts feature by feature, and their norms, for teams with vectors. Item: tape.
+template <class Real>
+struct GatherBlock {
+  static constexpr const char* kName = "gather";
+  Shape shape;
+  BlockRange range;
+  const TapeView<Real>* tapes;
+
+  template <class Team>
+  PANDORA_HD void operator()(const Team&, int item, int) const {
+    const BlockContexts<Real> block(tapes[item], shape, range);
+    const int width = shape.width;
+    for (int k = 0; k < shape.m * width; ++k) tapes[item].transposed[k] = Real(0);
+    for (int j = 0; j < block.B; ++j) {
+      const Real* psi = block.psi + j * shape.stride;
+      Real squares = 0;
+      for (int k = 0; k < shape.m; ++k) {
+        tapes[item].transposed[k * width + j] = psi[k];
+        squares += psi[k] * psi[k];
+      }
+      tapes[item].squared_norm[j] = squares;
+    }
+  }
+};
+
 }  // namespace pandora::engine

@@ -114,7 +114,7 @@ class Walk {
     if (lane_.chosen != nullptr) choose(period, outcome.deployed);
     if (spec.learns_payoff()) {
       for_told(period, row, outcome.deployed,
-               [&](int a, int of) { lane_.chosen == nullptr ? learn_payoff(j, a, of) : learn_late_payoff(j, a, of); });
+               [&](int a, int of) { lane_.tape.late ? learn_late_payoff(j, a, of) : learn_payoff(j, a, of); });
       return 0;
     }
     return learn(j, outcome, period, row);

@@ -17,12 +17,12 @@ namespace pandora {
 
 /// What a lane that fits jointly carries beside its rho_hat and C_aa.
 struct JointState {
-  double ridge_mean, ridge_own;  ///< lambda_m, lambda_d
-  double dispersion[kMaxBoxes];  ///< kappa_a
+  double ridge_mean, ridge_own;   ///< lambda_m, lambda_d
+  double dispersion[kMaxBoxes];   ///< kappa_a
   int samples, samples_at_solve;  ///< where samples fade, the sum of their weights, rounded
-  int unsolved;    ///< refits that ended at their greatest number of steps (RefitPlan)
-  double squares;  ///< sum of |slopes of psi|^2 over the samples of the last solve
-  double scale;    ///< three times the mean square of a feature in them: 1 for features from U[-1, 1]
+  int unsolved;                   ///< refits that ended at their greatest number of steps (RefitPlan)
+  double squares;                 ///< sum of |slopes of psi|^2 over the samples of the last solve
+  double scale;                   ///< three times the mean square of a feature in them: 1 for features from U[-1, 1]
 
   /// Before any sample.
   PANDORA_HD void start(const LaneSpec& spec) {

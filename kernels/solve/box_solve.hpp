@@ -116,8 +116,8 @@ class BoxSolve {
     const int d = shape_.d, m = shape_.m, stride = shape_.stride, row = SolveScratch<Real>::padded(m);
     Real* const slope = scratch_.moment;  // G', or 0 where the sample is not active
     for (int s = team_.rank(); s < samples.n; s += team_.size())
-      slope[s] = scratch_.weight[s] > Real(0) ? samples.weight_of(s) * samples.mu[s] * (Real(1) - samples.mu[s])
-                                             : Real(0);
+      slope[s] =
+          scratch_.weight[s] > Real(0) ? samples.weight_of(s) * samples.mu[s] * (Real(1) - samples.mu[s]) : Real(0);
     for (int part = team_.rank(); part < d * row; part += team_.size()) scratch_.cross[part] = 0.0;
     team_.sync();
     const int vectors = (m + V::width - 1) / V::width;

@@ -125,7 +125,8 @@ class RewardSolve {
       for (int s = team_.rank(); s < count; s += team_.size()) {
         const int at = lane_.deployed[first + s];
         const double mean = logistic(state_.linear(phi(at)));
-        const double weight = lane_.reward_weight == nullptr ? 1.0 : static_cast<double>(lane_.reward_weight[first + s]);
+        const double weight =
+            lane_.reward_weight == nullptr ? 1.0 : static_cast<double>(lane_.reward_weight[first + s]);
         slope_[s] = weight * slope_of(mean);
         excess_[s] = weight * (mean - static_cast<double>(lane_.tape.told[at]));
       }

@@ -130,8 +130,7 @@ PANDORA_HD SampleView<Real> gather_samples(const Team& team, const Shape& shape,
     for (int s = 0; s < count; ++s) scratch.mu[first + s] = mu[s];
   }
   team.sync();
-  return {lane.tape.psi, shape.m, shape.stride, box.rows, scratch.cost, scratch.mu, n, lane.spec.loss,
-          box.weight};
+  return {lane.tape.psi, shape.m, shape.stride, box.rows, scratch.cost, scratch.mu, n, lane.spec.loss, box.weight};
 }
 
 }  // namespace pandora::engine

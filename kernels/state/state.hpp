@@ -32,6 +32,7 @@ struct TapeView {
   const double* sigma;                  ///< rows x A, oracle indices
   const std::uint16_t* there;           ///< rows, which boxes are there; null: all
   const int *told_first, *told_period;  ///< Feedback's lists; null: every period is told of at its own end
+  bool late;                            ///< whether one is told of after its own
   int calibration_rows, online_rows;
   Stream random_order, exploration;
   /// The block's contexts feature by feature (m x width, zero beyond the block) and ||psi_j||^2 (width), for teams with

@@ -60,6 +60,7 @@ struct Feedback {
   std::vector<int> first;   ///< T + 1: where a period's part of `period` begins
   std::vector<int> period;  ///< the online periods (0, 1, ...) whose rewards come at the end of a period, ascending
   std::vector<float> told;  ///< rows x A, what is told in place of the reward; empty: the reward itself
+  bool late = false;        ///< whether some come after their own period
   bool restarts = false;    ///< whether learners lose what they have learned last (Forgetting::restart_at)
 
   bool at_once() const { return first.empty(); }

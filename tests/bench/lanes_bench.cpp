@@ -65,9 +65,10 @@ void run_scenario(benchmark::State& state, const Environment& environment, const
 
 // A policy under what a study can say of estimation.
 void run_under(benchmark::State& state, const EstimationOptions& estimation, const std::string& policy,
-               const std::string& reward) {
+               const std::string& reward, const Pacing& pacing = {}) {
   const Replication replication = replication_of(30000, 100);
-  const LaneSpec spec = with_estimation(lane_of(replication, policy, reward), estimation, 3, 101, 10, 30000);
+  LaneSpec spec = with_estimation(lane_of(replication, policy, reward), estimation, 3, 101, 10, 30000);
+  spec.pacing = pacing;
   const std::vector<LaneSpec> specs(6, spec);
   for (auto _ : state) benchmark::DoNotOptimize(run_on_cpu<float>(replication, specs, {estimation, 32}));
   state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * 30000 * 6,
@@ -188,6 +189,19 @@ void add_scenarios() {
       add(fmt::format("LaneUnder/{}/{}/{}", policy, reward, name),
           [=, e = environment, f = feedback, p = policy, r = reward](benchmark::State& state) {
             run_scenario(state, e, f, p, r);
+          });
+  const EstimationOptions plain_estimation{parse_refit("geometric:1.5"), 1.0, 1.0};
+  EstimationOptions fades = plain_estimation, window = plain_estimation;
+  fades.forgetting.half_life = 7500;
+  window.forgetting.window = 7500;
+  for (const auto& [policy, reward] : {std::pair{"dow", "known"}, {"dow", "unknown"}, {"shrunk_weitzman", "unknown"}})
+    for (const auto& [name, estimation, pacing] : {std::tuple{"forgets", fades, Pacing{}},
+                                                   {"window", window, Pacing{}},
+                                                   {"plain", plain_estimation, Pacing{}},
+                                                   {"paces", plain_estimation, Pacing{Pacing::Of::queries, 1.2}}})
+      add(fmt::format("LaneThat/{}/{}/{}", policy, reward, name),
+          [=, e = estimation, p = policy, r = reward, paces = pacing](benchmark::State& state) {
+            run_under(state, e, p, r, paces);
           });
 }
 

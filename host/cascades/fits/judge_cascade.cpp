@@ -125,7 +125,8 @@ Table models_of_cascade(const CascadeOptions& cascade, const json& record, const
     if (cascade.features.empty() && cascade.index_features > 1)
       out.notes.push_back(fmt::format("Of a prompt {} numbers are given.", cascade.index_features));
     if (cascade.estimation.forgetting.half_life > 0.0)
-      out.notes.push_back(fmt::format("After {:g} requests a sample counts half.", cascade.estimation.forgetting.half_life));
+      out.notes.push_back(
+          fmt::format("After {:g} requests a sample counts half.", cascade.estimation.forgetting.half_life));
   } else if (cascade.order.size() > 1) {
     out.notes.push_back(
         "Models are called from the first row on. Where the estimated quality of an answer reaches the number, nothing "

@@ -82,7 +82,8 @@ void check_rules(const CascadeOptions& o) {
   if (o.rules->order == Order::listed) throw refusal("rules with a fixed order stand in order and thresholds");
   if (o.reward_features < 0 || o.reward_features > kMaxRewardFeatures)
     throw refusal("reward_features must lie in 0..{}", kMaxRewardFeatures);
-  if (!(o.estimation.forgetting.half_life >= 0.0 && std::isfinite(o.estimation.forgetting.half_life)) || o.estimation.most_samples < 0)
+  if (!(o.estimation.forgetting.half_life >= 0.0 && std::isfinite(o.estimation.forgetting.half_life)) ||
+      o.estimation.most_samples < 0)
     throw refusal("forget and most_samples must be finite and not negative");
   for (const double number :
        {o.estimation.ridge_slopes, o.estimation.ridge_loss, o.estimation.radius_rho, o.estimation.radius_theta})

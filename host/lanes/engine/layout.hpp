@@ -118,6 +118,7 @@ struct Layout {
       view.sigma = arena.take<double>(cells);
     }
     take_transposed(arena, view);
+    view.late = feedback.late;
     view.calibration_rows = tape.calibration_rows;
     view.online_rows = tape.online_rows;
     view.random_order = replication.instance.stream(Purpose::random_order);

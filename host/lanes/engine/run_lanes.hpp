@@ -149,8 +149,7 @@ class LaneRun {
     backend_.warps(lanes(), ForgetSamples<Real>{all, factor, how.first_kept(period), how.last_kept(period)});
     backend_.blocks(lanes(), RefitReward<Real>{all, period});
     backend_.blocks(lanes() * layout_->shape.A, StartBox<Real>{all, layout_->scratch, period});
-    if (layout_->fits_jointly)
-      backend_.blocks(lanes(), SolveJoint<Real>{all, {period, 0}, layout_->scratch, nullptr});
+    if (layout_->fits_jointly) backend_.blocks(lanes(), SolveJoint<Real>{all, {period, 0}, layout_->scratch, nullptr});
   }
 
   // Whether a library forms a block's products, between the end of one block and the start of the next.
@@ -171,8 +170,7 @@ class LaneRun {
         if (const int begin = layout_->group_matrices[group]; library())
           backend_.form(FormBlock<Real>{here, range, layout_->device_matrices + begin},
                         layout_->group_matrices[group + 1] - begin);
-      backend_.blocks(boxes,
-                      AdvanceBlock<Real>{here, layout_->scratch, range, joined && unfinished_, library()});
+      backend_.blocks(boxes, AdvanceBlock<Real>{here, layout_->scratch, range, joined && unfinished_, library()});
       walk(here, range, count);
       if (!joined || last) backend_.blocks(boxes, AdvanceBlock<Real>{here, layout_->scratch, {}, true, false});
     }

@@ -105,12 +105,17 @@ void parse_restart(const std::string& text, FeedbackRules& rules) {
   if (text.empty()) return;
   const auto found = two_periods(text);
   if (!found)
-    refuse("give the period after which policies start again and how many they lose, such as 5000:500, or leave it empty");
+    refuse(
+        "give the period after which policies start again and how many they lose, such as 5000:500, or leave it empty");
   std::tie(rules.restart_at, rules.lost) = *found;
 }
 
 std::string poison_text(const FeedbackRules& rules) {
   return rules.poison_from == 0 ? "" : fmt::format("{}:{}", rules.poison_from, rules.poison_to);
+}
+
+std::string restart_text(const FeedbackRules& rules) {
+  return rules.restart_at == 0 ? "" : fmt::format("{}:{}", rules.restart_at, rules.lost);
 }
 
 void draw_feedback(const Stream& stream, const FeedbackRules& rules, Tape& tape) {
@@ -119,6 +124,7 @@ void draw_feedback(const Stream& stream, const FeedbackRules& rules, Tape& tape)
   const std::size_t A = static_cast<std::size_t>(tape.boxes());
   Feedback& out = tape.feedback;
   out.restarts = rules.restart_at > 0;
+  out.late = !(rules.delay == DelayLaw{});
   const bool wrong_at_times = rules.flip > 0.0 || rules.poison_from > 0;
   if (wrong_at_times) out.told = tape.reward;
   const bool at_once = rules.delay == DelayLaw{} && !(rules.share < 1.0);

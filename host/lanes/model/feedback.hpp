@@ -18,6 +18,7 @@ std::string poison_text(const FeedbackRules& rules);
 
 /// "5000:500", FeedbackRules::restart_at and lost; empty: none. Throws Error (usage).
 void parse_restart(const std::string& text, FeedbackRules& rules);
+std::string restart_text(const FeedbackRules& rules);
 
 /// The tape's Feedback under these rules. A period's delay, whether it is told and whether it is told wrong depend on
 /// the replication and the period alone, so that they are common to all lanes.

@@ -95,7 +95,7 @@ std::vector<std::string> regret_notes(const Study& study, const Summary& summary
     notes.push_back(fmt::format("Failed lanes are left out, {} over all rows; see failures.csv.", failed));
   if (unsolved > 0.0)
     notes.push_back(fmt::format("Joint refits that estimation.joint_steps ended: {:g} over all rows.", unsolved));
-  add_benchmark_note(summary, notes);
+  add_benchmark_notes(summary, study.budget, notes);
   if (!compared) return notes;
   if (marked > 0)
     notes.push_back(fmt::format("* outside the joint 95% interval of ours and the published value: {} of {} regrets.{}",

@@ -72,8 +72,11 @@ std::string environment_title(const std::string& name);
 /// replications are few; else empty. Yardsticks, which know what no policy can, do not count.
 std::string benchmark_note(std::span<const SummaryRow> rows);
 
-/// Adds it of the rows that a study's tables show: those with the best hyperparameters.
-void add_benchmark_note(const Summary& summary, std::vector<std::string>& notes);
+/// How many of these rows spent more than the study's budget; empty where it has none. Yardsticks do not count.
+std::string budget_note(std::span<const SummaryRow> rows, const Pacing& budget);
+
+/// Adds both of the rows that a study's tables show: those with the best hyperparameters.
+void add_benchmark_notes(const Summary& summary, const Pacing& budget, std::vector<std::string>& notes);
 
 class EdgeNote {
  public:

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "host/ground/base/printable.hpp"
@@ -63,10 +64,14 @@ bool competes(const SummaryRow& row) {
   return !row.told && (policy == nullptr || policy->group != PolicyGroup::yardstick);
 }
 
+// Student's, where `estimate` has the normal one.
+double student_half_width(const Estimate& estimate, int replications) {
+  return estimate.half_width_95 / 1.96 * student_t_quantile(0.975, replications - 1.0);
+}
+
 bool beats_the_benchmark(const SummaryRow& row) {
   if (row.replications < 2) return false;
-  const double half_width = row.regret.half_width_95 / 1.96 * student_t_quantile(0.975, row.replications - 1.0);
-  return row.regret.mean + half_width < 0.0;
+  return row.regret.mean + student_half_width(row.regret, row.replications) < 0.0;
 }
 
 }  // namespace
@@ -111,10 +116,34 @@ std::string benchmark_note(std::span<const SummaryRow> rows) {
       plus_minus(least->regret));
 }
 
-void add_benchmark_note(const Summary& summary, std::vector<std::string>& notes) {
+std::string budget_note(std::span<const SummaryRow> rows, const Pacing& budget) {
+  if (budget.of == Pacing::Of::nothing) return "";
+  const bool boxes = budget.of == Pacing::Of::queries;
+  const auto spent = [&](const SummaryRow& row) {
+    return boxes ? row.queries : Estimate{row.cost.mean / 1000.0, row.cost.half_width_95 / 1000.0};
+  };
+  const SummaryRow* most = nullptr;
+  std::size_t over = 0, all = 0;
+  for (const SummaryRow& row : rows) {
+    if (!competes(row)) continue;
+    ++all;
+    if (row.replications > 1 && spent(row).mean - student_half_width(spent(row), row.replications) > budget.budget)
+      ++over;
+    if (most == nullptr || spent(row).mean > spent(*most).mean) most = &row;
+  }
+  if (most == nullptr) return "";
+  return fmt::format(
+      "Budget of {:g} {} per period: {} of {} rows {} more, beyond the 95% interval (most: {} in {}/{}, "
+      "{:.4f}±{:.4f}).",
+      budget.budget, boxes ? "boxes" : "of costs", over, all, over == 1 ? "spends" : "spend", most->policy,
+      most->environment, most->regime, spent(*most).mean, spent(*most).half_width_95);
+}
+
+void add_benchmark_notes(const Summary& summary, const Pacing& budget, std::vector<std::string>& notes) {
   std::vector<SummaryRow> best;
   std::ranges::copy_if(summary.rows, std::back_inserter(best), &SummaryRow::best);
-  if (std::string note = benchmark_note(best); !note.empty()) notes.push_back(std::move(note));
+  for (std::string& note : std::array{benchmark_note(best), budget_note(best, budget)})
+    if (!note.empty()) notes.push_back(std::move(note));
 }
 
 void EdgeNote::see(const std::string& title, const std::string& chosen, const std::vector<std::string>& tried) {

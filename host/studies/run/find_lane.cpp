@@ -226,8 +226,9 @@ ExportedTrace export_trace(const PlannedSetting& planned, const Unit& unit, cons
        {std::pair{"arrives", &unit.environment.arrives}, {"leaves", &unit.environment.leaves}})
     if (!changes->empty()) out.toml += fmt::format("{} = {}\n", key, toml_of(box_changes_text(*changes)));
   if (const FeedbackRules& told = planned.setting.study.feedback; !told.plain())
-    out.toml += fmt::format("\n[feedback]\ndelay = {}\nshare = {}\nflip = {}\npoison = {}\n",
-                            toml_of(delay_text(told.delay)), told.share, told.flip, toml_of(poison_text(told)));
+    out.toml += fmt::format("\n[feedback]\ndelay = {}\nshare = {}\nflip = {}\npoison = {}\nrestart = {}\n",
+                            toml_of(delay_text(told.delay)), told.share, told.flip, toml_of(poison_text(told)),
+                            toml_of(restart_text(told)));
   return out;
 }
 

@@ -54,6 +54,13 @@ std::vector<StudyKey> feedback_keys() {
        true,
        false,
        {"at", "lost"}});
+  return keys;
+}
+
+std::vector<StudyKey> budget_keys() {
+  using Kind = StudyValue::Kind;
+  std::vector<StudyKey> keys;
+  const auto add = [&keys](StudyKey key) { keys.push_back(std::move(key)); };
   const auto budget = [&add](const char* name, const char* type, const char* unit, const char* meaning, Pacing::Of of,
                              double least) {
     add({name, Kind::number, type, unit, meaning, "0", [=](Study& s, const StudyValue& v) {

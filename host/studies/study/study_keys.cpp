@@ -102,6 +102,7 @@ std::vector<Key> make_general_keys() {
          }});
 
   for (Key& key : feedback_keys()) add(std::move(key));
+  for (Key& key : budget_keys()) add(std::move(key));
 
   add({"estimation.refit", Kind::text, "every_period, every:k, geometric:g or tracking", "",
        "When index estimates are solved (docs/conventions.md).", "\"geometric:1.5\"",

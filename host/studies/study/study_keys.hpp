@@ -43,6 +43,7 @@ const std::vector<StudyKey>& general_keys();
 
 /// Those of [feedback] and [budget] among them.
 std::vector<StudyKey> feedback_keys();
+std::vector<StudyKey> budget_keys();
 
 /// The NAME of environment.NAME.key; empty for other keys.
 std::string environment_in(const std::string& key);

@@ -59,12 +59,16 @@ std::vector<Case> every_policy() {
   return cases;
 }
 
-// Rewards that come late, seldom and wrong, boxes that come and go, and a budget.
+// Rewards that come late, seldom and wrong, boxes that come and go, a budget, and samples that are forgotten.
 std::vector<Case> late_rewards() {
   FeedbackRules rules;
   rules.delay = parse_delay("geometric:9");
   rules.share = 0.7;
   rules.flip = 0.1;
+  BlockOptions forgets = options_of("geometric:1.5"), tracks = options_of("tracking");
+  forgets.estimation.forgetting = {.half_life = kReplayedPeriods / 2.0};
+  tracks.estimation.forgetting = {
+      .half_life = kReplayedPeriods / 3.0, .window = kReplayedPeriods / 2, .restart_at = 50, .lost = 20};
   Replication replication =
       test::small_replication(test::small_dimensions(3, 5, 2), Regime::B, 12, kReplayedPeriods, 11);
   draw_feedback(replication.instance.stream(Purpose::feedback), rules, replication.tape);
@@ -73,7 +77,8 @@ std::vector<Case> late_rewards() {
   changing.leaves = {{0, kReplayedPeriods / 2}};
   apply_box_changes(changing, false, replication);
   std::vector<Case> cases;
-  cases.push_back(case_of(std::move(replication), {0, 12}, {options_of("geometric:1.5"), options_of("tracking")}));
+  cases.push_back(
+      case_of(std::move(replication), {0, 12}, {options_of("geometric:1.5"), options_of("tracking"), forgets, tracks}));
   for (LaneSpec& lane : cases[0].lanes) lane.pacing = {Pacing::Of::queries, 1.2};
   return cases;
 }

@@ -159,8 +159,7 @@ TEST_F(EstimatorThatForgets, WhatAWindowOrARestartLeavesIsAsIfTheRestHadNeverBee
         EXPECT_NEAR(estimator.width(a), other.width(a), 1e-10);
         for (std::size_t k = 0; k < m_; ++k) EXPECT_NEAR(estimator.rho(a)[k], other.rho(a)[k], 1e-6) << a;
       }
-      for (std::size_t k = 0; k < other.theta().size(); ++k)
-        EXPECT_NEAR(estimator.theta()[k], other.theta()[k], 1e-6);
+      for (std::size_t k = 0; k < other.theta().size(); ++k) EXPECT_NEAR(estimator.theta()[k], other.theta()[k], 1e-6);
     }
 }
 

@@ -67,7 +67,8 @@ TEST_P(LateFeedback, TheReferenceIsTheNaiveLane) {
 
 TEST_P(LateFeedback, TheBlockedEngineFollowsTheReference) {
   const Replication replication = replication_with(rules(), Regime::B, 260);
-  for (const LaneSpec& lane : test::lanes_that_learn(replication)) test::expect_engines_follow(replication, lane, estimation());
+  for (const LaneSpec& lane : test::lanes_that_learn(replication))
+    test::expect_engines_follow(replication, lane, estimation());
 }
 
 // As a device runs them with teams of several threads: the same decisions as with one.

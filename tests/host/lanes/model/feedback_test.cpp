@@ -104,6 +104,19 @@ TEST(Feedback, FlipsAndPoisonAreOfWhatIsToldAlone) {
   EXPECT_NEAR(flipped / 2800.0, 0.1, 3.0 * std::sqrt(0.09 / 2800));
 }
 
+// Periods 61 to 100 are lost; a reward that comes in one of them is told and lost later.
+TEST(Feedback, WhatIsLostInARestartIsNotToldAfterIt) {
+  FeedbackRules rules = rules_of("30", 1.0);
+  rules.restart_at = 100;
+  rules.lost = 40;
+  const Told told(rules), plain(rules_of("30", 1.0));
+  EXPECT_TRUE(told.tape.feedback.restarts);
+  for (int t = 0; t < told.tape.online_rows; ++t) {
+    const bool of_lost = t >= 100 && t - 30 < 100 && t - 30 >= 60;
+    EXPECT_EQ(told.tape.feedback.told_at(t), of_lost ? std::vector<int>{} : plain.tape.feedback.told_at(t)) << t;
+  }
+}
+
 TEST(Feedback, PlainRulesLeaveATapeAlone) {
   const Told told{FeedbackRules{}};
   EXPECT_TRUE(told.tape.feedback.at_once());
@@ -125,6 +138,11 @@ TEST(Feedback, IsWrittenAsItIsRead) {
   }
   for (const char* text : {"5", "0:5", "6:5", "1:2:3", "a:b", "1.5:2"})
     EXPECT_THROW(parse_poison(text, rules), Error) << text;
+  for (const char* text : {"", "5:5", "500:2000"}) {
+    parse_restart(text, rules);
+    EXPECT_EQ(restart_text(rules), text);
+  }
+  for (const char* text : {"5", "0:5", "5:0", "1:2:3", "a:b"}) EXPECT_THROW(parse_restart(text, rules), Error) << text;
 }
 
 }  // namespace

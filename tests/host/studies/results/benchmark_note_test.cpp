@@ -39,6 +39,22 @@ TEST(BenchmarkNote, AsksForMoreWhereReplicationsAreFew) {
   EXPECT_NE(note(8), "");
 }
 
+TEST(BudgetNote, CountsRowsThatSpendMoreBeyondTheirInterval) {
+  std::vector<SummaryRow> rows = {row_of("dow", 3.0, 1.0), row_of("liu", 3.0, 1.0), row_of("query_all", 3.0, 1.0)};
+  rows[0].queries = {1.21, 0.02};
+  rows[1].queries = {1.4, 0.1};
+  rows[2].queries = {3.0, 0.0};
+  for (SummaryRow& row : rows) row.cost = {1000.0 * row.queries.mean / 10.0, 1000.0 * row.queries.half_width_95 / 10.0};
+  EXPECT_EQ(budget_note(rows, {}), "");
+  EXPECT_EQ(budget_note(rows, {Pacing::Of::queries, 1.2}),
+            "Budget of 1.2 boxes per period: 1 of 2 rows spends more, beyond the 95% interval (most: liu in uniform/A, "
+            "1.4000±0.1000).");
+  EXPECT_THAT(
+      budget_note(rows, {Pacing::Of::costs, 0.15}),
+      HasSubstr("Budget of 0.15 of costs per period: 0 of 2 rows spend more, beyond the 95% interval (most: liu "
+                "in uniform/A, 0.1400±0.0100)"));
+}
+
 TEST(BenchmarkNote, IsNotOfYardsticks) {
   EXPECT_EQ(benchmark_note(std::vector<SummaryRow>{row_of("hindsight", -31.0, 1.0), row_of("best_single", -3.0, 1.0)}),
             "");

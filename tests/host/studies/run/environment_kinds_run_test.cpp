@@ -61,6 +61,10 @@ delay = { law = "geometric", mean = 9 }
 share = 0.8
 flip = 0.1
 poison = { from = 40, to = 50 }
+restart = { at = 55, lost = 20 }
+[estimation]
+forget = 50
+window = 60
 [budget]
 queries = 1.3
 )";
@@ -85,8 +89,9 @@ TEST_F(EnvironmentKinds, ChangesOfTheProblemGiveTheSameBytesHoweverTheyAreRun) {
   expect_same(work() / "cut", work() / "reference");
   const std::string summary = test::read_file(work() / "reference" / "summary.csv");
   for (const char* key :
-       {"environment.uniform.correlation=0", "environment.uniform.drift=", "environment.uniform.arrives=",
-        "environment.uniform.leaves=", "feedback.delay=0", "feedback.flip=0", "budget.queries=0"}) {
+       {"environment.uniform.correlation=0",
+        "environment.uniform.drift=", "environment.uniform.arrives=", "environment.uniform.leaves=", "feedback.delay=0",
+        "feedback.flip=0", "feedback.restart=", "budget.queries=0", "estimation.forget=0", "estimation.window=0"}) {
     const test::ProgramResult other =
         run(words(std::string("without-") + std::to_string(std::strlen(key)), {"--set", key}));
     ASSERT_EQ(other.exit_code, 0) << other.err;
@@ -114,6 +119,7 @@ delay = 0
 share = 1
 flip = 0
 poison = ""
+restart = ""
 [budget]
 queries = 0
 cost = 0

@@ -16,6 +16,7 @@ from intervals import (
     Floats,
     Interval,
     Ratio,
+    best_interval,
     bootstrap_interval,
     drawn_clusters,
     hall_interval,
@@ -39,12 +40,14 @@ from laws import (
 from off_policy import (
     cell_estimates,
     effective_size,
+    fewest_hits,
     forecasts,
     importance,
     labelled_path,
     path_estimates,
     path_weights,
     router_estimates,
+    self_normalised_dr,
     walk_cascade,
 )
 
@@ -70,15 +73,21 @@ def router_answers(law: Law, table: Table, probability: Floats, rng: np.random.G
     single = np.eye(3)[np.ones(CLASSES, dtype=int)]
     truths = [router_truth(law, policy) for policy in (ROUTER, single)]
     predicted = [outcomes_of_actions(log.context, log.action, y, 3, fold) for y in (log.quality, log.cost)]
-    mine, other = ([router_estimates(policy[table.kind], log, y, q, clip)
-                    for y, q in zip((log.quality, log.cost), predicted)] for policy in (ROUTER, single))
-    told["effective"] += effective_size(importance(ROUTER[table.kind], log, clip)) / len(log.action)
-    for name in ("ips", "snips", "dr"):
-        answers["quality", name] = [mine[0][name]], truths[0][0]
-        answers["dollars", name] = [mine[1][name]], truths[0][1]
-        parts = utility(law.price, mine[0][name], mine[1][name])
-        parts += [part.times(-1) for part in utility(law.price, other[0][name], other[1][name])]
-        gain = (truths[0][0] - truths[1][0]) - law.price * (truths[0][1] - truths[1][1])
+    weight = importance(ROUTER[table.kind], log, clip)
+    told["effective"] += effective_size(weight) / len(log.action)
+    told["hits"] += fewest_hits(weight, log.action, ROUTER[table.kind])
+    gain = (truths[0][0] - truths[1][0]) - law.price * (truths[0][1] - truths[1][1])
+
+    def parts_of(policy: Floats, which: int, name: str) -> list[Ratio]:
+        arguments = policy[table.kind], log, (log.quality, log.cost)[which], predicted[which], clip
+        return self_normalised_dr(*arguments) if name == "sndr" else [router_estimates(*arguments)[name]]
+
+    for name in ("ips", "snips", "dr", "sndr"):
+        mine, other = ([parts_of(policy, which, name) for which in (0, 1)] for policy in (ROUTER, single))
+        answers["quality", name] = mine[0], truths[0][0]
+        answers["dollars", name] = mine[1], truths[0][1]
+        parts = mine[0] + [part.times(-law.price) for part in mine[1]]
+        parts += [part.times(-1) for part in other[0]] + [part.times(law.price) for part in other[1]]
         answers["gain", name] = parts, gain
     return answers
 
@@ -154,54 +163,59 @@ def openings(law: Law, prompts: int, rng: np.random.Generator, told: dict[str, f
 
 
 LIGHT = Law()
-HEAVY = Law(tail="lognormal", sigma=1.5)
+HEAVY = Law(tail="lognormal", sigma=1.0)
 PARETO = Law(tail="pareto")
-CLUSTERS = Law(requests=(1, 1, 2, 3, 8))
-EXPERIMENTS: list[tuple[str, Law, Experiment, float]] = [
+SEVERAL = (1, 1, 2, 3, 8)
+EXPERIMENTS: list[tuple[str, Law, Experiment, float]] = [  # the last: prompts, as a multiple of what is asked for
     ("labels 30%", LIGHT, cells, 1),
     ("labels by score", LIGHT, cells_by_score, 1),
-    ("labels 30%, clusters", CLUSTERS, cells, 0.5),
-    ("labels 30%, Pareto 2.5", PARETO, cells, 1),
+    ("labels 30%, Pareto 2.5, clusters", Law(tail="pareto", requests=SEVERAL), cells, 0.5),
+    ("epsilon 0.2, a fifth", LIGHT, greedy, 0.2),
     ("epsilon 0.2", LIGHT, greedy, 1),
-    ("epsilon 0.2, a fifth of the prompts", LIGHT, greedy, 0.2),
+    ("epsilon 0.2, four times", LIGHT, greedy, 4),
     ("epsilon 0.2, clipped at 10", LIGHT, greedy_clipped, 1),
-    ("epsilon 0.2, clusters", CLUSTERS, greedy, 0.5),
-    ("epsilon 0.2, lognormal 1.5", HEAVY, greedy, 1),
-    ("epsilon 0.2, Pareto 2.5", PARETO, greedy, 1),
+    ("epsilon 0.2, clusters", Law(requests=SEVERAL), greedy, 0.5),
+    ("epsilon 0.2, lognormal 1.0", HEAVY, greedy, 1),
+    ("epsilon 0.2, lognormal 1.0, four times", HEAVY, greedy, 4),
+    ("epsilon 0.2, Pareto 2.5, four times", PARETO, greedy, 4),
     ("softmax", LIGHT, soft, 1),
-    ("softmax, lognormal 1.5", HEAVY, soft, 1),
-    ("softmax, Pareto 2.5, clusters", Law(tail="pareto", requests=(1, 1, 2, 3, 8)), soft, 0.5),
+    ("softmax, lognormal 1.0", HEAVY, soft, 1),
+    ("softmax, lognormal 1.5, four times", Law(sigma=1.5), soft, 4),
+    ("softmax, Pareto 2.5, clusters", Law(tail="pareto", requests=SEVERAL), soft, 0.5),
     ("openings", LIGHT, openings, 1),
-    ("openings, lognormal 1.5, clusters", Law(sigma=1.5, requests=(1, 1, 2, 3, 8)), openings, 0.5),
+    ("openings, lognormal 1.0, clusters", Law(sigma=1.0, requests=SEVERAL), openings, 0.5),
+    ("openings, lognormal 1.0, four times", HEAVY, openings, 4),
 ]
 
 
 def intervals_of(parts: Sequence[Ratio], counts: Floats) -> dict[str, Interval]:
-    """All four."""
-    return {"t": t_interval(parts), "t_kurtosis": t_kurtosis_interval(parts), "hall": hall_interval(parts),
-            "bootstrap": bootstrap_interval(parts, counts)}
+    """All."""
+    return {"t": t_interval(parts), "t_jack": t_interval(parts, jackknifed=True),
+            "t_kurt": t_kurtosis_interval(parts), "hall": hall_interval(parts),
+            "boot": bootstrap_interval(parts, counts), "best": best_interval(parts)}
 
 
 def run(name: str, law: Law, experiment: Experiment, tables: int, prompts: int, seed: int) -> None:
     """Print a line for each quantity and estimator: coverage of each interval in %, width, bias in standard errors."""
     hits: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
-    told = {"effective": 0.0}
+    told = {"effective": 0.0, "hits": 0.0}
     counts = drawn_clusters(prompts, np.random.default_rng(seed))  # the same for all tables
     for number in range(tables):
         rng = np.random.default_rng([seed, number])
         for key, (parts, truth) in experiment(law, prompts, rng, told).items():
             found = intervals_of(parts, counts)
-            hits[key].append([float(found[kind].holds(truth)) for kind in found]
-                             + [found["t"].high - found["t"].low, found["hall"].high - found["hall"].low,
+            hits[key].append([float(interval.holds(truth)) for interval in found.values()]
+                             + [found["t"].high - found["t"].low, found["best"].high - found["best"].low,
                                 found["t"].value - truth])
     effective = f", effective rows {told['effective'] / tables:.0%}" if told["effective"] else ""
+    effective += f", {told['hits'] / tables:.0f} effective calls of the rarest model" if told["hits"] else ""
     print(f"\n{name}: {tables} tables of {prompts} prompts{effective}")
-    print(f"{'':22}{'t':>7}{'t_kurt':>8}{'hall':>7}{'boot':>7}{'width t':>11}{'hall/t':>8}{'bias/se':>9}")
+    print(f"{'':18}" + "".join(f"{kind:>8}" for kind in found) + f"{'width t':>10}{'best/t':>8}{'bias/se':>9}")
     for (quantity, estimator), rows in sorted(hits.items()):
         values = np.array(rows)
-        mean, spread = values.mean(axis=0), values[:, 6].std(ddof=1) / math.sqrt(tables)
-        print(f"{quantity + ' ' + estimator:22}{100 * mean[0]:7.1f}{100 * mean[1]:8.1f}{100 * mean[2]:7.1f}"
-              f"{100 * mean[3]:7.1f}{mean[4]:11.3g}{mean[5] / mean[4]:8.2f}{mean[6] / spread:9.1f}")
+        mean, spread = values.mean(axis=0), values[:, -1].std(ddof=1) / math.sqrt(tables)
+        print(f"{quantity + ' ' + estimator:18}" + "".join(f"{100 * hit:8.1f}" for hit in mean[:-3])
+              + f"{mean[-3]:10.3g}{mean[-2] / mean[-3]:8.2f}{mean[-1] / spread:9.1f}")
 
 
 def main() -> None:

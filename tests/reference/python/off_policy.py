@@ -122,13 +122,32 @@ def router_estimates(
     """IPS, SNIPS and DR of the mean outcome under `target`; `predicted` is q(x, a), rows x models."""
     weight = importance(target, log, clip)
     rows = np.arange(len(outcome))
-    direct = np.sum(target * predicted, axis=1)
+    direct, residual = np.sum(target * predicted, axis=1), outcome - predicted[rows, log.action]
     return {
         "ips": mean_of(weight * outcome, log.cluster),
         "snips": ratio_of(weight * outcome, weight, log.cluster),
-        "dr": mean_of(direct + weight * (outcome - predicted[rows, log.action]), log.cluster),
+        "dr": mean_of(direct + weight * residual, log.cluster),
         "direct": mean_of(direct, log.cluster),
     }
+
+
+def self_normalised_dr(
+    target: Floats, log: RouterLog, outcome: Floats, predicted: Floats, clip: float = math.inf
+) -> list[Ratio]:
+    """mean(sum_a pi q) + sum(w (y - q)) / sum(w), two parts: the DR whose weights are normalised (Robins and others 2007)."""
+    weight, rows = importance(target, log, clip), np.arange(len(outcome))
+    residual = outcome - predicted[rows, log.action]
+    return [mean_of(np.sum(target * predicted, axis=1), log.cluster), ratio_of(weight * residual, weight, log.cluster)]
+
+
+def fewest_hits(weight: Floats, action: Ints, target: Floats, least: float = 0.01) -> float:
+    """The least Kish size of the weights of one action, among actions that the target takes on at least `least` of the rows.
+
+    A dear model that was called eight times has an effective size of eight there, however many cheap calls stand beside:
+    what the target gets of it is known from eight answers.
+    """
+    share = target.mean(axis=0)
+    return min(effective_size(weight[action == model]) for model in np.flatnonzero(share >= least))
 
 
 def pseudo_outcomes(log: RouterLog, outcome: Floats, predicted: Floats, clip: float = math.inf) -> Floats:

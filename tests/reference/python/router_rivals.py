@@ -12,8 +12,8 @@ a router need no judge. A rival is fitted on one table and told on another; noth
                a grid on what scores are worth, E[quality | score] of each model by isotonic regression; stops where the
                last answer's worth reaches the threshold, deploys the best answer so far, the earlier among equals
     ridge      for each model a ridge regression of its utility on the features; the greatest forecast is called
-    logistic   for each model E[quality | features] by logistic regression, less price x the model's mean dollars
-               (HybridLLM, Ding and others 2024; RouteLLM, Ong and others 2024, for two models)
+    logistic   for each model E[quality | features] by logistic regression, less price x E[dollars | features] by
+               ridge regression (HybridLLM, Ding and others 2024; RouteLLM, Ong and others 2024, for two models)
     neighbours mean utility among the k nearest prompts of the fitting table, k by leaving one out (RouterBench, Hu and
                others 2024; Li 2025, "When simple kNN beats complex learned routers")
 """
@@ -167,11 +167,11 @@ def ridge_choice(fit: Table, test: Table, price: float) -> Ints:
 
 
 def logistic_choice(fit: Table, test: Table, price: float) -> Ints:
-    """The model of greatest quality by a logistic regression for each model, penalty 1, less price x mean dollars."""
+    """The model of greatest quality by a logistic regression for each model, less price x dollars by ridge; penalties 1."""
     x, other = scaled(fit, test)
     models = range(fit.quality.shape[1])
     return np.argmax(np.column_stack([
-        logistic(x, fit.quality[:, m])(other) - price * fit.cost[:, m].mean() for m in models]), axis=1)
+        logistic(x, fit.quality[:, m])(other) - price * ridge(x, fit.cost[:, m])(other) for m in models]), axis=1)
 
 
 def _nearest(x: Floats, other: Floats, most: int, self_excluded: bool) -> Ints:

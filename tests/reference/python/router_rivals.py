@@ -174,27 +174,30 @@ def logistic_choice(fit: Table, test: Table, price: float) -> Ints:
         logistic(x, fit.quality[:, m])(other) - price * ridge(x, fit.cost[:, m])(other) for m in models]), axis=1)
 
 
-def _nearest(x: Floats, other: Floats, most: int, self_excluded: bool) -> Ints:
-    """The `most` nearest rows of x for each row of `other`, nearest first, equals by row."""
+def _nearest(x: Floats, other: Floats, most: int, own: Ints | None = None) -> Ints:
+    """The `most` nearest rows of x for each row of `other`, nearest first, equals by row; never the row in `own`."""
     found = []
     for start in range(0, len(other), 500):
         part = other[start:start + 500]
         distance = np.sum(part**2, axis=1)[:, None] + np.sum(x**2, axis=1) - 2 * part @ x.T
-        if self_excluded:
-            distance[np.arange(len(part)), start + np.arange(len(part))] = np.inf
+        if own is not None:
+            distance[np.arange(len(part)), own[start:start + 500]] = np.inf
         found.append(np.argsort(np.round(distance, 9), axis=1, kind="stable")[:, :most])
     return np.concatenate(found)
 
 
-def neighbours_choice(fit: Table, test: Table, price: float, sizes: Sequence[int] = (10, 30, 100)) -> Ints:
-    """The model of greatest mean utility among the k nearest prompts; k is the best when each prompt is left out."""
+def neighbours_choice(fit: Table, test: Table, price: float, sizes: Sequence[int] = (10, 30, 100, 300)) -> Ints:
+    """The model of greatest mean utility among the k nearest prompts.
+
+    k is the best where each of at most 2,000 prompts, evenly spread over the fitting table, is left out in turn.
+    """
     x, other = scaled(fit, test)
-    utility, rows = fit.quality - price * fit.cost, np.arange(len(fit.quality))
-    sizes = [min(size, len(x) - 1) for size in sizes]
-    near = _nearest(x, x, max(sizes), self_excluded=True)
+    utility, rows = fit.quality - price * fit.cost, np.arange(0, len(x), max(1, len(x) // 2000))
+    sizes = sorted({min(size, len(x) - 1) for size in sizes})
+    near = _nearest(x, x[rows], max(sizes), own=rows)
     kept = [float(utility[rows, np.argmax(utility[near[:, :k]].mean(axis=1), axis=1)].mean()) for k in sizes]
     k = sizes[int(np.argmax(kept))]
-    return np.argmax(utility[_nearest(x, other, k, self_excluded=False)].mean(axis=1), axis=1)
+    return np.argmax(utility[_nearest(x, other, k)].mean(axis=1), axis=1)
 
 
 def rivals(fit: Table, test: Table, price: float, judge_usd: float = 0.0, most: int = 24) -> list[Told]:

@@ -75,9 +75,7 @@ def ridge(features: Floats, outcome: Floats, penalty: float = 1.0) -> Predictor:
     return lambda other: level + (other - centre) @ weights
 
 
-def judge_calibrated(
-    score: Floats, quality: Floats, labelled: Bools, probability: Floats, fold: Ints
-) -> Floats:
+def judge_calibrated(score: Floats, quality: Floats, labelled: Bools, probability: Floats, fold: Ints) -> Floats:
     """What the judge's scores are worth, prompts x models: isotonic for each model, cross-fitted.
 
     Labels weigh 1 / probability, so that the fit is of all cells and not of those that were chosen for a label. A model

@@ -65,8 +65,14 @@ def utility(price: float, quality: Ratio, dollars: Ratio) -> list[Ratio]:
     return [quality, dollars.times(-price)]
 
 
-def router_answers(law: Law, table: Table, probability: Floats, rng: np.random.Generator, told: dict[str, float],
-                   clip: float = math.inf) -> Answers:
+def router_answers(
+    law: Law,
+    table: Table,
+    probability: Floats,
+    rng: np.random.Generator,
+    told: dict[str, float],
+    clip: float = math.inf,
+) -> Answers:
     """Quality, dollars, and gain in utility over the single model 1, of ROUTER."""
     log = log_router(table, probability, rng)
     fold, answers = folds(table.cluster), {}
@@ -121,8 +127,10 @@ def cell_answers(law: Law, prompts: int, rng: np.random.Generator, depends: bool
     truth, alone = cascade_truth(law, ORDER, ACCEPT), cascade_truth(law, (1,), (0.0,))
     dollars = mean_of(walk.dollars[:, -1], table.cluster)
     single = mean_of(table.cost[:, 1], table.cluster)
-    mine, other = (cell_estimates(d, table.quality, labelled, probability, predicted, table.cluster)
-                   for d in (walk.deployed, np.ones(len(table.cluster), dtype=np.int64)))
+    mine, other = (
+        cell_estimates(d, table.quality, labelled, probability, predicted, table.cluster)
+        for d in (walk.deployed, np.ones(len(table.cluster), dtype=np.int64))
+    )
     answers: Answers = {("dollars", "mean"): ([dollars], truth[1])}
     for name in ("complete", "ips", "snips", "dr"):
         answers["quality", name] = [mine[name]], truth[0]
@@ -190,9 +198,14 @@ EXPERIMENTS: list[tuple[str, Law, Experiment, float]] = [  # the last: prompts, 
 
 def intervals_of(parts: Sequence[Ratio], counts: Floats) -> dict[str, Interval]:
     """All."""
-    return {"t": t_interval(parts), "t_jack": t_interval(parts, jackknifed=True),
-            "t_kurt": t_kurtosis_interval(parts), "hall": hall_interval(parts),
-            "boot": bootstrap_interval(parts, counts), "best": best_interval(parts)}
+    return {
+        "t": t_interval(parts),
+        "t_jack": t_interval(parts, jackknifed=True),
+        "t_kurt": t_kurtosis_interval(parts),
+        "hall": hall_interval(parts),
+        "boot": bootstrap_interval(parts, counts),
+        "best": best_interval(parts),
+    }
 
 
 def run(name: str, law: Law, experiment: Experiment, tables: int, prompts: int, seed: int) -> None:
@@ -204,9 +217,10 @@ def run(name: str, law: Law, experiment: Experiment, tables: int, prompts: int, 
         rng = np.random.default_rng([seed, number])
         for key, (parts, truth) in experiment(law, prompts, rng, told).items():
             found = intervals_of(parts, counts)
-            hits[key].append([float(interval.holds(truth)) for interval in found.values()]
-                             + [found["t"].high - found["t"].low, found["best"].high - found["best"].low,
-                                found["t"].value - truth])
+            hits[key].append(
+                [float(interval.holds(truth)) for interval in found.values()]
+                + [found["t"].high - found["t"].low, found["best"].high - found["best"].low, found["t"].value - truth]
+            )
     effective = f", effective rows {told['effective'] / tables:.0%}" if told["effective"] else ""
     effective += f", {told['hits'] / tables:.0f} effective calls of the rarest model" if told["hits"] else ""
     print(f"\n{name}: {tables} tables of {prompts} prompts{effective}")
@@ -214,8 +228,11 @@ def run(name: str, law: Law, experiment: Experiment, tables: int, prompts: int, 
     for (quantity, estimator), rows in sorted(hits.items()):
         values = np.array(rows)
         mean, spread = values.mean(axis=0), values[:, -1].std(ddof=1) / math.sqrt(tables)
-        print(f"{quantity + ' ' + estimator:18}" + "".join(f"{100 * hit:8.1f}" for hit in mean[:-3])
-              + f"{mean[-3]:10.3g}{mean[-2] / mean[-3]:8.2f}{mean[-1] / spread:9.1f}")
+        print(
+            f"{quantity + ' ' + estimator:18}"
+            + "".join(f"{100 * hit:8.1f}" for hit in mean[:-3])
+            + f"{mean[-3]:10.3g}{mean[-2] / mean[-3]:8.2f}{mean[-1] / spread:9.1f}"
+        )
 
 
 def main() -> None:

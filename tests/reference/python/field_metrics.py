@@ -1,6 +1,7 @@
 """The metrics of the field on quality, dollars, choices and scores, each with where its definition stands.
 
-"Read" means that the definition was read in the project's own code or text; "as we understand it" that the exact formula
+"Read" means that the definition was read in the project's own code or text; "as we understand it" that the exact
+formula
 could not be confirmed. Points are (dollars, quality) of one policy at several settings.
 """
 
@@ -130,8 +131,9 @@ def quality_neutral_cost(points: Floats, dearest: float, strong_quality: float) 
     return float(good[:, 0].min() / dearest) if len(good) else math.nan
 
 
-def arena_score(accuracy: float, usd_per_1000: float, beta: float = 0.1, dearest: float = 200.0,
-                cheapest: float = 0.0044) -> float:
+def arena_score(
+    accuracy: float, usd_per_1000: float, beta: float = 0.1, dearest: float = 200.0, cheapest: float = 0.0044
+) -> float:
     """RouterArena (arXiv 2510.00202; router_evaluation/compute_scores.py, read): (1 + beta) A C / (beta A + C).
 
     C = (log2 dearest - log2 cost) / (log2 dearest - log2 cheapest), of dollars per 1,000 prompts, not clipped: C > 1
@@ -193,8 +195,10 @@ def oracle_gap(quality: float, table: Floats) -> float:
 def calibration_error(forecast: Floats, truth: Floats, bins: int = 15, equal_mass: bool = False) -> float:
     """ECE: sum over bins of share x |mean truth - mean forecast|.
 
-    Equal width: [0, 1/B], (1/B, 2/B], ...: Guo and others, On Calibration of Modern Neural Networks (2017). Equal mass: bins
-    of n / B rows in order of the forecast: Nixon and others 2019, Kumar and others 2019; equal forecasts share a bin, that of
+    Equal width: [0, 1/B], (1/B, 2/B], ...: Guo and others, On Calibration of Modern Neural Networks (2017). Equal
+    mass: bins
+    of n / B rows in order of the forecast: Nixon and others 2019, Kumar and others 2019; equal forecasts share a bin,
+    that of
     the middle of their ranks, so that the order of rows does not matter (our choice).
     """
     if equal_mass:

@@ -7,11 +7,14 @@ B_c are totals over the rows of cluster c (a prompt, with all requests or answer
     SNIPS        A = sum of weight x outcome,                    B = sum of weights
 
 Linearised (Taylor): the cluster moves R by d_c = (A_c - R B_c) / mean(B). The d_c sum to 0 over clusters, and
-var(R) = sum d_c^2 / (G (G - 1)) for G clusters. Sources: Cochran, Sampling Techniques (1977), chapter 6; Liang and Zeger,
+var(R) = sum d_c^2 / (G (G - 1)) for G clusters. Sources: Cochran, Sampling Techniques (1977), chapter 6; Liang and
+Zeger,
 Longitudinal data analysis using generalized linear models (1986), for the cluster-robust variance.
 
-Jackknifed: d_c = -(G - 1) (R without c - mean over c of R without c), the same for means; for ratios of few heavy clusters
-it is wider: the cluster's own pull on R does not hide how far off it lies (Miller 1974; CR3 of MacKinnon and White 1985).
+Jackknifed: d_c = -(G - 1) (R without c - mean over c of R without c), the same for means; for ratios of few heavy
+clusters
+it is wider: the cluster's own pull on R does not hide how far off it lies (Miller 1974; CR3 of MacKinnon and White
+1985).
 
 Intervals, of which `best` is recommended and the others are there to be compared (coverage.py):
     t          R +- t_{G-1} se, linearised
@@ -20,7 +23,8 @@ Intervals, of which `best` is recommended and the others are there to be compare
                s^4 (k - 1) / G, that of a chi-square with nu degrees of freedom 2 s^4 / nu (Satterthwaite 1946). For
                normal d it is t_G
     hall       Hall, On the removal of skewness by transformation (1992): T = (R - theta) / se is made symmetric by
-               g(T) = T + a T^2 + a^2 T^3 / 3 + b, d jackknifed, with a = skew / (3 sqrt G), b = skew / (6 sqrt G); solved for theta
+               g(T) = T + a T^2 + a^2 T^3 / 3 + b, d jackknifed, with a = skew / (3 sqrt G), b = skew / (6 sqrt G);
+               solved for theta
     bootstrap  percentiles of R over clusters drawn with replacement (Efron 1979; Field and Welsh 2007 for clusters)
     best       from the lesser low to the greater high end of t_kurtosis and hall
 """
@@ -97,7 +101,8 @@ def _legendre() -> tuple[Floats, Floats]:
 
 
 def jackknife(parts: Sequence[Ratio]) -> tuple[float, Floats]:
-    """As `linearise`, from the values without each cluster. A cluster that has all of the weight moves it infinitely."""
+    """As `linearise`, from the values without each cluster. A cluster that has all of the weight moves it
+    infinitely."""
     value, without = 0.0, np.zeros(len(parts[0].numerator))
     for part in parts:
         above, below = part.numerator.sum() - part.numerator, part.denominator.sum() - part.denominator
@@ -198,6 +203,8 @@ def bootstrap_interval(parts: Sequence[Ratio], counts: Floats, level: float = 0.
     drawn = np.zeros(len(counts))
     for part in parts:
         below = counts @ part.denominator
-        drawn += part.coefficient * np.divide(counts @ part.numerator, below, out=np.full(len(counts), np.nan), where=below > 0)
+        drawn += part.coefficient * np.divide(
+            counts @ part.numerator, below, out=np.full(len(counts), np.nan), where=below > 0
+        )
     low, high = np.nanquantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return Interval(value, float(low), float(high))

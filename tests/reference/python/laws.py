@@ -5,7 +5,8 @@ h + 0.5 e exceeds, e ~ N(0, 1). Model m is right, q = 1, with probability 1 / (1
 q = 0, independently of the other models given h. Its judge's score is one of five levels, with a law that depends on q.
 Its dollars are base_m exp(0.3 h) u, u of mean 1: lognormal with a given sigma, or Pareto with alpha = 2.5.
 
-Values are exact up to quadrature: given h all is independent, x has normal probabilities, scores are finitely many; what
+Values are exact up to quadrature: given h all is independent, x has normal probabilities, scores are finitely many;
+what
 is left is an integral over h, by Gauss-Hermite with 100 nodes. E[u] = 1 does the tail.
 """
 
@@ -102,7 +103,9 @@ def router_truth(law: Law, target: Floats) -> tuple[float, float]:
     """Mean quality and dollars of a router; `target` is classes x models, probabilities."""
     h, weight = _nodes()
     share = _kinds(h) @ target
-    return float(weight @ np.sum(share * law.right(h), axis=1)), float(weight @ np.sum(share * law.dollars(h), axis=1))
+    return float(weight @ np.sum(share * law.right(h), axis=1)), float(
+        weight @ np.sum(share * law.dollars(h), axis=1)
+    )
 
 
 @functools.lru_cache(maxsize=64)
@@ -157,19 +160,16 @@ def log_router(table: Table, probability: Floats, rng: np.random.Generator) -> R
     )
 
 
-def label(
-    table: Table, rng: np.random.Generator, depends: bool = False, share: float = 0.3
-) -> tuple[Bools, Floats]:
-    """Which cells are labelled, and with what probability: even, or less where the judge is sure (mean about `share`)."""
+def label(table: Table, rng: np.random.Generator, depends: bool = False, share: float = 0.3) -> tuple[Bools, Floats]:
+    """Which cells are labelled, and with what probability: even, or less where the judge is sure (mean about
+    `share`)."""
     probability = np.full(table.score.shape, share)
     if depends:
         probability = np.clip(share * (1.5 - 2.5 * np.abs(table.score - 0.5)), 0.05, 1.0)
     return rng.random(table.score.shape) < probability, probability
 
 
-def log_openings(
-    table: Table, probability: Floats, rng: np.random.Generator, label_share: float = 1.0
-) -> Openings:
+def log_openings(table: Table, probability: Floats, rng: np.random.Generator, label_share: float = 1.0) -> Openings:
     """Each model is opened by a toss of its own; opened cells are labelled with probability `label_share`."""
     opened = rng.random(table.score.shape) < probability
     labelled = opened & (rng.random(table.score.shape) < label_share)

@@ -9,11 +9,13 @@ RouterLog   one action for each request (the model that was called and deployed)
                 DR     mean(sum_a pi(a | x) q(x, a) + w (y - q(x, a_i)))       Dudik, Langford and Li 2011; Robins and
                        others 1994; q cross-fitted over clusters
 PathLog     several calls one after another, each with the probability of it given what was seen before. Step t has the
-            ratio r_t = [the log did what the target does] x pi_t / p_t, 1 after the target has stopped; w_t = r_1 ... r_t.
+            ratio r_t = [the log did what the target does] x pi_t / p_t, 1 after the target has stopped; w_t = r_1 ...
+            r_t.
                 IPS    mean(w_T y), SNIPS its ratio                                       Precup, Sutton and Singh 2000
                 DR     mean(v_0 + sum_t w_t (v_t - v_{t-1})), v_T = y, v_t any forecast of y from what was seen up to
                        step t; unbiased for whatever v because E[r_t | before] = 1        Jiang and Li 2016
-            A missing label is one more step: r = [labelled] / probability, the v before it the judge's calibrated score.
+            A missing label is one more step: r = [labelled] / probability, the v before it the judge's calibrated
+            score.
 Cells       a table prompts x models with scores and dollars everywhere and the quality in some cells, labelled with
             probability pi(prompt, model, score, cost). A policy that sees scores and dollars alone deploys d(prompt):
                 IPS    mean(L q / pi), SNIPS its ratio, DR mean(g(s) + L (q - g(s)) / pi) of the deployed cells, g the
@@ -105,7 +107,9 @@ def refuse_without_support(
     if target is not None and logged is not None:
         lost = float(np.mean(np.sum(np.where(logged <= 0, target, 0.0), axis=1)))
         if lost > 1e-12:
-            raise Refused(f"no support: the target takes actions that the logger never takes, on {lost:.1%} of requests")
+            raise Refused(
+                f"no support: the target takes actions that the logger never takes, on {lost:.1%} of requests"
+            )
     told = support(weight, cluster)
     if told.effective_rows == 0:
         raise Refused("no support: no row of the log has done what the target does")
@@ -134,16 +138,22 @@ def router_estimates(
 def self_normalised_dr(
     target: Floats, log: RouterLog, outcome: Floats, predicted: Floats, clip: float = math.inf
 ) -> list[Ratio]:
-    """mean(sum_a pi q) + sum(w (y - q)) / sum(w), two parts: the DR whose weights are normalised (Robins and others 2007)."""
+    """mean(sum_a pi q) + sum(w (y - q)) / sum(w), two parts: the DR whose weights are normalised (Robins and others
+    2007)."""
     weight, rows = importance(target, log, clip), np.arange(len(outcome))
     residual = outcome - predicted[rows, log.action]
-    return [mean_of(np.sum(target * predicted, axis=1), log.cluster), ratio_of(weight * residual, weight, log.cluster)]
+    return [
+        mean_of(np.sum(target * predicted, axis=1), log.cluster),
+        ratio_of(weight * residual, weight, log.cluster),
+    ]
 
 
 def fewest_hits(weight: Floats, action: Ints, target: Floats, least: float = 0.01) -> float:
-    """The least Kish size of the weights of one action, among actions that the target takes on at least `least` of the rows.
+    """The least Kish size of the weights of one action, among actions that the target takes on at least `least` of the
+    rows.
 
-    A dear model that was called eight times has an effective size of eight there, however many cheap calls stand beside:
+    A dear model that was called eight times has an effective size of eight there, however many cheap calls stand
+    beside:
     what the target gets of it is known from eight answers.
     """
     share = target.mean(axis=0)
@@ -165,7 +175,8 @@ def pseudo_outcomes(log: RouterLog, outcome: Floats, predicted: Floats, clip: fl
 def cell_pseudo_quality(
     quality: Floats, labelled: Bools, probability: Floats, predicted: Floats, clip: float = math.inf
 ) -> Floats:
-    """prompts x models: g + L min(M, 1 / pi) (q - g); a full table for any policy that sees scores and dollars alone."""
+    """prompts x models: g + L min(M, 1 / pi) (q - g); a full table for any policy that sees scores and dollars
+    alone."""
     residual = np.where(labelled, quality - predicted, 0.0)
     return predicted + residual * np.minimum(1 / probability, clip)
 
@@ -173,7 +184,8 @@ def cell_pseudo_quality(
 def cell_estimates(
     deployed: Ints, quality: Floats, labelled: Bools, probability: Floats, predicted: Floats, cluster: Ints
 ) -> dict[str, Ratio]:
-    """Mean quality of the deployed cells. `complete`: labelled cells alone, right if labels do not depend on anything."""
+    """Mean quality of the deployed cells. `complete`: labelled cells alone, right if labels do not depend on
+    anything."""
     rows = np.arange(len(deployed))
     seen, guess = labelled[rows, deployed], predicted[rows, deployed]
     weight = seen / probability[rows, deployed]
@@ -192,9 +204,7 @@ def path_weights(step: Floats, clip: float = math.inf) -> Floats:
     return np.minimum(np.cumprod(step, axis=1), clip)
 
 
-def path_estimates(
-    step: Floats, forecast: Floats, cluster: Ints, clip: float = math.inf
-) -> dict[str, Ratio]:
+def path_estimates(step: Floats, forecast: Floats, cluster: Ints, clip: float = math.inf) -> dict[str, Ratio]:
     """IPS, SNIPS and DR along paths. `step`: rows x T ratios; `forecast`: rows x (T + 1), v_0 .. v_T = the outcome.
 
     What was not seen has any finite number: its weight is 0.
@@ -260,7 +270,8 @@ def walk_cascade(order: Sequence[int], accept: Sequence[float], log: Openings, w
 
 
 def forecasts(seen: Floats, step: Floats, outcome: Floats, fold: Ints) -> Floats:
-    """v_0 .. v_{T-1}, v_T = outcome: what was seen after t steps plus the cross-fitted weighted mean of what is to come.
+    """v_0 .. v_{T-1}, v_T = outcome: what was seen after t steps plus the cross-fitted weighted mean of what is to
+    come.
 
     `seen`, rows x (T + 1): dollars so far, or the best worth so far with any finite number at t = 0 where nothing is.
     """
@@ -276,7 +287,8 @@ def forecasts(seen: Floats, step: Floats, outcome: Floats, fold: Ints) -> Floats
 
 
 def labelled_path(walk: Walk, log: Openings, guess: Floats, fold: Ints) -> tuple[Floats, Floats]:
-    """Ratios and forecasts of quality with the label as the last step; `guess`: the deployed cell's calibrated score."""
+    """Ratios and forecasts of quality with the label as the last step; `guess`: the deployed cell's calibrated
+    score."""
     rows = np.arange(len(log.cluster))
     seen = log.labelled[rows, walk.deployed]
     step = np.column_stack([walk.step, seen / log.label_probability[rows, walk.deployed]])

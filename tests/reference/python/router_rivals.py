@@ -5,10 +5,12 @@ What is maximised and reported is the program's utility (docs/cascades.md): of a
 
     utility = quality of the deployed answer - price x (dollars of all calls + judge_usd x judged calls)
 
-price in utility per dollar. Every call of a cascade of two models or more is judged, the last one too; one model alone and
+price in utility per dollar. Every call of a cascade of two models or more is judged, the last one too; one model alone
+and
 a router need no judge. A rival is fitted on one table and told on another; nothing of the second is looked at.
 
-    cascade    FrugalGPT (Chen, Zaharia and Zou 2023), by brute force: all orders of up to three models, all thresholds of
+    cascade    FrugalGPT (Chen, Zaharia and Zou 2023), by brute force: all orders of up to three models, all thresholds
+    of
                a grid on what scores are worth, E[quality | score] of each model by isotonic regression; stops where the
                last answer's worth reaches the threshold, deploys the best answer so far, the earlier among equals
     ridge      for each model a ridge regression of its utility on the features; the greatest forecast is called
@@ -60,12 +62,20 @@ class Told:
 def told(name: str, quality: Floats, dollars: Floats, calls: Floats, price: float) -> Told:
     """Means from prompts."""
     utility = quality - price * dollars
-    return Told(name, float(quality.mean()), 1000 * float(dollars.mean()), float(utility.mean()), float(calls.mean()),
-                utility, quality)
+    return Told(
+        name,
+        float(quality.mean()),
+        1000 * float(dollars.mean()),
+        float(utility.mean()),
+        float(calls.mean()),
+        utility,
+        quality,
+    )
 
 
 def hashed_words(texts: Sequence[str], dimension: int = 16) -> Floats:
-    """Words in small letters, hashed by FNV-1a to a place and a sign, counted, of Euclidean length 1 (Weinberger 2009)."""
+    """Words in small letters, hashed by FNV-1a to a place and a sign, counted, of Euclidean length 1 (Weinberger
+    2009)."""
     features = np.zeros((len(texts), dimension))
     for row, text in enumerate(texts):
         for word in text.lower().split():
@@ -167,21 +177,26 @@ def ridge_choice(fit: Table, test: Table, price: float) -> Ints:
 
 
 def logistic_choice(fit: Table, test: Table, price: float) -> Ints:
-    """The model of greatest quality by a logistic regression for each model, less price x dollars by ridge; penalties 1."""
+    """The model of greatest quality by a logistic regression for each model, less price x dollars by ridge; penalties
+    1."""
     x, other = scaled(fit, test)
     models = range(fit.quality.shape[1])
-    return np.argmax(np.column_stack([
-        logistic(x, fit.quality[:, m])(other) - price * ridge(x, fit.cost[:, m])(other) for m in models]), axis=1)
+    return np.argmax(
+        np.column_stack(
+            [logistic(x, fit.quality[:, m])(other) - price * ridge(x, fit.cost[:, m])(other) for m in models]
+        ),
+        axis=1,
+    )
 
 
 def _nearest(x: Floats, other: Floats, most: int, own: Ints | None = None) -> Ints:
     """The `most` nearest rows of x for each row of `other`, nearest first, equals by row; never the row in `own`."""
     found = []
     for start in range(0, len(other), 500):
-        part = other[start:start + 500]
+        part = other[start : start + 500]
         distance = np.sum(part**2, axis=1)[:, None] + np.sum(x**2, axis=1) - 2 * part @ x.T
         if own is not None:
-            distance[np.arange(len(part)), own[start:start + 500]] = np.inf
+            distance[np.arange(len(part)), own[start : start + 500]] = np.inf
         found.append(np.argsort(np.round(distance, 9), axis=1, kind="stable")[:, :most])
     return np.concatenate(found)
 

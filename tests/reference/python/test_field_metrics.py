@@ -51,8 +51,10 @@ class Curves(unittest.TestCase):
         self.assertAlmostEqual(apgr(share, quality, 0.4, 0.8), 0.25 / 0.4)
         self.assertAlmostEqual(call_performance_threshold(share, quality, 0.4, 0.8, 0.5), 1 / 3)
         for part in (0.2, 0.5, 0.8):
-            self.assertAlmostEqual(call_performance_threshold(share, quality, 0.4, 0.8, part),
-                                   float(np.interp(0.4 + 0.4 * part, quality, share)))
+            self.assertAlmostEqual(
+                call_performance_threshold(share, quality, 0.4, 0.8, part),
+                float(np.interp(0.4 + 0.4 * part, quality, share)),
+            )
         self.assertTrue(math.isnan(call_performance_threshold(share, quality, 0.4, 0.8, 1.2)))
 
     def test_cost_at_a_share_and_deferral(self):

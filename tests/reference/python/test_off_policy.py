@@ -89,8 +89,12 @@ class OutcomeModels(unittest.TestCase):
 
 class RouterLogs(unittest.TestCase):
     log = RouterLog(
-        cluster=np.array([0, 1, 2]), context=np.zeros((3, 1)), action=np.array([0, 1, 1]),
-        propensity=np.array([0.5, 0.25, 0.8]), quality=np.array([1.0, 0.6, 0.2]), cost=np.array([1.0, 2.0, 3.0]),
+        cluster=np.array([0, 1, 2]),
+        context=np.zeros((3, 1)),
+        action=np.array([0, 1, 1]),
+        propensity=np.array([0.5, 0.25, 0.8]),
+        quality=np.array([1.0, 0.6, 0.2]),
+        cost=np.array([1.0, 2.0, 3.0]),
     )
     target = np.array([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]])
     predicted = np.array([[0.9, 0.4], [0.7, 0.5], [0.6, 0.1]])
@@ -192,16 +196,24 @@ class Paths(unittest.TestCase):
         walk = walk_cascade(order, accept, log_openings(table, np.ones(3), rng), table.score)
         quality, dollars, calls = cascade_truth(law, order, accept)
         rows = np.arange(40000)
-        for found, truth in ((table.quality[rows, walk.deployed], quality), (walk.dollars[:, -1], dollars),
-                             (walk.calls[:, -1], calls)):
+        for found, truth in (
+            (table.quality[rows, walk.deployed], quality),
+            (walk.dollars[:, -1], dollars),
+            (walk.calls[:, -1], calls),
+        ):
             self.assertLess(abs(found.mean() - truth), 4 * found.std() / math.sqrt(40000))
 
     def test_what_was_not_opened_is_never_read(self):
         rng = np.random.default_rng(7)
         table = draw(Law(), 300, rng)
         log = log_openings(table, np.array([0.9, 0.5, 0.3]), rng)
-        blind = Openings(**{**vars(log), "score": np.where(log.opened, log.score, 0.99),
-                            "cost": np.where(log.opened, log.cost, 77.0)})
+        blind = Openings(
+            **{
+                **vars(log),
+                "score": np.where(log.opened, log.score, 0.99),
+                "cost": np.where(log.opened, log.cost, 77.0),
+            }
+        )
         a, b = (walk_cascade((0, 1, 2), (0.7, 0.5, 0.0), one, one.score) for one in (log, blind))
         np.testing.assert_array_equal(a.step.prod(axis=1), b.step.prod(axis=1))
         reached = a.step.prod(axis=1) > 0

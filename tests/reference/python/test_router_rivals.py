@@ -26,8 +26,12 @@ def made_up(seed, prompts):
 
 class Rivals(unittest.TestCase):
     def test_a_cascade_by_hand(self):
-        table = Table(np.array([[1.0, 0.0], [0.0, 1.0], [0.2, 0.4]]), np.array([[1.0, 5.0]] * 3),
-                      np.array([[0.9, 0.1], [0.2, 0.8], [0.3, 0.3]]), np.zeros((3, 1)))
+        table = Table(
+            np.array([[1.0, 0.0], [0.0, 1.0], [0.2, 0.4]]),
+            np.array([[1.0, 5.0]] * 3),
+            np.array([[0.9, 0.1], [0.2, 0.8], [0.3, 0.3]]),
+            np.zeros((3, 1)),
+        )
         quality, dollars, calls = run_cascade(Cascade((0, 1), (0.5, 0.0)), table, table.score, 0.25)
         np.testing.assert_allclose(quality, [1.0, 1.0, 0.2])  # of equal scores the earlier answer
         np.testing.assert_allclose(dollars, [1.25, 6.5, 6.5])

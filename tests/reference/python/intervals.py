@@ -8,13 +8,11 @@ B_c are totals over the rows of cluster c (a prompt, with all requests or answer
 
 Linearised (Taylor): the cluster moves R by d_c = (A_c - R B_c) / mean(B). The d_c sum to 0 over clusters, and
 var(R) = sum d_c^2 / (G (G - 1)) for G clusters. Sources: Cochran, Sampling Techniques (1977), chapter 6; Liang and
-Zeger,
-Longitudinal data analysis using generalized linear models (1986), for the cluster-robust variance.
+Zeger, Longitudinal data analysis using generalized linear models (1986), for the cluster-robust variance.
 
 Jackknifed: d_c = -(G - 1) (R without c - mean over c of R without c), the same for means; for ratios of few heavy
-clusters
-it is wider: the cluster's own pull on R does not hide how far off it lies (Miller 1974; CR3 of MacKinnon and White
-1985).
+clusters it is wider: the cluster's own pull on R does not hide how far off it lies (Miller 1974; CR3 of MacKinnon and
+White 1985).
 
 Intervals, of which `best` is recommended and the others are there to be compared (coverage.py):
     t          R +- t_{G-1} se, linearised
@@ -101,8 +99,7 @@ def _legendre() -> tuple[Floats, Floats]:
 
 
 def jackknife(parts: Sequence[Ratio]) -> tuple[float, Floats]:
-    """As `linearise`, from the values without each cluster. A cluster that has all of the weight moves it
-    infinitely."""
+    """As `linearise`, from the values without each cluster: infinite for a cluster that has all of the weight."""
     value, without = 0.0, np.zeros(len(parts[0].numerator))
     for part in parts:
         above, below = part.numerator.sum() - part.numerator, part.denominator.sum() - part.denominator

@@ -103,9 +103,7 @@ def router_truth(law: Law, target: Floats) -> tuple[float, float]:
     """Mean quality and dollars of a router; `target` is classes x models, probabilities."""
     h, weight = _nodes()
     share = _kinds(h) @ target
-    return float(weight @ np.sum(share * law.right(h), axis=1)), float(
-        weight @ np.sum(share * law.dollars(h), axis=1)
-    )
+    return float(weight @ np.sum(share * law.right(h), axis=1)), float(weight @ np.sum(share * law.dollars(h), axis=1))
 
 
 @functools.lru_cache(maxsize=64)

@@ -112,7 +112,9 @@ def main() -> None:
     with open(given.log, encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines if line.strip()]
     log = openings_of(rows, given.order.split(","), given.independent)
-    print(json.dumps(estimate(log, [float(x) for x in given.accept.split(",")], given.price, given.fold_count), indent=1))
+    print(
+        json.dumps(estimate(log, [float(x) for x in given.accept.split(",")], given.price, given.fold_count), indent=1)
+    )
 
 
 if __name__ == "__main__":

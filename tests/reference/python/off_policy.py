@@ -15,7 +15,8 @@ PathLog     several calls one after another, each with the probability of it giv
                 DR     mean(v_0 + sum_t w_t (v_t - v_{t-1})), v_T = y, v_t any forecast of y from what was seen up to
                        step t; unbiased for whatever v because E[r_t | before] = 1        Jiang and Li 2016
             A missing label is one more step: r = [labelled] / probability, the v before it the judge's calibrated
-            score.
+            score. So is what was deployed, where the quality of that answer alone is told: r = [the target deploys it] /
+            probability of deploying it.
 Cells       a table prompts x models with scores and dollars everywhere and the quality in some cells, labelled with
             probability pi(prompt, model, score, cost). A policy that sees scores and dollars alone deploys d(prompt):
                 IPS    mean(L q / pi), SNIPS its ratio, DR mean(g(s) + L (q - g(s)) / pi) of the deployed cells, g the

@@ -16,11 +16,18 @@ def rows_of(prompts, seed, label_share=1.0, requests=(1, 2)):
     rows = []
     for at, prompt in enumerate(log.cluster):
         for model in np.flatnonzero(log.opened[at]):
-            rows.append({
-                "prompt_id": f"p{prompt}", "decision": at, "model": NAMES[model], "cost": log.cost[at, model],
-                "score": log.score[at, model], "propensity": log.probability[at, model],
-                "quality": log.quality[at, model] if log.labelled[at, model] else None, "label_propensity": label_share,
-            })
+            rows.append(
+                {
+                    "prompt_id": f"p{prompt}",
+                    "decision": at,
+                    "model": NAMES[model],
+                    "cost": log.cost[at, model],
+                    "score": log.score[at, model],
+                    "propensity": log.probability[at, model],
+                    "quality": log.quality[at, model] if log.labelled[at, model] else None,
+                    "label_propensity": label_share,
+                }
+            )
     return rows
 
 
@@ -29,8 +36,12 @@ class LongLogs(unittest.TestCase):
         truth = cascade_truth(Law(), (0, 1, 2), ACCEPT)
         found = estimate(openings_of(rows_of(4000, 1, 0.5), NAMES, independent=True), ACCEPT, 20.0)
         for name in ("ips", "snips", "dr"):
-            for key, value in (("quality", truth[0]), ("usd_per_1000", 1000 * truth[1]), ("calls", truth[2]),
-                               ("utility", truth[0] - 20 * truth[1])):
+            for key, value in (
+                ("quality", truth[0]),
+                ("usd_per_1000", 1000 * truth[1]),
+                ("calls", truth[2]),
+                ("utility", truth[0] - 20 * truth[1]),
+            ):
                 one = found[name][key]
                 self.assertTrue(one["low"] - 0.5 * abs(one["low"] - one["value"]) <= value, (name, key))
                 self.assertTrue(one["high"] + 0.5 * abs(one["high"] - one["value"]) >= value, (name, key))

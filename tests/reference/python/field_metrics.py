@@ -1,8 +1,7 @@
 """The metrics of the field on quality, dollars, choices and scores, each with where its definition stands.
 
 "Read" means that the definition was read in the project's own code or text; "as we understand it" that the exact
-formula
-could not be confirmed. Points are (dollars, quality) of one policy at several settings.
+formula could not be confirmed. Points are (dollars, quality) of one policy at several settings.
 """
 
 from __future__ import annotations
@@ -196,13 +195,11 @@ def calibration_error(forecast: Floats, truth: Floats, bins: int = 15, equal_mas
     """ECE: sum over bins of share x |mean truth - mean forecast|.
 
     Equal width: [0, 1/B], (1/B, 2/B], ...: Guo and others, On Calibration of Modern Neural Networks (2017). Equal
-    mass: bins
-    of n / B rows in order of the forecast: Nixon and others 2019, Kumar and others 2019; equal forecasts share a bin,
-    that of
-    the middle of their ranks, so that the order of rows does not matter (our choice).
+    mass: bins of n / B rows in order of the forecast: Nixon and others 2019, Kumar and others 2019; equal forecasts
+    share a bin, that of the middle of their ranks, so that the order of rows does not matter (our choice).
     """
     if equal_mass:
-        values, where, counts = np.unique(forecast, return_inverse=True, return_counts=True)
+        _, where, counts = np.unique(forecast, return_inverse=True, return_counts=True)
         middle = np.cumsum(counts) - counts / 2
         place = np.minimum((middle * bins / len(forecast)).astype(int), bins - 1)[where]
     else:

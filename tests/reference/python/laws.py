@@ -6,8 +6,7 @@ q = 0, independently of the other models given h. Its judge's score is one of fi
 Its dollars are base_m exp(0.3 h) u, u of mean 1: lognormal with a given sigma, or Pareto with alpha = 2.5.
 
 Values are exact up to quadrature: given h all is independent, x has normal probabilities, scores are finitely many;
-what
-is left is an integral over h, by Gauss-Hermite with 100 nodes. E[u] = 1 does the tail.
+what is left is an integral over h, by Gauss-Hermite with 100 nodes. E[u] = 1 does the tail.
 """
 
 from __future__ import annotations
@@ -159,8 +158,7 @@ def log_router(table: Table, probability: Floats, rng: np.random.Generator) -> R
 
 
 def label(table: Table, rng: np.random.Generator, depends: bool = False, share: float = 0.3) -> tuple[Bools, Floats]:
-    """Which cells are labelled, and with what probability: even, or less where the judge is sure (mean about
-    `share`)."""
+    """Which cells are labelled, and with what probability: even, or less where the judge is sure."""
     probability = np.full(table.score.shape, share)
     if depends:
         probability = np.clip(share * (1.5 - 2.5 * np.abs(table.score - 0.5)), 0.05, 1.0)

@@ -3,13 +3,13 @@
 usage: python long_log.py LOG.jsonl ORDER ACCEPT [--price P] [--independent] [--fold-count K]
        ORDER: models with commas between; ACCEPT: a score for each, the last one's is not used
 
-Columns: prompt_id (the cluster), model, cost; quality, empty where it is not known; score; propensity, the probability that
-this model was called given what was seen before; decision, the request that the call belongs to (absent: prompt_id);
-label_propensity, the probability that its quality became known given the call (absent: 1, and then every call must have
-a quality). Rows of a decision stand in the order of its calls.
+Columns: prompt_id (the cluster), model, cost; quality, empty where it is not known; score; propensity, the probability
+that this model was called given what was seen before; decision, the request that the call belongs to (absent:
+prompt_id); label_propensity, the probability that its quality became known given the call (absent: 1, and then every
+call must have a quality). Rows of a decision stand in the order of its calls.
 
-Which logged calls do what the cascade does: the t-th call of the decision must be the t-th model of the cascade's walk. With
---independent each model was called by a toss of its own, and the order of calls does not matter.
+Which logged calls do what the cascade does: the t-th call of the decision must be the t-th model of the cascade's walk.
+With --independent each model was called by a toss of its own, and the order of calls does not matter.
 
 Prints IPS, SNIPS and DR of quality, dollars per 1,000 decisions, calls and utility with the interval `best`, as JSON.
 """

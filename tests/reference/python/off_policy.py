@@ -10,13 +10,12 @@ RouterLog   one action for each request (the model that was called and deployed)
                        others 1994; q cross-fitted over clusters
 PathLog     several calls one after another, each with the probability of it given what was seen before. Step t has the
             ratio r_t = [the log did what the target does] x pi_t / p_t, 1 after the target has stopped; w_t = r_1 ...
-            r_t.
+            r_t is the weight of step t.
                 IPS    mean(w_T y), SNIPS its ratio                                       Precup, Sutton and Singh 2000
                 DR     mean(v_0 + sum_t w_t (v_t - v_{t-1})), v_T = y, v_t any forecast of y from what was seen up to
                        step t; unbiased for whatever v because E[r_t | before] = 1        Jiang and Li 2016
             A missing label is one more step: r = [labelled] / probability, the v before it the judge's calibrated
-            score. So is what was deployed, where the quality of that answer alone is told: r = [the target deploys it] /
-            probability of deploying it.
+            score. So is the choice of what was deployed, where the quality of that answer alone is told.
 Cells       a table prompts x models with scores and dollars everywhere and the quality in some cells, labelled with
             probability pi(prompt, model, score, cost). A policy that sees scores and dollars alone deploys d(prompt):
                 IPS    mean(L q / pi), SNIPS its ratio, DR mean(g(s) + L (q - g(s)) / pi) of the deployed cells, g the
@@ -139,8 +138,7 @@ def router_estimates(
 def self_normalised_dr(
     target: Floats, log: RouterLog, outcome: Floats, predicted: Floats, clip: float = math.inf
 ) -> list[Ratio]:
-    """mean(sum_a pi q) + sum(w (y - q)) / sum(w), two parts: the DR whose weights are normalised (Robins and others
-    2007)."""
+    """mean(sum_a pi q) + sum(w (y - q)) / sum(w), two parts (Robins and others 2007)."""
     weight, rows = importance(target, log, clip), np.arange(len(outcome))
     residual = outcome - predicted[rows, log.action]
     return [
@@ -150,12 +148,10 @@ def self_normalised_dr(
 
 
 def fewest_hits(weight: Floats, action: Ints, target: Floats, least: float = 0.01) -> float:
-    """The least Kish size of the weights of one action, among actions that the target takes on at least `least` of the
-    rows.
+    """The least Kish size of the weights of one action, among those that the target takes on `least` of the rows.
 
     A dear model that was called eight times has an effective size of eight there, however many cheap calls stand
-    beside:
-    what the target gets of it is known from eight answers.
+    beside: what the target gets of it is known from eight answers.
     """
     share = target.mean(axis=0)
     return min(effective_size(weight[action == model]) for model in np.flatnonzero(share >= least))
@@ -176,8 +172,7 @@ def pseudo_outcomes(log: RouterLog, outcome: Floats, predicted: Floats, clip: fl
 def cell_pseudo_quality(
     quality: Floats, labelled: Bools, probability: Floats, predicted: Floats, clip: float = math.inf
 ) -> Floats:
-    """prompts x models: g + L min(M, 1 / pi) (q - g); a full table for any policy that sees scores and dollars
-    alone."""
+    """prompts x models: g + L min(M, 1 / pi) (q - g); a full table for policies that see no quality."""
     residual = np.where(labelled, quality - predicted, 0.0)
     return predicted + residual * np.minimum(1 / probability, clip)
 
@@ -185,8 +180,7 @@ def cell_pseudo_quality(
 def cell_estimates(
     deployed: Ints, quality: Floats, labelled: Bools, probability: Floats, predicted: Floats, cluster: Ints
 ) -> dict[str, Ratio]:
-    """Mean quality of the deployed cells. `complete`: labelled cells alone, right if labels do not depend on
-    anything."""
+    """Mean quality of the deployed cells. `complete`: labelled cells alone, right if labels are pure chance."""
     rows = np.arange(len(deployed))
     seen, guess = labelled[rows, deployed], predicted[rows, deployed]
     weight = seen / probability[rows, deployed]
@@ -271,8 +265,7 @@ def walk_cascade(order: Sequence[int], accept: Sequence[float], log: Openings, w
 
 
 def forecasts(seen: Floats, step: Floats, outcome: Floats, fold: Ints) -> Floats:
-    """v_0 .. v_{T-1}, v_T = outcome: what was seen after t steps plus the cross-fitted weighted mean of what is to
-    come.
+    """v_0 .. v_{T-1}, v_T = outcome: what was seen after t steps and the cross-fitted mean of what is to come.
 
     `seen`, rows x (T + 1): dollars so far, or the best worth so far with any finite number at t = 0 where nothing is.
     """
@@ -288,8 +281,7 @@ def forecasts(seen: Floats, step: Floats, outcome: Floats, fold: Ints) -> Floats
 
 
 def labelled_path(walk: Walk, log: Openings, guess: Floats, fold: Ints) -> tuple[Floats, Floats]:
-    """Ratios and forecasts of quality with the label as the last step; `guess`: the deployed cell's calibrated
-    score."""
+    """Ratios and forecasts of quality with the label as the last step; `guess`: its calibrated score."""
     rows = np.arange(len(log.cluster))
     seen = log.labelled[rows, walk.deployed]
     step = np.column_stack([walk.step, seen / log.label_probability[rows, walk.deployed]])

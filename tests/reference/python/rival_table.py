@@ -1,7 +1,6 @@
 """What the four rivals keep at budgets of dollars: fitted on one table of outcomes, told on another.
 
-usage: python rival_table.py FIT.jsonl TEST.jsonl [JUDGE_USD]      nested JSON lines (docs/traces.md), judge's column
-`score`
+usage: python rival_table.py FIT.jsonl TEST.jsonl [JUDGE_USD]      nested JSON lines (docs/traces.md)
 
 For each rival: its points over a range of prices, on the test table; at each budget the best of them, or chance between
 two (router_rivals.quality_at). The choice among points looks at the test table for all rivals alike. Context: hashed

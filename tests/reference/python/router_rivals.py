@@ -6,12 +6,10 @@ What is maximised and reported is the program's utility (docs/cascades.md): of a
     utility = quality of the deployed answer - price x (dollars of all calls + judge_usd x judged calls)
 
 price in utility per dollar. Every call of a cascade of two models or more is judged, the last one too; one model alone
-and
-a router need no judge. A rival is fitted on one table and told on another; nothing of the second is looked at.
+and a router need no judge. A rival is fitted on one table and told on another; nothing of the second is looked at.
 
     cascade    FrugalGPT (Chen, Zaharia and Zou 2023), by brute force: all orders of up to three models, all thresholds
-    of
-               a grid on what scores are worth, E[quality | score] of each model by isotonic regression; stops where the
+               of a grid on what scores are worth, E[quality | score] of each model by isotonic regression; stops where the
                last answer's worth reaches the threshold, deploys the best answer so far, the earlier among equals
     ridge      for each model a ridge regression of its utility on the features; the greatest forecast is called
     logistic   for each model E[quality | features] by logistic regression, less price x E[dollars | features] by
@@ -74,8 +72,7 @@ def told(name: str, quality: Floats, dollars: Floats, calls: Floats, price: floa
 
 
 def hashed_words(texts: Sequence[str], dimension: int = 16) -> Floats:
-    """Words in small letters, hashed by FNV-1a to a place and a sign, counted, of Euclidean length 1 (Weinberger
-    2009)."""
+    """Words in small letters, hashed by FNV-1a to a place and a sign, counted, of length 1 (Weinberger 2009)."""
     features = np.zeros((len(texts), dimension))
     for row, text in enumerate(texts):
         for word in text.lower().split():
@@ -177,8 +174,7 @@ def ridge_choice(fit: Table, test: Table, price: float) -> Ints:
 
 
 def logistic_choice(fit: Table, test: Table, price: float) -> Ints:
-    """The model of greatest quality by a logistic regression for each model, less price x dollars by ridge; penalties
-    1."""
+    """The model of greatest quality by a logistic regression for each model, less price x dollars by ridge."""
     x, other = scaled(fit, test)
     models = range(fit.quality.shape[1])
     return np.argmax(

@@ -9,8 +9,8 @@ price in utility per dollar. Every call of a cascade of two models or more is ju
 and a router need no judge. A rival is fitted on one table and told on another; nothing of the second is looked at.
 
     cascade    FrugalGPT (Chen, Zaharia and Zou 2023), by brute force: all orders of up to three models, all thresholds
-               of a grid on what scores are worth, E[quality | score] of each model by isotonic regression; stops where the
-               last answer's worth reaches the threshold, deploys the best answer so far, the earlier among equals
+               of a grid on what scores are worth, E[quality | score] of each model by isotonic regression; stops where
+               the last answer's worth reaches the threshold, deploys the best answer so far, the earlier among equals
     ridge      for each model a ridge regression of its utility on the features; the greatest forecast is called
     logistic   for each model E[quality | features] by logistic regression, less price x E[dollars | features] by
                ridge regression (HybridLLM, Ding and others 2024; RouteLLM, Ong and others 2024, for two models)

@@ -118,6 +118,7 @@ TraceTable select_models(const TraceTable& table, const std::vector<std::string>
   some.quality = columns_of(table.quality, width, which);
   some.cost = columns_of(table.cost, width, which);
   for (ScoreColumn& score : some.scores) score.values = columns_of(score.values, width, which);
+  some.latency = columns_of(table.latency, width, which);
   return some;
 }
 
@@ -132,6 +133,7 @@ TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> row
   some.cost = rows_of(table.cost, models, rows);
   for (const ScoreColumn& score : table.scores)
     some.scores.push_back({score.name, rows_of(score.values, models, rows)});
+  if (!table.latency.empty()) some.latency = rows_of(table.latency, models, rows);
   for (const PromptColumn& column : table.columns) {
     const bool is_text = column.kind == PromptColumn::Kind::text;
     some.columns.push_back({column.name, column.kind, column.length,
@@ -213,6 +215,10 @@ std::string content_digest(const TraceTable& table) {
     add("score " + score.name);
     add_numbers(score.values);
   }
+  if (!table.latency.empty()) {
+    add("latency");
+    add_numbers(table.latency);
+  }
   for (const PromptColumn& column : table.columns) {
     add(fmt::format("column {} {} {}", static_cast<int>(column.kind), column.length, column.name));
     add_numbers(column.numbers);
@@ -222,7 +228,7 @@ std::string content_digest(const TraceTable& table) {
 }
 
 std::uint64_t trace_bytes(const TraceTable& table) {
-  std::uint64_t bytes = table.prompts.memory() + 8 * (table.quality.size() + table.cost.size());
+  std::uint64_t bytes = table.prompts.memory() + 8 * (table.quality.size() + table.cost.size() + table.latency.size());
   for (const ScoreColumn& score : table.scores) bytes += 8 * score.values.size();
   for (const PromptColumn& column : table.columns) bytes += 8 * column.numbers.size() + column.texts.memory();
   return bytes;

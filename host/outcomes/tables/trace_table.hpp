@@ -98,6 +98,7 @@ struct TraceTable {
   std::vector<double> quality;      ///< rows x models, row-major, in [0, 1]
   std::vector<double> cost;         ///< rows x models, row-major, dollars, not negative
   std::vector<ScoreColumn> scores;
+  std::vector<double> latency;        ///< rows x models, row-major, seconds; NaN where not known; empty: none has one
   std::vector<PromptColumn> columns;  ///< in the order of the file; the prompt's text is one of them
   std::size_t text_column = kNone;    ///< which of `columns` is the prompt's text, if one is
   std::size_t dropped = 0;            ///< rows that the file has and `missing = drop` left out

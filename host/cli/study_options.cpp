@@ -123,6 +123,7 @@ TraceTable TableOptions::read(const std::string& path) const {
   TraceOptions options;
   options.missing = missing == "drop" ? MissingCells::drop : MissingCells::refuse;
   options.models = models;
+  options.holes = true;
   ProgressBar bar(!is_terminal(STDERR_FILENO), "MiB");
   options.progress = [&bar](std::uint64_t done, std::uint64_t total) { bar.update_bytes(done, total); };
   return read_trace(path, options);

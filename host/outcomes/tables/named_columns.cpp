@@ -31,20 +31,23 @@ void NamedColumns::name(std::vector<std::string> names) {
     if (has(name) && prompt_name_ == kNone) prompt_name_ = position(name);
   if (prompt_name_ != kNone) roles_[prompt_name_].is = Role::Is::prompt_name;
   long_ = has("model") && (has("quality") || has("reward"));
+  if (long_ && has("propensity")) builder_.is_log();
+  if (long_ && has("decision")) decision_ = position("decision");
   long_ ? give_long_roles() : give_wide_roles();
 }
 
 void NamedColumns::give_long_roles() {
   if (prompt_name_ == kNone) place_.refuse_form("a column prompt_id is missing");
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    if (i == prompt_name_ || names_[i].empty()) continue;
+    if (i == prompt_name_ || i == decision_ || names_[i].empty()) continue;
     Role& role = roles_[i];
     if (names_[i] == "model") {
       role.is = Role::Is::model_name;
       model_name_ = i;
-    } else if (is_quality(names_[i]) || is_cost(names_[i]) || is_score(names_[i])) {
-      role.quantity = builder_.quantity(names_[i]);
-      role.is = role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
+    } else if (role.quantity = builder_.quantity(names_[i]); role.quantity != kNone) {
+      role.is = Role::Is::cell;
+    } else if (is_score(names_[i])) {  // of a judge that is not asked for
+      role.is = Role::Is::ignored;
     } else {
       role = {Role::Is::value, 0, 0, builder_.column(names_[i])};
     }
@@ -97,8 +100,9 @@ void NamedColumns::take(std::span<const CellValue> cells) {
   const auto name_of = [&](std::size_t column) { return name_in(place_, names_[column], cells[column]); };
   std::size_t model = kNone;
   if (long_) {
-    builder_.find_row(name_of(prompt_name_));
+    builder_.find_row(name_of(decision_ == kNone ? prompt_name_ : decision_), name_of(prompt_name_));
     model = builder_.model(name_of(model_name_));
+    if (model != kNone && has("propensity")) builder_.call(model);
   } else {
     builder_.begin_row();
     if (prompt_name_ != kNone) builder_.name_row(name_of(prompt_name_));

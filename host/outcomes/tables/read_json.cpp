@@ -49,11 +49,14 @@ class JsonReader {
       if ((member.key == "models" || member.key == "arms") && member.value.is_object()) answers_ = member.key;
       has_model |= member.key == "model";
       has_quality |= is_quality(member.key);
+      log_ |= member.key == "propensity";
+      has_decision_ |= member.key == "decision";
       found.append(found.empty() ? "" : ", ").append(member.key);
     }
     for (const std::string_view name : kPromptNames)
       if (prompt_name_.empty() && row.at_key(name).error() == simdjson::SUCCESS) prompt_name_ = name;
     long_ = answers_.empty() && has_model && has_quality && !prompt_name_.empty();
+    if (long_ && log_) builder_.is_log();
     if (!long_ && answers_.empty()) place_.refuse_form("its first object has the members " + in_quotes(found));
   }
 
@@ -161,15 +164,19 @@ class JsonReader {
     dom::element prompt, model_name;
     if (row.at_key(prompt_name_).get(prompt) != simdjson::SUCCESS) refuse_without(prompt_name_);
     if (row.at_key("model").get(model_name) != simdjson::SUCCESS) refuse_without("model");
-    builder_.find_row(name_of(prompt_name_, prompt));
+    dom::element decision = prompt;
+    if (has_decision_ && row.at_key("decision").get(decision) != simdjson::SUCCESS) refuse_without("decision");
+    builder_.find_row(name_of(has_decision_ ? "decision" : prompt_name_, decision), name_of(prompt_name_, prompt));
     const std::size_t model = builder_.model(name_of("model", model_name));
+    if (log_ && model != TraceTable::kNone) builder_.call(model);
     int names = 0;
     for (const dom::key_value_pair member : row) {
       if (member.key == prompt_name_ || member.key == "model") {
         if (++names > 2) place_.refuse_cell({member.key}, "stands twice in a row");
         continue;
       }
-      if (!is_quality(member.key) && !is_cost(member.key) && !is_score(member.key))
+      if (has_decision_ && member.key == "decision") continue;
+      if (!is_score(member.key) && builder_.quantity(member.key) == TraceTable::kNone)
         builder_.value(builder_.column(text_of(member.key)), value_of(member.value));
       else if (model != TraceTable::kNone)
         take_cell(model, "", member.key, member.value, false);
@@ -180,7 +187,7 @@ class JsonReader {
   FilePlace& place_;
   TableBuilder builder_;
   dom::parser parser_;
-  bool long_ = false;
+  bool long_ = false, log_ = false, has_decision_ = false;
   std::string prompt_name_, answers_;  // members; empty where the table has none
   std::string written_;
   std::vector<double> vector_;

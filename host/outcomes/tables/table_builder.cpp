@@ -14,6 +14,7 @@ namespace pandora {
 namespace {
 
 constexpr std::size_t kMostColumns = 4096, kMostScores = 64, kMostNoted = 1024;
+constexpr const char* kPlace = "place of the call";
 
 // The prompt's text: the first of these that is a column of texts.
 constexpr std::string_view kTextNames[] = {"prompt", "text", "question", "query", "input", "instruction"};
@@ -71,10 +72,11 @@ std::size_t TableBuilder::model(std::string_view name) {
 std::size_t TableBuilder::quantity(std::string_view name) {
   if (is_quality(name)) return 0;
   if (is_cost(name)) return 1;
-  if (!is_score(name)) return kNone;
+  const bool of_calls = name == "label_propensity" ? options_.holes : log_ && (is_probability(name) || name == kPlace);
+  if (!is_score(name) && !of_calls) return kNone;
   const auto found = std::find(score_names_.begin(), score_names_.end(), name);
   if (found != score_names_.end()) return 2 + static_cast<std::size_t>(found - score_names_.begin());
-  if (options_.scores) {
+  if (options_.scores && is_score(name)) {
     if (other_scores_.size() < kMostNoted) other_scores_.add(name);
     return kNone;
   }
@@ -129,18 +131,32 @@ void TableBuilder::name_row(std::string_view name) {
   prompts_.push_back(name);
 }
 
-void TableBuilder::find_row(std::string_view name) {
+void TableBuilder::find_row(std::string_view of, std::string_view name) {
   keyed_ = true;
-  found_again_ = rows_ > 0 && prompts_[row_] == name;
-  for (std::uint64_t key = stable_hash(name); !found_again_; key = mixed(key + 1)) {
+  found_again_ = rows_ > 0 && keys_[row_] == of;
+  for (std::uint64_t key = stable_hash(of); !found_again_; key = mixed(key + 1)) {
     const auto [found, is_new] = row_of_.try_emplace(key, rows_);
     if (is_new) {
       begin_row();
+      keys_.push_back(of);
+      text_bytes_ += of.size();
       return name_row(name);
     }
     row_ = found->second;
-    found_again_ = prompts_[row_] == name;
+    found_again_ = keys_[row_] == of;
   }
+}
+
+void TableBuilder::is_log() {
+  log_ = true;
+  (void)quantity("propensity");
+  (void)quantity(kPlace);
+}
+
+void TableBuilder::call(std::size_t model) {
+  double before = 0.0, *const places = quantities_[quantity(kPlace)].data() + row_ * stride_;
+  for (std::size_t m = 0; m < models_.size(); ++m) before = std::max(before, places[m]);
+  places[model] = before + 1.0;
 }
 
 void TableBuilder::value(std::size_t column, const CellValue& value) {
@@ -162,7 +178,7 @@ void TableBuilder::cell(std::size_t model, std::size_t quantity, const CellValue
                                           quantity == 0   ? "a quality"
                                           : quantity == 1 ? "a cost"
                                                           : "this score",
-                                          keyed_ ? " " + in_quotes(prompts_[row_]) : ""));
+                                          keyed_ ? " " + in_quotes(keys_[row_]) : ""));
   const bool missing = value.kind == CellValue::Kind::missing;
   if (!missing && value.kind != CellValue::Kind::number)
     place_.refuse_cell(label,
@@ -185,8 +201,16 @@ TraceTable TableBuilder::assemble() {
   }
   table.quality = std::move(quantities_[0]);
   table.cost = std::move(quantities_[1]);
-  for (std::size_t s = 0; s < score_names_.size(); ++s)
-    table.scores.push_back({score_names_[s], std::move(quantities_[2 + s])});
+  if (log_) table.log.emplace();
+  for (std::size_t s = 0; s < score_names_.size(); ++s) {
+    const std::string& name = score_names_[s];
+    if (std::vector<double>& values = quantities_[2 + s]; is_score(name))
+      table.scores.push_back({name, std::move(values)});
+    else
+      (name == kPlace         ? table.log->place
+       : name == "propensity" ? table.log->propensity
+                              : table.label_propensity) = std::move(values);
+  }
   table.named_prompts = prompts_.size() > 0;
   for (std::size_t row = 0; row < rows_ && !table.named_prompts; ++row) prompts_.push_back(std::to_string(row + 1));
   table.prompts = std::move(prompts_);
@@ -225,7 +249,7 @@ TraceTable TableBuilder::finish() && {
                     nearest_text(nearest(score_names_[s], other_scores_.names())));
   if (models_.size() == 0) place_.refuse("has no model");
   row_of_ = {};
-  return checked_table(assemble(), place_, options_.missing);
+  return checked_table(assemble(), place_, options_);
 }
 
 }  // namespace pandora

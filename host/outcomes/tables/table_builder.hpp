@@ -82,6 +82,10 @@ inline bool is_cost(std::string_view name) {
 inline bool is_score(std::string_view name) {
   return name == "score" || name.starts_with("score_") || name.starts_with("score:");
 }
+/// What a log says of a call beside: how likely it was, and that its quality became known.
+inline bool is_probability(std::string_view name) {
+  return name == "propensity" || name == "label_propensity";
+}
 /// Names that the prompt's name can have, the best first.
 inline constexpr std::string_view kPromptNames[] = {"prompt_id", "sample_id", "id"};
 
@@ -102,8 +106,13 @@ class TableBuilder {
   /// A row of its own for every prompt.
   void begin_row();
   void name_row(std::string_view name);
-  /// The row of a prompt that may have been there. Only in tables that never call begin_row.
-  void find_row(std::string_view name);
+  /// The row of a prompt that may have been there; of a log that of a decision with that prompt's name. Only in tables
+  /// that never call begin_row.
+  void find_row(std::string_view name) { find_row(name, name); }
+  void find_row(std::string_view key, std::string_view name);
+  /// The table is a log: before the first row. The decision of a row calls a model next.
+  void is_log();
+  void call(std::size_t model);
 
   /// The current row's value. In a row that was found again, one that differs: the column is none of prompts.
   void value(std::size_t column, const CellValue& value);
@@ -126,7 +135,8 @@ class TableBuilder {
   std::vector<std::string> score_names_;         // of quantities from 2 on
   std::vector<std::vector<double>> quantities_;  // quality, cost, scores: rows x stride, row-major
   std::size_t stride_ = 0, rows_ = 0, row_ = 0;  // room for models in a row; the row that values go to
-  TextColumn prompts_;
+  TextColumn prompts_, keys_;                    // keys: by which rows are found
+  bool log_ = false;
   bool found_again_ = false, keyed_ = false;  // the current row; whether rows are found by name
   std::unordered_map<std::uint64_t, std::size_t> row_of_;
   NameList column_names_;
@@ -139,7 +149,7 @@ class TableBuilder {
 /// dropped; then prompts that stand twice are refused.
 inline constexpr double kAbsentCell = -1.0;   ///< never seen
 inline constexpr double kMissingCell = -2.0;  ///< seen without a value
-TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells missing);
+TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOptions& options);
 
 // A table whose columns have names, as CSV files and data frames: what a column is, its name says.
 
@@ -183,7 +193,7 @@ class NamedColumns {
   const bool infer_;
   TableBuilder builder_;
   bool long_ = false;
-  std::size_t prompt_name_ = kNone, model_name_ = kNone;  // columns
+  std::size_t prompt_name_ = kNone, model_name_ = kNone, decision_ = kNone;  // columns
   std::vector<std::string> names_;
   std::vector<Role> roles_;
 };

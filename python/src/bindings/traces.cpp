@@ -26,6 +26,7 @@ MissingCells missing_of(const std::string& missing) {
 TraceOptions options_of(const std::vector<std::string>& wanted, const std::string& missing) {
   TraceOptions options;
   options.models = wanted;
+  options.holes = true;
   options.missing = missing_of(missing);
   return options;
 }

@@ -57,11 +57,10 @@ def cascade(tmp_path: Path) -> pandora.Cascade:
 def test_estimates_equal_an_independent_program(cascade: pandora.Cascade, tmp_path: Path) -> None:
     rows = _log(_table(500, 2), 3)
     log = pandora.Trace(_written(tmp_path / "log.jsonl", rows))
-    order, accept = [], []
-    for row in cascade.show()[0]["rows"]:
-        order.append(row[0])
-        accept.append(0.0 if row[1] == "always" else float(row[1]))
-    openings = long_log.openings_of(rows, order, independent=True)
+    cascade.save(tmp_path / "cascade.json")
+    saved = json.loads((tmp_path / "cascade.json").read_text())
+    accept = [*saved["thresholds"], 0.0]
+    openings = long_log.openings_of(rows, saved["order"], independent=True)
     expected = long_log.estimate(openings, accept, 20.0)
     for name in ("ips", "snips", "dr"):
         found = cascade.test(log, "large", evaluator="score", estimator=name, openings="independent")

@@ -51,7 +51,8 @@ class RestartingDow : public WeitzmanPolicy {
   void learn_from(std::span<const Output> open, int deployed, double reward) override {
     bool changed = false;
     for (const Output& output : open)
-      changed = detectors_[static_cast<std::size_t>(output.box)].add(moment(output)) || changed;
+      if (estimator().samples(output.box) >= kSettled * shape_.index_features)
+        changed = detectors_[static_cast<std::size_t>(output.box)].add(moment(output)) || changed;
     WeitzmanPolicy::learn_from(open, deployed, reward);
     if (changed) restart();
   }
@@ -59,9 +60,12 @@ class RestartingDow : public WeitzmanPolicy {
  private:
   // Of any false restart within the horizon, where the moments of each box are exchangeable. The test is Kolmogorov's and
   // Smirnov's, whose level holds for every law: moments have an atom at the cost and a long tail below it, so the mean of
-  // a hundred is far from normal at levels of 1e-4. (In trials at the paper's size a t test restarted 14 times in 480
-  // lanes without change and missed 38 swaps of 160; this one 4 and 5.)
+  // a hundred is far from normal at levels of 1e-4. (In trials at the paper's size, without kSettled, a t test
+  // restarted 14 times in 480 lanes without change and missed 38 swaps of 160; this one 4 and 5.)
   static constexpr double kFalseRestarts = 0.05;
+  // Samples of a box per coefficient before its moments are taken. Solved again with half as many samples more, a
+  // rho_hat of few samples is another one: most false restarts in trials without this followed such a solve.
+  static constexpr int kSettled = 5;
   static constexpr int kForced = 5;  // samples of each box before indices decide, as of shrunk_weitzman
 
   // c - (mu_hat - Lambda(rho_hat' psi))^+, without the bonuses, as rho_hat is fitted

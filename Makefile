@@ -84,6 +84,7 @@ python: dependencies build
 	  ../$(venv)/mypy && ../$(venv)/mypy --package pandora
 	cd python && ../$(venv)/python -m pytest --quiet tests
 	cd python && ../$(venv)/python -m pytest --quiet --config-file pyproject.toml ../experiments/verdict/tests
+	cd tests/reference/python && ../../../$(venv)/python -m unittest --quiet
 	cd python && ../$(venv)/python -m pytest --quiet --doctest-modules --pyargs pandora
 	rm -rf build/python/tutorial
 	$(venv)/python python/examples/tutorial.py build/python/tutorial >build/python/tutorial.txt

@@ -17,7 +17,7 @@ oracle
 host/ground     base statistics tables machine files figures
 include/pandora
 experiments/rivals
-host/outcomes   tables routing
+host/outcomes   tables routing logs
 host/lanes      model engine estimator policies devices
 host/cascades   live fits
 host/studies    study sweep results run

@@ -120,7 +120,7 @@ void add_cascade_fit(CLI::App& cascade, Session& session) {
 }
 
 struct TestArguments {
-  std::string cascade, table, against, evaluator, format = "text";
+  std::string cascade, table, against, evaluator, format = "text", estimator, openings = "in_order";
   TableOptions reading;
   std::optional<double> judge_usd;
 };
@@ -129,8 +129,8 @@ void test_command(const TestArguments& o) {
   require_format(o.format);
   o.reading.check();
   Cascade cascade = Cascade::load(o.cascade);
-  const JudgedCascade judged =
-      judge_cascade(cascade, o.cascade, o.reading.read(o.table), o.against, o.evaluator, o.judge_usd);
+  const JudgedCascade judged = judge_cascade(cascade, o.cascade, o.reading.read(o.table), o.against, o.evaluator,
+                                             o.judge_usd, parse_estimator(o.estimator), parse_openings(o.openings));
   if (o.format == "json")
     print_json(judged_json(judged));
   else
@@ -147,6 +147,14 @@ void add_cascade_test(CLI::App& cascade, Session& session) {
   command->add_option("--evaluator", o->evaluator,
                       "what it sees here: quality, score or score:NAME (default: what it was made to see)");
   command->add_option("--judge-usd", o->judge_usd, "dollars of judging an answer (default: as the fit counted)");
+  command->add_option("--estimator", o->estimator,
+                      "plugin, ips, snips or dr (default: plugin of a full table, else dr)");
+  command
+      ->add_option(
+          "--openings", o->openings,
+          "of a log: in_order, its t-th call against the cascade's, or independent, where each model was called "
+          "by a toss of its own")
+      ->capture_default_str();
   o->reading.add_missing_to(*command);
   command->add_option("--format", o->format, "text or json")->capture_default_str();
   session.on_call(command, [o] { test_command(*o); });

@@ -153,6 +153,7 @@ TraceOptions TableOptions::options() const {
   if (missing != "refuse" && missing != "drop")
     throw Error(ExitCode::usage, fmt::format("--missing {}: unknown; use refuse or drop", missing));
   TraceOptions options;
+  options.holes = true;
   options.missing = missing == "drop" ? MissingCells::drop : MissingCells::refuse;
   options.models = models;
   for (const std::string& range : scale) options.scale.push_back(range_of(range));

@@ -41,6 +41,10 @@ class WeitzmanEstimator {
   WeitzmanEstimator(const Replication& replication, const LaneSpec& rules, const EstimationOptions& options);
   ~WeitzmanEstimator();
   WeitzmanEstimator(WeitzmanEstimator&&) noexcept;
+  WeitzmanEstimator& operator=(WeitzmanEstimator&& other) noexcept {
+    state_.swap(other.state_);
+    return *this;
+  }
 
   void calibrate(const Request& request, const Output& output, std::optional<double> reward);
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cascades/fits/trace_check.hpp"
+#include "host/outcomes/logs/labels.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
@@ -143,7 +144,10 @@ void count_shares(CascadeFit& fit, const TraceTable& table, const TrainedTable& 
 }
 
 void note_what_is_left_out(CascadeFit& fit, const TraceTable& table) {
-  if (table.dropped > 0) fit.notes.push_back(table.notes.back());
+  if (!table.known_digest.empty())  // qualities are estimated
+    fit.notes = table.notes;
+  else if (table.dropped > 0)
+    fit.notes.push_back(table.notes.back());
   if (fit.choice.kind == CascadeKind::single && fit.settings.indices)
     fit.notes.push_back(
         "one model alone learns nothing while it runs; `pandora cascade new` makes a cascade that learns from nothing");
@@ -225,6 +229,8 @@ std::vector<std::string> suspected_leaks(const TraceTable& table, const std::vec
 }
 
 CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings) {
+  if (const std::optional<TraceTable> estimated = table_to_fit(table, settings.evaluator))
+    return fit_cascade(*estimated, settings);
   require_sound(settings);
   require_content(table);
   const CalibratedEvaluator known(table, settings.evaluator);

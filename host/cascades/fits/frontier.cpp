@@ -11,6 +11,7 @@
 #include "host/cascades/fits/fit_cascade.hpp"
 #include "host/cascades/fits/trace_check.hpp"
 #include "host/ground/base/in_parallel.hpp"
+#include "host/outcomes/logs/labels.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 #include "pandora/error.hpp"
 
@@ -206,6 +207,10 @@ std::string prices_text(const Frontier& frontier) {
 
 Frontier find_frontier(const TraceTable& table, const TraceTable& test, const CascadeFitSettings& settings,
                        std::vector<double> prices) {
+  if (const std::optional<TraceTable> estimated = table_to_fit(table, settings.evaluator))
+    return find_frontier(*estimated, test, settings, std::move(prices));
+  if (const std::optional<TraceTable> estimated = table_to_fit(test, settings.evaluator))
+    return find_frontier(table, *estimated, settings, std::move(prices));
   require_sound(settings);
   require_content(table);
   require_content(test);

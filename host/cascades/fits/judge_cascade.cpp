@@ -209,7 +209,8 @@ Table others_of_cascade(const std::string& title, const std::vector<json>& other
 }  // namespace
 
 JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, const TraceTable& table,
-                            const std::string& against, const std::string& evaluator, std::optional<double> judge_usd) {
+                            const std::string& against, const std::string& evaluator, std::optional<double> judge_usd,
+                            std::optional<Estimator> estimator, Openings openings) {
   require_content(table);
   require_judge_usd(judge_usd);
   CascadeOptions options = cascade.options();
@@ -239,15 +240,21 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
     table.refuse("has no model {}{}; {}name one of the table's with --against", named,
                  nearest_text(nearest(named, table.models)),
                  against.empty() ? "it was the best single model of the fit; " : "");
+  out.estimator = chosen_estimator(table, estimator);
+  const bool plain = out.estimator == Estimator::plugin;
+  if (!plain && out.chosen_here)
+    table.refuse("cannot say which single model is the best, as not all is known; name one with --against");
   const std::size_t model = out.chosen_here ? best_single_model(outcomes, options.price, rows)
                                             : static_cast<std::size_t>(found - table.models.begin());
   out.against = table.models[model];
-  const Routed alone = evaluate(outcomes, FixedCascade{{model}, {}}, rows);
   Cascade copy = Cascade::parse(cascade.text(), file);
-  const Routed routed = run_prompts(copy, input, rows);
-  out.worth = worth_of(routed, alone, options.price, groups, 0);
-  out.tail = dollar_tail(routed.dollars, groups);
-  out.alone = worth_of(alone, alone, options.price, groups, 0);
+  const LoggedWorth worth =
+      plain ? plain_worth(copy, input, model) : logged_worth(copy, input, model, out.estimator, openings);
+  out.worth = worth.worth;
+  out.alone = worth.alone;
+  out.tail = worth.tail;
+  out.effective_prompts = worth.effective_prompts;
+  out.notes = worth.notes;
   const double dearer = out.price * out.worth.calls.value;  // utility of a dollar more for each call
   const bool gains = !calls_one_model(options) && out.worth.gain.value > 0.0 && dearer > 0.0;
   out.verdict = judged_verdict(out, options, record) + "; " +
@@ -270,6 +277,7 @@ Table judged_table(const JudgedCascade& judged) {
   add(judged.against + " alone", judged.alone);
   out.rows.push_back({{"gain", interval_text(judged.worth.gain, 4), "", "", ""}, {}, true});
   out.rows.push_back({{"saving", share_text(judged.worth.saving), "", "", ""}});
+  out.notes.insert(out.notes.end(), judged.notes.begin(), judged.notes.end());
   if (judged.same_table)
     out.notes.push_back("this is the table that the cascade was fitted on: it looks better here than elsewhere");
   if (judged.evaluator != judged.fitted_for)
@@ -295,6 +303,8 @@ json judged_json(const JudgedCascade& judged) {
               {"against", judged.against},
               {"alone", json_of(judged.alone)},
               {"same_table", judged.same_table},
+              {"estimator", kEstimatorNames[static_cast<int>(judged.estimator)]},
+              {"effective_prompts", judged.effective_prompts},
               {"verdict", judged.verdict}});
   if (judged.promise) out["promise"] = json_of(*judged.promise);
   return out;

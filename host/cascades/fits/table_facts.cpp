@@ -24,7 +24,10 @@ std::vector<double> of_model(const std::vector<double>& matrix, std::size_t mode
   return out;
 }
 
-ColumnRange range_of(const std::vector<double>& x, double factor) {
+// Of what is known.
+ColumnRange range_of(std::vector<double> x, double factor) {
+  std::erase_if(x, [](double value) { return std::isnan(value); });
+  if (x.empty()) return {NAN, NAN, NAN};
   const auto [least, greatest] = std::minmax_element(x.begin(), x.end());
   const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
   return {factor * mean, factor * *least, factor * *greatest};
@@ -46,10 +49,16 @@ std::vector<SquaredErrors> squared_errors(const TraceTable& table, const ScoreCo
     const std::vector<IsotonicMap> maps = calibrate_scores(table, score, fold.training);
     for (std::size_t m = 0; m < models; ++m) {
       double mean = 0.0;
-      for (const std::size_t row : fold.training) mean += table.quality[row * models + m];
-      mean /= static_cast<double>(fold.training.size());
+      double known = 0.0;
+      for (const std::size_t row : fold.training)
+        if (const double quality = table.quality[row * models + m]; !std::isnan(quality)) {
+          mean += quality;
+          known += 1.0;
+        }
+      mean /= known;
       for (const std::size_t row : fold.held_out) {
         const double quality = table.quality[row * models + m];
+        if (std::isnan(quality) || std::isnan(score.values[row * models + m])) continue;
         const double calibrated = maps[m](score.values[row * models + m]);
         out[m].of_mean += (quality - mean) * (quality - mean);
         out[m].of_score += (quality - calibrated) * (quality - calibrated);
@@ -62,6 +71,7 @@ std::vector<SquaredErrors> squared_errors(const TraceTable& table, const ScoreCo
 std::vector<ScoreTenth> tenths_of(const TraceTable& table, const ScoreColumn& score) {
   std::vector<ScoreTenth> out(10);
   for (std::size_t at = 0; at < score.values.size(); ++at) {
+    if (std::isnan(score.values[at] + table.quality[at])) continue;
     ScoreTenth& tenth = out[std::min<std::size_t>(9, static_cast<std::size_t>(10.0 * score.values[at]))];
     ++tenth.answers;
     tenth.score += score.values[at];
@@ -109,7 +119,9 @@ std::vector<double> better_of(const std::vector<double>& a, const std::vector<do
   return out;
 }
 
-void conclude(Headroom& out, const JudgedPolicies& judged, const Outcomes& outcomes, const PromptGroups& groups) {
+// knows_all: else which answer to a prompt is its best is not known, and nor is the bound.
+void conclude(Headroom& out, const JudgedPolicies& judged, const Outcomes& outcomes, const PromptGroups& groups,
+              bool knows_all) {
   const std::size_t folds = out.fold_fits.size();
   const std::vector<std::size_t> rows = all_rows(outcomes.rows());
   const auto worth = [&](const Routed& routed) {
@@ -120,7 +132,7 @@ void conclude(Headroom& out, const JudgedPolicies& judged, const Outcomes& outco
   out.best_single = worth(judged.single);
   out.fixed_cascade = worth(judged.cascade);
   out.index_policy = worth(judged.index);
-  out.bound = worth(best_answers(outcomes, out.price, rows));
+  if (knows_all) out.bound = worth(best_answers(outcomes, out.price, rows));
   const Routed in_hindsight = evaluate(outcomes, FixedCascade{{out.fitted.single}, {}}, rows);
   out.single_in_hindsight = mean_over_prompts(in_hindsight.utility(out.price), groups);
   out.by_cascade = out.fixed_cascade.utility.value > out.index_policy.utility.value;
@@ -172,7 +184,7 @@ std::vector<Headroom> measure_headroom(const TraceTable& table, const std::strin
   in_parallel(table.quality.size() < kWorthThreads ? 1 : 0, folds + 1, judge);
   for (std::size_t p = 0; p < prices.size(); ++p) {
     out[p].price = prices[p];
-    conclude(out[p], judged[p], shown.outcomes(table.quality), groups);
+    conclude(out[p], judged[p], shown.outcomes(table.quality), groups, table.known_digest.empty());
   }
   return out;
 }
@@ -180,6 +192,12 @@ std::vector<Headroom> measure_headroom(const TraceTable& table, const std::strin
 std::string verdict(const Headroom& headroom, const TraceTable& table, const std::string& evaluator) {
   const std::string& single = table.models[headroom.fitted.single];
   const char* const policy = headroom.by_cascade ? "the fixed cascade" : "the index policy";
+  const std::string gains =
+      fmt::format("{} gains {} in utility per prompt", policy, interval_text(headroom.routing_gain, 4));
+  if (std::isnan(headroom.bound.gain.value))
+    return fmt::format("{} at price {:g} with this evaluator ({}): {} over {}",
+                       headroom.pays() ? "routing pays" : "no cascade is better", headroom.price, evaluator, gains,
+                       single);
   if (headroom.pays())
     return fmt::format(
         "routing can pay up to {:.4f} in utility per prompt at price {:g}: so much is the bound above {}; {} gains {} "
@@ -191,7 +209,14 @@ std::string verdict(const Headroom& headroom, const TraceTable& table, const std
       single, evaluator, headroom.price, policy, interval_text(headroom.routing_gain, 4), headroom.bound.gain.value);
 }
 
-double correlation(std::span<const double> a, std::span<const double> b) {
+double correlation(std::span<const double> all_a, std::span<const double> all_b) {
+  std::vector<double> a, b;
+  for (std::size_t i = 0; i < all_a.size(); ++i)
+    if (!std::isnan(all_a[i] + all_b[i])) {
+      a.push_back(all_a[i]);
+      b.push_back(all_b[i]);
+    }
+  if (a.empty()) return NAN;
   const double n = static_cast<double>(a.size());
   double mean_a = 0.0, mean_b = 0.0, aa = 0.0, bb = 0.0, ab = 0.0;
   for (std::size_t i = 0; i < a.size(); ++i) {

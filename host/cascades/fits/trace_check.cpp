@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/ground/tables/table.hpp"
+#include "host/outcomes/logs/labels.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 
 namespace pandora {
@@ -43,6 +44,9 @@ Table models_table(const TraceCheck& check, const TraceTable& table) {
   if (check.facts.prompts < table.rows())
     out.notes.push_back(fmt::format("{} rows have the prompt of another row; intervals count {} different prompts",
                                     table.rows() - check.facts.prompts, check.facts.prompts));
+  if (table.log || table.unlabelled() > 0)
+    out.notes.push_back(fmt::format("what can be estimated: {}; {}", fmt::join(estimator_names(check.can), ", "),
+                                    fmt::join(check.can.reasons, "; ")));
   out.notes.insert(out.notes.end(), table.notes.begin(), table.notes.end());
   return out;
 }
@@ -193,9 +197,16 @@ void require_few_models(const TraceTable& table, double price, const char* done)
                kMostCheckedModels, done, fmt::join(names, ","));
 }
 
-TraceCheck check_trace(const TraceTable& table, const std::string& evaluator, const std::vector<double>& prices) {
+TraceCheck check_trace(const TraceTable& table, const std::string& asked, const std::vector<double>& prices) {
+  // Where some qualities are not known, nobody can look at them: the first judge's score is looked at then.
+  const bool unseen = asked == "quality" && table.unlabelled() > 0 && !table.scores.empty();
+  const std::string evaluator = !unseen                           ? asked
+                                : table.scores[0].name == "score" ? "score"
+                                                                  : "score:" + table.scores[0].name;
   require_few_models(table, prices.empty() ? 0.0 : prices[0], "checked");
-  TraceCheck out{evaluator, {}, measure_headroom(table, evaluator, prices), {}};
+  TraceCheck out{evaluator, {}, {}, {}, identified(table)};
+  const std::optional<TraceTable> estimated = table.log ? std::nullopt : with_estimated_quality(table, evaluator);
+  if (!table.log) out.headrooms = measure_headroom(estimated ? *estimated : table, evaluator, prices);
   out.facts = table_facts(table);
   for (const Headroom& headroom : out.headrooms) out.verdicts.push_back(verdict(headroom, table, evaluator));
   return out;
@@ -210,10 +221,16 @@ std::vector<Table> trace_check_tables(const TraceCheck& check, const TraceTable&
 }
 
 json trace_check_json(const TraceCheck& check, const TraceTable& table) {
-  json out{{"table", table.source},          {"rows", table.rows()},
-           {"prompts", check.facts.prompts}, {"dropped", table.dropped},
-           {"notes", table.notes},           {"models", table.models},
-           {"evaluator", check.evaluator},   {"facts", facts_json(check.facts, table)},
+  json out{{"table", table.source},
+           {"rows", table.rows()},
+           {"prompts", check.facts.prompts},
+           {"dropped", table.dropped},
+           {"notes", table.notes},
+           {"models", table.models},
+           {"evaluator", check.evaluator},
+           {"facts", facts_json(check.facts, table)},
+           {"estimators", estimator_names(check.can)},
+           {"reasons", check.can.reasons},
            {"prices", json::array()}};
   for (std::size_t p = 0; p < check.headrooms.size(); ++p) out["prices"].push_back(price_json(check, table, p));
   out["verdict"] = fmt::format("{}", fmt::join(check.verdicts, "; "));

@@ -2,6 +2,7 @@
 // JSON.
 #pragma once
 
+#include "host/cascades/fits/logged_worth.hpp"
 #include "host/cascades/fits/worth.hpp"
 #include "host/ground/tables/table.hpp"
 
@@ -49,7 +50,7 @@ struct TableFacts {
 /// Of a table with at least one row.
 TableFacts table_facts(const TraceTable& table);
 
-/// Pearson's correlation; NaN where one does not vary. Of one length.
+/// Pearson's correlation of the pairs that are known; NaN where one does not vary. Of one length.
 double correlation(std::span<const double> a, std::span<const double> b);
 
 /// All models, the most useful first: the best single one at this price, then the one that raises the mean of every
@@ -72,7 +73,8 @@ struct FittedPolicies {
 struct Headroom {
   double price = 0.0;  ///< utility per dollar
   CascadeWorth best_single, fixed_cascade, index_policy;
-  CascadeWorth bound;            ///< every prompt's best answer, known beforehand and opened alone
+  /// Every prompt's best answer, known beforehand and opened alone; NaN where qualities are estimated.
+  CascadeWorth bound = CascadeWorth::unknown();
   Interval single_in_hindsight;  ///< utility of `fitted.single`, chosen on the same rows: too good by the choice
 
   bool by_cascade = false;  ///< whether the cascade has the greater utility, else the index policy
@@ -107,9 +109,10 @@ struct TraceCheck {
   TableFacts facts;
   std::vector<Headroom> headrooms;    ///< by price
   std::vector<std::string> verdicts;  ///< by price
+  Identified can;                     ///< what can be estimated from the table, and why not the rest
 };
 
-/// Throws Error as measure_headroom() does, and Error (bad_data) for more than kMostCheckedModels models, with the most
+/// Of a log, which has no headroom, what its calls say. Throws Error as measure_headroom() does, and Error (bad_data) for more than kMostCheckedModels models, with the most
 /// useful ones.
 TraceCheck check_trace(const TraceTable& table, const std::string& evaluator, const std::vector<double>& prices);
 

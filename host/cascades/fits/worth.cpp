@@ -31,6 +31,11 @@ double skewness_over_prompts(std::span<const double> by_row, const PromptGroups&
 
 }  // namespace
 
+CascadeWorth CascadeWorth::unknown() {
+  constexpr Interval none{kNone, kNone, kNone};
+  return {none, none, none, none, none, none};
+}
+
 Interval cross_fitted(const Interval& over_prompts, std::size_t folds) {
   const double k = static_cast<double>(folds), factor = std::sqrt(1.0 + k / (k - 1.0));
   const auto away = [&](double end) { return over_prompts.value + factor * (end - over_prompts.value); };

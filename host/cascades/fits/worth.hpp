@@ -9,12 +9,14 @@ namespace pandora {
 
 /// Means over rows with 95% intervals over prompts.
 struct CascadeWorth {
-  Interval quality;       ///< of the deployed answer
-  Interval usd_per_1000;  ///< dollars per 1,000 prompts
-  Interval calls;         ///< per prompt
-  Interval utility;       ///< quality - price x dollars
-  Interval gain;          ///< in utility over the model alone, paired by prompt
-  Interval saving;        ///< 1 - dollars / dollars of the model alone, paired; NaN where that one costs nothing
+  Interval quality;               ///< of the deployed answer
+  Interval usd_per_1000;          ///< dollars per 1,000 prompts
+  Interval calls;                 ///< per prompt
+  Interval utility;               ///< quality - price x dollars
+  Interval gain;                  ///< in utility over the model alone, paired by prompt
+  static CascadeWorth unknown();  ///< NaN
+
+  Interval saving;  ///< 1 - dollars / dollars of the model alone, paired; NaN where that one costs nothing
 };
 
 /// An interval of a difference to a fitted policy that also counts how it would have come out on another table:

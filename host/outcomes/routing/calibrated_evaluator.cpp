@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "host/ground/base/nearest.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
@@ -13,7 +14,7 @@ namespace {
 // Neighbouring scores that have one value: the mean of their qualities.
 struct ScoreBlock {
   double first, last;  // scores
-  double sum, count;   // of qualities
+  double sum, count;   // of qualities by their weights
   double mean() const { return sum / count; }
 };
 
@@ -40,16 +41,22 @@ double IsotonicMap::operator()(double score) const {
   return qualities[right - 1] + share * (qualities[right] - qualities[right - 1]);
 }
 
-IsotonicMap IsotonicMap::fit(std::span<const double> scores, std::span<const double> qualities) {
-  std::vector<std::pair<double, double>> points(scores.size());
-  for (std::size_t i = 0; i < points.size(); ++i) points[i] = {scores[i], qualities[i]};
+IsotonicMap IsotonicMap::fit(std::span<const double> scores, std::span<const double> qualities,
+                             std::span<const double> weights) {
+  struct Point {
+    double score, quality, weight;
+    auto operator<=>(const Point&) const = default;
+  };
+  std::vector<Point> points(scores.size());
+  for (std::size_t i = 0; i < points.size(); ++i)
+    points[i] = {scores[i], qualities[i], weights.empty() ? 1.0 : weights[i]};
   std::sort(points.begin(), points.end());
   std::vector<ScoreBlock> blocks;
   for (std::size_t i = 0; i < points.size();) {
-    ScoreBlock block{points[i].first, points[i].first, 0.0, 0.0};
-    for (; i < points.size() && points[i].first == block.first; ++i) {
-      block.sum += points[i].second;
-      block.count += 1.0;
+    ScoreBlock block{points[i].score, points[i].score, 0.0, 0.0};
+    for (; i < points.size() && points[i].score == block.first; ++i) {
+      block.sum += points[i].weight * points[i].quality;
+      block.count += points[i].weight;
     }
     while (!blocks.empty() && blocks.back().mean() >= block.mean()) {
       const ScoreBlock& left = blocks.back();
@@ -75,6 +82,7 @@ std::vector<IsotonicMap> calibrate_scores(const TraceTable& table, const ScoreCo
   for (std::size_t m = 0; m < models; ++m) {
     std::vector<double> scores, qualities;
     for (const std::size_t row : rows) {
+      if (std::isnan(table.quality[row * models + m] + score.values[row * models + m])) continue;
       scores.push_back(score.values[row * models + m]);
       qualities.push_back(table.quality[row * models + m]);
     }

@@ -16,8 +16,10 @@ struct IsotonicMap {
   double operator()(double score) const;
   bool operator==(const IsotonicMap&) const = default;
 
-  /// By pool adjacent violators, in O(n log n). Both of one length; nothing is known of no scores at all.
-  static IsotonicMap fit(std::span<const double> scores, std::span<const double> qualities);
+  /// By pool adjacent violators, in O(n log n). All of one length, without weights all are 1; nothing is known of no
+  /// scores at all.
+  static IsotonicMap fit(std::span<const double> scores, std::span<const double> qualities,
+                         std::span<const double> weights = {});
 };
 
 /// Of each model its own map of the judge's score, fitted on these rows.

@@ -22,6 +22,7 @@ std::string row_text(const TraceTable& table, std::size_t row) {
 std::string what_is_missing(const TraceTable& table, std::size_t cell) {
   if (is_missing(table.quality[cell])) return "quality";
   if (is_missing(table.cost[cell])) return "cost";
+  if (!table.label_propensity.empty() && is_missing(table.label_propensity[cell])) return "label_propensity";
   for (const ScoreColumn& score : table.scores)
     if (is_missing(score.values[cell])) return score.name;
   return "";
@@ -83,6 +84,29 @@ void refuse_doubles(const TraceTable& table, const FilePlace& place, const TextC
       by_name ? "" : ", or name prompts in a column prompt_id if they are different");
 }
 
+// Of a call all but its quality is known; of a model that was not called nothing is, which becomes NaN.
+void check_log(TraceTable& table, const FilePlace& place) {
+  CallLog& log = *table.log;
+  const std::size_t models = table.models.size();
+  for (std::size_t at = 0; at < log.place.size(); ++at) {
+    const bool called = !is_missing(log.place[at]);
+    const auto refuse = [&](const std::string& what) {
+      place.refuse("{}, model {}: {}", row_text(table, at / models), in_quotes(table.models[at % models]), what);
+    };
+    const auto take = [&](double& cell, const char* name, bool needed) {
+      if (called && needed && is_missing(cell)) refuse(fmt::format("a call has no {}; give every call one", name));
+      if (is_missing(cell)) cell = NAN;
+    };
+    take(log.place[at], "place", false);
+    take(log.propensity[at], "propensity", true);
+    take(table.cost[at], "cost", true);
+    for (ScoreColumn& score : table.scores) take(score.values[at], score.name.c_str(), true);
+    if (!table.label_propensity.empty()) take(table.label_propensity[at], "label_propensity", true);
+    if (called && !(log.propensity[at] > 0.0 && (table.label_propensity.empty() || table.label_propensity[at] > 0.0)))
+      refuse("a propensity is 0; what happened had a probability above 0");
+  }
+}
+
 // Infinite numbers of a prompt's columns, and lists of which a part is NaN: a feature of such would be none.
 void refuse_not_finite(const TraceTable& table, const FilePlace& place) {
   for (const PromptColumn& column : table.columns)
@@ -98,12 +122,17 @@ void refuse_not_finite(const TraceTable& table, const FilePlace& place) {
 
 }  // namespace
 
-TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells missing, Allowed allowed) {
+TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOptions& options, bool repeats) {
+  const MissingCells missing = options.missing;
   const std::size_t models = table.models.size();
+  if (table.log && !options.holes)
+    place.refuse("is a log of decisions (propensity); only `pandora trace check` and `pandora cascade` read logs");
   // Before any row goes: the rows of messages are the file's.
-  if (!allowed.repeats && table.named_prompts)
+  if (table.log)
+    check_log(table, place);
+  else if (!repeats && table.named_prompts)
     refuse_doubles(table, place, table.prompts);
-  else if (!allowed.repeats && table.text_column != TraceTable::kNone)
+  else if (!repeats && table.text_column != TraceTable::kNone)
     refuse_doubles(table, place, table.columns[table.text_column].texts);
   refuse_not_finite(table, place);
   std::vector<bool> drop(table.rows());
@@ -111,11 +140,17 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells 
     for (std::size_t i = 0; i < cells.size(); ++i)
       if (is_missing(cells[i])) drop[i / models] = true;
   };
-  mark(table.quality);
-  mark(table.cost);
-  for (const ScoreColumn& score : table.scores) mark(score.values);
+  if (options.holes)
+    for (double& quality : table.quality)
+      if (is_missing(quality)) quality = NAN;
+  if (!table.log) {
+    mark(table.quality);
+    mark(table.cost);
+    mark(table.label_propensity);
+    for (const ScoreColumn& score : table.scores) mark(score.values);
+  }
   if (missing == MissingCells::refuse) refuse_missing(table, place, drop);
-  if (!allowed.free_calls) mark_free(table, place, missing, drop);
+  if (!options.free_calls) mark_free(table, place, missing, drop);
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < table.rows(); ++row)
     if (!drop[row]) rows.push_back(row);

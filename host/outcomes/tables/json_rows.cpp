@@ -67,11 +67,14 @@ void JsonRows::choose_form(const Object& row) {
     if ((member.key == "models" || member.key == "arms") && member.value.is_object()) answers_ = member.key;
     has_model |= member.key == "model";
     has_quality |= is_quality(member.key);
+    log_ |= member.key == "propensity";
+    has_decision_ |= member.key == "decision";
     found.append(found.empty() ? "" : ", ").append(member.key);
   }
   for (const std::string_view name : kPromptNames)
     if (prompt_name_.empty() && row.at_key(name).error() == simdjson::SUCCESS) prompt_name_ = name;
   long_ = answers_.empty() && has_model && has_quality && !prompt_name_.empty();
+  if (long_ && log_) builder_.is_log();
   if (long_ || !answers_.empty()) return;
   const AnswerForm& arena = router_arena_form();
   const auto has = [&](const char* member) { return row.at_key(member).error() == simdjson::SUCCESS; };
@@ -147,7 +150,6 @@ std::uint32_t JsonRows::answer_of(const Object& row) {
 }
 
 void JsonRows::take_cell(std::size_t model, std::string_view what, const Element& element, TableBuilder::Label label) {
-  if (!builder_.is_of_answers(what)) return builder_.unused(text_of(what));
   const std::size_t quantity = builder_.quantity(what);
   if (quantity == TraceTable::kNone) return;
   CellValue value = value_of(element);
@@ -193,13 +195,15 @@ void JsonRows::take_answers(const dom::element& answers) {
 void JsonRows::take_answer(const Object& row) {
   const std::string prompt = of_file_.prefix + name_in(row, prompt_name_);
   const std::size_t model = model_in(row, "model");
-  builder_.find_row(prompt, model, answer_of(row));
+  builder_.find_row(has_decision_ ? name_in(row, "decision") : prompt, prompt, model, answer_of(row));
+  if (log_ && model != TraceTable::kNone) builder_.call(model);
   int names = row.at_key("model").error() == simdjson::SUCCESS ? 0 : 1;
   for (const dom::key_value_pair member : row) {
     if (member.key == prompt_name_ || member.key == "model") {
       if (++names > 2) place_.refuse_cell({member.key}, "stands twice in a row");
       continue;
     }
+    if (has_decision_ && member.key == "decision") continue;
     if (!builder_.is_of_answers(member.key))
       builder_.value(builder_.column(text_of(member.key)), value_of(member.value));
     else if (model != TraceTable::kNone)
@@ -211,7 +215,7 @@ void JsonRows::take_answer(const Object& row) {
 void JsonRows::take_other(const Object& row) {
   const std::string prompt = of_file_.prefix + name_in(row, form_->prompt);
   const std::size_t model = model_in(row, form_->model);
-  builder_.find_row(prompt, model);
+  builder_.find_row(prompt, prompt, model);
   for (const auto& [name, value] : of_file_.columns)
     builder_.value(builder_.column(name), {CellValue::Kind::text, 0.0, value, {}});
   const auto is_used = [&](std::string_view member) {

@@ -70,7 +70,7 @@ class JsonRows {
   TableBuilder& builder_;
   OfFile of_file_;
   const AnswerForm* form_;
-  bool chosen_ = false, long_ = false;
+  bool chosen_ = false, long_ = false, log_ = false, has_decision_ = false;
   std::string prompt_name_, answers_;  // members; empty where the table has none
   std::string written_;
   std::vector<double> vector_;

@@ -32,6 +32,8 @@ void NamedColumns::name(std::vector<std::string> names) {
   if (prompt_name_ != kNone) roles_[prompt_name_].is = Role::Is::prompt_name;
   if (has(kAnswer)) answer_ = position(kAnswer);
   long_ = has("model") && (has("quality") || has("reward"));
+  if (long_ && has("propensity")) builder_.is_log();
+  if (long_ && has("decision")) decision_ = position("decision");
   long_ ? give_long_roles() : give_wide_roles();
 }
 
@@ -39,7 +41,7 @@ void NamedColumns::give_long_roles() {
   if (prompt_name_ == kNone) place_.refuse_form("a column prompt_id is missing");
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (names_[i].empty()) builder_.unused("a column without a name");
-    if (i == prompt_name_ || names_[i].empty()) continue;
+    if (i == prompt_name_ || i == decision_ || names_[i].empty()) continue;
     Role& role = roles_[i];
     if (names_[i] == "model") {
       role.is = Role::Is::model_name;
@@ -110,7 +112,8 @@ void NamedColumns::take(std::span<const CellValue> cells) {
   if (long_) {
     const std::string prompt = name_of(prompt_name_);
     model = builder_.model(name_of(model_name_));
-    builder_.find_row(prompt, model, answer);
+    builder_.find_row(decision_ == kNone ? prompt : name_of(decision_), prompt, model, answer);
+    if (model != kNone && has("propensity")) builder_.call(model);
   } else {
     builder_.begin_row(answer);
     if (prompt_name_ != kNone) builder_.name_row(name_of(prompt_name_));

@@ -5,6 +5,7 @@
 //                  of qualities beside M|total_cost or M|cost. What else begins with M| is left out
 //   long CSV       header prompt_id,model,quality,cost,score...: a row for each answer
 //   long JSONL     the same as an object a line
+//   log            a long table with propensity, and perhaps decision and label_propensity: see TraceOptions::holes
 //   nested JSONL   an object a line for each prompt: {"prompt": ..., "models": {M: {"quality", "cost", "score"...}}}
 //   a folder       of JSON files, one for each model: read_folder.cpp
 //
@@ -42,6 +43,9 @@ struct TraceOptions {
   /// A row with a missing cell, or with a cost of zero for a model that costs elsewhere: an error with counts, or left
   /// out and counted.
   MissingCells missing = MissingCells::refuse;
+  /// Qualities may be unknown, and a long table with a column `propensity` is a log: a row for each call, rows of a
+  /// decision in the order of its calls. Else an unknown quality is a missing cell, and a propensity is refused.
+  bool holes = false;
   /// Models to keep, in this order; all of the file if empty. Cells of others are neither checked nor kept.
   std::vector<std::string> models;
   /// Judges to keep, by their names in the file; absent: all. Cells of others are neither checked nor kept.

@@ -25,6 +25,7 @@ std::string problem_with(const std::string& name, double low, double high, doubl
     return x < 0 ? "is negative; a cost is in dollars, at least 0"
                  : "is more than a million dollars for one call; costs are in dollars";
   if (name == kLatency || is_tokens(name)) return x < 0 ? "is negative" : "is more than a thousand million";
+  if (is_probability(name)) return "is outside [0, 1]; it is a probability";
   if (low != 0.0 || high != 1.0) return fmt::format("is outside [{}, {}], the range that is stated (scale)", low, high);
   return fmt::format("is outside [0, 1]; rescale {} to that range, or state theirs (scale), such as {}=1:5",
                      name == "quality" ? "qualities" : "scores", name);
@@ -87,7 +88,7 @@ void TableBuilder::add_quantity(std::string_view name) {
   constexpr double kMostCount = 1e9;
   Quantity quantity{std::string(name), std::vector<double>(rows_ * stride_, kAbsentCell)};
   quantity.scaled = is_quality(name) || is_score(name);
-  quantity.high = quantity.scaled ? 1.0 : is_cost(name) ? kMostCallUsd : kMostCount;
+  quantity.high = quantity.scaled || is_probability(name) ? 1.0 : is_cost(name) ? kMostCallUsd : kMostCount;
   for (const StatedRange& range : options_.scale)
     if (is_range_of(range, name)) quantity.low = range.low, quantity.high = range.high;
   quantities_.push_back(std::move(quantity));
@@ -178,14 +179,16 @@ void TableBuilder::name_row(std::string_view name) {
   prompts_.push_back(name);
 }
 
-void TableBuilder::find_row(std::string_view name, std::uint32_t answer) {
+void TableBuilder::find_row(std::string_view key, std::string_view name, std::uint32_t answer) {
   keyed_ = true;
-  const auto is_it = [&](std::size_t row) { return answers_[row] == answer && prompts_[row] == name; };
+  const auto is_it = [&](std::size_t row) { return answers_[row] == answer && keys_[row] == key; };
   found_again_ = rows_ > 0 && is_it(row_);
-  for (std::uint64_t key = stable_hash(name) + answer; !found_again_; key = mixed(key + 1)) {
-    const auto [found, is_new] = row_of_.try_emplace(key, rows_);
+  for (std::uint64_t hash = stable_hash(key) + answer; !found_again_; hash = mixed(hash + 1)) {
+    const auto [found, is_new] = row_of_.try_emplace(hash, rows_);
     if (is_new) {
       begin_row(answer);
+      keys_.push_back(key);
+      text_bytes_ += key.size();
       return name_row(name);
     }
     row_ = found->second;
@@ -193,9 +196,21 @@ void TableBuilder::find_row(std::string_view name, std::uint32_t answer) {
   }
 }
 
-void TableBuilder::find_row(std::string_view name, std::size_t model, std::uint32_t answer) {
-  find_row(name, answer);
-  while (options_.repeats && model != kNone && answered(row_, model)) find_row(name, ++answer);
+void TableBuilder::find_row(std::string_view key, std::string_view name, std::size_t model, std::uint32_t answer) {
+  find_row(key, name, answer);
+  while (options_.repeats && !log_ && model != kNone && answered(row_, model)) find_row(key, name, ++answer);
+}
+
+void TableBuilder::is_log() {
+  log_ = true;
+  (void)quantity("propensity");
+  (void)quantity(kPlace);
+}
+
+void TableBuilder::call(std::size_t model) {
+  double before = 0.0, *const places = quantities_[quantity(kPlace)].values.data() + row_ * stride_;
+  for (std::size_t m = 0; m < models_.size(); ++m) before = std::max(before, places[m]);
+  places[model] = before + 1.0;
 }
 
 // Whether anything of the model's answer was seen.
@@ -220,10 +235,11 @@ void TableBuilder::cell(std::size_t model, std::size_t quantity, const CellValue
   double& slot = of.values[row_ * stride_ + model];
   if (slot != kAbsentCell)
     place_.refuse_cell(
-        label, fmt::format("model {} has {} for the prompt{} already; a model answers a prompt once{}",
-                           in_quotes(models_.names()[model]), is_score(of.name) ? "this score" : "a " + of.name,
-                           keyed_ ? " " + in_quotes(prompts_[row_]) : "",
-                           keyed_ ? ", unless rows are numbered by a column answer or repeats are allowed" : ""));
+        label,
+        fmt::format("model {} has {} for the prompt{} already; a model answers a prompt once{}",
+                    in_quotes(models_.names()[model]), is_score(of.name) ? "this score" : "a " + of.name,
+                    keyed_ ? " " + in_quotes(keys_[row_]) : "",
+                    keyed_ && !log_ ? ", unless rows are numbered by a column answer or repeats are allowed" : ""));
   const bool missing = value.kind == CellValue::Kind::missing;
   if (!missing && value.kind != CellValue::Kind::number)
     place_.refuse_cell(label,

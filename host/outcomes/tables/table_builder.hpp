@@ -85,7 +85,11 @@ inline bool is_score(std::string_view name) {
 inline bool is_tokens(std::string_view name) {
   return name == "prompt_tokens" || name == "completion_tokens";
 }
-inline constexpr std::string_view kLatency = "latency", kAnswer = "answer";
+/// What a log says of a call beside: how likely it was, and that its quality became known.
+inline bool is_probability(std::string_view name) {
+  return name == "propensity" || name == "label_propensity";
+}
+inline constexpr std::string_view kLatency = "latency", kAnswer = "answer", kPlace = "place of the call";
 /// Whether a stated range is that of a quantity; as for evaluators "score:2" is "score_2" too.
 inline bool is_range_of(const StatedRange& range, std::string_view name) {
   return range.name == name || (is_quality(range.name) && is_quality(name)) ||
@@ -106,7 +110,8 @@ class TableBuilder {
   /// Whether a column or member of that name is of the answers.
   bool is_of_answers(std::string_view name) const {
     return is_quality(name) || is_cost(name) || is_score(name) || name == kLatency ||
-           (is_tokens(name) && !options_.prices.empty());
+           (is_tokens(name) && !options_.prices.empty()) ||
+           (name == "label_propensity" ? options_.holes : log_ && (is_probability(name) || name == kPlace));
   }
 
   /// The number of a model, of what an answer has (quality, cost, a score...), of a prompt's column; kNone where it is
@@ -127,9 +132,13 @@ class TableBuilder {
   /// A row of its own for every prompt.
   void begin_row(std::uint32_t answer = 0);
   void name_row(std::string_view name);
-  /// The row of a prompt's answer that may have been there. With TraceOptions::repeats, of `model` (or kNone) it is the
-  /// first that has none. Only in tables that never call begin_row.
-  void find_row(std::string_view name, std::size_t model, std::uint32_t answer = 0);
+  /// The row of a prompt's answer that may have been there; `key` is the prompt's name, of a log that of a decision.
+  /// With TraceOptions::repeats it is the first without an answer of `model` (or kNone). Only in tables that never call
+  /// begin_row.
+  void find_row(std::string_view key, std::string_view name, std::size_t model, std::uint32_t answer = 0);
+  /// The table is a log: before the first row. The decision of a row calls a model next.
+  void is_log();
+  void call(std::size_t model);
 
   /// The current row's value. In a row that was found again, one that differs: the column is none of prompts.
   void value(std::size_t column, const CellValue& value);
@@ -151,7 +160,7 @@ class TableBuilder {
 
   void add_quantity(std::string_view name);
   std::size_t find_quantity(std::string_view name) const;
-  void find_row(std::string_view name, std::uint32_t answer);
+  void find_row(std::string_view key, std::string_view name, std::uint32_t answer);
   bool answered(std::size_t row, std::size_t model) const;
   void widen(std::size_t stride);
   void require_memory(std::size_t stride, std::size_t quantities) const;
@@ -169,12 +178,12 @@ class TableBuilder {
 
   NameList models_, other_models_, other_scores_, unused_;
   std::vector<std::string> notes_;
-  std::vector<Quantity> quantities_;             // quality, cost, and what else there is
-  std::size_t stride_ = 0, rows_ = 0, row_ = 0;  // room for models in a row; the row that values go to
-  TextColumn prompts_;
-  std::vector<std::uint32_t> answers_;        // of each row, where prompts have several
-  std::optional<bool> numbered_;              // whether the column "answer" is such a number
-  bool found_again_ = false, keyed_ = false;  // the current row; whether rows are found by name
+  std::vector<Quantity> quantities_;                        // quality, cost, and what else there is
+  std::size_t stride_ = 0, rows_ = 0, row_ = 0;             // room for models in a row; the row that values go to
+  TextColumn prompts_, keys_;                               // keys: by which rows are found
+  std::vector<std::uint32_t> answers_;                      // of each row, where prompts have several
+  std::optional<bool> numbered_;                            // whether the column "answer" is such a number
+  bool log_ = false, found_again_ = false, keyed_ = false;  // the current row; whether rows are found by name
   std::unordered_map<std::uint64_t, std::size_t> row_of_;
   NameList column_names_;
   std::vector<ColumnBuilder> columns_;
@@ -186,11 +195,8 @@ class TableBuilder {
 /// dropped; then prompts that stand twice are refused.
 inline constexpr double kAbsentCell = -1.0;   ///< never seen
 inline constexpr double kMissingCell = -2.0;  ///< seen without a value
-struct Allowed {
-  bool free_calls = false;  ///< a cost of zero is one
-  bool repeats = false;     ///< a prompt may stand in several rows
-};
-TraceTable checked_table(TraceTable table, const FilePlace& place, MissingCells missing, Allowed allowed = {});
+/// `repeats`: a prompt may stand in several rows.
+TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOptions& options, bool repeats);
 
 // A table whose columns have names, as CSV files and data frames: what a column is, its name says.
 
@@ -234,7 +240,7 @@ class NamedColumns {
   const bool infer_;
   TableBuilder builder_;
   bool long_ = false;
-  std::size_t prompt_name_ = kNone, model_name_ = kNone, answer_ = kNone;  // columns
+  std::size_t prompt_name_ = kNone, model_name_ = kNone, answer_ = kNone, decision_ = kNone;  // columns
   std::vector<std::string> names_;
   std::vector<Role> roles_;
 };

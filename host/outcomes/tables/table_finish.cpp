@@ -92,6 +92,7 @@ TraceTable TableBuilder::assemble() {
   TraceTable table;
   table.source = place_.file;
   table.models = models_.names();
+  if (log_) table.log.emplace();
   const std::size_t models = table.models.size();
   for (Quantity& quantity : quantities_) {
     std::vector<double>& values = quantity.values;
@@ -100,7 +101,12 @@ TraceTable TableBuilder::assemble() {
                   values.begin() + static_cast<long>(row * models));
     values.resize(rows_ * models);
     if (is_score(quantity.name)) table.scores.push_back({quantity.name, std::move(values)});
-    if (quantity.name == kLatency) table.latency = std::move(values);
+    std::vector<double>* const cells = quantity.name == kLatency             ? &table.latency
+                                       : quantity.name == "label_propensity" ? &table.label_propensity
+                                       : quantity.name == "propensity"       ? &table.log->propensity
+                                       : quantity.name == kPlace             ? &table.log->place
+                                                                             : nullptr;
+    if (cells != nullptr) *cells = std::move(values);
   }
   table.quality = std::move(quantities_[0].values);
   table.cost = std::move(quantities_[1].values);
@@ -161,7 +167,7 @@ TraceTable TableBuilder::finish() && {
   const bool repeats = options_.repeats || numbered_.value_or(false);
   TraceTable table = assemble();
   if (repeats && !keyed_ && !options_.repeats) require_different_answers(table);
-  return checked_table(std::move(table), place_, options_.missing, {options_.free_calls, repeats});
+  return checked_table(std::move(table), place_, options_, repeats);
 }
 
 }  // namespace pandora

@@ -44,6 +44,15 @@ std::string row_text(const FilePlace& place) {
                            : fmt::format("row {} (line {})", place.row, place.line);
 }
 
+// What is said of calls beside quality, cost and scores; nothing of most tables.
+std::vector<std::vector<double>*> cells_of_calls(TraceTable& table) {
+  std::vector<std::vector<double>*> out;
+  for (std::vector<double>* cells : {&table.label_propensity, &table.latency})
+    if (!cells->empty()) out.push_back(cells);
+  if (table.log) out.insert(out.end(), {&table.log->propensity, &table.log->place});
+  return out;
+}
+
 }  // namespace
 
 std::string in_quotes(std::string_view value) {
@@ -77,6 +86,12 @@ void FilePlace::refuse_cell(std::initializer_list<std::string_view> column, cons
 
 void TraceTable::refuse(const std::string& what) const {
   throw Error(ExitCode::bad_data, source.empty() ? what : fmt::format("{}: {}", source, what));
+}
+
+std::size_t TraceTable::unlabelled() const {
+  std::size_t out = 0;
+  for (std::size_t at = 0; at < quality.size(); ++at) out += std::isnan(quality[at]) && !std::isnan(cost[at]) ? 1 : 0;
+  return out;
 }
 
 const ScoreColumn& find_score(const TraceTable& table, const std::string& name) {
@@ -118,7 +133,7 @@ TraceTable select_models(const TraceTable& table, const std::vector<std::string>
   some.quality = columns_of(table.quality, width, which);
   some.cost = columns_of(table.cost, width, which);
   for (ScoreColumn& score : some.scores) score.values = columns_of(score.values, width, which);
-  some.latency = columns_of(table.latency, width, which);
+  for (std::vector<double>* cells : cells_of_calls(some)) *cells = columns_of(*cells, width, which);
   return some;
 }
 
@@ -133,13 +148,17 @@ TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> row
   some.cost = rows_of(table.cost, models, rows);
   for (const ScoreColumn& score : table.scores)
     some.scores.push_back({score.name, rows_of(score.values, models, rows)});
-  if (!table.latency.empty()) some.latency = rows_of(table.latency, models, rows);
   for (const PromptColumn& column : table.columns) {
     const bool is_text = column.kind == PromptColumn::Kind::text;
     some.columns.push_back({column.name, column.kind, column.length,
                             is_text ? std::vector<double>() : rows_of(column.numbers, column.length, rows),
                             is_text ? rows_of(column.texts, rows) : TextColumn()});
   }
+  some.log = table.log;
+  some.known_digest = table.known_digest;
+  some.label_propensity = table.label_propensity;
+  some.latency = table.latency;
+  for (std::vector<double>* cells : cells_of_calls(some)) *cells = rows_of(*cells, models, rows);
   some.text_column = table.text_column;
   some.dropped = table.dropped;
   some.notes = table.notes;
@@ -193,6 +212,7 @@ void require_apart(const TraceTable& calibration, const TraceTable& online) {
 
 std::string content_digest(const TraceTable& table) {
   static_assert(std::endian::native == std::endian::little);
+  if (!table.known_digest.empty()) return table.known_digest;
   std::string digests;  // of parts, of which one digest is made
   const auto add = [&](std::string_view bytes) { digests += sha256(bytes); };
   const auto add_numbers = [&](const std::vector<double>& numbers) {
@@ -215,9 +235,10 @@ std::string content_digest(const TraceTable& table) {
     add("score " + score.name);
     add_numbers(score.values);
   }
-  if (!table.latency.empty()) {
-    add("latency");
-    add_numbers(table.latency);
+  if (!table.latency.empty()) add("latency");
+  for (const std::vector<double>* cells : cells_of_calls(const_cast<TraceTable&>(table))) {
+    add("calls");
+    add_numbers(*cells);
   }
   for (const PromptColumn& column : table.columns) {
     add(fmt::format("column {} {} {}", static_cast<int>(column.kind), column.length, column.name));

@@ -87,7 +87,15 @@ struct ScoreColumn {
   std::vector<double> values;  ///< rows x models, row-major, in [0, 1]
 };
 
-/// Prompts x models. Made by read_trace (read_trace.hpp); every cell is there.
+/// Of a table whose rows are decisions of a service: which models each called, and with what probability. All rows x
+/// models, row-major, NaN where the model was not called.
+struct CallLog {
+  std::vector<double> propensity;  ///< of the call, given all that was seen before it, in (0, 1]
+  std::vector<double> place;       ///< 1, 2, ...: of the call among those of its decision
+};
+
+/// Prompts x models. Made by read_trace (read_trace.hpp). Every cell is there but where TraceOptions::holes lets
+/// qualities be unknown: they are NaN. In a log so are cost and scores of models that were not called.
 struct TraceTable {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
@@ -100,11 +108,18 @@ struct TraceTable {
   std::vector<ScoreColumn> scores;
   std::vector<double> latency;        ///< rows x models, row-major, seconds; NaN where not known; empty: none has one
   std::vector<PromptColumn> columns;  ///< in the order of the file; the prompt's text is one of them
-  std::size_t text_column = kNone;    ///< which of `columns` is the prompt's text, if one is
-  std::size_t dropped = 0;            ///< rows that the file has and `missing = drop` left out
-  std::vector<std::string> notes;     ///< what of the file was left out, a sentence each
+  /// rows x models, in (0, 1]: that a cell's quality became known; empty where nothing says so.
+  std::vector<double> label_propensity;
+  std::optional<CallLog> log;  ///< of a log of decisions
+  /// Where qualities are estimates (with_estimated_quality): the digest of the table with what is known.
+  std::string known_digest;
+  std::size_t text_column = kNone;  ///< which of `columns` is the prompt's text, if one is
+  std::size_t dropped = 0;          ///< rows that the file has and `missing = drop` left out
+  std::vector<std::string> notes;   ///< what of the file was left out, a sentence each
 
   std::size_t rows() const { return prompts.size(); }
+  /// Cells whose quality is not known, though the model answered.
+  std::size_t unlabelled() const;
   /// The prompt's text; empty where the table has none.
   std::string_view text(std::size_t row) const {
     return text_column == kNone ? std::string_view() : columns[text_column].texts[row];
@@ -148,7 +163,7 @@ TraceSplit split_rows(const TraceTable& table, double share);
 /// rows that meet, and how many.
 void require_apart(const TraceTable& calibration, const TraceTable& online);
 
-/// SHA-256 of everything but `source`, `dropped` and `notes`, as hexadecimal digits: equal for equal tables, whatever
+/// known_digest where there is one, else SHA-256 of everything but `source`, `dropped` and `notes`, as hexadecimal digits: equal for equal tables, whatever
 /// form they were read from.
 std::string content_digest(const TraceTable& table);
 

@@ -187,12 +187,15 @@ void bind_cascades(nb::module_& module) {
       .def(
           "test",
           [](const Cascade& c, const TraceTable& table, const std::string& against, const std::string& evaluator,
-             std::optional<double> judge_usd) {
-            const JudgedCascade judged =
-                beside([&](Beside&) { return judge_cascade(c, "cascade", table, against, evaluator, judge_usd); });
+             std::optional<double> judge_usd, const std::string& estimator, const std::string& openings) {
+            const JudgedCascade judged = beside([&](Beside&) {
+              return judge_cascade(c, "cascade", table, against, evaluator, judge_usd, parse_estimator(estimator),
+                                   parse_openings(openings));
+            });
             return std::pair(python_of(judged_json(judged)), table_dict(judged_table(judged)));
           },
-          nb::arg("table"), nb::arg("against"), nb::arg("evaluator"), nb::arg("judge_usd").none());
+          nb::arg("table"), nb::arg("against"), nb::arg("evaluator"), nb::arg("judge_usd").none(), nb::arg("estimator"),
+          nb::arg("openings"));
   bind_live(cascade);
   module.def("new_cascade", &create, nb::arg("models"), nb::arg("price"), nb::arg("evaluator"), nb::arg("policy"),
              nb::arg("width"), nb::arg("reward_width"), nb::arg("features"), nb::arg("psi"), nb::arg("refit"),

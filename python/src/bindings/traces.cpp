@@ -28,6 +28,7 @@ using NamedPairs = std::vector<std::pair<std::string, std::pair<double, double>>
 void set_options(TraceOptions* options, const std::vector<std::string>& models, const std::string& missing,
                  const NamedPairs& scale, const NamedPairs& prices, bool free_calls, bool repeats) {
   new (options) TraceOptions();
+  options->holes = true;
   options->models = models;
   options->missing = missing_of(missing);
   for (const auto& [name, range] : scale) options->scale.push_back({name, range.first, range.second});

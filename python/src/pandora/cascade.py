@@ -313,11 +313,17 @@ class Cascade:
         *,
         evaluator: Optional[str] = None,
         judge_usd: Optional[float] = None,
+        estimator: str = "",
+        openings: str = "in_order",
     ) -> CascadeTest:
         """What it does on a table that it was not fitted on, beside the model `against` (default: the fit's best).
 
         The prompts go through a copy: requests, counts and estimates stay as they are. `evaluator`: what it sees there,
         where that is not what it was made to see; `judge_usd`: likewise, of the fit's.
+
+        `estimator`: "plugin" of a full table; "ips", "snips" or "dr" of one in which some qualities alone are known,
+        and of a log of decisions; "": the best that the table identifies. `openings` of a log: "in_order", its t-th call
+        against the cascade's, or "independent", where each model was called by a toss of its own.
         """
         what = "Cascade.test:"
         with arguments.named():
@@ -327,6 +333,8 @@ class Cascade:
                     text(f"{what} against", against),
                     _evaluator(f"{what} evaluator", evaluator),
                     _dollars(f"{what} judge_usd", judge_usd),
+                    text(f"{what} estimator", estimator),
+                    text(f"{what} openings", openings),
                 )
             )
 

@@ -286,7 +286,6 @@ TEST_F(TraceWorldTest, WhatAStudyCannotHaveIsRefused) {
                              "s.toml");
   });
   expect_refused(usage, "evaluator = \"judge\"", [&] { plans("evaluator = \"judge\""); });
-  expect_refused(usage, "samples age in the reference engine alone", [&] { plans("", "[estimation]\nforget = 100"); });
   expect_refused(usage, "out of range", [&] { plans("split = 1.0"); });
   expect_refused(usage, "cannot vary", [&] { (void)config("[vary]\nenvironment.mine.split = [0.5]"); });
   expect_refused(data, "table.csv: has no column nothing", [&] { plans("part = \"nothing\""); });

@@ -1,0 +1,49 @@
+// What a cascade is worth by a log of another policy, or by a table in which some qualities alone are known.
+#pragma once
+
+#include "host/cascades/fits/trained_table.hpp"
+#include "host/cascades/fits/worth.hpp"
+#include "host/outcomes/logs/off_policy.hpp"
+
+namespace pandora {
+
+/// Which calls of a decision are those that another policy would have made.
+enum class Openings {
+  in_order,    ///< its t-th call is that of the policy, if it is the same model
+  independent  ///< each model was called by a toss of its own, whatever came before: its order does not matter
+};
+
+/// "" is nothing. Throw Error (usage) for unknown words.
+std::optional<Estimator> parse_estimator(const std::string& text);
+Openings parse_openings(const std::string& text);
+
+/// What can be estimated from a table, and in words why not the rest.
+struct Identified {
+  std::vector<Estimator> estimators;
+  std::vector<std::string> reasons;
+
+  bool has(Estimator how) const;
+  Estimator best() const { return estimators.back(); }  ///< plugin of a full table, else dr
+};
+Identified identified(const TraceTable& table);
+/// That one, or where none is asked for the best. Throws Error (usage) for one that the table does not identify.
+Estimator chosen_estimator(const TraceTable& table, std::optional<Estimator> asked);
+std::vector<std::string> estimator_names(const Identified& can);
+
+struct LoggedWorth {
+  CascadeWorth worth, alone;       ///< of the cascade, and of one model alone
+  DollarTail tail;                 ///< of the cascade, where values are plain means
+  double effective_prompts = 0.0;  ///< whose weights carry the estimates, the lesser number of both
+  std::vector<std::string> notes;
+};
+
+/// Of a full table: plain means.
+LoggedWorth plain_worth(Cascade& cascade, const CascadeInput& input, std::size_t single);
+
+/// Nothing is learned. `single`: a column of the table. Intervals are robust_interval(), over prompts. Throws Error
+/// (bad_data) where the log cannot tell (require_support), or cannot be seen through: an evaluator that needs qualities
+/// which are not known.
+LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_t single, Estimator how,
+                         Openings openings);
+
+}  // namespace pandora

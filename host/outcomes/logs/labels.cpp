@@ -1,0 +1,126 @@
+#include "host/outcomes/logs/labels.hpp"
+
+#include <cmath>
+
+#include "host/outcomes/routing/calibrated_evaluator.hpp"
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+constexpr std::size_t kLeastLabels = 10;  // of a map
+
+// The labelled cells of some rows, of one model or of all.
+struct LabelledCells {
+  std::vector<double> scores, qualities, weights;
+
+  void add(const TraceTable& table, const std::vector<double>& scores_of, const std::vector<double>& probability,
+           std::size_t at) {
+    if (std::isnan(table.quality[at]) || std::isnan(scores_of[at])) return;
+    scores.push_back(scores_of[at]);
+    qualities.push_back(table.quality[at]);
+    weights.push_back(1.0 / probability[at]);
+  }
+  IsotonicMap map() const {
+    return scores.empty() ? IsotonicMap{{0.0}, {0.5}} : IsotonicMap::fit(scores, qualities, weights);
+  }
+};
+
+// The judge that an evaluator names; else the first one; nullptr where there is none.
+const ScoreColumn* judge_of(const TraceTable& table, const std::string& evaluator) {
+  const std::optional<EvaluatorSpec> spec = evaluator_of(evaluator);
+  if (spec && spec->kind == EvaluatorSpec::Kind::score) return &find_score(table, spec->name);
+  return table.scores.empty() ? nullptr : &table.scores[0];
+}
+
+}  // namespace
+
+std::vector<std::size_t> folds_by_appearance(const PromptGroups& groups) {
+  std::vector<std::size_t> rank(groups.count, groups.count), out;
+  std::size_t seen = 0;
+  for (const std::size_t group : groups.of_row) {
+    if (rank[group] == groups.count) rank[group] = seen++;
+    out.push_back(rank[group] % kLabelFolds);
+  }
+  return out;
+}
+
+std::vector<double> cross_fitted_quality(const TraceTable& table, const ScoreColumn& score,
+                                         const std::vector<double>& probability,
+                                         const std::vector<std::size_t>& folds) {
+  const std::size_t models = table.models.size();
+  std::vector<double> out(table.quality.size(), NAN);
+  for (std::size_t fold = 0; fold < kLabelFolds; ++fold) {
+    LabelledCells all;
+    std::vector<LabelledCells> of_model(models);
+    for (std::size_t at = 0; at < out.size(); ++at) {
+      if (folds[at / models] == fold) continue;
+      all.add(table, score.values, probability, at);
+      of_model[at % models].add(table, score.values, probability, at);
+    }
+    const IsotonicMap pooled = all.map();
+    std::vector<IsotonicMap> maps;
+    for (const LabelledCells& own : of_model) maps.push_back(own.scores.size() < kLeastLabels ? pooled : own.map());
+    for (std::size_t at = 0; at < out.size(); ++at)
+      if (folds[at / models] == fold && !std::isnan(score.values[at])) out[at] = maps[at % models](score.values[at]);
+  }
+  return out;
+}
+
+std::vector<double> label_probabilities(const TraceTable& table) {
+  if (!table.label_propensity.empty()) return table.label_propensity;
+  const std::size_t models = table.models.size();
+  std::vector<double> known(models, 0.0), all(models, 0.0), out(table.quality.size());
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    if (std::isnan(table.cost[at])) continue;  // not called
+    all[at % models] += 1.0;
+    known[at % models] += std::isnan(table.quality[at]) ? 0.0 : 1.0;
+  }
+  for (std::size_t at = 0; at < out.size(); ++at)
+    out[at] = known[at % models] > 0.0 ? known[at % models] / all[at % models] : 1.0;
+  return out;
+}
+
+std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const std::string& evaluator) {
+  const std::size_t unknown = table.unlabelled();
+  if (unknown == 0) return {};
+  if (evaluator == "quality")
+    throw Error(ExitCode::usage, fmt::format("evaluator quality: {} of {} qualities are not known, and nobody can look "
+                                             "at them; use a judge's score",
+                                             unknown, table.quality.size()));
+  if (table.quality.size() - unknown < kLeastLabels)
+    table.refuse("knows the quality of {} answers; give at least {}, better hundreds", table.quality.size() - unknown,
+                 kLeastLabels);
+  const std::vector<double> probability = label_probabilities(table);
+  const std::vector<std::size_t> folds = folds_by_appearance(group_prompts(table));
+  const ScoreColumn* const judge = judge_of(table, evaluator);
+  const ScoreColumn same{"", std::vector<double>(table.quality.size(), 0.0)};  // tells nothing: maps are means
+  const std::vector<double> guess = cross_fitted_quality(table, judge != nullptr ? *judge : same, probability, folds);
+  TraceTable out = table;
+  out.known_digest = content_digest(table);
+  out.notes.push_back(label_note(table));
+  for (std::size_t at = 0; at < guess.size(); ++at) {
+    const double known = std::isnan(table.quality[at]) ? 0.0 : (table.quality[at] - guess[at]) / probability[at];
+    out.quality[at] = guess[at] + known;
+  }
+  return out;
+}
+
+std::optional<TraceTable> table_to_fit(const TraceTable& table, const std::string& evaluator) {
+  if (table.log)
+    table.refuse(
+        "is a log of decisions, in which models that were not called say nothing; `pandora cascade test` tells what a "
+        "cascade would have been worth. To fit one, have all models answer a sample of the prompts");
+  return with_estimated_quality(table, evaluator);
+}
+
+std::string label_note(const TraceTable& table) {
+  return fmt::format(
+      "quality is known of {} of {} answers; it is estimated by augmented inverse propensity weighting, as if {}",
+      table.quality.size() - table.unlabelled(), table.quality.size(),
+      table.label_propensity.empty()
+          ? "those of a model whose quality is known had been drawn at random"
+          : "whether it is known depended on nothing that bears on it beyond label_propensity");
+}
+
+}  // namespace pandora

@@ -1,0 +1,41 @@
+// Tables in which the quality of some answers alone is known, while a judge's score and the dollars of every answer
+// stand there.
+#pragma once
+
+#include "host/outcomes/tables/trace_table.hpp"
+
+namespace pandora {
+
+inline constexpr std::size_t kLabelFolds = 5;
+
+/// The fold of each row: the rank of its prompt by first appearance, modulo kLabelFolds.
+std::vector<std::size_t> folds_by_appearance(const PromptGroups& groups);
+
+/// rows x models: what an answer with this score is worth, E[quality | score], nondecreasing. Of each model its own map,
+/// fitted on the labelled cells of other folds, each with the weight 1 / its probability; a model that has fewer than
+/// ten of them there has the map of all models together. Cells whose score is NaN have NaN.
+std::vector<double> cross_fitted_quality(const TraceTable& table, const ScoreColumn& score,
+                                         const std::vector<double>& probability, const std::vector<std::size_t>& folds);
+
+/// rows x models: the probability with which a cell's quality became known: what the table says, else the share of its
+/// model's cells whose quality is known.
+std::vector<double> label_probabilities(const TraceTable& table);
+
+/// The table with g + L (q - g) / p in place of each quality q, where L says whether it is known, p with what
+/// probability (label_probabilities), and g is the judge's score as a quality (cross_fitted_quality; without a judge the
+/// mean of the model's known qualities in other folds). This is augmented inverse propensity weighting (Robins,
+/// Rotnitzky and Zhao 1994): its mean over the answers that any policy deploys is unbiased for the mean of their
+/// qualities, if whether a quality became known depends on nothing that bears on it beyond the model and what p says; or
+/// if g is right. Single numbers are no qualities and may leave [0, 1]. Nothing for a table whose qualities are all
+/// known. `evaluator`: whose score is the judge's, as CalibratedEvaluator takes it; where it names none, the table's
+/// first judge. Throws Error (usage) for the evaluator "quality", which looks at what is not known, Error (bad_data) for a
+/// table with fewer than ten known qualities.
+std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const std::string& evaluator);
+
+/// The same for a fit. Throws Error (bad_data) for a log.
+std::optional<TraceTable> table_to_fit(const TraceTable& table, const std::string& evaluator);
+
+/// "quality is known of 459 of 4584 answers; it is estimated ..."; what a fit or a test notes.
+std::string label_note(const TraceTable& table);
+
+}  // namespace pandora

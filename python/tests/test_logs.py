@@ -1,0 +1,85 @@
+"""Logs of decisions: what the library estimates is what an independent program in numpy does."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandora
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "reference" / "python"))
+import long_log  # noqa: E402
+
+MODELS = ["small", "middle", "large"]
+
+
+def _table(rows: int, seed: int) -> list[dict[str, Any]]:
+    """A row for each answer: dearer models are better, and the judge sees it with noise."""
+    draw, out = random.Random(seed), []
+    for prompt in range(rows):
+        hard = draw.random()
+        for place, model in enumerate(MODELS):
+            quality = min(1.0, max(0.0, 0.9 - 0.6 * hard + 0.2 * place + draw.gauss(0, 0.1)))
+            score = min(1.0, max(0.0, quality + draw.gauss(0, 0.15)))
+            cost = 0.0004 * 3**place * (0.5 + hard)
+            out.append({"prompt_id": f"p{prompt}", "model": model, "quality": quality, "cost": cost, "score": score})
+    return out
+
+
+def _log(rows: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
+    """Of these answers those that independent tosses called; 70% of the qualities are known."""
+    draw, out = random.Random(seed), []
+    for row in rows:
+        p = {"small": 1.0, "middle": 0.5, "large": 0.4}[row["model"]]
+        if draw.random() < p:
+            known = draw.random() < 0.7
+            call = {**row, "decision": row["prompt_id"], "propensity": p, "label_propensity": 0.7}
+            out.append(call if known else {**call, "quality": None})
+    return out
+
+
+def _written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def cascade(tmp_path: Path) -> pandora.Cascade:
+    """Thresholds, made to see the quality, so that nothing is calibrated."""
+    table = pandora.Trace(_written(tmp_path / "fit.jsonl", _table(400, 1)))
+    return pandora.Cascade.fit(table, price=20, evaluator="quality", kind="thresholds")
+
+
+def test_estimates_equal_an_independent_program(cascade: pandora.Cascade, tmp_path: Path) -> None:
+    rows = _log(_table(500, 2), 3)
+    log = pandora.Trace(_written(tmp_path / "log.jsonl", rows))
+    cascade.save(tmp_path / "cascade.json")
+    saved = json.loads((tmp_path / "cascade.json").read_text())
+    accept = [*saved["thresholds"], 0.0]
+    openings = long_log.openings_of(rows, saved["order"], independent=True)
+    expected = long_log.estimate(openings, accept, 20.0)
+    for name in ("ips", "snips", "dr"):
+        found = cascade.test(log, "large", evaluator="score", estimator=name, openings="independent")
+        for what in ("quality", "usd_per_1000", "calls", "utility"):
+            interval = getattr(found, what)
+            assert interval.value == pytest.approx(expected[name][what]["value"], abs=1e-10)
+            assert interval.low == pytest.approx(expected[name][what]["low"], abs=1e-8)
+            assert interval.high == pytest.approx(expected[name][what]["high"], abs=1e-8)
+
+
+def test_a_table_that_knows_some_qualities_is_fitted(tmp_path: Path) -> None:
+    rows, draw = _table(600, 5), random.Random(6)
+    holes = [row if draw.random() < 0.3 else {**row, "quality": None} for row in rows]
+    table = pandora.Trace(_written(tmp_path / "holes.jsonl", holes))
+    fit = pandora.Cascade.fit(table, price=20, evaluator="score", kind="thresholds")
+    full = fit.test(_written(tmp_path / "full.jsonl", _table(600, 7)))
+    assert full.utility.low < fit.promise.utility.high
+    assert full.utility.high > fit.promise.utility.low
+    with pytest.raises(pandora.UsageError, match="not known"):
+        pandora.Cascade.fit(table, price=20, evaluator="quality")
+    with pytest.raises(pandora.UsageError, match="identifies ips, snips, dr"):
+        fit.test(table, estimator="plugin")

@@ -54,17 +54,17 @@ class Trace:
     """A table of outcomes from a file, a data frame or arrays.
 
     `source` is a path (CSV, JSON lines or a folder as `pandora trace check` reads them; Parquet where pandas can read
-    it), a data frame in the wide form (columns M and M|total_cost or M|cost for every model M) or the long one (prompt_id,
-    model, quality, cost, scores), or a dict of arrays: ``quality`` and ``cost`` (prompts x models), ``models`` (names),
-    and if there are such ``scores`` (a dict of arrays, or one; "gpt4" becomes "score:gpt4"), ``prompts`` (names) and
-    ``columns`` (a dict of lists: numbers, texts or lists of numbers of a prompt), ``latency``, ``prompt_tokens`` and
-    ``completion_tokens`` (prompts x models). Qualities and scores lie in [0, 1], costs are dollars; None, NaN and what is
-    masked are missing cells.
+    it), a data frame in the wide form (columns M and M|total_cost or M|cost for every model M) or the long one
+    (prompt_id, model, quality, cost, scores), or a dict of arrays: ``quality`` and ``cost`` (prompts x models),
+    ``models`` (names), and if there are such ``scores`` (a dict of arrays, or one; "gpt4" becomes "score:gpt4"),
+    ``prompts`` (names), ``columns`` (a dict of lists: numbers, texts or lists of numbers of a prompt), ``latency``,
+    ``prompt_tokens`` and ``completion_tokens`` (prompts x models). Qualities and scores lie in [0, 1], costs are
+    dollars, latencies seconds; None, NaN and what is masked are missing cells.
 
     ``scale`` says where qualities or a judge's scores lie instead: ``{"score": (1, 5)}``. ``prices`` are dollars for a
-    million tokens in and out, ``{"gpt": (0.15, 0.6)}``, of which the costs of answers are made that have tokens alone.
-    ``free_calls`` takes costs of 0 of a model that costs elsewhere, and ``repeats`` further rows of a prompt and model in
-    a long table as further answers.
+    million tokens in and out, ``{"gpt": (0.15, 0.6)}``, for the costs of answers that have tokens alone.
+    ``free_calls`` takes costs of 0 of a model that costs elsewhere, and ``repeats`` further rows of a prompt and model
+    in a long table as further answers.
 
     >>> trace = Trace({"models": ["small", "large"], "quality": [[0.4, 0.9], [0.8, 0.8], [0.9, 1.0]],
     ...                "cost": [[0.001, 0.01]] * 3, "columns": {"prompt": ["a", "b", "c"]}})

@@ -36,7 +36,7 @@ class LogReader {
         folds_(folds_by_appearance(groups_)),
         label_probability_(label_probabilities(table_)),
         worth_(input.shown.begin(), input.shown.end()) {
-    const CalibratedEvaluator evaluator(table_, options.evaluator);
+    const CalibratedEvaluator evaluator(table_, input.evaluator);
     if (evaluator.is_truth() && table_.unlabelled() > 0) (void)with_estimated_quality(table_, "quality");  // refuses
     if (evaluator.is_truth()) {
       guess_ = table_.quality;
@@ -44,7 +44,7 @@ class LogReader {
       std::vector<double> probability = label_probability_;
       for (std::size_t at = 0; at < probability.size(); ++at) probability[at] *= table_.log->propensity[at];
       guess_ =
-          cross_fitted_quality(table_, find_score(table_, evaluator_of(options.evaluator)->name), probability, folds_);
+          cross_fitted_quality(table_, find_score(table_, evaluator_of(input.evaluator)->name), probability, folds_);
     }
     for (std::size_t m = 0; m < options.calibration.size(); ++m)
       for (std::size_t at = input.columns[m]; at < worth_.size(); at += models_)
@@ -295,7 +295,7 @@ LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_
     alone = reader.estimate(alone_walks, 0.0);
     out.notes = can.reasons;
   } else {
-    const HoleReader reader(table, options.evaluator, how);
+    const HoleReader reader(table, input.evaluator, how);
     const std::vector<std::size_t> rows = all_rows(table.rows());
     own = reader.estimate([&](const TraceTable& with) {
       CascadeInput same = input;

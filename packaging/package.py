@@ -21,6 +21,7 @@ class PandoraBox(CMakePackage, CudaPackage):
     depends_on("tomlplusplus")
     depends_on("openssl")
     depends_on("simdjson")
+    depends_on("zlib-api")
     depends_on("hdf5")
     depends_on("boost+math")
     depends_on("mpi", when="+mpi")

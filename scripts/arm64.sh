@@ -8,7 +8,7 @@ dpkg --add-architecture arm64
 apt-get -qq update
 DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends g++-aarch64-linux-gnu cmake ninja-build qemu-user python3-minimal \
   libeigen3-dev libcli11-dev nlohmann-json3-dev librandom123-dev \
-  {libfmt-dev,libtomlplusplus-dev,libssl-dev,libsimdjson-dev,libhdf5-dev,libboost-dev,libgtest-dev,libgmock-dev}:arm64 >/dev/null
+  {libfmt-dev,libtomlplusplus-dev,libssl-dev,libsimdjson-dev,zlib1g-dev,libhdf5-dev,libboost-dev,libgtest-dev,libgmock-dev}:arm64 >/dev/null
 build=build-arm64
 cmake -S . -B $build -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/packaging/arm64.cmake" -DCMAKE_BUILD_TYPE=Release -DPANDORA_WERROR=ON \
   -DPANDORA_CUDA=OFF -DPANDORA_MPI=OFF -DPANDORA_NATIVE=OFF

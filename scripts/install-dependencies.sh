@@ -20,6 +20,7 @@ nlohmann-json3-dev  nlohmann/json.hpp                 json-devel          nlohma
 libtomlplusplus-dev toml++/toml.h                     tomlplusplus-devel  tomlplusplus     tomlplusplus   tomlplusplus
 libssl-dev          openssl/evp.h                     openssl-devel       openssl          openssl        openssl
 libsimdjson-dev     simdjson.h                        simdjson-devel      simdjson         simdjson       simdjson
+zlib1g-dev          zlib.h                            zlib-devel          zlib             zlib           zlib
 libhdf5-dev         hdf5/serial/hdf5.h|hdf5.h         hdf5-devel          hdf5             hdf5           hdf5
 libboost-math-dev   boost/math/distributions/students_t.hpp boost-devel   boost            libboost-headers boost+math
 libgtest-dev        gtest/gtest.h                     gtest-devel         gtest            gtest          googletest

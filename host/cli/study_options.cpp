@@ -9,9 +9,10 @@
 
 #include "host/cli/commands.hpp"
 #include "host/cli/progress_bar.hpp"
+#include "host/ground/base/printable.hpp"
 #include "host/lanes/model/trace_keys.hpp"
-#include "host/outcomes/tables/read_trace.hpp"
 #include "host/studies/run/run_study.hpp"
+#include "host/studies/study/price_list.hpp"
 #include "pandora/error.hpp"
 #include "paper_study.hpp"
 
@@ -110,20 +111,64 @@ void TableOptions::add_to(CLI::App& command) {
 }
 
 void TableOptions::add_missing_to(CLI::App& command) {
-  command.add_option("--missing", missing, "rows with missing cells: refuse, or drop and count them")
-      ->capture_default_str();
+  const auto word = [&](const char* name, std::string& value, const char* meaning) {
+    command.add_option(name, value, meaning)->capture_default_str();
+  };
+  word("--missing", missing, "rows with missing cells: refuse, or drop and count them");
+  command
+      .add_option(
+          "--scale", scale,
+          "the range of a judge or of quality where it is not 0 to 1: score=1:5, quality=0:100, score:NAME=1:10; "
+          "may be given several times")
+      ->take_all();
+  command.add_option("--prices", prices,
+                     "TOML with dollars for a million tokens in and out of each model: costs of answers that have "
+                     "prompt_tokens and completion_tokens alone");
+  word("--free-calls", free_calls, "costs of 0 of a model that costs elsewhere: refused, or allowed (a cache)");
+  word("--repeats", repeats, "further rows of a prompt and model in a long table: refused, or allowed (more answers)");
+}
+
+namespace {
+
+// "NAME=LOW:HIGH"; a NAME may hold "=" and ":".
+StatedRange range_of(const std::string& text) {
+  const std::size_t equals = text.rfind('='), colon = text.rfind(':');
+  if (equals != std::string::npos && equals > 0 && colon != std::string::npos && colon > equals) {
+    const std::optional<double> low = number_of(std::string_view(text).substr(equals + 1, colon - equals - 1));
+    const std::optional<double> high = number_of(std::string_view(text).substr(colon + 1));
+    if (low && high) return {text.substr(0, equals), *low, *high};
+  }
+  throw Error(ExitCode::usage, fmt::format("--scale {}: is no range; give NAME=LOW:HIGH, such as score=1:5", text));
+}
+
+bool is_allowed(const char* option, const std::string& word) {
+  if (word != "refused" && word != "allowed")
+    throw Error(ExitCode::usage, fmt::format("{} {}: unknown; use refused or allowed", option, word));
+  return word == "allowed";
+}
+
+}  // namespace
+
+TraceOptions TableOptions::options() const {
+  if (missing != "refuse" && missing != "drop")
+    throw Error(ExitCode::usage, fmt::format("--missing {}: unknown; use refuse or drop", missing));
+  TraceOptions options;
+  options.holes = true;
+  options.missing = missing == "drop" ? MissingCells::drop : MissingCells::refuse;
+  options.models = models;
+  for (const std::string& range : scale) options.scale.push_back(range_of(range));
+  if (!prices.empty()) options.prices = read_price_list(prices);
+  options.free_calls = is_allowed("--free-calls", free_calls);
+  options.repeats = is_allowed("--repeats", repeats);
+  return options;
 }
 
 void TableOptions::check() const {
-  if (missing != "refuse" && missing != "drop")
-    throw Error(ExitCode::usage, fmt::format("--missing {}: unknown; use refuse or drop", missing));
+  require_sound(options());
 }
 
 TraceTable TableOptions::read(const std::string& path) const {
-  TraceOptions options;
-  options.missing = missing == "drop" ? MissingCells::drop : MissingCells::refuse;
-  options.models = models;
-  options.holes = true;
+  TraceOptions options = this->options();
   ProgressBar bar(!is_terminal(STDERR_FILENO), "MiB");
   options.progress = [&bar](std::uint64_t done, std::uint64_t total) { bar.update_bytes(done, total); };
   return read_trace(path, options);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "host/lanes/devices/backend_choice.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
 #include "host/studies/study/study_config.hpp"
 
 namespace pandora::cli {
@@ -55,14 +55,19 @@ struct BackendOptions {
 struct TableOptions {
   std::vector<std::string> models;
   std::string missing = "refuse";
+  std::vector<std::string> scale;
+  std::string prices, free_calls = "refused", repeats = "refused";
 
-  /// --models and --missing.
+  /// --models and what all such commands have: --missing, --scale, --prices, --free-calls, --repeats.
   void add_to(CLI::App& command);
   void add_missing_to(CLI::App& command);
-  /// Throws Error (usage) for a word that is none of theirs.
+  /// Throws Error (usage) for a word that is none of theirs, and for a list of prices that is none.
   void check() const;
   /// With a bar while it is read where somebody looks. Throws as read_trace().
   TraceTable read(const std::string& path) const;
+
+ private:
+  TraceOptions options() const;
 };
 
 /// Adds --threads.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import gzip
 import json
 import pathlib
 from collections.abc import Callable
@@ -331,6 +332,44 @@ def test_a_part_without_rows_or_models_is_refused() -> None:
         trace.take([0]).split()
 
 
+def test_tables_as_services_have_them(tmp_path: pathlib.Path) -> None:
+    table = made_up(20)
+    cost = np.asarray(table["cost"])
+    tokens = {"prompt_tokens": cost * 1e6, "completion_tokens": cost * 0}
+    prices = dict.fromkeys(table["models"], (1.0, 2.0))
+    score = 1 + 4 * np.asarray(table["quality"])
+    trace = pandora.Trace(
+        {**{key: table[key] for key in table if key not in ("cost", "scores")}, **tokens, "scores": {"gpt": score}},
+        prices=prices,
+        scale={"score:gpt": (1, 5)},
+    )
+    np.testing.assert_allclose(trace.cost, cost, rtol=1e-15)
+    np.testing.assert_allclose(trace.scores["score:gpt"], trace.quality, atol=1e-15)
+    assert trace.latency is None
+    seconds = np.where(cost > cost.mean(), np.nan, 0.5)
+    timed = pandora.Trace({**table, "latency": seconds})
+    assert timed.latency is not None
+    np.testing.assert_array_equal(timed.latency, seconds)
+    np.testing.assert_array_equal(timed.take([3]).latency, seconds[3:4])  # type: ignore[arg-type]
+    free = {**table, "cost": np.where(np.arange(20)[:, None] == 5, 0.0, cost)}
+    with pytest.raises(pandora.DataError, match="free_calls"):
+        pandora.Trace(free)
+    assert pandora.Trace(free, free_calls=True).cost[5].max() == 0
+    with pytest.raises(pandora.DataError, match='model "small" has tokens and no cost.*add it to the prices'):
+        pandora.Trace({**{key: table[key] for key in table if key != "cost"}, **tokens}, prices={"smal": (1, 2)})
+    assert pandora.Trace({**table, **tokens}).notes == ['not used: "prompt_tokens", "completion_tokens"']
+    long = tmp_path / "log.csv.gz"
+    rows = "".join(f"{p};{m};0.5;{m}\n" for p in range(3) for m in (1, 2, 2, 1))
+    long.write_bytes(gzip.compress(f"prompt_id;model;quality;cost\n{rows}".encode()))
+    repeated = pandora.Trace(long, repeats=True)
+    assert repeated.prompts == ["0", "0", "1", "1", "2", "2"]
+    with pytest.raises(pandora.DataError, match="a model answers a prompt once, unless"):
+        pandora.Trace(long)
+    long.write_bytes(long.read_bytes()[:-9])
+    with pytest.raises(pandora.DataError, match="it was cut off"):
+        pandora.Trace(long)
+
+
 def test_arguments_of_another_type_are_usage_errors() -> None:
     trace, table = pandora.Trace(made_up(20)), made_up(20)
     anything: Any = pandora.Trace
@@ -340,6 +379,12 @@ def test_arguments_of_another_type_are_usage_errors() -> None:
         (lambda: anything(table, models="small"), "Trace: models 'small': give a list of texts"),
         (lambda: anything(table, models=[1]), "Trace: models 1: give a text"),
         (lambda: anything(table, missing=None), "Trace: missing None: give a text"),
+        (lambda: anything(table, scale=5), 'Trace: scale 5: give a dict such as {"score": '),
+        (lambda: anything(table, scale={"score": 5}), "Trace: scale: score 5: give two numbers"),
+        (lambda: anything(table, scale={"score": (5, 1)}), "scale score=5:1: is no range"),
+        (lambda: anything(table, prices={1: (5, 1)}), "Trace: prices: the name 1: give a text"),
+        (lambda: anything(table, prices={"small": (-5, 1)}), "prices: -5 of model"),
+        (lambda: anything(table, free_calls="yes"), "Trace: free_calls 'yes': give True or False"),
         (lambda: anything({**table, "models": [1, 2, 3]}), "Trace: models 1: give a text"),
         (lambda: anything({**table, "models": "abc"}), "Trace: models 'abc': give a list of texts"),
         (lambda: anything({**table, "models": ["a", "b", "\ud800"]}), "surrogate pair at character 0"),

@@ -40,6 +40,8 @@ void expect_whole(const TraceTable& table) {
   require(cells > 0 && table.quality.size() == cells && table.cost.size() == cells);
   for (const double x : table.quality) require(x >= 0 && x <= 1);
   for (const double x : table.cost) require(x >= 0 && std::isfinite(x));
+  require(table.latency.empty() || table.latency.size() == cells);
+  for (const double x : table.latency) require(!(x < 0));
   for (const ScoreColumn& score : table.scores) {
     require(score.values.size() == cells);
     for (const double x : score.values) require(x >= 0 && x <= 1);
@@ -82,6 +84,10 @@ void as_table(const std::string& bytes) {
   if (bytes.size() % 3 == 1) options.missing = MissingCells::drop;
   if (bytes.size() % 5 == 1) options.models = {"a"};
   if (bytes.size() % 7 == 1) options.scores = {"score"};
+  if (bytes.size() % 11 == 1) options.prices = {{"a", {1, 2}}, {"b", {0, 1e6}}};
+  if (bytes.size() % 13 == 1) options.scale = {{"quality", -5, 5}};
+  options.free_calls = bytes.size() % 17 == 1;
+  options.repeats = bytes.size() % 19 == 1;
   try {
     const TraceTable table = read_trace(fixture.file, options);
     expect_whole(table);

@@ -53,7 +53,8 @@ void mark_free(const TraceTable& table, const FilePlace& place, MissingCells mis
     if (missing == MissingCells::refuse)
       place.refuse(
           "model {} costs 0 in {} of {} rows, the first of them {}, and more in {}: such zeros are "
-          "prices that are missing. Fill them in, or leave such rows out with missing = \"drop\"",
+          "prices that are missing. Fill them in, or leave such rows out with missing = \"drop\"; "
+          "answers of a cache are free calls (free_calls)",
           in_quotes(table.models[m]), free, table.rows(), row_text(table, first), paid);
     for (std::size_t row = 0; row < table.rows(); ++row)
       if (table.cost[row * models + m] == 0) drop[row] = true;
@@ -121,7 +122,7 @@ void refuse_not_finite(const TraceTable& table, const FilePlace& place) {
 
 }  // namespace
 
-TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOptions& options) {
+TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOptions& options, bool repeats) {
   const MissingCells missing = options.missing;
   const std::size_t models = table.models.size();
   if (table.log && !options.holes)
@@ -129,9 +130,9 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
   // Before any row goes: the rows of messages are the file's.
   if (table.log)
     check_log(table, place);
-  else if (table.named_prompts)
+  else if (!repeats && table.named_prompts)
     refuse_doubles(table, place, table.prompts);
-  else if (table.text_column != TraceTable::kNone)
+  else if (!repeats && table.text_column != TraceTable::kNone)
     refuse_doubles(table, place, table.columns[table.text_column].texts);
   refuse_not_finite(table, place);
   std::vector<bool> drop(table.rows());
@@ -149,7 +150,7 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
     for (const ScoreColumn& score : table.scores) mark(score.values);
   }
   if (missing == MissingCells::refuse) refuse_missing(table, place, drop);
-  mark_free(table, place, missing, drop);
+  if (!options.free_calls) mark_free(table, place, missing, drop);
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < table.rows(); ++row)
     if (!drop[row]) rows.push_back(row);

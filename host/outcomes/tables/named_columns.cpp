@@ -30,6 +30,7 @@ void NamedColumns::name(std::vector<std::string> names) {
   for (const std::string_view name : kPromptNames)
     if (has(name) && prompt_name_ == kNone) prompt_name_ = position(name);
   if (prompt_name_ != kNone) roles_[prompt_name_].is = Role::Is::prompt_name;
+  if (has(kAnswer)) answer_ = position(kAnswer);
   long_ = has("model") && (has("quality") || has("reward"));
   if (long_ && has("propensity")) builder_.is_log();
   if (long_ && has("decision")) decision_ = position("decision");
@@ -39,29 +40,35 @@ void NamedColumns::name(std::vector<std::string> names) {
 void NamedColumns::give_long_roles() {
   if (prompt_name_ == kNone) place_.refuse_form("a column prompt_id is missing");
   for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (names_[i].empty()) builder_.unused("a column without a name");
     if (i == prompt_name_ || i == decision_ || names_[i].empty()) continue;
     Role& role = roles_[i];
     if (names_[i] == "model") {
       role.is = Role::Is::model_name;
       model_name_ = i;
-    } else if (role.quantity = builder_.quantity(names_[i]); role.quantity != kNone) {
-      role.is = Role::Is::cell;
-    } else if (is_score(names_[i])) {  // of a judge that is not asked for
-      role.is = Role::Is::ignored;
+    } else if (builder_.is_of_answers(names_[i])) {
+      role.quantity = builder_.quantity(names_[i]);
+      role.is = role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
     } else {
       role = {Role::Is::value, 0, 0, builder_.column(names_[i])};
     }
   }
   const auto count = [this](bool (*is)(std::string_view)) { return std::count_if(names_.begin(), names_.end(), is); };
-  if (count(is_cost) == 0) place_.refuse_form("a column cost is missing");
+  if (count(is_cost) == 0 && (!builder_.is_of_answers("prompt_tokens") || count(is_tokens) == 0))
+    place_.refuse_form("a column cost is missing, or prompt_tokens and completion_tokens and prices");
   if (count(is_quality) > 1 || count(is_cost) > 1)
     place_.refuse("has two columns of qualities or costs (quality and reward, or cost and total_cost); keep one");
 }
 
-// The model of "M|total_cost" or "M|cost", where M is a column too; empty for another name.
+// The model of "M|total_cost" or "M|cost", where M is a column too, and where prices are given of "M|prompt_tokens";
+// empty for another name.
 std::string NamedColumns::model_of_cost(const std::string& name) const {
   const std::size_t bar = name.rfind('|');
-  if (bar == std::string::npos || !is_cost(std::string_view(name).substr(bar + 1))) return "";
+  if (bar == std::string::npos) return "";
+  const std::string_view what = std::string_view(name).substr(bar + 1);
+  const bool priced = builder_.is_of_answers(what) && what == "prompt_tokens" && !has(name.substr(0, bar) + "|cost") &&
+                      !has(name.substr(0, bar) + "|total_cost");
+  if (!is_cost(what) && !priced) return "";
   if (!has(name.substr(0, bar)))
     place_.refuse("column {} has no column {} of qualities beside it", in_quotes(name), in_quotes(name.substr(0, bar)));
   return name.substr(0, bar);
@@ -81,6 +88,7 @@ void NamedColumns::give_wide_roles() {
     if (models.find(name) != kNone) (void)builder_.model(name);
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const std::string& name = names_[i];
+    if (name.empty()) builder_.unused("a column without a name");
     if (i == prompt_name_ || name.empty()) continue;
     Role& role = roles_[i];
     const std::size_t bar = name.rfind('|');
@@ -88,23 +96,26 @@ void NamedColumns::give_wide_roles() {
     const std::string model = is_model ? name : name.substr(0, bar), what = is_model ? "quality" : name.substr(bar + 1);
     if (models.find(model) == kNone) {
       role = {Role::Is::value, 0, 0, builder_.column(name)};
-    } else if (is_model || !is_quality(what)) {  // the column M has the qualities
-      role.model = builder_.model(model);
+    } else if (!is_model && is_quality(what)) {  // the column M has the qualities
+      builder_.unused(name);
+    } else if ((role.model = builder_.model(model)) != kNone) {
       role.quantity = builder_.quantity(what);
-      role.is = role.model == kNone || role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
+      role.is = role.quantity == kNone ? Role::Is::ignored : Role::Is::cell;
     }
   }
 }
 
 void NamedColumns::take(std::span<const CellValue> cells) {
   const auto name_of = [&](std::size_t column) { return name_in(place_, names_[column], cells[column]); };
+  const std::uint32_t answer = answer_ == kNone ? 0 : builder_.answer_number(cells[answer_]);
   std::size_t model = kNone;
   if (long_) {
-    builder_.find_row(name_of(decision_ == kNone ? prompt_name_ : decision_), name_of(prompt_name_));
+    const std::string prompt = name_of(prompt_name_);
     model = builder_.model(name_of(model_name_));
+    builder_.find_row(decision_ == kNone ? prompt : name_of(decision_), prompt, model, answer);
     if (model != kNone && has("propensity")) builder_.call(model);
   } else {
-    builder_.begin_row();
+    builder_.begin_row(answer);
     if (prompt_name_ != kNone) builder_.name_row(name_of(prompt_name_));
   }
   for (std::size_t i = 0; i < roles_.size(); ++i) {

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "host/outcomes/tables/json_rows.hpp"
 #include "host/outcomes/tables/record_stream.hpp"
 #include "host/outcomes/tables/table_builder.hpp"
 
 namespace pandora {
 namespace {
 
-// A CSV file, wide or long by its header.
+// A CSV file, wide or long by its header, of commas, semicolons or tabs by it too.
 class CsvReader {
  public:
   CsvReader(RecordStream& stream, FilePlace& place, const TraceOptions& options)
@@ -30,7 +31,7 @@ class CsvReader {
   }
 
  private:
-  // Fields of a row (RFC 4180), without their quotes. A field that begins with a quote ends with one, and two inside
+  // Fields of a row (RFC 4180, whatever separates them), without their quotes. A field that begins with a quote ends with one, and two inside
   // stand for one; other fields hold no quote and no carriage return. Fields stand as long as `record` and the next
   // one.
   void split(std::string_view record) {
@@ -40,11 +41,14 @@ class CsvReader {
     for (std::size_t at = 0;; ++at) {   // after a comma a field follows, though it be empty
       if (at < record.size() && record[at] == '"') {
         fields_.push_back(quoted_field(record, at));
-        if (at < record.size() && record[at] != ',')
+        if (at < record.size() && record[at] != separator_)
           place_.refuse_row(
-              "something stands between a closing quote and the next comma; a quote inside a field is written twice");
+              "something stands between a closing quote and the next {}; a quote inside a field is written twice",
+              separator_ == ','   ? "comma"
+              : separator_ == ';' ? "semicolon"
+                                  : "tab");
       } else {
-        const std::string_view field = record.substr(at, record.find(',', at) - at);
+        const std::string_view field = record.substr(at, record.find(separator_, at) - at);
         if (field.find('"') != std::string_view::npos)
           place_.refuse_row(
               "a quote stands inside a field that does not begin with one; such a field is put in quotes, and its "
@@ -72,23 +76,35 @@ class CsvReader {
     }
   }
 
+  // What stands most often between the quotes of the header; commas where that is not clear.
+  void choose_separator(std::string_view header) {
+    std::size_t most = 0;
+    for (const char separator : {',', ';', '\t'}) {
+      std::size_t count = 0;
+      bool quoted = false;
+      for (const char c : header) {
+        quoted ^= c == '"';
+        count += c == separator && !quoted;
+      }
+      if (count <= most) continue;
+      most = count;
+      separator_ = separator;
+    }
+  }
+
   void read_header() {
     std::string_view record;
     place_.row = static_cast<std::uint64_t>(-1);  // so that the header is row 0
     if (!stream_.next(RecordStream::Form::csv, record)) place_.refuse("is empty");
+    choose_separator(record);
     split(record);
-    for (const auto& [separator, name] : {std::pair(';', "semicolons"), std::pair('\t', "tabs")})
-      if (fields_.size() == 1 && record.find(separator) != std::string_view::npos)
-        place_.refuse(
-            "its columns are separated by {}; separate them by commas, and write numbers with a "
-            "decimal point, as the to_csv of pandas does",
-            name);
     columns_.name({fields_.begin(), fields_.end()});
   }
 
   RecordStream& stream_;
   FilePlace& place_;
   NamedColumns columns_;
+  char separator_ = ',';
   std::vector<std::string_view> fields_;
   std::vector<CellValue> cells_;
   std::string unescaped_;
@@ -99,10 +115,10 @@ void refuse_other_files(const FilePlace& place, std::string_view beginning) {
   const auto begins = [&](std::initializer_list<std::string_view> marks) {
     return std::any_of(marks.begin(), marks.end(), [&](std::string_view mark) { return beginning.starts_with(mark); });
   };
-  if (begins({"\x1F\x8B", "PK\x03\x04", "\x28\xB5\x2F\xFD", "BZh",
+  if (begins({"PK\x03\x04", "\x28\xB5\x2F\xFD", "BZh",
               "\xFD"
               "7zXZ"}))
-    place.refuse("is compressed; decompress it first");
+    place.refuse("is compressed, and not by gzip, which is taken; decompress it first");
   if (begins({"PAR1"})) place.refuse("is a Parquet file; convert it to CSV or JSON lines");
   if (begins({"\x80\x04", "\x80\x05", "\x80\x03"}))
     place.refuse("is a pickle, which is a program and never opened; convert it to CSV or JSON lines");
@@ -113,12 +129,16 @@ void refuse_other_files(const FilePlace& place, std::string_view beginning) {
 
 TraceTable read_trace(const std::filesystem::path& path, const TraceOptions& options) {
   FilePlace place(path);
+  if (std::filesystem::is_directory(path)) return read_trace_folder(path, options);
   RecordStream stream(path, options.progress, place);
   const std::string_view beginning = stream.beginning();
   refuse_other_files(place, beginning);
   const std::size_t first = beginning.find_first_not_of(" \t\r\n");
   const bool is_json = first != std::string_view::npos && (beginning[first] == '{' || beginning[first] == '[');
-  return is_json ? read_json_trace(stream, place, options) : CsvReader(stream, place, options).read();
+  if (!is_json) return CsvReader(stream, place, options).read();
+  TableBuilder builder(place, options, false);
+  JsonRows(place, builder).take_lines(stream);
+  return std::move(builder).finish();
 }
 
 }  // namespace pandora

@@ -12,19 +12,10 @@ constexpr std::uint64_t kTell = std::uint64_t{16} << 20;
 
 static_assert(RecordStream::kPadding >= simdjson::SIMDJSON_PADDING);
 
-template <class Body>
-auto readable(const FilePlace& place, const Body& body) {
-  try {
-    return body();
-  } catch (const Unreadable& problem) {
-    place.refuse(problem.what());
-  }
-}
-
 }  // namespace
 
 RecordStream::RecordStream(const std::filesystem::path& path, Progress progress, FilePlace& place)
-    : file_(readable(place, [&] { return InputFile(path); })), progress_(std::move(progress)), place_(place) {
+    : file_(readable(place, [&] { return InflatedFile(path); })), progress_(std::move(progress)), place_(place) {
   if (file_.size() > kMostTraceFile)
     place_.refuse("has {:.0f} GiB, and a table has at most {:.0f}; take a part of its rows",
                   static_cast<double>(file_.size()) / (1 << 30), static_cast<double>(kMostTraceFile) / (1 << 30));
@@ -41,9 +32,9 @@ bool RecordStream::read_on() {
   buffer_.reserve(buffer_.size() + kPadding);
   done_ += piece.size();
   if (done_ > kMostTraceFile) place_.refuse("grows while it is read; a table's file must be complete");
-  if (progress_ && (at_end_ || done_ - told_ >= kTell)) {
-    told_ = done_;
-    progress_(done_, std::max(done_, file_.size()));
+  if (progress_ && (at_end_ || file_.done() - told_ >= kTell)) {
+    told_ = file_.done();
+    progress_(told_, std::max(told_, file_.size()));
   }
   if (!started_) {
     started_ = true;

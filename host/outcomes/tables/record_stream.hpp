@@ -3,10 +3,20 @@
 
 #include <cstddef>
 
-#include "host/ground/files/input_file.hpp"
+#include "host/ground/files/inflated_file.hpp"
 #include "host/outcomes/tables/read_trace.hpp"
 
 namespace pandora {
+
+/// What `body` returns. Unreadable's reasons become errors of `place`.
+template <class Body>
+auto readable(const FilePlace& place, const Body& body) {
+  try {
+    return body();
+  } catch (const Unreadable& problem) {
+    place.refuse(problem.what());
+  }
+}
 
 class RecordStream {
  public:
@@ -31,16 +41,13 @@ class RecordStream {
   bool read_on();  // false at the file's end
   bool find_end(Form form, std::size_t& end);
 
-  InputFile file_;
+  InflatedFile file_;
   Progress progress_;
   FilePlace& place_;
   std::string buffer_;                   // what is read, from begin_ on not yet taken
   std::size_t begin_ = 0, scanned_ = 0;  // [begin_, scanned_) holds no end of the row
   bool in_quotes_ = false, at_end_ = false, started_ = false;
-  std::uint64_t done_ = 0, told_ = 0, lines_ = 0;  // bytes read, bytes at the last progress, lines taken
+  std::uint64_t done_ = 0, told_ = 0, lines_ = 0;  // bytes read, bytes of the file at the last progress, lines taken
 };
-
-/// A file of an object a line, nested or long by its first.
-TraceTable read_json_trace(RecordStream& stream, FilePlace& place, const TraceOptions& options);
 
 }  // namespace pandora

@@ -1,11 +1,9 @@
 #include "host/outcomes/tables/table_builder.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 
-#include "host/ground/base/nearest.hpp"
 #include "host/ground/base/printable.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
@@ -13,45 +11,62 @@
 namespace pandora {
 namespace {
 
-constexpr std::size_t kMostColumns = 4096, kMostScores = 64, kMostNoted = 1024;
-constexpr const char* kPlace = "place of the call";
-
-// The prompt's text: the first of these that is a column of texts.
-constexpr std::string_view kTextNames[] = {"prompt", "text", "question", "query", "input", "instruction"};
+constexpr std::size_t kMostColumns = 4096, kMostScores = 64;
 
 std::uint64_t half_of_memory() {
   const std::uint64_t all = machine_memory();
   return all > 0 ? all / 2 : std::uint64_t{4} << 30;
 }
 
-// Why a number cannot be a quality (0), a cost (1) or a score; nullptr if it can.
-const char* problem_with(std::size_t quantity, double x) {
+// Why a number cannot be what an answer has.
+std::string problem_with(const std::string& name, double low, double high, double x) {
   if (!std::isfinite(x)) return "is not finite";
-  if (quantity == 1)
-    return x < 0              ? "is negative; a cost is in dollars, at least 0"
-           : x > kMostCallUsd ? "is more than a million dollars for one call; costs are in dollars"
-                              : nullptr;
-  return x >= 0 && x <= 1 ? nullptr
-         : quantity == 0  ? "is outside [0, 1]; rescale qualities to that range"
-                          : "is outside [0, 1]; rescale scores to that range";
+  if (is_cost(name))
+    return x < 0 ? "is negative; a cost is in dollars, at least 0"
+                 : "is more than a million dollars for one call; costs are in dollars";
+  if (name == kLatency || is_tokens(name)) return x < 0 ? "is negative" : "is more than a thousand million";
+  if (is_probability(name)) return "is outside [0, 1]; it is a probability";
+  if (low != 0.0 || high != 1.0) return fmt::format("is outside [{}, {}], the range that is stated (scale)", low, high);
+  return fmt::format("is outside [0, 1]; rescale {} to that range, or state theirs (scale), such as {}=1:5",
+                     name == "quality" ? "qualities" : "scores", name);
 }
 
 }  // namespace
+
+void require_sound(const TraceOptions& options) {
+  const auto refuse = [](const std::string& what) { throw Error(ExitCode::usage, what); };
+  for (const StatedRange& range : options.scale) {
+    const std::string said = fmt::format("scale {}={}:{}", printable(range.name, 80), range.low, range.high);
+    if (!is_quality(range.name) && !is_score(range.name))
+      refuse(said + ": names neither quality nor a judge; use quality, score or score:NAME");
+    if (!(std::isfinite(range.low) && std::isfinite(range.high) && range.low < range.high))
+      refuse(said + ": is no range; give two finite numbers, the lower one first, such as 1:5");
+    if (std::count_if(options.scale.begin(), options.scale.end(),
+                      [&](const StatedRange& other) { return is_range_of(other, range.name); }) > 1)
+      refuse(said + ": a range of it is given twice; give one");
+  }
+  constexpr double kMostTokenPrice = 1e6;
+  for (const auto& [model, price] : options.prices)
+    for (const double usd : {price.in, price.out})
+      if (!(usd >= 0 && usd <= kMostTokenPrice))
+        refuse(fmt::format("prices: {} of model {}: give dollars for a million tokens, from 0 to {:.0f}", usd,
+                           in_quotes(model), kMostTokenPrice));
+}
 
 TableBuilder::TableBuilder(const FilePlace& place, const TraceOptions& options, bool infer)
     : place_(place),
       options_(options),
       infer_(infer),
-      most_bytes_(options.most_bytes > 0 ? options.most_bytes : half_of_memory()),
-      quantities_(2) {
+      most_bytes_(options.most_bytes > 0 ? options.most_bytes : half_of_memory()) {
+  require_sound(options);
   for (const std::string& name : options.models) {
     if (models_.find(name) != kNone) place_.refuse("model {} is asked for twice", in_quotes(name));
     models_.add(name);
   }
   if (models_.size() > kMostModels) place_.refuse("more than {} models are asked for", kMostModels);
   stride_ = models_.size();
-  if (options.scores) score_names_ = *options.scores;
-  quantities_.resize(2 + score_names_.size());
+  for (const char* name : {"quality", "cost"}) add_quantity(name);
+  for (const std::string& name : options.scores.value_or(std::vector<std::string>())) add_quantity(name);
 }
 
 std::size_t TableBuilder::model(std::string_view name) {
@@ -69,21 +84,39 @@ std::size_t TableBuilder::model(std::string_view name) {
   return models_.add(name);
 }
 
+void TableBuilder::add_quantity(std::string_view name) {
+  constexpr double kMostCount = 1e9;
+  Quantity quantity{std::string(name), std::vector<double>(rows_ * stride_, kAbsentCell)};
+  quantity.scaled = is_quality(name) || is_score(name);
+  quantity.high = quantity.scaled || is_probability(name) ? 1.0 : is_cost(name) ? kMostCallUsd : kMostCount;
+  for (const StatedRange& range : options_.scale)
+    if (is_range_of(range, name)) quantity.low = range.low, quantity.high = range.high;
+  quantities_.push_back(std::move(quantity));
+}
+
+std::size_t TableBuilder::find_quantity(std::string_view name) const {
+  for (std::size_t q = 0; q < quantities_.size(); ++q)
+    if (quantities_[q].name == name) return q;
+  return kNone;
+}
+
 std::size_t TableBuilder::quantity(std::string_view name) {
   if (is_quality(name)) return 0;
   if (is_cost(name)) return 1;
-  const bool of_calls = name == "label_propensity" ? options_.holes : log_ && (is_probability(name) || name == kPlace);
-  if (!is_score(name) && !of_calls) return kNone;
-  const auto found = std::find(score_names_.begin(), score_names_.end(), name);
-  if (found != score_names_.end()) return 2 + static_cast<std::size_t>(found - score_names_.begin());
-  if (options_.scores && is_score(name)) {
+  if (!is_of_answers(name)) {
+    unused(name);
+    return kNone;
+  }
+  if (const std::size_t found = find_quantity(name); found != kNone) return found;
+  if (is_score(name) && options_.scores) {
     if (other_scores_.size() < kMostNoted) other_scores_.add(name);
     return kNone;
   }
-  if (score_names_.size() == kMostScores) place_.refuse_row("has more than {} scores", kMostScores);
+  if (std::count_if(quantities_.begin(), quantities_.end(), [](const Quantity& q) { return is_score(q.name); }) ==
+      kMostScores)
+    place_.refuse_row("has more than {} scores", kMostScores);
   require_memory(stride_, quantities_.size() + 1);
-  score_names_.emplace_back(name);
-  quantities_.emplace_back(rows_ * stride_, kAbsentCell);
+  add_quantity(name);
   return quantities_.size() - 1;
 }
 
@@ -108,20 +141,35 @@ void TableBuilder::require_memory(std::size_t stride, std::size_t quantities) co
 // Makes room for more models in every row.
 void TableBuilder::widen(std::size_t stride) {
   require_memory(stride, quantities_.size());
-  for (std::vector<double>& values : quantities_) {
+  for (Quantity& quantity : quantities_) {
     std::vector<double> wider(rows_ * stride, kAbsentCell);
     for (std::size_t row = 0; row < rows_; ++row)
-      std::copy_n(values.begin() + static_cast<long>(row * stride_), stride_,
+      std::copy_n(quantity.values.begin() + static_cast<long>(row * stride_), stride_,
                   wider.begin() + static_cast<long>(row * stride));
-    values = std::move(wider);
+    quantity.values = std::move(wider);
   }
   stride_ = stride;
 }
 
-void TableBuilder::begin_row() {
+std::uint32_t TableBuilder::answer_number(const CellValue& value) {
+  constexpr double kMost = 1e6;
+  const std::optional<double> number = value.kind == CellValue::Kind::number           ? value.number
+                                       : infer_ && value.kind == CellValue::Kind::text ? number_in(value.text)
+                                                                                       : std::nullopt;
+  const bool counts = number && *number >= 0 && *number <= kMost && *number == std::trunc(*number);
+  if (!numbered_) numbered_ = counts;
+  if (*numbered_ && !counts)
+    place_.refuse_cell({kAnswer},
+                       "is not the number of an answer (0, 1, 2, ...), as in the first row; call a column of something "
+                       "else by another name");
+  return *numbered_ ? static_cast<std::uint32_t>(*number) : 0;
+}
+
+void TableBuilder::begin_row(std::uint32_t answer) {
   require_memory(stride_, quantities_.size());
   row_ = rows_++;
-  for (std::vector<double>& values : quantities_) values.resize(rows_ * stride_, kAbsentCell);
+  for (Quantity& quantity : quantities_) quantity.values.resize(rows_ * stride_, kAbsentCell);
+  answers_.push_back(answer);
   found_again_ = false;
 }
 
@@ -131,20 +179,26 @@ void TableBuilder::name_row(std::string_view name) {
   prompts_.push_back(name);
 }
 
-void TableBuilder::find_row(std::string_view of, std::string_view name) {
+void TableBuilder::find_row(std::string_view key, std::string_view name, std::uint32_t answer) {
   keyed_ = true;
-  found_again_ = rows_ > 0 && keys_[row_] == of;
-  for (std::uint64_t key = stable_hash(of); !found_again_; key = mixed(key + 1)) {
-    const auto [found, is_new] = row_of_.try_emplace(key, rows_);
+  const auto is_it = [&](std::size_t row) { return answers_[row] == answer && keys_[row] == key; };
+  found_again_ = rows_ > 0 && is_it(row_);
+  for (std::uint64_t hash = stable_hash(key) + answer; !found_again_; hash = mixed(hash + 1)) {
+    const auto [found, is_new] = row_of_.try_emplace(hash, rows_);
     if (is_new) {
-      begin_row();
-      keys_.push_back(of);
-      text_bytes_ += of.size();
+      begin_row(answer);
+      keys_.push_back(key);
+      text_bytes_ += key.size();
       return name_row(name);
     }
     row_ = found->second;
-    found_again_ = keys_[row_] == of;
+    found_again_ = is_it(row_);
   }
+}
+
+void TableBuilder::find_row(std::string_view key, std::string_view name, std::size_t model, std::uint32_t answer) {
+  find_row(key, name, answer);
+  while (options_.repeats && !log_ && model != kNone && answered(row_, model)) find_row(key, name, ++answer);
 }
 
 void TableBuilder::is_log() {
@@ -154,9 +208,15 @@ void TableBuilder::is_log() {
 }
 
 void TableBuilder::call(std::size_t model) {
-  double before = 0.0, *const places = quantities_[quantity(kPlace)].data() + row_ * stride_;
+  double before = 0.0, *const places = quantities_[quantity(kPlace)].values.data() + row_ * stride_;
   for (std::size_t m = 0; m < models_.size(); ++m) before = std::max(before, places[m]);
   places[model] = before + 1.0;
+}
+
+// Whether anything of the model's answer was seen.
+bool TableBuilder::answered(std::size_t row, std::size_t model) const {
+  return std::any_of(quantities_.begin(), quantities_.end(),
+                     [&](const Quantity& q) { return q.values[row * stride_ + model] != kAbsentCell; });
 }
 
 void TableBuilder::value(std::size_t column, const CellValue& value) {
@@ -171,85 +231,24 @@ void TableBuilder::value(std::size_t column, const CellValue& value) {
 }
 
 void TableBuilder::cell(std::size_t model, std::size_t quantity, const CellValue& value, Label label) {
-  double& slot = quantities_[quantity][row_ * stride_ + model];
+  Quantity& of = quantities_[quantity];
+  double& slot = of.values[row_ * stride_ + model];
   if (slot != kAbsentCell)
-    place_.refuse_cell(label, fmt::format("model {} has {} for the prompt{} already; a model answers a prompt once",
-                                          in_quotes(models_.names()[model]),
-                                          quantity == 0   ? "a quality"
-                                          : quantity == 1 ? "a cost"
-                                                          : "this score",
-                                          keyed_ ? " " + in_quotes(keys_[row_]) : ""));
+    place_.refuse_cell(
+        label,
+        fmt::format("model {} has {} for the prompt{} already; a model answers a prompt once{}",
+                    in_quotes(models_.names()[model]), is_score(of.name) ? "this score" : "a " + of.name,
+                    keyed_ ? " " + in_quotes(keys_[row_]) : "",
+                    keyed_ && !log_ ? ", unless rows are numbered by a column answer or repeats are allowed" : ""));
   const bool missing = value.kind == CellValue::Kind::missing;
   if (!missing && value.kind != CellValue::Kind::number)
     place_.refuse_cell(label,
-                       (value.kind == CellValue::Kind::text ? in_quotes(value.text) : "a list") + " is not a number");
-  if (const char* const problem = missing ? nullptr : problem_with(quantity, value.number))
-    place_.refuse_cell(label, fmt::format("{} {}", value.number, problem));
-  slot = missing ? kMissingCell : value.number + 0.0;  // no -0
-}
-
-TraceTable TableBuilder::assemble() {
-  TraceTable table;
-  table.source = place_.file;
-  table.models = models_.names();
-  const std::size_t models = table.models.size();
-  for (std::vector<double>& values : quantities_) {
-    for (std::size_t row = 0; row < rows_ && models < stride_; ++row)  // to the left: no value is lost
-      std::copy_n(values.begin() + static_cast<long>(row * stride_), models,
-                  values.begin() + static_cast<long>(row * models));
-    values.resize(rows_ * models);
-  }
-  table.quality = std::move(quantities_[0]);
-  table.cost = std::move(quantities_[1]);
-  if (log_) table.log.emplace();
-  for (std::size_t s = 0; s < score_names_.size(); ++s) {
-    const std::string& name = score_names_[s];
-    if (std::vector<double>& values = quantities_[2 + s]; is_score(name))
-      table.scores.push_back({name, std::move(values)});
-    else
-      (name == kPlace         ? table.log->place
-       : name == "propensity" ? table.log->propensity
-                              : table.label_propensity) = std::move(values);
-  }
-  table.named_prompts = prompts_.size() > 0;
-  for (std::size_t row = 0; row < rows_ && !table.named_prompts; ++row) prompts_.push_back(std::to_string(row + 1));
-  table.prompts = std::move(prompts_);
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    const std::string name = columns_[c].name();
-    const bool is_text = std::find(std::begin(kTextNames), std::end(kTextNames), name) != std::end(kTextNames);
-    const std::string differs = fmt::format("column {} differs between rows of the same prompt", in_quotes(name));
-    if (differs_[c] && is_text) place_.refuse(differs);
-    if (differs_[c])
-      table.notes.push_back(
-          differs + ": it is of the answers and left out (a judge's is called score, score_NAME or score:NAME)");
-    else
-      table.columns.push_back(std::move(columns_[c]).finish(rows_, infer_ && !is_text));
-  }
-  for (const std::string_view name : kTextNames)
-    for (std::size_t c = 0; c < table.columns.size() && table.text_column == kNone; ++c)
-      if (table.columns[c].name == name && table.columns[c].kind == PromptColumn::Kind::text) table.text_column = c;
-  return table;
-}
-
-TraceTable TableBuilder::finish() && {
-  if (rows_ == 0) place_.refuse("has no row; a table has at least one prompt");
-  std::vector<std::string> lacking, there = other_models_.names();
-  for (std::size_t m = 0; m < options_.models.size(); ++m) {
-    bool seen = false;
-    for (std::size_t row = 0; row < rows_ && !seen; ++row)
-      for (const std::vector<double>& values : quantities_) seen |= values[row * stride_ + m] != kAbsentCell;
-    (seen ? there : lacking).push_back(options_.models[m]);
-  }
-  if (!lacking.empty())
-    place_.refuse("has no model {}{}; its models are {}", in_quotes(lacking[0]),
-                  nearest_text(nearest(lacking[0], there)), printable(fmt::format("{}", fmt::join(there, ", ")), 500));
-  for (std::size_t s = 0; options_.scores && s < score_names_.size(); ++s)
-    if (std::all_of(quantities_[2 + s].begin(), quantities_[2 + s].end(), [](double x) { return x == kAbsentCell; }))
-      place_.refuse("has no score {}{}", in_quotes(score_names_[s]),
-                    nearest_text(nearest(score_names_[s], other_scores_.names())));
-  if (models_.size() == 0) place_.refuse("has no model");
-  row_of_ = {};
-  return checked_table(assemble(), place_, options_);
+                       (value.kind == CellValue::Kind::text ? in_quotes(value.text) : "a list") + " is not a number" +
+                           (infer_ && value.text.find(',') != std::string_view::npos ? "; write a decimal point" : ""));
+  const double x = value.number;
+  if (!missing && !(x >= of.low && x <= of.high))
+    place_.refuse_cell(label, fmt::format("{} {}", x, problem_with(of.name, of.low, of.high, x)));
+  slot = missing ? kMissingCell : (of.scaled ? (x - of.low) / (of.high - of.low) : x) + 0.0;  // no -0
 }
 
 }  // namespace pandora

@@ -82,9 +82,19 @@ inline bool is_cost(std::string_view name) {
 inline bool is_score(std::string_view name) {
   return name == "score" || name.starts_with("score_") || name.starts_with("score:");
 }
+inline bool is_tokens(std::string_view name) {
+  return name == "prompt_tokens" || name == "completion_tokens";
+}
 /// What a log says of a call beside: how likely it was, and that its quality became known.
 inline bool is_probability(std::string_view name) {
   return name == "propensity" || name == "label_propensity";
+}
+inline constexpr std::string_view kLatency = "latency", kAnswer = "answer", kPlace = "place of the call";
+/// Whether a stated range is that of a quantity; as for evaluators "score:2" is "score_2" too.
+inline bool is_range_of(const StatedRange& range, std::string_view name) {
+  return range.name == name || (is_quality(range.name) && is_quality(name)) ||
+         (range.name.starts_with("score:") && name.starts_with("score_") &&
+          std::string_view(range.name).substr(6) == name.substr(6));
 }
 /// Names that the prompt's name can have, the best first.
 inline constexpr std::string_view kPromptNames[] = {"prompt_id", "sample_id", "id"};
@@ -97,19 +107,35 @@ class TableBuilder {
   /// `infer`: texts of prompts may be numbers (a CSV file has nothing else). Both references must outlive the builder.
   TableBuilder(const FilePlace& place, const TraceOptions& options, bool infer);
 
-  /// The number of a model, of what an answer has (quality, cost, a score), of a prompt's column; kNone where it is not
-  /// kept. New ones come into being.
+  /// Whether a column or member of that name is of the answers.
+  bool is_of_answers(std::string_view name) const {
+    return is_quality(name) || is_cost(name) || is_score(name) || name == kLatency ||
+           (is_tokens(name) && !options_.prices.empty()) ||
+           (name == "label_propensity" ? options_.holes : log_ && (is_probability(name) || name == kPlace));
+  }
+
+  /// The number of a model, of what an answer has (quality, cost, a score...), of a prompt's column; kNone where it is
+  /// not kept. New ones come into being.
   std::size_t model(std::string_view name);
   std::size_t quantity(std::string_view name);
   std::size_t column(std::string_view name);
+  /// Something of the file that has no place in the table, for a note.
+  void unused(std::string_view name) {
+    if (unused_.size() < kMostNoted && unused_.find(name) == kNone) unused_.add(name);
+  }
+  /// Another note.
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+
+  /// Which of several answers a row has, by its column "answer": 0 where that is something else, as the first row says.
+  std::uint32_t answer_number(const CellValue& value);
 
   /// A row of its own for every prompt.
-  void begin_row();
+  void begin_row(std::uint32_t answer = 0);
   void name_row(std::string_view name);
-  /// The row of a prompt that may have been there; of a log that of a decision with that prompt's name. Only in tables
-  /// that never call begin_row.
-  void find_row(std::string_view name) { find_row(name, name); }
-  void find_row(std::string_view key, std::string_view name);
+  /// The row of a prompt's answer that may have been there; `key` is the prompt's name, of a log that of a decision.
+  /// With TraceOptions::repeats it is the first without an answer of `model` (or kNone). Only in tables that never call
+  /// begin_row.
+  void find_row(std::string_view key, std::string_view name, std::size_t model, std::uint32_t answer = 0);
   /// The table is a log: before the first row. The decision of a row calls a model next.
   void is_log();
   void call(std::size_t model);
@@ -122,22 +148,42 @@ class TableBuilder {
   TraceTable finish() &&;
 
  private:
+  static constexpr std::size_t kMostNoted = 1024;
+
+  // What an answer has: numbers from `low` to `high`, which become 0 to 1 where they are scaled.
+  struct Quantity {
+    std::string name;
+    std::vector<double> values = {};  // rows x stride, row-major
+    double low = 0.0, high = 1.0;
+    bool scaled = false;
+  };
+
+  void add_quantity(std::string_view name);
+  std::size_t find_quantity(std::string_view name) const;
+  void find_row(std::string_view key, std::string_view name, std::uint32_t answer);
+  bool answered(std::size_t row, std::size_t model) const;
   void widen(std::size_t stride);
   void require_memory(std::size_t stride, std::size_t quantities) const;
+  void require_models_and_scores() const;
+  void require_different_answers(const TraceTable& table) const;
+  void price_tokens(TraceTable& table) const;
   TraceTable assemble();
+  void add_columns(TraceTable& table);
+  void add_notes(TraceTable& table) const;
 
   const FilePlace& place_;
   const TraceOptions& options_;
   const bool infer_;
   const std::uint64_t most_bytes_;
 
-  NameList models_, other_models_, other_scores_;
-  std::vector<std::string> score_names_;         // of quantities from 2 on
-  std::vector<std::vector<double>> quantities_;  // quality, cost, scores: rows x stride, row-major
-  std::size_t stride_ = 0, rows_ = 0, row_ = 0;  // room for models in a row; the row that values go to
-  TextColumn prompts_, keys_;                    // keys: by which rows are found
-  bool log_ = false;
-  bool found_again_ = false, keyed_ = false;  // the current row; whether rows are found by name
+  NameList models_, other_models_, other_scores_, unused_;
+  std::vector<std::string> notes_;
+  std::vector<Quantity> quantities_;                        // quality, cost, and what else there is
+  std::size_t stride_ = 0, rows_ = 0, row_ = 0;             // room for models in a row; the row that values go to
+  TextColumn prompts_, keys_;                               // keys: by which rows are found
+  std::vector<std::uint32_t> answers_;                      // of each row, where prompts have several
+  std::optional<bool> numbered_;                            // whether the column "answer" is such a number
+  bool log_ = false, found_again_ = false, keyed_ = false;  // the current row; whether rows are found by name
   std::unordered_map<std::uint64_t, std::size_t> row_of_;
   NameList column_names_;
   std::vector<ColumnBuilder> columns_;
@@ -149,7 +195,8 @@ class TableBuilder {
 /// dropped; then prompts that stand twice are refused.
 inline constexpr double kAbsentCell = -1.0;   ///< never seen
 inline constexpr double kMissingCell = -2.0;  ///< seen without a value
-TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOptions& options);
+/// `repeats`: a prompt may stand in several rows.
+TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOptions& options, bool repeats);
 
 // A table whose columns have names, as CSV files and data frames: what a column is, its name says.
 
@@ -193,7 +240,7 @@ class NamedColumns {
   const bool infer_;
   TableBuilder builder_;
   bool long_ = false;
-  std::size_t prompt_name_ = kNone, model_name_ = kNone, decision_ = kNone;  // columns
+  std::size_t prompt_name_ = kNone, model_name_ = kNone, answer_ = kNone, decision_ = kNone;  // columns
   std::vector<std::string> names_;
   std::vector<Role> roles_;
 };

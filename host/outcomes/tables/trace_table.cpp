@@ -44,10 +44,11 @@ std::string row_text(const FilePlace& place) {
                            : fmt::format("row {} (line {})", place.row, place.line);
 }
 
-// What a log says of calls; nothing of a table with all labels.
+// What is said of calls beside quality, cost and scores; nothing of most tables.
 std::vector<std::vector<double>*> cells_of_calls(TraceTable& table) {
   std::vector<std::vector<double>*> out;
-  if (!table.label_propensity.empty()) out.push_back(&table.label_propensity);
+  for (std::vector<double>* cells : {&table.label_propensity, &table.latency})
+    if (!cells->empty()) out.push_back(cells);
   if (table.log) out.insert(out.end(), {&table.log->propensity, &table.log->place});
   return out;
 }
@@ -156,6 +157,7 @@ TraceTable select_rows(const TraceTable& table, std::span<const std::size_t> row
   some.log = table.log;
   some.known_digest = table.known_digest;
   some.label_propensity = table.label_propensity;
+  some.latency = table.latency;
   for (std::vector<double>* cells : cells_of_calls(some)) *cells = rows_of(*cells, models, rows);
   some.text_column = table.text_column;
   some.dropped = table.dropped;
@@ -233,6 +235,7 @@ std::string content_digest(const TraceTable& table) {
     add("score " + score.name);
     add_numbers(score.values);
   }
+  if (!table.latency.empty()) add("latency");
   for (const std::vector<double>* cells : cells_of_calls(const_cast<TraceTable&>(table))) {
     add("calls");
     add_numbers(*cells);
@@ -246,7 +249,7 @@ std::string content_digest(const TraceTable& table) {
 }
 
 std::uint64_t trace_bytes(const TraceTable& table) {
-  std::uint64_t bytes = table.prompts.memory() + 8 * (table.quality.size() + table.cost.size());
+  std::uint64_t bytes = table.prompts.memory() + 8 * (table.quality.size() + table.cost.size() + table.latency.size());
   for (const ScoreColumn& score : table.scores) bytes += 8 * score.values.size();
   for (const PromptColumn& column : table.columns) bytes += 8 * column.numbers.size() + column.texts.memory();
   return bytes;

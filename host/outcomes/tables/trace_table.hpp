@@ -106,6 +106,7 @@ struct TraceTable {
   std::vector<double> quality;      ///< rows x models, row-major, in [0, 1]
   std::vector<double> cost;         ///< rows x models, row-major, dollars, not negative
   std::vector<ScoreColumn> scores;
+  std::vector<double> latency;        ///< rows x models, row-major, seconds; NaN where not known; empty: none has one
   std::vector<PromptColumn> columns;  ///< in the order of the file; the prompt's text is one of them
   /// rows x models, in (0, 1]: that a cell's quality became known; empty where nothing says so.
   std::vector<double> label_propensity;

@@ -1,31 +1,10 @@
 // Studies between TOML and values.
-#include <stdexcept>
-
-// toml++ 3.3 asserts what a file may break ("[!]"): without NDEBUG the program would abort, with it clang takes the
-// assertion for the truth. Here, the one place that includes it, a broken assertion is a broken file.
-namespace {
-struct BrokenAssertion : std::runtime_error {
-  BrokenAssertion() : std::runtime_error("it has a character where none can be, such as \"[!]\"") {}
-};
-constexpr void assert_of_toml(bool holds) {
-  if (!holds) throw BrokenAssertion();
-}
-}  // namespace
-#if defined(NDEBUG)
-#undef NDEBUG
-#define PANDORA_NDEBUG
-#endif
-#define TOML_ASSERT(expression) assert_of_toml(static_cast<bool>(expression))
-#include <toml++/toml.h>
-#if defined(PANDORA_NDEBUG)
-#define NDEBUG
-#endif
-
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "host/ground/base/printable.hpp"
+#include "host/studies/study/guarded_toml.hpp"
 #include "host/studies/study/study_keys.hpp"
 #include "pandora/environment.hpp"
 
@@ -220,6 +199,8 @@ std::vector<Entry> entries_of(const toml::table& table, const std::string& name)
   return entries;
 }
 
+}  // namespace
+
 toml::table table_of(const std::string& text, const std::string& name) {
   require_size(text, name);
   const TomlScan scan = scan_toml(text);
@@ -236,6 +217,8 @@ toml::table table_of(const std::string& text, const std::string& name) {
     refuse(name, fmt::format("not TOML: {}; mend the file", error.what()));
   }
 }
+
+namespace {
 
 std::vector<StudyValue> values_to_try(const StudyKey& key, const toml::node& node, const std::string& where) {
   require_varies(key, where);

@@ -23,18 +23,22 @@ MissingCells missing_of(const std::string& missing) {
   return missing == "drop" ? MissingCells::drop : MissingCells::refuse;
 }
 
-TraceOptions options_of(const std::vector<std::string>& wanted, const std::string& missing) {
-  TraceOptions options;
-  options.models = wanted;
-  options.holes = true;
-  options.missing = missing_of(missing);
-  return options;
+using NamedPairs = std::vector<std::pair<std::string, std::pair<double, double>>>;
+
+void set_options(TraceOptions* options, const std::vector<std::string>& models, const std::string& missing,
+                 const NamedPairs& scale, const NamedPairs& prices, bool free_calls, bool repeats) {
+  new (options) TraceOptions();
+  options->holes = true;
+  options->models = models;
+  options->missing = missing_of(missing);
+  for (const auto& [name, range] : scale) options->scale.push_back({name, range.first, range.second});
+  for (const auto& [model, price] : prices) options->prices[model] = {price.first, price.second};
+  options->free_calls = free_calls;
+  options->repeats = repeats;
 }
 
-TraceTable read(const std::string& path, const std::vector<std::string>& models, const std::string& missing,
-                const nb::object& progress) {
+TraceTable read(const std::string& path, TraceOptions options, const nb::object& progress) {
   constexpr int kMebibyte = 20;
-  TraceOptions options = options_of(models, missing);
   return beside(
       [&](Beside& work) {
         options.progress = [&work](std::uint64_t done, std::uint64_t total) {
@@ -97,12 +101,12 @@ void require_shapes(const FilePlace& place, const std::vector<std::string>& mode
 }
 
 // What is wrong with a cell is refused by the reader of files, with `source` in place of a file's name. `answers` are
-// quality, cost and judges' scores, which have the prefix that names them in files.
+// quality, cost and what else files name so, then judges' scores, `scores` of them, which get the prefix that they have
+// in files.
 TraceTable of_arrays(const std::string& source, const std::vector<std::string>& models, const CellList& prompts,
-                     const NamedMatrices& answers, const NamedCells& columns, const std::vector<std::string>& wanted,
-                     const std::string& missing) {
+                     const NamedMatrices& answers, std::size_t scores, const NamedCells& columns,
+                     const TraceOptions& options) {
   FilePlace place(source);
-  const TraceOptions options = options_of(wanted, missing);
   TableBuilder builder(place, options, false);
   require_shapes(place, models, answers);
   const std::size_t rows = answers[0].second.shape(0);
@@ -116,7 +120,8 @@ TraceTable of_arrays(const std::string& source, const std::vector<std::string>& 
   for (const std::string& model : models) add(model_of, builder.model(model), model);
   for (std::size_t q = 0; q < answers.size(); ++q) {
     const std::string& name = answers[q].first;
-    add(quantity_of, builder.quantity(q < 2 || is_score(name) ? name : "score:" + name), name);
+    const bool plain = q + scores < answers.size() || is_score(name);
+    add(quantity_of, builder.quantity(plain ? name : "score:" + name), name);
   }
   for (const auto& [name, values] : columns) {
     require_rows(place, "column " + in_quotes(name), values.size(), rows);
@@ -132,7 +137,7 @@ TraceTable of_arrays(const std::string& source, const std::vector<std::string>& 
       builder.value(column_of[c], value_of(columns[c].second[row], text, numbers));
     for (std::size_t q = 0; q < answers.size(); ++q)
       for (std::size_t m = 0; m < models.size(); ++m)
-        if (model_of[m] != TraceTable::kNone)
+        if (model_of[m] != TraceTable::kNone && quantity_of[q] != TraceTable::kNone)
           builder.cell(model_of[m], quantity_of[q], number_cell(answers[q].second(row, m)),
                        {models[m], answers[q].first});
   }
@@ -140,10 +145,8 @@ TraceTable of_arrays(const std::string& source, const std::vector<std::string>& 
 }
 
 // A data frame, by the rules of a CSV file's columns; texts are no numbers.
-TraceTable of_columns(const std::string& source, const NamedCells& columns, const std::vector<std::string>& wanted,
-                      const std::string& missing) {
+TraceTable of_columns(const std::string& source, const NamedCells& columns, const TraceOptions& options) {
   FilePlace place(source);
-  const TraceOptions options = options_of(wanted, missing);
   NamedColumns named(place, options, false);
   std::vector<std::string> names, texts(columns.size());
   for (const auto& [name, values] : columns) names.push_back(name);
@@ -206,6 +209,9 @@ Dict python_of(const nlohmann::json& json) {
 }
 
 void bind_traces(nb::module_& module) {
+  nb::class_<TraceOptions>(module, "TraceOptions", "How a table is read.")
+      .def("__init__", &set_options, nb::arg("models"), nb::arg("missing"), nb::arg("scale"), nb::arg("prices"),
+           nb::arg("free_calls"), nb::arg("repeats"));
   nb::class_<TraceTable>(module, "TraceTable", "A table of outcomes, prompts x models.")
       .def_ro("source", &TraceTable::source)
       .def_ro("models", &TraceTable::models)
@@ -232,6 +238,8 @@ void bind_traces(nb::module_& module) {
                    })
       .def("quality", [](const TraceTable& t) { return matrix(t.quality, t); })
       .def("cost", [](const TraceTable& t) { return matrix(t.cost, t); })
+      .def("latency",
+           [](const TraceTable& t) { return t.latency.empty() ? std::nullopt : std::optional(matrix(t.latency, t)); })
       .def(
           "score", [](const TraceTable& t, const std::string& name) { return matrix(find_score(t, name).values, t); },
           nb::arg("name"))
@@ -262,12 +270,10 @@ void bind_traces(nb::module_& module) {
             return std::pair(python_of(trace_check_json(check, t)), tables);
           },
           nb::arg("evaluator"), nb::arg("prices"));
-  module.def("read_trace", &read, nb::arg("path"), nb::arg("models"), nb::arg("missing"),
-             nb::arg("progress") = nb::none());
+  module.def("read_trace", &read, nb::arg("path"), nb::arg("options"), nb::arg("progress") = nb::none());
   module.def("trace_of_arrays", &of_arrays, nb::arg("source"), nb::arg("models"), nb::arg("prompts"),
-             nb::arg("answers"), nb::arg("columns"), nb::arg("wanted"), nb::arg("missing"));
-  module.def("trace_of_columns", &of_columns, nb::arg("source"), nb::arg("columns"), nb::arg("wanted"),
-             nb::arg("missing"));
+             nb::arg("answers"), nb::arg("scores"), nb::arg("columns"), nb::arg("options"));
+  module.def("trace_of_columns", &of_columns, nb::arg("source"), nb::arg("columns"), nb::arg("options"));
 }
 
 }  // namespace pandora::python

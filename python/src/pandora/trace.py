@@ -10,7 +10,7 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Trace", "TraceCheck"]
 
 Numbers = npt.NDArray[np.float64]
+Pairs = Mapping[str, Sequence[float]]
 Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "pandas.DataFrame"]
 
 
@@ -52,12 +53,18 @@ class TraceCheck:
 class Trace:
     """A table of outcomes from a file, a data frame or arrays.
 
-    `source` is a path (CSV or JSON lines as `pandora trace check` reads them; Parquet where pandas can read it), a
-    data frame in the wide form (columns M and M|total_cost or M|cost for every model M) or the long one (prompt_id,
-    model, quality, cost, scores), or a dict of arrays: ``quality`` and ``cost`` (prompts x models), ``models`` (names),
-    and if there are such ``scores`` (a dict of arrays, or one; "gpt4" becomes "score:gpt4"), ``prompts`` (names) and
-    ``columns`` (a dict of lists: numbers, texts or lists of numbers of a prompt). Qualities and scores lie in [0, 1],
-    costs are dollars; None, NaN and what is masked are missing cells.
+    `source` is a path (CSV, JSON lines or a folder as `pandora trace check` reads them; Parquet where pandas can read
+    it), a data frame in the wide form (columns M and M|total_cost or M|cost for every model M) or the long one
+    (prompt_id, model, quality, cost, scores), or a dict of arrays: ``quality`` and ``cost`` (prompts x models),
+    ``models`` (names), and if there are such ``scores`` (a dict of arrays, or one; "gpt4" becomes "score:gpt4"),
+    ``prompts`` (names), ``columns`` (a dict of lists: numbers, texts or lists of numbers of a prompt), ``latency``,
+    ``prompt_tokens`` and ``completion_tokens`` (prompts x models). Qualities and scores lie in [0, 1], costs are
+    dollars, latencies seconds; None, NaN and what is masked are missing cells.
+
+    ``scale`` says where qualities or a judge's scores lie instead: ``{"score": (1, 5)}``. ``prices`` are dollars for a
+    million tokens in and out, ``{"gpt": (0.15, 0.6)}``, for the costs of answers that have tokens alone.
+    ``free_calls`` takes costs of 0 of a model that costs elsewhere, and ``repeats`` further rows of a prompt and model
+    in a long table as further answers.
 
     >>> trace = Trace({"models": ["small", "large"], "quality": [[0.4, 0.9], [0.8, 0.8], [0.9, 1.0]],
     ...                "cost": [[0.001, 0.01]] * 3, "columns": {"prompt": ["a", "b", "c"]}})
@@ -68,10 +75,28 @@ class Trace:
     """
 
     def __init__(
-        self, source: Source, *, models: Sequence[str] = (), missing: str = "refuse", name: str = "trace"
+        self,
+        source: Source,
+        *,
+        models: Sequence[str] = (),
+        missing: str = "refuse",
+        name: str = "trace",
+        scale: Optional[Pairs] = None,
+        prices: Optional[Pairs] = None,
+        free_calls: bool = False,
+        repeats: bool = False,
     ) -> None:
-        wanted = texts("Trace: models", models)
-        text("Trace: missing", missing)
+        for what, value in (("free_calls", free_calls), ("repeats", repeats)):
+            if not isinstance(value, (bool, np.bool_)):
+                raise refused(f"Trace: {what}", value, "True or False")
+        options = _core.TraceOptions(
+            texts("Trace: models", models),
+            text("Trace: missing", missing),
+            _pairs("scale", scale, '{"score": (1, 5)}'),
+            _pairs("prices", prices, '{"model": (0.15, 0.6)}'),
+            bool(free_calls),
+            bool(repeats),
+        )
         text("Trace: name", name)
         if isinstance(source, (str, os.PathLike)):
             file = path("Trace:", source)
@@ -80,11 +105,11 @@ class Trace:
                     f"Trace: {file}: is an address, and nothing here opens a connection; download the file"
                 )
             read = _of_parquet if file.lower().endswith((".parquet", ".pq")) else _core.read_trace
-            self._table = read(file, wanted, missing)
+            self._table = read(file, options)
         elif isinstance(source, Mapping):
-            self._table = _of_arrays(source, name, wanted, missing)
+            self._table = _of_arrays(source, name, options, priced=bool(prices))
         elif all(hasattr(source, member) for member in ("columns", "iloc", "groupby")):
-            self._table = _of_frame(source, name, wanted, missing)
+            self._table = _of_frame(source, name, options)
         else:
             raise refused("Trace:", source, "a path, a data frame of pandas or a dict of arrays")
 
@@ -121,6 +146,11 @@ class Trace:
     def cost(self) -> Numbers:
         """Rows x models, dollars."""
         return self._table.cost()
+
+    @property
+    def latency(self) -> Optional[Numbers]:
+        """Rows x models, seconds, NaN where not known; None where no answer has one."""
+        return self._table.latency()
 
     @property
     def scores(self) -> dict[str, Numbers]:
@@ -190,6 +220,22 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"Trace({self._table.source}: {self.rows} prompts, models {', '.join(self.models)})"
+
+
+def _pairs(what: str, given: Any, example: str) -> list[tuple[str, tuple[float, float]]]:
+    """Two numbers for each name."""
+    if given is None:
+        return []
+    if not isinstance(given, Mapping):
+        raise refused(f"Trace: {what}", given, f"a dict such as {example}")
+    found = []
+    for key, values in given.items():
+        name = text(f"Trace: {what}: the name", key)
+        pair = numbers(f"Trace: {what}: {name}", values)
+        if len(pair) != 2:
+            raise refused(f"Trace: {what}: {name}", values, f"two numbers, as in {example}")
+        found.append((name, (pair[0], pair[1])))
+    return found
 
 
 def _rows(rows: Any, count: int) -> list[int]:
@@ -278,23 +324,24 @@ def _require_same_labels(source: str, models: Sequence[str], given: Sequence[tup
             )
 
 
-def _of_arrays(source: Mapping[str, Any], name: str, wanted: list[str], missing: str) -> _core.TraceTable:
-    for needed in ("models", "quality", "cost"):
+_OF_ANSWERS = ("quality", "cost", "latency", "prompt_tokens", "completion_tokens")
+
+
+def _of_arrays(source: Mapping[str, Any], name: str, options: _core.TraceOptions, priced: bool) -> _core.TraceTable:
+    for needed in ("models", "quality") if priced and "prompt_tokens" in source else ("models", "quality", "cost"):
         if needed not in source:
             raise UsageError(f"Trace: a dict of arrays needs models, quality and cost; {needed} is not there")
-    unknown = set(source) - {"models", "quality", "cost", "scores", "prompts", "columns"}
+    known = ("models", *_OF_ANSWERS[:2], "scores", "prompts", "columns", *_OF_ANSWERS[2:])
+    unknown = set(source) - set(known)
     if unknown:
-        raise UsageError(
-            f"Trace: {', '.join(sorted(map(str, unknown)))}: unknown; "
-            "use models, quality, cost, scores, prompts, columns"
-        )
+        raise UsageError(f"Trace: {', '.join(sorted(map(str, unknown)))}: unknown; use {', '.join(known)}")
     scores, columns = source.get("scores", {}), source.get("columns", {})
     if not isinstance(scores, Mapping):
         scores = {"score": scores}
     if not isinstance(columns, Mapping):
         raise refused("Trace: columns", columns, "a dict with a list for each column")
     models = texts("Trace: models", source["models"])
-    answers = [("quality", source["quality"]), ("cost", source["cost"])]
+    answers = [(what, source[what]) for what in _OF_ANSWERS if what in source]
     answers += [(text("Trace: the name of a score", key), values) for key, values in scores.items()]
     prompts = source.get("prompts", ())
     _require_same_labels(name, models, [*answers, ("prompts", prompts), *columns.items()])
@@ -303,22 +350,22 @@ def _of_arrays(source: Mapping[str, Any], name: str, wanted: list[str], missing:
         models,
         _cells("prompts", prompts),
         [(what, _matrix(values, what, name, models)) for what, values in answers],
+        len(scores),
         [(text("Trace: the name of a column", key), _cells(f"column {key}", columns[key])) for key in columns],
-        wanted,
-        missing,
+        options,
     )
 
 
-def _of_frame(frame: pandas.DataFrame, name: str, wanted: list[str], missing: str) -> _core.TraceTable:
+def _of_frame(frame: pandas.DataFrame, name: str, options: _core.TraceOptions) -> _core.TraceTable:
     named = [level for level in frame.index.names if level is not None and level not in frame.columns]
     if named:  # what a groupby leaves
         frame = frame.reset_index(level=named)
     names = [text("Trace: the name of a column", str(column)) for column in frame.columns]
     columns = [(key, _cells(f"column {key}", frame.iloc[:, k])) for k, key in enumerate(names)]
-    return _core.trace_of_columns(name, columns, wanted, missing)
+    return _core.trace_of_columns(name, columns, options)
 
 
-def _of_parquet(file: str, wanted: list[str], missing: str) -> _core.TraceTable:
+def _of_parquet(file: str, options: _core.TraceOptions) -> _core.TraceTable:
     try:
         import pandas
 
@@ -338,7 +385,7 @@ def _of_parquet(file: str, wanted: list[str], missing: str) -> _core.TraceTable:
     except Exception as error:  # of as many classes as there are libraries
         told = " ".join(str(error).split())[:200]
         raise DataError(f"{file}: is no Parquet file that pandas can read ({type(error).__name__}: {told})") from None
-    return _of_frame(frame, file, wanted, missing)
+    return _of_frame(frame, file, options)
 
 
 def table_of(source: Union[Trace, Source]) -> _core.TraceTable:

@@ -70,6 +70,33 @@ TEST_F(TraceCommand, DropsRowsWithMissingCellsWhereItIsAsked) {
   EXPECT_EQ(checked({"--missing", "drop"})["rows"], 60);
 }
 
+// A judge from 1 to 5, tokens in place of costs, answers of a cache, and two answers to a prompt.
+TEST_F(TraceCommand, TakesALogAsItIs) {
+  std::ofstream log(work() / "table.csv");
+  log << "prompt_id;model;quality;score;prompt_tokens;completion_tokens;note\n";
+  for (int row = 0; row < 30; ++row)
+    for (const char* model : {"small", "large"})
+      for (const char* note : {"first", "second"})
+        log << row << ";" << model << ";0.5;" << 1 + row % 5 << ";" << (row == 3 ? 0 : 100) << ";0;" << note << "\n";
+  log.close();
+  std::ofstream(work() / "prices.toml") << "[prices]\nsmall = { in = 0.15, out = 0.6 }\n\"large\" = [2, 10]\n";
+  const std::vector<std::string> all = {"--scale",      "score=1:5", "--prices",  "prices.toml",
+                                        "--free-calls", "allowed",   "--repeats", "allowed"};
+  const nlohmann::json found = checked(all);
+  EXPECT_EQ(found["rows"], 60);
+  EXPECT_EQ(found["prompts"], 30);
+  const auto refused = [&](std::size_t without, int exit_code, const std::string& part) {
+    std::vector<std::string> some = {"trace", "check", "table.csv"};
+    for (std::size_t i = 0; i < all.size(); i += 2)
+      if (i != without) some.insert(some.end(), {all[i], all[i + 1]});
+    expect_refused(some, exit_code, part);
+  };
+  refused(0, 3, "such as score=1:5");
+  refused(2, 3, "prompt_tokens and completion_tokens and prices");
+  refused(4, 3, "free_calls");
+  refused(6, 3, "repeats are allowed");
+}
+
 TEST_F(TraceCommand, RefusesWhatItIsNotGivenRight) {
   write_table();
   const auto refused = [&](std::vector<std::string> more, int exit_code, const std::string& part) {
@@ -78,6 +105,10 @@ TEST_F(TraceCommand, RefusesWhatItIsNotGivenRight) {
   };
   refused({"table.csv", "--format", "csv"}, 2, "--format csv");
   refused({"table.csv", "--missing", "guess"}, 2, "--missing guess");
+  refused({"table.csv", "--free-calls", "yes"}, 2, "--free-calls yes: unknown; use refused or allowed");
+  refused({"table.csv", "--scale", "score"}, 2, "--scale score: is no range; give NAME=LOW:HIGH");
+  refused({"table.csv", "--scale", "score=5:1"}, 2, "scale score=5:1: is no range");
+  refused({"table.csv", "--prices", "absent.toml"}, 2, "absent.toml: cannot be read");
   refused({"table.csv", "--price", "-1"}, 2, "price -1");
   refused({"table.csv", "--price", "5,nan"}, 2, "price nan");
   refused({"table.csv", "--price", "cheap"}, 2, "cheap");

@@ -81,9 +81,11 @@ TEST_F(ReadTraceErrorsTest, MissingCells) {
 }
 
 TEST_F(ReadTraceErrorsTest, PricesOfZeroBesideOthers) {
-  EXPECT_EQ(refusal("prompt_id,a,a|cost,b,b|cost\np1,1,1,1,0\np2,1,0,1,0\np3,1,0,1,0\n"),
-            "model \"a\" costs 0 in 2 of 3 rows, the first of them prompt \"p2\", and more in 1: such zeros are prices "
-            "that are missing. Fill them in, or leave such rows out with missing = \"drop\"");
+  EXPECT_EQ(
+      refusal("prompt_id,a,a|cost,b,b|cost\np1,1,1,1,0\np2,1,0,1,0\np3,1,0,1,0\n"),
+      "model \"a\" costs 0 in 2 of 3 rows, the first of them prompt \"p2\", and more in 1: such zeros are prices "
+      "that are missing. Fill them in, or leave such rows out with missing = \"drop\"; answers of a cache are free "
+      "calls (free_calls)");
 }
 
 TEST_F(ReadTraceErrorsTest, WhatStandsTwice) {
@@ -97,7 +99,7 @@ TEST_F(ReadTraceErrorsTest, WhatStandsTwice) {
   EXPECT_EQ(
       refusal("prompt_id,model,quality,cost\np1,a,1,1\np1,b,1,1\np1,a,1,1\n"),
       "row 3 (line 4), column \"quality\": model \"a\" has a quality for the prompt \"p1\" already; a model answers "
-      "a prompt once");
+      "a prompt once, unless rows are numbered by a column answer or repeats are allowed");
   EXPECT_THAT(refusal(R"({"models": {"a": {"quality": 0, "cost": 1, "reward": 0}}})"),
               HasSubstr("\"models > a > reward\": model \"a\" has a quality for the prompt already"));
   EXPECT_THAT(refusal("a,a|cost,a\n1,1,1\n"), StartsWith("column \"a\" stands twice in the header"));
@@ -123,10 +125,6 @@ TEST_F(ReadTraceErrorsTest, HeadersOfNoKnownForm) {
               HasSubstr("its first object has the members \"prompt, models\""));
   EXPECT_THAT(refusal(R"({"model": "a", "quality": 1, "cost": 1})"), HasSubstr("form that is known"));
   EXPECT_THAT(refusal("[{\"models\": {}}]"), StartsWith("is a list; write an object a line"));
-  EXPECT_EQ(refusal("prompt_id;a;a|cost\np1;0,5;0,1\n"),
-            "its columns are separated by semicolons; separate them by commas, and write numbers with a decimal point, "
-            "as the to_csv of pandas does");
-  EXPECT_THAT(refusal("prompt_id\ta\ta|cost\n"), StartsWith("its columns are separated by tabs"));
   for (const char* empty : {"", "\xEF\xBB\xBF", "\n \n"}) EXPECT_EQ(refusal(empty), "is empty");
   EXPECT_EQ(refusal("a,a|cost\n"), "has no row; a table has at least one prompt");
   EXPECT_EQ(refusal(R"({"models": {}})"), "has no model");
@@ -169,7 +167,6 @@ TEST_F(ReadTraceErrorsTest, BytesThatAreNoText) {
           fmt::format(R"({{"models": {{{}: {{"quality": 1, "cost": 1}}}}}})", half)})
       EXPECT_THAT(refusal(text), StartsWith("row 1 (line 1): "));
   EXPECT_THAT(refusal(std::string("\xFF\xFEp\0", 4)), StartsWith("is UTF-16"));
-  EXPECT_THAT(refusal("\x1F\x8B\x08"), StartsWith("is compressed"));
   EXPECT_THAT(refusal("PAR1xxxx"), StartsWith("is a Parquet file"));
   EXPECT_THAT(refusal("\x80\x04\x95"), StartsWith("is a pickle"));
 }
@@ -225,7 +222,6 @@ TEST_F(ReadTraceErrorsTest, WhatIsTooLarge) {
 
 TEST_F(ReadTraceErrorsTest, FilesThatCannotBeRead) {
   EXPECT_EQ(refusal_of([&] { (void)read_trace(base_ / "table"); }), "cannot be read (No such file or directory)");
-  EXPECT_EQ(refusal_of([&] { (void)read_trace(base_); }), base_.string() + ": cannot be read (it is a folder)");
   ASSERT_EQ(::mkfifo((base_ / "table").c_str(), 0600), 0);
   EXPECT_EQ(refusal_of([&] { (void)read_trace(base_ / "table"); }),
             "cannot be read (it is a pipe, a socket or a device)");

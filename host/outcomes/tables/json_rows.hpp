@@ -1,0 +1,79 @@
+// Objects of JSON as rows of a table.
+#pragma once
+
+#include <simdjson.h>
+
+#include <string>
+#include <vector>
+
+#include "host/outcomes/tables/record_stream.hpp"
+#include "host/outcomes/tables/table_builder.hpp"
+
+namespace pandora {
+
+/// How another program writes an answer: where in its object stands what.
+struct AnswerForm {
+  const char *prompt, *model, *text;  ///< members: the prompt's name, the model's, the prompt's text
+  struct Cell {
+    const char *pointer, *quantity;  ///< as JSON pointers have it: "/token_usage/input_tokens"
+  };
+  std::vector<Cell> cells;
+};
+
+/// RouterArena's cached results, a file for each model: lines of objects.
+const AnswerForm& router_arena_form();
+/// A record of LLMRouterBench's results.
+const AnswerForm& llm_router_bench_form();
+
+class JsonRows {
+ public:
+  /// What the file says of all of its rows.
+  struct OfFile {
+    std::string model = {};   ///< of rows that name none
+    std::string prefix = {};  ///< of the prompts' names
+    std::vector<std::pair<std::string, std::string>> columns = {};
+    const AnswerForm* form = nullptr;  ///< of its rows; null: what the first row shows
+  };
+
+  /// Both references must outlive it.
+  JsonRows(const FilePlace& place, TableBuilder& builder) : JsonRows(place, builder, OfFile()) {}
+  JsonRows(const FilePlace& place, TableBuilder& builder, OfFile of_file)
+      : place_(place), builder_(builder), of_file_(std::move(of_file)), form_(of_file_.form) {}
+
+  /// A file of an object a line, of the form that its first has. Throws Error (bad_data) with file and row.
+  void take_lines(RecordStream& stream);
+  void take(const simdjson::dom::object& row);
+
+ private:
+  using Element = simdjson::dom::element;
+  using Object = simdjson::dom::object;
+
+  void choose_form(const Object& row);
+  void take_prompt(const Object& row);
+  void take_answers(const Element& answers);
+  void take_answer(const Object& row);
+  void take_other(const Object& row);
+  void take_cell(std::size_t model, std::string_view what, const Element& element, TableBuilder::Label label);
+  CellValue value_of(const Element& element);
+  bool is_vector(const Element& element);
+  std::string name_of(std::string_view member, const Element& element) const;
+  std::string name_in(const Object& row, std::string_view member) const;
+  std::string_view text_of(std::string_view text) const;
+  std::size_t model_in(const Object& row, std::string_view member);
+  std::uint32_t answer_of(const Object& row);
+  [[noreturn]] void refuse_without(std::string_view member) const { place_.refuse_row("has no \"{}\"", member); }
+  void once(bool& seen, std::string_view member) const {
+    if (std::exchange(seen, true)) place_.refuse_cell({member}, "stands twice in a row");
+  }
+
+  const FilePlace& place_;
+  TableBuilder& builder_;
+  OfFile of_file_;
+  const AnswerForm* form_;
+  bool chosen_ = false, long_ = false, log_ = false, has_decision_ = false;
+  std::string prompt_name_, answers_;  // members; empty where the table has none
+  std::string written_;
+  std::vector<double> vector_;
+};
+
+}  // namespace pandora

@@ -1,0 +1,173 @@
+// A table when all of its file is read: costs of tokens, columns, and what is said of what was left out.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "host/ground/base/nearest.hpp"
+#include "host/ground/base/printable.hpp"
+#include "host/outcomes/tables/table_builder.hpp"
+
+namespace pandora {
+namespace {
+
+// The prompt's text: the first of these that is a column of texts.
+constexpr std::string_view kTextNames[] = {"prompt", "text", "question", "query", "input", "instruction"};
+
+// Names in quotes, the first few of them.
+std::string names_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 40;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + in_quotes(names[i]);
+  return names.size() <= kMost ? text : fmt::format("{} and {} more", text, names.size() - kMost);
+}
+
+bool has_value(double cell) {
+  return cell >= 0;
+}
+
+}  // namespace
+
+// Costs where there are none, of tokens at their prices: dollars = (in x prompt_tokens + out x completion_tokens) /
+// 10^6.
+void TableBuilder::price_tokens(TraceTable& table) const {
+  const std::size_t in = find_quantity("prompt_tokens"), out = find_quantity("completion_tokens");
+  if (in == kNone && out == kNone) return;
+  if (in == kNone || out == kNone)
+    place_.refuse("has {} and no {}; a price is one of both", in == kNone ? "completion_tokens" : "prompt_tokens",
+                  in == kNone ? "prompt_tokens" : "completion_tokens");
+  std::size_t both = 0, answers = 0;
+  for (std::size_t i = 0; i < table.cost.size(); ++i) {
+    const double given = quantities_[in].values[i], made = quantities_[out].values[i];
+    answers += has_value(table.cost[i]) || (has_value(given) && has_value(made));
+    if (!has_value(given) || !has_value(made)) continue;
+    both += has_value(table.cost[i]);
+    if (has_value(table.cost[i])) continue;
+    const std::string& model = table.models[i % table.models.size()];
+    const auto price = options_.prices.find(model);
+    if (price == options_.prices.end()) {
+      std::vector<std::string> priced;
+      for (const auto& entry : options_.prices) priced.push_back(entry.first);
+      place_.refuse("model {} has tokens and no cost, and no price is given for it{}; add it to the prices",
+                    in_quotes(model), nearest_text(nearest(model, priced)));
+    }
+    table.cost[i] = (given * price->second.in + made * price->second.out) / 1e6;
+    if (table.cost[i] > kMostCallUsd)
+      place_.refuse("prompt {}: {:g} and {:g} tokens of model {} cost more than a million dollars",
+                    in_quotes(table.prompts[i / table.models.size()]), given, made, in_quotes(model));
+  }
+  if (both > 0)
+    table.notes.push_back(fmt::format(
+        "{} of {} answers have a cost beside their tokens: the cost is taken, and no price", both, answers));
+}
+
+void TableBuilder::add_columns(TraceTable& table) {
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const std::string name = columns_[c].name();
+    const bool is_text = std::find(std::begin(kTextNames), std::end(kTextNames), name) != std::end(kTextNames);
+    const std::string differs = fmt::format("column {} differs between rows of the same prompt", in_quotes(name));
+    if (differs_[c] && is_text) place_.refuse(differs);
+    if (differs_[c])
+      table.notes.push_back(
+          differs + ": it is of the answers and left out (a judge's is called score, score_NAME or score:NAME)");
+    else
+      table.columns.push_back(std::move(columns_[c]).finish(rows_, infer_ && !is_text));
+  }
+  for (const std::string_view name : kTextNames)
+    for (std::size_t c = 0; c < table.columns.size() && table.text_column == kNone; ++c)
+      if (table.columns[c].name == name && table.columns[c].kind == PromptColumn::Kind::text) table.text_column = c;
+}
+
+void TableBuilder::add_notes(TraceTable& table) const {
+  if (unused_.size() > 0) table.notes.push_back("not used: " + names_text(unused_.names()));
+  if (!options_.prices.empty() && find_quantity("prompt_tokens") == kNone)
+    table.notes.push_back("prices are not used: no answer has prompt_tokens and completion_tokens");
+  table.notes.insert(table.notes.end(), notes_.begin(), notes_.end());
+}
+
+TraceTable TableBuilder::assemble() {
+  TraceTable table;
+  table.source = place_.file;
+  table.models = models_.names();
+  if (log_) table.log.emplace();
+  const std::size_t models = table.models.size();
+  for (Quantity& quantity : quantities_) {
+    std::vector<double>& values = quantity.values;
+    for (std::size_t row = 0; row < rows_ && models < stride_; ++row)  // to the left: no value is lost
+      std::copy_n(values.begin() + static_cast<long>(row * stride_), models,
+                  values.begin() + static_cast<long>(row * models));
+    values.resize(rows_ * models);
+    if (is_score(quantity.name)) table.scores.push_back({quantity.name, std::move(values)});
+    std::vector<double>* const cells = quantity.name == kLatency             ? &table.latency
+                                       : quantity.name == "label_propensity" ? &table.label_propensity
+                                       : quantity.name == "propensity"       ? &table.log->propensity
+                                       : quantity.name == kPlace             ? &table.log->place
+                                                                             : nullptr;
+    if (cells != nullptr) *cells = std::move(values);
+  }
+  table.quality = std::move(quantities_[0].values);
+  table.cost = std::move(quantities_[1].values);
+  for (double& seconds : table.latency)
+    if (!has_value(seconds)) seconds = std::numeric_limits<double>::quiet_NaN();
+  table.named_prompts = prompts_.size() > 0;
+  for (std::size_t row = 0; row < rows_ && !table.named_prompts; ++row) prompts_.push_back(std::to_string(row + 1));
+  table.prompts = std::move(prompts_);
+  add_columns(table);
+  price_tokens(table);
+  add_notes(table);
+  return table;
+}
+
+// That what was asked for is there.
+void TableBuilder::require_models_and_scores() const {
+  std::vector<std::string> lacking, there = other_models_.names();
+  for (std::size_t m = 0; m < options_.models.size(); ++m) {
+    bool seen = false;
+    for (std::size_t row = 0; row < rows_ && !seen; ++row) seen = answered(row, m);
+    (seen ? there : lacking).push_back(options_.models[m]);
+  }
+  if (!lacking.empty())
+    place_.refuse("has no model {}{}; its models are {}", in_quotes(lacking[0]),
+                  nearest_text(nearest(lacking[0], there)), printable(fmt::format("{}", fmt::join(there, ", ")), 500));
+  std::vector<std::string> scores = other_scores_.names();
+  for (const Quantity& quantity : quantities_)
+    if (is_score(quantity.name) &&
+        std::any_of(quantity.values.begin(), quantity.values.end(), [](double x) { return x != kAbsentCell; }))
+      scores.push_back(quantity.name);
+  const auto require_score = [&](const std::string& name, const auto& is_it) {
+    if (std::none_of(scores.begin(), scores.end(), is_it))
+      place_.refuse("has no score {}{}", in_quotes(name), nearest_text(nearest(name, scores)));
+  };
+  for (const std::string& name : options_.scores.value_or(std::vector<std::string>()))
+    require_score(name, [&](const std::string& score) { return score == name; });
+  for (const StatedRange& range : options_.scale)
+    if (!is_quality(range.name))
+      require_score(range.name, [&](const std::string& score) { return is_range_of(range, score); });
+}
+
+// Of a table whose rows are answers with a number, in which a prompt may stand again, but not with the same number.
+void TableBuilder::require_different_answers(const TraceTable& table) const {
+  std::set<std::pair<std::string_view, std::uint32_t>> seen;
+  for (std::size_t row = 0; row < rows_; ++row) {
+    const std::string_view prompt = table.named_prompts ? table.prompts[row] : table.text(row);
+    if (!prompt.empty() && !seen.emplace(prompt, answers_[row]).second)
+      place_.refuse("row {}: answer {} of the prompt {} stands twice; number the answers of a prompt 0, 1, 2, ...",
+                    row + 1, answers_[row], in_quotes(prompt));
+  }
+}
+
+TraceTable TableBuilder::finish() && {
+  if (rows_ == 0) place_.refuse("has no row; a table has at least one prompt");
+  require_models_and_scores();
+  if (models_.size() == 0) place_.refuse("has no model");
+  row_of_ = {};
+  const bool repeats = options_.repeats || numbered_.value_or(false);
+  TraceTable table = assemble();
+  if (repeats && !keyed_ && !options_.repeats) require_different_answers(table);
+  return checked_table(std::move(table), place_, options_, repeats);
+}
+
+}  // namespace pandora

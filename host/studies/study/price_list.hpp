@@ -1,0 +1,14 @@
+// What models cost, as a file says it.
+#pragma once
+
+#include <filesystem>
+
+#include "host/outcomes/tables/read_trace.hpp"
+
+namespace pandora {
+
+/// TOML with a line for each model, "NAME" = { in = 0.15, out = 0.6 } or [0.15, 0.6]: dollars for a million tokens of
+/// prompts and of answers. The lines may stand in a table [prices]. Throws Error (usage) with file, model and remedy.
+TokenPrices read_price_list(const std::filesystem::path& path);
+
+}  // namespace pandora

@@ -55,6 +55,15 @@ struct FitOptions {
   }
 };
 
+void add_openings(CLI::App& command, std::string& openings) {
+  command
+      .add_option(
+          "--openings", openings,
+          "of a log: in_order, its t-th call against the cascade's, or independent, where each model was called "
+          "by a toss of its own")
+      ->capture_default_str();
+}
+
 // The file of a cascade, which a command writes.
 struct CascadeFile {
   std::string out = "cascade.json";
@@ -67,7 +76,7 @@ struct CascadeFile {
 };
 
 struct FitArguments {
-  std::string table, format = "text";
+  std::string table, format = "text", openings = "in_order";
   std::optional<double> price, most_usd, least_quality;
   FitOptions fit;
   TableOptions reading;
@@ -94,6 +103,7 @@ void fit_command(const FitArguments& o) {
   o.reading.check();
   CascadeFitSettings settings = o.fit.checked();
   settings.aim = o.aim();
+  settings.openings = parse_openings(o.openings);
   require_sound(settings);
   claim_output_file(o.file.out, o.file.force, {o.table});
   const TraceTable table = o.reading.read(o.table);
@@ -113,6 +123,7 @@ void add_cascade_fit(CLI::App& cascade, Session& session) {
   command->add_option("--max-usd", o->most_usd, "dollars per prompt at the most, on average");
   command->add_option("--min-quality", o->least_quality, "mean quality at the least");
   o->fit.add_to(*command, "auto");
+  add_openings(*command, o->openings);
   o->reading.add_to(*command);
   o->file.add_to(*command);
   command->add_option("--format", o->format, "of what is printed: text or json")->capture_default_str();
@@ -149,12 +160,7 @@ void add_cascade_test(CLI::App& cascade, Session& session) {
   command->add_option("--judge-usd", o->judge_usd, "dollars of judging an answer (default: as the fit counted)");
   command->add_option("--estimator", o->estimator,
                       "plugin, ips, snips or dr (default: plugin of a full table, else dr)");
-  command
-      ->add_option(
-          "--openings", o->openings,
-          "of a log: in_order, its t-th call against the cascade's, or independent, where each model was called "
-          "by a toss of its own")
-      ->capture_default_str();
+  add_openings(*command, o->openings);
   o->reading.add_missing_to(*command);
   command->add_option("--format", o->format, "text or json")->capture_default_str();
   session.on_call(command, [o] { test_command(*o); });

@@ -101,7 +101,10 @@ def test_data_frames_are_refused_in_the_words_of_files() -> None:
         (wide.iloc[:0], "has no row"),
         (pandas.DataFrame(), "is no table of a form that is known"),
         (wide.assign(small=texts), r'row 1, column "small": "0\.\d+" is not a number'),
-        (wide.assign(small=pandas.array([1, None, 1, 1, 0, 0], dtype="Int64")), "1 of 6 rows lack a cell.*p1.*small"),
+        (
+            wide.assign(**{"small|cost": pandas.array([1, None, 1, 1, 1, 1], dtype="Int64")}),
+            "1 of 6 rows lack a cell.*p1.*small",
+        ),
         (wide.assign(**{"small|total_cost": 1.0}), 'model "small" has two columns of costs'),
         (wide.assign(**{"small|score": 0.5}), 'no score of model "middle"'),
         (wide.assign(**{"huge|cost": 0.5}), 'column "huge|cost" has no column "huge" of qualities'),
@@ -147,10 +150,9 @@ def test_parquet_is_read_or_refused_in_one_sentence(tmp_path: pathlib.Path, monk
     for address in ("http://127.0.0.1:9/t.parquet", "s3://bucket/t.pq", "file:///t.parquet", "https://a/t.csv"):
         with pytest.raises(pandora.UsageError, match="is an address, and nothing here opens a connection"):
             pandora.Trace(address)
-    with pytest.raises(pandora.DataError, match="cannot be read"):
-        pandora.Trace(tmp_path / "absent.parquet")
-    with pytest.raises(pandora.DataError, match="is a folder without files called .json or .jsonl"):
-        pandora.Trace(f"{tmp_path}/../{tmp_path.name}")
+    for path in (tmp_path / "absent.parquet", tmp_path):
+        with pytest.raises(pandora.DataError, match="cannot be read|is a folder without files"):
+            pandora.Trace(path if path != tmp_path else f"{tmp_path}/../{tmp_path.name}")
     folder = tmp_path / "folder.parquet"
     folder.mkdir()
     with pytest.raises(pandora.DataError, match="folder.parquet: cannot be read"):
@@ -205,9 +207,11 @@ def test_what_is_wrong_with_a_cell_is_said() -> None:
     with pytest.raises(pandora.DataError, match="row 5.*middle.*quality.*1.5"):
         pandora.Trace(table)
     table["quality"][4, 1] = np.nan
+    assert "the quality of 1 of 60 answers is not known" in pandora.Trace(table).notes
+    assert pandora.Trace(table, missing="drop").rows == 19
+    table["quality"][4, 1], table["cost"][4, 1] = 0.5, np.nan
     with pytest.raises(pandora.DataError, match="1 of 20 rows lack a cell"):
         pandora.Trace(table)
-    assert pandora.Trace(table, missing="drop").rows == 19
     with pytest.raises(pandora.UsageError, match="needs models, quality and cost; cost is not there"):
         pandora.Trace({"models": ["a"], "quality": [[0.5]]})
     with pytest.raises(pandora.DataError, match=r"absent\.csv"):
@@ -224,14 +228,12 @@ def test_what_is_masked_is_missing_and_parts_and_texts_are_no_numbers() -> None:
     mask[6, 2] = True
     masked = np.ma.masked_array(quality, mask=mask)
     for hidden in (masked, [np.ma.masked_array(q, mask=m) for q, m in zip(quality, mask)], masked.astype(object)):
-        with pytest.raises(pandora.DataError, match='1 of 20 rows lack a cell; the first is prompt "p6".*"large"'):
-            pandora.Trace({**table, "quality": hidden})
+        assert np.isnan(pandora.Trace({**table, "quality": hidden}).quality[6, 2])
     assert pandora.Trace({**table, "quality": masked}, missing="drop").rows == 19
     assert pandora.Trace({**table, "quality": masked}, models=["small"]).rows == 20  # other cells are not looked at
     objects = quality.astype(object)
     objects[4, 1] = None
-    with pytest.raises(pandora.DataError, match="1 of 20 rows lack a cell"):
-        pandora.Trace({**table, "quality": objects})
+    assert np.isnan(pandora.Trace({**table, "quality": objects}).quality[4, 1])
     for value in ("0.5", 0.5 + 0.5j, 10**400, b"1", decimal.Decimal("sNaN"), pandora):
         objects[4, 1] = value
         with pytest.raises(pandora.DataError, match='row 5, column "middle > quality": .* is not a number'):

@@ -26,6 +26,12 @@ enum class CascadeKind { single, thresholds, indices };
 /// "best single", "thresholds", "indices".
 const char* kind_text(CascadeKind kind);
 
+/// Which calls of a decision are those that another policy would have made.
+enum class Openings {
+  in_order,    ///< its t-th call is that of the policy, if it is the same model
+  independent  ///< each model was called by a toss of its own, whatever came before: its order does not matter
+};
+
 struct CascadeFitSettings {
   CascadeAim aim;
   std::string evaluator = {};              ///< "quality", "score", "score:NAME"; must be said
@@ -33,7 +39,8 @@ struct CascadeFitSettings {
   bool thresholds = true, indices = true;  ///< which kinds are tried
   /// Dollars of judging an answer, added to each call of a cascade; absent: nobody said, and it is taken to be free.
   std::optional<double> judge_usd = {};
-  unsigned threads = 0;  ///< 0: as many as the machine has
+  unsigned threads = 0;                    ///< 0: as many as the machine has
+  Openings openings = Openings::in_order;  ///< of a log
 
   double judge() const { return judge_usd.value_or(0.0); }
 };

@@ -229,6 +229,7 @@ std::vector<std::string> suspected_leaks(const TraceTable& table, const std::vec
 }
 
 CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings) {
+  if (table.log) return fit_cascade_to_log(table, settings);
   if (const std::optional<TraceTable> estimated = table_to_fit(table, settings.evaluator))
     return fit_cascade(*estimated, settings);
   require_sound(settings);

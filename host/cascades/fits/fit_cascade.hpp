@@ -143,6 +143,12 @@ struct CascadeFit {
 /// too many models, or without what the evaluator and the context name.
 CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings);
 
+/// Of a log of decisions, which fit_cascade() hands on: thresholds of at most three models at a price, those with the
+/// greatest mean utility less its standard error by self-normalised importance weights; its promise is doubly robust, of
+/// cascades that were searched on other prompts (5 folds). Throws Error (usage) for another aim or kind, Error (bad_data)
+/// where the log cannot tell.
+CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& settings);
+
 /// A sentence for each column of the context from whose value alone the best model of a prompt can be told nearly
 /// always: for 95% of the prompts, and with a quarter of the misses of naming one model for all, by quality or by
 /// utility at the price. Which model a value stands for is counted on four fifths of the rows for the others; ties are

@@ -7,12 +7,6 @@
 
 namespace pandora {
 
-/// Which calls of a decision are those that another policy would have made.
-enum class Openings {
-  in_order,    ///< its t-th call is that of the policy, if it is the same model
-  independent  ///< each model was called by a toss of its own, whatever came before: its order does not matter
-};
-
 /// "" is nothing. Throw Error (usage) for unknown words.
 std::optional<Estimator> parse_estimator(const std::string& text);
 Openings parse_openings(const std::string& text);

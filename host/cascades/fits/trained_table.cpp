@@ -53,6 +53,7 @@ CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& tabl
                    nearest_text(nearest(name, table.models)), fmt::join(cascade.models, ", "));
     out.columns.push_back(static_cast<std::size_t>(found - table.models.begin()));
   }
+  out.evaluator = cascade.evaluator;
   out.shown = CalibratedEvaluator(table, cascade.evaluator).shown();
   out.judge_usd = judge_usd;
   if (!cascade.features.empty()) try {

@@ -13,6 +13,7 @@ namespace pandora {
 struct CascadeInput {
   const TraceTable* table = nullptr;  ///< must outlive this
   std::vector<std::size_t> columns;   ///< of the cascade's models, which of the table's
+  std::string evaluator;              ///< as CalibratedEvaluator takes it
   std::span<const double> shown;  ///< rows x the table's models: what the evaluator shows, as it stands in the table
   std::vector<float> psi;         ///< rows x index_features; empty: 1 alone
   std::size_t index_features = 1;

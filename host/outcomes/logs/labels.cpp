@@ -85,9 +85,10 @@ std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const 
   const std::size_t unknown = table.unlabelled();
   if (unknown == 0) return {};
   if (evaluator == "quality")
-    throw Error(ExitCode::usage, fmt::format("evaluator quality: {} of {} qualities are not known, and nobody can look "
-                                             "at them; use a judge's score",
-                                             unknown, table.quality.size()));
+    throw Error(ExitCode::usage,
+                fmt::format("evaluator quality: {} of {} qualities are not known, and nobody can look "
+                            "at them; use a judge's score, or leave incomplete rows out (missing = drop)",
+                            unknown, table.quality.size()));
   if (table.quality.size() - unknown < kLeastLabels)
     table.refuse("knows the quality of {} answers; give at least {}, better hundreds", table.quality.size() - unknown,
                  kLeastLabels);
@@ -109,8 +110,8 @@ std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const 
 std::optional<TraceTable> table_to_fit(const TraceTable& table, const std::string& evaluator) {
   if (table.log)
     table.refuse(
-        "is a log of decisions, in which models that were not called say nothing; `pandora cascade test` tells what a "
-        "cascade would have been worth. To fit one, have all models answer a sample of the prompts");
+        "is a log of decisions, in which models that were not called say nothing; `pandora cascade fit` and `pandora "
+        "cascade test` take logs");
   return with_estimated_quality(table, evaluator);
 }
 

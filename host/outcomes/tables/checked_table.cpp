@@ -140,9 +140,11 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
     for (std::size_t i = 0; i < cells.size(); ++i)
       if (is_missing(cells[i])) drop[i / models] = true;
   };
-  if (options.holes)
-    for (double& quality : table.quality)
-      if (is_missing(quality)) quality = NAN;
+  const bool keeps_holes = table.log || (options.holes && missing == MissingCells::refuse);
+  for (double& quality : table.quality)
+    if (keeps_holes && is_missing(quality)) quality = NAN;
+  if (const std::size_t unknown = table.unlabelled(); unknown > 0)
+    table.notes.push_back(fmt::format("the quality of {} of {} answers is not known", unknown, table.quality.size()));
   if (!table.log) {
     mark(table.quality);
     mark(table.cost);

@@ -43,7 +43,7 @@ struct TraceOptions {
   /// A row with a missing cell, or with a cost of zero for a model that costs elsewhere: an error with counts, or left
   /// out and counted.
   MissingCells missing = MissingCells::refuse;
-  /// Qualities may be unknown, and a long table with a column `propensity` is a log: a row for each call, rows of a
+  /// Qualities may be unknown where `missing` is not to drop their rows, and a long table with a column `propensity` is a log: a row for each call, rows of a
   /// decision in the order of its calls. Else an unknown quality is a missing cell, and a propensity is refused.
   bool holes = false;
   /// Models to keep, in this order; all of the file if empty. Cells of others are neither checked nor kept.

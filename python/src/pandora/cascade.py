@@ -322,8 +322,8 @@ class Cascade:
         where that is not what it was made to see; `judge_usd`: likewise, of the fit's.
 
         `estimator`: "plugin" of a full table; "ips", "snips" or "dr" of one in which some qualities alone are known,
-        and of a log of decisions; "": the best that the table identifies. `openings` of a log: "in_order", its t-th call
-        against the cascade's, or "independent", where each model was called by a toss of its own.
+        and of a log of decisions; "": the best that the table identifies. `openings` of a log: "in_order", its t-th
+        call against the cascade's, or "independent", where each model was called by a toss of its own.
         """
         what = "Cascade.test:"
         with arguments.named():

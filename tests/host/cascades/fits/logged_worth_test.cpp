@@ -197,9 +197,31 @@ TEST_F(LoggedWorthTest, AFitTakesATableWithHoles) {
   EXPECT_LE(fit.promise.utility.low, truth);
   EXPECT_GE(fit.promise.utility.high, truth);
   EXPECT_THROW((void)fit_cascade(table, test::settings_at(kLoggedPrice, "quality")), Error);
-  EXPECT_THROW(
-      (void)fit_cascade(logged(law_.draw(50, random), {1.0, 0.5, 0.5}, random), test::settings_at(1.0, "score")),
-      Error);
+}
+
+// What is fitted to a log is nearly as good as what is fitted to all answers, and keeps its promise.
+TEST_F(LoggedWorthTest, AFitToALogKeepsItsPromise) {
+  Random random(21);
+  int kept = 0;
+  double by_log = 0.0, by_table = 0.0;
+  constexpr int kTables = 40;
+  for (int t = 0; t < kTables; ++t) {
+    const TraceTable table = law_.draw(1200, random);
+    CascadeFitSettings settings = test::settings_at(kLoggedPrice, "score");
+    const CascadeFit whole = fit_cascade(table, settings);
+    settings.openings = Openings::independent;
+    const CascadeFit fit = fit_cascade(logged(table, {1.0, 0.5, 0.6}, random), settings);
+    const double truth = test::worth_under(law_, *fit.cascade).utility;
+    kept += fit.promise.utility.low <= truth && truth <= fit.promise.utility.high;
+    by_log += truth - test::worth_alone(law_, 0, kLoggedPrice).utility;
+    by_table += test::worth_under(law_, *whole.cascade).utility - test::worth_alone(law_, 0, kLoggedPrice).utility;
+    EXPECT_THAT(fit.notes, testing::Contains(HasSubstr("fitted to a log by importance weights")));
+  }
+  EXPECT_GE(kept, (0.95 - 3.0 * std::sqrt(0.05 * 0.95 / kTables)) * kTables);
+  EXPECT_GE(by_log, 0.9 * by_table);
+  CascadeFitSettings bound = test::settings_at(kLoggedPrice, "score");
+  bound.aim = {CascadeAim::Kind::most_usd, 0.1};
+  EXPECT_THROW((void)fit_cascade(logged(law_.draw(100, random), {1.0, 0.5, 0.5}, random), bound), Error);
 }
 
 // g + L (q - g) / p, with g by hand: two scores, so that the map is two means.

@@ -93,8 +93,9 @@ class Service {
     json out = {{"request", request}};
     if (op == "observe") {
       cascade_.observe(request, position(call.at("model")),
-                       {call.at("dollars"), call.contains("scores") ? call["scores"].get<std::vector<double>>()
-                                                                    : std::vector<double>{call.at("score")}});
+                       {call.at("dollars"), call.contains("scores")  ? call["scores"].get<std::vector<double>>()
+                                            : call.contains("score") ? std::vector<double>{call["score"]}
+                                                                     : std::vector<double>()});
       out["next"] = next(request);
     } else if (op == "next") {
       out["next"] = next(request);

@@ -12,7 +12,6 @@
 #include "host/cascades/live/new_cascade.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/study_options.hpp"
-#include "host/ground/base/nearest.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
 #include "host/studies/study/study.hpp"
@@ -30,14 +29,15 @@ struct FitOptions {
     kind = default_kind;
     command.add_option("--evaluator", settings.evaluator,
                        "what is seen of an answer when its model was called, which must be said: score or score:NAME "
-                       "(a judge's), or quality (the truth)");
+                       "(a judge's), quality (the truth), or none, where a router calls one model");
     command
         .add_option("--context", settings.context,
                     "what is known of a prompt before any call: text:K, length, a column, raw:NAME; a list")
         ->delimiter(',');
     command
         .add_option("--kind", kind,
-                    "thresholds (an order of models), indices (an order for each prompt, by its context) or auto")
+                    "router (a model for each prompt, by its context), thresholds (an order of models), indices (an "
+                    "order for each prompt), routed (a model or an order with thresholds for each prompt) or auto")
         ->capture_default_str();
     command.add_option("--judge-usd", settings.judge_usd,
                        "dollars of judging an answer, for each call of a cascade of several models (default: it is "
@@ -45,12 +45,8 @@ struct FitOptions {
   }
 
   CascadeFitSettings checked() const {
-    if (kind != "thresholds" && kind != "indices" && kind != "auto")
-      throw Error(ExitCode::usage, fmt::format("--kind {}: unknown{}; use thresholds, indices or auto", kind,
-                                               nearest_text(nearest(kind, {"thresholds", "indices", "auto"}))));
     CascadeFitSettings out = settings;
-    out.thresholds = kind != "indices";
-    out.indices = kind != "thresholds";
+    out.set_kind(kind);
     return out;
   }
 };
@@ -179,8 +175,7 @@ void frontier_command(const FrontierArguments& o) {
   o.reading.check();
   RenderOptions rendering;
   rendering.formats = parse_figure_formats(o.figures);
-  CascadeFitSettings settings = o.fit.checked();
-  if (settings.thresholds && settings.indices) settings.indices = false;
+  const CascadeFitSettings settings = o.fit.checked();
   require_sound(settings);
   const std::filesystem::path folder = claim_output_folder(o.out, o.force);
   for (const char* name : {"frontier.csv", "report.json", "report.html", "report.tex"})

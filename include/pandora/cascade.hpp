@@ -11,7 +11,8 @@
 //   cascade.feedback(request, quality);  // now, later, in another order, or never
 //
 // Of the kind `thresholds` it is an order of models, each with the calibrated score from which nothing more is
-// called (the best answer so far is deployed, an earlier one too); it learns nothing. Of the kind `indices` it is a
+// called (the best answer so far is deployed, an earlier one too); it learns nothing. Of the kinds `router` and `routed`
+// the prompt's features choose among plans, each a model alone or such an order. Of the kind `indices` it is a
 // lane of the engine with its rules (kernels/rules/spec.hpp): Weitzman's policy with indices that depend on the
 // prompt and go on being learned, by the estimator of the reference engine (pandora/weitzman.hpp). Fed with the
 // periods of a replication in order, each with its feedback at once, it decides and estimates as `--engine
@@ -54,6 +55,12 @@ struct ScoreCalibration {
 /// ones designs lose the digits that estimates are solved by.
 inline constexpr double kMostPsi = 1000.0;
 
+/// What a router can choose: models in an order, with thresholds as CascadeOptions has them. Empty: nothing any more.
+struct CascadePlan {
+  std::vector<std::size_t> order;
+  std::vector<double> thresholds;  ///< one fewer than models
+};
+
 /// The defaults of studies, with at most 100,000 samples a model, so that a service's memory stays bounded.
 inline EstimationOptions live_estimation() {
   EstimationOptions options;
@@ -65,7 +72,8 @@ inline EstimationOptions live_estimation() {
 struct CascadeOptions {
   std::vector<std::string> models;  ///< names, 1 to 16 different ones
   double price = 0.0;               ///< utility per dollar; finite, not negative
-  /// What the scores of an observation are: "quality" (the truth), "score" or "score:NAME" (a judge's), "column:NAME".
+  /// What the scores of an observation are: "quality" (the truth), "score" or "score:NAME" (a judge's), "column:NAME";
+  /// "none" where one model alone is called for every prompt.
   std::string evaluator = "quality";
   /// How quality is estimated from a score, of each model; empty: a score is its own quality. Rules that learn the
   /// reward do not use it.
@@ -76,6 +84,11 @@ struct CascadeOptions {
   std::vector<std::size_t> order = {};
   std::vector<double> thresholds = {};
 
+  /// The kinds `router`, where every plan is one model, and `routed`: plans, and what predicts their worth from psi, as a
+  /// fit wrote it (JSON).
+  std::vector<CascadePlan> plans = {};
+  std::string router = {};
+
   /// The kind `indices`: a lane's rules, such as dow_rules() below.
   std::optional<LaneSpec> rules = {};
   /// Refit schedule, ridges and what is forgotten; what else it can say is not looked at.
@@ -85,7 +98,7 @@ struct CascadeOptions {
   std::string features = {};
   int index_features = 1;   ///< m, without `features`
   int reward_features = 0;  ///< d, with the evaluator column:NAME alone
-  /// Of the kind `indices`, for each of the m numbers of psi the least and the greatest that the fit saw: a request's
+  /// Of the kinds that look at psi, for each of the m numbers of psi the least and the greatest that the fit saw: a request's
   /// number beyond is taken for the nearer one. Empty: one beyond kMostPsi is refused.
   std::vector<std::pair<float, float>> psi_range = {};
   Stream exploration{.purpose = Purpose::exploration};  ///< of rules that draw (epsilon, Thompson)
@@ -122,7 +135,7 @@ struct CascadeCounts {
 /// Why a request went as it did. Boxes are positions in models(); numbers that the rules do not have are NaN.
 struct CascadeExplanation {
   struct Model {
-    double prediction = 0.0;  ///< rho_hat' psi
+    double prediction = 0.0;  ///< rho_hat' psi; of a router the utility of the best plan that begins with the model
     double width = 0.0;       ///< ||psi||_{V^-1}
     double bonus = 0.0;       ///< what is added to the prediction
     double score = 0.0;       ///< what it is ranked by: its index; the threshold, in the kind `thresholds`
@@ -130,7 +143,7 @@ struct CascadeExplanation {
   struct Call {
     std::size_t model = 0;
     double dollars = 0.0;
-    double quality = 0.0;  ///< as it was estimated from what the evaluator showed
+    double quality = 0.0;  ///< as it was estimated from what the evaluator showed; NaN where nothing was shown
   };
   std::uint64_t request = 0;
   std::string evaluator;            ///< through whose eyes it sees
@@ -181,6 +194,9 @@ class Cascade {
   std::uint64_t begin(std::span<const float> psi);
   /// The model to call next; nothing if it is time to deploy. The same answer until observe().
   std::optional<std::size_t> next(std::uint64_t request);
+  /// Whether what is shown of an answer matters, so that it is to be judged: not where one model alone can be called for
+  /// the request and nothing is learned. observe() then takes an observation without scores.
+  bool needs_score(std::uint64_t request) const;
   /// The model that next() named was called.
   void observe(std::uint64_t request, std::size_t model, const Observation& observation);
   /// Ends the request with the best answer that was called for; its model. At least one model was called; next() need
@@ -205,12 +221,12 @@ class Cascade {
   /// by the cascade as it is.
   void set_learning(bool on);
   /// A model more, at the end; one that was removed comes back with what was learned of it. Throws Error (usage) for
-  /// the kind `thresholds`, and beyond 16.
+  /// a kind that learns nothing, and beyond 16.
   std::size_t add_model(const std::string& name);
   /// Is never called again; requests that are open and about to call it go on without it. At least one stays.
   void remove_model(const std::string& name);
-  /// What was learned is made over to the new price, positive as the old one was. Throws Error (usage) for the kind
-  /// `thresholds`, which holds for the price that it was fitted for, and for rules that learn payoffs (LinUCB).
+  /// What was learned is made over to the new price, positive as the old one was. Throws Error (usage) for a kind that
+  /// learns nothing, which holds for the price that it was fitted for, and for rules that learn payoffs (LinUCB).
   void set_price(double price);
 
  private:

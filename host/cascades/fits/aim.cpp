@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
+#include "host/ground/base/nearest.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -14,8 +16,36 @@ std::string aim_text(const CascadeAim& aim) {
 }
 
 const char* kind_text(CascadeKind kind) {
-  constexpr const char* kTexts[] = {"best single", "thresholds", "indices"};
+  constexpr const char* kTexts[] = {"best single", "router", "thresholds", "indices", "routed"};
   return kTexts[static_cast<int>(kind)];
+}
+
+bool CascadeFitSettings::tries(CascadeKind kind) const {
+  const bool asked[] = {true, router, thresholds, indices, routed};
+  const bool sees = evaluator != kNoEvaluator || kind <= CascadeKind::router;
+  return asked[static_cast<int>(kind)] && sees && !(routes(kind) && context.empty());
+}
+
+CascadeFitSettings CascadeFitSettings::only(CascadeKind kind) const {
+  CascadeFitSettings out = *this;
+  out.router = kind == CascadeKind::router;
+  out.thresholds = kind == CascadeKind::thresholds;
+  out.indices = kind == CascadeKind::indices;
+  out.routed = kind == CascadeKind::routed;
+  return out;
+}
+
+void CascadeFitSettings::set_kind(const std::string& name) {
+  router = thresholds = indices = routed = true;
+  if (name == "auto") return;
+  for (const CascadeKind kind : kCascadeKinds)
+    if (kind != CascadeKind::single && name == kind_text(kind)) {
+      *this = only(kind);
+      return;
+    }
+  throw Error(ExitCode::usage,
+              fmt::format("--kind {}: unknown{}; use router, thresholds, indices, routed or auto", name,
+                          nearest_text(nearest(name, {"router", "thresholds", "indices", "routed", "auto"}))));
 }
 
 void require_judge_usd(std::optional<double> judge_usd) {
@@ -39,11 +69,19 @@ void require_sound(const CascadeFitSettings& settings) {
   if (aim.kind == CascadeAim::Kind::least_quality && !(number && aim.value <= 1.0))
     refuse("--min-quality", aim.value, "a mean quality from 0 to 1");
   require_judge_usd(settings.judge_usd);
-  if (!settings.indices && !settings.context.empty())
+  const auto is_tried = [&](CascadeKind kind) { return kind != CascadeKind::single && settings.tries(kind); };
+  if (settings.evaluator == kNoEvaluator && settings.judge_usd)
+    throw Error(ExitCode::usage, "--judge-usd: with --evaluator none no answer is judged; leave it out");
+  if (!settings.context.empty() && !settings.indices && !settings.router && !settings.routed)
     throw Error(ExitCode::usage,
-                "--context: thresholds do not use it, they are the same for every prompt; use it with --kind indices");
-  if (!settings.thresholds && !settings.indices)
-    throw Error(ExitCode::usage, "no kind of cascade is tried; give thresholds, indices or both");
+                "--context: thresholds do not use it, they are the same for every prompt; use it with --kind indices, "
+                "router or routed");
+  if (std::ranges::any_of(kCascadeKinds, is_tried)) return;
+  if (settings.evaluator == kNoEvaluator && !settings.router)
+    throw Error(ExitCode::usage, "--evaluator none: only a router sees no answer; use it with --kind router");
+  if (settings.router || settings.routed)
+    throw Error(ExitCode::usage, "a router goes by the prompt's features; give --context, such as text:16,length");
+  throw Error(ExitCode::usage, "no kind of cascade is tried; give router, thresholds, indices, routed or auto");
 }
 
 void require_binding(const CascadeFitSettings& settings, const TraceTable& table) {

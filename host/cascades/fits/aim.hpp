@@ -20,11 +20,18 @@ struct CascadeAim {
 /// "price 20", "at most 0.001 dollars per prompt", "quality of at least 0.95".
 std::string aim_text(const CascadeAim& aim);
 
-/// From the least to the most complicated.
-enum class CascadeKind { single, thresholds, indices };
+/// From the least to the most complicated: one model for all prompts; one for each prompt, by its features; models in
+/// an order with thresholds; an order for each prompt; models or orders with thresholds, for each prompt one of them.
+enum class CascadeKind { single, router, thresholds, indices, routed };
+inline constexpr CascadeKind kCascadeKinds[] = {CascadeKind::single, CascadeKind::router, CascadeKind::thresholds,
+                                                CascadeKind::indices, CascadeKind::routed};
 
-/// "best single", "thresholds", "indices".
+/// "best single", "router", "thresholds", "indices", "routed".
 const char* kind_text(CascadeKind kind);
+/// Whether the features of a prompt decide before any call.
+constexpr bool routes(CascadeKind kind) {
+  return kind == CascadeKind::router || kind == CascadeKind::routed;
+}
 
 /// Which calls of a decision are those that another policy would have made.
 enum class Openings {
@@ -34,15 +41,23 @@ enum class Openings {
 
 struct CascadeFitSettings {
   CascadeAim aim;
-  std::string evaluator = {};              ///< "quality", "score", "score:NAME"; must be said
-  std::vector<std::string> context = {};   ///< specs of FeatureMap, for the kind `indices`
+  std::string evaluator = {};              ///< "quality", "score", "score:NAME", "none"; must be said
+  std::vector<std::string> context = {};   ///< specs of FeatureMap
   bool thresholds = true, indices = true;  ///< which kinds are tried
+  bool router = false, routed = false;     ///< likewise, where there is a context
   /// Dollars of judging an answer, added to each call of a cascade; absent: nobody said, and it is taken to be free.
   std::optional<double> judge_usd = {};
   unsigned threads = 0;                    ///< 0: as many as the machine has
   Openings openings = Openings::in_order;  ///< of a log
 
   double judge() const { return judge_usd.value_or(0.0); }
+  /// What a table shows of an answer: of the evaluator "none" it does not matter.
+  std::string shown() const { return evaluator == kNoEvaluator ? "quality" : evaluator; }
+  /// Whether the kind can be had and is asked for; without an evaluator that is a router alone.
+  bool tries(CascadeKind kind) const;
+  CascadeFitSettings only(CascadeKind kind) const;
+  /// "router", "thresholds", "indices", "routed" or "auto", all of them. Throws Error (usage) for another text.
+  void set_kind(const std::string& name);
 };
 
 /// Throws Error (usage) for a number that is out of range, where no kind is tried, and for a context that none uses.

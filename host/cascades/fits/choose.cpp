@@ -27,7 +27,9 @@ struct FoldTask {
     const TrainedTable trained(table, settings, std::move(training));
     for (const CascadeCandidate& candidate : candidates) {
       FixedCascade& order = orders.emplace_back();
-      if (candidate.kind == CascadeKind::indices) {
+      if (routes(candidate.kind)) {
+        routed.push_back(trained.route(trained.fit_router(candidate), candidate.price, rows));
+      } else if (candidate.kind == CascadeKind::indices) {
         Cascade indices = trained.cascade_of(trained.options_of_indices(candidate.price, false));
         routed.push_back(run_prompts(indices, trained.input(), rows));
       } else {
@@ -161,30 +163,67 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
     return out;
   };
   CascadeChoice out;
-  out.single = pick(CascadeKind::single);
-  out.thresholds = pick(CascadeKind::thresholds);
-  out.indices = pick(CascadeKind::indices);
-  out.cascade = out.thresholds ? CascadeKind::thresholds : CascadeKind::indices;
-  out.compared = out.thresholds && out.indices;
-  if (out.compared) {
-    out.difference = difference(*out.indices, *out.thresholds);
-    out.difference_error = standard_error(out.difference, judged.groups);
-    if (out.indices->met == out.thresholds->met ? out.difference.value > out.difference_error : out.indices->met)
-      out.cascade = CascadeKind::indices;
+  std::vector<CascadeKind> tried;
+  for (const CascadeKind kind : kCascadeKinds) {
+    out.picked[static_cast<std::size_t>(kind)] = pick(kind);
+    if (kind != CascadeKind::single && out.picked[static_cast<std::size_t>(kind)]) tried.push_back(kind);
   }
-  out.gain = difference(out.best_of(out.cascade), *out.single);
+  const auto rank = [&](CascadeKind kind) { return std::pair(out.best_of(kind).met, mean(out.best_of(kind))); };
+  const auto is_less = [&](CascadeKind a, CascadeKind b) { return rank(a) < rank(b); };
+  const auto hold = [&](CascadeKind a, CascadeKind b) {  // against each other; whether the simpler one is as good
+    out.difference = difference(out.best_of(std::max(a, b)), out.best_of(std::min(a, b)));
+    out.difference_error = standard_error(out.difference, judged.groups);
+    return out.best_of(a).met == out.best_of(b).met && out.difference.value <= out.difference_error;
+  };
+  const CascadeKind best = *std::ranges::max_element(tried, is_less);
+  out.cascade = *std::ranges::find_if(tried, [&](CascadeKind kind) { return kind == best || hold(best, kind); });
+  std::erase(tried, out.cascade);
+  if (!tried.empty()) {
+    out.rival = out.cascade != best ? best : *std::ranges::max_element(tried, is_less);
+    hold(out.cascade, *out.rival);
+  }
+  out.gain = difference(out.best_of(out.cascade), out.single());
   decide(out, aim);
   return out;
 }
 
 void decide(CascadeChoice& choice, const CascadeAim& aim) {
-  const PickedCandidate &cascade = choice.best_of(choice.cascade), &single = *choice.single;
+  const PickedCandidate &cascade = choice.best_of(choice.cascade), &single = choice.single();
   bool alone = single.met;
   if (single.met && cascade.met)
     alone = !(choice.gain.low > 0.0);
   else if (!single.met && !cascade.met)
     alone = aim.is_on_dollars() ? single.bound <= cascade.bound : single.bound >= cascade.bound;
   choice.kind = alone ? CascadeKind::single : choice.cascade;
+}
+
+std::vector<CascadeKind> kinds_tried(const CascadeFitSettings& settings) {
+  std::vector<CascadeKind> out;
+  for (const CascadeKind kind : kCascadeKinds)
+    if (kind != CascadeKind::single && settings.tries(kind)) out.push_back(kind);
+  return out;
+}
+
+std::vector<CascadeCandidate> best_candidates(const TraceTable& table, const CascadeFitSettings& settings,
+                                              const std::vector<double>& prices) {
+  const std::vector<CascadeKind> kinds = kinds_tried(settings);
+  std::vector<CascadeCandidate> all, out;
+  for (const double price : prices) {
+    if (kinds.size() > 1)
+      for (std::size_t m = 0; m < table.models.size(); ++m) all.push_back({CascadeKind::single, price, m});
+    for (const CascadeKind kind : kinds) all.push_back({kind, price});
+  }
+  if (kinds.size() < 2) return all;
+  const std::vector<Routed> routed = cross_validate(table, settings, all, false).all.routed;
+  std::vector<double> worth;
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    const std::vector<double> utility = routed[c].utility(all[c].price);
+    worth.push_back(std::accumulate(utility.begin(), utility.end(), 0.0));
+  }
+  const auto each = static_cast<std::ptrdiff_t>(all.size() / prices.size());
+  for (auto from = worth.begin(); from != worth.end(); from += each)
+    out.push_back(all[static_cast<std::size_t>(std::max_element(from, from + each) - worth.begin())]);
+  return out;
 }
 
 NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, const CrossValidated& judged,
@@ -196,7 +235,7 @@ NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, cons
     const std::vector<Routed>& routed = judged.by_fold[f];
     out.kept.push_back(routed[without.chosen().candidate]);
     out.cascade.push_back(routed[without.best_of(without.cascade).candidate]);
-    out.single.push_back(routed[without.single->candidate]);
+    out.single.push_back(routed[without.single().candidate]);
   }
   return out;
 }
@@ -231,20 +270,20 @@ std::vector<double> price_grid(const TraceTable& table) {
 
 namespace {
 
-// The last of the coarse prices at which thresholds keep the bound, counted; the first where none does. A few at a
+// The last of the coarse prices at which the kind keeps the bound, counted; the first where none does. A few at a
 // time, for those that come after the first failure are not needed.
-std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& settings, const std::vector<double>& prices) {
-  constexpr std::size_t kAtOnce = 4;
-  CascadeFitSettings plain = settings;
-  plain.thresholds = true;
-  plain.indices = false;
-  for (std::size_t first = 0; first < prices.size(); first += kAtOnce) {
-    const std::size_t count = std::min(kAtOnce, prices.size() - first);
+std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& settings, CascadeKind kind,
+                      const std::vector<double>& prices) {
+  const std::size_t at_once = routes(kind) ? prices.size() : 4;  // once fitted, a router is one for all prices
+  const CascadeFitSettings plain = settings.only(kind);
+  for (std::size_t first = 0; first < prices.size(); first += at_once) {
+    const std::size_t count = std::min(at_once, prices.size() - first);
     std::vector<CascadeCandidate> candidates = {{CascadeKind::single, 0.0, 0}};
-    for (std::size_t i = 0; i < count; ++i) candidates.push_back({CascadeKind::thresholds, prices[first + i]});
+    for (std::size_t i = 0; i < count; ++i) candidates.push_back({kind, prices[first + i]});
     const CascadeChoice choice = choose(candidates, cross_validate(table, plain, candidates, false).all, settings.aim);
-    const std::size_t last = choice.thresholds->candidate - 1;
-    if (!choice.thresholds->met) return first == 0 ? 0 : first - 1;
+    const PickedCandidate& picked = choice.best_of(kind);
+    const std::size_t last = picked.candidate - 1;
+    if (!picked.met) return first == 0 ? 0 : first - 1;
     if (last + 1 < count) return first + last;
   }
   return prices.size() - 1;
@@ -259,20 +298,25 @@ std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const
     std::reverse(coarse.begin(), coarse.end());
   else
     coarse.insert(coarse.begin(), 0.0);
-  const double kept = coarse[last_kept(table, settings, coarse)];
-  // From the easy side to the price at which the bound was not kept any more. Where only 0 keeps it, around the least.
-  const double around = kept > 0.0 ? kept : 0.5 * coarse[1];
-  std::vector<double> prices = {coarse[0]};
-  for (const double factor : {8.0, 4.0, 2.0, 1.41, 1.0, 0.84, 0.71, 0.59, 0.5}) {
-    const double price = rounded(dollars ? around * factor : around / factor, 3);
-    if (dollars ? price < prices.back() : price > prices.back()) prices.push_back(price);
-  }
   std::vector<CascadeCandidate> out;
-  for (std::size_t m = 0; m < table.models.size(); ++m) out.push_back({CascadeKind::single, kept, m});
-  for (const double price : prices) {
-    if (settings.thresholds) out.push_back({CascadeKind::thresholds, price});
-    if (settings.indices) out.push_back({CascadeKind::indices, price});
-  }
+  const auto add = [&](CascadeKind by, const std::vector<CascadeKind>& kinds) {
+    if (std::ranges::none_of(kinds, [&](CascadeKind kind) { return settings.tries(kind); })) return;
+    const double kept = coarse[last_kept(table, settings, by, coarse)];
+    for (std::size_t m = 0; out.size() < table.models.size(); ++m) out.push_back({CascadeKind::single, kept, m});
+    // From the easy side to the price at which the bound was not kept any more. Where only 0 keeps it, around the
+    // least.
+    const double around = kept > 0.0 ? kept : 0.5 * coarse[1];
+    std::vector<double> prices = {coarse[0]};
+    for (const double factor : {8.0, 4.0, 2.0, 1.41, 1.0, 0.84, 0.71, 0.59, 0.5}) {
+      const double price = rounded(dollars ? around * factor : around / factor, 3);
+      if (dollars ? price < prices.back() : price > prices.back()) prices.push_back(price);
+    }
+    for (const CascadeKind kind : kinds)
+      for (const double price : prices)
+        if (settings.tries(kind)) out.push_back({kind, price});
+  };
+  add(CascadeKind::thresholds, {CascadeKind::thresholds, CascadeKind::indices, CascadeKind::routed});
+  add(CascadeKind::router, {CascadeKind::router});
   return out;
 }
 

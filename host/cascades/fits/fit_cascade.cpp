@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "host/cascades/fits/trace_check.hpp"
 #include "host/outcomes/logs/labels.hpp"
@@ -16,8 +17,7 @@ std::vector<CascadeCandidate> candidates_of(const TraceTable& table, const Casca
   if (settings.aim.is_bound()) return candidates_by_bound(table, settings);
   std::vector<CascadeCandidate> out;
   for (std::size_t m = 0; m < table.models.size(); ++m) out.push_back({CascadeKind::single, settings.aim.value, m});
-  if (settings.thresholds) out.push_back({CascadeKind::thresholds, settings.aim.value});
-  if (settings.indices) out.push_back({CascadeKind::indices, settings.aim.value});
+  for (const CascadeKind kind : kinds_tried(settings)) out.push_back({kind, settings.aim.value});
   return out;
 }
 
@@ -26,10 +26,8 @@ struct Refit {
   PromptGroups groups;
   Routed cascade, single;
 
-  Refit(const TraceTable& table, CascadeFitSettings settings, CascadeKind kind, double price) {
-    settings.indices = kind == CascadeKind::indices;
-    settings.thresholds = !settings.indices;
-    JudgedCandidates judged = cross_validate(table, settings, {{kind, price}}, false).all;
+  Refit(const TraceTable& table, const CascadeFitSettings& settings, CascadeKind kind, double price) {
+    JudgedCandidates judged = cross_validate(table, settings.only(kind), {{kind, price}}, false).all;
     groups = std::move(judged.groups);
     cascade = std::move(judged.routed[0]);
     const std::vector<std::size_t> rows = all_rows(table.rows());
@@ -66,7 +64,7 @@ double break_even_judge(const CascadeFit& fit) {
   if (choice.kind == CascadeKind::single || !choice.chosen().met || !(choice.judged_calls > 0.0)) return 0.0;
   const CascadeAim& aim = fit.settings.aim;
   if (aim.is_on_dollars()) return (aim.value - choice.chosen().bound) / choice.judged_calls;
-  if (aim.is_bound()) return choice.single->met ? choice.gain.value / 1000.0 / choice.judged_calls : 0.0;
+  if (aim.is_bound()) return choice.single().met ? choice.gain.value / 1000.0 / choice.judged_calls : 0.0;
   return fit.price > 0.0 ? choice.gain.value / (fit.price * choice.judged_calls) : 0.0;
 }
 
@@ -93,14 +91,14 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
   const auto of = [&](const PickedCandidate& picked, const std::vector<Routed>& by_fold) {
     return corrected(judged.whole[picked.candidate], by_fold, groups);
   };
-  Routed single = of(*choice.single, nested.single);
+  Routed single = of(choice.single(), nested.single);
   const auto gain = [&](const Routed& routed) {
     const auto in_worth = [&](const Routed& x) { return worth_by_row(x, fit.settings.aim, fit.price); };
     return cross_fitted(difference_over_prompts(in_worth(routed), in_worth(single), groups), kCascadeFolds);
   };
   choice.gain = gain(of(choice.best_of(choice.cascade), nested.cascade));
   decide(choice, fit.settings.aim);
-  if (choice.kind == CascadeKind::thresholds && judged.whole_orders[choice.thresholds->candidate].order.size() == 1)
+  if (choice.kind == CascadeKind::thresholds && judged.whole_orders[choice.chosen().candidate].order.size() == 1)
     choice.kind = CascadeKind::single;
   const Routed kept = of(choice.chosen(), nested.kept);
   if (choice.kind == CascadeKind::single)
@@ -112,13 +110,13 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
   fit.promise = worth(kept);
   if (choice.kind != CascadeKind::single) choice.judged_calls = fit.promise.calls.value;
   fit.tail = dollar_tail(judged.whole[choice.chosen().candidate].dollars, groups);
-  for (const auto& [kind, picked] :
-       {std::pair{CascadeKind::thresholds, choice.thresholds}, std::pair{CascadeKind::indices, choice.indices}})
-    if (picked) fit.kinds.emplace_back(kind, worth(judged.all.routed[picked->candidate]));
+  for (const CascadeKind kind : kCascadeKinds)
+    if (const auto& picked = choice.picked[static_cast<std::size_t>(kind)]; picked && kind != CascadeKind::single)
+      fit.kinds.emplace_back(kind, worth(judged.all.routed[picked->candidate]));
   if (choice.cascade != CascadeKind::thresholds) return;
   for (std::size_t m = 0; m < fit.models.size(); ++m) {
     const auto calls = [&](const std::vector<FixedCascade>& orders) {
-      const std::vector<std::size_t>& order = orders[choice.thresholds->candidate].order;
+      const std::vector<std::size_t>& order = orders[choice.best_of(CascadeKind::thresholds).candidate].order;
       return std::find(order.begin(), order.end(), m) != order.end();
     };
     if (std::none_of(judged.orders.begin(), judged.orders.end(), calls)) fit.never.push_back(fit.models[m]);
@@ -129,7 +127,7 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
 void count_shares(CascadeFit& fit, const TraceTable& table, const TrainedTable& trained,
                   const CascadeOptions& options) {
   CascadeOptions plain = options;
-  plain.features.clear();
+  if (plain.rules) plain.features.clear();
   if (plain.rules) plain.index_features = static_cast<int>(trained.input().index_features);
   const CascadeInput input = plain.rules ? trained.input() : cascade_input(plain, table, fit.settings.judge());
   Cascade cascade = trained.cascade_of(plain);
@@ -141,6 +139,12 @@ void count_shares(CascadeFit& fit, const TraceTable& table, const TrainedTable& 
                           static_cast<double>(counts.deployed[m]) / rows});
     if (plain.rules && counts.called[m] == 0) fit.never.push_back(options.models[m]);
   }
+  for (const std::string& model : fit.models)
+    if (!plain.plans.empty() && std::ranges::find(options.models, model) == options.models.end())
+      fit.never.push_back(model);
+  const double calls =
+      static_cast<double>(std::accumulate(counts.called.begin(), counts.called.end(), std::uint64_t{0}));
+  fit.choice.judged_calls *= static_cast<double>(counts.judged) / calls;
 }
 
 void note_what_is_left_out(CascadeFit& fit, const TraceTable& table) {
@@ -153,7 +157,7 @@ void note_what_is_left_out(CascadeFit& fit, const TraceTable& table) {
         "one model alone learns nothing while it runs; `pandora cascade new` makes a cascade that learns from nothing");
   const std::vector<std::string>& context = fit.settings.context;
   if (context.empty()) return;
-  if (fit.choice.kind != CascadeKind::indices)
+  if (fit.choice.kind == CascadeKind::single || fit.choice.kind == CascadeKind::thresholds)
     fit.notes.push_back(fmt::format("context: not used; {} the same for every prompt",
                                     fit.choice.kind == CascadeKind::single ? "one model alone is" : "thresholds are"));
   for (std::string& leak : suspected_leaks(table, context, fit.price)) fit.notes.push_back(std::move(leak));
@@ -234,7 +238,7 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
     return fit_cascade(*estimated, settings);
   require_sound(settings);
   require_content(table);
-  const CalibratedEvaluator known(table, settings.evaluator);
+  const CalibratedEvaluator known(table, settings.shown());
   require_binding(settings, table);
   require_few_models(table, settings.aim.is_bound() ? 0.0 : settings.aim.value, "fitted");
   const std::vector<CascadeCandidate> candidates = candidates_of(table, settings);
@@ -249,20 +253,22 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   fit.models = table.models;
   const CascadeChoice& choice = fit.choice = nested.choice;
   fit.price = candidates[choice.best_of(choice.cascade).candidate].price;
-  fit.single_model = table.models[candidates[choice.single->candidate].model];
+  fit.single_model = table.models[candidates[choice.single().candidate].model];
   report(fit, judged, nested);
   const TrainedTable trained(table, settings, all_rows(table.rows()));
-  CascadeOptions options = choice.kind == CascadeKind::indices
-                               ? trained.options_of_indices(fit.price, true)
-                               : trained.options_of(judged.whole_orders[choice.chosen().candidate], fit.price);
+  CascadeOptions options = choice.kind == CascadeKind::single || choice.kind == CascadeKind::thresholds
+                               ? trained.options_of(judged.whole_orders[choice.chosen().candidate], fit.price)
+                               : trained.fit_options({choice.kind, fit.price});
   count_shares(fit, table, trained, options);
   add_without(fit, table, judged.all.routed[choice.best_of(choice.cascade).candidate]);
   fit.break_even_judge = break_even_judge(fit);
   add_elsewhere(fit, table);
   note_what_is_left_out(fit, table);
+  const bool judged_none = choice.kind != CascadeKind::single && choice.judged_calls == 0.0;
   fit.verdict = fit_verdict(fit, options) + "; " +
-                eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge,
-                          settings.aim.is_on_dollars() ? "room under the bound" : "gain");
+                (judged_none ? "no answer is judged"
+                             : eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge,
+                                         settings.aim.is_on_dollars() ? "room under the bound" : "gain"));
   options.about = fit_record(fit).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   fit.cascade = std::make_shared<Cascade>(trained.cascade_of(options));
   return fit;

@@ -3,6 +3,8 @@
 // saw.
 #pragma once
 
+#include <array>
+
 #include "host/cascades/fits/trained_table.hpp"
 #include "host/cascades/fits/worth.hpp"
 
@@ -30,7 +32,7 @@ struct CrossValidated {
   /// By candidate, fitted on all rows, and by fold and candidate, fitted without it: every row as it was.
   std::vector<Routed> whole;
   std::vector<std::vector<Routed>> by_fold;
-  std::vector<FixedCascade> whole_orders;         ///< by candidate; empty orders for indices
+  std::vector<FixedCascade> whole_orders;         ///< by candidate; empty but for a single model and thresholds
   std::vector<std::vector<FixedCascade>> orders;  ///< by fold and candidate
 };
 
@@ -51,18 +53,19 @@ struct PickedCandidate {
 };
 
 struct CascadeChoice {
-  std::optional<PickedCandidate> single, thresholds, indices;
-  CascadeKind cascade = CascadeKind::thresholds;  ///< which of the two kinds of cascades
-  bool compared = false;                          ///< whether both kinds were to be had
-  Interval difference;                            ///< in worth, indices less thresholds
-  double difference_error = 0.0;                  ///< its standard error
-  double judged_calls = 0.0;  ///< of what a fit deploys, per prompt; 0 where that is one model alone
+  std::array<std::optional<PickedCandidate>, std::size(kCascadeKinds)> picked;  ///< by kind, of those that were tried
+  CascadeKind cascade = CascadeKind::thresholds;  ///< which of the kinds but the single model
+  /// The kind that it was held against: the one worth most or, where that was chosen, the next; none where one kind
+  /// was tried. `difference`: in worth, the more complicated one of the two less the simpler one.
+  std::optional<CascadeKind> rival;
+  Interval difference;
+  double difference_error = 0.0;  ///< its standard error
+  double judged_calls = 0.0;      ///< of what a fit deploys, per prompt
   Interval gain;  ///< in worth, of that kind over the single model; in a fit that deploys it that of the promise
   CascadeKind kind = CascadeKind::single;  ///< what is deployed
 
-  const PickedCandidate& best_of(CascadeKind which) const {
-    return which == CascadeKind::single ? *single : which == CascadeKind::thresholds ? *thresholds : *indices;
-  }
+  const PickedCandidate& best_of(CascadeKind which) const { return *picked[static_cast<std::size_t>(which)]; }
+  const PickedCandidate& single() const { return best_of(CascadeKind::single); }
   const PickedCandidate& chosen() const { return best_of(kind); }
 };
 
@@ -72,8 +75,8 @@ std::vector<double> worth_by_row(const Routed& routed, const CascadeAim& aim, do
 
 /// Under a bound the candidates of a kind are tried in their order, from the one that keeps it most easily, until one
 /// does not keep it with 95% confidence; the last one that did is picked, or the first where none did. A bound that is
-/// kept is so with that confidence although several were tried: they are a fixed sequence of tests. Of the two kinds
-/// of cascades thresholds are the simpler one, and win where the other is not better by its standard error. The single
+/// kept is so with that confidence although several were tried: they are a fixed sequence of tests. Of the kinds the
+/// simplest one is taken from which the best one's lead is no more than its standard error. The single
 /// model is chosen where the interval of the cascade's gain does not lie above 0.
 CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const JudgedCandidates& judged,
                      const CascadeAim& aim);
@@ -87,6 +90,12 @@ struct NestedChoice {
 NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, const CrossValidated& judged,
                            const CascadeAim& aim);
 
+/// All but the single model.
+std::vector<CascadeKind> kinds_tried(const CascadeFitSettings& settings);
+/// At each price the kind that is tried or, of several and the models alone, what is worth most by cross-validation.
+std::vector<CascadeCandidate> best_candidates(const TraceTable& table, const CascadeFitSettings& settings,
+                                              const std::vector<double>& prices);
+
 /// What is deployed, by the gain where both keep the bound; else the one that does, or comes nearer to it.
 void decide(CascadeChoice& choice, const CascadeAim& aim);
 
@@ -98,8 +107,9 @@ std::vector<double> price_grid(const TraceTable& table);
 /// A positive number with so many digits that count.
 double rounded(double x, int digits);
 
-/// Each model alone, and cascades at prices around the one at which thresholds just keep the bound, in the order in
-/// which choose() tries them: from the price that keeps it most easily.
+/// Each model alone, and cascades at prices around the one at which thresholds, routers at prices around the one at
+/// which a router just keeps the bound, in the order in which choose() tries them: from the price that keeps it most
+/// easily.
 std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const CascadeFitSettings& settings);
 
 /// The same fit under another circumstance.
@@ -165,7 +175,9 @@ nlohmann::json fit_record(const CascadeFit& fit);
 /// One sentence.
 std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade);
 
-/// "a (accepted from 0.9), b": the models of a cascade of thresholds in order.
+/// "a (accepted from 0.9), b": the models of a cascade of thresholds in order; the plans of a router, with "|" between.
 std::string order_text(const CascadeOptions& cascade);
+/// Of a router: how it predicts, and the plans.
+std::string plans_text(const CascadeOptions& cascade);
 
 }  // namespace pandora

@@ -245,7 +245,7 @@ HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, cons
 
 CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& settings) {
   require_sound(settings);
-  if (settings.aim.is_bound() || !settings.thresholds)
+  if (settings.aim.is_bound() || !settings.tries(CascadeKind::thresholds))
     throw Error(ExitCode::usage,
                 "a log is fitted at a price, by thresholds; give --price and --kind thresholds or auto");
   const CalibratedEvaluator known(log, settings.evaluator);
@@ -264,8 +264,7 @@ CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& s
   const LogSearch search(log, reader, settings, all);
   const FixedCascade best = search.best(), alone = search.best_single();
   CascadeFit fit;
-  fit.settings = settings;
-  fit.settings.indices = false;
+  fit.settings = settings.only(CascadeKind::thresholds);
   fit.table = log.source;
   fit.digest = content_digest(log);
   fit.rows = log.rows();
@@ -277,8 +276,8 @@ CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& s
   const CascadeWorth of_cascade = widened(worth_of(cascade, single, fit.price));
   fit.kinds = {{CascadeKind::thresholds, of_cascade}};
   CascadeChoice& choice = fit.choice;
-  choice.single.emplace();
-  choice.thresholds.emplace();
+  for (const CascadeKind kind : {CascadeKind::single, CascadeKind::thresholds})
+    choice.picked[static_cast<std::size_t>(kind)].emplace();
   choice.gain = of_cascade.gain;
   choice.kind = best.order.size() > 1 && of_cascade.gain.low > 0.0 ? CascadeKind::thresholds : CascadeKind::single;
   const bool pays = choice.kind == CascadeKind::thresholds;

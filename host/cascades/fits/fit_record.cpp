@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/cascades/fits/fit_cascade.hpp"
+#include "host/cascades/live/rules_json.hpp"
 
 namespace pandora {
 namespace {
@@ -54,11 +55,30 @@ std::string bound_text(const CascadeFit& fit) {
 
 std::string order_text(const CascadeOptions& cascade) {
   std::string out;
-  for (std::size_t i = 0; i < cascade.order.size(); ++i) {
-    out += (i > 0 ? ", " : "") + cascade.models[cascade.order[i]];
-    if (i < cascade.thresholds.size()) out += fmt::format(" (accepted from {:.4g})", cascade.thresholds[i]);
+  const auto add = [&](const std::vector<std::size_t>& order, const std::vector<double>& thresholds) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      out += (i > 0 ? ", " : "") + cascade.models[order[i]];
+      if (i < thresholds.size()) out += fmt::format(" (accepted from {:.4g})", thresholds[i]);
+    }
+  };
+  add(cascade.order, cascade.thresholds);
+  for (const CascadePlan& plan : cascade.plans) {
+    if (plan.order.empty()) continue;
+    if (!out.empty()) out += " | ";
+    add(plan.order, plan.thresholds);
   }
   return out;
+}
+
+std::string plans_text(const CascadeOptions& cascade) {
+  const json router = json::parse(cascade.router, nullptr, false);
+  const std::string by = router.is_object() ? router.value("learner", "") : "";
+  return fmt::format(
+      "For each prompt the plan is taken that promises most by its context ({}): {}. A model alone needs no judge{}",
+      by, order_text(cascade),
+      calls_one_model(cascade) ? "."
+                               : "; where the estimated quality of an answer reaches the number of its model, nothing "
+                                 "more is called, and the best answer so far is deployed.");
 }
 
 std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
@@ -73,8 +93,10 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
                        fit.single_model, fit.settings.evaluator, fit.price, tried,
                        aim.kind == CascadeAim::Kind::least_quality ? "save" : "gain", gain_text(fit));
   }
-  const std::string what = cascade.rules ? "indices of each prompt" : order_text(cascade);
-  if (aim.is_bound() && !(fit.choice.single->met && fit.choice.chosen().met))
+  const std::string what = cascade.rules           ? "indices of each prompt"
+                           : cascade.plans.empty() ? order_text(cascade)
+                                                   : "for each prompt, by its context, one of " + order_text(cascade);
+  if (aim.is_bound() && !(fit.choice.single().met && fit.choice.chosen().met))
     return fmt::format("{}use {}: {}", bound, what,
                        !is_sure(fit)             ? "by what is seen it comes nearest"
                        : fit.choice.chosen().met ? "no single model keeps the bound"
@@ -116,7 +138,9 @@ json fit_record(const CascadeFit& fit) {
   out["single"]["model"] = fit.single_model;
   for (const auto& [kind, worth] : fit.kinds) out["kinds"][kind_text(kind)] = json_of(worth);
   out["runner_up"] = kind_text(runner_up(fit));
-  if (choice.compared) {
+  if (choice.rival) {
+    out["compared"] = {kind_text(std::max(choice.cascade, *choice.rival)),
+                       kind_text(std::min(choice.cascade, *choice.rival))};
     out["difference"] = json_of(choice.difference);
     out["difference"]["error"] = choice.difference_error;
   }

@@ -119,10 +119,10 @@ std::vector<double> prices_between(const std::vector<FrontierPoint>& points) {
 // `test` has the models of `table`.
 Frontier frontier_of(const TraceTable& table, const TraceTable& test, const CascadeFitSettings& settings,
                      std::vector<double> prices) {
-  const CascadeKind kind = settings.indices ? CascadeKind::indices : CascadeKind::thresholds;
+  const std::vector<CascadeKind> kinds = kinds_tried(settings);
   Frontier out{table.source,
                test.source,
-               kind_text(kind),
+               kinds.size() > 1 ? "auto" : kind_text(kinds[0]),
                settings.evaluator,
                settings.judge_usd,
                0,
@@ -134,13 +134,11 @@ Frontier frontier_of(const TraceTable& table, const TraceTable& test, const Casc
   out.prompts = out.groups.count;
   const TrainedTable trained(table, settings, all_rows(table.rows()));
   const std::vector<std::size_t> rows = all_rows(test.rows());
-  const auto point_at = [&](double price) {
-    const CascadeOptions options = kind == CascadeKind::indices
-                                       ? trained.options_of_indices(price, true)
-                                       : trained.options_of(trained.fit_order({kind, price}), price);
-    const bool judged = options.rules || options.order.size() > 1;
+  const auto point_of_candidate = [&](const CascadeCandidate& candidate) {
+    const double price = candidate.price;
+    const CascadeOptions options = trained.fit_options(candidate);
     Cascade cascade = trained.cascade_of(options);
-    const CascadeInput input = cascade_input(options, test, judged ? settings.judge() : 0.0);
+    const CascadeInput input = cascade_input(options, test, settings.judge());
     const std::string name = options.rules ? fmt::format("indices at price {:g}", price) : order_text(options);
     return point_of(name, price, run_prompts(cascade, input, rows), out.groups);
   };
@@ -150,7 +148,9 @@ Frontier frontier_of(const TraceTable& table, const TraceTable& test, const Casc
   for (int left = own_grid ? kRefinements : 0; !prices.empty(); --left) {
     const std::size_t before = points.size();
     points.resize(before + prices.size());
-    in_parallel(settings.threads, prices.size(), [&](std::size_t i) { points[before + i] = point_at(prices[i]); });
+    const std::vector<CascadeCandidate> best = best_candidates(table, settings, prices);
+    in_parallel(settings.threads, prices.size(),
+                [&](std::size_t i) { points[before + i] = point_of_candidate(best[i]); });
     std::ranges::sort(points, std::greater(), &FrontierPoint::price);
     if (left == 0) break;
     prices = prices_between(points);

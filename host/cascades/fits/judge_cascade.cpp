@@ -8,6 +8,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "host/cascades/fits/fit_cascade.hpp"
 #include "host/cascades/fits/trained_table.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/base/nearest.hpp"
@@ -38,10 +39,6 @@ double number_at(const json& record, const std::string& place) {
   return found.is_number() ? found.get<double>() : std::nan("");
 }
 
-bool calls_one_model(const CascadeOptions& cascade) {
-  return !cascade.rules && cascade.order.size() == 1;
-}
-
 CascadeAim aim_in(const json& record) {
   using Kind = CascadeAim::Kind;
   const std::string kind = text_at(record, "/aim/kind");
@@ -61,7 +58,7 @@ std::string bound_sentence(const CascadeAim& aim, const CascadeWorth& worth) {
 
 std::string judged_verdict(const JudgedCascade& judged, const CascadeOptions& cascade, const json& record) {
   const std::string bound = bound_sentence(aim_in(record), judged.worth);
-  if (calls_one_model(cascade) && cascade.models[cascade.order[0]] == judged.against)
+  if (cascade.order.size() == 1 && cascade.models[cascade.order[0]] == judged.against)
     return fmt::format("the cascade is {} alone: quality {} at ${} per 1,000 prompts{}", judged.against,
                        interval_text(judged.worth.quality, 4), usd_text(judged.worth.usd_per_1000), bound);
   const Interval& gain = judged.worth.gain;
@@ -100,22 +97,25 @@ Table models_of_cascade(const CascadeOptions& cascade, const json& record, const
   out.title = fmt::format("{}: {}, price {:g}, {}", file,
                           cascade.rules && cascade.features.empty() && cascade.index_features == 1 ? "indices"
                           : cascade.rules             ? "indices that depend on the prompt"
+                          : !cascade.plans.empty()    ? "plans, one of which is chosen for each prompt"
                           : cascade.order.size() == 1 ? "one model"
                                                       : "models in order, with thresholds",
                           cascade.price,
                           record.contains("promise") ? evaluator_text(cascade.evaluator, counted_judge_usd(record))
                                                      : "evaluator " + cascade.evaluator);
   out.columns = {"model", "accepted from", "called", "deployed", "calibration"};
-  for (std::size_t i = 0; i < (cascade.rules ? cascade.models.size() : cascade.order.size()); ++i) {
-    const std::size_t m = cascade.rules ? i : cascade.order[i];
+  const bool by_prompt = cascade.rules || !cascade.plans.empty();
+  for (std::size_t i = 0; i < (by_prompt ? cascade.models.size() : cascade.order.size()); ++i) {
+    const std::size_t m = by_prompt ? i : cascade.order[i];
     const std::string& name = cascade.models[m];
-    const std::string from = cascade.rules                   ? "---"
+    const std::string from = by_prompt                       ? "---"
                              : i < cascade.thresholds.size() ? fmt::format("{:.4g}", cascade.thresholds[i])
                                                              : "always";
     out.rows.push_back({{name, from, share_at(record, name, "called"), share_at(record, name, "deployed"),
                          calibration_text(cascade, m)}});
   }
-  const bool several = cascade.rules || cascade.order.size() > 1;
+  if (!cascade.plans.empty()) out.notes.push_back(plans_text(cascade));
+  const bool several = !calls_one_model(cascade);
   if (several && cascade.calibration.empty() && !(cascade.rules && cascade.rules->learns_reward()))
     out.notes.push_back("No calibration: what is seen of an answer is taken for its quality.");
   if (cascade.rules) {
@@ -151,11 +151,14 @@ std::string choice_note(const json& record) {
   const double error = number_at(record, "/difference/error");
   if (std::isnan(difference)) return out;
   const bool saves = aim_in(record).kind == CascadeAim::Kind::least_quality;
-  out += fmt::format("; indices less thresholds is {:.4g}{}, with a standard error of {:.2g}", difference,
+  const bool named = record.contains("compared");  // files of before compare these two
+  const std::string more = named ? text_at(record, "/compared/0") : "indices",
+                    simpler = named ? text_at(record, "/compared/1") : "thresholds";
+  out += fmt::format("; {} less {} is {:.4g}{}, with a standard error of {:.2g}", more, simpler, difference,
                      saves ? " $ saved per 1,000 prompts" : "", error);
-  const bool simpler = difference > 0.0 && difference <= error;
-  if (simpler && text_at(record, "/cascade") == kind_text(CascadeKind::thresholds))
-    out += ": indices do not lead by more than that, so the simpler kind is taken";
+  if (difference > 0.0 && difference <= error && text_at(record, "/cascade") == simpler)
+    out += fmt::format(": {} {} not lead by more than that, so the simpler kind is taken", more,
+                       more == "indices" || more == "thresholds" ? "do" : "does");
   return out;
 }
 
@@ -169,7 +172,7 @@ Table fit_of_cascade(const json& record, const CascadeCounts& counts, const std:
       evaluator, price);
   out.columns = kWorth;
   out.rows.push_back(worth_row(kind_text(CascadeKind::single), record.value("single", json())));
-  for (const CascadeKind kind : {CascadeKind::thresholds, CascadeKind::indices})
+  for (const CascadeKind kind : kCascadeKinds)
     if (const json& kinds = record.value("kinds", json()); kinds.contains(kind_text(kind)))
       out.rows.push_back(worth_row(kind_text(kind), kinds[kind_text(kind)]));
   out.rows.push_back(worth_row("promise", record["promise"]));
@@ -220,8 +223,7 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   if (!evaluator.empty()) options.evaluator = evaluator;
   out.evaluator = options.evaluator;
   out.judge_usd = judge_usd ? judge_usd : counted_judge_usd(record);
-  const double judge = calls_one_model(options) ? 0.0 : out.judge_usd.value_or(0.0);
-  const CascadeInput input = cascade_input(options, table, judge);
+  const CascadeInput input = cascade_input(options, table, out.judge_usd.value_or(0.0));
   const PromptGroups groups = group_prompts(table);
   const std::vector<std::size_t> rows = all_rows(table.rows());
   out.cascade = file;
@@ -255,10 +257,12 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   out.tail = worth.tail;
   out.effective_prompts = worth.effective_prompts;
   out.notes = worth.notes;
-  const double dearer = out.price * out.worth.calls.value;  // utility of a dollar more for each call
-  const bool gains = !calls_one_model(options) && out.worth.gain.value > 0.0 && dearer > 0.0;
+  const double judged = worth.judged_calls,
+               dearer = out.price * judged;  // utility of a dollar more for each judged call
+  const bool gains = out.worth.gain.value > 0.0 && dearer > 0.0, unseen = !options.plans.empty() && judged == 0.0;
   out.verdict = judged_verdict(out, options, record) + "; " +
-                eyes_text(out.evaluator, out.judge_usd, gains ? out.worth.gain.value / dearer : 0.0);
+                (unseen ? "no answer is judged"
+                        : eyes_text(out.evaluator, out.judge_usd, gains ? out.worth.gain.value / dearer : 0.0));
   return out;
 }
 

@@ -37,15 +37,13 @@ LogReader::LogReader(const CascadeOptions& options, const CascadeInput& input, E
       folds_(folds_by_appearance(groups_)),
       label_probability_(label_probabilities(table_)),
       worth_(input.shown.begin(), input.shown.end()) {
-  const CalibratedEvaluator evaluator(table_, input.evaluator);
-  if (evaluator.is_truth() && table_.unlabelled() > 0) (void)with_estimated_quality(table_, "quality");  // refuses
-  if (evaluator.is_truth()) {
-    guess_ = table_.quality;
-  } else {
-    std::vector<double> probability = label_probability_;
-    for (std::size_t at = 0; at < probability.size(); ++at) probability[at] *= table_.log->propensity[at];
-    guess_ = cross_fitted_quality(table_, find_score(table_, evaluator_of(input.evaluator)->name), probability, folds_);
-  }
+  const bool is_truth = input.evaluator == "quality";
+  if (is_truth && table_.unlabelled() > 0) (void)with_estimated_quality(table_, "quality");  // refuses
+  std::vector<double> probability = label_probability_;
+  for (std::size_t at = 0; at < probability.size(); ++at) probability[at] *= table_.log->propensity[at];
+  guess_ =
+      is_truth ? table_.quality : cross_fitted_quality(table_, judge_of(table_, input.evaluator), probability, folds_);
+  if (worth_.empty()) worth_ = guess_;  // of a cascade that sees nothing
   for (std::size_t m = 0; m < options.calibration.size(); ++m)
     for (std::size_t at = input.columns[m]; at < worth_.size(); at += models_)
       if (!std::isnan(worth_[at]))
@@ -68,16 +66,16 @@ LoggedWalk LogReader::walk_alone(std::size_t row, std::size_t single) const {
 
 LoggedWalk LogReader::walk(Cascade& cascade, std::size_t row) const {
   const std::uint64_t request = cascade.begin(input_.psi_of_row(row));
+  const bool judged = cascade.needs_score(request);
   LoggedWalk out;
-  out.judge_usd = input_.judge_usd;
+  out.judge_usd = judged ? input_.judge_usd : 0.0;
   while (const std::optional<std::size_t> model = cascade.next(request)) {
     const std::size_t at = row * models_ + input_.columns[*model];
     out.left = out.left || !is_call(at, out.cells.size());
     if (!out.left) out.cells.push_back(at);
     // What the log does not tell is not looked at: the request only has to come to an end.
-    cascade.observe(
-        request, *model,
-        out.left ? Observation{0.0, {0.0}} : Observation{table_.cost[at] + input_.judge_usd, {input_.shown[at]}});
+    const double usd = out.left ? 0.0 : table_.cost[at] + out.judge_usd, score = out.left ? 0.0 : input_.shown[at];
+    cascade.observe(request, *model, {usd, judged ? std::vector{score} : std::vector<double>()});
   }
   out.deployed = row * models_ + input_.columns[cascade.deploy(request)];
   return out;

@@ -102,12 +102,15 @@ LoggedWorth plain_worth(Cascade& cascade, const CascadeInput& input, std::size_t
   const PromptGroups groups = group_prompts(table);
   const std::vector<std::size_t> rows = all_rows(table.rows());
   const Outcomes outcomes{table.models.size(), table.quality, table.quality, table.cost};
-  const Routed alone = evaluate(outcomes, FixedCascade{{single}, {}}, rows), routed = run_prompts(cascade, input, rows);
+  ModelCounts counts;
+  const Routed alone = evaluate(outcomes, FixedCascade{{single}, {}}, rows),
+               routed = run_prompts(cascade, input, rows, &counts);
   const double price = cascade.options().price;
   return {worth_of(routed, alone, price, groups, 0),
           worth_of(alone, alone, price, groups, 0),
           dollar_tail(routed.dollars, groups),
           static_cast<double>(groups.count),
+          static_cast<double>(counts.judged) / static_cast<double>(rows.size()),
           {}};
 }
 
@@ -147,6 +150,7 @@ LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_
   require_support(alone.support, table, table.models[single] + " alone");
   out.worth = worth_of(own, alone, options.price);
   out.alone = worth_of(alone, alone, options.price);
+  out.judged_calls = options.order.size() == 1 && !options.rules ? 0.0 : out.worth.calls.value;
   out.effective_prompts = std::min(own.support.effective_prompts, alone.support.effective_prompts);
   out.notes.push_back(fmt::format("estimated by {} from {:.0f} effective prompts of {}",
                                   kEstimatorNames[static_cast<int>(how)], out.effective_prompts,

@@ -28,6 +28,7 @@ struct LoggedWorth {
   CascadeWorth worth, alone;       ///< of the cascade, and of one model alone
   DollarTail tail;                 ///< of the cascade, where values are plain means
   double effective_prompts = 0.0;  ///< whose weights carry the estimates, the lesser number of both
+  double judged_calls = 0.0;       ///< of the cascade, per prompt
   std::vector<std::string> notes;
 };
 

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "host/cascades/live/rules_json.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
@@ -28,6 +30,19 @@ std::pair<double, double> mean_and_error(const std::vector<double>& a, const std
   }
   const double mean = sum / n;
   return {mean, std::sqrt(std::max(0.0, squares / n - mean * mean) / n)};
+}
+
+std::vector<std::size_t> models_in(const std::vector<FixedCascade>& plans) {
+  std::set<std::size_t> out;
+  for (const FixedCascade& plan : plans) out.insert(plan.order.begin(), plan.order.end());
+  return {out.begin(), out.end()};
+}
+
+std::vector<std::size_t> positions_among(const std::vector<std::size_t>& used, const std::vector<std::size_t>& models) {
+  std::vector<std::size_t> out;
+  for (const std::size_t m : models)
+    out.push_back(static_cast<std::size_t>(std::lower_bound(used.begin(), used.end(), m) - used.begin()));
+  return out;
 }
 
 }  // namespace
@@ -54,7 +69,7 @@ CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& tabl
     out.columns.push_back(static_cast<std::size_t>(found - table.models.begin()));
   }
   out.evaluator = cascade.evaluator;
-  out.shown = CalibratedEvaluator(table, cascade.evaluator).shown();
+  if (cascade.evaluator != kNoEvaluator) out.shown = CalibratedEvaluator(table, cascade.evaluator).shown();
   out.judge_usd = judge_usd;
   if (!cascade.features.empty()) try {
       const FeatureMap map = FeatureMap::from_json(nlohmann::json::parse(cascade.features));
@@ -63,7 +78,7 @@ CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& tabl
     } catch (const Damaged& damaged) {
       throw Error(ExitCode::bad_data, fmt::format("the cascade's features: {}", damaged.what()));
     }
-  else if (cascade.rules && cascade.index_features != 1)
+  else if (cascade.order.empty() && cascade.index_features != 1)
     throw Error(ExitCode::usage,
                 fmt::format("the cascade is given {} numbers for each prompt, and not the features that they are; a "
                             "table cannot test it",
@@ -79,11 +94,13 @@ Routed run_prompts(Cascade& cascade, const CascadeInput& input, std::span<const 
   Routed out;
   for (const std::size_t row : rows) {
     const std::uint64_t request = cascade.begin(input.psi_of_row(row));
+    const bool judged = cascade.needs_score(request);
     double dollars = 0.0, calls = 0.0;
     while (const std::optional<std::size_t> model = cascade.next(request)) {
       const std::size_t at = row * models + input.columns[*model];
-      const double usd = input.table->cost[at] + input.judge_usd;
-      cascade.observe(request, *model, {usd, {input.shown[at]}});
+      const double usd = input.table->cost[at] + (judged ? input.judge_usd : 0.0);
+      cascade.observe(request, *model, {usd, judged ? std::vector{input.shown[at]} : std::vector<double>()});
+      if (counts != nullptr) counts->judged += judged;
       dollars += usd;
       ++calls;
       if (counts != nullptr) ++counts->called[*model];
@@ -121,23 +138,58 @@ FixedCascade with_readable_thresholds(FixedCascade cascade, const Outcomes& outc
 }
 
 TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows)
-    : table_(table), settings_(settings), rows_(std::move(rows)), evaluator_(table, settings.evaluator) {
+    : table_(table), settings_(settings), rows_(std::move(rows)), evaluator_(table, settings.shown()) {
   calibration_ = evaluator_.calibrate(rows_);
   seen_ = evaluator_.seen(calibration_);
   if (settings.judge() > 0.0) {
     judged_dollars_ = table.cost;
     for (double& x : judged_dollars_) x += settings.judge();
   }
-  if (!settings.indices) return;
+  const bool router = settings.tries(CascadeKind::router), routed = settings.tries(CascadeKind::routed);
+  if (!settings.tries(CascadeKind::indices) && !router && !routed) return;
   input_.table = &table;
   input_.columns = all_rows(table.models.size());
   input_.shown = evaluator_.shown();
   input_.judge_usd = settings.judge();
-  if (settings.context.empty()) return;
-  features_ = FeatureMap::fit(rows_.size() == table.rows() ? table : select_rows(table, rows_), settings.context);
+  if (!settings.context.empty()) take_context();
+  if (router) {
+    std::vector<FixedCascade> models;
+    for (const std::size_t m : input_.columns) models.push_back({{m}, {}});
+    predictors_.emplace(psi_of_rows(), input_.index_features, worths_of(models));
+  }
+}
+
+void TrainedTable::take_context() {
+  features_ = FeatureMap::fit(rows_.size() == table_.rows() ? table_ : select_rows(table_, rows_), settings_.context);
   if (features_.size() == 0) return;  // nothing varies
-  input_.index_features = 1 + features_.size();
-  input_.psi = psi_of(features_, table, input_.index_features);
+  const std::size_t m = input_.index_features = 1 + features_.size();
+  input_.psi = psi_of(features_, table_, m);
+  const std::vector<std::pair<float, float>> range = psi_range();  // as a request's psi is taken
+  for (std::size_t k = 0; !range.empty() && k < input_.psi.size(); ++k)
+    input_.psi[k] = std::clamp(input_.psi[k], range[k % m].first, range[k % m].second);
+}
+
+std::vector<float> TrainedTable::psi_of_rows() const {
+  std::vector<float> out;
+  out.reserve(rows_.size() * input_.index_features);
+  for (const std::size_t row : rows_) {
+    const std::span<const float> psi = input_.psi_of_row(row);
+    out.insert(out.end(), psi.begin(), psi.end());
+  }
+  return out;
+}
+
+PlanWorths TrainedTable::worths_of(const std::vector<FixedCascade>& plans) const {
+  PlanWorths out{plans.size(), std::vector<double>(rows_.size() * plans.size()), {}};
+  out.dollars = out.quality;
+  for (std::size_t p = 0; p < plans.size(); ++p) {
+    const Routed routed = route(plans[p], rows_);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      out.quality[i * plans.size() + p] = routed.quality[i];
+      out.dollars[i * plans.size() + p] = routed.dollars[i];
+    }
+  }
+  return out;
 }
 
 Outcomes TrainedTable::outcomes(bool judged) const {
@@ -151,6 +203,45 @@ FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
     return with_readable_thresholds(fit_fixed_cascade(outcomes(true), candidate.price, rows_, kEffort), outcomes(true),
                                     candidate.price, rows_);
   return {{candidate.model}, {}};
+}
+
+FittedRouter TrainedTable::fit_router(const CascadeCandidate& candidate) const {
+  constexpr CascadeEffort kLittle{.most_prompts = 3000, .most_steps = 5'000'000};  // one for each model to begin with
+  std::vector<FixedCascade> plans;
+  for (std::size_t m = 0; m < table_.models.size(); ++m) plans.push_back({{m}, {}});
+  RoutedPlans chosen;
+  if (candidate.kind == CascadeKind::router) {
+    chosen = predictors_->best(candidate.price);
+  } else {
+    for (std::size_t m = 0; m < table_.models.size(); ++m) {
+      FixedCascade plan = fit_fixed_cascade(outcomes(true), candidate.price, rows_, kLittle, m);
+      if (plan.order.size() > 1)
+        plans.push_back(with_readable_thresholds(std::move(plan), outcomes(true), candidate.price, rows_));
+    }
+    chosen = PlanPredictors(psi_of_rows(), input_.index_features, worths_of(plans)).best(candidate.price);
+  }
+  FittedRouter out{std::move(chosen.router), {}};
+  for (const std::size_t p : chosen.plans) out.plans.push_back(plans[p]);
+  return out;
+}
+
+Routed TrainedTable::route(const FittedRouter& fitted, double price, std::span<const std::size_t> rows) const {
+  std::vector<std::vector<std::size_t>> of_plan(fitted.plans.size());  // positions in `rows`
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    of_plan[fitted.router.predict(input_.psi_of_row(rows[i])).best(0, price)].push_back(i);
+  Routed out = empty_rows(rows.size());
+  for (std::size_t p = 0; p < of_plan.size(); ++p) {
+    std::vector<std::size_t> own;
+    for (const std::size_t i : of_plan[p]) own.push_back(rows[i]);
+    put_rows(out, route(fitted.plans[p], own), of_plan[p]);
+  }
+  return out;
+}
+
+CascadeOptions TrainedTable::fit_options(const CascadeCandidate& candidate) const {
+  if (candidate.kind == CascadeKind::indices) return options_of_indices(candidate.price, true);
+  return routes(candidate.kind) ? options_of(fit_router(candidate), candidate.price)
+                                : options_of(fit_order(candidate), candidate.price);
 }
 
 Cascade TrainedTable::cascade_of(const CascadeOptions& options) const {
@@ -167,19 +258,34 @@ Cascade TrainedTable::cascade_of(const CascadeOptions& options) const {
   return cascade;
 }
 
-CascadeOptions TrainedTable::options_of(const FixedCascade& cascade, double price) const {
+CascadeOptions TrainedTable::options_with(const std::vector<std::size_t>& models, double price) const {
   CascadeOptions out;
   out.price = price;
   out.evaluator = settings_.evaluator;
-  std::vector<std::size_t> used = cascade.order;
-  std::sort(used.begin(), used.end());
-  for (const std::size_t m : used) {
+  for (const std::size_t m : models) {
     out.models.push_back(table_.models[m]);
     if (!calibration_.empty()) out.calibration.push_back({calibration_[m].scores, calibration_[m].qualities});
   }
-  for (const std::size_t m : cascade.order)
-    out.order.push_back(static_cast<std::size_t>(std::lower_bound(used.begin(), used.end(), m) - used.begin()));
+  return out;
+}
+
+CascadeOptions TrainedTable::options_of(const FixedCascade& cascade, double price) const {
+  const std::vector<std::size_t> used = models_in({cascade});
+  CascadeOptions out = options_with(used, price);
+  out.order = positions_among(used, cascade.order);
   out.thresholds = cascade.thresholds;
+  return out;
+}
+
+CascadeOptions TrainedTable::options_of(const FittedRouter& fitted, double price) const {
+  const std::vector<std::size_t> used = models_in(fitted.plans);
+  CascadeOptions out = options_with(used, price);
+  for (const FixedCascade& plan : fitted.plans)
+    out.plans.push_back({positions_among(used, plan.order), plan.thresholds});
+  if (calls_one_model(out)) out.calibration.clear();
+  out.router = fitted.router.to_json().dump();
+  if (features_.size() > 0) out.features = features_.to_json().dump();
+  out.psi_range = psi_range();
   return out;
 }
 

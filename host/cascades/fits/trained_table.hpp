@@ -4,6 +4,7 @@
 
 #include "host/cascades/fits/aim.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
+#include "host/outcomes/routing/router.hpp"
 #include "host/outcomes/tables/features.hpp"
 #include "pandora/cascade.hpp"
 
@@ -17,7 +18,7 @@ struct CascadeInput {
   std::span<const double> shown;  ///< rows x the table's models: what the evaluator shows, as it stands in the table
   std::vector<float> psi;         ///< rows x index_features; empty: 1 alone
   std::size_t index_features = 1;
-  double judge_usd = 0.0;  ///< added to the dollars of every call
+  double judge_usd = 0.0;  ///< added to the dollars of every call of a request that needs scores
 
   std::span<const float> psi_of_row(std::size_t row) const {
     static constexpr float kOne = 1.0f;
@@ -35,13 +36,14 @@ CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& tabl
 /// How often each model of the cascade was called and its answer deployed.
 struct ModelCounts {
   std::vector<std::uint64_t> called, deployed;
+  std::uint64_t judged = 0;  ///< calls of requests that need scores
 };
 
 /// The named rows, one after the other. Nothing is learned: every prompt meets the cascade as it is.
 Routed run_prompts(Cascade& cascade, const CascadeInput& input, std::span<const std::size_t> rows,
                    ModelCounts* counts = nullptr);
 
-/// What can be deployed: one model, an order with thresholds, or indices. With what can be said of it at a price.
+/// What can be deployed, and at which price.
 struct CascadeCandidate {
   CascadeKind kind = CascadeKind::single;
   double price = 0.0;
@@ -55,6 +57,12 @@ struct CascadeCandidate {
 FixedCascade with_readable_thresholds(FixedCascade cascade, const Outcomes& outcomes, double price,
                                       std::span<const std::size_t> rows);
 
+/// Plans of a router, and who chooses among them.
+struct FittedRouter {
+  Router router;
+  std::vector<FixedCascade> plans;
+};
+
 class TrainedTable {
  public:
   /// The table must outlive this. `rows`: what is fitted on; not empty.
@@ -62,16 +70,23 @@ class TrainedTable {
 
   /// A single model or thresholds. Judging costs where more than one model is called.
   FixedCascade fit_order(const CascadeCandidate& candidate) const;
+  /// Of the kind `router` plans are the models alone; of the kind `routed` also the best order with thresholds that
+  /// begins with each model. Plans that are chosen for hardly any prompt are left out.
+  FittedRouter fit_router(const CascadeCandidate& candidate) const;
   /// Indices are learned from all models' answers to the rows; of many rows, to some spread over them.
   Cascade cascade_of(const CascadeOptions& options) const;
 
   Routed route(const FixedCascade& cascade, std::span<const std::size_t> rows) const {
     return evaluate(outcomes(cascade.order.size() > 1), cascade, rows);
   }
+  Routed route(const FittedRouter& fitted, double price, std::span<const std::size_t> rows) const;
 
   /// To be deployed; calls only models that are in it.
   CascadeOptions options_of(const FixedCascade& cascade, double price) const;
+  CascadeOptions options_of(const FittedRouter& fitted, double price) const;
   CascadeOptions options_of_indices(double price, bool with_features) const;
+  /// Of the candidate, fitted.
+  CascadeOptions fit_options(const CascadeCandidate& candidate) const;
   const CascadeInput& input() const { return input_; }
 
  private:
@@ -81,6 +96,10 @@ class TrainedTable {
     return std::min(rows_.size(), std::max<std::size_t>(1, kMostAnswers / table_.models.size()));
   }
   std::vector<std::pair<float, float>> psi_range() const;
+  void take_context();
+  PlanWorths worths_of(const std::vector<FixedCascade>& plans) const;
+  std::vector<float> psi_of_rows() const;
+  CascadeOptions options_with(const std::vector<std::size_t>& models, double price) const;
 
   const TraceTable& table_;
   const CascadeFitSettings& settings_;
@@ -89,7 +108,8 @@ class TrainedTable {
   std::vector<IsotonicMap> calibration_;  // of each model; none for the truth
   std::vector<double> seen_, judged_dollars_;
   FeatureMap features_;
-  CascadeInput input_;  // for indices
+  CascadeInput input_;                        // for indices and routers
+  std::optional<PlanPredictors> predictors_;  // of the models alone
 };
 
 }  // namespace pandora

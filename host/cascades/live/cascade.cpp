@@ -99,7 +99,7 @@ void Cascade::calibrate(int period, std::span<const float> psi, std::size_t mode
 
 std::string Cascade::caution() const {
   const CascadeOptions given = options();
-  if (given.evaluator != "quality" || (!given.rules && given.order.size() == 1)) return "";
+  if (given.evaluator != "quality" || calls_one_model(given)) return "";
   return "cascade: its evaluator is quality, a free and perfect judge, so that `score` in observe must be the true "
          "quality of the answer; where that is not known at run time, make it anew with a judge as evaluator";
 }
@@ -129,6 +129,11 @@ std::optional<std::size_t> Cascade::next(std::uint64_t request) {
   const CascadeRequest& found = state_->request(request);
   if (found.deployed || found.walk.done) return {};
   return static_cast<std::size_t>(found.walk.next());
+}
+
+bool Cascade::needs_score(std::uint64_t request) const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->needs_score(state_->request(request));
 }
 
 void Cascade::observe(std::uint64_t request, std::size_t model, const Observation& observation) {
@@ -182,6 +187,8 @@ CascadeExplanation Cascade::State::explain(std::uint64_t number) const {
     out.models.push_back(asked.prediction.empty() ? CascadeExplanation::Model{kNone, kNone, kNone, kNone}
                                                   : CascadeExplanation::Model{asked.prediction[a], asked.width[a],
                                                                               asked.bonus[a], asked.score[a]});
+  if (!learns())
+    for (CascadeExplanation::Model& model : out.models) model.score = kNone;
   if (!learns())
     for (int k = 0; k + 1 < walk.ranked; ++k)
       out.models[static_cast<std::size_t>(walk.order[k])].score = asked.rules->threshold[k];

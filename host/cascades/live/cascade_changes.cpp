@@ -12,7 +12,9 @@ std::size_t Cascade::State::add_model(const std::string& name) {
       names[a].removed = false;
       return a;
     }
-  if (!learns()) throw refusal("thresholds do not say when to call {}; fit again on a table that has it", name);
+  if (!learns())
+    throw refusal("{} say when to call {}; fit again on a table that has it",
+                  options.plans.empty() ? "thresholds do not" : "the router does not", name);
   if (name.empty()) throw refusal("a model needs a name");
   if (boxes() == kMaxBoxes) throw refusal("{} models are the most; {} is one more", kMaxBoxes, name);
   if (!calibration.empty() && !rules->learns_reward())
@@ -55,13 +57,17 @@ void Cascade::State::remove_model(const std::string& name) {
   if (learns()) {
     if (std::count_if(names.begin(), names.end(), [](const CascadeModel& m) { return !m.removed; }) == 1)
       throw refusal("{} is the only model that is left; add another one first", name);
-  } else if (const auto at = std::find(options.order.begin(), options.order.end(), box); at != options.order.end()) {
-    if (options.order.size() == 1) throw refusal("it calls {} alone; fit again on other models", name);
-    const std::ptrdiff_t place = at - options.order.begin();
-    options.order.erase(at);
-    options.thresholds.erase(options.thresholds.begin() +
-                             std::min(place, static_cast<std::ptrdiff_t>(options.thresholds.size()) - 1));
-    rules = std::make_shared<const LaneSpec>(thresholds_as_rules(options));
+  } else if (options.plans.empty()) {
+    CascadePlan plan{options.order, options.thresholds};
+    leave_out(plan, box);
+    if (plan.order.empty()) throw refusal("it calls {} alone; fit again on other models", name);
+    rules = std::make_shared<const LaneSpec>(thresholds_as_rules(plan));
+    options.order = std::move(plan.order);
+    options.thresholds = std::move(plan.thresholds);
+  } else {
+    for (CascadePlan& plan : options.plans) leave_out(plan, box);
+    if (std::ranges::all_of(options.plans, [](const CascadePlan& plan) { return plan.order.empty(); }))
+      throw refusal("it calls {} alone; fit again on other models", name);
   }
   found->removed = true;
   std::vector<std::pair<CascadeRequest*, CascadeRequest>> without;
@@ -99,7 +105,10 @@ bool Cascade::State::go_on_without(CascadeRequest& request, int box) const {
 }
 
 void Cascade::State::set_price(double price) {
-  if (!learns()) throw refusal("thresholds hold for the price that they were fitted for; fit again with --price");
+  if (!learns())
+    throw refusal("{} for the price that {} fitted for; fit again with --price",
+                  options.plans.empty() ? "thresholds hold" : "a router holds",
+                  options.plans.empty() ? "they were" : "it was");
   if (rules->learns_payoff()) throw refusal("what was learned of payoffs holds for one price; learn anew");
   if (!(price > 0.0 && price <= kMostPrice) || !(options.price > 0.0))
     throw refusal("price {:g} in place of {:g}: both must be positive, and at most 1e9", price, options.price);

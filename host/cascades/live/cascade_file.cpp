@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 1, kVersionOfPlans = 2;             // files without plans are still what older programs read
 constexpr std::uint64_t kMostFile = std::uint64_t{1} << 30;  // bytes
 constexpr const char* kStateKind = "cascade";
 
@@ -78,6 +78,12 @@ std::vector<std::size_t> positions(const Json& json, const char* name, const std
     out.push_back(static_cast<std::size_t>(found - models.begin()));
   }
   return out;
+}
+
+Json plan_json(const CascadePlan& plan, const std::vector<std::string>& models) {
+  Json order = Json::array();
+  for (const std::size_t model : plan.order) order.push_back(models[model]);
+  return {{"order", order}, {"thresholds", plan.thresholds}};
 }
 
 std::string digest_of(const Json& without_digest) {
@@ -169,7 +175,8 @@ CascadeRequest request_of(const Json& json, std::size_t m, std::size_t models, c
 CascadeOptions options_of(const Json& json) {
   CascadeOptions out;
   const auto kind = value_of<std::string>(json, "kind");
-  require(kind == "thresholds" || kind == "indices", fmt::format("is of an unknown kind, \"{}\"", kind));
+  const bool plans = kind == "router" || kind == "routed";
+  require(plans || kind == "thresholds" || kind == "indices", fmt::format("is of an unknown kind, \"{}\"", kind));
   out.models = value_of<std::vector<std::string>>(json, "models");
   out.price = value_of<double>(json, "price");
   out.evaluator = value_of<std::string>(json, "evaluator");
@@ -183,7 +190,13 @@ CascadeOptions options_of(const Json& json) {
   out.index_features = value_of<int>(json, "index_features");
   out.reward_features = value_of<int>(json, "reward_features");
   if (json.contains("psi_range")) out.psi_range = value_of<std::vector<std::pair<float, float>>>(json, "psi_range");
-  if (kind == "thresholds") {
+  if (plans) {
+    const Json& list = member(json, "plans");
+    require(list.is_array() && !list.empty(), "has a \"plans\" of another type");
+    for (const Json& plan : list)
+      out.plans.push_back({positions(plan, "order", out.models), value_of<std::vector<double>>(plan, "thresholds")});
+    out.router = member(json, "router").dump();
+  } else if (kind == "thresholds") {
     out.order = positions(json, "order", out.models);
     out.thresholds = value_of<std::vector<double>>(json, "thresholds");
   } else {
@@ -200,8 +213,8 @@ CascadeOptions options_of(const Json& json) {
 }  // namespace
 
 Json Cascade::State::written() const {
-  Json out = {{"version", kVersion},
-              {"kind", learns() ? "indices" : "thresholds"},
+  Json out = {{"version", options.plans.empty() ? kVersion : kVersionOfPlans},
+              {"kind", kind_of(options)},
               {"models", options.models},
               {"removed", Json::array()},
               {"order", Json()},
@@ -222,11 +235,11 @@ Json Cascade::State::written() const {
   if (!options.psi_range.empty()) out["psi_range"] = options.psi_range;
   for (const CascadeModel& model : names)
     if (model.removed) out["removed"].push_back(model.name);
-  if (!learns()) {
-    out["order"] = Json::array();
-    for (const std::size_t model : options.order) out["order"].push_back(options.models[model]);
-    out["thresholds"] = options.thresholds;
-  }
+  for (const CascadePlan& plan : options.plans) out["plans"].push_back(plan_json(plan, options.models));
+  if (!options.plans.empty())
+    out["router"] = router.to_json();
+  else if (!learns())
+    out.update(plan_json({options.order, options.thresholds}, options.models));
   if (!calibration.empty()) {
     out["calibration"] = Json::array();
     for (const IsotonicMap& map : calibration)
@@ -293,7 +306,8 @@ Cascade Cascade::parse(const std::string& text, const std::string& name) {
   try {
     Json json = Json::parse(text);
     require(json.is_object() && json.contains("version") && json.contains("digest"), "is no cascade");
-    require(json["version"] == kVersion, "is a cascade of another version of the format");
+    require(json["version"] == kVersion || json["version"] == kVersionOfPlans,
+            "is a cascade of another version of the format");
     const Json digest = json["digest"];
     json.erase("digest");
     require(digest == digest_of(json), "was changed or is damaged (its digest differs); fit again, or save it again");

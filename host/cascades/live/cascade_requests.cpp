@@ -52,11 +52,12 @@ std::vector<float> Cascade::State::taken(std::span<const float> psi) const {
   return out;
 }
 
-void Cascade::State::require_observation(const Observation& observation) const {
+void Cascade::State::require_observation(const Observation& observation, bool scored) const {
   if (!(observation.dollars >= 0.0 && observation.dollars <= kMostCallUsd &&
         options.price * observation.dollars <= kMostCallUsd))
     throw refusal("{:g} dollars: give a number from 0 to a million, also as utility at price {:g}", observation.dollars,
                   options.price);
+  if (!scored && observation.scores.empty()) return;
   const std::size_t wanted = reads_phi() ? reward_features() : 1;
   if (observation.scores.size() != wanted)
     throw refusal("{} scores; the evaluator {} shows {}", observation.scores.size(), options.evaluator, wanted);
@@ -82,7 +83,9 @@ CascadeRequest::Call Cascade::State::seen(std::size_t model, const Observation& 
   CascadeRequest::Call call;
   call.model = model;
   call.dollars = observation.dollars;
-  if (!reads_phi()) {
+  if (observation.scores.empty()) {
+    call.shown = std::numeric_limits<double>::quiet_NaN();
+  } else if (!reads_phi()) {
     const double score = observation.scores[0];
     call.shown = calibration.empty() ? score : calibration[model](score);
   }
@@ -106,10 +109,10 @@ Output Cascade::State::output(const CascadeRequest::Call& call) const {
 
 void Cascade::State::calibrate(int period, std::span<const float> psi, std::size_t model,
                                const Observation& observation, std::optional<double> quality) {
-  if (!learns()) throw refusal("thresholds are fitted, they do not learn");
+  if (!learns()) throw refusal("{} are fitted, they do not learn", options.plans.empty() ? "thresholds" : "routers");
   if (last_id > 0) throw refusal("samples from before come before the first request");
   const std::vector<float> context = taken(psi);
-  require_observation(observation);
+  require_observation(observation, true);
   if (model >= names.size()) throw refusal("there is no model {}", model);
   if (quality && !(*quality >= 0.0 && *quality <= 1.0)) throw refusal("quality {:g}: give one in [0, 1]", *quality);
   if (estimator->samples(static_cast<int>(model)) >= most_held)
@@ -140,10 +143,32 @@ std::uint64_t Cascade::State::begin(std::span<const float> psi) {
   return number;
 }
 
+// The plan of the greatest predicted utility, the first of equal ones, among those that call a model.
+void Cascade::State::choose_plan(CascadeRequest& request) const {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const PlanWorths worths = router.predict(request.psi);
+  for (std::vector<double>* const numbers : {&request.prediction, &request.width, &request.bonus})
+    numbers->assign(names.size(), kNone);
+  const CascadePlan* best = nullptr;
+  double most = 0.0;
+  for (std::size_t p = 0; p < options.plans.size(); ++p) {
+    const CascadePlan& plan = options.plans[p];
+    if (plan.order.empty()) continue;
+    const double utility = worths.utility(p, options.price);
+    double& of_model = request.prediction[plan.order[0]];
+    if (!(of_model >= utility)) of_model = utility;
+    if (best != nullptr && !(utility > most)) continue;
+    best = &plan;
+    most = utility;
+  }
+  request.rules = std::make_shared<const LaneSpec>(thresholds_as_rules(*best));
+}
+
 void Cascade::State::rank(std::uint64_t id, CascadeRequest& request) {
   request.rules = rules;
   request.score.assign(names.size(), 0.0);
   for (std::vector<double>* const numbers : {&request.prediction, &request.width, &request.bonus}) numbers->clear();
+  if (!options.plans.empty()) choose_plan(request);
   if (learns()) {
     make_current(id, request);
     for (int a = 0; a < boxes(); ++a) {
@@ -154,13 +179,13 @@ void Cascade::State::rank(std::uint64_t id, CascadeRequest& request) {
     }
   }
   const std::uint32_t draw = static_cast<std::uint32_t>(request.period - 1);
-  const PeriodRules drawn(*rules, options.exploration, draw);
+  const PeriodRules drawn(*request.rules, options.exploration, draw);
   request.order = drawn.order;
   request.stop = drawn.stop;
   int permutation[kMaxBoxes];
   if (drawn.order == Order::random) random_permutation(options.random_order, draw, boxes(), permutation);
   PeriodOutcome& walk = request.walk.outcome;
-  start_walk(*rules, drawn, boxes(), request.score.data(), permutation, walk);
+  start_walk(*request.rules, drawn, boxes(), request.score.data(), permutation, walk);
   int* const end = std::remove_if(walk.order, walk.order + walk.ranked,
                                   [&](int a) { return names[static_cast<std::size_t>(a)].removed; });
   walk.ranked = static_cast<int>(end - walk.order);
@@ -175,7 +200,7 @@ void Cascade::State::observe(std::uint64_t number, std::size_t model, const Obse
     throw refusal("request {}: model {} is not the one to call next, {}", number,
                   model < names.size() ? names[model].name : std::to_string(model),
                   names[static_cast<std::size_t>(open.walk.next())].name);
-  require_observation(observation);
+  require_observation(observation, needs_score(open));
   CascadeRequest::Call call = seen(model, observation);
   call.quality = call.shown;
   open.calls.reserve(open.calls.size() + 1);

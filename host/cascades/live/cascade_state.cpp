@@ -7,18 +7,27 @@
 #include <atomic>
 #include <cmath>
 
+#include "host/cascades/live/rules_json.hpp"
 #include "host/ground/files/sealed_file.hpp"
 
 namespace pandora {
 
-LaneSpec thresholds_as_rules(const CascadeOptions& options) {
+LaneSpec thresholds_as_rules(const CascadePlan& plan) {
   LaneSpec rules;
   rules.order = Order::listed;
-  rules.stop = options.order.size() == 1 ? Stop::after_first : Stop::last_reaches_threshold;
-  rules.length = static_cast<int>(options.order.size());
-  for (std::size_t k = 0; k < options.order.size(); ++k) rules.list[k] = static_cast<int>(options.order[k]);
-  for (std::size_t k = 0; k < options.thresholds.size(); ++k) rules.threshold[k] = options.thresholds[k];
+  rules.stop = plan.order.size() == 1 ? Stop::after_first : Stop::last_reaches_threshold;
+  rules.length = static_cast<int>(plan.order.size());
+  for (std::size_t k = 0; k < plan.order.size(); ++k) rules.list[k] = static_cast<int>(plan.order[k]);
+  for (std::size_t k = 0; k < plan.thresholds.size(); ++k) rules.threshold[k] = plan.thresholds[k];
   return rules;
+}
+
+void leave_out(CascadePlan& plan, std::size_t model) {
+  const auto at = std::find(plan.order.begin(), plan.order.end(), model);
+  if (at == plan.order.end()) return;
+  const std::ptrdiff_t place = at - plan.order.begin(), last = static_cast<std::ptrdiff_t>(plan.thresholds.size()) - 1;
+  plan.order.erase(at);
+  if (last >= 0) plan.thresholds.erase(plan.thresholds.begin() + std::min(place, last));
 }
 
 namespace {
@@ -64,15 +73,25 @@ void check_calibration(const CascadeOptions& o) {
   }
 }
 
-void check_thresholds(const CascadeOptions& o) {
-  if (o.order.empty() || o.thresholds.size() + 1 != o.order.size())
+void check_thresholds(const CascadePlan& plan, std::size_t models) {
+  if (plan.order.empty() || plan.thresholds.size() + 1 != plan.order.size())
     throw refusal("give rules, or an order of models with a threshold for each of them but the last");
   std::set<std::size_t> seen;
-  for (const std::size_t model : o.order)
-    if (model >= o.models.size() || !seen.insert(model).second)
+  for (const std::size_t model : plan.order)
+    if (model >= models || !seen.insert(model).second)
       throw refusal("the order must name positions of models, each at most once");
-  for (const double threshold : o.thresholds)
+  for (const double threshold : plan.thresholds)
     if (!std::isfinite(threshold)) throw refusal("a threshold must be a finite number");
+}
+
+void check_plans(const CascadeOptions& o) {
+  if (o.rules || !o.order.empty() || !o.thresholds.empty())
+    throw refusal("give plans, rules, or an order with thresholds, one of them alone");
+  const auto is_empty = [](const CascadePlan& plan) { return plan.order.empty() && plan.thresholds.empty(); };
+  if (o.plans.size() > kMostPlans || std::all_of(o.plans.begin(), o.plans.end(), is_empty))
+    throw refusal("give 1 to {} plans, one of which calls a model", kMostPlans);
+  for (const CascadePlan& plan : o.plans)
+    if (!is_empty(plan)) check_thresholds(plan, o.models.size());
 }
 
 void check_rules(const CascadeOptions& o) {
@@ -116,7 +135,24 @@ Cascade::State::State(const CascadeOptions& given) : options(given) {
   for (const std::string& name : options.models) names.push_back({name});
   for (const ScoreCalibration& map : options.calibration) calibration.push_back({map.scores, map.qualities});
   check();
-  evaluator = *evaluator_of(options.evaluator);
+  evaluator = evaluator_of(options.evaluator).value_or(EvaluatorSpec{});
+  take_features();
+  // Of plans those of a request are its own.
+  rules = std::make_shared<const LaneSpec>(options.rules ? *options.rules
+                                                         : thresholds_as_rules({options.order, options.thresholds}));
+  check_range();
+  if (options.rules) {
+    require_memory();
+    const int m = static_cast<int>(index_features()),
+              d = rules->learns_reward() ? static_cast<int>(reward_features()) : 0;
+    estimator = std::make_unique<WeitzmanEstimator>(EstimatorShape{boxes(), m, d, options.exploration}, *rules,
+                                                    options.estimation);
+  }
+  bound_memory();
+}
+
+// What a request's psi is made of, and what is predicted from it.
+void Cascade::State::take_features() {
   if (!options.features.empty()) try {
       const nlohmann::json json = nlohmann::json::parse(options.features);
       features = FeatureMap::from_json(json);
@@ -134,21 +170,18 @@ Cascade::State::State(const CascadeOptions& given) : options(given) {
     } catch (const Damaged& damage) {
       throw refusal("the features: the text {}", damage.what());
     }
-  rules = std::make_shared<const LaneSpec>(options.rules ? *options.rules : thresholds_as_rules(options));
-  check_range();
-  if (options.rules) {
-    require_memory();
-    const int m = static_cast<int>(index_features()),
-              d = rules->learns_reward() ? static_cast<int>(reward_features()) : 0;
-    estimator = std::make_unique<WeitzmanEstimator>(EstimatorShape{boxes(), m, d, options.exploration}, *rules,
-                                                    options.estimation);
-  }
-  bound_memory();
+  if (!options.plans.empty()) try {
+      router = Router::from_json(nlohmann::json::parse(options.router), options.plans.size(), index_features());
+    } catch (const nlohmann::json::exception&) {
+      throw refusal("the router is not JSON");
+    } catch (const Damaged& damage) {
+      throw refusal("the router: the text {}", damage.what());
+    }
 }
 
 void Cascade::State::check_range() const {
   const std::vector<std::pair<float, float>>& range = options.psi_range;
-  if (!range.empty() && (!options.rules || range.size() != index_features()))
+  if (!range.empty() && ((!options.rules && options.plans.empty()) || range.size() != index_features()))
     throw refusal("{} ranges for contexts of {} numbers; give rules, and each number one, or none at all", range.size(),
                   index_features());
   for (const auto& [least, most] : range)
@@ -168,14 +201,18 @@ void Cascade::State::check() const {
     throw refusal("price {:g}: give utility per dollar, a number from 0 to 1e9", o.price);
   using Kind = EvaluatorSpec::Kind;
   const std::optional<EvaluatorSpec> spec = evaluator_of(o.evaluator);
-  if (!spec || spec->kind == Kind::noisy || (spec->kind == Kind::column && !o.rules))
+  const bool none = o.evaluator == kNoEvaluator && calls_one_model(o);
+  if (!none && (!spec || spec->kind == Kind::noisy || (spec->kind == Kind::column && !o.rules)))
     throw refusal("evaluator \"{}\": use quality, score or score:NAME{}", o.evaluator,
                   o.rules ? ", or column:NAME" : "");
   if (o.features.empty() && (o.index_features < 1 || o.index_features > 16384))
     throw refusal("index_features is {}; give 1..16384", o.index_features);
   if (o.most_requests == 0) throw refusal("most_requests must be at least 1");
   check_calibration(o);
-  o.rules ? check_rules(o) : check_thresholds(o);
+  if (!o.plans.empty())
+    check_plans(o);
+  else
+    o.rules ? check_rules(o) : check_thresholds({o.order, o.thresholds}, o.models.size());
 }
 
 void Cascade::State::require_memory() const {

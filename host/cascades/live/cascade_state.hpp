@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
+#include "host/outcomes/routing/router.hpp"
 #include "host/outcomes/tables/features.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
@@ -46,6 +47,7 @@ inline std::uint64_t number_of(std::uint64_t id, std::uint64_t epoch) {
 }
 
 inline constexpr std::uint64_t kMostState = std::uint64_t{512} << 20;  // bytes of what a saved cascade has learned
+inline constexpr std::size_t kMostPlans = 2 * kMaxBoxes;               // of a router
 inline constexpr int kLeastSamples = 1000;                             // of each model, for which there must be room
 
 /// A fork waits until nobody holds one of these, so that in the child none is held by a thread that is not there, and
@@ -85,8 +87,10 @@ template <class... Values>
 Error refusal(fmt::format_string<Values...> form, Values&&... values) {
   return Error(ExitCode::usage, "cascade: " + fmt::format(form, std::forward<Values>(values)...));
 }
-/// The kind `thresholds` as a lane.
-LaneSpec thresholds_as_rules(const CascadeOptions& options);
+/// Models in order with thresholds as a lane.
+LaneSpec thresholds_as_rules(const CascadePlan& plan);
+/// Without that model, if it is there.
+void leave_out(CascadePlan& plan, std::size_t model);
 
 /// A request from begin() to feedback().
 struct CascadeRequest {
@@ -144,6 +148,7 @@ struct Cascade::State {
   void remove_model(const std::string& name);
   void set_price(double price);
 
+  bool needs_score(const CascadeRequest& request) const { return learns() || request.walk.outcome.ranked > 1; }
   const CascadeRequest& request(std::uint64_t number) const { return requests.at(id_of(number)); }
   CascadeExplanation explain(std::uint64_t number) const;
   std::uint64_t present_epoch();
@@ -153,7 +158,8 @@ struct Cascade::State {
   void read_state(const nlohmann::json& packed);
 
   ForkSafeMutex mutex;
-  CascadeOptions options;  // order, thresholds and price as they are now
+  CascadeOptions options;  // order, thresholds, plans and price as they are now
+  Router router;           // of plans
   EvaluatorSpec evaluator;
   FeatureMap features;
   std::set<std::string> columns;  // that features may be made of
@@ -162,7 +168,7 @@ struct Cascade::State {
   std::vector<IsotonicMap> calibration;
   std::vector<CascadeModel> names;
   std::shared_ptr<const LaneSpec> rules;
-  std::unique_ptr<WeitzmanEstimator> estimator;      // none in the kind `thresholds`
+  std::unique_ptr<WeitzmanEstimator> estimator;      // of the kind `indices` alone
   int most_held = 0;                                 // samples of each model, that a file has room for
   std::map<std::uint64_t, CascadeRequest> requests;  // by their ids: 1, 2, ...
   std::uint64_t last_id = 0, current = 0;            // current: whose period the estimator is in; 0: none
@@ -175,16 +181,18 @@ struct Cascade::State {
   class Attempt;
 
   void check() const;
+  void take_features();
   void check_range() const;
   void require_memory() const;
   std::size_t bytes_of_a_request() const;
   void bound_memory();
   std::uint64_t id_of(std::uint64_t number) const;
   std::vector<float> taken(std::span<const float> psi) const;
-  void require_observation(const Observation& observation) const;
+  void require_observation(const Observation& observation, bool scored) const;
   void make_current(std::uint64_t id, const CascadeRequest& request);
   void settle();
   void rank(std::uint64_t id, CascadeRequest& request);
+  void choose_plan(CascadeRequest& request) const;
   CascadeRequest::Call seen(std::size_t model, const Observation& observation) const;
   Output output(const CascadeRequest::Call& call) const;
   bool go_on_without(CascadeRequest& request, int box) const;

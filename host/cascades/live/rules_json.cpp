@@ -112,6 +112,18 @@ void visit_estimation(Members& member, EstimationOptions& options) {
 
 }  // namespace
 
+const char* kind_of(const CascadeOptions& cascade) {
+  return cascade.rules              ? "indices"
+         : cascade.plans.empty()    ? "thresholds"
+         : calls_one_model(cascade) ? "router"
+                                    : "routed";
+}
+
+bool calls_one_model(const CascadeOptions& cascade) {
+  const auto is_one = [](const CascadePlan& plan) { return plan.order.size() <= 1; };
+  return !cascade.rules && cascade.order.size() <= 1 && std::all_of(cascade.plans.begin(), cascade.plans.end(), is_one);
+}
+
 Json record_of(const CascadeOptions& cascade) {
   const Json record = Json::parse(cascade.about, nullptr, false);
   return record.is_object() ? record : Json::object();

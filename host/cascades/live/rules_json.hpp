@@ -20,6 +20,11 @@ EstimationOptions estimation_of(const nlohmann::json& json);
 nlohmann::json stream_json(const Stream& stream);
 Stream stream_of(const nlohmann::json& json, Purpose purpose);
 
+/// "thresholds", "router", "routed" or "indices".
+const char* kind_of(const CascadeOptions& cascade);
+/// Whether no prompt makes it call a second model.
+bool calls_one_model(const CascadeOptions& cascade);
+
 /// What a fit wrote beside its cascade; an empty object where there is nothing.
 nlohmann::json record_of(const CascadeOptions& cascade);
 /// Dollars of judging a call, as the fit counted them; none where nobody said.

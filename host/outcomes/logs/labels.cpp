@@ -26,14 +26,13 @@ struct LabelledCells {
   }
 };
 
-// The judge that an evaluator names; else the first one; nullptr where there is none.
-const ScoreColumn* judge_of(const TraceTable& table, const std::string& evaluator) {
-  const std::optional<EvaluatorSpec> spec = evaluator_of(evaluator);
-  if (spec && spec->kind == EvaluatorSpec::Kind::score) return &find_score(table, spec->name);
-  return table.scores.empty() ? nullptr : &table.scores[0];
-}
-
 }  // namespace
+
+ScoreColumn judge_of(const TraceTable& table, const std::string& evaluator) {
+  const std::optional<EvaluatorSpec> spec = evaluator_of(evaluator);
+  if (spec && spec->kind == EvaluatorSpec::Kind::score) return find_score(table, spec->name);
+  return table.scores.empty() ? ScoreColumn{"", std::vector<double>(table.quality.size(), 0.0)} : table.scores[0];
+}
 
 std::vector<std::size_t> folds_by_appearance(const PromptGroups& groups) {
   std::vector<std::size_t> rank(groups.count, groups.count), out;
@@ -94,9 +93,7 @@ std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const 
                  kLeastLabels);
   const std::vector<double> probability = label_probabilities(table);
   const std::vector<std::size_t> folds = folds_by_appearance(group_prompts(table));
-  const ScoreColumn* const judge = judge_of(table, evaluator);
-  const ScoreColumn same{"", std::vector<double>(table.quality.size(), 0.0)};  // tells nothing: maps are means
-  const std::vector<double> guess = cross_fitted_quality(table, judge != nullptr ? *judge : same, probability, folds);
+  const std::vector<double> guess = cross_fitted_quality(table, judge_of(table, evaluator), probability, folds);
   TraceTable out = table;
   out.known_digest = content_digest(table);
   out.notes.push_back(label_note(table));

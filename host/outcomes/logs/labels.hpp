@@ -8,6 +8,10 @@ namespace pandora {
 
 inline constexpr std::size_t kLabelFolds = 5;
 
+/// The judge that an evaluator names, as CalibratedEvaluator takes it; else the table's first one; where it has none, scores
+/// that tell nothing, so that maps are means.
+ScoreColumn judge_of(const TraceTable& table, const std::string& evaluator);
+
 /// The fold of each row: the rank of its prompt by first appearance, modulo kLabelFolds.
 std::vector<std::size_t> folds_by_appearance(const PromptGroups& groups);
 

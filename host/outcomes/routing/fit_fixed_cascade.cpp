@@ -23,8 +23,12 @@ struct RankedModel {
 
 class CascadeFit {
  public:
-  CascadeFit(const Outcomes& outcomes, double price, std::span<const std::size_t> rows, const CascadeEffort& effort)
-      : effort_(effort), prompts_(std::min(rows.size(), effort.most_prompts)), models_(outcomes.models) {
+  CascadeFit(const Outcomes& outcomes, double price, std::span<const std::size_t> rows, const CascadeEffort& effort,
+             std::optional<std::size_t> first)
+      : effort_(effort),
+        prompts_(std::min(rows.size(), effort.most_prompts)),
+        models_(outcomes.models),
+        first_(outcomes.models > 1 ? first : std::nullopt) {
     for (std::size_t m = 0; m < outcomes.models; ++m) {
       SearchedModel& model = models_[m];
       for (std::size_t i = 0; i < prompts_; ++i) {
@@ -47,7 +51,7 @@ class CascadeFit {
       for (const std::size_t quantiles : {16, 8})
         if (steps(longest, quantiles) <= static_cast<double>(effort_.most_steps)) {
           for (std::size_t m = 0; m < models_.size(); ++m) models_[m].thresholds = quantiles_of(m, quantiles);
-          return refined(search_cascades(models_, longest));
+          return refined(search_cascades(models_, longest, first_));
         }
     return refined(beam());
   }
@@ -57,7 +61,7 @@ class CascadeFit {
   double steps(std::size_t longest, std::size_t quantiles) const {
     double orders = 1.0, total = 0.0;
     for (std::size_t length = 1; length <= longest; ++length) {
-      orders *= static_cast<double>(models_.size() - length + 1);
+      orders *= length == 1 && first_ ? 1.0 : static_cast<double>(models_.size() - length + 1);
       if (length > 2) orders *= static_cast<double>(quantiles);
       total += orders * static_cast<double>(prompts_);
     }
@@ -133,6 +137,7 @@ class CascadeFit {
   FixedCascade beam() const {
     std::vector<RatedCascade> kept;
     for (std::size_t m = 0; m < models_.size(); ++m) {
+      if (first_.value_or(m) != m) continue;
       double sum = 0.0;
       for (std::size_t i = 0; i < prompts_; ++i) sum += models_[m].worth[i] - models_[m].cost[i];
       kept.push_back({{{m}, {}}, sum / static_cast<double>(prompts_)});
@@ -144,7 +149,8 @@ class CascadeFit {
       for (const RatedCascade& r : kept) add_longer(r.cascade, longer);
       keep_best(longer);
       kept = std::move(longer);
-      if (kept.empty() || kept[0].utility <= best.utility + kUtilityTie) break;
+      if (kept.empty()) break;
+      if (!(first_ && length == 2) && kept[0].utility <= best.utility + kUtilityTie) break;
       best = kept[0];
     }
     return best.cascade;
@@ -154,7 +160,7 @@ class CascadeFit {
   void add_longer(const FixedCascade& cascade, std::vector<RatedCascade>& longer) const {
     for (std::size_t m = 0; m < models_.size(); ++m) {
       if (std::find(cascade.order.begin(), cascade.order.end(), m) != cascade.order.end()) continue;
-      for (std::size_t place = 0; place <= cascade.order.size(); ++place) {
+      for (std::size_t place = first_ ? 1 : 0; place <= cascade.order.size(); ++place) {
         FixedCascade with = cascade;
         with.order.insert(with.order.begin() + static_cast<std::ptrdiff_t>(place), m);
         // The threshold that is new: the model's own, or of the one that was the last.
@@ -185,13 +191,14 @@ class CascadeFit {
   const std::size_t prompts_;
   std::vector<SearchedModel> models_;
   std::vector<RankedModel> ranked_;
+  const std::optional<std::size_t> first_;
 };
 
 }  // namespace
 
 FixedCascade fit_fixed_cascade(const Outcomes& outcomes, double price, std::span<const std::size_t> rows,
-                               const CascadeEffort& effort) {
-  return CascadeFit(outcomes, price, rows, effort).run();
+                               const CascadeEffort& effort, std::optional<std::size_t> first) {
+  return CascadeFit(outcomes, price, rows, effort, first).run();
 }
 
 }  // namespace pandora

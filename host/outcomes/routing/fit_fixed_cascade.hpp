@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "host/outcomes/routing/routing.hpp"
 
@@ -22,8 +23,10 @@ struct CascadeEffort {
 /// quantiles of what is seen; where even that is too much, a beam search that puts one model more into the best
 /// cascades so far, anywhere in their order. Then one threshold after the other goes to its best value among all that
 /// are seen, until none improves. rows is not empty.
+///
+/// `first`: among the cascades of two models or more that begin with this one, where there are two.
 FixedCascade fit_fixed_cascade(const Outcomes& outcomes, double price, std::span<const std::size_t> rows,
-                               const CascadeEffort& effort = {});
+                               const CascadeEffort& effort = {}, std::optional<std::size_t> first = {});
 
 /// A model over the prompts of a search; columns of one length.
 struct SearchedModel {
@@ -40,7 +43,8 @@ inline constexpr double kUtilityTie = 1e-9;
 
 /// Among the cascades of at most `longest` of the models the one with the greatest mean of worth - cost. Candidates
 /// come by length, then models, then thresholds ascending; the first of the best wins. Model 0 alone where no utility
-/// is finite. There is at least one model and one prompt.
-FixedCascade search_cascades(const std::vector<SearchedModel>& models, std::size_t longest);
+/// is finite. There is at least one model and one prompt. `first`: as fit_fixed_cascade() has it.
+FixedCascade search_cascades(const std::vector<SearchedModel>& models, std::size_t longest,
+                             std::optional<std::size_t> first = {});
 
 }  // namespace pandora

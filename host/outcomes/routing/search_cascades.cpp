@@ -33,7 +33,8 @@ struct Running {
 // round differently, so that these only rule candidates out; one that may win is summed up prompt by prompt.
 class Search {
  public:
-  explicit Search(const std::vector<SearchedModel>& models) : models_(models), all_(models[0].seen.size()) {
+  Search(const std::vector<SearchedModel>& models, std::optional<std::size_t> first)
+      : models_(models), first_(first), all_(models[0].seen.size()) {
     for (std::size_t prompt = 0; prompt < all_.size(); ++prompt) all_[prompt].prompt = prompt;
     levels_.assign(models.size(), all_);
     std::vector<double> spent(all_.size());
@@ -54,11 +55,12 @@ class Search {
   }
 
   FixedCascade run(std::size_t longest) {
-    for (std::size_t length = 1; length <= longest; ++length) {
+    for (std::size_t length = first_ ? 2 : 1; length <= longest; ++length) {
       now_.thresholds.assign(length - 1, 0.0);
       extend(length);
     }
-    if (best_.order.empty()) best_.order = {0};  // no utility is finite: the lane fails where it meets the number
+    if (best_.order.empty())
+      best_.order = {first_.value_or(0)};  // no utility is finite: the lane fails where it meets the number
     return best_;
   }
 
@@ -68,6 +70,7 @@ class Search {
     if (order.size() == length) return length == 1 ? consider() : descend(0, all_, 0.0);
     for (std::size_t m = 0; m < models_.size(); ++m) {
       if (std::find(order.begin(), order.end(), m) != order.end()) continue;
+      if (order.empty() && first_.value_or(m) != m) continue;
       order.push_back(m);
       extend(length);
       order.pop_back();
@@ -156,6 +159,7 @@ class Search {
 
   double prompts() const { return static_cast<double>(all_.size()); }
   const std::vector<SearchedModel>& models_;
+  const std::optional<std::size_t> first_;
   std::vector<std::vector<std::size_t>> accepting_;  // of each model: how many of its thresholds a prompt reaches
   std::vector<Running> all_;                         // every prompt, before the first model
   std::vector<std::vector<Running>> levels_;         // by position: room for the prompts that arrive there
@@ -166,8 +170,9 @@ class Search {
 
 }  // namespace
 
-FixedCascade search_cascades(const std::vector<SearchedModel>& models, std::size_t longest) {
-  return Search(models).run(longest);
+FixedCascade search_cascades(const std::vector<SearchedModel>& models, std::size_t longest,
+                             std::optional<std::size_t> first) {
+  return Search(models, first).run(longest);
 }
 
 }  // namespace pandora

@@ -274,6 +274,7 @@ Error no_evaluator(const std::string& shown, const std::string& remedy) {
 }
 
 std::string evaluator_text(const std::string& evaluator, std::optional<double> judge_usd) {
+  if (evaluator == kNoEvaluator) return "no answer judged";
   return judge_usd ? fmt::format("evaluator {} at ${:.3g} a call", evaluator, *judge_usd)
                    : fmt::format("evaluator {}, judging taken to be free", evaluator);
 }

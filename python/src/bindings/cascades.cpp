@@ -11,6 +11,7 @@
 #include "host/cascades/fits/frontier.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
+#include "host/cascades/live/rules_json.hpp"
 #include "host/ground/figures/figure.hpp"
 #include "host/studies/study/study.hpp"
 #include "pandora/cascade.hpp"
@@ -33,10 +34,7 @@ CascadeFitSettings settings_of(const std::string& aim, double value, const std::
   out.evaluator = evaluator;
   out.context = context;
   out.judge_usd = judge_usd;
-  if (kind != "auto" && kind != "thresholds" && kind != "indices")
-    throw Error(ExitCode::usage, "kind \"" + kind + "\": unknown; use auto, thresholds or indices");
-  out.thresholds = kind != "indices";
-  out.indices = kind != "thresholds";
+  out.set_kind(kind);
   require_sound(out);
   return out;
 }
@@ -79,7 +77,7 @@ Dict description(const Cascade& cascade) {
   nb::dict out;
   nb::list order;
   for (const std::size_t model : options.order) order.append(options.models[model]);
-  out["kind"] = options.rules ? "indices" : "thresholds";
+  out["kind"] = kind_of(options);
   out["price"] = options.price;
   out["evaluator"] = options.evaluator;
   out["order"] = order;

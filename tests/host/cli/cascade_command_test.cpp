@@ -173,6 +173,7 @@ TEST_F(CascadeCommand, RefusesWhatItIsNotGivenRight) {
                  2, "--features excludes --psi");
   refused({"val.csv", "--max-usd", "4", "--evaluator", "score"}, 2, "give --max-usd 0.004");
   refused({"val.csv", "--price", "5", "--kind", "tresholds"}, 2, "the nearest is thresholds");
+  refused({"val.csv", "--price", "5", "--kind", "router"}, 2, "give --context");
   refused({"val.csv", "--price", "5", "--kind", "thresholds", "--context", "length"}, 2,
           "--context: thresholds do not use it");
   refused({"val.csv", "--price", "5", "--evaluator", "truth"}, 2, "evaluator truth");

@@ -79,7 +79,7 @@ TEST(FitCascade, IndicesThatAreNoBetterLeaveTheSimplerKind) {
   settings.indices = true;
   const CascadeFit fit = fit_cascade(test::drawn_table(law, 300, 3), settings);
   ASSERT_EQ(fit.kinds.size(), 2u);
-  EXPECT_TRUE(fit.choice.compared);
+  EXPECT_TRUE(fit.choice.rival.has_value());
   EXPECT_EQ(fit.choice.kind, CascadeKind::thresholds);
   EXPECT_EQ(runner_up(fit), CascadeKind::indices);
   const std::string text = all_text(show_tables(fit.cascade->options(), fit.cascade->counts(), "c"));

@@ -72,6 +72,26 @@ TEST(CascadeFit, FindsTheBestCascade) {
   EXPECT_EQ(longest, 3u);
 }
 
+// Of two models or more, of which the first is given: also by beam search, which is what a little effort leaves.
+TEST(CascadeFit, BeginsWithTheModelThatIsNamed) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    for (std::size_t first = 0; first < 3; ++first) {
+      const SmallOutcomes small = small_outcomes(3, 40, seed);
+      double best = -1.0;
+      for (const std::size_t second : {(first + 1) % 3, (first + 2) % 3})
+        for (int k = 1; k <= 4; ++k)
+          best = std::max(best, best_of_all(small.view(), 4.0, {{first, second}, {k / 4.0}}));
+      const FixedCascade fitted = fit_fixed_cascade(small.view(), 4.0, all_rows(40), {}, first);
+      EXPECT_EQ(fitted.order[0], first);
+      EXPECT_GE(fitted.order.size(), 2u);
+      EXPECT_NEAR(mean_utility(small.view(), fitted, 4.0), best, 1e-8) << "seed " << seed << ", first " << first;
+      const FixedCascade beam = fit_fixed_cascade(small.view(), 4.0, all_rows(40), {.most_steps = 1}, first);
+      EXPECT_EQ(beam.order[0], first);
+      EXPECT_GE(beam.order.size(), 2u);
+      EXPECT_LE(mean_utility(small.view(), beam, 4.0), best + 1e-9);
+    }
+}
+
 // Thresholds are not bound to the quantiles that the search looks at.
 TEST(CascadeFit, ThresholdsGoToTheBestValueThatIsSeen) {
   test::Random random(8);

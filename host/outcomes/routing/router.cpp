@@ -1,0 +1,141 @@
+#include "host/outcomes/routing/router.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "host/ground/files/sealed_file.hpp"
+
+namespace pandora {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kLearners[] = {"ridge", "logistic", "neighbours"};
+
+void require(bool holds, const char* problem) {
+  if (!holds) throw Damaged(problem);
+}
+
+std::size_t size_in(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  require(found != json.end() && found->is_number_unsigned(), "has a router without a size");
+  return found->get<std::size_t>();
+}
+
+std::vector<double> numbers_in(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  require(found != json.end() && found->is_array(), "has a router without its numbers");
+  std::vector<double> out;
+  for (const Json& number : *found) {
+    require(number.is_number() && std::isfinite(number.get<double>()), "has a router with a value that is no number");
+    out.push_back(number.get<double>());
+  }
+  return out;
+}
+
+}  // namespace
+
+const char* learner_text(Router::Learner learner) {
+  return kLearners[static_cast<int>(learner)];
+}
+
+std::size_t PlanWorths::best(std::size_t row, double price) const {
+  std::size_t best = row * plans;
+  for (std::size_t at = best + 1; at < (row + 1) * plans; ++at)
+    if (utility(at, price) > utility(best, price)) best = at;
+  return best - row * plans;
+}
+
+std::vector<std::size_t> nearest_prompts(std::span<const double> prompts, std::span<const double> psi,
+                                         std::size_t count) {
+  const std::size_t m = psi.size(), rows = prompts.size() / m;
+  std::vector<std::pair<double, std::size_t>> by_distance(rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < m; ++j) {
+      const double away = prompts[row * m + j] - psi[j];
+      sum += away * away;
+    }
+    by_distance[row] = {sum, row};
+  }
+  count = std::min(count, rows);
+  const auto end = by_distance.begin() + static_cast<std::ptrdiff_t>(count);
+  if (count < rows) std::nth_element(by_distance.begin(), end, by_distance.end());
+  std::sort(by_distance.begin(), end);
+  std::vector<std::size_t> out(count);
+  for (std::size_t k = 0; k < count; ++k) out[k] = by_distance[k].second;
+  return out;
+}
+
+PlanWorths mean_of(const PlanWorths& worths, std::span<const std::size_t> rows) {
+  const std::size_t plans = worths.plans;
+  PlanWorths out{plans, std::vector<double>(plans, 0.0), std::vector<double>(plans, 0.0)};
+  for (const std::size_t row : rows)
+    for (std::size_t p = 0; p < plans; ++p) {
+      out.quality[p] += worths.quality[row * plans + p];
+      out.dollars[p] += worths.dollars[row * plans + p];
+    }
+  for (std::vector<double>* const numbers : {&out.quality, &out.dollars})
+    for (double& x : *numbers) x /= static_cast<double>(rows.size());
+  return out;
+}
+
+PlanWorths Router::predict(std::span<const float> psi) const {
+  if (learner == Learner::neighbours)
+    return mean_of(known, nearest_prompts(prompts, std::vector<double>(psi.begin(), psi.end()), nearest));
+  const std::size_t plans = known.plans;
+  PlanWorths out{plans, std::vector<double>(plans, 0.0), std::vector<double>(plans, 0.0)};
+  for (std::size_t j = 0; j < features; ++j)
+    for (std::size_t p = 0; p < plans; ++p) {
+      out.quality[p] += psi[j] * known.quality[j * plans + p];
+      out.dollars[p] += psi[j] * known.dollars[j * plans + p];
+    }
+  if (learner == Learner::logistic)
+    for (double& x : out.quality) x = 1.0 / (1.0 + std::exp(-x));
+  return out;
+}
+
+Router Router::with_plans(const std::vector<std::size_t>& plans) const {
+  Router out = *this;
+  out.known = {plans.size(), {}, {}};
+  for (std::size_t row = 0; row < known.quality.size() / known.plans; ++row)
+    for (const std::size_t p : plans) {
+      out.known.quality.push_back(known.quality[row * known.plans + p]);
+      out.known.dollars.push_back(known.dollars[row * known.plans + p]);
+    }
+  return out;
+}
+
+Json Router::to_json() const {
+  Json out = {{"learner", learner_text(learner)}, {"quality", known.quality}, {"dollars", known.dollars}};
+  if (learner == Learner::neighbours) out.update({{"nearest", nearest}, {"prompts", prompts}});
+  return out;
+}
+
+Router Router::from_json(const Json& json, std::size_t plans, std::size_t features) {
+  require(json.is_object(), "has a router that is no object");
+  const std::string name =
+      json.contains("learner") && json["learner"].is_string() ? json["learner"].get<std::string>() : "";
+  const auto found = std::find(std::begin(kLearners), std::end(kLearners), name);
+  require(found != std::end(kLearners), "has a router that learns in an unknown way");
+  Router out;
+  out.learner = static_cast<Learner>(found - kLearners);
+  out.features = features;
+  out.known = {plans, numbers_in(json, "quality"), numbers_in(json, "dollars")};
+  std::size_t rows = features;
+  if (out.learner == Learner::neighbours) {
+    out.prompts = numbers_in(json, "prompts");
+    out.nearest = size_in(json, "nearest");
+    rows = out.prompts.size() / features;
+    require(rows * features == out.prompts.size() && out.nearest > 0 && out.nearest <= rows,
+            "has a router with fewer prompts than it asks");
+  }
+  require(out.known.quality.size() == rows * plans && out.known.dollars.size() == rows * plans,
+          "has a router with too few or too many numbers");
+  return out;
+}
+
+}  // namespace pandora

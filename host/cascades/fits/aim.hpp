@@ -1,8 +1,10 @@
 // What a cascade is fitted for, and with what.
 #pragma once
 
+#include <memory>
 #include <optional>
 
+#include "host/cascades/fits/fit_progress.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
@@ -33,7 +35,8 @@ struct CascadeFitSettings {
   bool thresholds = true, indices = true;  ///< which kinds are tried
   /// Dollars of judging an answer, added to each call of a cascade; absent: nobody said, and it is taken to be free.
   std::optional<double> judge_usd = {};
-  unsigned threads = 0;  ///< 0: as many as the machine has
+  unsigned threads = 0;                        ///< 0: as many as the machine has
+  std::shared_ptr<FitProgress> progress = {};  ///< where somebody looks
 
   double judge() const { return judge_usd.value_or(0.0); }
 };

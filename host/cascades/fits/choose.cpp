@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "host/cascades/fits/fit_cascade.hpp"
+#include "host/cascades/fits/fitted_indices.hpp"
 #include "host/ground/base/in_parallel.hpp"
 
 namespace pandora {
@@ -16,20 +17,19 @@ struct FoldTask {
   std::vector<Routed> routed;        // of these, by candidate
   std::vector<FixedCascade> orders;  // by candidate
 
-  void run(const TraceTable& table, const CascadeFitSettings& settings, const PromptGroups& groups,
+  void run(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& prepared,
            const std::vector<CascadeCandidate>& candidates) {
-    std::vector<std::size_t> training;
     for (std::size_t row = 0; row < table.rows(); ++row) {
-      const std::size_t fold = groups.of_row[row] % kCascadeFolds;
-      (fold == folds[0] || fold == folds[1] ? rows : training).push_back(row);
+      const std::size_t fold = prepared.groups().of_row[row] % kCascadeFolds;
+      if (folds[0] == folds[1] || fold == folds[0] || fold == folds[1]) rows.push_back(row);
     }
-    if (folds[0] == folds[1]) rows = all_rows(table.rows());
-    const TrainedTable trained(table, settings, std::move(training));
+    const TrainedTable trained(table, settings, prepared.without(folds[0], folds[1]));
     for (const CascadeCandidate& candidate : candidates) {
       FixedCascade& order = orders.emplace_back();
       if (candidate.kind == CascadeKind::indices) {
-        Cascade indices = trained.cascade_of(trained.options_of_indices(candidate.price, false));
-        routed.push_back(run_prompts(indices, trained.input(), rows));
+        FittedIndices indices(trained.options_of_indices(candidate.price, false), trained.input(),
+                              trained.calibration_rows());
+        routed.push_back(indices.route(rows));
       } else {
         order = trained.fit_order(candidate);
         routed.push_back(trained.route(order, rows));
@@ -55,9 +55,9 @@ Interval JudgedCandidates::fitted(const Interval& over_prompts) const {
   return {value, value + narrower * (low - value), value + narrower * (high - value)};
 }
 
-CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings& settings,
+CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& folds,
                               const std::vector<CascadeCandidate>& candidates, bool nested) {
-  const PromptGroups groups = group_prompts(table);
+  const PromptGroups& groups = folds.groups();
   if (groups.count < kLeastPrompts)
     table.refuse(
         "has {} different prompt{}: too few to judge a cascade on what it was not fitted on; give a table of at least "
@@ -67,8 +67,10 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
   for (std::size_t f = 0; f < kCascadeFolds; ++f)
     for (std::size_t g = f; g < (nested ? kCascadeFolds : f + 1); ++g) tasks.push_back({{f, g}, {}, {}, {}});
   tasks.push_back({{kCascadeFolds, kCascadeFolds}, {}, {}, {}});
-  in_parallel(settings.threads, tasks.size(),
-              [&](std::size_t i) { tasks[i].run(table, settings, groups, candidates); });
+  in_parallel(settings.threads, tasks.size(), [&](std::size_t i) {
+    tasks[i].run(table, settings, folds, candidates);
+    if (settings.progress) settings.progress->step();
+  });
   CrossValidated out;
   for (std::size_t f = 0; nested && f < kCascadeFolds; ++f) {
     std::vector<Routed> by_candidate(candidates.size(), empty_rows(table.rows()));  // rows of f stay empty
@@ -233,7 +235,8 @@ namespace {
 
 // The last of the coarse prices at which thresholds keep the bound, counted; the first where none does. A few at a
 // time, for those that come after the first failure are not needed.
-std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& settings, const std::vector<double>& prices) {
+std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& folds,
+                      const std::vector<double>& prices) {
   constexpr std::size_t kAtOnce = 4;
   CascadeFitSettings plain = settings;
   plain.thresholds = true;
@@ -242,7 +245,8 @@ std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& setting
     const std::size_t count = std::min(kAtOnce, prices.size() - first);
     std::vector<CascadeCandidate> candidates = {{CascadeKind::single, 0.0, 0}};
     for (std::size_t i = 0; i < count; ++i) candidates.push_back({CascadeKind::thresholds, prices[first + i]});
-    const CascadeChoice choice = choose(candidates, cross_validate(table, plain, candidates, false).all, settings.aim);
+    const CascadeChoice choice =
+        choose(candidates, cross_validate(table, plain, folds, candidates, false).all, settings.aim);
     const std::size_t last = choice.thresholds->candidate - 1;
     if (!choice.thresholds->met) return first == 0 ? 0 : first - 1;
     if (last + 1 < count) return first + last;
@@ -252,14 +256,15 @@ std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& setting
 
 }  // namespace
 
-std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const CascadeFitSettings& settings) {
+std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const CascadeFitSettings& settings,
+                                                  const PreparedFolds& folds) {
   const bool dollars = settings.aim.kind == CascadeAim::Kind::most_usd;
   std::vector<double> coarse = price_grid(table);  // that lie apart by 2, from the one that keeps the bound most easily
   if (dollars)
     std::reverse(coarse.begin(), coarse.end());
   else
     coarse.insert(coarse.begin(), 0.0);
-  const double kept = coarse[last_kept(table, settings, coarse)];
+  const double kept = coarse[last_kept(table, settings, folds, coarse)];
   // From the easy side to the price at which the bound was not kept any more. Where only 0 keeps it, around the least.
   const double around = kept > 0.0 ? kept : 0.5 * coarse[1];
   std::vector<double> prices = {coarse[0]};

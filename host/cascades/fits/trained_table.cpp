@@ -32,17 +32,6 @@ std::pair<double, double> mean_and_error(const std::vector<double>& a, const std
 
 }  // namespace
 
-std::vector<float> psi_of(const FeatureMap& map, const TraceTable& table, std::size_t m) {
-  const std::vector<double> numbers = map.apply(table);
-  const std::size_t d = map.size();
-  std::vector<float> psi(table.rows() * m);
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    psi[row * m] = 1.0f;
-    for (std::size_t j = 0; j < d; ++j) psi[row * m + 1 + j] = static_cast<float>(numbers[row * d + j]);
-  }
-  return psi;
-}
-
 CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& table, double judge_usd) {
   CascadeInput out;
   out.table = &table;
@@ -56,9 +45,11 @@ CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& tabl
   out.shown = CalibratedEvaluator(table, cascade.evaluator).shown();
   out.judge_usd = judge_usd;
   if (!cascade.features.empty()) try {
-      const FeatureMap map = FeatureMap::from_json(nlohmann::json::parse(cascade.features));
-      out.index_features = 1 + std::max<std::size_t>(1, map.size());  // as Cascade::context_of
-      out.psi = psi_of(map, table, out.index_features);
+      const auto context = std::make_shared<PreparedContext>();
+      context->features = FeatureMap::from_json(nlohmann::json::parse(cascade.features));
+      context->index_features = 1 + std::max<std::size_t>(1, context->features.size());  // as Cascade::context_of
+      context->psi = psi_of(context->features, table, context->index_features);
+      out.context = context;
     } catch (const Damaged& damaged) {
       throw Error(ExitCode::bad_data, fmt::format("the cascade's features: {}", damaged.what()));
     }
@@ -79,16 +70,21 @@ Routed run_prompts(Cascade& cascade, const CascadeInput& input, std::span<const 
   for (const std::size_t row : rows) {
     const std::uint64_t request = cascade.begin(input.psi_of_row(row));
     double dollars = 0.0, calls = 0.0;
+    std::uint32_t called = 0;
     while (const std::optional<std::size_t> model = cascade.next(request)) {
       const std::size_t at = row * models + input.columns[*model];
       const double usd = input.table->cost[at] + input.judge_usd;
       cascade.observe(request, *model, {usd, {input.shown[at]}});
       dollars += usd;
       ++calls;
+      called |= 1u << *model;
       if (counts != nullptr) ++counts->called[*model];
     }
     const std::size_t deployed = cascade.deploy(request);
-    if (counts != nullptr) ++counts->deployed[deployed];
+    if (counts != nullptr) {
+      ++counts->deployed[deployed];
+      counts->by_prompt.push_back(called);
+    }
     out.quality.push_back(input.table->quality[row * models + input.columns[deployed]]);
     out.dollars.push_back(dollars);
     out.calls.push_back(calls);
@@ -119,48 +115,46 @@ FixedCascade with_readable_thresholds(FixedCascade cascade, const Outcomes& outc
   return cascade;
 }
 
-TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows)
-    : table_(table), settings_(settings), rows_(std::move(rows)), evaluator_(table, settings.evaluator) {
-  calibration_ = evaluator_.calibrate(rows_);
-  seen_ = evaluator_.seen(calibration_);
+TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& settings,
+                           std::shared_ptr<const PreparedRows> rows)
+    : table_(table), settings_(settings), prepared_(std::move(rows)), evaluator_(table, settings.evaluator) {
   if (settings.judge() > 0.0) {
     judged_dollars_ = table.cost;
     for (double& x : judged_dollars_) x += settings.judge();
   }
-  if (!settings.indices) return;
-  input_.table = &table;
-  input_.columns = all_rows(table.models.size());
-  input_.shown = evaluator_.shown();
-  input_.judge_usd = settings.judge();
-  if (settings.context.empty()) return;
-  features_ = FeatureMap::fit(rows_.size() == table.rows() ? table : select_rows(table, rows_), settings.context);
-  if (features_.size() == 0) return;  // nothing varies
-  input_.index_features = 1 + features_.size();
-  input_.psi = psi_of(features_, table, input_.index_features);
+  if (settings.indices)
+    input_ = {&table, all_rows(table.models.size()), evaluator_.shown(), prepared_->context, settings.judge()};
 }
 
 Outcomes TrainedTable::outcomes(bool judged) const {
-  Outcomes out = evaluator_.outcomes(seen_);
+  Outcomes out = evaluator_.outcomes(prepared_->seen);
   if (judged && !judged_dollars_.empty()) out.dollars = judged_dollars_;
   return out;
 }
 
 FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
   if (candidate.kind == CascadeKind::thresholds)
-    return with_readable_thresholds(fit_fixed_cascade(outcomes(true), candidate.price, rows_, kEffort), outcomes(true),
-                                    candidate.price, rows_);
+    return with_readable_thresholds(fit_fixed_cascade(outcomes(true), candidate.price, rows(), kEffort), outcomes(true),
+                                    candidate.price, rows());
   return {{candidate.model}, {}};
+}
+
+std::vector<std::size_t> TrainedTable::calibration_rows() const {
+  const std::size_t periods = calibration_periods();
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < periods; ++i) out.push_back(rows()[i * rows().size() / periods]);
+  return out;
 }
 
 Cascade TrainedTable::cascade_of(const CascadeOptions& options) const {
   Cascade cascade(options);
-  const std::size_t models = table_.models.size(), periods = options.rules ? calibration_periods() : 0;
-  for (std::size_t i = 0; i < periods; ++i) {
-    const std::size_t row = rows_[i * rows_.size() / periods];
-    for (std::size_t a = 0; a < models; ++a) {
-      const std::size_t at = row * models + a;
+  int period = 0;
+  for (const std::size_t row : options.rules ? calibration_rows() : std::vector<std::size_t>()) {
+    ++period;
+    for (std::size_t a = 0; a < table_.models.size(); ++a) {
+      const std::size_t at = row * table_.models.size() + a;
       const Observation seen{table_.cost[at] + settings_.judge(), {input_.shown[at]}};
-      cascade.calibrate(static_cast<int>(i + 1), input_.psi_of_row(row), a, seen, table_.quality[at]);
+      cascade.calibrate(period, input_.psi_of_row(row), a, seen, table_.quality[at]);
     }
   }
   return cascade;
@@ -174,7 +168,8 @@ CascadeOptions TrainedTable::options_of(const FixedCascade& cascade, double pric
   std::sort(used.begin(), used.end());
   for (const std::size_t m : used) {
     out.models.push_back(table_.models[m]);
-    if (!calibration_.empty()) out.calibration.push_back({calibration_[m].scores, calibration_[m].qualities});
+    if (!prepared_->calibration.empty())
+      out.calibration.push_back({prepared_->calibration[m].scores, prepared_->calibration[m].qualities});
   }
   for (const std::size_t m : cascade.order)
     out.order.push_back(static_cast<std::size_t>(std::lower_bound(used.begin(), used.end(), m) - used.begin()));
@@ -189,9 +184,9 @@ CascadeOptions TrainedTable::options_of_indices(double price, bool with_features
   out.evaluator = settings_.evaluator;
   // No bonus: all answers to the rows are known, and what is judged is what is deployed.
   out.rules = shrunk_rules(!evaluator_.is_truth(), 0.0, static_cast<int>(calibration_periods()));
-  out.index_features = static_cast<int>(input_.index_features);
-  if (with_features && features_.size() > 0) {
-    out.features = features_.to_json().dump();
+  out.index_features = static_cast<int>(input_.context->index_features);
+  if (with_features && features().size() > 0) {
+    out.features = features().to_json().dump();
     out.index_features = 1;
   }
   out.psi_range = psi_range();
@@ -200,15 +195,15 @@ CascadeOptions TrainedTable::options_of_indices(double price, bool with_features
 
 // Of raw columns; all else the features themselves keep between -1 and 1.
 std::vector<std::pair<float, float>> TrainedTable::psi_range() const {
-  const std::vector<std::string> names = features_.names();
+  const std::vector<std::string> names = features().names();
   const auto raw = [](const std::string& name) { return name.starts_with("raw:"); };
   if (std::none_of(names.begin(), names.end(), raw)) return {};
-  std::vector<std::pair<float, float>> out(input_.index_features, {-1.0f, 1.0f});
+  std::vector<std::pair<float, float>> out(input_.context->index_features, {-1.0f, 1.0f});
   for (std::size_t j = 0; j < names.size(); ++j) {
     if (!raw(names[j])) continue;
-    const auto at = [&](std::size_t row) { return input_.psi[row * input_.index_features + 1 + j]; };
-    out[1 + j] = {at(rows_[0]), at(rows_[0])};
-    for (const std::size_t row : rows_)
+    const auto at = [&](std::size_t row) { return input_.context->psi[row * input_.context->index_features + 1 + j]; };
+    out[1 + j] = {at(rows()[0]), at(rows()[0])};
+    for (const std::size_t row : rows())
       out[1 + j] = {std::min(out[1 + j].first, at(row)), std::max(out[1 + j].second, at(row))};
   }
   return out;

@@ -2,9 +2,7 @@
 // its rows sees it: scores calibrated and features fitted on those rows.
 #pragma once
 
-#include "host/cascades/fits/aim.hpp"
-#include "host/outcomes/routing/calibrated_evaluator.hpp"
-#include "host/outcomes/tables/features.hpp"
+#include "host/cascades/fits/prepared_rows.hpp"
 #include "pandora/cascade.hpp"
 
 namespace pandora {
@@ -14,18 +12,15 @@ struct CascadeInput {
   const TraceTable* table = nullptr;  ///< must outlive this
   std::vector<std::size_t> columns;   ///< of the cascade's models, which of the table's
   std::span<const double> shown;  ///< rows x the table's models: what the evaluator shows, as it stands in the table
-  std::vector<float> psi;         ///< rows x index_features; empty: 1 alone
-  std::size_t index_features = 1;
+  std::shared_ptr<const PreparedContext> context = std::make_shared<const PreparedContext>();
   double judge_usd = 0.0;  ///< added to the dollars of every call
 
   std::span<const float> psi_of_row(std::size_t row) const {
     static constexpr float kOne = 1.0f;
-    return psi.empty() ? std::span(&kOne, 1) : std::span(psi).subspan(row * index_features, index_features);
+    const std::size_t m = context->index_features;
+    return context->psi.empty() ? std::span(&kOne, 1) : std::span(context->psi).subspan(row * m, m);
   }
 };
-
-/// rows x m: 1, the features and zeros.
-std::vector<float> psi_of(const FeatureMap& map, const TraceTable& table, std::size_t m);
 
 /// For a cascade and a table it was perhaps not fitted on. Throws Error (bad_data) where the table lacks a model, a
 /// score or a column of the features, Error (usage) for an evaluator that tables do not have (column:NAME).
@@ -34,6 +29,7 @@ CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& tabl
 /// How often each model of the cascade was called and its answer deployed.
 struct ModelCounts {
   std::vector<std::uint64_t> called, deployed;
+  std::vector<std::uint32_t> by_prompt = {};  ///< of run_prompts(), in the order of its rows: bit m, model m was called
 };
 
 /// The named rows, one after the other. Nothing is learned: every prompt meets the cascade as it is.
@@ -57,11 +53,15 @@ FixedCascade with_readable_thresholds(FixedCascade cascade, const Outcomes& outc
 class TrainedTable {
  public:
   /// The table must outlive this. `rows`: what is fitted on; not empty.
-  TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows);
+  TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows)
+      : TrainedTable(table, settings,
+                     std::make_shared<const PreparedRows>(prepared_rows(table, settings, std::move(rows)))) {}
+  TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::shared_ptr<const PreparedRows> rows);
 
   /// A single model or thresholds. Judging costs where more than one model is called.
   FixedCascade fit_order(const CascadeCandidate& candidate) const;
-  /// Indices are learned from all models' answers to the rows; of many rows, to some spread over them.
+  /// That indices are learned from, of all models' answers: of many rows some, spread over them.
+  std::vector<std::size_t> calibration_rows() const;
   Cascade cascade_of(const CascadeOptions& options) const;
 
   Routed route(const FixedCascade& cascade, std::span<const std::size_t> rows) const {
@@ -77,17 +77,17 @@ class TrainedTable {
   Outcomes outcomes(bool judged) const;
   std::size_t calibration_periods() const {
     constexpr std::size_t kMostAnswers = 40'000;  // that indices are learned from, of prompts spread over the table
-    return std::min(rows_.size(), std::max<std::size_t>(1, kMostAnswers / table_.models.size()));
+    return std::min(rows().size(), std::max<std::size_t>(1, kMostAnswers / table_.models.size()));
   }
   std::vector<std::pair<float, float>> psi_range() const;
+  const std::vector<std::size_t>& rows() const { return prepared_->rows; }
+  const FeatureMap& features() const { return input_.context->features; }
 
   const TraceTable& table_;
   const CascadeFitSettings& settings_;
-  std::vector<std::size_t> rows_;
+  std::shared_ptr<const PreparedRows> prepared_;
   CalibratedEvaluator evaluator_;
-  std::vector<IsotonicMap> calibration_;  // of each model; none for the truth
-  std::vector<double> seen_, judged_dollars_;
-  FeatureMap features_;
+  std::vector<double> judged_dollars_;
   CascadeInput input_;  // for indices
 };
 

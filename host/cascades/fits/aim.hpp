@@ -1,8 +1,10 @@
 // What a cascade is fitted for, and with what.
 #pragma once
 
+#include <memory>
 #include <optional>
 
+#include "host/cascades/fits/fit_progress.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
@@ -47,8 +49,9 @@ struct CascadeFitSettings {
   bool router = false, routed = false;     ///< likewise, where there is a context
   /// Dollars of judging an answer, added to each call of a cascade; absent: nobody said, and it is taken to be free.
   std::optional<double> judge_usd = {};
-  unsigned threads = 0;                    ///< 0: as many as the machine has
-  Openings openings = Openings::in_order;  ///< of a log
+  unsigned threads = 0;                        ///< 0: as many as the machine has
+  std::shared_ptr<FitProgress> progress = {};  ///< where somebody looks
+  Openings openings = Openings::in_order;      ///< of a log
 
   double judge() const { return judge_usd.value_or(0.0); }
   /// What a table shows of an answer: of the evaluator "none" it does not matter.

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "host/cascades/fits/fit_cascade.hpp"
+#include "host/cascades/fits/fitted_indices.hpp"
 #include "host/ground/base/in_parallel.hpp"
 
 namespace pandora {
@@ -16,22 +17,21 @@ struct FoldTask {
   std::vector<Routed> routed;        // of these, by candidate
   std::vector<FixedCascade> orders;  // by candidate
 
-  void run(const TraceTable& table, const CascadeFitSettings& settings, const PromptGroups& groups,
+  void run(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& prepared,
            const std::vector<CascadeCandidate>& candidates) {
-    std::vector<std::size_t> training;
     for (std::size_t row = 0; row < table.rows(); ++row) {
-      const std::size_t fold = groups.of_row[row] % kCascadeFolds;
-      (fold == folds[0] || fold == folds[1] ? rows : training).push_back(row);
+      const std::size_t fold = prepared.groups().of_row[row] % kCascadeFolds;
+      if (folds[0] == folds[1] || fold == folds[0] || fold == folds[1]) rows.push_back(row);
     }
-    if (folds[0] == folds[1]) rows = all_rows(table.rows());
-    const TrainedTable trained(table, settings, std::move(training));
+    const TrainedTable trained(table, settings, prepared.without(folds[0], folds[1]));
     for (const CascadeCandidate& candidate : candidates) {
       FixedCascade& order = orders.emplace_back();
       if (routes(candidate.kind)) {
         routed.push_back(trained.route(trained.fit_router(candidate), candidate.price, rows));
       } else if (candidate.kind == CascadeKind::indices) {
-        Cascade indices = trained.cascade_of(trained.options_of_indices(candidate.price, false));
-        routed.push_back(run_prompts(indices, trained.input(), rows));
+        FittedIndices indices(trained.options_of_indices(candidate.price, false), trained.input(),
+                              trained.calibration_rows());
+        routed.push_back(indices.route(rows));
       } else {
         order = trained.fit_order(candidate);
         routed.push_back(trained.route(order, rows));
@@ -57,9 +57,9 @@ Interval JudgedCandidates::fitted(const Interval& over_prompts) const {
   return {value, value + narrower * (low - value), value + narrower * (high - value)};
 }
 
-CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings& settings,
+CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& folds,
                               const std::vector<CascadeCandidate>& candidates, bool nested) {
-  const PromptGroups groups = group_prompts(table);
+  const PromptGroups& groups = folds.groups();
   if (groups.count < kLeastPrompts)
     table.refuse(
         "has {} different prompt{}: too few to judge a cascade on what it was not fitted on; give a table of at least "
@@ -69,8 +69,10 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
   for (std::size_t f = 0; f < kCascadeFolds; ++f)
     for (std::size_t g = f; g < (nested ? kCascadeFolds : f + 1); ++g) tasks.push_back({{f, g}, {}, {}, {}});
   tasks.push_back({{kCascadeFolds, kCascadeFolds}, {}, {}, {}});
-  in_parallel(settings.threads, tasks.size(),
-              [&](std::size_t i) { tasks[i].run(table, settings, groups, candidates); });
+  in_parallel(settings.threads, tasks.size(), [&](std::size_t i) {
+    tasks[i].run(table, settings, folds, candidates);
+    if (settings.progress) settings.progress->step();
+  });
   CrossValidated out;
   for (std::size_t f = 0; nested && f < kCascadeFolds; ++f) {
     std::vector<Routed> by_candidate(candidates.size(), empty_rows(table.rows()));  // rows of f stay empty
@@ -214,7 +216,8 @@ std::vector<CascadeCandidate> best_candidates(const TraceTable& table, const Cas
     for (const CascadeKind kind : kinds) all.push_back({kind, price});
   }
   if (kinds.size() < 2) return all;
-  const std::vector<Routed> routed = cross_validate(table, settings, all, false).all.routed;
+  const std::vector<Routed> routed =
+      cross_validate(table, settings, PreparedFolds(table, settings, kCascadeFolds), all, false).all.routed;
   std::vector<double> worth;
   for (std::size_t c = 0; c < all.size(); ++c) {
     const std::vector<double> utility = routed[c].utility(all[c].price);
@@ -272,15 +275,16 @@ namespace {
 
 // The last of the coarse prices at which the kind keeps the bound, counted; the first where none does. A few at a
 // time, for those that come after the first failure are not needed.
-std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& settings, CascadeKind kind,
-                      const std::vector<double>& prices) {
+std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& folds,
+                      CascadeKind kind, const std::vector<double>& prices) {
   const std::size_t at_once = routes(kind) ? prices.size() : 4;  // once fitted, a router is one for all prices
   const CascadeFitSettings plain = settings.only(kind);
   for (std::size_t first = 0; first < prices.size(); first += at_once) {
     const std::size_t count = std::min(at_once, prices.size() - first);
     std::vector<CascadeCandidate> candidates = {{CascadeKind::single, 0.0, 0}};
     for (std::size_t i = 0; i < count; ++i) candidates.push_back({kind, prices[first + i]});
-    const CascadeChoice choice = choose(candidates, cross_validate(table, plain, candidates, false).all, settings.aim);
+    const CascadeChoice choice =
+        choose(candidates, cross_validate(table, plain, folds, candidates, false).all, settings.aim);
     const PickedCandidate& picked = choice.best_of(kind);
     const std::size_t last = picked.candidate - 1;
     if (!picked.met) return first == 0 ? 0 : first - 1;
@@ -291,7 +295,8 @@ std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& setting
 
 }  // namespace
 
-std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const CascadeFitSettings& settings) {
+std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const CascadeFitSettings& settings,
+                                                  const PreparedFolds& folds) {
   const bool dollars = settings.aim.kind == CascadeAim::Kind::most_usd;
   std::vector<double> coarse = price_grid(table);  // that lie apart by 2, from the one that keeps the bound most easily
   if (dollars)
@@ -301,7 +306,7 @@ std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const
   std::vector<CascadeCandidate> out;
   const auto add = [&](CascadeKind by, const std::vector<CascadeKind>& kinds) {
     if (std::ranges::none_of(kinds, [&](CascadeKind kind) { return settings.tries(kind); })) return;
-    const double kept = coarse[last_kept(table, settings, by, coarse)];
+    const double kept = coarse[last_kept(table, settings, folds, by, coarse)];
     for (std::size_t m = 0; out.size() < table.models.size(); ++m) out.push_back({CascadeKind::single, kept, m});
     // From the easy side to the price at which the bound was not kept any more. Where only 0 keeps it, around the
     // least.

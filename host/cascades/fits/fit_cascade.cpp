@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "host/cascades/fits/fitted_indices.hpp"
 #include "host/cascades/fits/trace_check.hpp"
 #include "host/outcomes/logs/labels.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
@@ -13,21 +14,25 @@
 namespace pandora {
 namespace {
 
-std::vector<CascadeCandidate> candidates_of(const TraceTable& table, const CascadeFitSettings& settings) {
-  if (settings.aim.is_bound()) return candidates_by_bound(table, settings);
+std::vector<CascadeCandidate> candidates_of(const TraceTable& table, const CascadeFitSettings& settings,
+                                            const PreparedFolds& folds) {
+  if (settings.aim.is_bound()) return candidates_by_bound(table, settings, folds);
   std::vector<CascadeCandidate> out;
   for (std::size_t m = 0; m < table.models.size(); ++m) out.push_back({CascadeKind::single, settings.aim.value, m});
   for (const CascadeKind kind : kinds_tried(settings)) out.push_back({kind, settings.aim.value});
   return out;
 }
 
+constexpr std::size_t kCircumstances = 4;  // at the most: prices and judges
+
 // The kind that was chosen among the cascades and the best single model, at a price, both on other prompts.
 struct Refit {
   PromptGroups groups;
   Routed cascade, single;
 
-  Refit(const TraceTable& table, const CascadeFitSettings& settings, CascadeKind kind, double price) {
-    JudgedCandidates judged = cross_validate(table, settings.only(kind), {{kind, price}}, false).all;
+  Refit(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& folds, CascadeKind kind,
+        double price) {
+    JudgedCandidates judged = cross_validate(table, settings.only(kind), folds, {{kind, price}}, false).all;
     groups = std::move(judged.groups);
     cascade = std::move(judged.routed[0]);
     const std::vector<std::size_t> rows = all_rows(table.rows());
@@ -44,13 +49,18 @@ struct Refit {
 };
 
 // `judged`: its cascade, row by row, fitted on other prompts.
-void add_without(CascadeFit& fit, const TraceTable& table, const Routed& judged) {
+void add_without(CascadeFit& fit, const TraceTable& table, const PreparedFolds& folds, const Routed& judged) {
   if (table.models.size() == 1 || fit.choice.kind == CascadeKind::single) return;
   for (const ModelShare& share : fit.shares) {
     std::vector<std::string> others;
-    for (const std::string& model : fit.models)
-      if (model != share.model) others.push_back(model);
-    const Refit refit(select_models(table, others), fit.settings, fit.choice.kind, fit.price);
+    std::vector<std::size_t> which;
+    for (std::size_t m = 0; m < fit.models.size(); ++m) {
+      if (fit.models[m] == share.model) continue;
+      others.push_back(fit.models[m]);
+      which.push_back(m);
+    }
+    const TraceTable some = select_models(table, others);
+    const Refit refit(some, fit.settings, PreparedFolds(folds, some, which), fit.choice.kind, fit.price);
     const Interval change =
         difference_over_prompts(refit.cascade.utility(fit.price), judged.utility(fit.price), refit.groups);
     fit.without.push_back({"without " + share.model, refit.worth(fit.price), cross_fitted(change, kCascadeFolds)});
@@ -68,10 +78,10 @@ double break_even_judge(const CascadeFit& fit) {
   return fit.price > 0.0 ? choice.gain.value / (fit.price * choice.judged_calls) : 0.0;
 }
 
-void add_elsewhere(CascadeFit& fit, const TraceTable& table) {
+void add_elsewhere(CascadeFit& fit, const TraceTable& table, const PreparedFolds& folds) {
   if (!(fit.price > 0.0)) return;
   const auto add = [&](const std::string& what, const CascadeFitSettings& settings, double price) {
-    fit.elsewhere.push_back({what, Refit(table, settings, fit.choice.cascade, price).worth(price)});
+    fit.elsewhere.push_back({what, Refit(table, settings, folds, fit.choice.cascade, price).worth(price)});
   };
   for (const double price : {fit.price / 2.0, 2.0 * fit.price})
     add(fmt::format("price {:g}", price), fit.settings, price);
@@ -126,21 +136,23 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
 // Over the table that was fitted on: how much of the traffic each model gets hardly depends on the fit.
 void count_shares(CascadeFit& fit, const TraceTable& table, const TrainedTable& trained,
                   const CascadeOptions& options) {
-  CascadeOptions plain = options;
-  if (plain.rules) plain.features.clear();
-  if (plain.rules) plain.index_features = static_cast<int>(trained.input().index_features);
-  const CascadeInput input = plain.rules ? trained.input() : cascade_input(plain, table, fit.settings.judge());
-  Cascade cascade = trained.cascade_of(plain);
+  const std::vector<std::size_t> all = all_rows(table.rows());
   ModelCounts counts;
-  (void)run_prompts(cascade, input, all_rows(table.rows()), &counts);
+  if (options.rules) {
+    FittedIndices indices(trained.options_of_indices(fit.price, false), trained.input(), trained.calibration_rows());
+    (void)indices.route(all, &counts);
+  } else {
+    Cascade cascade = trained.cascade_of(options);
+    (void)run_prompts(cascade, cascade_input(options, table, fit.settings.judge()), all, &counts);
+  }
   const double rows = static_cast<double>(table.rows());
   for (std::size_t m = 0; m < options.models.size(); ++m) {
     fit.shares.push_back({options.models[m], static_cast<double>(counts.called[m]) / rows,
                           static_cast<double>(counts.deployed[m]) / rows});
-    if (plain.rules && counts.called[m] == 0) fit.never.push_back(options.models[m]);
+    if (options.rules && counts.called[m] == 0) fit.never.push_back(options.models[m]);
   }
   for (const std::string& model : fit.models)
-    if (!plain.plans.empty() && std::ranges::find(options.models, model) == options.models.end())
+    if (!options.plans.empty() && std::ranges::find(options.models, model) == options.models.end())
       fit.never.push_back(model);
   const double calls =
       static_cast<double>(std::accumulate(counts.called.begin(), counts.called.end(), std::uint64_t{0}));
@@ -241,8 +253,13 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   const CalibratedEvaluator known(table, settings.shown());
   require_binding(settings, table);
   require_few_models(table, settings.aim.is_bound() ? 0.0 : settings.aim.value, "fitted");
-  const std::vector<CascadeCandidate> candidates = candidates_of(table, settings);
-  const CrossValidated judged = cross_validate(table, settings, candidates, true);
+  // Those of pairs of folds and of all rows, and of the folds without each model and under other circumstances.
+  if (settings.progress)
+    settings.progress->expect(1 + kCascadeFolds * (kCascadeFolds + 1) / 2 +
+                              (table.models.size() + kCircumstances) * (kCascadeFolds + 1));
+  const PreparedFolds folds(table, settings, kCascadeFolds);
+  const std::vector<CascadeCandidate> candidates = candidates_of(table, settings, folds);
+  const CrossValidated judged = cross_validate(table, settings, folds, candidates, true);
   const NestedChoice nested = choose_nested(candidates, judged, settings.aim);
   CascadeFit fit;
   fit.settings = settings;
@@ -255,14 +272,14 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   fit.price = candidates[choice.best_of(choice.cascade).candidate].price;
   fit.single_model = table.models[candidates[choice.single().candidate].model];
   report(fit, judged, nested);
-  const TrainedTable trained(table, settings, all_rows(table.rows()));
+  const TrainedTable trained(table, settings, folds.without(kCascadeFolds, kCascadeFolds));
   CascadeOptions options = choice.kind == CascadeKind::single || choice.kind == CascadeKind::thresholds
                                ? trained.options_of(judged.whole_orders[choice.chosen().candidate], fit.price)
                                : trained.fit_options({choice.kind, fit.price});
   count_shares(fit, table, trained, options);
-  add_without(fit, table, judged.all.routed[choice.best_of(choice.cascade).candidate]);
+  add_without(fit, table, folds, judged.all.routed[choice.best_of(choice.cascade).candidate]);
   fit.break_even_judge = break_even_judge(fit);
-  add_elsewhere(fit, table);
+  add_elsewhere(fit, table, folds);
   note_what_is_left_out(fit, table);
   const bool judged_none = choice.kind != CascadeKind::single && choice.judged_calls == 0.0;
   fit.verdict = fit_verdict(fit, options) + "; " +

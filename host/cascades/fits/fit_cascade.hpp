@@ -42,7 +42,8 @@ struct CrossValidated {
 Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups);
 
 /// Throws Error (bad_data) for a table of fewer than kLeastPrompts different prompts.
-CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings& settings,
+/// `folds`: of the table, kCascadeFolds.
+CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& folds,
                               const std::vector<CascadeCandidate>& candidates, bool nested);
 
 /// The best candidate of a kind.
@@ -110,7 +111,8 @@ double rounded(double x, int digits);
 /// Each model alone, and cascades at prices around the one at which thresholds, routers at prices around the one at
 /// which a router just keeps the bound, in the order in which choose() tries them: from the price that keeps it most
 /// easily.
-std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const CascadeFitSettings& settings);
+std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const CascadeFitSettings& settings,
+                                                  const PreparedFolds& folds);
 
 /// The same fit under another circumstance.
 struct OtherFit {

@@ -47,17 +47,6 @@ std::vector<std::size_t> positions_among(const std::vector<std::size_t>& used, c
 
 }  // namespace
 
-std::vector<float> psi_of(const FeatureMap& map, const TraceTable& table, std::size_t m) {
-  const std::vector<double> numbers = map.apply(table);
-  const std::size_t d = map.size();
-  std::vector<float> psi(table.rows() * m);
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    psi[row * m] = 1.0f;
-    for (std::size_t j = 0; j < d; ++j) psi[row * m + 1 + j] = static_cast<float>(numbers[row * d + j]);
-  }
-  return psi;
-}
-
 CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& table, double judge_usd) {
   CascadeInput out;
   out.table = &table;
@@ -72,9 +61,11 @@ CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& tabl
   if (cascade.evaluator != kNoEvaluator) out.shown = CalibratedEvaluator(table, cascade.evaluator).shown();
   out.judge_usd = judge_usd;
   if (!cascade.features.empty()) try {
-      const FeatureMap map = FeatureMap::from_json(nlohmann::json::parse(cascade.features));
-      out.index_features = 1 + std::max<std::size_t>(1, map.size());  // as Cascade::context_of
-      out.psi = psi_of(map, table, out.index_features);
+      const auto context = std::make_shared<PreparedContext>();
+      context->features = FeatureMap::from_json(nlohmann::json::parse(cascade.features));
+      context->index_features = 1 + std::max<std::size_t>(1, context->features.size());  // as Cascade::context_of
+      context->psi = psi_of(context->features, table, context->index_features);
+      out.context = context;
     } catch (const Damaged& damaged) {
       throw Error(ExitCode::bad_data, fmt::format("the cascade's features: {}", damaged.what()));
     }
@@ -96,6 +87,7 @@ Routed run_prompts(Cascade& cascade, const CascadeInput& input, std::span<const 
     const std::uint64_t request = cascade.begin(input.psi_of_row(row));
     const bool judged = cascade.needs_score(request);
     double dollars = 0.0, calls = 0.0;
+    std::uint32_t called = 0;
     while (const std::optional<std::size_t> model = cascade.next(request)) {
       const std::size_t at = row * models + input.columns[*model];
       const double usd = input.table->cost[at] + (judged ? input.judge_usd : 0.0);
@@ -103,10 +95,14 @@ Routed run_prompts(Cascade& cascade, const CascadeInput& input, std::span<const 
       if (counts != nullptr) counts->judged += judged;
       dollars += usd;
       ++calls;
+      called |= 1u << *model;
       if (counts != nullptr) ++counts->called[*model];
     }
     const std::size_t deployed = cascade.deploy(request);
-    if (counts != nullptr) ++counts->deployed[deployed];
+    if (counts != nullptr) {
+      ++counts->deployed[deployed];
+      counts->by_prompt.push_back(called);
+    }
     out.quality.push_back(input.table->quality[row * models + input.columns[deployed]]);
     out.dollars.push_back(dollars);
     out.calls.push_back(calls);
@@ -137,10 +133,9 @@ FixedCascade with_readable_thresholds(FixedCascade cascade, const Outcomes& outc
   return cascade;
 }
 
-TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows)
-    : table_(table), settings_(settings), rows_(std::move(rows)), evaluator_(table, settings.shown()) {
-  calibration_ = evaluator_.calibrate(rows_);
-  seen_ = evaluator_.seen(calibration_);
+TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& settings,
+                           std::shared_ptr<const PreparedRows> rows)
+    : table_(table), settings_(settings), prepared_(std::move(rows)), evaluator_(table, settings.shown()) {
   if (settings.judge() > 0.0) {
     judged_dollars_ = table.cost;
     for (double& x : judged_dollars_) x += settings.judge();
@@ -151,28 +146,18 @@ TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& se
   input_.columns = all_rows(table.models.size());
   input_.shown = evaluator_.shown();
   input_.judge_usd = settings.judge();
-  if (!settings.context.empty()) take_context();
+  input_.context = prepared_->context;
   if (router) {
     std::vector<FixedCascade> models;
     for (const std::size_t m : input_.columns) models.push_back({{m}, {}});
-    predictors_.emplace(psi_of_rows(), input_.index_features, worths_of(models));
+    predictors_.emplace(psi_of_rows(), input_.context->index_features, worths_of(models));
   }
-}
-
-void TrainedTable::take_context() {
-  features_ = FeatureMap::fit(rows_.size() == table_.rows() ? table_ : select_rows(table_, rows_), settings_.context);
-  if (features_.size() == 0) return;  // nothing varies
-  const std::size_t m = input_.index_features = 1 + features_.size();
-  input_.psi = psi_of(features_, table_, m);
-  const std::vector<std::pair<float, float>> range = psi_range();  // as a request's psi is taken
-  for (std::size_t k = 0; !range.empty() && k < input_.psi.size(); ++k)
-    input_.psi[k] = std::clamp(input_.psi[k], range[k % m].first, range[k % m].second);
 }
 
 std::vector<float> TrainedTable::psi_of_rows() const {
   std::vector<float> out;
-  out.reserve(rows_.size() * input_.index_features);
-  for (const std::size_t row : rows_) {
+  out.reserve(rows().size() * input_.context->index_features);
+  for (const std::size_t row : rows()) {
     const std::span<const float> psi = input_.psi_of_row(row);
     out.insert(out.end(), psi.begin(), psi.end());
   }
@@ -180,11 +165,11 @@ std::vector<float> TrainedTable::psi_of_rows() const {
 }
 
 PlanWorths TrainedTable::worths_of(const std::vector<FixedCascade>& plans) const {
-  PlanWorths out{plans.size(), std::vector<double>(rows_.size() * plans.size()), {}};
+  PlanWorths out{plans.size(), std::vector<double>(rows().size() * plans.size()), {}};
   out.dollars = out.quality;
   for (std::size_t p = 0; p < plans.size(); ++p) {
-    const Routed routed = route(plans[p], rows_);
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const Routed routed = route(plans[p], rows());
+    for (std::size_t i = 0; i < rows().size(); ++i) {
       out.quality[i * plans.size() + p] = routed.quality[i];
       out.dollars[i * plans.size() + p] = routed.dollars[i];
     }
@@ -193,15 +178,15 @@ PlanWorths TrainedTable::worths_of(const std::vector<FixedCascade>& plans) const
 }
 
 Outcomes TrainedTable::outcomes(bool judged) const {
-  Outcomes out = evaluator_.outcomes(seen_);
+  Outcomes out = evaluator_.outcomes(prepared_->seen);
   if (judged && !judged_dollars_.empty()) out.dollars = judged_dollars_;
   return out;
 }
 
 FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
   if (candidate.kind == CascadeKind::thresholds)
-    return with_readable_thresholds(fit_fixed_cascade(outcomes(true), candidate.price, rows_, kEffort), outcomes(true),
-                                    candidate.price, rows_);
+    return with_readable_thresholds(fit_fixed_cascade(outcomes(true), candidate.price, rows(), kEffort), outcomes(true),
+                                    candidate.price, rows());
   return {{candidate.model}, {}};
 }
 
@@ -214,11 +199,11 @@ FittedRouter TrainedTable::fit_router(const CascadeCandidate& candidate) const {
     chosen = predictors_->best(candidate.price);
   } else {
     for (std::size_t m = 0; m < table_.models.size(); ++m) {
-      FixedCascade plan = fit_fixed_cascade(outcomes(true), candidate.price, rows_, kLittle, m);
+      FixedCascade plan = fit_fixed_cascade(outcomes(true), candidate.price, rows(), kLittle, m);
       if (plan.order.size() > 1)
-        plans.push_back(with_readable_thresholds(std::move(plan), outcomes(true), candidate.price, rows_));
+        plans.push_back(with_readable_thresholds(std::move(plan), outcomes(true), candidate.price, rows()));
     }
-    chosen = PlanPredictors(psi_of_rows(), input_.index_features, worths_of(plans)).best(candidate.price);
+    chosen = PlanPredictors(psi_of_rows(), input_.context->index_features, worths_of(plans)).best(candidate.price);
   }
   FittedRouter out{std::move(chosen.router), {}};
   for (const std::size_t p : chosen.plans) out.plans.push_back(plans[p]);
@@ -244,15 +229,22 @@ CascadeOptions TrainedTable::fit_options(const CascadeCandidate& candidate) cons
                                 : options_of(fit_order(candidate), candidate.price);
 }
 
+std::vector<std::size_t> TrainedTable::calibration_rows() const {
+  const std::size_t periods = calibration_periods();
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < periods; ++i) out.push_back(rows()[i * rows().size() / periods]);
+  return out;
+}
+
 Cascade TrainedTable::cascade_of(const CascadeOptions& options) const {
   Cascade cascade(options);
-  const std::size_t models = table_.models.size(), periods = options.rules ? calibration_periods() : 0;
-  for (std::size_t i = 0; i < periods; ++i) {
-    const std::size_t row = rows_[i * rows_.size() / periods];
-    for (std::size_t a = 0; a < models; ++a) {
-      const std::size_t at = row * models + a;
+  int period = 0;
+  for (const std::size_t row : options.rules ? calibration_rows() : std::vector<std::size_t>()) {
+    ++period;
+    for (std::size_t a = 0; a < table_.models.size(); ++a) {
+      const std::size_t at = row * table_.models.size() + a;
       const Observation seen{table_.cost[at] + settings_.judge(), {input_.shown[at]}};
-      cascade.calibrate(static_cast<int>(i + 1), input_.psi_of_row(row), a, seen, table_.quality[at]);
+      cascade.calibrate(period, input_.psi_of_row(row), a, seen, table_.quality[at]);
     }
   }
   return cascade;
@@ -264,7 +256,8 @@ CascadeOptions TrainedTable::options_with(const std::vector<std::size_t>& models
   out.evaluator = settings_.evaluator;
   for (const std::size_t m : models) {
     out.models.push_back(table_.models[m]);
-    if (!calibration_.empty()) out.calibration.push_back({calibration_[m].scores, calibration_[m].qualities});
+    if (!prepared_->calibration.empty())
+      out.calibration.push_back({prepared_->calibration[m].scores, prepared_->calibration[m].qualities});
   }
   return out;
 }
@@ -284,8 +277,8 @@ CascadeOptions TrainedTable::options_of(const FittedRouter& fitted, double price
     out.plans.push_back({positions_among(used, plan.order), plan.thresholds});
   if (calls_one_model(out)) out.calibration.clear();
   out.router = fitted.router.to_json().dump();
-  if (features_.size() > 0) out.features = features_.to_json().dump();
-  out.psi_range = psi_range();
+  if (features().size() > 0) out.features = features().to_json().dump();
+  out.psi_range = psi_range(*input_.context, rows());
   return out;
 }
 
@@ -296,28 +289,12 @@ CascadeOptions TrainedTable::options_of_indices(double price, bool with_features
   out.evaluator = settings_.evaluator;
   // No bonus: all answers to the rows are known, and what is judged is what is deployed.
   out.rules = shrunk_rules(!evaluator_.is_truth(), 0.0, static_cast<int>(calibration_periods()));
-  out.index_features = static_cast<int>(input_.index_features);
-  if (with_features && features_.size() > 0) {
-    out.features = features_.to_json().dump();
+  out.index_features = static_cast<int>(input_.context->index_features);
+  if (with_features && features().size() > 0) {
+    out.features = features().to_json().dump();
     out.index_features = 1;
   }
-  out.psi_range = psi_range();
-  return out;
-}
-
-// Of raw columns; all else the features themselves keep between -1 and 1.
-std::vector<std::pair<float, float>> TrainedTable::psi_range() const {
-  const std::vector<std::string> names = features_.names();
-  const auto raw = [](const std::string& name) { return name.starts_with("raw:"); };
-  if (std::none_of(names.begin(), names.end(), raw)) return {};
-  std::vector<std::pair<float, float>> out(input_.index_features, {-1.0f, 1.0f});
-  for (std::size_t j = 0; j < names.size(); ++j) {
-    if (!raw(names[j])) continue;
-    const auto at = [&](std::size_t row) { return input_.psi[row * input_.index_features + 1 + j]; };
-    out[1 + j] = {at(rows_[0]), at(rows_[0])};
-    for (const std::size_t row : rows_)
-      out[1 + j] = {std::min(out[1 + j].first, at(row)), std::max(out[1 + j].second, at(row))};
-  }
+  out.psi_range = psi_range(*input_.context, rows());
   return out;
 }
 

@@ -2,10 +2,8 @@
 // its rows sees it: scores calibrated and features fitted on those rows.
 #pragma once
 
-#include "host/cascades/fits/aim.hpp"
-#include "host/outcomes/routing/calibrated_evaluator.hpp"
+#include "host/cascades/fits/prepared_rows.hpp"
 #include "host/outcomes/routing/router.hpp"
-#include "host/outcomes/tables/features.hpp"
 #include "pandora/cascade.hpp"
 
 namespace pandora {
@@ -16,18 +14,15 @@ struct CascadeInput {
   std::vector<std::size_t> columns;   ///< of the cascade's models, which of the table's
   std::string evaluator;              ///< as CalibratedEvaluator takes it
   std::span<const double> shown;  ///< rows x the table's models: what the evaluator shows, as it stands in the table
-  std::vector<float> psi;         ///< rows x index_features; empty: 1 alone
-  std::size_t index_features = 1;
+  std::shared_ptr<const PreparedContext> context = std::make_shared<const PreparedContext>();
   double judge_usd = 0.0;  ///< added to the dollars of every call of a request that needs scores
 
   std::span<const float> psi_of_row(std::size_t row) const {
     static constexpr float kOne = 1.0f;
-    return psi.empty() ? std::span(&kOne, 1) : std::span(psi).subspan(row * index_features, index_features);
+    const std::size_t m = context->index_features;
+    return context->psi.empty() ? std::span(&kOne, 1) : std::span(context->psi).subspan(row * m, m);
   }
 };
-
-/// rows x m: 1, the features and zeros.
-std::vector<float> psi_of(const FeatureMap& map, const TraceTable& table, std::size_t m);
 
 /// For a cascade and a table it was perhaps not fitted on. Throws Error (bad_data) where the table lacks a model, a
 /// score or a column of the features, Error (usage) for an evaluator that tables do not have (column:NAME).
@@ -36,7 +31,8 @@ CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& tabl
 /// How often each model of the cascade was called and its answer deployed.
 struct ModelCounts {
   std::vector<std::uint64_t> called, deployed;
-  std::uint64_t judged = 0;  ///< calls of requests that need scores
+  std::uint64_t judged = 0;                   ///< calls of requests that need scores
+  std::vector<std::uint32_t> by_prompt = {};  ///< of run_prompts(), in the order of its rows: bit m, model m was called
 };
 
 /// The named rows, one after the other. Nothing is learned: every prompt meets the cascade as it is.
@@ -66,14 +62,19 @@ struct FittedRouter {
 class TrainedTable {
  public:
   /// The table must outlive this. `rows`: what is fitted on; not empty.
-  TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows);
+  TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows)
+      : TrainedTable(table, settings,
+                     std::make_shared<const PreparedRows>(prepared_rows(table, settings, std::move(rows)))) {}
+  TrainedTable(const TraceTable& table, const CascadeFitSettings& settings, std::shared_ptr<const PreparedRows> rows);
 
   /// A single model or thresholds. Judging costs where more than one model is called.
   FixedCascade fit_order(const CascadeCandidate& candidate) const;
   /// Of the kind `router` plans are the models alone; of the kind `routed` also the best order with thresholds that
   /// begins with each model. Plans that are chosen for hardly any prompt are left out.
   FittedRouter fit_router(const CascadeCandidate& candidate) const;
-  /// Indices are learned from all models' answers to the rows; of many rows, to some spread over them.
+  /// That indices are learned from, of all models' answers: of many rows some, spread over them.
+  std::vector<std::size_t> calibration_rows() const;
+  /// Indices are learned from all models' answers to these.
   Cascade cascade_of(const CascadeOptions& options) const;
 
   Routed route(const FixedCascade& cascade, std::span<const std::size_t> rows) const {
@@ -93,21 +94,19 @@ class TrainedTable {
   Outcomes outcomes(bool judged) const;
   std::size_t calibration_periods() const {
     constexpr std::size_t kMostAnswers = 40'000;  // that indices are learned from, of prompts spread over the table
-    return std::min(rows_.size(), std::max<std::size_t>(1, kMostAnswers / table_.models.size()));
+    return std::min(rows().size(), std::max<std::size_t>(1, kMostAnswers / table_.models.size()));
   }
-  std::vector<std::pair<float, float>> psi_range() const;
-  void take_context();
   PlanWorths worths_of(const std::vector<FixedCascade>& plans) const;
   std::vector<float> psi_of_rows() const;
   CascadeOptions options_with(const std::vector<std::size_t>& models, double price) const;
+  const std::vector<std::size_t>& rows() const { return prepared_->rows; }
+  const FeatureMap& features() const { return input_.context->features; }
 
   const TraceTable& table_;
   const CascadeFitSettings& settings_;
-  std::vector<std::size_t> rows_;
+  std::shared_ptr<const PreparedRows> prepared_;
   CalibratedEvaluator evaluator_;
-  std::vector<IsotonicMap> calibration_;  // of each model; none for the truth
-  std::vector<double> seen_, judged_dollars_;
-  FeatureMap features_;
+  std::vector<double> judged_dollars_;
   CascadeInput input_;                        // for indices and routers
   std::optional<PlanPredictors> predictors_;  // of the models alone
 };

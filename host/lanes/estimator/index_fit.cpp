@@ -63,7 +63,7 @@ double index_objective(const Contexts& contexts, const IndexSamples& samples, Ri
 }
 
 void index_derivatives(const Contexts& contexts, const IndexSamples& samples, Ridges ridges, const Eigen::VectorXd& rho,
-                       Eigen::VectorXd& gradient, Eigen::MatrixXd* hessian) {
+                       Eigen::VectorXd& gradient, Eigen::MatrixXd* hessian, IndexSums* sums) {
   const int m = contexts.index_size;
   const Eigen::VectorXd diagonal = diagonal_of(ridges, m);
   gradient = diagonal.cwiseProduct(rho);
@@ -78,6 +78,10 @@ void index_derivatives(const Contexts& contexts, const IndexSamples& samples, Ri
     for (int k = 0; k < n; ++k) {
       const IndexMoment<double> value = samples.moment(first + k, z[k]);
       moments[k] = value.moment;
+      if (sums != nullptr) {
+        sums->squares += value.moment * value.moment / samples.weight_of(first + k);
+        sums->curvature += value.curvature;
+      }
       if (hessian != nullptr && value.curvature > 0.0) weighted.col(active++) = std::sqrt(value.curvature) * psi.col(k);
     }
     gradient.noalias() += psi.leftCols(n) * moments.head(n);

@@ -53,9 +53,15 @@ Eigen::VectorXd diagonal_of(Ridges ridges, int m);
 double index_objective(const Contexts& contexts, const IndexSamples& samples, Ridges ridges,
                        const Eigen::VectorXd& rho);
 
-/// Its gradient and, where asked for, its Hessian diag(ridges) + sum w_s h_s psi_s psi_s' (lower triangle).
+/// What a dispersion is learned from.
+struct IndexSums {
+  double squares = 0.0;    ///< sum_s w_s m_s^2
+  double curvature = 0.0;  ///< sum_s w_s h_s
+};
+
+/// Its gradient and, where asked for, its Hessian diag(ridges) + sum w_s h_s psi_s psi_s' (lower triangle), and sums.
 void index_derivatives(const Contexts& contexts, const IndexSamples& samples, Ridges ridges, const Eigen::VectorXd& rho,
-                       Eigen::VectorXd& gradient, Eigen::MatrixXd* hessian);
+                       Eigen::VectorXd& gradient, Eigen::MatrixXd* hessian, IndexSums* sums = nullptr);
 
 /// Moves rho to the minimiser (eq:known-theta-rho-estimator), (eq:hat:rho:at) with the ridge term, over the ball of
 /// that radius around 0 or, with a radius of 0, over all rho; starting from its value, to a squared Newton decrement of

@@ -40,15 +40,34 @@ double ShrunkFit::objective(const Contexts& contexts, const std::vector<const In
   return sum + 0.5 * all.dot(penalty() * all);
 }
 
-VectorXd ShrunkFit::gradient(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
-                             const std::vector<VectorXd*>& rho) const {
-  VectorXd all(A_ * m_), sum(A_ * m_), own;
+VectorXd ShrunkFit::with_penalty(const std::vector<VectorXd>& gradients, const std::vector<VectorXd*>& rho) const {
+  VectorXd all(A_ * m_), sum(A_ * m_);
   for (int a = 0; a < A_; ++a) {
     all.segment(a * m_, m_) = *rho[a];
-    index_derivatives(contexts, *samples[a], 0.0, *rho[a], own, nullptr);
-    sum.segment(a * m_, m_) = own / state.dispersion[a];
+    sum.segment(a * m_, m_) = gradients[a] / state.dispersion[a];
   }
   return sum + penalty() * all;
+}
+
+VectorXd ShrunkFit::gradient(const Contexts& contexts, const std::vector<const IndexSamples*>& samples,
+                             const std::vector<VectorXd*>& rho) const {
+  std::vector<VectorXd> own(A_);
+  for (int a = 0; a < A_; ++a) index_derivatives(contexts, *samples[a], 0.0, *rho[a], own[a], nullptr);
+  return with_penalty(own, rho);
+}
+
+void ShrunkFit::measure(Refit& refit) const {
+  if (!refit.gradients.empty()) return;
+  refit.gradients.resize(A_);
+  refit.sums.assign(A_, {});
+  for (int a = 0; a < A_; ++a)
+    index_derivatives(refit.contexts, *refit.samples[a], 0.0, *refit.rho[a], refit.gradients[a], nullptr,
+                      &refit.sums[a]);
+}
+
+VectorXd ShrunkFit::gradient_at(Refit& refit) const {
+  measure(refit);
+  return with_penalty(refit.gradients, refit.rho);
 }
 
 void ShrunkFit::measure_features(const Contexts& contexts, const std::vector<const IndexSamples*>& samples) {
@@ -87,7 +106,7 @@ void ShrunkFit::invert(Refit& refit) {
 
 // A direction by C, of a Hessian formed here where `afresh` or where the last one does not serve.
 void ShrunkFit::point_downhill(Refit& refit, bool afresh) {
-  const VectorXd at = gradient(refit.contexts, refit.samples, refit.rho);
+  const VectorXd at = gradient_at(refit);
   const double before = -refit.slope;
   const auto point = [&] {
     refit.direction = -covariance * at;
@@ -105,14 +124,15 @@ void ShrunkFit::point_downhill(Refit& refit, bool afresh) {
 }
 
 // Along the direction, as far as it goes down; `trusted`: all of it.
-void ShrunkFit::descend(const Refit& refit, bool trusted) const {
+void ShrunkFit::descend(Refit& refit, bool trusted) const {
   const auto move = [&](double part) {
     for (int a = 0; a < A_; ++a) *refit.rho[a] += part * refit.direction.segment(a * m_, m_);
+    refit.gradients.clear();
   };
   double part = 1.0;
   move(1.0);
   for (int tries = 0; tries < 30 && !trusted; ++tries) {
-    const double ahead = gradient(refit.contexts, refit.samples, refit.rho).dot(refit.direction);
+    const double ahead = gradient_at(refit).dot(refit.direction);
     if (!engine::too_long(refit.slope, ahead)) break;
     const double next = part * engine::secant_part(refit.slope, ahead);
     move(next - part);
@@ -122,17 +142,9 @@ void ShrunkFit::descend(const Refit& refit, bool trusted) const {
 
 std::vector<double> ShrunkFit::learned_dispersions(const Refit& refit) const {
   std::vector<double> out;
-  for (int a = 0; a < A_; ++a) {
-    const IndexSamples& samples = *refit.samples[a];
-    double squares = 0.0, curvature = 0.0;
-    for (int s = 0; s < samples.size(); ++s) {
-      const auto psi = Eigen::Map<const Eigen::VectorXf>(refit.contexts.psi_row(samples.rows[s]), m_).cast<double>();
-      const IndexMoment<double> value = samples.moment(s, psi.dot(*refit.rho[a]));
-      squares += value.moment * value.moment / samples.weight_of(s);
-      curvature += value.curvature;
-    }
-    out.push_back(JointState::dispersion_of(samples.effective(), squares, curvature, refit.determined[a]));
-  }
+  for (int a = 0; a < A_; ++a)
+    out.push_back(JointState::dispersion_of(refit.samples[a]->effective(), refit.sums[a].squares,
+                                            refit.sums[a].curvature, refit.determined[a]));
   return out;
 }
 

@@ -43,11 +43,18 @@ struct ShrunkFit {
     Eigen::VectorXd direction = {};
     double slope = 0.0;  // gradient' direction
     bool kept = false;   // whether C is of an earlier step's Hessian
+    // Of the samples at the present rho, before ridges and dispersions; without boxes where rho has moved.
+    std::vector<Eigen::VectorXd> gradients = {};
+    std::vector<IndexSums> sums = {};
   };
   Eigen::MatrixXd penalty() const;  // A m x A m
+  void measure(Refit& refit) const;
+  Eigen::VectorXd gradient_at(Refit& refit) const;
+  Eigen::VectorXd with_penalty(const std::vector<Eigen::VectorXd>& gradients,
+                               const std::vector<Eigen::VectorXd*>& rho) const;
   void invert(Refit& refit);
   void point_downhill(Refit& refit, bool afresh);
-  void descend(const Refit& refit, bool trusted) const;
+  void descend(Refit& refit, bool trusted) const;
   std::vector<double> learned_dispersions(const Refit& refit) const;
   SlopeSums sums_of(const Refit& refit) const;
   void measure_features(const Contexts& contexts, const std::vector<const IndexSamples*>& samples);

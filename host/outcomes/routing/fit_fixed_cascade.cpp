@@ -21,6 +21,32 @@ struct RankedModel {
   std::vector<std::uint32_t> ranks;  // of each prompt
 };
 
+// What an answer that is opened brings; side by side, for they are read together.
+struct OpenedAnswer {
+  double seen, worth, cost;
+};
+
+// A prompt on its way.
+struct Walk {
+  double best = -std::numeric_limits<double>::infinity(), worth = 0.0, spent = 0.0;
+
+  void open(const OpenedAnswer& answer) {
+    const bool better = answer.seen > best;  // no branch
+    spent += answer.cost;
+    worth = better ? answer.worth : worth;
+    best = better ? answer.seen : best;
+  }
+  double utility() const { return worth - spent; }
+};
+
+// The first positions of a cascade: what became of the prompts that end there, and how the others arrive behind them.
+struct Prefix {
+  std::vector<std::size_t> order;
+  std::vector<double> thresholds;
+  double ended = 0.0;  // sum of utilities
+  std::vector<std::pair<std::size_t, Walk>> arrived;
+};
+
 class CascadeFit {
  public:
   CascadeFit(const Outcomes& outcomes, double price, std::span<const std::size_t> rows, const CascadeEffort& effort,
@@ -43,6 +69,8 @@ class CascadeFit {
       for (const double value : model.seen)
         ranked.ranks.push_back(static_cast<std::uint32_t>(
             std::lower_bound(ranked.values.begin(), ranked.values.end(), value) - ranked.values.begin()));
+      std::vector<OpenedAnswer>& answers = answers_.emplace_back();
+      for (std::size_t i = 0; i < prompts_; ++i) answers.push_back({model.seen[i], model.worth[i], model.cost[i]});
     }
   }
 
@@ -81,6 +109,32 @@ class CascadeFit {
     return out;
   }
 
+  // Many cascades begin alike: the latest prefix of each length is kept.
+  const Prefix& prefix_of(const FixedCascade& cascade, std::size_t length) const {
+    prefixes_.resize(std::max(prefixes_.size(), length + 1));
+    Prefix& kept = prefixes_[length];
+    const auto order = std::span(cascade.order).first(length);
+    const auto thresholds = std::span(cascade.thresholds).first(length);
+    if (!kept.arrived.empty() && std::ranges::equal(kept.order, order) &&
+        std::ranges::equal(kept.thresholds, thresholds))
+      return kept;
+    kept = {{order.begin(), order.end()}, {thresholds.begin(), thresholds.end()}, 0.0, {}};
+    for (std::size_t prompt = 0; prompt < prompts_; ++prompt) {
+      Walk walk;
+      bool ended = false;
+      for (std::size_t j = 0; j < length && !ended; ++j) {
+        const OpenedAnswer& answer = answers_[order[j]][prompt];
+        walk.open(answer);
+        ended = answer.seen >= thresholds[j];
+      }
+      if (ended)
+        kept.ended += walk.utility();
+      else
+        kept.arrived.emplace_back(prompt, walk);
+    }
+    return kept;
+  }
+
   // The cascade with the best value for the threshold at that position among all that accept some and not all; nothing
   // where what is seen does not vary.
   std::optional<RatedCascade> with_best_threshold(FixedCascade cascade, std::size_t position) const {
@@ -88,26 +142,23 @@ class CascadeFit {
     if (ranked.values.size() < 2) return {};
     // By rank at the position: what going on is worth more than accepting.
     std::vector<double> gain(ranked.values.size(), 0.0);
-    double sum = 0.0;  // of utilities, all accepted that arrive at the position
-    for (std::size_t prompt = 0; prompt < prompts_; ++prompt) {
-      double best = -std::numeric_limits<double>::infinity(), worth = 0.0, spent = 0.0, accepted = 0.0;
-      bool arrived = false;
-      for (std::size_t j = 0; j < cascade.order.size(); ++j) {
-        const SearchedModel& model = models_[cascade.order[j]];
-        spent += model.cost[prompt];
-        if (model.seen[prompt] > best) {
-          best = model.seen[prompt];
-          worth = model.worth[prompt];
-        }
-        if (j == position) {
-          accepted = worth - spent;
-          arrived = true;
-        } else if (j < cascade.thresholds.size() && model.seen[prompt] >= cascade.thresholds[j]) {
-          break;
-        }
+    std::vector<double> accepts(cascade.order.size(), std::numeric_limits<double>::infinity());
+    std::copy(cascade.thresholds.begin(), cascade.thresholds.end(), accepts.begin());
+    std::vector<const OpenedAnswer*> opened;
+    for (const std::size_t m : cascade.order) opened.push_back(answers_[m].data());
+    const Prefix& before = prefix_of(cascade, position);
+    double sum = before.ended;  // of utilities, all accepted that arrive at the position
+    for (const auto& [prompt, walked] : before.arrived) {
+      Walk walk = walked;
+      walk.open(opened[position][prompt]);
+      const double accepted = walk.utility();
+      for (std::size_t j = position + 1; j < opened.size(); ++j) {
+        const OpenedAnswer& answer = opened[j][prompt];
+        walk.open(answer);
+        if (answer.seen >= accepts[j]) break;
       }
-      sum += arrived ? accepted : worth - spent;
-      if (arrived) gain[ranked.ranks[prompt]] += worth - spent - accepted;
+      sum += accepted;
+      gain[ranked.ranks[prompt]] += walk.utility() - accepted;
     }
     RatedCascade out;
     for (std::size_t rank = 1; rank < gain.size(); ++rank) {  // the threshold at this rank: those below go on
@@ -192,6 +243,8 @@ class CascadeFit {
   std::vector<SearchedModel> models_;
   std::vector<RankedModel> ranked_;
   const std::optional<std::size_t> first_;
+  std::vector<std::vector<OpenedAnswer>> answers_;  // by model
+  mutable std::vector<Prefix> prefixes_;            // by length
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <numeric>
+#include <optional>
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/base/in_parallel.hpp"
@@ -53,6 +55,28 @@ std::vector<std::string> classes_of(const PromptColumn& column, const TraceTable
   return classes;
 }
 
+// The texts that a projection is fitted on; counted here where they are not yet.
+struct FittedTexts {
+  TextCounts own;
+  std::vector<std::size_t> place;  // of a row's text in `own`
+  CountedRows counted;
+  std::vector<std::size_t> which;  // of the counted texts
+
+  FittedTexts(const TraceTable& table, bool any, const CountedRows& given) : counted(given) {
+    if (!any) return;
+    const std::vector<std::size_t> rows = TextProjection::spread(table.rows());
+    if (given.counts == nullptr) {
+      own = TextCounts::of(table.columns[table.text_column].texts, rows);
+      place.resize(table.rows());
+      for (std::size_t i = 0; i < rows.size(); ++i) place[rows[i]] = i;
+      counted = {&own, place};
+    }
+    for (const std::size_t row : rows) which.push_back(counted.text_of(row));
+  }
+  FittedTexts(const FittedTexts&) = delete;  // `counted` is a view
+  FittedTexts& operator=(const FittedTexts&) = delete;
+};
+
 }  // namespace
 
 std::string FeatureMap::name_of(const Source& source, std::size_t index) {
@@ -69,16 +93,16 @@ std::vector<std::string> FeatureMap::names() const {
 }
 
 FeatureMap::Input FeatureMap::Bound::input(std::size_t row) const {
-  if (column == nullptr) return {table->text(row), {}};
+  if (column == nullptr) return {table->text(row), {}, counted.counts ? std::optional(counted[row]) : std::nullopt};
   if (column->kind == PromptColumn::Kind::text) return {column->texts[row], {}};
   return {{}, std::span(column->numbers).subspan(row * column->length, column->length)};
 }
 
-FeatureMap::Bound FeatureMap::bind(const Source& source, const TraceTable& table) {
+FeatureMap::Bound FeatureMap::bind(const Source& source, const TraceTable& table, const CountedRows& counted) {
   if (source.kind == Kind::text || source.kind == Kind::length) {
     if (table.text_column == TraceTable::kNone)
       table.refuse("has no text of prompts (a column prompt), which features are made of");
-    return {nullptr, &table};
+    return {nullptr, &table, counted};
   }
   const PromptColumn* const column = find_column(table, source.column);
   if (column == nullptr) table.refuse(no_column(table, source.column, {}));
@@ -89,11 +113,13 @@ FeatureMap::Bound FeatureMap::bind(const Source& source, const TraceTable& table
   if (!is_text && column->length != source.length)
     table.refuse("column {} holds {} numbers a prompt where features are made of {}", in_quotes(source.column),
                  column->length, source.length);
-  return {column, &table};
+  return {column, &table, {}};
 }
 
 void FeatureMap::measure(const Source& source, const Input& input, std::span<double> numbers) {
-  if (source.kind == Kind::text) return source.projection.apply(input.text, numbers);
+  if (source.kind == Kind::text)
+    return input.counted ? source.projection.apply(*input.counted, numbers)
+                         : source.projection.apply(input.text, numbers);
   const bool is_number = source.kind != Kind::length && source.kind != Kind::classes;
   std::fill(numbers.begin(), numbers.end(), is_number ? std::numeric_limits<double>::quiet_NaN() : 0.0);
   if (source.kind == Kind::length) {
@@ -126,10 +152,10 @@ void FeatureMap::give(const InputOf& input_of, std::vector<double>& numbers, std
   }
 }
 
-std::vector<double> FeatureMap::apply(const TraceTable& table, unsigned threads) const {
+std::vector<double> FeatureMap::apply(const TraceTable& table, unsigned threads, const CountedRows& counted) const {
   std::vector<double> features(table.rows() * size());
   std::vector<Bound> bound;
-  for (const Source& source : sources_) bound.push_back(bind(source, table));
+  for (const Source& source : sources_) bound.push_back(bind(source, table, counted));
   const std::size_t rows = table.rows(),
                     shares = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, rows / 256));
   in_parallel(shares, shares, [&](std::size_t k) {
@@ -202,24 +228,23 @@ FeatureMap::Source FeatureMap::source_of(const std::string& spec, const TraceTab
       source.length = source.classes.size() + 1;
     }
   }
-  (void)bind(source, table);
-  if (source.kind == Kind::text)
-    source.projection = TextProjection::fit(table.columns[table.text_column].texts, source.length);
+  (void)bind(source, table, {});
   return source;
 }
 
 // All numbers of source `number` with their scale; a spread of 0: it does not vary.
 std::vector<FeatureMap::Column> FeatureMap::columns_of(const Source& source, std::size_t number,
-                                                       const TraceTable& table) {
+                                                       const TraceTable& table, const CountedRows& counted) {
   std::vector<Column> columns(source.length);
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = {number, i, 0, 1};
   if (source.kind == Kind::raw) return columns;
-  const Bound bound = bind(source, table);
-  // The rows that a projection was fitted on, or all.
-  const std::size_t rows = table.rows(), used = source.kind == Kind::text ? std::min(rows, kMostFitted) : rows;
+  const Bound bound = bind(source, table, counted);
+  std::vector<std::size_t> rows(table.rows());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  if (source.kind == Kind::text) rows = TextProjection::spread(table.rows());  // that it was fitted on
   std::vector<double> numbers(source.length), squares(source.length), seen(source.length);
-  for (std::size_t i = 0; i < used; ++i) {
-    measure(source, bound.input(i * rows / used), numbers);
+  for (const std::size_t row : rows) {
+    measure(source, bound.input(row), numbers);
     for (std::size_t j = 0; j < numbers.size(); ++j) {
       if (std::isnan(numbers[j])) continue;
       const double off = numbers[j] - columns[j].mean;  // Welford
@@ -235,15 +260,25 @@ std::vector<FeatureMap::Column> FeatureMap::columns_of(const Source& source, std
   return columns;
 }
 
-FeatureMap FeatureMap::fit(const TraceTable& calibration, const std::vector<std::string>& specs) {
+const TextProjection* FeatureMap::projection() const {
+  const auto found = std::ranges::find(sources_, Kind::text, &Source::kind);
+  return found == sources_.end() ? nullptr : &found->projection;
+}
+
+FeatureMap FeatureMap::fit(const TraceTable& calibration, const std::vector<std::string>& specs,
+                           const CountedRows& counted, const FeatureMap* near) {
   FeatureMap map;
   for (auto spec = specs.begin(); spec != specs.end(); ++spec) {
     const bool is_text = spec->starts_with("text:");
     for (auto before = specs.begin(); before != spec; ++before)
       if (*before == *spec || (is_text && before->starts_with("text:")))
         throw Error(ExitCode::usage, fmt::format("feature {} stands twice", in_quotes(*spec)));
-    map.sources_.push_back(source_of(*spec, calibration));
-    const std::vector<Column> all = columns_of(map.sources_.back(), map.sources_.size() - 1, calibration);
+    Source& source = map.sources_.emplace_back(source_of(*spec, calibration));
+    const FittedTexts texts(calibration, is_text, counted);
+    if (is_text)
+      source.projection =
+          TextProjection::fit(*texts.counted.counts, texts.which, source.length, near ? near->projection() : nullptr);
+    const std::vector<Column> all = columns_of(source, map.sources_.size() - 1, calibration, texts.counted);
     const std::size_t before = map.size();
     std::copy_if(all.begin(), all.end(), std::back_inserter(map.columns_), [](const auto& c) { return c.spread > 0; });
     if (const std::size_t dropped = before + all.size() - map.size(); dropped > 0)

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <utility>
 
 #include "host/ground/base/prompt.hpp"
@@ -44,6 +45,32 @@ inline constexpr std::size_t kMostTextFeatures = 512;
 /// Buckets that n-grams of a text fall in, and how many in each; in the order in which they come. bits <= 16.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> count_ngrams(std::string_view text, int bits);
 
+/// What count_ngrams() says of a text, packed.
+using CountedText = std::span<const std::uint32_t>;
+
+/// The n-grams of texts, counted once for many fits.
+class TextCounts {
+ public:
+  static constexpr int kMostBits = 16;
+  static constexpr std::uint32_t kMostCount = 65535;  ///< of a bucket; more count as so many
+
+  /// Of these rows, in kBucketBits.
+  static TextCounts of(const TextColumn& texts, std::span<const std::size_t> rows);
+  void push_back(std::string_view text, int bits);
+
+  std::size_t size() const { return ends_.size(); }
+  CountedText operator[](std::size_t text) const {
+    const std::size_t begin = text == 0 ? 0 : ends_[text - 1];
+    return std::span(packed_).subspan(begin, ends_[text] - begin);
+  }
+  static std::uint32_t bucket_of(std::uint32_t packed) { return packed & ((std::uint32_t{1} << kMostBits) - 1); }
+  static std::uint32_t count_of(std::uint32_t packed) { return packed >> kMostBits; }
+
+ private:
+  std::vector<std::uint32_t> packed_;
+  std::vector<std::size_t> ends_;  // of each text
+};
+
 struct TextProjection {
   int bits = 0;               ///< B = 2^bits buckets
   std::size_t size = 0;       ///< k
@@ -54,14 +81,31 @@ struct TextProjection {
 
   /// Of at most kMostFitted texts, evenly over the column. k may be larger than the rank: further numbers are then 0.
   static TextProjection fit(const TextColumn& texts, std::size_t k);
+  /// Of these texts. `near`: of texts that are nearly the same; the decomposition begins there, and fewer iterations
+  /// lead as far.
+  static TextProjection fit(const TextCounts& counts, std::span<const std::size_t> texts, std::size_t k,
+                            const TextProjection* near = nullptr);
+  /// Which of so many rows are fitted on.
+  static std::vector<std::size_t> spread(std::size_t rows);
 
   /// out: k numbers; all 0 for a text without a word.
   void apply(std::string_view text, std::span<double> out) const;
+  /// Of a text that was counted in as many buckets.
+  void apply(CountedText text, std::span<double> out) const;
 };
 
 inline constexpr double kSpreads = 2.0;
 inline constexpr std::size_t kMostClasses = 16;  ///< of a text column
 inline constexpr std::size_t kMostFeatures = 4096;
+
+/// A table's texts, counted: row i of the table is text rows[i], or i where there are no `rows`.
+struct CountedRows {
+  const TextCounts* counts = nullptr;  ///< nullptr: they are counted when they are needed
+  std::span<const std::size_t> rows = {};
+
+  std::size_t text_of(std::size_t row) const { return rows.empty() ? row : rows[row]; }
+  CountedText operator[](std::size_t row) const { return (*counts)[text_of(row)]; }
+};
 
 class FeatureMap {
  public:
@@ -70,7 +114,9 @@ class FeatureMap {
 
   /// Throws Error (usage) where a spec is malformed or stands twice, Error (bad_data) where the table does not have
   /// what it names (with near names) or a raw column lacks a value.
-  static FeatureMap fit(const TraceTable& calibration, const std::vector<std::string>& specs);
+  /// `near`: a map of the same specs, fitted on nearly the same texts, as TextProjection::fit() takes it.
+  static FeatureMap fit(const TraceTable& calibration, const std::vector<std::string>& specs,
+                        const CountedRows& counted = {}, const FeatureMap* near = nullptr);
 
   /// How many numbers a prompt becomes.
   std::size_t size() const { return columns_.size(); }
@@ -81,7 +127,7 @@ class FeatureMap {
 
   /// rows x size(), row-major; the same bits for every number of threads. Throws Error (bad_data) where the table lacks
   /// a column or has one of another kind or length, or a raw column lacks a value.
-  std::vector<double> apply(const TraceTable& table, unsigned threads = 1) const;
+  std::vector<double> apply(const TraceTable& table, unsigned threads = 1, const CountedRows& counted = {}) const;
   /// size() numbers. Throws Error (usage) where a value is of another kind or length than its column, or not finite.
   std::vector<double> apply(const Prompt& prompt) const;
 
@@ -117,20 +163,24 @@ class FeatureMap {
   struct Input {
     std::string_view text;
     std::span<const double> numbers;
+    std::optional<CountedText> counted = {};
   };
   // A source's column in a table; nullptr where it is the prompt's text.
   struct Bound {
     const PromptColumn* column = nullptr;
     const TraceTable* table = nullptr;
+    CountedRows counted = {};
     Input input(std::size_t row) const;
   };
 
   static std::string name_of(const Source& source, std::size_t index);
-  static Bound bind(const Source& source, const TraceTable& table);
+  static Bound bind(const Source& source, const TraceTable& table, const CountedRows& counted);
   static void measure(const Source& source, const Input& input, std::span<double> numbers);
   static Input input_of(const Source& source, const Prompt& prompt);
   static Source source_of(const std::string& spec, const TraceTable& table);
-  static std::vector<Column> columns_of(const Source& source, std::size_t number, const TraceTable& table);
+  static std::vector<Column> columns_of(const Source& source, std::size_t number, const TraceTable& table,
+                                        const CountedRows& counted);
+  const TextProjection* projection() const;
   /// A prompt's features, whose input is given by the number of its source; `numbers` is room.
   template <class InputOf>
   void give(const InputOf& input_of, std::vector<double>& numbers, std::span<double> features) const;

@@ -1,6 +1,8 @@
 #include <Eigen/Dense>
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 #include "host/outcomes/tables/features.hpp"
 #include "host/outcomes/tables/text_hash.hpp"
@@ -13,7 +15,7 @@ using Counts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 using Eigen::Index;
 
 constexpr Index kOversampling = 10;
-constexpr int kPowerIterations = 4;
+constexpr int kPowerIterations = 4, kIterationsFromNear = 1;
 constexpr double kLeastRatio = 1e-9;  // of a singular value to the first; below, the direction is noise
 
 bool continues_a_character(char c) {
@@ -76,52 +78,86 @@ double rounded(double x) {
   return std::round(x * scale) / scale + 0.0;
 }
 
-// The weights of a text, of length 1, in the order of its counts; empty for a text without a word.
-std::vector<std::pair<std::uint32_t, double>> weights(const Counts& counts, const std::vector<double>& idf) {
-  std::vector<std::pair<std::uint32_t, double>> x;
-  x.reserve(counts.size());
-  double squares = 0;
-  for (const auto& [bucket, n] : counts) {
-    const double w = (1 + std::log(static_cast<double>(n))) * idf[bucket];
-    x.emplace_back(bucket, w);
-    squares += w * w;
-  }
-  for (auto& [bucket, w] : x) w /= std::sqrt(squares);
-  return x;
+// 1 + log n of the first n.
+const std::array<double, 256> kLogWeights = [] {
+  std::array<double, 256> out{};
+  for (std::size_t n = 1; n < out.size(); ++n) out[n] = 1 + std::log(static_cast<double>(n));
+  return out;
+}();
+
+double log_weight(std::uint32_t n) {
+  return n < kLogWeights.size() ? kLogWeights[n] : 1 + std::log(static_cast<double>(n));
 }
 
-// N sparse rows less their mean, as an operator.
+// Calls per_bucket(bucket, weight) in the order of the counts; returns what the weights' Euclidean norm is.
+template <class PerBucket>
+double for_weights(CountedText text, const std::vector<double>& idf, const PerBucket& per_bucket) {
+  double squares = 0;
+  for (const std::uint32_t packed : text) {
+    const std::uint32_t bucket = TextCounts::bucket_of(packed);
+    const double w = log_weight(TextCounts::count_of(packed)) * idf[bucket];
+    per_bucket(bucket, w);
+    squares += w * w;
+  }
+  return std::sqrt(squares);
+}
+
+// Rows of so many numbers at a time: as many as registers hold.
+constexpr Index kAtOnce = 32;
+using Lane = Eigen::Array<double, kAtOnce, 1>;
+
+// N sparse rows less their mean, as an operator on matrices whose width is a multiple of kAtOnce.
 class CentredTexts {
  public:
-  CentredTexts(const std::vector<Counts>& counts, const std::vector<double>& idf)
-      : mean_(Eigen::VectorXd::Zero(static_cast<Index>(idf.size()))) {
-    for (const Counts& of_text : counts) rows_.push_back(weights(of_text, idf));
-    for (const auto& row : rows_)
-      for (const auto& [bucket, w] : row) mean_[bucket] += w / static_cast<double>(rows_.size());
+  CentredTexts(const TextCounts& counts, std::span<const std::size_t> texts, const std::vector<double>& idf)
+      : counts_(counts), texts_(texts), idf_(idf), mean_(Eigen::VectorXd::Zero(static_cast<Index>(idf.size()))) {
+    std::vector<std::pair<std::uint32_t, double>> weights;
+    for (const std::size_t text : texts) {
+      weights.clear();
+      const double norm =
+          for_weights(counts[text], idf, [&](std::uint32_t bucket, double w) { weights.emplace_back(bucket, w); });
+      norms_.push_back(weights.empty() ? 1.0 : norm);
+      for (const auto& [bucket, w] : weights) mean_[bucket] += w / norms_.back() / static_cast<double>(texts.size());
+    }
   }
 
-  Index rows() const { return static_cast<Index>(rows_.size()); }
+  Index rows() const { return static_cast<Index>(texts_.size()); }
   Index buckets() const { return mean_.size(); }
 
   Matrix times(const Matrix& right) const {
     Matrix product(rows(), right.cols());
     const Eigen::RowVectorXd shift = mean_.transpose() * right;
-    for (Index i = 0; i < rows(); ++i) {
-      product.row(i) = -shift;
-      for (const auto& [bucket, w] : rows_[static_cast<std::size_t>(i)]) product.row(i) += w * right.row(bucket);
-    }
+    for (Index i = 0; i < rows(); ++i)
+      for (Index j = 0; j < right.cols(); j += kAtOnce) {
+        Lane sum = Lane::Zero();
+        const double norm = for_weights(counts_[texts_[static_cast<std::size_t>(i)]], idf_,
+                                        [&](std::uint32_t bucket, double w) { sum += w * lane(right, bucket, j); });
+        Eigen::Map<Lane>(&product(i, j)) = sum / (norm > 0 ? norm : 1.0) - lane(shift, 0, j);
+      }
     return product;
   }
 
   Matrix transposed_times(const Matrix& right) const {
     Matrix product = -mean_ * right.colwise().sum();
     for (Index i = 0; i < rows(); ++i)
-      for (const auto& [bucket, w] : rows_[static_cast<std::size_t>(i)]) product.row(bucket) += w * right.row(i);
+      for (Index j = 0; j < right.cols(); j += kAtOnce) {
+        const Lane scaled = lane(right, i, j) / norms_[static_cast<std::size_t>(i)];
+        for_weights(counts_[texts_[static_cast<std::size_t>(i)]], idf_,
+                    [&](std::uint32_t bucket, double w) { Eigen::Map<Lane>(&product(bucket, j)) += w * scaled; });
+      }
     return product;
   }
 
  private:
-  std::vector<std::vector<std::pair<std::uint32_t, double>>> rows_;
+  template <class Rows>
+  static Eigen::Map<const Lane> lane(const Rows& matrix, Index i, Index j) {
+    return Eigen::Map<const Lane>(&matrix(i, j));
+  }
+
+  const TextCounts& counts_;
+  std::span<const std::size_t> texts_;
+  const std::vector<double>& idf_;
+  std::vector<double> norms_;  // of the weights
   Eigen::VectorXd mean_;
 };
 
@@ -130,15 +166,30 @@ Matrix orthonormal(const Matrix& columns) {
   return qr.householderQ() * Eigen::MatrixXd::Identity(columns.rows(), columns.cols());
 }
 
-// Right singular vectors, the first first (buckets x at most k), without those of singular values near 0.
-Matrix right_singular_vectors(const CentredTexts& texts, Index k) {
+// With columns of 0 to a width that CentredTexts takes.
+Matrix widened(const Matrix& columns) {
+  Matrix out = Matrix::Zero(columns.rows(), (columns.cols() + kAtOnce - 1) / kAtOnce * kAtOnce);
+  out.leftCols(columns.cols()) = columns;
+  return out;
+}
+
+// Right singular vectors, the first first (buckets x at most k), without those of singular values near 0. `near`: those
+// of texts that are nearly the same, from where fewer iterations lead as far; without columns where there are none.
+Matrix right_singular_vectors(const CentredTexts& texts, Index k, const Matrix& near) {
   const Index rank = std::min({k + kOversampling, texts.rows(), texts.buckets()});
-  Matrix signs(texts.buckets(), rank), basis;
-  for (Index i = 0; i < signs.size(); ++i) signs.data()[i] = mixed(static_cast<std::uint64_t>(i) + 1) & 1 ? 1.0 : -1.0;
-  Matrix images = texts.times(signs);
-  for (int i = 0; i < kPowerIterations; ++i) {
-    basis = orthonormal(texts.transposed_times(orthonormal(images)));
-    images = texts.times(basis);
+  Matrix start(texts.buckets(), rank), basis;
+  for (Index i = 0; i < start.size(); ++i) start.data()[i] = mixed(static_cast<std::uint64_t>(i) + 1) & 1 ? 1.0 : -1.0;
+  Index known = std::min(near.cols(), rank);
+  while (known > 0 && near.col(known - 1).isZero()) --known;  // beyond the rank
+  if (known > 0) {
+    start /= std::sqrt(static_cast<double>(start.rows()));
+    start.leftCols(known) = near.leftCols(known);
+  }
+  const auto times = [&](const Matrix& right) -> Matrix { return texts.times(widened(right)).leftCols(right.cols()); };
+  Matrix images = times(start);
+  for (int i = 0; i < (known > 0 ? kIterationsFromNear : kPowerIterations); ++i) {
+    basis = orthonormal(texts.transposed_times(widened(orthonormal(images))).leftCols(rank));
+    images = times(basis);
   }
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(images.transpose() * images);
   Index kept = 0;  // eigenvalues ascend
@@ -174,32 +225,79 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> count_ngrams(std::string_vi
   return counter.take();
 }
 
+void TextCounts::push_back(std::string_view text, int bits) {
+  for (const auto& [bucket, count] : count_ngrams(text, bits))
+    packed_.push_back(std::min(count, kMostCount) << kMostBits | bucket);
+  ends_.push_back(packed_.size());
+}
+
+TextCounts TextCounts::of(const TextColumn& texts, std::span<const std::size_t> rows) {
+  TextCounts out;
+  for (const std::size_t row : rows) out.push_back(texts[row], kBucketBits);
+  return out;
+}
+
 TextProjection TextProjection::fit(const TextColumn& texts, std::size_t k) {
+  const std::vector<std::size_t> rows = spread(texts.size());
+  const TextCounts counts = TextCounts::of(texts, rows);
+  std::vector<std::size_t> all(rows.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return fit(counts, all, k);
+}
+
+std::vector<std::size_t> TextProjection::spread(std::size_t texts) {
+  const std::size_t n = std::min(texts, kMostFitted);
+  std::vector<std::size_t> out(n);
+  for (std::size_t i = 0; i < n; ++i) out[i] = i * texts / n;
+  return out;
+}
+
+TextProjection TextProjection::fit(const TextCounts& counts, std::span<const std::size_t> texts, std::size_t k,
+                                   const TextProjection* near) {
   TextProjection projection{kBucketBits, k, {}, {}};
-  const std::size_t buckets = std::size_t{1} << kBucketBits, n = std::min(texts.size(), kMostFitted);
-  std::vector<Counts> counts;
+  const std::size_t buckets = std::size_t{1} << kBucketBits, n = texts.size();
   std::vector<double> texts_with(buckets);  // N_b
-  for (std::size_t i = 0; i < n; ++i) {
-    counts.push_back(count_ngrams(texts[i * texts.size() / n], kBucketBits));
-    for (const auto& [bucket, count] : counts.back()) ++texts_with[bucket];
-  }
+  for (const std::size_t text : texts)
+    for (const std::uint32_t packed : counts[text]) ++texts_with[TextCounts::bucket_of(packed)];
   for (const double with : texts_with)
     projection.idf.push_back(rounded(1 + std::log((1 + static_cast<double>(n)) / (1 + with))));
   projection.basis.assign(buckets * k, 0.0);
   if (n == 0) return projection;
-  const CentredTexts centred(counts, projection.idf);
-  const Matrix vectors = right_singular_vectors(centred, static_cast<Index>(k));
+  const CentredTexts centred(counts, texts, projection.idf);
+  const bool known = near != nullptr && near->bits == kBucketBits && near->size == k;
+  const Matrix start =
+      known ? Matrix(Eigen::Map<const Matrix>(near->basis.data(), static_cast<Index>(buckets), static_cast<Index>(k)))
+            : Matrix();
+  const Matrix vectors = right_singular_vectors(centred, static_cast<Index>(k), start);
   Eigen::Map<Matrix>(projection.basis.data(), vectors.rows(), static_cast<Index>(k)).leftCols(vectors.cols()) =
       vectors.unaryExpr([](double x) { return rounded(x); });
   return projection;
 }
 
-void TextProjection::apply(std::string_view text, std::span<double> out) const {
+void TextProjection::apply(CountedText text, std::span<double> out) const {
   std::fill(out.begin(), out.end(), 0.0);
-  for (const auto& [bucket, w] : weights(count_ngrams(text, bits), idf)) {
-    const double* const row = basis.data() + bucket * size;
-    for (std::size_t j = 0; j < size; ++j) out[j] += w * row[j];
+  if (text.empty()) return;
+  using Part = Eigen::Array<double, 16, 1>;
+  const std::size_t in_parts = size / 16 * 16;
+  for (std::size_t j = 0; j < in_parts; j += 16) {
+    Part sum = Part::Zero();
+    const double norm = for_weights(text, idf, [&](std::uint32_t bucket, double w) {
+      sum += w * Eigen::Map<const Part>(basis.data() + bucket * size + j);
+    });
+    Eigen::Map<Part>(out.data() + j) = sum / norm;
   }
+  if (in_parts == size) return;
+  const std::span<double> rest = out.subspan(in_parts);
+  const double norm = for_weights(text, idf, [&](std::uint32_t bucket, double w) {
+    for (std::size_t j = 0; j < rest.size(); ++j) rest[j] += w * basis[bucket * size + in_parts + j];
+  });
+  for (double& x : rest) x /= norm;
+}
+
+void TextProjection::apply(std::string_view text, std::span<double> out) const {
+  TextCounts counts;
+  counts.push_back(text, bits);
+  apply(counts[0], out);
 }
 
 }  // namespace pandora

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "host/cascades/fits/trained_table.hpp"
+#include "host/cascades/fits/fitted_indices.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/outcomes/tables/made_up_traces.hpp"
 
@@ -95,6 +95,32 @@ TEST(RunPrompts, IndicesOfATableAreThoseOfItsPrompts) {
     EXPECT_EQ(calls, by_table.calls[row]);
     EXPECT_EQ(table.quality[3 * row + with_features.deploy(request)], by_table.quality[row]);
   }
+}
+
+// What a fit judges is what a service runs.
+TEST(RunPrompts, FittedIndicesAreACascadeInEveryDigit) {
+  const test::TraceLaw law(0.4);
+  test::Random random(14);
+  TraceTable table = law.draw(120, random);
+  PromptColumn column{"hardness", PromptColumn::Kind::number, 1, {}, {}};
+  for (std::size_t row = 0; row < table.rows(); ++row) column.numbers.push_back(1000.0 * table.cost[3 * row]);
+  table.columns = {column};
+  const std::vector<std::size_t> all = all_rows(table.rows()), some(all.begin(), all.begin() + 80);
+  for (const char* const evaluator : {"quality", "score"})
+    for (const char* const context : {"", "hardness", "raw:hardness"}) {
+      CascadeFitSettings settings;
+      settings.evaluator = evaluator;
+      settings.judge_usd = 0.0001;
+      if (*context != '\0') settings.context = {context};
+      const TrainedTable trained(table, settings, some);
+      const CascadeOptions options = trained.options_of_indices(10.0, false);
+      Cascade cascade = trained.cascade_of(options);
+      FittedIndices indices(options, trained.input(), trained.calibration_rows());
+      ModelCounts by_cascade, by_indices;
+      expect_equal(indices.route(all, &by_indices), run_prompts(cascade, trained.input(), all, &by_cascade));
+      EXPECT_EQ(by_indices.called, by_cascade.called) << evaluator << context;
+      EXPECT_EQ(by_indices.deployed, by_cascade.deployed) << evaluator << context;
+    }
 }
 
 TEST(RunPrompts, ATableThatLacksSomethingIsRefused) {

@@ -188,7 +188,7 @@ void frontier_command(const FrontierArguments& o) {
   const RenderResult drawn = write_document(folder, frontier_document(frontier), rendering);
   if (o.format == "json") return print_json(frontier_json(frontier));
   print_table(frontier_steps(frontier));
-  print_table(metrics_table(frontier));
+  print_table(metrics_table(frontier, false));
   if (!drawn.message.empty()) print_error(drawn.message);
   print_text(fmt::format("{} cascades, {} models and {} points of mixtures in {}\n", frontier.cascades.size(),
                          frontier.singles.size(), frontier.mixtures.size(), (folder / "frontier.csv").string()));

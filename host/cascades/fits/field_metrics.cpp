@@ -108,9 +108,9 @@ double least_cost_at(const std::vector<CostQuality>& points, double quality) {
 }
 
 double arena_score(const CostQuality& point) {
-  constexpr double kBeta = 0.1, kDearest = 200.0, kCheapest = 0.0044;
+  constexpr double kBeta = 0.1;
   if (!(point.usd > 0.0)) return kUndefined;
-  const double cheapness = std::log2(kDearest / point.usd) / std::log2(kDearest / kCheapest);
+  const double cheapness = std::log2(kArenaDearest / point.usd) / std::log2(kArenaDearest / kArenaCheapest);
   return (1.0 + kBeta) * point.quality * cheapness / (kBeta * point.quality + cheapness);
 }
 

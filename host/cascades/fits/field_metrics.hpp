@@ -42,7 +42,8 @@ double share_that_recovers(std::vector<StrongShare> points, double weak, double 
 double deferral_area(std::vector<CostQuality> points, double dearest, double up_to);
 /// Least dollars among the points of at least `quality`.
 double least_cost_at(const std::vector<CostQuality>& points, double quality);
-/// (1 + beta) A C / (beta A + C) with beta = 0.1, A the quality and C = log(200 / dollars) / log(200 / 0.0044).
+inline constexpr double kArenaDearest = 200.0, kArenaCheapest = 0.0044;
+/// (1 + beta) A C / (beta A + C) with beta = 0.1, A the quality and C = log(dearest / dollars) / log(dearest / cheapest).
 double arena_score(const CostQuality& point);
 double greatest_quality(const std::vector<CostQuality>& points);
 /// Mean distance of the points to those that none of `everyone` beats, both axes divided by everyone's range.

@@ -335,20 +335,4 @@ Figure frontier_figure(const Frontier& frontier) {
   return out;
 }
 
-ReportDocument frontier_document(const Frontier& frontier) {
-  ReportDocument out;
-  out.title = "Quality against dollars";
-  out.subtitle =
-      fmt::format("Fitted on {}, judged on {}: {} prompts, {}, 95% intervals over prompts", frontier.fitted_on,
-                  frontier.tested_on, frontier.prompts, evaluator_text(frontier.evaluator, frontier.judge_usd));
-  ReportSection& section = out.sections.emplace_back();
-  section.heading = "Cascades, models and mixtures";
-  section.figures.push_back(frontier_figure(frontier));
-  section.tables.push_back(frontier_steps(frontier));
-  section.tables.back().label = "steps";
-  section.tables.push_back(metrics_table(frontier));
-  section.tables.back().label = "metrics";
-  return out;
-}
-
 }  // namespace pandora

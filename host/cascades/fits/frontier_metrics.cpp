@@ -44,10 +44,11 @@ std::vector<CostQuality> everyone(const Means& means) {
   return out;
 }
 
+// Beyond the arena's dearest dollars its formula passes through infinity.
 double best_arena_score(const std::vector<CostQuality>& points) {
   double best = -std::numeric_limits<double>::infinity();
   for (const CostQuality& point : points)
-    if (const double score = arena_score(point); score > best) best = score;
+    if (const double score = arena_score(point); point.usd < kArenaDearest && score > best) best = score;
   return std::isfinite(best) ? best : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -223,7 +224,7 @@ FrontierMetrics metrics_of(const Frontier& frontier, const TraceTable& test,
   return out;
 }
 
-Table metrics_table(const Frontier& frontier) {
+Table metrics_table(const Frontier& frontier, bool explained) {
   Table out;
   out.title = fmt::format("Metrics of the field on {}: weak model {}, strong model {}", frontier.tested_on,
                           frontier.metrics.weak, frontier.metrics.strong);
@@ -231,7 +232,7 @@ Table metrics_table(const Frontier& frontier) {
   for (const FrontierMetric& metric : frontier.metrics.values) {
     const bool dollars = metric.name.starts_with("usd");
     out.rows.push_back({{metric.name, dollars ? usd_text(metric.value) : interval_text(metric.value, 4)}});
-    out.notes.push_back(metric.name + ": " + metric.meaning);
+    if (explained) out.notes.push_back(metric.name + ": " + metric.meaning);
   }
   out.notes.push_back(
       fmt::format("95% intervals over prompts: percentiles of {} bootstrap draws from a fixed seed", kMetricDraws));
@@ -266,6 +267,22 @@ nlohmann::json frontier_json(const Frontier& frontier) {
           {"points", points},
           {"steps", frontier.steps},
           {"metrics", metrics_json(frontier)}};
+}
+
+ReportDocument frontier_document(const Frontier& frontier) {
+  ReportDocument out;
+  out.title = "Quality against dollars";
+  out.subtitle =
+      fmt::format("Fitted on {}, judged on {}: {} prompts, {}, 95% intervals over prompts", frontier.fitted_on,
+                  frontier.tested_on, frontier.prompts, evaluator_text(frontier.evaluator, frontier.judge_usd));
+  ReportSection& section = out.sections.emplace_back();
+  section.heading = "Cascades, models and mixtures";
+  section.figures.push_back(frontier_figure(frontier));
+  section.tables.push_back(frontier_steps(frontier));
+  section.tables.back().label = "steps";
+  section.tables.push_back(metrics_table(frontier, true));
+  section.tables.back().label = "metrics";
+  return out;
 }
 
 }  // namespace pandora

@@ -15,7 +15,8 @@ inline constexpr std::size_t kMetricDraws = 400;
 FrontierMetrics metrics_of(const Frontier& frontier, const TraceTable& test,
                            const std::vector<IsotonicMap>& calibration, unsigned threads);
 
-Table metrics_table(const Frontier& frontier);
+/// `explained`: notes say what each is.
+Table metrics_table(const Frontier& frontier, bool explained);
 /// {"aiq": {"value": ..., "low": ..., "high": ...}, ..., "weak": ..., "strong": ...}
 nlohmann::json metrics_json(const Frontier& frontier);
 /// The cascades and models of frontier.csv, the steps as positions among the cascades, and the metrics.

@@ -2,15 +2,17 @@
 #include "pandora/cascade.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "host/cascades/fits/fit_cascade.hpp"
-#include "host/cascades/fits/frontier.hpp"
+#include "host/cascades/fits/frontier_metrics.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
 #include "host/cli/commands.hpp"
+#include "host/cli/progress_bar.hpp"
 #include "host/cli/study_options.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/output_folder.hpp"
@@ -90,6 +92,12 @@ struct FitArguments {
   }
 };
 
+// A bar, where somebody looks.
+std::shared_ptr<FitProgress> shown_progress() {
+  const auto bar = std::make_shared<ProgressBar>(!is_terminal(STDERR_FILENO), "fits");
+  return std::make_shared<FitProgress>([bar](std::size_t done, std::size_t total) { bar->update(done, total); });
+}
+
 void print_cascade(const Cascade& cascade, const std::string& file) {
   for (const Table& part : show_tables(cascade.options(), cascade.counts(), file)) print_table(part);
 }
@@ -100,6 +108,7 @@ void fit_command(const FitArguments& o) {
   CascadeFitSettings settings = o.fit.checked();
   settings.aim = o.aim();
   settings.openings = parse_openings(o.openings);
+  settings.progress = shown_progress();
   require_sound(settings);
   claim_output_file(o.file.out, o.file.force, {o.table});
   const TraceTable table = o.reading.read(o.table);
@@ -163,7 +172,7 @@ void add_cascade_test(CLI::App& cascade, Session& session) {
 }
 
 struct FrontierArguments {
-  std::string table, test, out;
+  std::string table, test, out, format = "text";
   std::vector<double> prices;
   std::vector<std::string> figures = RenderOptions().formats;
   FitOptions fit;
@@ -172,10 +181,12 @@ struct FrontierArguments {
 };
 
 void frontier_command(const FrontierArguments& o) {
+  require_format(o.format);
   o.reading.check();
   RenderOptions rendering;
   rendering.formats = parse_figure_formats(o.figures);
-  const CascadeFitSettings settings = o.fit.checked();
+  CascadeFitSettings settings = o.fit.checked();
+  settings.progress = shown_progress();
   require_sound(settings);
   const std::filesystem::path folder = claim_output_folder(o.out, o.force);
   for (const char* name : {"frontier.csv", "report.json", "report.html", "report.tex"})
@@ -184,7 +195,9 @@ void frontier_command(const FrontierArguments& o) {
   const Frontier frontier = find_frontier(table, test, settings, o.prices);
   write_file(folder / "frontier.csv", frontier_columns(frontier).csv());
   const RenderResult drawn = write_document(folder, frontier_document(frontier), rendering);
+  if (o.format == "json") return print_json(frontier_json(frontier));
   print_table(frontier_steps(frontier));
+  print_table(metrics_table(frontier, false));
   if (!drawn.message.empty()) print_error(drawn.message);
   print_text(fmt::format("{} cascades, {} models and {} points of mixtures in {}\n", frontier.cascades.size(),
                          frontier.singles.size(), frontier.mixtures.size(), (folder / "frontier.csv").string()));
@@ -203,6 +216,7 @@ void add_cascade_frontier(CLI::App& cascade, Session& session) {
   command->add_option("--out", o->out, "folder for frontier.csv and a page with the figure")->required();
   add_figure_formats(*command, o->figures);
   command->add_flag("--force", o->force, "accept a folder that is not empty");
+  command->add_option("--format", o->format, "of what is printed: text or json")->capture_default_str();
   session.on_call(command, [o] { frontier_command(*o); });
 }
 

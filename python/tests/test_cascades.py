@@ -125,6 +125,10 @@ def test_frontier_has_cascades_models_and_mixtures() -> None:
     )
     assert {"small", "middle", "large"} <= set(" ".join(map(str, frontier.points[frontier.points.columns[1]])).split())
     assert len(frontier.steps) >= 1
+    assert {"aiq", "apgr", "cost_save", "oracle_gap"} <= set(frontier.metrics)
+    assert frontier.weak == "small" and frontier.strong in ("small", "middle", "large")
+    aiq = frontier.metrics["aiq"]
+    assert 0 < aiq.low <= aiq.value <= aiq.high <= 1
     assert "utility per dollar" in frontier.figure._found["title"]
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "host/cascades/fits/fit_cascade.hpp"
+#include "host/cascades/fits/frontier_metrics.hpp"
 #include "host/cascades/fits/trace_check.hpp"
 #include "host/ground/base/in_parallel.hpp"
 #include "host/outcomes/logs/labels.hpp"
@@ -25,6 +26,7 @@ FrontierPoint point_of(const std::string& name, double price, const Routed& rout
   return {name,
           price,
           routed,
+          {},
           mean_over_prompts(routed.quality, groups),
           mean_over_prompts(per_1000(routed.dollars), groups),
           std::accumulate(routed.calls.begin(), routed.calls.end(), 0.0) / static_cast<double>(routed.calls.size()),
@@ -116,6 +118,31 @@ std::vector<double> prices_between(const std::vector<FrontierPoint>& points) {
   return out;
 }
 
+bool differ(const Routed& a, const Routed& b) {
+  return a.dollars != b.dollars || a.quality != b.quality;
+}
+
+// By prompt, bits of the cascade's models as bits of the table's.
+std::vector<std::uint32_t> called_in_table(const ModelCounts& counts, const CascadeInput& input) {
+  std::vector<std::uint32_t> out;
+  for (const std::uint32_t called : counts.by_prompt) {
+    std::uint32_t& of_table = out.emplace_back(0);
+    for (std::size_t m = 0; m < input.columns.size(); ++m) of_table |= (called >> m & 1u) << input.columns[m];
+  }
+  return out;
+}
+
+std::vector<FrontierPoint> singles_of(const TraceTable& test, const PromptGroups& groups) {
+  const Outcomes outcomes{test.models.size(), test.quality, test.quality, test.cost};
+  const std::vector<std::size_t> rows = all_rows(test.rows());
+  std::vector<FrontierPoint> out;
+  for (std::size_t m = 0; m < test.models.size(); ++m) {
+    out.push_back(point_of(test.models[m], NAN, evaluate(outcomes, FixedCascade{{m}, {}}, rows), groups));
+    out.back().called.assign(rows.size(), 1u << m);
+  }
+  return out;
+}
+
 // `test` has the models of `table`.
 Frontier frontier_of(const TraceTable& table, const TraceTable& test, const CascadeFitSettings& settings,
                      std::vector<double> prices) {
@@ -130,6 +157,7 @@ Frontier frontier_of(const TraceTable& table, const TraceTable& test, const Casc
                {},
                {},
                {},
+               {},
                {}};
   out.prompts = out.groups.count;
   const TrainedTable trained(table, settings, all_rows(table.rows()));
@@ -140,7 +168,10 @@ Frontier frontier_of(const TraceTable& table, const TraceTable& test, const Casc
     Cascade cascade = trained.cascade_of(options);
     const CascadeInput input = cascade_input(options, test, settings.judge());
     const std::string name = options.rules ? fmt::format("indices at price {:g}", price) : order_text(options);
-    return point_of(name, price, run_prompts(cascade, input, rows), out.groups);
+    ModelCounts counts;
+    FrontierPoint point = point_of(name, price, run_prompts(cascade, input, rows, &counts), out.groups);
+    point.called = called_in_table(counts, input);
+    return point;
   };
   std::vector<FrontierPoint> points;
   const bool own_grid = prices.empty();
@@ -149,23 +180,25 @@ Frontier frontier_of(const TraceTable& table, const TraceTable& test, const Casc
     const std::size_t before = points.size();
     points.resize(before + prices.size());
     const std::vector<CascadeCandidate> best = best_candidates(table, settings, prices);
-    in_parallel(settings.threads, prices.size(),
-                [&](std::size_t i) { points[before + i] = point_of_candidate(best[i]); });
+    if (settings.progress) settings.progress->expect(prices.size());
+    in_parallel(settings.threads, prices.size(), [&](std::size_t i) {
+      points[before + i] = point_of_candidate(best[i]);
+      if (settings.progress) settings.progress->step();
+    });
     std::ranges::sort(points, std::greater(), &FrontierPoint::price);
     if (left == 0) break;
     prices = prices_between(points);
   }
   for (FrontierPoint& point : points)
-    if (out.cascades.empty() || point.routed.dollars != out.cascades.back().routed.dollars ||
-        point.routed.quality != out.cascades.back().routed.quality)
+    if (out.cascades.empty() || differ(point.routed, out.cascades.back().routed))
       out.cascades.push_back(std::move(point));
-  const Outcomes outcomes{test.models.size(), test.quality, test.quality, test.cost};
-  for (std::size_t m = 0; m < test.models.size(); ++m)
-    out.singles.push_back(point_of(test.models[m], NAN, evaluate(outcomes, FixedCascade{{m}, {}}, rows), out.groups));
+  out.singles = singles_of(test, out.groups);
   out.mixtures = mixtures_of(table, out.singles);
   for (std::vector<FrontierPoint>* some : {&out.cascades, &out.singles})
     for (FrontierPoint& point : *some) point.above_mixture = above_mixture(point, out.mixtures);
   out.steps = steps_of(out.cascades);
+  const CalibratedEvaluator evaluator(table, settings.evaluator);
+  out.metrics = metrics_of(out, test, evaluator.calibrate(all_rows(table.rows())), settings.threads);
   return out;
 }
 
@@ -303,20 +336,6 @@ Figure frontier_figure(const Frontier& frontier) {
       "Quality against dollars on {} prompts of {}, fitted on {}; 95% intervals over prompts; a "
       "number is that of the table of steps.",
       frontier.prompts, frontier.tested_on, frontier.fitted_on);
-  return out;
-}
-
-ReportDocument frontier_document(const Frontier& frontier) {
-  ReportDocument out;
-  out.title = "Quality against dollars";
-  out.subtitle =
-      fmt::format("Fitted on {}, judged on {}: {} prompts, {}, 95% intervals over prompts", frontier.fitted_on,
-                  frontier.tested_on, frontier.prompts, evaluator_text(frontier.evaluator, frontier.judge_usd));
-  ReportSection& section = out.sections.emplace_back();
-  section.heading = "Cascades, models and mixtures";
-  section.figures.push_back(frontier_figure(frontier));
-  section.tables.push_back(frontier_steps(frontier));
-  section.tables.back().label = "steps";
   return out;
 }
 

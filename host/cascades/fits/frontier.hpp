@@ -11,9 +11,10 @@
 namespace pandora {
 
 struct FrontierPoint {
-  std::string name;    ///< the model, or the models in order with their thresholds
-  double price = NAN;  ///< of a cascade: the greatest one that it was fitted for
-  Routed routed;       ///< of the test table, by row
+  std::string name;                        ///< the model, or the models in order with their thresholds
+  double price = NAN;                      ///< of a cascade: the greatest one that it was fitted for
+  Routed routed;                           ///< of the test table, by row
+  std::vector<std::uint32_t> called = {};  ///< by row: bit m for model m of the table
   Interval quality, usd_per_1000;
   double calls = 1.0;
   /// Quality less that of the mixture of models for the same dollars; NaN below the cheapest.
@@ -27,6 +28,17 @@ struct MixturePoint {
   double quality = 0.0, usd_per_1000 = 0.0;
 };
 
+/// A metric of the field, by a name that stays.
+struct FrontierMetric {
+  std::string name, meaning;
+  Interval value;
+};
+
+struct FrontierMetrics {
+  std::string weak, strong;  ///< models
+  std::vector<FrontierMetric> values;
+};
+
 struct Frontier {
   std::string fitted_on, tested_on, kind, evaluator;
   std::optional<double> judge_usd;
@@ -36,6 +48,7 @@ struct Frontier {
   std::vector<FrontierPoint> singles;   ///< in the order of the table
   std::vector<MixturePoint> mixtures;   ///< along the hull, the cheapest first
   std::vector<std::size_t> steps;       ///< of `cascades`: each dearer and better than the one before
+  FrontierMetrics metrics;              ///< frontier_metrics.hpp
 };
 
 /// Fitted on one table and judged on the other, also which models are mixed. `prices`: empty for price_grid(). Of the
@@ -50,7 +63,7 @@ Columns frontier_columns(const Frontier& frontier);
 Table frontier_steps(const Frontier& frontier);
 /// Its title names kind, evaluator and prices; the cascades of frontier_steps() have their numbers there.
 Figure frontier_figure(const Frontier& frontier);
-/// The steps and the figure.
+/// The steps, the metrics and the figure.
 ReportDocument frontier_document(const Frontier& frontier);
 
 }  // namespace pandora

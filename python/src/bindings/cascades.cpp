@@ -8,7 +8,7 @@
 #include "beside.hpp"
 #include "bindings.hpp"
 #include "host/cascades/fits/fit_cascade.hpp"
-#include "host/cascades/fits/frontier.hpp"
+#include "host/cascades/fits/frontier_metrics.hpp"
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
 #include "host/cascades/live/rules_json.hpp"
@@ -39,11 +39,22 @@ CascadeFitSettings settings_of(const std::string& aim, double value, const std::
   return out;
 }
 
+// So that Ctrl-C ends a fit after those of its fits that are under way.
+std::shared_ptr<FitProgress> ended_by(Beside& work) {
+  return std::make_shared<FitProgress>([&work](std::size_t done, std::size_t total) {
+    if (work.interrupted) throw Error(ExitCode::interrupted, "interrupted; nothing was fitted");
+    work.progress(done, total);
+  });
+}
+
 std::pair<std::shared_ptr<Cascade>, DictList> fit(const TraceTable& table, const std::string& aim, double value,
                                                   const std::string& evaluator, const std::vector<std::string>& context,
                                                   const std::string& kind, std::optional<double> judge_usd) {
-  const CascadeFitSettings settings = settings_of(aim, value, evaluator, context, kind, judge_usd);
-  const CascadeFit fitted = beside([&](Beside&) { return fit_cascade(table, settings); });
+  CascadeFitSettings settings = settings_of(aim, value, evaluator, context, kind, judge_usd);
+  const CascadeFit fitted = beside([&](Beside& work) {
+    settings.progress = ended_by(work);
+    return fit_cascade(table, settings);
+  });
   return {fitted.cascade, dicts_of(show_tables(fitted.cascade->options(), fitted.cascade->counts(), "cascade"))};
 }
 
@@ -205,11 +216,15 @@ void bind_cascades(nb::module_& module) {
       [](const TraceTable& table, const TraceTable& test, const std::string& evaluator,
          const std::vector<std::string>& context, const std::string& kind, std::optional<double> judge_usd,
          const std::vector<double>& prices) {
-        const CascadeFitSettings settings = settings_of("price", 0.0, evaluator, context, kind, judge_usd);
-        const Frontier frontier = beside([&](Beside&) { return find_frontier(table, test, settings, prices); });
+        CascadeFitSettings settings = settings_of("price", 0.0, evaluator, context, kind, judge_usd);
+        const Frontier frontier = beside([&](Beside& work) {
+          settings.progress = ended_by(work);
+          return find_frontier(table, test, settings, prices);
+        });
         const nlohmann::json figures = {figure_json(frontier_figure(frontier), true)};
         return std::tuple(dict_of(frontier_columns(frontier)), table_dict(frontier_steps(frontier)),
-                          figures.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+                          figures.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                          metrics_json(frontier).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
       },
       nb::arg("table"), nb::arg("test"), nb::arg("evaluator"), nb::arg("context"), nb::arg("kind"),
       nb::arg("judge_usd").none(), nb::arg("prices"));

@@ -70,10 +70,15 @@ class CascadeTest:
 
 class Frontier:
     """Quality against dollars: `.points` has a row for each cascade, model and mixture, `.steps` what more costs,
-    `.figure` both as a figure.
+    `.figure` both as a figure; `.metrics` has the metrics of the field by name, each an Interval, for the models
+    `.weak` and `.strong`.
     """
 
-    def __init__(self, points: Mapping[str, Any], steps: Mapping[str, Any], figures: str) -> None:
+    def __init__(self, points: Mapping[str, Any], steps: Mapping[str, Any], figures: str, metrics: str) -> None:
+        found = json.loads(metrics)
+        self.weak: str = found.pop("weak")
+        self.strong: str = found.pop("strong")
+        self.metrics: dict[str, Interval] = {name: _interval(value) for name, value in found.items()}
         self.points: Table = Table(points, "frontier")
         self.steps: Table = of_program(steps)
         (self.figure,) = figures_of(figures).values()

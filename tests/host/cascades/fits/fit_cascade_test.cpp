@@ -234,6 +234,25 @@ TEST(FitCascade, ABoundThatNothingKeepsIsToldByHowMuch) {
   EXPECT_EQ(cheap.cascade->options().models, std::vector<std::string>{"small"});
 }
 
+TEST(FitCascade, TellsHowFarItIsAndEndsWhenTold) {
+  const TraceTable table = test::drawn_table(test::TraceLaw(0.4), 100, 3);
+  CascadeFitSettings settings = settings_at(5.0);
+  std::size_t last = 0, total = 0;
+  settings.progress = std::make_shared<FitProgress>([&](std::size_t done, std::size_t of) {
+    EXPECT_EQ(done, last + 1);
+    EXPECT_LE(done, of);
+    last = done;
+    total = of;
+  });
+  (void)fit_cascade(table, settings);
+  EXPECT_GE(last, 16u);
+  EXPECT_GE(total, last);
+  settings.progress = std::make_shared<FitProgress>([&](std::size_t done, std::size_t) {
+    if (done == 3) throw Error(ExitCode::interrupted, "enough");
+  });
+  EXPECT_THROW((void)fit_cascade(table, settings), Error);
+}
+
 TEST(FitCascade, ThreadsDoNotMatter) {
   const TraceTable table = test::drawn_table(TraceLaw(0.4), 200, 10);
   CascadeFitSettings settings = settings_at(10.0);

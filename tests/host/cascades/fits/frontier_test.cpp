@@ -1,11 +1,13 @@
 // Quality against dollars, on tables that are made up.
-#include "host/cascades/fits/frontier.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "host/cascades/fits/frontier_metrics.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/cascades/fits/fitted_cascades.hpp"
 
@@ -39,6 +41,39 @@ TEST(CascadeFrontier, GoesFromTheCheapestToTheBest) {
   }
   for (const FrontierPoint& point : frontier.cascades)
     EXPECT_TRUE(point.quality.low < point.quality.value && point.quality.value < point.quality.high);
+}
+
+// The numbers are those of field_metrics_test.cpp; here that they are of the right points, and their intervals.
+TEST(CascadeFrontier, HasTheMetricsOfTheField) {
+  CascadeFitSettings settings = test::settings_at(0.0);
+  settings.evaluator = "score";
+  const Frontier frontier = find_frontier(named_table(400, 1), named_table(300, 2), settings, {});
+  const auto metric = [&](const std::string& name) {
+    const auto found = std::ranges::find(frontier.metrics.values, name, &FrontierMetric::name);
+    EXPECT_NE(found, frontier.metrics.values.end()) << name;
+    return found->value;
+  };
+  EXPECT_EQ(frontier.metrics.weak, "small");
+  double greatest = 0.0;
+  for (const FrontierPoint& point : frontier.cascades) greatest = std::max(greatest, point.quality.value);
+  const auto strong = std::ranges::find(frontier.singles, frontier.metrics.strong, &FrontierPoint::name);
+  EXPECT_NEAR(metric("perf_gain").value, greatest / strong->quality.value - 1.0, 1e-12);
+  for (const FrontierMetric& found : frontier.metrics.values) {
+    if (!std::isfinite(found.value.low)) continue;
+    EXPECT_LE(found.value.low, found.value.high) << found.name;
+    EXPECT_GT(found.value.high, found.value.value - 1e-9) << found.name;
+  }
+  EXPECT_GT(metric("aiq").value, metric("aiq_models").value);
+  EXPECT_LE(metric("judge_ece_calibrated").value, metric("judge_ece").value);
+  EXPECT_NE(test::settings_at(0.0).evaluator, "score");
+  const nlohmann::json json = frontier_json(frontier), &metrics = json["metrics"];
+  EXPECT_EQ(metrics["aiq"]["value"], metric("aiq").value);
+  EXPECT_EQ(json["points"].size(), frontier.cascades.size() + frontier.singles.size());
+  // Draws are the same every time.
+  EXPECT_EQ(metrics, metrics_json(find_frontier(named_table(400, 1), named_table(300, 2), settings, {})));
+  for (const FrontierPoint& point : frontier.cascades)
+    for (std::size_t row = 0; row < point.called.size(); ++row)
+      EXPECT_EQ(std::popcount(point.called[row]), static_cast<int>(point.routed.calls[row]));
 }
 
 // A grid of doubling prices steps over what lies between; the one that is made where none is given does not.

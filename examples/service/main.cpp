@@ -7,6 +7,7 @@
 //   begin         "text", "columns": {...}; or "psi": [...]   -> "request": a number, "next": the model to call
 //                 (null in a column: not known)
 //   observe       "request", "model", "dollars", "score" or "scores": [...]    -> "next": a model, or null
+//                 (no score where one model alone can be called)
 //   next          "request"                                   -> "next"
 //   deploy        "request"                                   -> "deployed": the model
 //   feedback      "request", "quality"

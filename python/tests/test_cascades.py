@@ -285,6 +285,22 @@ def test_a_context_may_be_one_text_and_numbers_those_of_numpy() -> None:
     assert request.explain()["calls"][0]["dollars"] == 0.5
 
 
+def test_a_router_calls_one_model_and_needs_no_score() -> None:
+    trace = pandora.Trace(made_up(300))
+    cascade = pandora.Cascade.fit(trace, price=20.0, evaluator="none", kind="auto", context="size")
+    about = cascade.about
+    assert about is not None and list(about["kinds"]) == ["router"]
+    with cascade.begin("", {"size": 1.0}) if cascade.kind == "router" else cascade.begin() as request:
+        assert not request.needs_score
+        for _ in request:
+            request.observe(dollars=0.1)
+    assert request.deployed in trace.models and request.explain()["calls"][0]["quality"] is None
+    routed = pandora.Cascade.fit(trace, price=20.0, evaluator="score", kind="routed", context="size", judge_usd=1e-5)
+    assert routed.about is not None and routed.about["cascade"] == "routed"
+    with pytest.raises(pandora.UsageError, match="give --context|give context"):
+        pandora.Cascade.fit(trace, price=20.0, evaluator="none", kind="router")
+
+
 def test_an_exception_in_a_request_deploys_nothing() -> None:
     cascade = learner()
     with pytest.raises(ZeroDivisionError), cascade.begin([1.0, 0.5]) as request:

@@ -38,14 +38,18 @@ inline std::string from_base64(const std::string& text) {
   return out;
 }
 
-/// Two models after two requests, the second of which is open.
-inline nlohmann::json small_cascade(bool learns) {
+/// Two models after two requests, the second of which is open; of thresholds, indices or plans.
+inline nlohmann::json small_cascade(int kind) {
   CascadeOptions options;
   options.models = {"a", "b"};
   options.price = 1.0;
   options.evaluator = "score";
-  if (learns)
+  if (kind == 1)
     options.rules = shrunk_rules(true, 0.2);
+  else if (kind == 2)
+    options.plans = {{{0}, {}}, {{1, 0}, {0.5}}},
+    options.router = R"({"learner": "neighbours", "nearest": 1, "prompts": [1.0, 0.5], "quality": [0.1, 0.6, 0.2, 0.7],
+                         "dollars": [0.0, 0.1, 0.0, 0.1]})";
   else
     options.order = {1, 0}, options.thresholds = {0.5};
   Cascade cascade(options);
@@ -61,11 +65,11 @@ inline nlohmann::json small_cascade(bool learns) {
 
 inline void as_cascade(const std::string& bytes) {
   using nlohmann::json;
-  static const json originals[] = {small_cascade(false), small_cascade(true)};
+  static const json originals[] = {small_cascade(0), small_cascade(1), small_cascade(2)};
   if (bytes.size() < 4) return;
   const auto at = [&bytes](std::size_t k) { return static_cast<unsigned char>(bytes[k]); };
-  const bool learns = at(0) % 4 > 0;
-  json cascade = originals[learns], any = json::parse(bytes.substr(3), nullptr, false);
+  json cascade = originals[at(0) % 8 == 4 || at(0) % 8 == 6 ? 2 : at(0) % 4 > 0],
+       any = json::parse(bytes.substr(3), nullptr, false);
   if (any.is_discarded()) any = bytes.substr(3);
   const auto replace_one = [&](json& object) {
     auto member = object.begin();

@@ -22,14 +22,20 @@ struct CascadeAim {
 /// "price 20", "at most 0.001 dollars per prompt", "quality of at least 0.95".
 std::string aim_text(const CascadeAim& aim);
 
-/// From the least to the most complicated: one model for all prompts; one for each prompt, by its features; models in
-/// an order with thresholds; an order for each prompt; models or orders with thresholds, for each prompt one of them.
+/// One model for all prompts; one for each prompt, by its features; models in an order with thresholds; an order for
+/// each prompt; models or orders with thresholds, for each prompt one of them.
 enum class CascadeKind { single, router, thresholds, indices, routed };
 inline constexpr CascadeKind kCascadeKinds[] = {CascadeKind::single, CascadeKind::router, CascadeKind::thresholds,
                                                 CascadeKind::indices, CascadeKind::routed};
 
 /// "best single", "router", "thresholds", "indices", "routed".
 const char* kind_text(CascadeKind kind);
+/// Whether `a` needs less than `b`: a router a context, thresholds a judge, indices and routed both.
+constexpr bool is_simpler(CascadeKind a, CascadeKind b) {
+  constexpr int kNeeds[] = {0, 1, 2, 3, 3};  // bits
+  const int needs = kNeeds[static_cast<int>(a)], more = kNeeds[static_cast<int>(b)];
+  return needs != more && (needs & more) == needs;
+}
 /// Whether the features of a prompt decide before any call.
 constexpr bool routes(CascadeKind kind) {
   return kind == CascadeKind::router || kind == CascadeKind::routed;

@@ -178,7 +178,10 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
     return out.best_of(a).met == out.best_of(b).met && out.difference.value <= out.difference_error;
   };
   const CascadeKind best = *std::ranges::max_element(tried, is_less);
-  out.cascade = *std::ranges::find_if(tried, [&](CascadeKind kind) { return kind == best || hold(best, kind); });
+  std::vector<CascadeKind> as_good;
+  for (const CascadeKind kind : tried)
+    if (is_simpler(kind, best) && hold(best, kind)) as_good.push_back(kind);
+  out.cascade = as_good.empty() ? best : *std::ranges::max_element(as_good, is_less);
   std::erase(tried, out.cascade);
   if (!tried.empty()) {
     out.rival = out.cascade != best ? best : *std::ranges::max_element(tried, is_less);
@@ -277,10 +280,10 @@ namespace {
 // time, for those that come after the first failure are not needed.
 std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& folds,
                       CascadeKind kind, const std::vector<double>& prices) {
-  const std::size_t at_once = routes(kind) ? prices.size() : 4;  // once fitted, a router is one for all prices
+  constexpr std::size_t kAtOnce = 4;
   const CascadeFitSettings plain = settings.only(kind);
-  for (std::size_t first = 0; first < prices.size(); first += at_once) {
-    const std::size_t count = std::min(at_once, prices.size() - first);
+  for (std::size_t first = 0; first < prices.size(); first += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, prices.size() - first);
     std::vector<CascadeCandidate> candidates = {{CascadeKind::single, 0.0, 0}};
     for (std::size_t i = 0; i < count; ++i) candidates.push_back({kind, prices[first + i]});
     const CascadeChoice choice =

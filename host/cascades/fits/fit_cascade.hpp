@@ -57,7 +57,7 @@ struct CascadeChoice {
   std::array<std::optional<PickedCandidate>, std::size(kCascadeKinds)> picked;  ///< by kind, of those that were tried
   CascadeKind cascade = CascadeKind::thresholds;  ///< which of the kinds but the single model
   /// The kind that it was held against: the one worth most or, where that was chosen, the next; none where one kind
-  /// was tried. `difference`: in worth, the more complicated one of the two less the simpler one.
+  /// was tried. `difference`: in worth, the later one of the two less the earlier one.
   std::optional<CascadeKind> rival;
   Interval difference;
   double difference_error = 0.0;  ///< its standard error
@@ -77,8 +77,8 @@ std::vector<double> worth_by_row(const Routed& routed, const CascadeAim& aim, do
 /// Under a bound the candidates of a kind are tried in their order, from the one that keeps it most easily, until one
 /// does not keep it with 95% confidence; the last one that did is picked, or the first where none did. A bound that is
 /// kept is so with that confidence although several were tried: they are a fixed sequence of tests. Of the kinds the
-/// simplest one is taken from which the best one's lead is no more than its standard error. The single
-/// model is chosen where the interval of the cascade's gain does not lie above 0.
+/// best one is taken, or the best of those that are simpler where it does not lead by more than its standard error. The
+/// single model is chosen where the interval of the cascade's gain does not lie above 0.
 CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const JudgedCandidates& judged,
                      const CascadeAim& aim);
 

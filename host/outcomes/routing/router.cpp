@@ -52,21 +52,21 @@ std::size_t PlanWorths::best(std::size_t row, double price) const {
 std::vector<std::size_t> nearest_prompts(std::span<const double> prompts, std::span<const double> psi,
                                          std::size_t count) {
   const std::size_t m = psi.size(), rows = prompts.size() / m;
-  std::vector<std::pair<double, std::size_t>> by_distance(rows);
-  for (std::size_t row = 0; row < rows; ++row) {
-    double sum = 0.0;
+  std::vector<double> away(rows, 0.0);
+  for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t j = 0; j < m; ++j) {
-      const double away = prompts[row * m + j] - psi[j];
-      sum += away * away;
+      const double x = prompts[row * m + j] - psi[j];
+      away[row] += x * x;
     }
-    by_distance[row] = {sum, row};
-  }
   count = std::min(count, rows);
-  const auto end = by_distance.begin() + static_cast<std::ptrdiff_t>(count);
-  if (count < rows) std::nth_element(by_distance.begin(), end, by_distance.end());
-  std::sort(by_distance.begin(), end);
-  std::vector<std::size_t> out(count);
-  for (std::size_t k = 0; k < count; ++k) out[k] = by_distance[k].second;
+  std::vector<double> sorted = away;
+  const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(count) - 1;
+  std::nth_element(sorted.begin(), last, sorted.end());
+  std::vector<std::size_t> out, as_far;
+  for (std::size_t row = 0; row < rows; ++row)
+    if (away[row] <= *last) (away[row] < *last ? out : as_far).push_back(row);
+  std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return away[a] < away[b]; });
+  out.insert(out.end(), as_far.begin(), as_far.begin() + static_cast<std::ptrdiff_t>(count - out.size()));
   return out;
 }
 

@@ -45,7 +45,7 @@ struct Router {
 const char* learner_text(Router::Learner learner);
 
 /// The `count` rows of prompts (rows x m) that are nearest to psi by Euclidean distance, the nearest first and of equal
-/// ones the first.
+/// ones the first. count is at least 1.
 std::vector<std::size_t> nearest_prompts(std::span<const double> prompts, std::span<const double> psi,
                                          std::size_t count);
 

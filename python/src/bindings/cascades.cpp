@@ -143,6 +143,9 @@ void bind_live(nb::class_<Cascade>& cascade) {
           nb::arg("text"), nb::arg("columns"))
       .def("next", &Cascade::next, nb::arg("request"))
       .def(
+          "needs_score", [](const Cascade& c, std::uint64_t request) { return c.needs_score(request); },
+          nb::arg("request"))
+      .def(
           "observe",
           [](Cascade& c, std::uint64_t request, std::size_t model, double dollars, const std::vector<double>& scores) {
             freely([&] { c.observe(request, model, {dollars, scores}); });

@@ -122,11 +122,16 @@ class Request:
         self._named = None if model is None else self._cascade._name(model)
         return self._named
 
-    def observe(self, dollars: float, score: Union[float, Sequence[float]], model: Optional[str] = None) -> None:
+    @property
+    def needs_score(self) -> bool:
+        """Whether answers are to be judged: not where one model alone can be called and nothing is learned."""
+        return bool(self._cascade._live.needs_score(self.number))
+
+    def observe(self, dollars: float, score: Union[float, Sequence[float]] = (), model: Optional[str] = None) -> None:
         """A model was called: what it cost, and what the cascade's evaluator shows of its answer.
 
         `score` is the quality itself where the evaluator is "quality", else the judge's score, in [0, 1]; with
-        "column:NAME" it is a list of numbers. `model` must be the one to call next; without it, it is the one that
+        "column:NAME" it is a list of numbers; it may be left out where not needs_score. `model` must be the one to call next; without it, it is the one that
         next() (or iterating) named since the last observation, and UsageError says where there was none.
         """
         named = self._named if model is None else text(f"request {self.number}: model", model)
@@ -237,9 +242,10 @@ class Cascade:
         """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
 
         As `pandora cascade fit`: `evaluator`, what is seen of an answer at run time, must be given: "score" or
-        "score:NAME", a judge's, or "quality", a yardstick. `judge_usd`: dollars of judging an answer, without which the
-        verdict says that it is taken to be free. `kind` is "thresholds", "indices" or "auto" (chosen by
-        cross-validation); `context` are features for indices, such as "text:16" or a list of them. What was promised
+        "score:NAME", a judge's, "quality", a yardstick, or "none" for a router. `judge_usd`: dollars of judging an
+        answer, without which the verdict says that it is taken to be free. `kind` is "router", "thresholds", "indices",
+        "routed" or "auto" (chosen by cross-validation); `context` are features of prompts, such as "text:16" or a list
+        of them, which all but thresholds go by. What was promised
         stands in `.about` and `.tables`. Ctrl-C is taken when the fit has ended.
         """
         aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
@@ -441,7 +447,7 @@ class Cascade:
 
     @property
     def kind(self) -> str:
-        """Thresholds or indices."""
+        """One of router, thresholds, indices and routed."""
         return str(self._live.description()["kind"])
 
     @property

@@ -53,10 +53,10 @@ TEST(ChooseCascade, TheSimplerKindUnlessTheOtherIsBetterByItsError) {
   }
 }
 
-// Of several kinds the simplest one from which the best one's lead may be chance; it is held against the best one.
-TEST(ChooseCascade, TheSimplestOfSeveralThatAreAsGood) {
+// Of the kinds that are simpler than the best one and perhaps as good, the better one; it is held against the best.
+TEST(ChooseCascade, TheBestOfThoseThatNeedLess) {
   for (const auto& [router, thresholds, kind] : {std::tuple{0.705, 0.7, CascadeKind::router},
-                                                 {0.65, 0.705, CascadeKind::thresholds},
+                                                 {0.7, 0.705, CascadeKind::thresholds},
                                                  {0.65, 0.66, CascadeKind::routed}}) {
     MadeUpCandidates candidates;
     candidates.add({CascadeKind::single, 1.0}, 0.5, 0.0);
@@ -67,6 +67,17 @@ TEST(ChooseCascade, TheSimplestOfSeveralThatAreAsGood) {
     EXPECT_EQ(choice.kind, kind);
     EXPECT_EQ(choice.rival, kind == CascadeKind::routed ? CascadeKind::thresholds : CascadeKind::routed);
     EXPECT_NEAR(choice.difference.value, 0.73 - (kind == CascadeKind::router ? router : thresholds), 1e-12);
+  }
+}
+
+// One needs a context and no judge, the other a judge and no context: neither is the simpler one.
+TEST(ChooseCascade, ARouterAndThresholdsGoByTheirWorth) {
+  for (const double lead : {-0.001, 0.001}) {
+    MadeUpCandidates candidates;
+    candidates.add({CascadeKind::single, 1.0}, 0.5, 0.0);
+    candidates.add({CascadeKind::router, 1.0}, 0.7, 0.0);
+    candidates.add({CascadeKind::thresholds, 1.0}, 0.7 + lead, 0.0, 0.2);
+    EXPECT_EQ(candidates.choice(Aim::price, 1.0).kind, lead > 0.0 ? CascadeKind::thresholds : CascadeKind::router);
   }
 }
 

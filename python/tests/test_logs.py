@@ -73,6 +73,16 @@ def test_estimates_equal_an_independent_program(cascade: pandora.Cascade, tmp_pa
             assert interval.high == pytest.approx(expected[name][what]["high"], abs=1e-8)
 
 
+def test_thresholds_are_fitted_to_a_log(tmp_path: Path) -> None:
+    log = pandora.Trace(_written(tmp_path / "log.jsonl", _log(_table(2000, 9), 10)))
+    fit = pandora.Cascade.fit(log, price=20, evaluator="score", openings="independent")
+    assert fit.about is not None
+    assert any("fitted to a log" in note for note in fit.about["notes"])
+    full = fit.test(_written(tmp_path / "full.jsonl", _table(1000, 11)), "large")
+    assert full.utility.low < fit.about["promise"]["utility"]["high"]
+    assert full.utility.high > fit.about["promise"]["utility"]["low"]
+
+
 def test_a_table_that_knows_some_qualities_is_fitted(tmp_path: Path) -> None:
     rows, draw = _table(600, 5), random.Random(6)
     holes = [row if draw.random() < 0.3 else {**row, "quality": None} for row in rows]

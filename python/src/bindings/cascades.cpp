@@ -49,8 +49,10 @@ std::shared_ptr<FitProgress> ended_by(Beside& work) {
 
 std::pair<std::shared_ptr<Cascade>, DictList> fit(const TraceTable& table, const std::string& aim, double value,
                                                   const std::string& evaluator, const std::vector<std::string>& context,
-                                                  const std::string& kind, std::optional<double> judge_usd) {
+                                                  const std::string& kind, std::optional<double> judge_usd,
+                                                  const std::string& openings) {
   CascadeFitSettings settings = settings_of(aim, value, evaluator, context, kind, judge_usd);
+  settings.openings = parse_openings(openings);
   const CascadeFit fitted = beside([&](Beside& work) {
     settings.progress = ended_by(work);
     return fit_cascade(table, settings);
@@ -213,7 +215,7 @@ void bind_cascades(nb::module_& module) {
              nb::arg("width"), nb::arg("reward_width"), nb::arg("features"), nb::arg("psi"), nb::arg("refit"),
              nb::arg("forget"), nb::arg("most_samples"));
   module.def("fit_cascade", &fit, nb::arg("table"), nb::arg("aim"), nb::arg("value"), nb::arg("evaluator"),
-             nb::arg("context"), nb::arg("kind"), nb::arg("judge_usd").none());
+             nb::arg("context"), nb::arg("kind"), nb::arg("judge_usd").none(), nb::arg("openings"));
   module.def(
       "find_frontier",
       [](const TraceTable& table, const TraceTable& test, const std::string& evaluator,

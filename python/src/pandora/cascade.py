@@ -131,8 +131,9 @@ class Request:
         """A model was called: what it cost, and what the cascade's evaluator shows of its answer.
 
         `score` is the quality itself where the evaluator is "quality", else the judge's score, in [0, 1]; with
-        "column:NAME" it is a list of numbers; it may be left out where not needs_score. `model` must be the one to call next; without it, it is the one that
-        next() (or iterating) named since the last observation, and UsageError says where there was none.
+        "column:NAME" it is a list of numbers; it may be left out where not needs_score. `model` must be the one to call
+        next; without it, it is the one that next() (or iterating) named since the last observation, and UsageError says
+        where there was none.
         """
         named = self._named if model is None else text(f"request {self.number}: model", model)
         if named is None:
@@ -238,6 +239,7 @@ class Cascade:
         context: Union[str, Sequence[str]] = (),
         kind: str = "auto",
         judge_usd: Optional[float] = None,
+        openings: str = "in_order",
     ) -> Cascade:
         """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
 
@@ -245,8 +247,8 @@ class Cascade:
         "score:NAME", a judge's, "quality", a yardstick, or "none" for a router. `judge_usd`: dollars of judging an
         answer, without which the verdict says that it is taken to be free. `kind` is "router", "thresholds", "indices",
         "routed" or "auto" (chosen by cross-validation); `context` are features of prompts, such as "text:16" or a list
-        of them, which all but thresholds go by. What was promised
-        stands in `.about` and `.tables`. Ctrl-C is taken when the fit has ended.
+        of them, which all but thresholds go by. `openings` is of a log of decisions, as in `test`. What was promised
+        stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """
         aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
         given = [(name, value) for name, value in aims.items() if value is not None]
@@ -262,6 +264,7 @@ class Cascade:
                 _specs("Cascade.fit: context", context),
                 text("Cascade.fit: kind", kind),
                 _dollars("Cascade.fit: judge_usd", judge_usd),
+                text("Cascade.fit: openings", openings),
             )
         cascade = cls(live)
         cascade.tables = tables_of(tables)

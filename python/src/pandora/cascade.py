@@ -126,7 +126,8 @@ class Request:
         """A model was called: what it cost, and what the cascade's evaluator shows of its answer.
 
         `score` is the quality itself where the evaluator is "quality", else the judge's score, in [0, 1]; with
-        "column:NAME" it is a list of numbers; it may be left out where not needs_score. `model` must be the one to call next; without it, it is the one that
+        "column:NAME" it is a list of numbers; it may be left out where not needs_score.
+        `model` must be the one to call next; without it, it is the one that
         next() (or iterating) named since the last observation, and UsageError says where there was none.
         """
         named = self._named if model is None else text(f"request {self.number}: model", model)

@@ -205,15 +205,23 @@ FittedRouter TrainedTable::fit_router(const CascadeCandidate& candidate) const {
     }
     chosen = PlanPredictors(psi_of_rows(), input_.context->index_features, worths_of(plans)).best(candidate.price);
   }
-  FittedRouter out{std::move(chosen.router), {}};
-  for (const std::size_t p : chosen.plans) out.plans.push_back(plans[p]);
+  FittedRouter out{std::move(chosen), {}, candidate.kind == CascadeKind::router};
+  for (const std::size_t p : out.chosen.plans) out.plans.push_back(plans[p]);
   return out;
+}
+
+PlanWorths TrainedTable::predicted(const FittedRouter& fitted, std::size_t row) const {
+  if (!fitted.of_models) return fitted.chosen.router.predict(input_.psi_of_row(row));
+  const std::lock_guard lock(mutex_);
+  std::vector<PlanWorths>& known = predicted_[fitted.chosen.learner];
+  known.resize(table_.rows());
+  if (known[row].plans == 0) known[row] = predictors_->routers()[fitted.chosen.learner].predict(input_.psi_of_row(row));
+  return known[row].of_plans(fitted.chosen.plans);
 }
 
 Routed TrainedTable::route(const FittedRouter& fitted, double price, std::span<const std::size_t> rows) const {
   std::vector<std::vector<std::size_t>> of_plan(fitted.plans.size());  // positions in `rows`
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    of_plan[fitted.router.predict(input_.psi_of_row(rows[i])).best(0, price)].push_back(i);
+  for (std::size_t i = 0; i < rows.size(); ++i) of_plan[predicted(fitted, rows[i]).best(0, price)].push_back(i);
   Routed out = empty_rows(rows.size());
   for (std::size_t p = 0; p < of_plan.size(); ++p) {
     std::vector<std::size_t> own;
@@ -276,7 +284,7 @@ CascadeOptions TrainedTable::options_of(const FittedRouter& fitted, double price
   for (const FixedCascade& plan : fitted.plans)
     out.plans.push_back({positions_among(used, plan.order), plan.thresholds});
   if (calls_one_model(out)) out.calibration.clear();
-  out.router = fitted.router.to_json().dump();
+  out.router = fitted.chosen.router.to_json().dump();
   if (features().size() > 0) out.features = features().to_json().dump();
   out.psi_range = psi_range(*input_.context, rows());
   return out;

@@ -2,6 +2,9 @@
 // its rows sees it: scores calibrated and features fitted on those rows.
 #pragma once
 
+#include <map>
+#include <mutex>
+
 #include "host/cascades/fits/prepared_rows.hpp"
 #include "host/outcomes/routing/router.hpp"
 #include "pandora/cascade.hpp"
@@ -53,10 +56,11 @@ struct CascadeCandidate {
 FixedCascade with_readable_thresholds(FixedCascade cascade, const Outcomes& outcomes, double price,
                                       std::span<const std::size_t> rows);
 
-/// Plans of a router, and who chooses among them.
+/// Plans, and who chooses among them.
 struct FittedRouter {
-  Router router;
-  std::vector<FixedCascade> plans;
+  RoutedPlans chosen;
+  std::vector<FixedCascade> plans;  ///< those that `chosen` names
+  bool of_models = false;           ///< of the kind `router`: plans were the models alone
 };
 
 class TrainedTable {
@@ -98,6 +102,7 @@ class TrainedTable {
   }
   PlanWorths worths_of(const std::vector<FixedCascade>& plans) const;
   std::vector<float> psi_of_rows() const;
+  PlanWorths predicted(const FittedRouter& fitted, std::size_t row) const;
   CascadeOptions options_with(const std::vector<std::size_t>& models, double price) const;
   const std::vector<std::size_t>& rows() const { return prepared_->rows; }
   const FeatureMap& features() const { return input_.context->features; }
@@ -109,6 +114,9 @@ class TrainedTable {
   std::vector<double> judged_dollars_;
   CascadeInput input_;                        // for indices and routers
   std::optional<PlanPredictors> predictors_;  // of the models alone
+  // What they predict of rows does not depend on the price: by learner and row, as far as it was asked for.
+  mutable std::mutex mutex_;
+  mutable std::map<std::size_t, std::vector<PlanWorths>> predicted_;
 };
 
 }  // namespace pandora

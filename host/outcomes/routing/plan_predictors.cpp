@@ -246,6 +246,7 @@ RoutedPlans PlanPredictors::best(double price) const {
   for (std::size_t p = 0; p < is_chosen.size(); ++p)
     if (is_chosen[p]) out.plans.push_back(p);
   out.router = routers_[best].with_plans(out.plans);
+  out.learner = best;
   return out;
 }
 

@@ -49,6 +49,16 @@ std::size_t PlanWorths::best(std::size_t row, double price) const {
   return best - row * plans;
 }
 
+PlanWorths PlanWorths::of_plans(const std::vector<std::size_t>& some) const {
+  PlanWorths out{some.size(), {}, {}};
+  for (std::size_t row = 0; row < quality.size() / plans; ++row)
+    for (const std::size_t p : some) {
+      out.quality.push_back(quality[row * plans + p]);
+      out.dollars.push_back(dollars[row * plans + p]);
+    }
+  return out;
+}
+
 std::vector<std::size_t> nearest_prompts(std::span<const double> prompts, std::span<const double> psi,
                                          std::size_t count) {
   const std::size_t m = psi.size(), rows = prompts.size() / m;
@@ -100,12 +110,7 @@ PlanWorths Router::predict(std::span<const float> psi) const {
 
 Router Router::with_plans(const std::vector<std::size_t>& plans) const {
   Router out = *this;
-  out.known = {plans.size(), {}, {}};
-  for (std::size_t row = 0; row < known.quality.size() / known.plans; ++row)
-    for (const std::size_t p : plans) {
-      out.known.quality.push_back(known.quality[row * known.plans + p]);
-      out.known.dollars.push_back(known.dollars[row * known.plans + p]);
-    }
+  out.known = known.of_plans(plans);
   return out;
 }
 

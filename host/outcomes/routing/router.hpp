@@ -16,6 +16,8 @@ struct PlanWorths {
   double utility(std::size_t at, double price) const { return quality[at] - price * dollars[at]; }
   /// The plan of the greatest utility for the prompt in that row, the first of equal ones.
   std::size_t best(std::size_t row, double price) const;
+  /// With these plans alone.
+  PlanWorths of_plans(const std::vector<std::size_t>& some) const;
   bool operator==(const PlanWorths&) const = default;
 };
 
@@ -56,6 +58,7 @@ PlanWorths mean_of(const PlanWorths& worths, std::span<const std::size_t> rows);
 struct RoutedPlans {
   Router router;
   std::vector<std::size_t> plans;  ///< ascending
+  std::size_t learner = 0;         ///< of PlanPredictors::routers(), which are of all plans
 };
 
 /// What can be predicted of plans, by every learner: fitted once, and a router for any price.

@@ -35,7 +35,12 @@ struct WeightedSums {
   double error() const { return std::sqrt(std::max(0.0, wwyy - 2.0 * mean() * wwy + mean() * mean() * ww)) / w; }
   /// What is maximised: of many candidates the greatest mean flatters those of few decisions (Swaminathan and Joachims
   /// 2015).
-  double cautious() const { return effective() < kLeastEffective ? -HUGE_VAL : mean() - 2.0 * error(); }
+  double cautious(double decisions) const {
+    const double mean_weight = w / decisions,
+                 spread = std::sqrt(std::max(0.0, ww / decisions - mean_weight * mean_weight) / decisions);
+    if (std::abs(mean_weight - 1.0) > 3.0 * spread + 1e-9) return -HUGE_VAL;  // makes calls that the log never makes
+    return effective() < kLeastEffective ? -HUGE_VAL : mean() - 2.0 * error();
+  }
 };
 
 struct RatedCascade {
@@ -161,14 +166,15 @@ class LogSearch {
 
   void pick(const std::vector<std::size_t>& order, std::size_t I, std::size_t J, std::vector<WeightedSums>& sums,
             RatedCascade& best) const {
+    const double decisions = static_cast<double>(rows_.size());
     for (std::size_t i = 0; i < I; ++i)
       for (std::size_t j = 0; j < J; ++j) {
         WeightedSums& here = sums[i * (J + 1) + j];
         if (i > 0) here += sums[(i - 1) * (J + 1) + j];
         if (j > 0) here += sums[i * (J + 1) + j - 1];
         if (i > 0 && j > 0) here = here.minus(sums[(i - 1) * (J + 1) + j - 1]);
-        if (!(here.w > 0.0) || !(here.cautious() > best.rating)) continue;
-        best = {{order, {}}, here.cautious()};
+        if (!(here.w > 0.0) || !(here.cautious(decisions) > best.rating)) continue;
+        best = {{order, {}}, here.cautious(decisions)};
         if (order.size() > 1) best.cascade.thresholds.push_back(thresholds_[order[0]][i]);
         if (order.size() > 2) best.cascade.thresholds.push_back(thresholds_[order[1]][j]);
       }

@@ -38,6 +38,8 @@ LogReader::LogReader(const CascadeOptions& options, const CascadeInput& input, E
       label_probability_(label_probabilities(table_)),
       worth_(input.shown.begin(), input.shown.end()) {
   const bool is_truth = input.evaluator == "quality";
+  if (std::ranges::all_of(table_.quality, [](double q) { return std::isnan(q); }))
+    table_.refuse("knows no call's quality; give that of some calls");
   if (is_truth && table_.unlabelled() > 0) (void)with_estimated_quality(table_, "quality");  // refuses
   std::vector<double> probability = label_probability_;
   for (std::size_t at = 0; at < probability.size(); ++at) probability[at] *= table_.log->propensity[at];

@@ -24,6 +24,7 @@ void keep(Values& values, std::size_t width, const Stays& stays) {
 // (diag(ridges) + sum_k w_k x_k x_k')^-1 of the columns x_k.
 Eigen::MatrixXd weighted_inverse(const Eigen::MatrixXd& columns, const std::vector<double>& weight, Ridges ridges) {
   Eigen::MatrixXd design = diagonal_of(ridges, static_cast<int>(columns.rows())).asDiagonal();
+  if (columns.cols() == 0) return design.diagonal().cwiseInverse().asDiagonal();  // of no columns Eigen divides by 0
   Eigen::MatrixXd scaled = columns;
   for (std::size_t k = 0; k < weight.size(); ++k) scaled.col(static_cast<Eigen::Index>(k)) *= std::sqrt(weight[k]);
   design.selfadjointView<Eigen::Lower>().rankUpdate(scaled);

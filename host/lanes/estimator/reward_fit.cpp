@@ -117,6 +117,12 @@ Eigen::MatrixXd minimise_residual(const RewardProblem& problem, double radius, E
 
 void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, RewardState& state, double radius) {
   const int d = state.d, n = samples.size();
+  if (n == 0) {  // all were forgotten; of no columns Eigen divides by 0
+    const std::vector<double> design(state.design_inverse, state.design_inverse + d * RewardState::stride(d));
+    state.reset(ridge);
+    std::copy(design.begin(), design.end(), state.design_inverse);
+    return;
+  }
   RewardProblem problem{Eigen::MatrixXd(d, n), Eigen::Map<const Eigen::VectorXd>(samples.reward.data(), n),
                         Eigen::VectorXd::Ones(n), ridge};
   for (int k = 0; k < n; ++k)

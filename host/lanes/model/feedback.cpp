@@ -106,7 +106,7 @@ void parse_restart(const std::string& text, FeedbackRules& rules) {
   const auto found = two_periods(text);
   if (!found)
     refuse(
-        "give the period after which policies start again and how many they lose, such as 5000:500, or leave it empty");
+        "give the period after which policies start again and how many they lose, from 1 on, such as 5000:500, or leave it empty");
   std::tie(rules.restart_at, rules.lost) = *found;
 }
 

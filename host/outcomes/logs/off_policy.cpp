@@ -140,10 +140,9 @@ void require_support(const LogSupport& support, const TraceTable& log, const std
         "explore more",
         support.effective_prompts, policy, kLeastEffective);
   if (std::abs(support.mean - 1.0) > 3.5 * support.mean_error + 1e-9)
-    log.refuse(
-        "the weights of {} have the mean {:.3f} and not 1: propensities are wrong, or the policy makes calls that the "
-        "log never makes",
-        policy, support.mean);
+    log.refuse("the weights of {} have the mean {:.3f} and not 1: {}", policy, support.mean,
+               log.log ? "propensities are wrong, or it makes calls that the log never makes"
+                       : "label_propensity is not the probability with which qualities became known");
 }
 
 }  // namespace pandora

@@ -103,7 +103,8 @@ void check_log(TraceTable& table, const FilePlace& place) {
     for (ScoreColumn& score : table.scores) take(score.values[at], score.name.c_str(), true);
     if (!table.label_propensity.empty()) take(table.label_propensity[at], "label_propensity", true);
     if (called && !(log.propensity[at] > 0.0 && (table.label_propensity.empty() || table.label_propensity[at] > 0.0)))
-      refuse("a propensity is 0; what happened had a probability above 0");
+      refuse(fmt::format("{} is 0; what happened had a probability above 0",
+                         log.propensity[at] > 0.0 ? "label_propensity" : "propensity"));
   }
 }
 

@@ -196,7 +196,7 @@ void JsonRows::take_answer(const Object& row) {
   const std::string prompt = of_file_.prefix + name_in(row, prompt_name_);
   const std::size_t model = model_in(row, "model");
   builder_.find_row(has_decision_ ? name_in(row, "decision") : prompt, prompt, model, answer_of(row));
-  if (log_ && model != TraceTable::kNone) builder_.call(model);
+  if (log_) builder_.call(model);
   int names = row.at_key("model").error() == simdjson::SUCCESS ? 0 : 1;
   for (const dom::key_value_pair member : row) {
     if (member.key == prompt_name_ || member.key == "model") {

@@ -113,7 +113,7 @@ void NamedColumns::take(std::span<const CellValue> cells) {
     const std::string prompt = name_of(prompt_name_);
     model = builder_.model(name_of(model_name_));
     builder_.find_row(decision_ == kNone ? prompt : name_of(decision_), prompt, model, answer);
-    if (model != kNone && has("propensity")) builder_.call(model);
+    if (has("propensity")) builder_.call(model);
   } else {
     builder_.begin_row(answer);
     if (prompt_name_ != kNone) builder_.name_row(name_of(prompt_name_));

@@ -208,9 +208,9 @@ void TableBuilder::is_log() {
 }
 
 void TableBuilder::call(std::size_t model) {
-  double before = 0.0, *const places = quantities_[quantity(kPlace)].values.data() + row_ * stride_;
-  for (std::size_t m = 0; m < models_.size(); ++m) before = std::max(before, places[m]);
-  places[model] = before + 1.0;
+  calls_.resize(rows_, 0);
+  ++calls_[row_];
+  if (model != kNone) quantities_[quantity(kPlace)].values[row_ * stride_ + model] = static_cast<double>(calls_[row_]);
 }
 
 // Whether anything of the model's answer was seen.

@@ -136,7 +136,7 @@ class TableBuilder {
   /// With TraceOptions::repeats it is the first without an answer of `model` (or kNone). Only in tables that never call
   /// begin_row.
   void find_row(std::string_view key, std::string_view name, std::size_t model, std::uint32_t answer = 0);
-  /// The table is a log: before the first row. The decision of a row calls a model next.
+  /// The table is a log: before the first row. The decision of a row calls a model next; kNone: one that is not kept.
   void is_log();
   void call(std::size_t model);
 
@@ -184,6 +184,7 @@ class TableBuilder {
   std::vector<std::uint32_t> answers_;                      // of each row, where prompts have several
   std::optional<bool> numbered_;                            // whether the column "answer" is such a number
   bool log_ = false, found_again_ = false, keyed_ = false;  // the current row; whether rows are found by name
+  std::vector<std::uint32_t> calls_;                        // of each decision so far
   std::unordered_map<std::uint64_t, std::size_t> row_of_;
   NameList column_names_;
   std::vector<ColumnBuilder> columns_;

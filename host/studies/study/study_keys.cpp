@@ -177,9 +177,7 @@ std::vector<Key> make_general_keys() {
               &EstimationOptions::joint_tolerance, positive);
   add({"estimation.forget", Kind::number, "number from 0 on", "periods",
        "Half-life of a sample's weight (docs/scenarios.md#forgetting); 0: samples do not age.", "0",
-       [](Study& s, const StudyValue& v) {
-         if (v.numbers[0] != 0.0) s.estimation.forgetting.half_life = positive(v);
-       }});
+       [](Study& s, const StudyValue& v) { s.estimation.forgetting.half_life = number_within(v, 0.0, 1e9); }});
   add({"estimation.window", Kind::integer, "integer from 0 to 1000000000", "periods",
        "Estimates are those of the samples of so many periods (docs/scenarios.md#forgetting); 0: of all.", "0",
        [](Study& s, const StudyValue& v) { s.estimation.forgetting.window = count(v, 0, 1000000000); }});

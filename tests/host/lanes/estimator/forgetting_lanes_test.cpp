@@ -76,6 +76,19 @@ TEST_P(ForgettingLanes, APolicyOfWeitzmansRuleEqualsTheReferenceInEveryDigit) {
   }
 }
 
+// Of so many features Eigen takes another way, on which no columns are an error.
+TEST(ForgettingAll, LeavesWhatThereIsBeforeAnySample) {
+  const Replication replication = test::small_replication(test::small_dimensions(3, 60, 20), Regime::B, 0, 12, 11);
+  for (const Forgetting& how : {Forgetting{.window = 1}, Forgetting{.half_life = 0.5},
+                                Forgetting{.restart_at = 1, .lost = 1}, Forgetting{.restart_at = 9, .lost = 9}})
+    for (const LaneSpec& lane :
+         {test::dow_lane(RewardModel::known, 0), test::dow_lane(RewardModel::learned, 0), test::linucb_lane(0)}) {
+      EstimationOptions options{parse_refit("geometric:1.5"), 1.0, 1.0};
+      options.forgetting = how;
+      test::expect_engines_follow(replication, lane, options);
+    }
+}
+
 TEST(ForgettingTeams, OfThreadsFollowOneThread) {
   const Case& of = kCases[5];
   const Replication replication = replication_of(of, 150);

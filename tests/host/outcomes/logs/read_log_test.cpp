@@ -43,6 +43,15 @@ TEST_F(ReadLog, RowsAreDecisionsAndCellsAreCalls) {
   EXPECT_EQ(log.columns[0].texts[1], "x");
 }
 
+// A call of a model that is not kept is a call all the same: what follows it is no first call.
+TEST_F(ReadLog, CallsOfOtherModelsHaveTheirPlaces) {
+  TraceOptions options = kHoles;
+  options.models = {"a"};
+  EXPECT_THAT(read(kCsv, options).log->place, ElementsAre(2.0, 1.0));
+  options.models = {"b"};
+  EXPECT_THAT(read(kCsv, options).log->place, ElementsAre(1.0, IsNan()));
+}
+
 TEST_F(ReadLog, JsonLinesSayTheSame) {
   const std::string lines =
       "{\"decision\":\"d1\",\"prompt_id\":\"p1\",\"model\":\"b\",\"quality\":0.5,\"cost\":0.2,\"score\":0.6,"
@@ -69,7 +78,7 @@ TEST_F(ReadLog, WhatACallLacksIsRefused) {
   EXPECT_THAT(refusal(with("d3,p2,a,1,,0.9,1,0.5,x"), kHoles), HasSubstr("a call has no cost"));
   EXPECT_THAT(refusal(with("d3,p2,a,1,0.1,0.9,,0.5,x"), kHoles), HasSubstr("a call has no propensity"));
   EXPECT_THAT(refusal(with("d3,p2,a,1,0.1,,1,0.5,x"), kHoles), HasSubstr("a call has no score"));
-  EXPECT_THAT(refusal(with("d3,p2,a,1,0.1,0.9,0,0.5,x"), kHoles), HasSubstr("a propensity is 0"));
+  EXPECT_THAT(refusal(with("d3,p2,a,1,0.1,0.9,0,0.5,x"), kHoles), HasSubstr("propensity is 0; what happened"));
   EXPECT_THAT(refusal(with("d3,p2,a,1,0.1,0.9,1.5,0.5,x"), kHoles), HasSubstr("outside [0, 1]"));
   EXPECT_THAT(refusal(with("d1,p1,a,1,0.1,0.9,1,0.5,x"), kHoles), HasSubstr("model \"a\" has"));
   EXPECT_THAT(refusal(kCsv), HasSubstr("is a log of decisions"));

@@ -62,12 +62,15 @@ PlanWorths PlanWorths::of_plans(const std::vector<std::size_t>& some) const {
 std::vector<std::size_t> nearest_prompts(std::span<const double> prompts, std::span<const double> psi,
                                          std::size_t count) {
   const std::size_t m = psi.size(), rows = prompts.size() / m;
-  std::vector<double> away(rows, 0.0);
-  for (std::size_t row = 0; row < rows; ++row)
-    for (std::size_t j = 0; j < m; ++j) {
-      const double x = prompts[row * m + j] - psi[j];
-      away[row] += x * x;
-    }
+  std::vector<double> away(rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const double* const prompt = prompts.data() + row * m;
+    double sum[8] = {};  // side by side, in vectors
+    for (std::size_t j = 0; j + 8 <= m; j += 8)
+      for (std::size_t k = 0; k < 8; ++k) sum[k] += (prompt[j + k] - psi[j + k]) * (prompt[j + k] - psi[j + k]);
+    for (std::size_t j = m - m % 8; j < m; ++j) sum[0] += (prompt[j] - psi[j]) * (prompt[j] - psi[j]);
+    away[row] = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+  }
   count = std::min(count, rows);
   std::vector<double> sorted = away;
   const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(count) - 1;

@@ -201,8 +201,8 @@ FrontierMetrics metrics_of(const Frontier& frontier, const TraceTable& test,
   std::optional<Judge> judge;
   if (!calibration.empty()) {
     const CalibratedEvaluator evaluator(test, frontier.evaluator);
-    judge.emplace(ForecastAnswers(evaluator.shown(), test.quality, test.models.size()),
-                  ForecastAnswers(evaluator.seen(calibration), test.quality, test.models.size()));
+    judge = Judge{ForecastAnswers(evaluator.shown(), test.quality, test.models.size()),
+                  ForecastAnswers(evaluator.seen(calibration), test.quality, test.models.size())};
   }
   for (const NamedMetric& metric : kMetrics) out.values.push_back({metric.name, metric.meaning, {}});
   for (const JudgeMetric& metric : kJudgeMetrics)

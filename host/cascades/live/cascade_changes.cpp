@@ -89,7 +89,7 @@ bool Cascade::State::go_on_without(CascadeRequest& request, int box) const {
   int* const at = std::find(walk.order + walk.queried, end, box);
   if (at == end) return false;
   LaneSpec own = *request.rules;
-  if (own.order == Order::listed) {
+  if (own.order == Order::listed && walk.ranked > 1) {  // a single model has no threshold
     const std::ptrdiff_t place = at - walk.order, last = walk.ranked - 2;
     std::copy(own.threshold + place + 1, own.threshold + walk.ranked, own.threshold + std::min(place, last));
   }

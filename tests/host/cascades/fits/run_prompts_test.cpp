@@ -25,6 +25,14 @@ FixedCascade random_order(test::Random& random, std::size_t models) {
   return out;
 }
 
+// With a column that says what the first model's call will cost.
+TraceTable with_context_column(TraceTable table) {
+  PromptColumn column{"hardness", PromptColumn::Kind::number, 1, {}, {}};
+  for (std::size_t row = 0; row < table.rows(); ++row) column.numbers.push_back(1000.0 * table.cost[3 * row]);
+  table.columns = {column};
+  return table;
+}
+
 void expect_equal(const Routed& a, const Routed& b) {
   EXPECT_EQ(a.quality, b.quality);
   EXPECT_EQ(a.dollars, b.dollars);
@@ -70,10 +78,7 @@ TEST(RunPrompts, ThresholdsOnCalibratedScoresAreTheWalkOverOutcomes) {
 TEST(RunPrompts, IndicesOfATableAreThoseOfItsPrompts) {
   const test::TraceLaw law(0.4);
   test::Random random(12);
-  TraceTable table = law.draw(80, random);
-  PromptColumn column{"hardness", PromptColumn::Kind::number, 1, {}, {}};
-  for (std::size_t row = 0; row < table.rows(); ++row) column.numbers.push_back(1000.0 * table.cost[3 * row]);
-  table.columns = {column};
+  const TraceTable table = with_context_column(law.draw(80, random));
   CascadeFitSettings settings;
   settings.evaluator = "quality";
   settings.context = {"hardness"};
@@ -86,7 +91,7 @@ TEST(RunPrompts, IndicesOfATableAreThoseOfItsPrompts) {
   expect_equal(by_table, run_prompts(with_psi, trained.input(), rows));
   EXPECT_LT(std::accumulate(by_table.calls.begin(), by_table.calls.end(), 0u), 3 * rows.size());
   for (const std::size_t row : rows) {
-    const std::uint64_t request = with_features.begin(Prompt{"", {{"hardness", column.numbers[row]}}});
+    const std::uint64_t request = with_features.begin(Prompt{"", {{"hardness", table.columns[0].numbers[row]}}});
     std::uint32_t calls = 0;
     while (const auto model = with_features.next(request)) {
       with_features.observe(request, *model, {table.cost[3 * row + *model], {table.quality[3 * row + *model]}});
@@ -101,10 +106,7 @@ TEST(RunPrompts, IndicesOfATableAreThoseOfItsPrompts) {
 TEST(RunPrompts, FittedIndicesAreACascadeInEveryDigit) {
   const test::TraceLaw law(0.4);
   test::Random random(14);
-  TraceTable table = law.draw(120, random);
-  PromptColumn column{"hardness", PromptColumn::Kind::number, 1, {}, {}};
-  for (std::size_t row = 0; row < table.rows(); ++row) column.numbers.push_back(1000.0 * table.cost[3 * row]);
-  table.columns = {column};
+  const TraceTable table = with_context_column(law.draw(120, random));
   const std::vector<std::size_t> all = all_rows(table.rows()), some(all.begin(), all.begin() + 80);
   for (const char* const evaluator : {"quality", "score"})
     for (const char* const context : {"", "hardness", "raw:hardness"}) {

@@ -8,7 +8,6 @@
 #include "pandora/weitzman.hpp"
 #include "tests/reference/followers.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
 
 namespace pandora {
 namespace {
@@ -91,20 +90,9 @@ TEST(ForgettingAll, LeavesWhatThereIsBeforeAnySample) {
 
 TEST(ForgettingTeams, OfThreadsFollowOneThread) {
   const Case& of = kCases[5];
-  const Replication replication = replication_of(of, 150);
-  const UnitOfLanes unit{&replication,
-                         {test::dow_lane(RewardModel::learned, kCalibration), test::linucb_lane(kCalibration)}};
-  BlockOptions options{{parse_refit("tracking"), 1.0, 1.0}, 16};
-  options.estimation.forgetting = of.forgetting;
-  test::ScalarBackend scalar;
-  test::ThreadBackend threads(3);
-  std::vector<LaneRecord> one(2), several(2);
-  engine::run_lanes<double>(scalar, std::span(&unit, 1), options, nullptr, one);
-  for (std::size_t k = 0; k < 2; ++k) several[k].decisions = &one[k].outcomes;
-  engine::run_lanes<double>(threads, std::span(&unit, 1), options, nullptr, several);
-  for (std::size_t k = 0; k < 2; ++k)
-    for (std::size_t at = 0; at < one[k].scores.size(); ++at)
-      ASSERT_NEAR(several[k].scores[at], one[k].scores[at], 1e-6) << "lane " << k << " at " << at;
+  EstimationOptions options{parse_refit("tracking"), 1.0, 1.0};
+  options.forgetting = of.forgetting;
+  test::expect_teams_follow(replication_of(of, 150), options);
 }
 
 TEST(ForgettingNever, IsWhatHappensBeforeTheFirstChange) {

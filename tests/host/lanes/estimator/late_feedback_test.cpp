@@ -13,9 +13,7 @@
 #include "tests/reference/followers.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/naive_lane.hpp"
-#include "tests/reference/scalar_backend.hpp"
 #include "tests/reference/small_problem.hpp"
-#include "tests/reference/thread_backend.hpp"
 
 namespace pandora {
 namespace {
@@ -71,20 +69,8 @@ TEST_P(LateFeedback, TheBlockedEngineFollowsTheReference) {
     test::expect_engines_follow(replication, lane, estimation());
 }
 
-// As a device runs them with teams of several threads: the same decisions as with one.
 TEST(LateFeedbackTeams, OfThreadsFollowOneThread) {
-  const Replication replication = replication_with(kRules[1], Regime::B, 60);
-  const UnitOfLanes unit{&replication, {dow_lane(RewardModel::learned, kCalibration), test::linucb_lane(kCalibration)}};
-  const BlockOptions options{{parse_refit("tracking"), 1.0, 1.0}, 16};
-  test::ScalarBackend scalar;
-  test::ThreadBackend threads(3);
-  std::vector<LaneRecord> one(2), several(2);
-  engine::run_lanes<double>(scalar, std::span(&unit, 1), options, nullptr, one);
-  for (std::size_t k = 0; k < 2; ++k) several[k].decisions = &one[k].outcomes;
-  engine::run_lanes<double>(threads, std::span(&unit, 1), options, nullptr, several);
-  for (std::size_t k = 0; k < 2; ++k)
-    for (std::size_t at = 0; at < one[k].scores.size(); ++at)
-      ASSERT_NEAR(several[k].scores[at], one[k].scores[at], 1e-6) << "lane " << k << " at " << at;
+  test::expect_teams_follow(replication_with(kRules[1], Regime::B, 60), {parse_refit("tracking"), 1.0, 1.0});
 }
 
 TEST_P(LateFeedback, APolicyOfWeitzmansRuleEqualsTheReferenceInEveryDigit) {

@@ -20,8 +20,8 @@ constexpr std::size_t kMostThresholds = 24, kLongest = 3;
 struct WeightedSums {
   double w = 0.0, wy = 0.0, ww = 0.0, wwy = 0.0, wwyy = 0.0;
 
-  void add(double weight, double y) {
-    *this += {weight, weight * y, weight * weight, weight * weight * y, weight * weight * y * y};
+  static WeightedSums of(double weight, double y) {
+    return {weight, weight * y, weight * weight, weight * weight * y, weight * weight * y * y};
   }
   WeightedSums& operator+=(const WeightedSums& o) {
     w += o.w, wy += o.wy, ww += o.ww, wwy += o.wwy, wwyy += o.wwyy;
@@ -55,26 +55,13 @@ class LogSearch {
             const std::vector<std::size_t>& rows)
       : log_(log), reader_(reader), settings_(settings), rows_(rows), models_(log.models.size()) {
     const CalibratedEvaluator evaluator(log, settings.evaluator);
-    shown_ = evaluator.shown();
+    seen_.assign(evaluator.shown().begin(), evaluator.shown().end());
     for (std::size_t m = 0; m < models_; ++m) {
-      std::vector<double> scores, qualities, weights;
-      for (const std::size_t row : rows) {
-        const std::size_t at = row * models_ + m;
-        if (std::isnan(shown_[at])) continue;
-        scores.push_back(shown_[at]);
-        if (std::isnan(log.quality[at])) continue;
-        qualities.push_back(log.quality[at]);
-        weights.push_back(reader.label_weight(at));
-      }
-      if (!evaluator.is_truth()) {
-        std::vector<double> labelled;
-        for (const std::size_t row : rows)
-          if (const std::size_t at = row * models_ + m; !std::isnan(shown_[at] + log.quality[at]))
-            labelled.push_back(shown_[at]);
-        calibration_.push_back(IsotonicMap::fit(labelled, qualities, weights));
-        for (double& score : scores) score = calibration_[m](score);
-      }
-      thresholds_.push_back(thresholds_of(std::move(scores)));
+      if (!evaluator.is_truth()) calibrate(m);
+      std::vector<double> seen;
+      for (const std::size_t row : rows)
+        if (const double value = seen_[row * models_ + m]; !std::isnan(value)) seen.push_back(value);
+      thresholds_.push_back(thresholds_of(std::move(seen)));
     }
   }
 
@@ -93,6 +80,20 @@ class LogSearch {
   }
 
  private:
+  void calibrate(std::size_t m) {
+    std::vector<double> scores, qualities, weights;
+    for (const std::size_t row : rows_) {
+      const std::size_t at = row * models_ + m;
+      if (std::isnan(seen_[at] + log_.quality[at])) continue;
+      scores.push_back(seen_[at]);
+      qualities.push_back(log_.quality[at]);
+      weights.push_back(reader_.label_weight(at));
+    }
+    calibration_.push_back(IsotonicMap::fit(scores, qualities, weights));
+    for (const std::size_t row : rows_)
+      if (double& score = seen_[row * models_ + m]; !std::isnan(score)) score = calibration_[m](score);
+  }
+
   // Readable ones that accept some answers and not all, about equally many between two of them.
   static std::vector<double> thresholds_of(std::vector<double> seen) {
     std::sort(seen.begin(), seen.end());
@@ -116,12 +117,9 @@ class LogSearch {
     }
   }
 
-  double seen(std::size_t at) const {
-    return calibration_.empty() ? shown_[at] : calibration_[at % models_](shown_[at]);
-  }
   std::size_t accepting(std::size_t at) const {  // how many thresholds the answer reaches
     const std::vector<double>& of = thresholds_[at % models_];
-    return static_cast<std::size_t>(std::upper_bound(of.begin(), of.end(), seen(at)) - of.begin());
+    return static_cast<std::size_t>(std::upper_bound(of.begin(), of.end(), seen_[at]) - of.begin());
   }
 
   // All thresholds of an order at once: a decision adds to rectangles of them, by their corners.
@@ -131,11 +129,12 @@ class LogSearch {
     std::vector<WeightedSums> sums((I + 1) * (J + 1));
     const auto add = [&](std::size_t i0, std::size_t i1, std::size_t j0, std::size_t j1, double weight, double y) {
       if (i0 >= i1 || j0 >= j1 || weight == 0.0) return;
-      WeightedSums one;
-      one.add(weight, y);
-      for (const auto& [i, j, plus] : {std::tuple(i0, j0, true), {i1, j0, false}, {i0, j1, false}, {i1, j1, true}})
-        sums[i * (J + 1) + j] =
-            plus ? sums[i * (J + 1) + j].minus(WeightedSums().minus(one)) : sums[i * (J + 1) + j].minus(one);
+      const WeightedSums one = WeightedSums::of(weight, y);
+      const auto corner = [&](std::size_t i, std::size_t j) -> WeightedSums& { return sums[i * (J + 1) + j]; };
+      corner(i0, j0) += one;
+      corner(i1, j0) = corner(i1, j0).minus(one);
+      corner(i0, j1) = corner(i0, j1).minus(one);
+      corner(i1, j1) += one;
     };
     for (const std::size_t row : rows_) {
       double weight = 1.0, spent = 0.0, most = -HUGE_VAL, worth = 0.0;
@@ -145,8 +144,8 @@ class LogSearch {
         weight *= reader_.ratio(at, k);
         if (weight == 0.0) break;
         spent += log_.cost[at] + (n > 1 ? settings_.judge() : 0.0);
-        if (seen(at) > most) {
-          most = seen(at);
+        if (seen_[at] > most) {
+          most = seen_[at];
           worth = reader_.estimated_quality(at);
         }
         const double y = worth - settings_.aim.value * spent;
@@ -185,7 +184,7 @@ class LogSearch {
   const CascadeFitSettings& settings_;
   const std::vector<std::size_t>& rows_;
   const std::size_t models_;
-  std::span<const double> shown_;
+  std::vector<double> seen_;  // of each answer: what is shown of it, calibrated
   std::vector<IsotonicMap> calibration_;
   std::vector<std::vector<double>> thresholds_;  // of each model
 };

@@ -209,17 +209,6 @@ double ForecastAnswers::risk_at(double coverage, std::span<const std::uint32_t> 
   return loss / (coverage * all);
 }
 
-std::vector<double> latency_in_series(std::span<const double> latency, std::size_t models,
-                                      std::span<const std::uint32_t> called, double judge) {
-  std::vector<double> out;
-  for (std::size_t row = 0; row < called.size(); ++row) {
-    double& seconds = out.emplace_back(0.0);
-    for (std::size_t m = 0; m < models; ++m)
-      if (called[row] >> m & 1u) seconds += latency[row * models + m] + judge;
-  }
-  return out;
-}
-
 double quantile_of(std::vector<double> values, double share) {
   if (values.empty()) return kUndefined;
   std::ranges::sort(values);

@@ -80,10 +80,6 @@ class ForecastAnswers {
   std::vector<Answer> answers_;  // the greatest forecast first
 };
 
-/// Seconds of each prompt whose calls come one after the other, and `judge` for each of them. latency: rows x models;
-/// called: of each row, bit m for model m.
-std::vector<double> latency_in_series(std::span<const double> latency, std::size_t models,
-                                      std::span<const std::uint32_t> called, double judge = 0.0);
 /// The quantile by linear interpolation between order statistics. Not a number of nothing.
 double quantile_of(std::vector<double> values, double share);
 

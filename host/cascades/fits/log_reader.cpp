@@ -46,10 +46,11 @@ LogReader::LogReader(const CascadeOptions& options, const CascadeInput& input, E
   guess_ =
       is_truth ? table_.quality : cross_fitted_quality(table_, judge_of(table_, input.evaluator), probability, folds_);
   if (worth_.empty()) worth_ = guess_;  // of a cascade that sees nothing
-  for (std::size_t m = 0; m < options.calibration.size(); ++m)
+  for (std::size_t m = 0; m < options.calibration.size(); ++m) {
+    const IsotonicMap calibrated{options.calibration[m].scores, options.calibration[m].qualities};
     for (std::size_t at = input.columns[m]; at < worth_.size(); at += models_)
-      if (!std::isnan(worth_[at]))
-        worth_[at] = IsotonicMap{options.calibration[m].scores, options.calibration[m].qualities}(worth_[at]);
+      if (!std::isnan(worth_[at])) worth_[at] = calibrated(worth_[at]);
+  }
 }
 
 double LogReader::ratio(std::size_t cell, std::size_t calls_before) const {

@@ -68,10 +68,8 @@ TEST(FieldMetrics, JudgesWithAndWithoutWeights) {
   EXPECT_NEAR(answers.risk_at(0.5, weights), 0.4, kNear);
 }
 
-TEST(FieldMetrics, LatenciesOfCallsInSeriesAdd) {
-  const std::vector<double> latency = {1.0, 4.0, 0.5, 2.0, 8.0, 0.25, 0.75, 1.0, 3.0};
-  const std::vector<double> seconds = latency_in_series(latency, 3, std::vector<std::uint32_t>{1, 3, 7}, 0.5);
-  EXPECT_EQ(seconds, (std::vector<double>{1.5, 11.0, 6.25}));
+TEST(FieldMetrics, QuantilesAreBetweenOrderStatistics) {
+  const std::vector<double> seconds = {1.5, 11.0, 6.25};
   EXPECT_NEAR(quantile_of(seconds, 0.5), 6.25, kNear);
   EXPECT_NEAR(quantile_of(seconds, 0.95), 10.525, kNear);
   EXPECT_TRUE(std::isnan(quantile_of({}, 0.5)));

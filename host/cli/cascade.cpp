@@ -66,10 +66,18 @@ void add_openings(CLI::App& command, std::string& openings) {
 struct CascadeFile {
   std::string out = "cascade.json";
   bool force = false;
+  double explore = 0.0;
 
   void add_to(CLI::App& command) {
     command.add_option("--out", out, "the cascade's file")->capture_default_str();
     command.add_flag("--force", force, "replace the file that --out names");
+    command
+        .add_option(
+            "--explore", explore,
+            "while it runs: with this probability a drawn model is called next, or its answer deployed, so that a "
+            "decision log tells what other cascades would bring")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
   }
 };
 
@@ -113,6 +121,7 @@ void fit_command(const FitArguments& o) {
   claim_output_file(o.file.out, o.file.force, {o.table});
   const TraceTable table = o.reading.read(o.table);
   const CascadeFit fitted = fit_cascade(table, settings);
+  fitted.cascade->set_explore(o.file.explore);
   write_file(o.file.out, fitted.cascade->text());
   if (o.format == "json") return print_json(fit_record(fitted));
   print_cascade(*fitted.cascade, o.file.out);
@@ -243,7 +252,9 @@ void new_command(const NewArguments& o) {
     } catch (const Unreadable& problem) {
       throw Error(ExitCode::bad_data, fmt::format("{}: {}", o.features, problem.what()));
     }
-  const Cascade cascade(new_cascade(settings));
+  CascadeOptions options = new_cascade(settings);
+  options.explore = o.file.explore;
+  const Cascade cascade(options);
   write_file(o.file.out, cascade.text());
   print_text(fmt::format("{}: {} models, evaluator {}, nothing learned yet\n", o.file.out, settings.models.size(),
                          settings.evaluator));

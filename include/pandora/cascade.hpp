@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,6 +43,7 @@ struct Observation {
   /// What the evaluator shows of the answer: one number in [0, 1], the quality itself or a judge's score. With the
   /// evaluator column:NAME the d numbers phi(x, omega_a) as they are.
   std::vector<double> scores;
+  double latency = std::numeric_limits<double>::quiet_NaN();  ///< seconds; only logged
 };
 
 /// E[quality | score] of a model as knots, linear between them and constant beyond. Without knots a score is its own
@@ -107,6 +109,8 @@ struct CascadeOptions {
   /// Requests that are remembered until their feedback has come. Of more, the oldest is dropped and counted. This and
   /// `estimation.most_samples` are made smaller where more than that would not fit into a file (Cascade::options()).
   std::size_t most_requests = 65'536;
+  /// Cascade::set_explore(), in [0, 1].
+  double explore = 0.0;
   std::string about = {};  ///< JSON: how it was fitted and what it promises; kept and shown, of no effect
 };
 
@@ -129,6 +133,7 @@ struct CascadeCounts {
   std::uint64_t dropped_waiting = 0;  ///< likewise, before their feedback came
   double dollars = 0.0;               ///< of all calls
   double quality = 0.0;               ///< sum over feedbacks
+  std::uint64_t unlogged = 0;         ///< lines that a decision log lost, since it began
   int unsolved_refits = 0;            ///< WeitzmanEstimator::unsolved_refits(), since it was made or loaded
 };
 
@@ -153,6 +158,14 @@ struct CascadeExplanation {
   std::optional<std::size_t> next;      ///< while it is open: the model to call
   std::optional<std::size_t> deployed;  ///< once it is
   std::string stopped;                  ///< why no further model is called; empty while one is
+};
+
+/// Where and how decisions are logged (Cascade::log_to).
+struct DecisionLogOptions {
+  std::filesystem::path folder;
+  std::uint64_t file_bytes = std::uint64_t{16} << 20;  ///< a file that has so many is followed by another one
+  std::uint64_t most_bytes = std::uint64_t{1} << 30;   ///< of all files: beyond, the oldest goes
+  bool prompts = false;                                ///< whether lines have the prompts' texts and columns
 };
 
 /// Safe for threads: requests may interleave, and the order of effects is the order of calls. A child that is forked
@@ -216,6 +229,17 @@ class Cascade {
   /// ..., as those of the next object that is loaded are: for who has one object alone, or compares.
   std::uint64_t epoch();
   void set_epoch(std::uint64_t epoch);
+
+  /// At each step of a request with probability `explore` a model that is drawn from those not called yet is called,
+  /// in place of what the rules would do, also of stopping; and of the answers a drawn one is deployed. So a decision
+  /// log tells what other cascades would bring. 0: never. Where nothing is shown of answers (evaluator none), nothing is
+  /// called after the first model.
+  void set_explore(double explore);
+  /// From now on a line of JSON is appended for every request that is deployed, and for every feedback, to
+  /// FOLDER/decisions-N.jsonl (docs/serving.md), which `pandora trace check` and `pandora cascade` read as a log. Where a
+  /// line cannot be written, deciding goes on, and CascadeCounts::unlogged counts it. It is no part of the file of
+  /// save(). Throws Error (output_lost) where the folder cannot be made.
+  void log_to(const DecisionLogOptions& options);
 
   /// Whether begin, observe, deploy and feedback change the estimates (they do at first). Off: every request is judged
   /// by the cascade as it is.

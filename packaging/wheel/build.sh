@@ -23,7 +23,7 @@ least="-ffunction-sections -fdata-sections"
 found="-DHDF5_ROOT=$work/hdf5;-DOPENSSL_USE_STATIC_LIBS=ON"
 settings=(cmake.define.PANDORA_PRESET=package "cmake.define.PANDORA_LEVELS=$levels" "cmake.define.PANDORA_BUILD=$work/build"
   "cmake.define.PANDORA_OPTIONS=-DPANDORA_MPI=OFF;-DPANDORA_CUDA=OFF;-DPANDORA_TEXT_LEVEL=-Os;-DCMAKE_CXX_FLAGS=$least;$found${toolchain:+;$toolchain}"
-  "cmake.define.HDF5_ROOT=$work/hdf5" cmake.define.OPENSSL_USE_STATIC_LIBS=ON
+  "cmake.define.HDF5_ROOT=$work/hdf5" cmake.define.OPENSSL_USE_STATIC_LIBS=ON cmake.define.PANDORA_BINDINGS_LEVEL=-Os
   "cmake.define.CMAKE_CXX_FLAGS=$least" "cmake.define.CMAKE_SHARED_LINKER_FLAGS=-Wl,--gc-sections,--exclude-libs,ALL"
   "cmake.define.CMAKE_MODULE_LINKER_FLAGS=-Wl,--gc-sections,--exclude-libs,ALL" "build-dir=$work/{wheel_tag}")
 [ -z "$toolchain" ] || settings+=("cmake.define.${toolchain#-D}")

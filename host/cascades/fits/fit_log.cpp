@@ -16,22 +16,24 @@ namespace {
 
 constexpr std::size_t kMostThresholds = 24, kLongest = 3;
 
-// Sums over decisions, of weights w and of w times the utility y.
+// Sums over decisions, of weights w, of w times the utility y, and of the weights l of those whose deployed answer's quality
+// is known.
 struct WeightedSums {
-  double w = 0.0, wy = 0.0, ww = 0.0, wwy = 0.0, wwyy = 0.0;
+  double w = 0.0, wy = 0.0, ww = 0.0, wwy = 0.0, wwyy = 0.0, l = 0.0, ll = 0.0;
 
-  static WeightedSums of(double weight, double y) {
-    return {weight, weight * y, weight * weight, weight * weight * y, weight * weight * y * y};
+  static WeightedSums of(double weight, double y, double known) {
+    const double l = weight * known;
+    return {weight, weight * y, weight * weight, weight * weight * y, weight * weight * y * y, l, l * l};
   }
   WeightedSums& operator+=(const WeightedSums& o) {
-    w += o.w, wy += o.wy, ww += o.ww, wwy += o.wwy, wwyy += o.wwyy;
+    w += o.w, wy += o.wy, ww += o.ww, wwy += o.wwy, wwyy += o.wwyy, l += o.l, ll += o.ll;
     return *this;
   }
   WeightedSums minus(const WeightedSums& o) const {
-    return {w - o.w, wy - o.wy, ww - o.ww, wwy - o.wwy, wwyy - o.wwyy};
+    return {w - o.w, wy - o.wy, ww - o.ww, wwy - o.wwy, wwyy - o.wwyy, l - o.l, ll - o.ll};
   }
   double mean() const { return wy / w; }
-  double effective() const { return w * w / ww; }
+  double effective() const { return std::min(w * w / ww, ll > 0.0 ? l * l / ll : 0.0); }
   double error() const { return std::sqrt(std::max(0.0, wwyy - 2.0 * mean() * wwy + mean() * mean() * ww)) / w; }
   /// What is maximised: of many candidates the greatest mean flatters those of few decisions (Swaminathan and Joachims
   /// 2015).
@@ -127,9 +129,10 @@ class LogSearch {
     const std::size_t n = order.size(), I = n > 1 ? thresholds_[order[0]].size() : 1,
                       J = n > 2 ? thresholds_[order[1]].size() : 1;
     std::vector<WeightedSums> sums((I + 1) * (J + 1));
-    const auto add = [&](std::size_t i0, std::size_t i1, std::size_t j0, std::size_t j1, double weight, double y) {
+    const auto add = [&](std::size_t i0, std::size_t i1, std::size_t j0, std::size_t j1, double weight, double y,
+                         double known) {
       if (i0 >= i1 || j0 >= j1 || weight == 0.0) return;
-      const WeightedSums one = WeightedSums::of(weight, y);
+      const WeightedSums one = WeightedSums::of(weight, y, known);
       const auto corner = [&](std::size_t i, std::size_t j) -> WeightedSums& { return sums[i * (J + 1) + j]; };
       corner(i0, j0) += one;
       corner(i1, j0) = corner(i1, j0).minus(one);
@@ -137,7 +140,7 @@ class LogSearch {
       corner(i1, j1) += one;
     };
     for (const std::size_t row : rows_) {
-      double weight = 1.0, spent = 0.0, most = -HUGE_VAL, worth = 0.0;
+      double weight = 1.0, spent = 0.0, most = -HUGE_VAL, worth = 0.0, known = 0.0;
       std::size_t from = 0;  // the first threshold of the first model that the answer does not reach
       for (std::size_t k = 0; k < n; ++k) {
         const std::size_t at = row * models_ + order[k];
@@ -147,16 +150,17 @@ class LogSearch {
         if (seen_[at] > most) {
           most = seen_[at];
           worth = reader_.estimated_quality(at);
+          known = reader_.known_weight(at);
         }
         const double y = worth - settings_.aim.value * spent;
         if (k + 1 == n) {
           const std::size_t second = n > 2 ? accepting(row * models_ + order[1]) : 0;
-          add(from, I, second, J, weight, y);
+          add(from, I, second, J, weight, y, known);
         } else if (k == 0) {
           from = accepting(at);
-          add(0, from, 0, J, weight, y);
+          add(0, from, 0, J, weight, y, known);
         } else {
-          add(from, I, 0, accepting(at), weight, y);
+          add(from, I, 0, accepting(at), weight, y, known);
         }
       }
     }

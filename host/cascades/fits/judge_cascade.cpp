@@ -250,6 +250,7 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
                                             : static_cast<std::size_t>(found - table.models.begin());
   out.against = table.models[model];
   Cascade copy = Cascade::parse(cascade.text(), file);
+  copy.set_explore(0.0);  // what is promised is what the rules do
   const LoggedWorth worth =
       plain ? plain_worth(copy, input, model) : logged_worth(copy, input, model, out.estimator, openings);
   out.worth = worth.worth;

@@ -34,6 +34,10 @@ class LogReader {
   double ratio(std::size_t cell, std::size_t calls_before) const;
   /// g + L (q - g) / p of a call: the judge's word, corrected where its quality is known.
   double estimated_quality(std::size_t cell) const;
+  /// 1 / label_propensity of a call whose quality is known, else 0.
+  double known_weight(std::size_t cell) const {
+    return std::isnan(table_.quality[cell]) ? 0.0 : 1.0 / label_probability_[cell];
+  }
   /// 1 / (propensity x label_propensity).
   double label_weight(std::size_t cell) const {
     return 1.0 / (table_.log->propensity[cell] * label_probability_[cell]);

@@ -105,11 +105,12 @@ std::string Cascade::caution() const {
 }
 
 std::uint64_t Cascade::begin(const Prompt& prompt) {
-  return begin(context_of(prompt));
+  const std::vector<float> psi = context_of(prompt);
+  return state_->locked()->begin(psi, &prompt);
 }
 
 std::uint64_t Cascade::begin(std::span<const float> psi) {
-  return state_->locked()->begin(psi);
+  return state_->locked()->begin(psi, nullptr);
 }
 
 std::uint64_t Cascade::epoch() {
@@ -127,8 +128,7 @@ void Cascade::set_epoch(std::uint64_t epoch) {
 std::optional<std::size_t> Cascade::next(std::uint64_t request) {
   const std::lock_guard lock(state_->mutex);
   const CascadeRequest& found = state_->request(request);
-  if (found.deployed || found.walk.done) return {};
-  return static_cast<std::size_t>(found.walk.next());
+  return found.next == CascadeRequest::kNothing ? std::nullopt : std::optional(found.next);
 }
 
 bool Cascade::needs_score(std::uint64_t request) const {
@@ -157,6 +157,15 @@ CascadeCounts Cascade::counts() const {
   CascadeCounts out = state_->counts;
   if (state_->estimator) out.unsolved_refits = state_->estimator->unsolved_refits();
   return out;
+}
+
+void Cascade::set_explore(double explore) {
+  state_->locked()->set_explore(explore);
+}
+
+void Cascade::log_to(const DecisionLogOptions& options) {
+  auto log = std::make_unique<DecisionLog>(options);
+  state_->locked()->decisions.swap(log);
 }
 
 void Cascade::set_learning(bool on) {
@@ -198,8 +207,10 @@ CascadeExplanation Cascade::State::explain(std::uint64_t number) const {
     estimate[call.model] = call.quality;
   }
   if (asked.deployed) out.deployed = static_cast<std::size_t>(walk.deployed);
-  if (!asked.deployed && !asked.walk.done) out.next = static_cast<std::size_t>(asked.walk.next());
-  if (asked.walk.done) {
+  if (asked.next != CascadeRequest::kNothing) out.next = asked.next;
+  if (asked.walk.done && asked.explored && !out.next) {
+    out.stopped = "the rules had stopped, though a model that was drawn (explore) was called in place of theirs";
+  } else if (asked.walk.done && !out.next) {
     PeriodRules drawn(*asked.rules);
     drawn.order = asked.order;
     drawn.stop = asked.stop;

@@ -72,10 +72,14 @@ void Cascade::State::remove_model(const std::string& name) {
   found->removed = true;
   std::vector<std::pair<CascadeRequest*, CascadeRequest>> without;
   for (auto& [id, request] : requests) {
-    if (request.deployed || request.walk.done) continue;
+    if (request.deployed) continue;
     CascadeRequest own = request;
-    if (!go_on_without(own, static_cast<int>(box))) continue;
-    if (own.walk.outcome.ranked == 0) rank(id, own);  // it goes by the models that have come since it began
+    const bool planned = !own.walk.done && go_on_without(own, static_cast<int>(box));
+    if (!planned && own.next != box) continue;
+    if (own.walk.outcome.ranked == 0)
+      rank(id, own);  // it goes by the models that have come since it began
+    else
+      choose_next(own);
     without.emplace_back(&request, std::move(own));
   }
   for (auto& [request, own] : without) *request = std::move(own);

@@ -3,9 +3,9 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <concepts>
 
 #include "host/cascades/live/cascade_state.hpp"
+#include "host/cascades/live/request_json.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/sealed_file.hpp"
@@ -19,10 +19,6 @@ using Json = nlohmann::json;
 constexpr int kVersion = 1, kVersionOfPlans = 2;             // files without plans are still what older programs read
 constexpr std::uint64_t kMostFile = std::uint64_t{1} << 30;  // bytes
 constexpr const char* kStateKind = "cascade";
-
-void require(bool holds, const std::string& problem) {
-  if (!holds) throw Damaged(problem);
-}
 
 std::string base64(const std::string& bytes) {
   std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');
@@ -43,33 +39,6 @@ std::string from_base64(const std::string& text) {
   return out;
 }
 
-const Json& member(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  require(found != json.end(), fmt::format("lacks \"{}\"", name));
-  return *found;
-}
-
-// An integer that is written as another number, such as 1e40, has no value of its type.
-template <class T>
-constexpr bool kWhole = std::integral<T> && !std::same_as<T, bool>;
-template <class T>
-constexpr bool kWhole<std::vector<T>> = kWhole<T>;
-
-template <class T>
-T value_of(const Json& json, const char* name) {
-  try {
-    const Json& found = member(json, name);
-    if constexpr (kWhole<T>) {
-      const auto other = [](const Json& number) { return number.is_number_float(); };
-      require(!(found.is_array() ? std::any_of(found.begin(), found.end(), other) : other(found)),
-              fmt::format("has a \"{}\" that is no integer", name));
-    }
-    return found.get<T>();
-  } catch (const Json::exception&) {
-    throw Damaged(fmt::format("has a \"{}\" of another type", name));
-  }
-}
-
 std::vector<std::size_t> positions(const Json& json, const char* name, const std::vector<std::string>& models) {
   std::vector<std::size_t> out;
   for (const std::string& model : value_of<std::vector<std::string>>(json, name)) {
@@ -88,88 +57,6 @@ Json plan_json(const CascadePlan& plan, const std::vector<std::string>& models) 
 
 std::string digest_of(const Json& without_digest) {
   return sha256(without_digest.dump(-1, ' ', true));
-}
-
-Json request_json(std::uint64_t id, const CascadeRequest& request) {
-  const PeriodOutcome& walk = request.walk.outcome;
-  Json out = {{"id", id},
-              {"number", request.number},
-              {"period", request.period},
-              {"psi", pack32<float>(request.psi)},
-              {"order", static_cast<int>(request.order)},
-              {"stop", static_cast<int>(request.stop)},
-              {"deployed", request.deployed},
-              {"walk", std::vector<int>(walk.order, walk.order + walk.ranked)},
-              {"chosen", walk.deployed},
-              {"best", pack(std::span(&request.walk.best, 1))},
-              {"done", request.walk.done},
-              {"calls", Json::array()}};
-  for (const auto& [name, numbers] : {std::pair{"score", &request.score},
-                                      {"prediction", &request.prediction},
-                                      {"width", &request.width},
-                                      {"bonus", &request.bonus}})
-    out[name] = pack(*numbers);
-  if (request.rules->order == Order::listed) out["threshold"] = pack(std::span(request.rules->threshold, kMaxBoxes));
-  for (const CascadeRequest::Call& call : request.calls)
-    out["calls"].push_back({{"model", call.model},
-                            {"numbers", pack(std::vector<double>{call.dollars, call.quality, call.shown})},
-                            {"phi", pack32<float>(call.phi)},
-                            {"size", call.phi.size()}});
-  return out;
-}
-
-CascadeRequest request_of(const Json& json, std::size_t m, std::size_t models, const LaneSpec& rules) {
-  CascadeRequest out;
-  // Files of before have none: a request was known by its id.
-  out.number = value_of<std::uint64_t>(json, json.contains("number") ? "number" : "id");
-  out.period = value_of<int>(json, "period");
-  out.psi = unpack32<float>(member(json, "psi"), m);
-  const int order = value_of<int>(json, "order"), stop = value_of<int>(json, "stop");
-  require(order >= 0 && order <= static_cast<int>(Order::random) && stop >= 0 && stop <= static_cast<int>(Stop::never),
-          "has a request by rules that are not known");
-  out.order = static_cast<Order>(order);
-  out.stop = static_cast<Stop>(stop);
-  out.deployed = value_of<bool>(json, "deployed");
-  out.score = unpack(member(json, "score"));
-  for (auto& [name, numbers] :
-       {std::pair{"prediction", &out.prediction}, {"width", &out.width}, {"bonus", &out.bonus}}) {
-    *numbers = unpack(member(json, name));
-    require(numbers->empty() || numbers->size() == out.score.size(), "has a request with scores of another length");
-  }
-  require(!out.score.empty() && out.score.size() <= models, "has a request with scores of another length");
-  const auto boxes = value_of<std::vector<int>>(json, "walk");
-  const Json& calls = member(json, "calls");
-  require(calls.is_array() && calls.size() <= boxes.size() && !boxes.empty() && boxes.size() <= models,
-          "has a request with too many calls");
-  PeriodOutcome& walk = out.walk.outcome;
-  for (const int box : boxes) {
-    require(box >= 0 && static_cast<std::size_t>(box) < out.score.size(),
-            "has a request for a model that is not there");
-    walk.order[walk.ranked++] = box;
-  }
-  walk.queried = static_cast<int>(calls.size());
-  walk.deployed = value_of<int>(json, "chosen");
-  require(walk.deployed >= 0 && static_cast<std::size_t>(walk.deployed) < models, "has a request for no model");
-  out.walk.best = unpack(member(json, "best"), 1)[0];
-  out.walk.done = value_of<bool>(json, "done");
-  require(out.walk.done || walk.queried < walk.ranked, "has a request that never ends");
-  bool chosen = calls.empty() && !out.deployed;
-  for (const Json& called : calls) {
-    const auto model = value_of<std::size_t>(called, "model");
-    require(model < models, "has a call of a model that is not there");
-    chosen = chosen || model == static_cast<std::size_t>(walk.deployed);
-    const std::vector<double> numbers = unpack(member(called, "numbers"), 3);
-    out.calls.push_back({model, numbers[0], numbers[1], numbers[2],
-                         unpack32<float>(member(called, "phi"), value_of<std::size_t>(called, "size"))});
-  }
-  require(chosen, "has a request that deploys what it did not call");
-  LaneSpec own = rules;
-  if (own.order == Order::listed) {
-    const std::vector<double> threshold = unpack(member(json, "threshold"), kMaxBoxes);
-    std::copy(threshold.begin(), threshold.end(), own.threshold);
-  }
-  out.rules = std::make_shared<const LaneSpec>(own);
-  return out;
 }
 
 CascadeOptions options_of(const Json& json) {
@@ -206,6 +93,7 @@ CascadeOptions options_of(const Json& json) {
   out.exploration = stream_of(member(json, "exploration"), Purpose::exploration);
   out.random_order = stream_of(member(json, "random_order"), Purpose::random_order);
   out.most_requests = value_of<std::size_t>(json, "most_requests");
+  if (json.contains("explore")) out.explore = value_of<double>(json, "explore");
   if (const Json& about = member(json, "about"); !about.is_null()) out.about = about.dump();
   return out;
 }
@@ -233,6 +121,7 @@ Json Cascade::State::written() const {
               {"about", options.about.empty() ? Json() : Json::parse(options.about)},
               {"state", Json()}};
   if (!options.psi_range.empty()) out["psi_range"] = options.psi_range;
+  if (options.explore > 0.0) out["explore"] = options.explore;
   for (const CascadeModel& model : names)
     if (model.removed) out["removed"].push_back(model.name);
   for (const CascadePlan& plan : options.plans) out["plans"].push_back(plan_json(plan, options.models));

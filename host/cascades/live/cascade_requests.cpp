@@ -57,6 +57,8 @@ void Cascade::State::require_observation(const Observation& observation, bool sc
         options.price * observation.dollars <= kMostCallUsd))
     throw refusal("{:g} dollars: give a number from 0 to a million, also as utility at price {:g}", observation.dollars,
                   options.price);
+  if (!(std::isnan(observation.latency) || (observation.latency >= 0.0 && observation.latency <= 1e9)))
+    throw refusal("latency {:g}: give seconds, from 0 on", observation.latency);
   if (!scored && observation.scores.empty()) return;
   const std::size_t wanted = reads_phi() ? reward_features() : 1;
   if (observation.scores.size() != wanted)
@@ -83,6 +85,8 @@ CascadeRequest::Call Cascade::State::seen(std::size_t model, const Observation& 
   CascadeRequest::Call call;
   call.model = model;
   call.dollars = observation.dollars;
+  call.scores = observation.scores;
+  call.latency = observation.latency;
   if (observation.scores.empty()) {
     call.shown = std::numeric_limits<double>::quiet_NaN();
   } else if (!reads_phi()) {
@@ -123,9 +127,10 @@ void Cascade::State::calibrate(int period, std::span<const float> psi, std::size
   attempt.keep();
 }
 
-std::uint64_t Cascade::State::begin(std::span<const float> psi) {
+std::uint64_t Cascade::State::begin(std::span<const float> psi, const Prompt* prompt) {
   CascadeRequest request;
   request.psi = taken(psi);
+  if (prompt != nullptr && decisions != nullptr && decisions->has_prompts()) request.prompt = prompt_json(*prompt);
   const std::uint64_t id = last_id + 1, of = epoch_of(id, present_epoch()), number = number_of(id, of);
   request.number = number;
   request.period = static_cast<int>(std::min<std::uint64_t>(id, std::numeric_limits<int>::max()));
@@ -189,29 +194,35 @@ void Cascade::State::rank(std::uint64_t id, CascadeRequest& request) {
   int* const end = std::remove_if(walk.order, walk.order + walk.ranked,
                                   [&](int a) { return names[static_cast<std::size_t>(a)].removed; });
   walk.ranked = static_cast<int>(end - walk.order);
+  choose_next(request);
 }
 
 void Cascade::State::observe(std::uint64_t number, std::size_t model, const Observation& observation) {
   const std::uint64_t id = id_of(number);
   CascadeRequest& open = requests.at(id);
   if (open.deployed) throw refusal("request {} is deployed already", number);
-  if (open.walk.done) throw refusal("request {} calls no further model; deploy it", number);
-  if (model != static_cast<std::size_t>(open.walk.next()))
+  if (open.next == CascadeRequest::kNothing) throw refusal("request {} calls no further model; deploy it", number);
+  if (model != open.next)
     throw refusal("request {}: model {} is not the one to call next, {}", number,
-                  model < names.size() ? names[model].name : std::to_string(model),
-                  names[static_cast<std::size_t>(open.walk.next())].name);
+                  model < names.size() ? names[model].name : std::to_string(model), names[open.next].name);
   require_observation(observation, needs_score(open));
   CascadeRequest::Call call = seen(model, observation);
   call.quality = call.shown;
-  open.calls.reserve(open.calls.size() + 1);
+  call.propensity = open.propensity;
+  CascadeRequest after = open;
+  bring_forward(after, static_cast<int>(model));
   Attempt attempt(*this);
   if (learns()) {
     make_current(id, open);
     call.quality = estimator->reward(output(call));
   }
+  const bool had_stopped = after.walk.done;
+  after.walk.opened(*after.rules, after.stop, after.score.data(), call.quality);
+  after.walk.done |= had_stopped;
+  after.calls.push_back(std::move(call));
+  choose_next(after);
   attempt.keep();
-  open.walk.opened(*open.rules, open.stop, open.score.data(), call.quality);
-  open.calls.push_back(std::move(call));
+  open = std::move(after);
   ++counts.calls;
   counts.dollars += observation.dollars;
 }
@@ -230,8 +241,12 @@ std::size_t Cascade::State::deploy(std::uint64_t number) {
     if (!needs_feedback()) settle();
   }
   attempt.keep();
+  open.walk.outcome.deployed = static_cast<int>(choose_deployed(open));
+  open.next = CascadeRequest::kNothing;
   open.deployed = true;
   ++counts.deployed;
+  log_decision(open);
+  open.prompt.clear();
   return static_cast<std::size_t>(open.walk.outcome.deployed);
 }
 
@@ -254,6 +269,7 @@ void Cascade::State::feedback(std::uint64_t number, double quality) {
   ++counts.feedbacks;
   counts.quality += quality;
   requests.erase(id);
+  log_feedback(number, quality);
 }
 
 }  // namespace pandora

@@ -153,6 +153,7 @@ Cascade::State::State(const CascadeOptions& given) : options(given) {
 
 // What a request's psi is made of, and what is predicted from it.
 void Cascade::State::take_features() {
+  if (!options.features.empty()) features_digest = sha256(options.features);
   if (!options.features.empty()) try {
       const nlohmann::json json = nlohmann::json::parse(options.features);
       features = FeatureMap::from_json(json);
@@ -207,6 +208,8 @@ void Cascade::State::check() const {
                   o.rules ? ", or column:NAME" : "");
   if (o.features.empty() && (o.index_features < 1 || o.index_features > 16384))
     throw refusal("index_features is {}; give 1..16384", o.index_features);
+  if (!(o.explore >= 0.0 && o.explore <= 1.0))
+    throw refusal("explore {:g}: give a probability, from 0 to 1", o.explore);
   if (o.most_requests == 0) throw refusal("most_requests must be at least 1");
   check_calibration(o);
   if (!o.plans.empty())
@@ -231,7 +234,7 @@ void Cascade::State::require_memory() const {
 // and calls (request_json).
 std::size_t Cascade::State::bytes_of_a_request() const {
   const std::size_t A = names.size(), phi = rules->learns_reward() ? 4 * reward_features() : 0;
-  return 512 + 4 * index_features() + A * (34 + 96 + phi);
+  return 512 + 4 * index_features() + A * (34 + 160 + phi + 16 * (reads_phi() ? reward_features() : 1));
 }
 
 // What is held must fit into a file: of more samples the older half is forgotten, of more requests the oldest.

@@ -11,6 +11,7 @@
 #include <set>
 #include <tuple>
 
+#include "host/cascades/live/decision_log.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/routing/router.hpp"
 #include "host/outcomes/tables/features.hpp"
@@ -97,10 +98,14 @@ struct CascadeRequest {
   struct Call {
     std::size_t model = 0;
     double dollars = 0.0;
-    double quality = 0.0;    // what the lane takes it for
-    double shown = 0.0;      // mu of rules that know it
-    std::vector<float> phi;  // of rules that learn it
+    double quality = 0.0;        // what the lane takes it for
+    double shown = 0.0;          // mu of rules that know it
+    std::vector<float> phi;      // of rules that learn it
+    std::vector<double> scores;  // as they were observed, and how likely the call was, given what was seen before
+    double latency = std::numeric_limits<double>::quiet_NaN(), propensity = 1.0;
+    double deploy_propensity = 0.0;  // of its answer, given all calls
   };
+  static constexpr std::size_t kNothing = static_cast<std::size_t>(-1);
 
   std::uint64_t number = 0;  // by which it is known outside
   int period = 0;
@@ -111,7 +116,11 @@ struct CascadeRequest {
   std::vector<double> score, prediction, width, bonus;  // by model; the last three may be empty
   PeriodWalk<double> walk;
   std::vector<Call> calls;
+  std::size_t next = kNothing;  // what is called next; nothing: the request is to be deployed
+  double propensity = 1.0;      // of that
+  bool explored = false;        // a call was another one than the rules'
   bool deployed = false;
+  nlohmann::json prompt = nlohmann::json::object();  // for the decision log: its text and columns
 };
 
 struct Cascade::State {
@@ -125,6 +134,7 @@ struct Cascade::State {
     return options.features.empty() ? static_cast<std::size_t>(options.index_features)
                                     : 1 + std::max<std::size_t>(1, features.size());
   }
+  bool sees() const { return options.evaluator != kNoEvaluator; }
   std::size_t reward_features() const {  // d
     return reads_phi() ? static_cast<std::size_t>(options.reward_features) : 2 * names.size();
   }
@@ -140,15 +150,18 @@ struct Cascade::State {
   // Each of these either happens whole or throws and has changed nothing.
   void calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
                  std::optional<double> quality);
-  std::uint64_t begin(std::span<const float> psi);
+  std::uint64_t begin(std::span<const float> psi, const Prompt* prompt);
   void observe(std::uint64_t number, std::size_t model, const Observation& observation);
   std::size_t deploy(std::uint64_t number);
   void feedback(std::uint64_t number, double quality);
   std::size_t add_model(const std::string& name);
   void remove_model(const std::string& name);
   void set_price(double price);
+  void set_explore(double explore);
 
-  bool needs_score(const CascadeRequest& request) const { return learns() || request.walk.outcome.ranked > 1; }
+  bool needs_score(const CascadeRequest& request) const {
+    return learns() || request.walk.outcome.ranked > 1 || (options.explore > 0.0 && sees());
+  }
   const CascadeRequest& request(std::uint64_t number) const { return requests.at(id_of(number)); }
   CascadeExplanation explain(std::uint64_t number) const;
   std::uint64_t present_epoch();
@@ -165,6 +178,7 @@ struct Cascade::State {
   std::set<std::string> columns;  // that features may be made of
   std::set<std::string> needed;   // those that they are made of
   bool needs_text = false;
+  std::string features_digest;  // for the decision log
   std::vector<IsotonicMap> calibration;
   std::vector<CascadeModel> names;
   std::shared_ptr<const LaneSpec> rules;
@@ -176,6 +190,7 @@ struct Cascade::State {
   std::uint64_t forks = 0;                           // before it was drawn
   bool learning = true;
   CascadeCounts counts;
+  std::unique_ptr<DecisionLog> decisions;
 
  private:
   class Attempt;
@@ -196,6 +211,13 @@ struct Cascade::State {
   CascadeRequest::Call seen(std::size_t model, const Observation& observation) const;
   Output output(const CascadeRequest::Call& call) const;
   bool go_on_without(CascadeRequest& request, int box) const;
+  // exploration.cpp
+  void choose_next(CascadeRequest& request) const;
+  static void bring_forward(CascadeRequest& request, int box);
+  std::size_t choose_deployed(CascadeRequest& request) const;
+  void log(const nlohmann::json& line) noexcept;
+  void log_decision(const CascadeRequest& request) noexcept;
+  void log_feedback(std::uint64_t number, double quality) noexcept;
 };
 
 /// A change that happens whole or not at all: takes back what happened to the estimator since it was made, unless

@@ -35,6 +35,9 @@ void JsonRows::take_lines(RecordStream& stream) {
   while (stream.next(RecordStream::Form::lines, record)) {
     dom::element root;
     const simdjson::error_code problem = parser.parse(record.data(), record.size(), false).get(root);
+    if (problem != simdjson::SUCCESS && problem != simdjson::MEMALLOC && stream.is_cut() &&
+        (decides_ || decisions_.any()))
+      return decisions_.cut();
     if (problem == simdjson::UTF8_ERROR)
       place_.refuse_row("has bytes that are not UTF-8; convert the file: iconv -f LATIN1 -t UTF-8, or what it is in");
     if (problem == simdjson::MEMALLOC) throw std::bad_alloc();
@@ -54,13 +57,16 @@ void JsonRows::take_lines(RecordStream& stream) {
 
 void JsonRows::take(const Object& row) {
   if (!std::exchange(chosen_, true) && form_ == nullptr) choose_form(row);
-  if (form_ != nullptr)
+  if (decides_)
+    decisions_.take(row, *this);
+  else if (form_ != nullptr)
     take_other(row);
   else
     long_ ? take_answer(row) : take_prompt(row);
 }
 
 void JsonRows::choose_form(const Object& row) {
+  if ((decides_ = DecisionRows::is_one(row))) return;
   std::string found;
   bool has_model = !of_file_.model.empty(), has_quality = false;
   for (const dom::key_value_pair member : row) {
@@ -136,6 +142,12 @@ std::string JsonRows::name_in(const Object& row, std::string_view member) const 
   dom::element element;
   if (row.at_key(member).get(element) != simdjson::SUCCESS) refuse_without(member);
   return name_of(member, element);
+}
+
+void JsonRows::take_values(const Object& row, std::initializer_list<std::string_view> but) {
+  for (const dom::key_value_pair member : row)
+    if (std::find(but.begin(), but.end(), member.key) == but.end())
+      builder_.value(builder_.column(text_of(member.key)), value_of(member.value));
 }
 
 // The number of the model that the member names, or the file.

@@ -3,6 +3,7 @@
 
 #include <simdjson.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,52 @@ const AnswerForm& router_arena_form();
 /// A record of LLMRouterBench's results.
 const AnswerForm& llm_router_bench_form();
 
+class JsonRows;
+
+/// The lines of a cascade's decision log, of one file or several (host/cascades/live/decision_log.hpp). A decision is a row and
+/// its calls are those of a log; the quality of the deployed answer comes with its feedback, in whatever order. With the
+/// evaluator "quality" every score is one. What is not known of answers that were not deployed:
+///
+///   label_propensity = deploy_propensity x the share of decisions that had a feedback
+///
+/// where every call could have been deployed; otherwise nothing says it.
+class DecisionRows {
+ public:
+  /// Both references must outlive it.
+  DecisionRows(const FilePlace& place, TableBuilder& builder) : place_(place), builder_(builder) {}
+
+  static bool is_one(const simdjson::dom::object& row);
+  bool any() const { return !decisions_.empty() || !feedbacks_.empty(); }
+  /// `reader`: whose line it is.
+  void take(const simdjson::dom::object& row, JsonRows& reader);
+  /// After the last line.
+  void finish();
+  /// A last line that is not whole.
+  void cut() { ++cut_; }
+
+ private:
+  struct Decision {
+    std::size_t deployed = TraceTable::kNone;
+    std::vector<std::pair<std::size_t, double>> chances = {};  // of each call, that it was deployed
+    bool has_feedback = false;
+  };
+
+  void take_decision(const std::string& request, const simdjson::dom::object& row, const simdjson::dom::array& calls,
+                     JsonRows& reader);
+  void take_call(const simdjson::dom::object& call, std::string_view score, std::string_view deployed,
+                 Decision& decision);
+  void cell(std::size_t model, std::string_view quantity, double value);
+  std::string_view text(const simdjson::dom::object& row, const char* member) const;
+  double number(const simdjson::dom::object& row, const char* member) const;
+
+  const FilePlace& place_;
+  TableBuilder& builder_;
+  std::map<std::string, Decision, std::less<>> decisions_;  // by request
+  std::vector<std::pair<std::string, double>> feedbacks_;
+  std::size_t cut_ = 0;
+  bool is_truth_ = false;
+};
+
 class JsonRows {
  public:
   /// What the file says of all of its rows.
@@ -35,14 +82,17 @@ class JsonRows {
     const AnswerForm* form = nullptr;  ///< of its rows; null: what the first row shows
   };
 
-  /// Both references must outlive it.
-  JsonRows(const FilePlace& place, TableBuilder& builder) : JsonRows(place, builder, OfFile()) {}
-  JsonRows(const FilePlace& place, TableBuilder& builder, OfFile of_file)
-      : place_(place), builder_(builder), of_file_(std::move(of_file)), form_(of_file_.form) {}
+  /// All references must outlive it.
+  JsonRows(const FilePlace& place, TableBuilder& builder, DecisionRows& decisions)
+      : JsonRows(place, builder, decisions, OfFile()) {}
+  JsonRows(const FilePlace& place, TableBuilder& builder, DecisionRows& decisions, OfFile of_file)
+      : place_(place), builder_(builder), decisions_(decisions), of_file_(std::move(of_file)), form_(of_file_.form) {}
 
   /// A file of an object a line, of the form that its first has. Throws Error (bad_data) with file and row.
   void take_lines(RecordStream& stream);
   void take(const simdjson::dom::object& row);
+  /// Members as columns of the current row: all but those that are named in `but`.
+  void take_values(const simdjson::dom::object& row, std::initializer_list<std::string_view> but);
 
  private:
   using Element = simdjson::dom::element;
@@ -68,9 +118,10 @@ class JsonRows {
 
   const FilePlace& place_;
   TableBuilder& builder_;
+  DecisionRows& decisions_;
   OfFile of_file_;
   const AnswerForm* form_;
-  bool chosen_ = false, long_ = false, log_ = false, has_decision_ = false;
+  bool chosen_ = false, long_ = false, log_ = false, has_decision_ = false, decides_ = false;
   std::string prompt_name_, answers_;  // members; empty where the table has none
   std::string written_;
   std::vector<double> vector_;

@@ -2,7 +2,7 @@
 //
 //   *.json    LLMRouterBench's results, {"dataset_name", "split", "model_name", "records": [{"index", "origin_query",
 //             "score", "cost", "prompt_tokens", "completion_tokens"}]}; or a list of objects, each a row
-//   *.jsonl   objects a line, each a row: RouterArena's cached results, or the long form
+//   *.jsonl   objects a line, each a row: RouterArena's cached results, the long form, or a cascade's decisions
 //
 // each also compressed (.gz), in folders within folders. A file whose rows name no model is of the model that has the
 // file's name. Of files whose names differ in a time alone (NAME-20260131_235959.json) the latest is taken that is no
@@ -52,7 +52,11 @@ std::string name_without_time(const fs::path& path) {
 class FolderReader {
  public:
   FolderReader(const fs::path& folder, const TraceOptions& options)
-      : options_(options), place_(folder), builder_(place_, options, false), folder_(folder) {}
+      : options_(options),
+        place_(folder),
+        builder_(place_, options, false),
+        decisions_(place_, builder_),
+        folder_(folder) {}
 
   TraceTable read() {
     const std::string source = place_.file;
@@ -63,6 +67,7 @@ class FolderReader {
       while (!versions.empty() && !take(versions.back())) versions.pop_back();
       passed_ -= versions.empty() ? 0 : 1;
     }
+    decisions_.finish();
     place_.file = source;
     place_.row = place_.line = 0;
     if (passed_ > 0)
@@ -99,7 +104,7 @@ class FolderReader {
     const std::string model = inflated_name(path).stem().string();
     if (is_document(path)) return take_document(path, model, progress);
     RecordStream stream(path, progress, place_);
-    JsonRows(place_, builder_, {model, "", {}, nullptr}).take_lines(stream);
+    JsonRows(place_, builder_, decisions_, {model, "", {}, nullptr}).take_lines(stream);
     return true;
   }
 
@@ -148,7 +153,7 @@ class FolderReader {
   }
 
   void take_rows(const simdjson::dom::array& rows, JsonRows::OfFile of_file) {
-    JsonRows taken(place_, builder_, std::move(of_file));
+    JsonRows taken(place_, builder_, decisions_, std::move(of_file));
     for (const simdjson::dom::element element : rows) {
       ++place_.row;
       simdjson::dom::object row;
@@ -160,6 +165,7 @@ class FolderReader {
   const TraceOptions& options_;
   FilePlace place_;
   TableBuilder builder_;
+  DecisionRows decisions_;
   const fs::path folder_;
   std::map<std::string, std::vector<fs::path>> files_;
   std::size_t count_ = 0, passed_ = 0;

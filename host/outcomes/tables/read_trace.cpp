@@ -137,7 +137,9 @@ TraceTable read_trace(const std::filesystem::path& path, const TraceOptions& opt
   const bool is_json = first != std::string_view::npos && (beginning[first] == '{' || beginning[first] == '[');
   if (!is_json) return CsvReader(stream, place, options).read();
   TableBuilder builder(place, options, false);
-  JsonRows(place, builder).take_lines(stream);
+  DecisionRows decisions(place, builder);
+  JsonRows(place, builder, decisions).take_lines(stream);
+  decisions.finish();
   return std::move(builder).finish();
 }
 

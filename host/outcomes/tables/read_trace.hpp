@@ -7,6 +7,7 @@
 //   long JSONL     the same as an object a line
 //   log            a long table with propensity, and perhaps decision and label_propensity: see TraceOptions::holes
 //   nested JSONL   an object a line for each prompt: {"prompt": ..., "models": {M: {"quality", "cost", "score"...}}}
+//   decisions      what a cascade logged (DecisionRows), which is a log
 //   a folder       of JSON files, one for each model: read_folder.cpp
 //
 // CSV has commas, semicolons or tabs, by its header, and any file may be compressed by gzip. "reward" is another name of

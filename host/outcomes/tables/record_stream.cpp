@@ -79,6 +79,7 @@ bool RecordStream::next(Form form, std::string_view& record) {
     record = std::string_view(buffer_).substr(begin_, end - begin_);
     place_.line = lines_ + 1;
     lines_ += static_cast<std::uint64_t>(std::count(record.begin(), record.end(), '\n')) + 1;
+    cut_ = end == buffer_.size();
     begin_ = scanned_ = std::min(end + 1, buffer_.size());  // what comes after it is next
     in_quotes_ = false;
     if (record.ends_with('\r')) record.remove_suffix(1);

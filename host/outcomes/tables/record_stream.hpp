@@ -36,6 +36,8 @@ class RecordStream {
   /// The next row that is not blank, without its line end; false after the last. It stands until the next call. Throws
   /// Error (bad_data) where a row is longer than kMostRecord, or in csv not UTF-8.
   bool next(Form form, std::string_view& record);
+  /// Whether that row is the file's end, without a line end of its own.
+  bool is_cut() const { return cut_; }
 
  private:
   bool read_on();  // false at the file's end
@@ -46,7 +48,7 @@ class RecordStream {
   FilePlace& place_;
   std::string buffer_;                   // what is read, from begin_ on not yet taken
   std::size_t begin_ = 0, scanned_ = 0;  // [begin_, scanned_) holds no end of the row
-  bool in_quotes_ = false, at_end_ = false, started_ = false;
+  bool in_quotes_ = false, at_end_ = false, started_ = false, cut_ = false;
   std::uint64_t done_ = 0, told_ = 0, lines_ = 0;  // bytes read, bytes of the file at the last progress, lines taken
 };
 

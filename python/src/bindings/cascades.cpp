@@ -95,6 +95,7 @@ Dict description(const Cascade& cascade) {
   out["evaluator"] = options.evaluator;
   out["order"] = order;
   out["thresholds"] = options.thresholds;
+  out["explore"] = options.explore;
   out["about"] = options.about.empty() ? nb::object(nb::none()) : python_of(nlohmann::json::parse(options.about));
   return out;
 }
@@ -108,6 +109,7 @@ Dict counts(const Cascade& cascade) {
   out["feedbacks"] = n.feedbacks;
   out["dropped_open"] = n.dropped_open;
   out["dropped_waiting"] = n.dropped_waiting;
+  out["unlogged"] = n.unlogged;
   out["unsolved_refits"] = n.unsolved_refits;
   out["dollars"] = n.dollars;
   out["quality"] = n.quality;
@@ -149,10 +151,11 @@ void bind_live(nb::class_<Cascade>& cascade) {
           nb::arg("request"))
       .def(
           "observe",
-          [](Cascade& c, std::uint64_t request, std::size_t model, double dollars, const std::vector<double>& scores) {
-            freely([&] { c.observe(request, model, {dollars, scores}); });
-          },
-          nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("scores"))
+          [](Cascade& c, std::uint64_t request, std::size_t model, double dollars, const std::vector<double>& scores,
+             double latency) { freely([&] {
+                                 c.observe(request, model, {dollars, scores, latency});
+                               }); },
+          nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("scores"), nb::arg("latency"))
       .def("deploy", &Cascade::deploy, nb::arg("request"), nb::call_guard<WithoutGil>())
       .def("feedback", &Cascade::feedback, nb::arg("request"), nb::arg("quality"), nb::call_guard<WithoutGil>())
       .def(
@@ -165,7 +168,7 @@ void bind_live(nb::class_<Cascade>& cascade) {
           "calibrate",
           [](Cascade& c, int period, const Psi& psi, std::size_t model, double dollars,
              const std::vector<double>& scores, std::optional<double> quality) {
-            c.calibrate(period, {psi.data(), psi.size()}, model, {dollars, scores}, quality);
+            c.calibrate(period, {psi.data(), psi.size()}, model, {.dollars = dollars, .scores = scores}, quality);
           },
           nb::arg("period"), nb::arg("psi"), nb::arg("model"), nb::arg("dollars"), nb::arg("scores"),
           nb::arg("quality").none());
@@ -195,6 +198,13 @@ void bind_cascades(nb::module_& module) {
            })
       .def("show", [](const Cascade& c) { return dicts_of(show_tables(c.options(), c.counts(), "cascade")); })
       .def("set_learning", &Cascade::set_learning, nb::arg("on"))
+      .def("set_explore", &Cascade::set_explore, nb::arg("explore"))
+      .def(
+          "log_to",
+          [](Cascade& c, const std::string& folder, std::uint64_t file_bytes, std::uint64_t most_bytes, bool prompts) {
+            freely([&] { c.log_to({folder, file_bytes, most_bytes, prompts}); });
+          },
+          nb::arg("folder"), nb::arg("file_bytes"), nb::arg("most_bytes"), nb::arg("prompts"))
       .def("add_model", &Cascade::add_model, nb::arg("name"), nb::call_guard<WithoutGil>())
       .def("remove_model", &Cascade::remove_model, nb::arg("name"), nb::call_guard<WithoutGil>())
       .def("set_price", &Cascade::set_price, nb::arg("price"), nb::call_guard<WithoutGil>())

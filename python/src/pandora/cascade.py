@@ -127,13 +127,19 @@ class Request:
         """Whether answers are to be judged: not where one model alone can be called and nothing is learned."""
         return bool(self._cascade._live.needs_score(self.number))
 
-    def observe(self, dollars: float, score: Union[float, Sequence[float]] = (), model: Optional[str] = None) -> None:
+    def observe(
+        self,
+        dollars: float,
+        score: Union[float, Sequence[float]] = (),
+        model: Optional[str] = None,
+        latency: Optional[float] = None,
+    ) -> None:
         """A model was called: what it cost, and what the cascade's evaluator shows of its answer.
 
         `score` is the quality itself where the evaluator is "quality", else the judge's score, in [0, 1]; with
         "column:NAME" it is a list of numbers; it may be left out where not needs_score. `model` must be the one to call
         next; without it, it is the one that next() (or iterating) named since the last observation, and UsageError says
-        where there was none.
+        where there was none. `latency`, in seconds, is for the decision log.
         """
         named = self._named if model is None else text(f"request {self.number}: model", model)
         if named is None:
@@ -143,7 +149,8 @@ class Request:
             raise UsageError(f"request {self.number}: call next(), which names the model to call, before observe()")
         what = f"request {self.number}:"
         spent, scores = number(f"{what} dollars", dollars), numbers(f"{what} score", score)
-        self._cascade._live.observe(self.number, self._cascade._position(named), spent, scores)
+        seconds = float("nan") if latency is None else number(f"{what} latency", latency)
+        self._cascade._live.observe(self.number, self._cascade._position(named), spent, scores, seconds)
         self._named = None
         self._calls += 1
 
@@ -240,6 +247,7 @@ class Cascade:
         kind: str = "auto",
         judge_usd: Optional[float] = None,
         openings: str = "in_order",
+        explore: float = 0.0,
     ) -> Cascade:
         """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
 
@@ -247,8 +255,8 @@ class Cascade:
         "score:NAME", a judge's, "quality", a yardstick, or "none" for a router. `judge_usd`: dollars of judging an
         answer, without which the verdict says that it is taken to be free. `kind` is "router", "thresholds", "indices",
         "routed" or "auto" (chosen by cross-validation); `context` are features of prompts, such as "text:16" or a list
-        of them, which all but thresholds go by. `openings` is of a log of decisions, as in `test`. What was promised
-        stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
+        of them, which all but thresholds go by. `openings` is of a log of decisions, as in `test`. `explore` is
+        set_explore's. What was promised stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """
         aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
         given = [(name, value) for name, value in aims.items() if value is not None]
@@ -268,6 +276,7 @@ class Cascade:
             )
         cascade = cls(live)
         cascade.tables = tables_of(tables)
+        cascade.set_explore(explore)
         return cascade
 
     @classmethod
@@ -436,6 +445,38 @@ class Cascade:
             raise refused("Cascade.set_learning: on", on, "True or False")
         self._live.set_learning(bool(on))
 
+    def set_explore(self, explore: float) -> None:
+        """With probability `explore` at each step a drawn model is called in place of what the rules would do.
+
+        Also of stopping; and likewise of the answers a drawn one is deployed. So a decision log (log_to) tells what other
+        cascades would bring. 0: never.
+        """
+        self._live.set_explore(number("Cascade.set_explore: explore", explore))
+
+    def log_to(
+        self,
+        folder: Union[str, os.PathLike[str]],
+        *,
+        prompts: bool = False,
+        file_bytes: int = 1 << 24,
+        most_bytes: int = 1 << 30,
+    ) -> None:
+        """Decisions and feedback from now on are appended to files decisions-N.jsonl of a folder, a JSON object a line.
+
+        `pandora.Trace(folder)` reads them. With `prompts` a line has the prompt's text and columns, else psi alone. A file
+        of `file_bytes` is followed by another; of more than `most_bytes` in all the oldest goes. Where a line cannot be
+        written deciding goes on, and `counts` says how many were lost ("unlogged"). save() does not keep this.
+        """
+        what = "Cascade.log_to:"
+        if not isinstance(prompts, bool):
+            raise refused(f"{what} prompts", prompts, "True or False")
+        self._live.log_to(
+            arguments.path(f"{what} folder", folder),
+            integer(f"{what} file_bytes", file_bytes, _MOST_NUMBER),
+            integer(f"{what} most_bytes", most_bytes, _MOST_NUMBER),
+            prompts,
+        )
+
     def add_model(self, name: str) -> None:
         """A model more, or one back that was removed."""
         self._live.add_model(text("Cascade.add_model: name", name))
@@ -472,6 +513,11 @@ class Cascade:
     def price(self) -> float:
         """Utility per dollar."""
         return float(self._live.description()["price"])
+
+    @property
+    def explore(self) -> float:
+        """As set_explore has set it."""
+        return float(self._live.description()["explore"])
 
     @property
     def evaluator(self) -> str:

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include "host/outcomes/tables/json_rows.hpp"
+
+namespace pandora {
+
+namespace dom = simdjson::dom;
+
+namespace {
+
+bool has(const dom::object& row, const char* member) {
+  return row.at_key(member).error() == simdjson::SUCCESS;
+}
+
+}  // namespace
+
+bool DecisionRows::is_one(const dom::object& row) {
+  return has(row, "request") && (has(row, "calls") || (has(row, "quality") && !has(row, "model")));
+}
+
+std::string_view DecisionRows::text(const dom::object& row, const char* member) const {
+  std::string_view out;
+  if (row.at_key(member).get(out) != simdjson::SUCCESS) place_.refuse_row("has no text \"{}\"", member);
+  return out;
+}
+
+double DecisionRows::number(const dom::object& row, const char* member) const {
+  double out = 0.0;
+  if (row.at_key(member).get(out) != simdjson::SUCCESS) place_.refuse_row("has no number \"{}\"", member);
+  return out;
+}
+
+void DecisionRows::cell(std::size_t model, std::string_view quantity, double value) {
+  if (const std::size_t number = builder_.quantity(quantity); model != TraceTable::kNone && number != TraceTable::kNone)
+    builder_.cell(model, number, {CellValue::Kind::number, value, {}, {}}, {"calls", quantity});
+}
+
+void DecisionRows::take(const dom::object& row, JsonRows& reader) {
+  std::uint64_t number_of_request = 0;
+  if (row.at_key("request").get(number_of_request) != simdjson::SUCCESS)
+    place_.refuse_row("has no whole number \"request\"");
+  const std::string request = std::to_string(number_of_request);
+  dom::array calls;
+  if (row.at_key("calls").get(calls) == simdjson::SUCCESS) return take_decision(request, row, calls, reader);
+  feedbacks_.emplace_back(request, number(row, "quality"));
+}
+
+void DecisionRows::take_decision(const std::string& request, const dom::object& row, const dom::array& calls,
+                                 JsonRows& reader) {
+  if (decisions_.empty()) builder_.is_log();
+  const auto [found, is_new] = decisions_.try_emplace(request);
+  if (!is_new) place_.refuse_row("request {} stands twice", request);
+  const std::string_view evaluator = text(row, "evaluator"), deployed = text(row, "deployed");
+  is_truth_ = evaluator == "quality";
+  builder_.find_row(request, request, TraceTable::kNone);
+  reader.take_values(row, {"request", "columns", "evaluator", "features", "candidates", "calls", "deployed"});
+  if (dom::object columns; row.at_key("columns").get(columns) == simdjson::SUCCESS) reader.take_values(columns, {});
+  for (const dom::element element : calls) {
+    dom::object call;
+    if (element.get(call) != simdjson::SUCCESS) place_.refuse_row("has a call that is no object");
+    take_call(call, evaluator, deployed, found->second);
+  }
+  if (found->second.chances.empty()) place_.refuse_row("has no call");
+}
+
+void DecisionRows::take_call(const dom::object& call, std::string_view score, std::string_view deployed,
+                             Decision& decision) {
+  const std::string_view name = text(call, "model");
+  const std::size_t model = builder_.model(name);
+  builder_.call(model);
+  cell(model, "propensity", number(call, "propensity"));
+  cell(model, "cost", number(call, "dollars"));
+  if (double seconds = 0.0; call.at_key("latency").get(seconds) == simdjson::SUCCESS) cell(model, kLatency, seconds);
+  if (has(call, "score")) cell(model, score, number(call, "score"));
+  if (name == deployed) decision.deployed = model;
+  decision.chances.emplace_back(model, number(call, "deploy_propensity"));
+}
+
+void DecisionRows::finish() {
+  if (!any()) return;
+  std::size_t lost = 0, known = 0;
+  for (const auto& [request, quality] : feedbacks_) {
+    const auto found = decisions_.find(request);
+    if (found == decisions_.end() || found->second.has_feedback) {
+      ++lost;
+      continue;
+    }
+    found->second.has_feedback = true;
+    ++known;
+    if (is_truth_) continue;
+    builder_.find_row(request, request, TraceTable::kNone);
+    cell(found->second.deployed, "quality", quality);
+  }
+  if (lost > 0) builder_.note(fmt::format("not used: {} feedbacks of requests that are not here, or had one", lost));
+  if (cut_ > 0) builder_.note(fmt::format("not used: {} last lines that are not whole", cut_));
+  if (decisions_.empty()) place_.refuse("has no decision, of whose calls it could make a table");
+  bool chosen = !is_truth_ && known > 0;  // whether every call could have been deployed
+  for (const auto& [request, decision] : decisions_)
+    for (const auto& [model, chance] : decision.chances) chosen &= chance > 0.0;
+  const double share = static_cast<double>(known) / static_cast<double>(decisions_.size());
+  for (const auto& [request, decision] : decisions_) {
+    if (!chosen) break;
+    builder_.find_row(request, request, TraceTable::kNone);
+    for (const auto& [model, chance] : decision.chances) cell(model, "label_propensity", chance * share);
+  }
+  if (is_truth_) return;
+  builder_.note(fmt::format("{} of {} decisions have a feedback, which is taken to come by chance alone", known,
+                            decisions_.size()));
+  if (!chosen && known > 0)
+    builder_.note(
+        "answers that were called and could not be deployed (explore was 0): what they are worth is known from the judge alone");
+}
+
+}  // namespace pandora

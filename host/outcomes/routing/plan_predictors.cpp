@@ -106,8 +106,8 @@ class Features {
       now = then;
     }
     // One Newton step without each prompt.
-    const ArrayXd g =
-        (design.transpose().cwiseProduct(solver.solve(design.transpose()))).colwise().sum().transpose().array();
+    const MatrixXd inverse = solver.solve(MatrixXd::Identity(design.cols(), design.cols()));
+    const ArrayXd g = (design * inverse).cwiseProduct(design).rowwise().sum().array();
     const ArrayXd left_out = eta - g * (y.array() - p) / (1.0 - w * g).max(1e-9);
     return {weights_of(beta.tail(beta.size() - 1), beta(0)), (1.0 / (1.0 + (-left_out).exp())).matrix(),
             log_losses(y.array(), left_out).mean()};
@@ -204,12 +204,13 @@ void PlanPredictors::add_neighbours(std::span<const float> psi, std::size_t m,
   Router router{Router::Learner::neighbours, m, rows_of(worths_, remembered), {}, 0};
   for (std::vector<double>* const numbers : {&router.known.quality, &router.known.dollars})
     for (double& x : *numbers) x = with_five_digits(x);
-  for (const std::size_t row : remembered)
-    for (std::size_t j = 0; j < m; ++j) router.prompts.push_back(with_five_digits(psi[row * m + j]));
+  for (std::size_t j = 0; j < m; ++j)
+    for (const std::size_t row : remembered) router.prompts.push_back(with_five_digits(psi[row * m + j]));
   std::vector<std::vector<std::size_t>> near;
   for (const std::size_t k : spread(remembered.size(), kMostAsked)) {
-    const std::span<const double> own = std::span(router.prompts).subspan(k * m, m);
-    std::erase(near.emplace_back(nearest_prompts(router.prompts, own, std::end(kNearest)[-1] + 1)), k);
+    std::vector<double> own(m);
+    for (std::size_t j = 0; j < m; ++j) own[j] = router.prompts[j * remembered.size() + k];
+    std::erase(near.emplace_back(nearest_prompts(router.prompts, own, std::end(kNearest)[-1] + 1, true)), k);
   }
   for (const std::size_t count : kNearest) {
     if (count >= remembered.size()) break;

@@ -59,27 +59,56 @@ PlanWorths PlanWorths::of_plans(const std::vector<std::size_t>& some) const {
   return out;
 }
 
+namespace {
+
+// rows x n for n x rows.
+std::vector<double> transposed(const std::vector<double>& numbers, std::size_t n) {
+  std::vector<double> out;
+  out.reserve(numbers.size());
+  const std::size_t rows = numbers.size() / n;
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t k = 0; k < n; ++k) out.push_back(numbers[k * rows + row]);
+  return out;
+}
+
+// The k-th smallest of numbers that are not negative, by a histogram of them all and a search in one of its bins.
+double kth_smallest(std::span<const double> numbers, std::size_t k) {
+  constexpr std::size_t kBins = 512;
+  const double most = *std::max_element(numbers.begin(), numbers.end()), scale = (kBins - 1) / most;
+  std::vector<double> among;
+  if (most > 0.0 && std::isfinite(scale)) {
+    std::size_t count[kBins] = {}, bin = 0;
+    for (const double x : numbers) ++count[static_cast<std::size_t>(scale * x)];
+    for (; k > count[bin]; ++bin) k -= count[bin];
+    for (const double x : numbers)
+      if (static_cast<std::size_t>(scale * x) == bin) among.push_back(x);
+  } else {
+    among.assign(numbers.begin(), numbers.end());
+  }
+  const auto found = among.begin() + static_cast<std::ptrdiff_t>(k) - 1;
+  std::nth_element(among.begin(), found, among.end());
+  return *found;
+}
+
+}  // namespace
+
 std::vector<std::size_t> nearest_prompts(std::span<const double> prompts, std::span<const double> psi,
-                                         std::size_t count) {
+                                         std::size_t count, bool nearest_first) {
   const std::size_t m = psi.size(), rows = prompts.size() / m;
-  std::vector<double> away(rows);
-  for (std::size_t row = 0; row < rows; ++row) {
-    const double* const prompt = prompts.data() + row * m;
-    double sum[8] = {};  // side by side, in vectors
-    for (std::size_t j = 0; j + 8 <= m; j += 8)
-      for (std::size_t k = 0; k < 8; ++k) sum[k] += (prompt[j + k] - psi[j + k]) * (prompt[j + k] - psi[j + k]);
-    for (std::size_t j = m - m % 8; j < m; ++j) sum[0] += (prompt[j] - psi[j]) * (prompt[j] - psi[j]);
-    away[row] = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+  std::vector<double> away(rows, 0.0);
+  for (std::size_t j = 0; j < m; ++j) {
+    const double* const of = prompts.data() + j * rows;
+    const double own = psi[j];
+    for (std::size_t row = 0; row < rows; ++row) away[row] += (of[row] - own) * (of[row] - own);
   }
   count = std::min(count, rows);
-  std::vector<double> sorted = away;
-  const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(count) - 1;
-  std::nth_element(sorted.begin(), last, sorted.end());
-  std::vector<std::size_t> out, as_far;
+  const double last = kth_smallest(away, count);
+  auto as_far = static_cast<std::ptrdiff_t>(count) - std::ranges::count_if(away, [&](double x) { return x < last; });
+  std::vector<std::size_t> out;
   for (std::size_t row = 0; row < rows; ++row)
-    if (away[row] <= *last) (away[row] < *last ? out : as_far).push_back(row);
-  std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return away[a] < away[b]; });
-  out.insert(out.end(), as_far.begin(), as_far.begin() + static_cast<std::ptrdiff_t>(count - out.size()));
+    if (away[row] < last || (away[row] == last && as_far-- > 0)) out.push_back(row);
+  if (nearest_first)
+    std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return away[a] < away[b]; });
   return out;
 }
 
@@ -98,7 +127,7 @@ PlanWorths mean_of(const PlanWorths& worths, std::span<const std::size_t> rows) 
 
 PlanWorths Router::predict(std::span<const float> psi) const {
   if (learner == Learner::neighbours)
-    return mean_of(known, nearest_prompts(prompts, std::vector<double>(psi.begin(), psi.end()), nearest));
+    return mean_of(known, nearest_prompts(prompts, std::vector<double>(psi.begin(), psi.end()), nearest, false));
   const std::size_t plans = known.plans;
   PlanWorths out{plans, std::vector<double>(plans, 0.0), std::vector<double>(plans, 0.0)};
   for (std::size_t j = 0; j < features; ++j)
@@ -119,7 +148,7 @@ Router Router::with_plans(const std::vector<std::size_t>& plans) const {
 
 Json Router::to_json() const {
   Json out = {{"learner", learner_text(learner)}, {"quality", known.quality}, {"dollars", known.dollars}};
-  if (learner == Learner::neighbours) out.update({{"nearest", nearest}, {"prompts", prompts}});
+  if (learner == Learner::neighbours) out.update({{"nearest", nearest}, {"prompts", transposed(prompts, features)}});
   return out;
 }
 
@@ -140,6 +169,7 @@ Router Router::from_json(const Json& json, std::size_t plans, std::size_t featur
     rows = out.prompts.size() / features;
     require(rows * features == out.prompts.size() && out.nearest > 0 && out.nearest <= rows,
             "has a router with fewer prompts than it asks");
+    out.prompts = transposed(out.prompts, rows);
   }
   require(out.known.quality.size() == rows * plans && out.known.dollars.size() == rows * plans,
           "has a router with too few or too many numbers");

@@ -29,7 +29,7 @@ struct Router {
   /// Of the nearest prompts the mean (neighbours: what the plans brought for each prompt that is remembered), or m
   /// weights by plan: features x plans. With `logistic` quality is 1 / (1 + exp(-weights' psi)).
   PlanWorths known;
-  std::vector<double> prompts;  ///< of neighbours: prompts x m
+  std::vector<double> prompts;  ///< of neighbours: m x prompts
   std::size_t nearest = 0;      ///< of neighbours: how many are asked
 
   /// One row. psi: m numbers.
@@ -46,10 +46,10 @@ struct Router {
 /// "ridge", "logistic", "neighbours".
 const char* learner_text(Router::Learner learner);
 
-/// The `count` rows of prompts (rows x m) that are nearest to psi by Euclidean distance, the nearest first and of equal
-/// ones the first. count is at least 1.
+/// The `count` of the prompts (m x prompts) that are nearest to psi by Euclidean distance, of equal ones the first: in
+/// the order of prompts, or the nearest first. count is at least 1.
 std::vector<std::size_t> nearest_prompts(std::span<const double> prompts, std::span<const double> psi,
-                                         std::size_t count);
+                                         std::size_t count, bool nearest_first);
 
 /// Mean over the rows that are named; one row.
 PlanWorths mean_of(const PlanWorths& worths, std::span<const std::size_t> rows);

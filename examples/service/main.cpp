@@ -63,7 +63,8 @@ class Service {
 
   /// Whether a call has to be made again after a restart.
   static bool changes(const json& call) {
-    for (const char* op : {"begin", "observe", "deploy", "feedback", "add_model", "remove_model", "set_price"})
+    for (const char* op :
+         {"begin", "observe", "fail", "skip", "cancel", "deploy", "feedback", "add_model", "remove_model", "set_price"})
       if (call.at("op") == op) return true;
     return false;
   }
@@ -80,7 +81,7 @@ class Service {
     if (op == "set_price") return cascade_.set_price(call.at("price")), json::object();
     if (op == "counts") return counts();
     if (op == "save") return json::object();
-    for (const char* known : {"next", "observe", "deploy", "feedback", "explain"})
+    for (const char* known : {"next", "observe", "fail", "skip", "cancel", "deploy", "feedback", "explain"})
       if (op == known) return of_request(op, call);
     throw pandora::Error(pandora::ExitCode::usage, "op \"" + op + "\" is unknown");
   }
@@ -98,6 +99,15 @@ class Service {
                                             : call.contains("score") ? std::vector<double>{call["score"]}
                                                                      : std::vector<double>()});
       out["next"] = next(request);
+    } else if (op == "fail" || op == "skip") {
+      const std::size_t model = position(call.at("model"));
+      if (op == "fail")
+        cascade_.fail(request, model, call.value("dollars", 0.0), call.value("reason", ""));
+      else
+        cascade_.skip(request, model);
+      out["next"] = next(request);
+    } else if (op == "cancel") {
+      cascade_.cancel(request);
     } else if (op == "next") {
       out["next"] = next(request);
     } else if (op == "deploy") {

@@ -111,6 +111,10 @@ struct CascadeOptions {
   std::size_t most_requests = 65'536;
   /// Cascade::set_explore(), in [0, 1].
   double explore = 0.0;
+  /// A model whose calls have failed so often in a row rests for so many requests; then one request tries it again, and
+  /// the next ones do when that call has not failed. 0 failures: it never rests.
+  int failures_until_rest = 5;
+  std::uint64_t requests_of_rest = 100;
   std::string about = {};  ///< JSON: how it was fitted and what it promises; kept and shown, of no effect
 };
 
@@ -124,11 +128,15 @@ LaneSpec shrunk_rules(bool learns_reward, double c_shrunk, int T0 = 0, double c_
 struct CascadeModel {
   std::string name;
   bool removed = false;
+  int failures = 0;               ///< in a row, of the last calls
+  std::uint64_t rests_until = 0;  ///< the request, counted from 1, from which on it is tried again; 0: it does not rest
+  std::uint64_t tried_by = 0;     ///< the request that tries it then
 };
 
 /// How often what has happened.
 struct CascadeCounts {
   std::uint64_t requests = 0, calls = 0, deployed = 0, feedbacks = 0;
+  std::uint64_t failures = 0, cancelled = 0;
   std::uint64_t dropped_open = 0;     ///< requests forgotten before they were deployed
   std::uint64_t dropped_waiting = 0;  ///< likewise, before their feedback came
   double dollars = 0.0;               ///< of all calls
@@ -212,6 +220,13 @@ class Cascade {
   bool needs_score(std::uint64_t request) const;
   /// The model that next() named was called.
   void observe(std::uint64_t request, std::size_t model, const Observation& observation);
+  /// The model that next() named gave no answer: the request goes on without it, a router by another plan. Nothing is
+  /// learned; the dollars are counted, and so is the failure (CascadeOptions::failures_until_rest).
+  void fail(std::uint64_t request, std::size_t model, double dollars = 0.0, const std::string& reason = "");
+  /// Likewise of a model that is not called for this request, such as one that cannot take so long a prompt.
+  void skip(std::uint64_t request, std::size_t model);
+  /// Ends a request that is not deployed, of which nothing is learned.
+  void cancel(std::uint64_t request);
   /// Ends the request with the best answer that was called for; its model. At least one model was called; next() need
   /// not have said nothing. What was seen is learned from.
   std::size_t deploy(std::uint64_t request);

@@ -306,6 +306,34 @@ def test_an_exception_in_a_request_deploys_nothing() -> None:
     with pytest.raises(ZeroDivisionError), cascade.begin([1.0, 0.5]) as request:
         raise ZeroDivisionError
     assert request.deployed is None and cascade.counts["deployed"] == 0
+    assert cascade.counts["cancelled"] == 1
+    with pytest.raises(pandora.UsageError, match="forgotten"):
+        request.deploy()
+
+
+def test_a_call_that_fails_is_passed_over() -> None:
+    cascade = learner()
+    with cascade.begin([1.0, 0.5]) as request:
+        called = []
+        for model in request:
+            called.append(model)
+            if len(called) == 1:
+                request.fail("time-out", dollars=0.25)
+            elif len(called) == 2:
+                request.skip()
+            else:
+                request.observe(dollars=0.5, score=0.5)
+    assert len(set(called)) == len(called) == 3 and request.deployed == called[2]
+    counts = cascade.counts
+    assert (counts["failures"], counts["calls"], counts["dollars"]) == (1, 1, 0.75)
+    request = cascade.begin([1.0, 0.5])
+    for _ in request:
+        request.fail()
+    with pytest.raises(pandora.UsageError, match="called no model"):
+        request.deploy()
+    request.cancel()
+    with pytest.raises(pandora.UsageError, match="next\\(\\)"):
+        cascade.begin([1.0, 0.5]).fail()
 
 
 def test_models_and_prices_change_while_it_runs() -> None:

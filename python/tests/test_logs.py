@@ -97,3 +97,42 @@ def test_a_table_that_knows_some_qualities_is_fitted(tmp_path: Path) -> None:
         pandora.Cascade.fit(table, price=20, evaluator="quality")
     with pytest.raises(pandora.UsageError, match="identifies ips, snips, dr"):
         fit.test(table, estimator="plugin")
+
+
+def test_a_cascade_that_explores_logs_what_a_table_is_made_of(tmp_path: Path) -> None:
+    rows = _table(900, 6)
+    table = pandora.Trace(_written(tmp_path / "fit.jsonl", rows))
+    cascade = pandora.Cascade.fit(table, price=20, evaluator="score", kind="thresholds", explore=0.3)
+    assert cascade.explore == 0.3
+    cascade.log_to(tmp_path / "log", prompts=True)
+    of = {(row["prompt_id"], row["model"]): row for row in rows}
+    did = {}
+    for prompt in range(900):
+        with cascade.begin(f"p{prompt}") as request:
+            for seconds, model in enumerate(request):
+                answer = of[f"p{prompt}", model]
+                request.observe(answer["cost"], answer["score"], latency=seconds + 0.5)
+        did[str(request.number)] = request.deployed
+        if prompt % 3:
+            request.feedback(of[f"p{prompt}", request.deployed]["quality"])
+    assert cascade.counts["unlogged"] == 0
+    log = pandora.Trace(tmp_path / "log")
+    assert sorted(log.prompts) == sorted(did)
+    texts = log.column("prompt")
+    for row, name in enumerate(log.prompts):
+        for k, model in enumerate(log.models):
+            if log.cost[row, k] == log.cost[row, k]:
+                answer = of[texts[row], model]
+                assert (log.cost[row, k], log.scores["score"][row, k]) == (answer["cost"], answer["score"])
+                if log.quality[row, k] == log.quality[row, k]:
+                    assert model == did[name] and log.quality[row, k] == answer["quality"]
+    for estimator in ("ips", "snips", "dr"):
+        found = cascade.test(log, against=cascade.order[0], estimator=estimator)
+        assert 0.5 < found.quality.value < 1.2 and found.quality.low < found.quality.high
+    with pytest.raises(pandora.UsageError, match="from 0 to 1"):
+        cascade.set_explore(2.0)
+    with pytest.raises(pandora.UsageError, match="prompts"):
+        cascade.log_to(tmp_path / "other", prompts=1)  # type: ignore[arg-type]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(pandora.OutputError, match="log to another folder"):
+        cascade.log_to(tmp_path / "file")

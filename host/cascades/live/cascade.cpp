@@ -140,6 +140,18 @@ void Cascade::observe(std::uint64_t request, std::size_t model, const Observatio
   state_->locked()->observe(request, model, observation);
 }
 
+void Cascade::fail(std::uint64_t request, std::size_t model, double dollars, const std::string& reason) {
+  state_->locked()->pass_over(request, model, dollars, reason, true);
+}
+
+void Cascade::skip(std::uint64_t request, std::size_t model) {
+  state_->locked()->pass_over(request, model, 0.0, "skipped", false);
+}
+
+void Cascade::cancel(std::uint64_t request) {
+  state_->locked()->cancel(request);
+}
+
 std::size_t Cascade::deploy(std::uint64_t request) {
   return state_->locked()->deploy(request);
 }
@@ -208,7 +220,9 @@ CascadeExplanation Cascade::State::explain(std::uint64_t number) const {
   }
   if (asked.deployed) out.deployed = static_cast<std::size_t>(walk.deployed);
   if (asked.next != CascadeRequest::kNothing) out.next = asked.next;
-  if (asked.walk.done && asked.explored && !out.next) {
+  if (asked.calls.empty() && asked.walk.done && !out.next) {
+    out.stopped = "every model that it could call has failed or was skipped; cancel it";
+  } else if (asked.walk.done && asked.explored && !out.next) {
     out.stopped = "the rules had stopped, though a model that was drawn (explore) was called in place of theirs";
   } else if (asked.walk.done && !out.next) {
     PeriodRules drawn(*asked.rules);

@@ -10,6 +10,8 @@ std::size_t Cascade::State::add_model(const std::string& name) {
     if (names[a].name == name) {
       if (!names[a].removed) throw refusal("model {} is there already", name);
       names[a].removed = false;
+      names[a].failures = 0;
+      names[a].rests_until = 0;
       return a;
     }
   if (!learns())

@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <array>
 
 #include "host/cascades/live/cascade_state.hpp"
 #include "host/cascades/live/request_json.hpp"
@@ -94,6 +95,10 @@ CascadeOptions options_of(const Json& json) {
   out.random_order = stream_of(member(json, "random_order"), Purpose::random_order);
   out.most_requests = value_of<std::size_t>(json, "most_requests");
   if (json.contains("explore")) out.explore = value_of<double>(json, "explore");
+  if (json.contains("failures_until_rest")) {
+    out.failures_until_rest = value_of<int>(json, "failures_until_rest");
+    out.requests_of_rest = value_of<std::uint64_t>(json, "requests_of_rest");
+  }
   if (const Json& about = member(json, "about"); !about.is_null()) out.about = about.dump();
   return out;
 }
@@ -122,6 +127,10 @@ Json Cascade::State::written() const {
               {"state", Json()}};
   if (!options.psi_range.empty()) out["psi_range"] = options.psi_range;
   if (options.explore > 0.0) out["explore"] = options.explore;
+  const CascadeOptions usual;
+  if (std::pair(options.failures_until_rest, options.requests_of_rest) !=
+      std::pair(usual.failures_until_rest, usual.requests_of_rest))
+    out.update({{"failures_until_rest", options.failures_until_rest}, {"requests_of_rest", options.requests_of_rest}});
   for (const CascadeModel& model : names)
     if (model.removed) out["removed"].push_back(model.name);
   for (const CascadePlan& plan : options.plans) out["plans"].push_back(plan_json(plan, options.models));
@@ -136,12 +145,17 @@ Json Cascade::State::written() const {
   }
   if (!learns() && last_id == 0) return out;
   const CascadeCounts& n = counts;
-  Json state = {{"last_id", last_id},
-                {"current", current},
-                {"learning", learning},
-                {"counts", {n.requests, n.calls, n.deployed, n.feedbacks, n.dropped_open, n.dropped_waiting}},
-                {"sums", pack(std::vector<double>{n.dollars, n.quality})},
-                {"requests", Json::array()}};
+  Json state = {
+      {"last_id", last_id},
+      {"current", current},
+      {"learning", learning},
+      {"counts",
+       {n.requests, n.calls, n.deployed, n.feedbacks, n.dropped_open, n.dropped_waiting, n.failures, n.cancelled}},
+      {"sums", pack(std::vector<double>{n.dollars, n.quality})},
+      {"requests", Json::array()}};
+  if (std::ranges::any_of(names, [](const CascadeModel& model) { return model.failures > 0; }))
+    for (const CascadeModel& model : names)
+      state["failures"].push_back({model.failures, model.rests_until, model.tried_by});
   for (const auto& [id, request] : requests) state["requests"].push_back(request_json(id, request));
   if (learns()) {
     const std::string bytes = estimator->saved();
@@ -164,9 +178,23 @@ void Cascade::State::read_state(const Json& packed) {
   current = value_of<std::uint64_t>(state, "current");
   learning = value_of<bool>(state, "learning");
   const auto n = value_of<std::vector<std::uint64_t>>(state, "counts");
-  require(n.size() == 6 && current <= last_id, "has counts that cannot be");
+  require((n.size() == 6 || n.size() == 8) && current <= last_id, "has counts that cannot be");
   const std::vector<double> sums = unpack(member(state, "sums"), 2);
-  counts = {n[0], n[1], n[2], n[3], n[4], n[5], sums[0], sums[1]};
+  CascadeCounts& c = counts;
+  c.requests = n[0], c.calls = n[1], c.deployed = n[2], c.feedbacks = n[3], c.dropped_open = n[4],
+  c.dropped_waiting = n[5];
+  if (n.size() == 8) c.failures = n[6], c.cancelled = n[7];
+  c.dollars = sums[0], c.quality = sums[1];
+  if (state.contains("failures")) {
+    const auto failures = value_of<std::vector<std::array<std::uint64_t, 3>>>(state, "failures");
+    require(failures.size() == names.size(), "has failures of other models");
+    for (std::size_t model = 0; model < names.size(); ++model) {
+      require(failures[model][0] <= 1'000'000'000, "has too many failures");
+      names[model].failures = static_cast<int>(failures[model][0]);
+      names[model].rests_until = failures[model][1];
+      names[model].tried_by = failures[model][2];
+    }
+  }
   const Json& open = member(state, "requests");
   require(open.is_array(), "has requests of another type");
   for (const Json& one : open) {

@@ -52,11 +52,14 @@ std::vector<float> Cascade::State::taken(std::span<const float> psi) const {
   return out;
 }
 
-void Cascade::State::require_observation(const Observation& observation, bool scored) const {
-  if (!(observation.dollars >= 0.0 && observation.dollars <= kMostCallUsd &&
-        options.price * observation.dollars <= kMostCallUsd))
-    throw refusal("{:g} dollars: give a number from 0 to a million, also as utility at price {:g}", observation.dollars,
+void Cascade::State::require_dollars(double dollars) const {
+  if (!(dollars >= 0.0 && dollars <= kMostCallUsd && options.price * dollars <= kMostCallUsd))
+    throw refusal("{:g} dollars: give a number from 0 to a million, also as utility at price {:g}", dollars,
                   options.price);
+}
+
+void Cascade::State::require_observation(const Observation& observation, bool scored) const {
+  require_dollars(observation.dollars);
   if (!(std::isnan(observation.latency) || (observation.latency >= 0.0 && observation.latency <= 1e9)))
     throw refusal("latency {:g}: give seconds, from 0 on", observation.latency);
   if (!scored && observation.scores.empty()) return;
@@ -135,11 +138,13 @@ std::uint64_t Cascade::State::begin(std::span<const float> psi, const Prompt* pr
   request.number = number;
   request.period = static_cast<int>(std::min<std::uint64_t>(id, std::numeric_limits<int>::max()));
   Attempt attempt(*this);
+  request.resting = resting_at(id);
   rank(id, request);
   requests.emplace(id, std::move(request));
   attempt.keep();
   last_id = id;
   epoch = of;
+  begin_trials(id);
   ++counts.requests;
   while (requests.size() > options.most_requests) {
     ++(requests.begin()->second.deployed ? counts.dropped_waiting : counts.dropped_open);
@@ -158,7 +163,7 @@ void Cascade::State::choose_plan(CascadeRequest& request) const {
   double most = 0.0;
   for (std::size_t p = 0; p < options.plans.size(); ++p) {
     const CascadePlan& plan = options.plans[p];
-    if (plan.order.empty()) continue;
+    if (std::ranges::all_of(plan.order, [&](std::size_t model) { return is_absent(request, model); })) continue;
     const double utility = worths.utility(p, options.price);
     double& of_model = request.prediction[plan.order[0]];
     if (!(of_model >= utility)) of_model = utility;
@@ -166,6 +171,8 @@ void Cascade::State::choose_plan(CascadeRequest& request) const {
     best = &plan;
     most = utility;
   }
+  if (best == nullptr)
+    best = &*std::ranges::find_if(options.plans, [](const auto& plan) { return !plan.order.empty(); });
   request.rules = std::make_shared<const LaneSpec>(thresholds_as_rules(*best));
 }
 
@@ -194,17 +201,15 @@ void Cascade::State::rank(std::uint64_t id, CascadeRequest& request) {
   int* const end = std::remove_if(walk.order, walk.order + walk.ranked,
                                   [&](int a) { return names[static_cast<std::size_t>(a)].removed; });
   walk.ranked = static_cast<int>(end - walk.order);
+  leave_out_absent(request);
+  if (walk.ranked == 0 && std::exchange(request.resting, 0) != 0) return rank(id, request);  // better one that rests
+  request.walk.done = walk.ranked == 0;
   choose_next(request);
 }
 
 void Cascade::State::observe(std::uint64_t number, std::size_t model, const Observation& observation) {
   const std::uint64_t id = id_of(number);
-  CascadeRequest& open = requests.at(id);
-  if (open.deployed) throw refusal("request {} is deployed already", number);
-  if (open.next == CascadeRequest::kNothing) throw refusal("request {} calls no further model; deploy it", number);
-  if (model != open.next)
-    throw refusal("request {}: model {} is not the one to call next, {}", number,
-                  model < names.size() ? names[model].name : std::to_string(model), names[open.next].name);
+  CascadeRequest& open = to_call(number, model);
   require_observation(observation, needs_score(open));
   CascadeRequest::Call call = seen(model, observation);
   call.quality = call.shown;
@@ -225,6 +230,8 @@ void Cascade::State::observe(std::uint64_t number, std::size_t model, const Obse
   open = std::move(after);
   ++counts.calls;
   counts.dollars += observation.dollars;
+  names[model].failures = 0;
+  names[model].rests_until = 0;
 }
 
 std::size_t Cascade::State::deploy(std::uint64_t number) {

@@ -118,7 +118,14 @@ struct CascadeRequest {
   std::vector<Call> calls;
   std::size_t next = kNothing;  // what is called next; nothing: the request is to be deployed
   double propensity = 1.0;      // of that
-  bool explored = false;        // a call was another one than the rules'
+  struct PassedOver {
+    std::size_t model = 0;
+    double dollars = 0.0;
+    std::string reason;  // why it failed; of a model that was skipped "skipped"
+  };
+  std::vector<PassedOver> passed_over;
+  std::uint32_t resting = 0;  // models that rested when it began, a bit each
+  bool explored = false;      // a call was another one than the rules'
   bool deployed = false;
   nlohmann::json prompt = nlohmann::json::object();  // for the decision log: its text and columns
 };
@@ -154,6 +161,8 @@ struct Cascade::State {
   void observe(std::uint64_t number, std::size_t model, const Observation& observation);
   std::size_t deploy(std::uint64_t number);
   void feedback(std::uint64_t number, double quality);
+  void pass_over(std::uint64_t number, std::size_t model, double dollars, const std::string& reason, bool failed);
+  void cancel(std::uint64_t number);
   std::size_t add_model(const std::string& name);
   void remove_model(const std::string& name);
   void set_price(double price);
@@ -203,6 +212,7 @@ struct Cascade::State {
   void bound_memory();
   std::uint64_t id_of(std::uint64_t number) const;
   std::vector<float> taken(std::span<const float> psi) const;
+  void require_dollars(double dollars) const;
   void require_observation(const Observation& observation, bool scored) const;
   void make_current(std::uint64_t id, const CascadeRequest& request);
   void settle();
@@ -211,6 +221,12 @@ struct Cascade::State {
   CascadeRequest::Call seen(std::size_t model, const Observation& observation) const;
   Output output(const CascadeRequest::Call& call) const;
   bool go_on_without(CascadeRequest& request, int box) const;
+  // endings.cpp
+  CascadeRequest& to_call(std::uint64_t number, std::size_t model);
+  bool is_absent(const CascadeRequest& request, std::size_t model) const;
+  void leave_out_absent(CascadeRequest& request) const;
+  std::uint32_t resting_at(std::uint64_t id) const;
+  void begin_trials(std::uint64_t id);
   // exploration.cpp
   void choose_next(CascadeRequest& request) const;
   static void bring_forward(CascadeRequest& request, int box);

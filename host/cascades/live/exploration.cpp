@@ -35,12 +35,13 @@ void Cascade::State::choose_next(CascadeRequest& request) const {
   if (options.explore == 0.0 || (!sees() && !request.calls.empty())) return;
   std::vector<std::size_t> left;
   for (std::size_t model = 0; model < request.score.size(); ++model)  // those that were there when it began
-    if (!names[model].removed &&
+    if (!is_absent(request, model) &&
         std::ranges::none_of(request.calls, [&](const auto& call) { return call.model == model; }))
       left.push_back(model);
   if (left.empty()) return;
   const std::size_t by_rules = request.next;
-  const Draws draws = drawn(options.exploration, request.period, static_cast<std::uint32_t>(request.calls.size()));
+  const Draws draws = drawn(options.exploration, request.period,
+                            static_cast<std::uint32_t>(request.calls.size() + request.passed_over.size()));
   if (draws.coin < options.explore) request.next = left[one_of(left.size(), draws.which)];
   request.propensity = options.explore / static_cast<double>(left.size());
   if (request.next == by_rules) request.propensity += 1.0 - options.explore;
@@ -109,6 +110,9 @@ void Cascade::State::log_decision(const CascadeRequest& request) noexcept {
       if (call.scores.size() == 1) line["calls"].back()["score"] = call.scores[0];
       if (call.scores.size() > 1) line["calls"].back()["scores"] = call.scores;
     }
+    for (const CascadeRequest::PassedOver& failed : request.passed_over)
+      line["failed"].push_back(
+          {{"model", names[failed.model].name}, {"dollars", failed.dollars}, {"reason", failed.reason}});
     line.update(request.prompt);
     log(line);
   } catch (...) {

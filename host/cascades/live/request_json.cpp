@@ -29,6 +29,9 @@ Json request_json(std::uint64_t id, const CascadeRequest& request) {
                                       {"bonus", &request.bonus}})
     out[name] = pack(*numbers);
   if (request.next != CascadeRequest::kNothing) out["next"] = request.next;
+  if (request.resting != 0) out["resting"] = request.resting;
+  for (const CascadeRequest::PassedOver& over : request.passed_over)
+    out["passed_over"].push_back({{"model", over.model}, {"dollars", over.dollars}, {"reason", over.reason}});
   if (request.rules->order == Order::listed) out["threshold"] = pack(std::span(request.rules->threshold, kMaxBoxes));
   for (const CascadeRequest::Call& call : request.calls)
     out["calls"].push_back(
@@ -80,7 +83,7 @@ CascadeRequest request_of(const Json& json, std::size_t m, std::size_t models, c
   require(!out.score.empty() && out.score.size() <= models, "has a request with scores of another length");
   const auto boxes = value_of<std::vector<int>>(json, "walk");
   const Json& calls = member(json, "calls");
-  require(calls.is_array() && calls.size() <= boxes.size() && !boxes.empty() && boxes.size() <= models,
+  require(calls.is_array() && calls.size() <= boxes.size() && boxes.size() <= models,
           "has a request with too many calls");
   PeriodOutcome& walk = out.walk.outcome;
   for (const int box : boxes) {
@@ -100,6 +103,13 @@ CascadeRequest request_of(const Json& json, std::size_t m, std::size_t models, c
   const auto is_chosen = [&](const auto& call) { return call.model == static_cast<std::size_t>(walk.deployed); };
   require((calls.empty() && !out.deployed) || std::ranges::any_of(out.calls, is_chosen),
           "has a request that deploys what it did not call");
+  if (json.contains("resting")) out.resting = value_of<std::uint32_t>(json, "resting");
+  if (json.contains("passed_over"))
+    for (const Json& over : json["passed_over"]) {
+      out.passed_over.push_back({value_of<std::size_t>(over, "model"), value_of<double>(over, "dollars"),
+                                 value_of<std::string>(over, "reason")});
+      require(out.passed_over.back().model < models, "has a failure of a model that is not there");
+    }
   if (json.contains("propensity")) {
     out.explored = value_of<bool>(json, "explored");
     out.propensity = unpack(member(json, "propensity"), 1)[0];

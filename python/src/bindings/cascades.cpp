@@ -107,6 +107,8 @@ Dict counts(const Cascade& cascade) {
   out["calls"] = n.calls;
   out["deployed"] = n.deployed;
   out["feedbacks"] = n.feedbacks;
+  out["failures"] = n.failures;
+  out["cancelled"] = n.cancelled;
   out["dropped_open"] = n.dropped_open;
   out["dropped_waiting"] = n.dropped_waiting;
   out["unlogged"] = n.unlogged;
@@ -156,6 +158,10 @@ void bind_live(nb::class_<Cascade>& cascade) {
                                  c.observe(request, model, {dollars, scores, latency});
                                }); },
           nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("scores"), nb::arg("latency"))
+      .def("fail", &Cascade::fail, nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("reason"),
+           nb::call_guard<WithoutGil>())
+      .def("skip", &Cascade::skip, nb::arg("request"), nb::arg("model"), nb::call_guard<WithoutGil>())
+      .def("cancel", &Cascade::cancel, nb::arg("request"), nb::call_guard<WithoutGil>())
       .def("deploy", &Cascade::deploy, nb::arg("request"), nb::call_guard<WithoutGil>())
       .def("feedback", &Cascade::feedback, nb::arg("request"), nb::arg("quality"), nb::call_guard<WithoutGil>())
       .def(

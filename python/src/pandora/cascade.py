@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import warnings
@@ -97,6 +98,8 @@ class Frontier:
 class Request:
     """A request under way. Iterating names the models to call; leaving a ``with`` block deploys what was called for.
 
+    An exception that leaves the block cancels the request.
+
     >>> cascade = Cascade.new(["small", "large"], price=1.0, evaluator="score")
     >>> with cascade.begin([1.0]) as request:
     ...     for model in request:
@@ -141,18 +144,42 @@ class Request:
         next; without it, it is the one that next() (or iterating) named since the last observation, and UsageError says
         where there was none. `latency`, in seconds, is for the decision log.
         """
-        named = self._named if model is None else text(f"request {self.number}: model", model)
-        if named is None:
-            if self.next() is None:
-                raise UsageError(f"request {self.number} calls no further model; deploy it")
-            self._named = None
-            raise UsageError(f"request {self.number}: call next(), which names the model to call, before observe()")
-        what = f"request {self.number}:"
+        named, what = self._to_call(model, "observe()"), f"request {self.number}:"
         spent, scores = number(f"{what} dollars", dollars), numbers(f"{what} score", score)
         seconds = float("nan") if latency is None else number(f"{what} latency", latency)
         self._cascade._live.observe(self.number, self._cascade._position(named), spent, scores, seconds)
         self._named = None
         self._calls += 1
+
+    def _to_call(self, model: Optional[str], before: str) -> str:
+        named = self._named if model is None else text(f"request {self.number}: model", model)
+        if named is None:
+            if self.next() is None:
+                raise UsageError(f"request {self.number} calls no further model; deploy it")
+            self._named = None
+            raise UsageError(f"request {self.number}: call next(), which names the model to call, before {before}")
+        return named
+
+    def fail(self, reason: str = "", dollars: float = 0.0, model: Optional[str] = None) -> None:
+        """A model was called and gave no answer: the request goes on without it, and nothing is learned.
+
+        `dollars` that it cost all the same are counted. A model that fails again and again rests (docs/serving.md).
+        """
+        named, what = self._to_call(model, "fail()"), f"request {self.number}:"
+        position = self._cascade._position(named)
+        self._cascade._live.fail(self.number, position, number(f"{what} dollars", dollars), text(f"{what} reason", reason))
+        self._named = None
+        self._calls += 1
+
+    def skip(self, model: Optional[str] = None) -> None:
+        """The request goes on without a model that is not called, such as one that cannot take so long a prompt."""
+        self._cascade._live.skip(self.number, self._cascade._position(self._to_call(model, "skip()")))
+        self._named = None
+        self._calls += 1
+
+    def cancel(self) -> None:
+        """Ends a request that is not deployed; nothing is learned of it. An exception that leaves `with` does so too."""
+        self._cascade._live.cancel(self.number)
 
     def deploy(self) -> str:
         """Ends the request; the model whose answer is deployed."""
@@ -178,8 +205,7 @@ class Request:
             yield model
             if self._calls == calls:
                 raise UsageError(
-                    f"request {self.number}: call observe() for {model} before the next model, or leave "
-                    "the loop where its call failed (docs/serving.md)"
+                    f"request {self.number}: call observe(), fail() or skip() for {model} before the next model"
                 )
             model = self.next()
 
@@ -191,6 +217,9 @@ class Request:
     ) -> None:
         if kind is None and self.deployed is None:
             self.deploy()
+        elif self.deployed is None:
+            with contextlib.suppress(UsageError):  # it is no longer known
+                self.cancel()
 
 
 def _specs(what: str, context: Any) -> list[str]:
@@ -448,8 +477,8 @@ class Cascade:
     def set_explore(self, explore: float) -> None:
         """With probability `explore` at each step a drawn model is called in place of what the rules would do.
 
-        Also of stopping; and likewise of the answers a drawn one is deployed. So a decision log (log_to) tells what other
-        cascades would bring. 0: never.
+        Also of stopping; and likewise of the answers a drawn one is deployed. So a decision log (log_to) tells what
+        other cascades would bring. 0: never.
         """
         self._live.set_explore(number("Cascade.set_explore: explore", explore))
 
@@ -463,9 +492,10 @@ class Cascade:
     ) -> None:
         """Decisions and feedback from now on are appended to files decisions-N.jsonl of a folder, a JSON object a line.
 
-        `pandora.Trace(folder)` reads them. With `prompts` a line has the prompt's text and columns, else psi alone. A file
-        of `file_bytes` is followed by another; of more than `most_bytes` in all the oldest goes. Where a line cannot be
-        written deciding goes on, and `counts` says how many were lost ("unlogged"). save() does not keep this.
+        `pandora.Trace(folder)` reads them. With `prompts` a line has the prompt's text and columns, else psi alone. A
+        file of `file_bytes` is followed by another; of more than `most_bytes` in all the oldest goes. Where a line
+        cannot be written deciding goes on, and `counts` says how many were lost ("unlogged"). save() does not keep
+        this.
         """
         what = "Cascade.log_to:"
         if not isinstance(prompts, bool):

@@ -102,8 +102,16 @@ TEST(Explore, AnExploringCascadeIsSavedAtAnyTime) {
         const auto model = steady.next(request);
         ASSERT_EQ(moved.next(request), model);
         if (!model) break;
+        if (random.uniform(0.0, 1.0) < 0.1) {
+          steady.fail(request, *model, 0.1, "busy"), moved.fail(request, *model, 0.1, "busy");
+          continue;
+        }
         const Observation seen{0.1, {random.uniform(0.0, 1.0)}};
         steady.observe(request, *model, seen), moved.observe(request, *model, seen);
+      }
+      if (steady.explain(request).calls.empty()) {  // all have failed
+        steady.cancel(request), moved.cancel(request);
+        continue;
       }
       EXPECT_EQ(moved.deploy(request), steady.deploy(request));
       steady.feedback(request, 0.5), moved.feedback(request, 0.5);

@@ -40,15 +40,15 @@ std::vector<std::uint64_t> numbers_in(const fs::path& folder) {
 nlohmann::json prompt_json(const Prompt& prompt) {
   nlohmann::json out = nlohmann::json::object();
   if (!prompt.text.empty()) out["prompt"] = prompt.text;
-  for (const auto& [name, value] : prompt.columns)
+  for (const auto& column : prompt.columns)
     std::visit(
         [&]<class T>(const T& known) {
           if constexpr (std::is_same_v<T, std::monostate>)
-            out["columns"][name] = nullptr;
+            out["columns"][column.first] = nullptr;
           else
-            out["columns"][name] = known;
+            out["columns"][column.first] = known;
         },
-        value);
+        column.second);
   return out;
 }
 

@@ -19,7 +19,7 @@ include/pandora
 experiments/rivals
 host/outcomes   tables routing logs
 host/lanes      model engine estimator policies devices
-host/cascades   live fits
+host/cascades   live serving fits
 host/studies    study sweep results run
 host/report
 host/cli

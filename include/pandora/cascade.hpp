@@ -236,6 +236,8 @@ class Cascade {
   CascadeExplanation explain(std::uint64_t request) const;
   std::string explain_json(std::uint64_t request) const;  ///< the same as JSON, with the models' names
   CascadeCounts counts() const;
+  /// Numbers of the requests that are not deployed, in the order in which they began.
+  std::vector<std::uint64_t> open_requests() const;
 
   /// A number is below 2^53, which JSON and Python carry exactly, and nobody else's: its upper 33 bits are the epoch,
   /// which every object draws anew that begins requests, made or loaded, also in a forked child; the lower 20 bits

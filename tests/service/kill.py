@@ -60,7 +60,15 @@ class Client:
         if answer.endswith("\n"):
             return json.loads(answer)
         request = call.get("request") or before["epoch"] * 2**20 + after
-        return self.ask({"op": "next", "request": request}) if counted in ("requests", "calls") else {}
+        return self.ask({"op": "next", "request": request}) if counted in ("requests", "calls", "failures") else {}
+
+    def kill_uncounted(self, call):
+        """Dies while a call is under way that changes nothing when it is made again, or is refused then."""
+        self.send(call)
+        self.die()
+        self.process.wait()
+        self.start()
+        self.answer(call)
 
     def close(self):
         self.process.stdin.close()
@@ -76,17 +84,31 @@ def play(folder, kills):
     def call(counted, **what):
         nonlocal number
         number += 1
+        if counted is None:
+            return client.kill_uncounted(what) if number in kills else client.ask(what)
         return client.kill(what, counted) if number in kills else client.ask(what)
 
-    for _ in range(REQUESTS):
+    for k in range(REQUESTS):
+        if k % 40 == 39:  # snapshots beside calls, prices and models that change
+            call(None, op="save")
+            call(None, op="set_price", price=2.0 + k % 3)
+            call(None, op="add_model" if k % 80 == 39 else "remove_model", model="late")
         psi = [1.0, world.uniform(-1, 1), world.uniform(-1, 1)]
         quality = {m: min(1.0, max(0.0, 0.5 + 0.3 * psi[1] * sign + world.gauss(0, 0.1)))
-                   for m, sign in (("small", 1), ("middle", 0), ("large", -1))}
+                   for m, sign in (("small", 1), ("middle", 0), ("large", -1), ("late", 0.5))}
         answer = call("requests", op="begin", psi=psi)
         request = answer["request"]
+        called = 0
         while answer["next"]:
             model = answer["next"]
-            answer = call("calls", op="observe", request=request, model=model, dollars=0.02, score=quality[model])
+            if world.random() < 0.1:
+                answer = call("failures", op="fail", request=request, model=model, reason="busy", dollars=0.001)
+            else:
+                called += 1
+                answer = call("calls", op="observe", request=request, model=model, dollars=0.02, score=quality[model])
+        if not called or world.random() < 0.05:
+            call("cancelled", op="cancel", request=request)
+            continue
         call("deployed", op="deploy", request=request)
         if world.random() < 0.8:
             call("feedbacks", op="feedback", request=request, quality=world.random())

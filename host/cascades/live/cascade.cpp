@@ -171,6 +171,14 @@ CascadeCounts Cascade::counts() const {
   return out;
 }
 
+std::vector<std::uint64_t> Cascade::open_requests() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<std::uint64_t> out;
+  for (const auto& [id, request] : state_->requests)
+    if (!request.deployed) out.push_back(request.number);
+  return out;
+}
+
 void Cascade::set_explore(double explore) {
   state_->locked()->set_explore(explore);
 }

@@ -143,7 +143,11 @@ Json Cascade::State::written() const {
     for (const IsotonicMap& map : calibration)
       out["calibration"].push_back({{"scores", map.scores}, {"qualities", map.qualities}});
   }
-  if (!learns() && last_id == 0) return out;
+  if (learns() || last_id > 0) out["state"] = written_state();
+  return out;
+}
+
+std::string Cascade::State::written_state() const {
   const CascadeCounts& n = counts;
   Json state = {
       {"last_id", last_id},
@@ -166,8 +170,7 @@ Json Cascade::State::written() const {
     throw Error(ExitCode::internal,
                 fmt::format("cascade: what it has learned takes {} MiB, more than a file of this kind may have",
                             sealed.size() >> 20));
-  out["state"] = base64(sealed);
-  return out;
+  return base64(sealed);
 }
 
 void Cascade::State::read_state(const Json& packed) {

@@ -177,6 +177,7 @@ struct Cascade::State {
 
   // cascade_file.cpp
   nlohmann::json written() const;
+  std::string written_state() const;
   void read_state(const nlohmann::json& packed);
 
   ForkSafeMutex mutex;

@@ -60,6 +60,27 @@ CascadeRequest::Call call_of(const Json& json, std::size_t models) {
   return call;
 }
 
+// What comes next, and what was passed over.
+void read_steps(const Json& json, std::size_t models, CascadeRequest& out) {
+  if (json.contains("resting")) out.resting = value_of<std::uint32_t>(json, "resting");
+  if (json.contains("passed_over"))
+    for (const Json& over : json["passed_over"]) {
+      out.passed_over.push_back({value_of<std::size_t>(over, "model"), value_of<double>(over, "dollars"),
+                                 value_of<std::string>(over, "reason")});
+      require(out.passed_over.back().model < models, "has a failure of a model that is not there");
+    }
+  if (json.contains("propensity")) {
+    out.explored = value_of<bool>(json, "explored");
+    out.propensity = unpack(member(json, "propensity"), 1)[0];
+    if (json.contains("next")) out.next = value_of<std::size_t>(json, "next");
+    const bool again = std::ranges::any_of(out.calls, [&](const auto& call) { return call.model == out.next; });
+    require(out.next == CascadeRequest::kNothing || (out.next < out.score.size() && !again),
+            "has a request for a model that is not there");
+  } else if (!out.deployed && !out.walk.done) {
+    out.next = static_cast<std::size_t>(out.walk.next());
+  }
+}
+
 }  // namespace
 
 CascadeRequest request_of(const Json& json, std::size_t m, std::size_t models, const LaneSpec& rules) {
@@ -103,23 +124,7 @@ CascadeRequest request_of(const Json& json, std::size_t m, std::size_t models, c
   const auto is_chosen = [&](const auto& call) { return call.model == static_cast<std::size_t>(walk.deployed); };
   require((calls.empty() && !out.deployed) || std::ranges::any_of(out.calls, is_chosen),
           "has a request that deploys what it did not call");
-  if (json.contains("resting")) out.resting = value_of<std::uint32_t>(json, "resting");
-  if (json.contains("passed_over"))
-    for (const Json& over : json["passed_over"]) {
-      out.passed_over.push_back({value_of<std::size_t>(over, "model"), value_of<double>(over, "dollars"),
-                                 value_of<std::string>(over, "reason")});
-      require(out.passed_over.back().model < models, "has a failure of a model that is not there");
-    }
-  if (json.contains("propensity")) {
-    out.explored = value_of<bool>(json, "explored");
-    out.propensity = unpack(member(json, "propensity"), 1)[0];
-    if (json.contains("next")) out.next = value_of<std::size_t>(json, "next");
-    const bool again = std::ranges::any_of(out.calls, [&](const auto& call) { return call.model == out.next; });
-    require(out.next == CascadeRequest::kNothing || (out.next < out.score.size() && !again),
-            "has a request for a model that is not there");
-  } else if (!out.deployed && !out.walk.done) {
-    out.next = static_cast<std::size_t>(out.walk.next());
-  }
+  read_steps(json, models, out);
   LaneSpec own = rules;
   if (own.order == Order::listed) {
     const std::vector<double> threshold = unpack(member(json, "threshold"), kMaxBoxes);

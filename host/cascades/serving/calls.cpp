@@ -1,0 +1,183 @@
+#include "host/cascades/serving/calls.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+using Json = nlohmann::json;
+
+Prompt prompt_of(const Json& call) {
+  Prompt prompt;
+  prompt.text = call.value("text", "");
+  const Json columns = call.value("columns", Json::object());
+  if (!columns.is_object()) throw Error(ExitCode::usage, "\"columns\" must be an object");
+  for (const auto& item : columns.items()) {
+    const Json& value = item.value();
+    if (value.is_string())
+      prompt.columns[item.key()] = value.get<std::string>();
+    else if (value.is_array())
+      prompt.columns[item.key()] = value.get<std::vector<double>>();
+    else if (value.is_null())
+      prompt.columns[item.key()] = std::monostate();
+    else
+      prompt.columns[item.key()] = value.get<double>();
+  }
+  return prompt;
+}
+
+std::size_t position(const Cascade& cascade, const std::string& name) {
+  const std::vector<CascadeModel> models = cascade.models();
+  const auto found = std::ranges::find(models, name, &CascadeModel::name);
+  if (found == models.end()) throw Error(ExitCode::usage, "there is no model " + name);
+  return static_cast<std::size_t>(found - models.begin());
+}
+
+Json next(Cascade& cascade, std::uint64_t request) {
+  const auto model = cascade.next(request);
+  return model ? Json(cascade.model_name(*model)) : Json();
+}
+
+Json next_of(Cascade& cascade, std::uint64_t request) {
+  return {{"next", next(cascade, request)}};
+}
+
+Observation observation_of(const Json& call) {
+  Observation out;
+  out.dollars = call.at("dollars");
+  if (call.contains("scores"))
+    out.scores = call["scores"].get<std::vector<double>>();
+  else if (call.contains("score"))
+    out.scores = {call["score"].get<double>()};
+  if (call.contains("latency")) out.latency = call["latency"];
+  return out;
+}
+
+Json counts(Cascade& cascade) {
+  const CascadeCounts n = cascade.counts();
+  return {{"epoch", cascade.epoch()},  // the upper bits of the numbers of requests
+          {"requests", n.requests},         {"calls", n.calls},
+          {"deployed", n.deployed},         {"feedbacks", n.feedbacks},
+          {"failures", n.failures},         {"cancelled", n.cancelled},
+          {"dropped_open", n.dropped_open}, {"dropped_waiting", n.dropped_waiting},
+          {"unlogged", n.unlogged},         {"unsolved_refits", n.unsolved_refits},
+          {"dollars", n.dollars},           {"quality", n.quality}};
+}
+
+// What a call does and answers, and whether it changes anything.
+using Request = std::uint64_t;
+struct OfCascade {
+  bool changes;
+  Json (*make)(Cascade&, const Json& call);
+};
+struct OfRequest {  // the answer is without the request's number
+  bool changes;
+  Json (*make)(Cascade&, Request, const Json& call);
+};
+
+const std::map<std::string, OfCascade> kOfCascade = {
+    {"begin",
+     {true,
+      [](Cascade& c, const Json& call) -> Json {
+        const Request request =
+            call.contains("psi") ? c.begin(call["psi"].get<std::vector<float>>()) : c.begin(prompt_of(call));
+        return {{"request", request}, {"next", next(c, request)}};
+      }}},
+    {"add_model",
+     {true,
+      [](Cascade& c, const Json& call) -> Json {
+        return {{"model", c.model_name(c.add_model(call.at("model")))}};
+      }}},
+    {"remove_model",
+     {true, [](Cascade& c, const Json& call) { return c.remove_model(call.at("model")), Json::object(); }}},
+    {"set_price", {true, [](Cascade& c, const Json& call) { return c.set_price(call.at("price")), Json::object(); }}},
+    {"set_explore",
+     {true, [](Cascade& c, const Json& call) { return c.set_explore(call.at("explore")), Json::object(); }}},
+    {"counts", {false, [](Cascade& c, const Json&) { return counts(c); }}}};
+
+const std::map<std::string, OfRequest> kOfRequest = {
+    {"next", {false, [](Cascade& c, Request request, const Json&) { return next_of(c, request); }}},
+    {"needs_score",
+     {false,
+      [](Cascade& c, Request request, const Json&) -> Json {
+        return {{"needs_score", c.needs_score(request)}};
+      }}},
+    {"explain", {false, [](Cascade& c, Request request, const Json&) { return Json::parse(c.explain_json(request)); }}},
+    {"observe",
+     {true,
+      [](Cascade& c, Request request, const Json& call) {
+        c.observe(request, position(c, call.at("model")), observation_of(call));
+        return next_of(c, request);
+      }}},
+    {"fail",
+     {true,
+      [](Cascade& c, Request request, const Json& call) {
+        c.fail(request, position(c, call.at("model")), call.value("dollars", 0.0), call.value("reason", ""));
+        return next_of(c, request);
+      }}},
+    {"skip",
+     {true,
+      [](Cascade& c, Request request, const Json& call) {
+        c.skip(request, position(c, call.at("model")));
+        return next_of(c, request);
+      }}},
+    {"cancel", {true, [](Cascade& c, Request request, const Json&) { return c.cancel(request), Json::object(); }}},
+    {"deploy",
+     {true,
+      [](Cascade& c, Request request, const Json&) -> Json {
+        return {{"deployed", c.model_name(c.deploy(request))}};
+      }}},
+    {"feedback", {true, [](Cascade& c, Request request, const Json& call) {
+                    return c.feedback(request, call.at("quality")), Json::object();
+                  }}}};
+
+// What nlohmann-json throws, such as "[json.exception.type_error.302] type must be number".
+template <class Body>
+auto in_words(const Body& body) try {
+  return body();
+} catch (const Json::exception& error) {
+  const std::string what = error.what();
+  throw Error(ExitCode::usage,
+              "not a call: " + what.substr(what.find("] ") == std::string::npos ? 0 : what.find("] ") + 2));
+}
+
+}  // namespace
+
+Json parse_call(const std::string& line) {
+  return in_words([&] {
+    Json call = Json::parse(line);
+    (void)call.at("op").get<std::string>();
+    return call;
+  });
+}
+
+bool changes(const Json& call) {
+  return in_words([&] {
+    const auto op = call.at("op").get<std::string>();
+    if (const auto found = kOfCascade.find(op); found != kOfCascade.end()) return found->second.changes;
+    if (const auto found = kOfRequest.find(op); found != kOfRequest.end()) return found->second.changes;
+    throw Error(ExitCode::usage, "op \"" + op + "\" is unknown");
+  });
+}
+
+Json make_call(Cascade& cascade, const Json& call) {
+  (void)changes(call);  // whether it is known
+  return in_words([&] {
+    const auto op = call.at("op").get<std::string>();
+    if (const auto found = kOfCascade.find(op); found != kOfCascade.end()) return found->second.make(cascade, call);
+    const Json number = call.value("request", Json());
+    if (!number.is_number_unsigned())
+      throw Error(ExitCode::usage, "\"request\" must be the number that begin has answered");
+    const auto request = number.get<std::uint64_t>();
+    Json out = kOfRequest.at(op).make(cascade, request, call);
+    out["request"] = request;
+    return out;
+  });
+}
+
+}  // namespace pandora

@@ -1,0 +1,17 @@
+// Calls of a cascade as JSON (docs/serving.md).
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "pandora/cascade.hpp"
+
+namespace pandora {
+
+/// Throws Error (usage) for what is no object with a known "op".
+nlohmann::json parse_call(const std::string& line);
+/// Whether it has to be made again after a restart.
+bool changes(const nlohmann::json& call);
+/// Makes it. Throws Error (usage) for what is no call or is refused.
+nlohmann::json make_call(Cascade& cascade, const nlohmann::json& call);
+
+}  // namespace pandora

@@ -1,0 +1,244 @@
+#include "host/cascades/serving/journal.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "pandora/error.hpp"
+
+namespace pandora {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& path, const std::string& what) {
+  throw Error(ExitCode::output_lost, path.string() + ": " + what + " (" + std::strerror(errno) + ")");
+}
+
+// The N of cascade-N.json or calls-N.jsonl; nothing for another file.
+bool count_of(const fs::path& path, const std::string& begin, const std::string& end, std::uint64_t& count) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with(begin) || !name.ends_with(end) || name.size() <= begin.size() + end.size()) return false;
+  const std::string digits = name.substr(begin.size(), name.size() - begin.size() - end.size());
+  if (digits.find_first_not_of("0123456789") != std::string::npos || digits.size() > 18) return false;
+  count = std::stoull(digits);
+  return true;
+}
+
+bool snapshot_count(const fs::path& path, std::uint64_t& count) {
+  return count_of(path, "cascade-", ".json", count);
+}
+
+fs::path snapshot_after(const fs::path& folder, std::uint64_t count) {
+  return folder / ("cascade-" + std::to_string(count) + ".json");
+}
+
+fs::path calls_after(const fs::path& folder, std::uint64_t count) {
+  return folder / ("calls-" + std::to_string(count) + ".jsonl");
+}
+
+// False, with errno, where it cannot be written.
+bool write_all(int file, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(file, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    done += static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+std::string epoch_line(std::uint64_t epoch) {
+  return "{\"op\":\"epoch\",\"epoch\":" + std::to_string(epoch) + "}\n";
+}
+
+}  // namespace
+
+Journal::Journal(const fs::path& folder, const fs::path& given) : folder_(folder), given_(given) {
+  std::error_code problem;
+  fs::create_directories(folder_, problem);
+  const fs::path lock = folder_ / "lock";
+  lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) fail(folder_, "cannot be used");
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    std::string holder;
+    std::getline(std::ifstream(lock), holder);
+    ::close(lock_);
+    throw Error(ExitCode::usage,
+                fmt::format("{}: another store uses it, of process {}; end that one, or name another folder",
+                            folder_.string(), holder.empty() ? "unknown" : holder));
+  }
+  const std::string own = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(lock_, 0) == 0) (void)write_all(lock_, own);  // for whoever is refused
+  for (const auto& entry : fs::directory_iterator(folder_))
+    if (std::uint64_t count = 0; snapshot_count(entry.path(), count) && (snapshot_.empty() || count >= done_)) {
+      snapshot_ = entry.path();
+      done_ = count;
+    }
+  first_ = written_ = done_;
+}
+
+Journal::~Journal() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+// A file for the lines after `first`, which begins with the epoch; nothing, with errno, where that is not possible.
+std::shared_ptr<const int> Journal::opened(std::uint64_t first, int flags, std::uint64_t epoch) const {
+  const fs::path path = calls_after(folder_, first);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666);
+  if (file < 0) return nullptr;
+  std::shared_ptr<const int> out(new int(file), [](const int* which) {
+    ::close(*which);
+    delete which;
+  });
+  if (write_all(file, epoch_line(epoch))) return out;
+  const int reason = errno;
+  std::error_code ignored;
+  if ((flags & O_TRUNC) != 0) fs::remove(path, ignored);
+  errno = reason;
+  return nullptr;
+}
+
+void Journal::replay(const Call& call) {
+  std::string refused;
+  for (bool more = resumes(); more;) {
+    const fs::path path = calls_after(folder_, first_);
+    std::ifstream in(path, std::ios::binary);
+    length_ = 0;
+    for (std::string line; std::getline(in, line) && !in.eof();) {  // a line without its end was cut off
+      if (!refused.empty())
+        throw Error(ExitCode::bad_data, fmt::format("{}: line {} cannot be made again ({}); it is not of this snapshot",
+                                                    path.string(), written_ - first_ + 1, refused));
+      try {
+        call(line);
+        ++written_;
+        length_ += static_cast<std::int64_t>(line.size()) + 1;
+      } catch (const Error& error) {
+        refused = error.what();
+      }
+    }
+    in.close();
+    more = written_ > first_ && fs::exists(calls_after(folder_, written_));
+    if (more) first_ = written_;
+  }
+  std::error_code problem;
+  const fs::path path = calls_after(folder_, first_);
+  if (fs::exists(path, problem) && ::truncate(path.c_str(), length_) != 0) fail(path, "cannot be written");
+}
+
+// What was before goes when the new snapshot is whole, can be loaded, and has a file for its calls.
+void Journal::start(Cascade& cascade) {
+  const fs::path snapshot = snapshot_after(folder_, written_);
+  const bool is_same = snapshot == snapshot_;  // nothing has happened but a start, under another epoch
+  try {
+    if (!is_same) {
+      (void)Cascade::parse(cascade.text(), snapshot.string());
+      cascade.save(snapshot);
+    }
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    throw Error(ExitCode::output_lost, what.substr(0, what.find("; ")) + "; make room in the store's folder");
+  }
+  const std::shared_ptr<const int> calls = opened(written_, O_TRUNC, cascade.epoch());
+  if (calls == nullptr || ::fdatasync(*calls) != 0) {
+    const int reason = errno;
+    std::error_code ignored;
+    if (!is_same) fs::remove(snapshot, ignored);
+    errno = reason;
+    fail(calls_after(folder_, written_), "cannot be written; make room in the store's folder");
+  }
+  calls_ = calls;
+  snapshot_ = snapshot, first_ = done_ = written_, ++written_;
+  length_ = static_cast<std::int64_t>(epoch_line(cascade.epoch()).size());
+  remove_older();
+}
+
+// Snapshots and calls of before, and what a kill left of files that were to become such.
+void Journal::remove_older() const {
+  std::error_code ignored;
+  std::vector<fs::path> old;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    const fs::path whole = name.substr(0, name.find(".tmp."));
+    std::uint64_t count = 0;
+    if ((snapshot_count(whole, count) || count_of(whole, "calls-", ".jsonl", count)) &&
+        (count < done_ || count > first_ || whole.string() != name) && !fs::equivalent(entry.path(), given_, ignored))
+      old.push_back(entry.path());
+  }
+  for (const fs::path& file : old) fs::remove(file, ignored);
+}
+
+void Journal::write(const std::string& line, bool on_disk) {
+  const std::string whole = line + '\n';
+  const fs::path path = calls_after(folder_, first_);
+  if (cut_is_due_ && ::ftruncate(*calls_, length_) != 0) fail(path, "cannot be cut");
+  cut_is_due_ = false;
+  if (!write_all(*calls_, whole) || (on_disk && ::fdatasync(*calls_) != 0)) {
+    const int reason = errno;
+    cut_is_due_ = ::ftruncate(*calls_, length_) != 0;
+    errno = reason;
+    fail(path, "cannot be written; make room in the store's folder and call again");
+  }
+  before_ = length_;
+  length_ += static_cast<std::int64_t>(whole.size());
+  ++written_;
+  unsynced_ = !on_disk;
+}
+
+void Journal::take_back() noexcept {
+  length_ = before_;
+  cut_is_due_ = ::ftruncate(*calls_, length_) != 0;
+  --written_;
+}
+
+Journal::Piece Journal::cut(std::uint64_t epoch) {
+  const fs::path path = calls_after(folder_, first_);
+  if (cut_is_due_ && ::ftruncate(*calls_, length_) != 0) fail(path, "cannot be cut");
+  cut_is_due_ = false;
+  Piece out{snapshot_, {}, written_};
+  for (const auto& entry : fs::directory_iterator(folder_))
+    if (std::uint64_t count = 0; count_of(entry.path(), "calls-", ".jsonl", count) && count >= done_ && count <= first_)
+      out.calls.push_back(calls_after(folder_, count));
+  const auto number = [](const fs::path& file) {
+    std::uint64_t count = 0;
+    (void)count_of(file, "calls-", ".jsonl", count);
+    return count;
+  };
+  std::ranges::sort(out.calls, {}, number);
+  const std::shared_ptr<const int> calls = opened(written_, O_TRUNC, epoch);
+  if (calls == nullptr) fail(calls_after(folder_, written_), "cannot be written; make room in the store's folder");
+  calls_ = calls;
+  first_ = written_++;
+  length_ = before_ = static_cast<std::int64_t>(epoch_line(epoch).size());
+  unsynced_ = true;
+  return out;
+}
+
+void Journal::save(const Piece& piece, const Cascade& cascade) const {
+  for (const fs::path& path : piece.calls) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const bool is_there = file >= 0 && ::fdatasync(file) == 0;
+    if (file >= 0) ::close(file);
+    if (!is_there) fail(path, "cannot be brought to the disk");
+  }
+  try {
+    cascade.save(snapshot_after(folder_, piece.end));
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    throw Error(ExitCode::output_lost, what.substr(0, what.find("; ")) + "; make room in the store's folder");
+  }
+}
+
+void Journal::follow(const Piece& piece) {
+  snapshot_ = snapshot_after(folder_, piece.end);
+  done_ = piece.end;
+  remove_older();
+}
+
+}  // namespace pandora

@@ -98,6 +98,15 @@ const std::map<std::string, OfCascade> kOfCascade = {
     {"set_price", {true, [](Cascade& c, const Json& call) { return c.set_price(call.at("price")), Json::object(); }}},
     {"set_explore",
      {true, [](Cascade& c, const Json& call) { return c.set_explore(call.at("explore")), Json::object(); }}},
+    {"models",
+     {false,
+      [](Cascade& c, const Json&) -> Json {
+        Json out = Json::array();
+        for (const CascadeModel& m : c.models())
+          out.push_back(
+              {{"model", m.name}, {"removed", m.removed}, {"failures", m.failures}, {"rests", m.rests_until > 0}});
+        return {{"models", out}};
+      }}},
     {"counts", {false, [](Cascade& c, const Json&) { return counts(c); }}}};
 
 const std::map<std::string, OfRequest> kOfRequest = {

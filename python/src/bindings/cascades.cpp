@@ -3,6 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "beside.hpp"
@@ -16,6 +17,7 @@
 #include "host/studies/study/study.hpp"
 #include "pandora/cascade.hpp"
 #include "pandora/error.hpp"
+#include "pandora/store.hpp"
 #include "traces.hpp"
 
 namespace pandora::python {
@@ -125,6 +127,13 @@ auto freely(Body&& body) {
   return body();
 }
 
+std::size_t position_of(const Cascade& cascade, const std::string& name) {
+  const std::vector<CascadeModel> models = cascade.models();
+  const auto found = std::ranges::find(models, name, &CascadeModel::name);
+  if (found == models.end()) throw Error(ExitCode::usage, "there is no model " + name);
+  return static_cast<std::size_t>(found - models.begin());
+}
+
 void bind_live(nb::class_<Cascade>& cascade) {
   cascade
       .def(
@@ -147,22 +156,40 @@ void bind_live(nb::class_<Cascade>& cascade) {
             return array_of(std::move(psi), {m});
           },
           nb::arg("text"), nb::arg("columns"))
-      .def("next", &Cascade::next, nb::arg("request"))
+      .def(
+          "next",
+          [](Cascade& c, std::uint64_t request) -> std::optional<std::string> {
+            const auto model = c.next(request);
+            return model ? std::optional(c.model_name(*model)) : std::nullopt;
+          },
+          nb::arg("request"))
       .def(
           "needs_score", [](const Cascade& c, std::uint64_t request) { return c.needs_score(request); },
           nb::arg("request"))
       .def(
           "observe",
-          [](Cascade& c, std::uint64_t request, std::size_t model, double dollars, const std::vector<double>& scores,
-             double latency) { freely([&] {
-                                 c.observe(request, model, {dollars, scores, latency});
-                               }); },
+          [](Cascade& c, std::uint64_t request, const std::string& model, double dollars,
+             const std::vector<double>& scores, double latency) {
+            freely([&] { c.observe(request, position_of(c, model), {dollars, scores, latency}); });
+          },
           nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("scores"), nb::arg("latency"))
-      .def("fail", &Cascade::fail, nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("reason"),
-           nb::call_guard<WithoutGil>())
-      .def("skip", &Cascade::skip, nb::arg("request"), nb::arg("model"), nb::call_guard<WithoutGil>())
+      .def(
+          "fail",
+          [](Cascade& c, std::uint64_t request, const std::string& model, double dollars, const std::string& reason) {
+            freely([&] { c.fail(request, position_of(c, model), dollars, reason); });
+          },
+          nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("reason"))
+      .def(
+          "skip",
+          [](Cascade& c, std::uint64_t request, const std::string& model) {
+            freely([&] { c.skip(request, position_of(c, model)); });
+          },
+          nb::arg("request"), nb::arg("model"))
       .def("cancel", &Cascade::cancel, nb::arg("request"), nb::call_guard<WithoutGil>())
-      .def("deploy", &Cascade::deploy, nb::arg("request"), nb::call_guard<WithoutGil>())
+      .def(
+          "deploy",
+          [](Cascade& c, std::uint64_t request) { return freely([&] { return c.model_name(c.deploy(request)); }); },
+          nb::arg("request"))
       .def("feedback", &Cascade::feedback, nb::arg("request"), nb::arg("quality"), nb::call_guard<WithoutGil>())
       .def(
           "explain",
@@ -172,12 +199,38 @@ void bind_live(nb::class_<Cascade>& cascade) {
           nb::arg("request"))
       .def(
           "calibrate",
-          [](Cascade& c, int period, const Psi& psi, std::size_t model, double dollars,
+          [](Cascade& c, int period, const Psi& psi, const std::string& model, double dollars,
              const std::vector<double>& scores, std::optional<double> quality) {
-            c.calibrate(period, {psi.data(), psi.size()}, model, {.dollars = dollars, .scores = scores}, quality);
+            c.calibrate(period, {psi.data(), psi.size()}, position_of(c, model), {.dollars = dollars, .scores = scores},
+                        quality);
           },
           nb::arg("period"), nb::arg("psi"), nb::arg("model"), nb::arg("dollars"), nb::arg("scores"),
           nb::arg("quality").none());
+}
+
+void bind_stores(nb::module_& module) {
+  nb::class_<Store>(module, "Store", "A cascade in a folder.")
+      .def(
+          "__init__",
+          [](Store* store, const std::string& folder, const std::string& cascade, const std::string& text, double sync,
+             double timeout, bool decisions) {
+            freely([&] {
+              new (store) Store({.folder = folder,
+                                 .cascade = cascade,
+                                 .text = text,
+                                 .sync_seconds = sync,
+                                 .timeout_seconds = timeout,
+                                 .decisions = decisions});
+            });
+          },
+          nb::arg("folder"), nb::arg("cascade"), nb::arg("text"), nb::arg("sync_seconds"), nb::arg("timeout_seconds"),
+          nb::arg("decisions"))
+      .def("call", &Store::call, nb::arg("line"), nb::call_guard<WithoutGil>())
+      .def("save", &Store::save, nb::call_guard<WithoutGil>())
+      .def("caution", &Store::caution)
+      .def("resumed", &Store::resumed)
+      .def("calls_made_again", &Store::calls_made_again)
+      .def("text", [](const Store& store) { return freely([&] { return store.cascade().text(); }); });
 }
 
 }  // namespace
@@ -196,6 +249,7 @@ void bind_cascades(nb::module_& module) {
       .def("description", &description)
       .def("counts", &counts)
       .def("caution", &Cascade::caution)
+      .def("open_requests", &Cascade::open_requests)
       .def("models",
            [](const Cascade& c) {
              std::vector<std::pair<std::string, bool>> out;
@@ -227,6 +281,7 @@ void bind_cascades(nb::module_& module) {
           nb::arg("table"), nb::arg("against"), nb::arg("evaluator"), nb::arg("judge_usd").none(), nb::arg("estimator"),
           nb::arg("openings"));
   bind_live(cascade);
+  bind_stores(module);
   module.def("new_cascade", &create, nb::arg("models"), nb::arg("price"), nb::arg("evaluator"), nb::arg("policy"),
              nb::arg("width"), nb::arg("reward_width"), nb::arg("features"), nb::arg("psi"), nb::arg("refit"),
              nb::arg("forget"), nb::arg("most_samples"));

@@ -17,7 +17,7 @@ from importlib.metadata import version as _version
 from . import level as _level
 
 _level.load()
-from . import _core
+from . import _core, serving  # noqa: F401
 from .cascade import Cascade, CascadeTest, Frontier, Interval
 from .environment import Environment, ReplicationRequest
 from .errors import (

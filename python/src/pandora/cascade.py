@@ -109,8 +109,8 @@ class Request:
     >>> request.feedback(0.9)
     """
 
-    def __init__(self, cascade: Cascade, number: int) -> None:
-        self._cascade = cascade
+    def __init__(self, live: Any, number: int) -> None:
+        self._live = live
         #: what the cascade knows it by
         self.number = number
         #: the model whose answer was deployed, once it is
@@ -121,14 +121,13 @@ class Request:
 
     def next(self) -> Optional[str]:
         """The model to call, or None when it is time to deploy."""
-        model = self._cascade._live.next(self.number)
-        self._named = None if model is None else self._cascade._name(model)
+        self._named = self._live.next(self.number)
         return self._named
 
     @property
     def needs_score(self) -> bool:
         """Whether answers are to be judged: not where one model alone can be called and nothing is learned."""
-        return bool(self._cascade._live.needs_score(self.number))
+        return bool(self._live.needs_score(self.number))
 
     def observe(
         self,
@@ -147,7 +146,7 @@ class Request:
         named, what = self._to_call(model, "observe()"), f"request {self.number}:"
         spent, scores = number(f"{what} dollars", dollars), numbers(f"{what} score", score)
         seconds = float("nan") if latency is None else number(f"{what} latency", latency)
-        self._cascade._live.observe(self.number, self._cascade._position(named), spent, scores, seconds)
+        self._live.observe(self.number, named, spent, scores, seconds)
         self._named = None
         self._calls += 1
 
@@ -166,33 +165,33 @@ class Request:
         `dollars` that it cost all the same are counted. A model that fails again and again rests (docs/serving.md).
         """
         named, what = self._to_call(model, "fail()"), f"request {self.number}:"
-        position = self._cascade._position(named)
-        self._cascade._live.fail(self.number, position, number(f"{what} dollars", dollars), text(f"{what} reason", reason))
+        self._live.fail(self.number, named, number(f"{what} dollars", dollars), text(f"{what} reason", reason))
         self._named = None
         self._calls += 1
 
     def skip(self, model: Optional[str] = None) -> None:
         """The request goes on without a model that is not called, such as one that cannot take so long a prompt."""
-        self._cascade._live.skip(self.number, self._cascade._position(self._to_call(model, "skip()")))
+        self._live.skip(self.number, self._to_call(model, "skip()"))
         self._named = None
         self._calls += 1
 
     def cancel(self) -> None:
-        """Ends a request that is not deployed; nothing is learned of it. An exception that leaves `with` does so too."""
-        self._cascade._live.cancel(self.number)
+        """Ends a request that is not deployed; nothing is learned of it. So does an exception that leaves `with`."""
+        self._live.cancel(self.number)
 
     def deploy(self) -> str:
         """Ends the request; the model whose answer is deployed."""
-        self.deployed = self._cascade._name(self._cascade._live.deploy(self.number))
-        return self.deployed
+        deployed: str = self._live.deploy(self.number)
+        self.deployed = deployed
+        return deployed
 
     def feedback(self, quality: float) -> None:
         """The quality of the deployed answer, in [0, 1]: at once, later, or never."""
-        self._cascade._live.feedback(self.number, number(f"request {self.number}: quality", quality))
+        self._live.feedback(self.number, number(f"request {self.number}: quality", quality))
 
     def explain(self) -> dict[str, Any]:
         """Why it goes as it does: models with prediction, width, bonus and score, calls, and why it stopped."""
-        found: dict[str, Any] = self._cascade._live.explain(self.number)
+        found: dict[str, Any] = self._live.explain(self.number)
         return found
 
     def __repr__(self) -> str:
@@ -243,6 +242,22 @@ def _json(what: str, features: Any) -> str:
         return json.dumps(dict(features))
     except (TypeError, ValueError):
         raise refused(what, features, "JSON as text or dict") from None
+
+
+def beginning(
+    what: str, prompt: Prompt, columns: Optional[Mapping[str, Any]]
+) -> Union[tuple[str, dict[str, Any]], npt.NDArray[np.float32]]:
+    """What a request begins with: a text and its columns, or psi."""
+    if isinstance(prompt, Mapping) or (
+        isinstance(prompt, Sequence) and len(prompt) > 0 and isinstance(prompt[0], Mapping)
+    ):
+        raise UsageError(
+            f"{what} prompt is chat messages, of which the cascade does not know what its features were "
+            'fitted on; give a text, such as messages[-1]["content"]'
+        )
+    if isinstance(prompt, str):
+        return text(f"{what} prompt", prompt), arguments.columns(columns)
+    return arguments.psi(prompt)
 
 
 class Cascade:
@@ -425,22 +440,15 @@ class Cascade:
         the text that the features were fitted on, such as that of the last one. The first request warns
         (PandoraWarning) where the evaluator is "quality": a judge's score must not stand for it.
         """
-        if isinstance(prompt, Mapping) or (
-            isinstance(prompt, Sequence) and len(prompt) > 0 and isinstance(prompt[0], Mapping)
-        ):
-            raise UsageError(
-                "Cascade.begin: prompt is chat messages, of which the cascade does not know what its features were "
-                'fitted on; give a text, such as messages[-1]["content"]'
-            )
         if not self._cautioned:
             self._cautioned = True
             if caution := self._live.caution():
                 warnings.warn(caution, PandoraWarning, stacklevel=2)
         with arguments.named():
-            if isinstance(prompt, str):
-                given = arguments.columns(columns)
-                return Request(self, self._live.begin_prompt(text("Cascade.begin: prompt", prompt), given))
-            return Request(self, self._live.begin(arguments.psi(prompt)))
+            given = beginning("Cascade.begin:", prompt, columns)
+            if isinstance(given, tuple):
+                return Request(self._live, self._live.begin_prompt(*given))
+            return Request(self._live, self._live.begin(given))
 
     def request(self, number: int) -> Request:
         """A request that began before, also before the cascade was saved; `number` is its `Request.number`.
@@ -448,7 +456,7 @@ class Cascade:
         Numbers are below 2**53 and unique over restarts, processes and forks: one of another cascade, or of a request
         that was lost since the last save, is refused by all that is done with it.
         """
-        return Request(self, integer("Cascade.request: number", number, _MOST_NUMBER))
+        return Request(self._live, integer("Cascade.request: number", number, _MOST_NUMBER))
 
     def context_of(self, prompt: str, columns: Optional[Mapping[str, Any]] = None) -> npt.NDArray[np.float32]:
         """Psi of a prompt."""
@@ -462,7 +470,7 @@ class Cascade:
         self._live.calibrate(
             integer(f"{what} period", period),
             arguments.psi(psi),
-            self._position(model),
+            text(f"{what} model", model),
             number(f"{what} dollars", dollars),
             numbers(f"{what} score", score),
             None if quality is None else number(f"{what} quality", quality),
@@ -565,14 +573,12 @@ class Cascade:
         """How often what has happened."""
         return dict(self._live.counts())
 
-    def _name(self, position: int) -> str:
-        return self._live.models()[position][0]
+    @staticmethod
+    def _parsed(text: str) -> Cascade:
+        return Cascade(_core.Cascade.parse(text, "a pickle"))
 
-    def _position(self, name: str) -> int:
-        for position, (known, _) in enumerate(self._live.models()):
-            if known == name:
-                return position
-        raise UsageError(f"there is no model {name}")
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return Cascade._parsed, (self._live.text(),)  # a copy has all that was learned, and other numbers for requests
 
     def __repr__(self) -> str:
         return "\n".join(repr(of_program(table)) for table in self._live.show())

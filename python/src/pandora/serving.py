@@ -1,0 +1,196 @@
+"""Cascades in production: `Store` is a cascade in a folder, which survives kills.
+
+>>> import pandora, pandora.serving
+>>> new = pandora.Cascade.new(["small", "large"], price=1.0, evaluator="score")
+>>> with pandora.serving.Store(tmp / "kept", new) as store:
+...     with store.begin([1.0]) as request:
+...         for model in request:
+...             request.observe(dollars=0.01, score=0.9)
+...     store.feedback(request.number, 1.0)
+>>> with pandora.serving.Store(tmp / "kept") as store:  # as it was
+...     store.metrics()["requests"]
+1
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from . import _core, arguments
+from .arguments import integer, number, refused, text
+from .cascade import _MOST_NUMBER, Cascade, Prompt, Request, beginning
+from .errors import PandoraWarning, UsageError
+
+__all__ = ["Store"]
+
+
+class _Calls:
+    """What a Request asks of a cascade, as calls of a store."""
+
+    def __init__(self, store: _core.Store) -> None:
+        self.store: Optional[_core.Store] = store
+
+    def call(self, op: str, **what: Any) -> dict[str, Any]:
+        if self.store is None:
+            raise UsageError("Store: it is closed; open its folder again")
+        found: dict[str, Any] = json.loads(self.store.call(json.dumps({"op": op, **what})))
+        return found
+
+    def next(self, request: int) -> Optional[str]:
+        model: Optional[str] = self.call("next", request=request)["next"]
+        return model
+
+    def needs_score(self, request: int) -> bool:
+        return bool(self.call("needs_score", request=request)["needs_score"])
+
+    def observe(self, request: int, model: str, dollars: float, scores: Sequence[float], latency: float) -> None:
+        known = {"latency": latency} if latency == latency else {}
+        self.call("observe", request=request, model=model, dollars=dollars, scores=list(scores), **known)
+
+    def fail(self, request: int, model: str, dollars: float, reason: str) -> None:
+        self.call("fail", request=request, model=model, dollars=dollars, reason=reason)
+
+    def skip(self, request: int, model: str) -> None:
+        self.call("skip", request=request, model=model)
+
+    def cancel(self, request: int) -> None:
+        self.call("cancel", request=request)
+
+    def deploy(self, request: int) -> str:
+        return str(self.call("deploy", request=request)["deployed"])
+
+    def feedback(self, request: int, quality: float) -> None:
+        self.call("feedback", request=request, quality=quality)
+
+    def explain(self, request: int) -> dict[str, Any]:
+        return self.call("explain", request=request)
+
+
+class Store:
+    """A cascade in a folder: every call that was answered is kept, also where the process is killed.
+
+    `cascade`, a `Cascade` or the path of its file, is what it begins with where the folder has none. What was answered
+    is on the disk after `sync_seconds` at the latest (0: before it is answered); a kill loses nothing, a power failure
+    what is younger. An open request that nobody asks for in `timeout_seconds` is cancelled (0: never). With `decisions`
+    what was decided is logged in the folder `decisions` (Cascade.log_to), which `pandora.Trace` reads.
+
+    One process has a folder open; a second one gets a UsageError that names the first. It is safe to use from several
+    threads, and does not wait for snapshots. Files that are not its own stay as they are.
+    """
+
+    def __init__(
+        self,
+        folder: Union[str, os.PathLike[str]],
+        cascade: Union[Cascade, str, os.PathLike[str], None] = None,
+        sync_seconds: float = 1.0,
+        *,
+        timeout_seconds: float = 0.0,
+        decisions: bool = False,
+    ) -> None:
+        if not isinstance(decisions, (bool, np.bool_)):
+            raise refused("Store: decisions", decisions, "True or False")
+        live = cascade._live if isinstance(cascade, Cascade) else None
+        given = None if isinstance(cascade, Cascade) else cascade
+        self._calls = _Calls(
+            _core.Store(
+                arguments.path("Store: folder", folder),
+                "" if given is None else arguments.path("Store: cascade", given),
+                "" if live is None else live.text(),
+                number("Store: sync_seconds", sync_seconds),
+                number("Store: timeout_seconds", timeout_seconds),
+                bool(decisions),
+            )
+        )
+        self._lock = threading.Lock()
+        self._cautioned = False
+
+    @property
+    def _store(self) -> _core.Store:
+        if self._calls.store is None:
+            raise UsageError("Store: it is closed; open its folder again")
+        return self._calls.store
+
+    def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
+        """A request arrives, as `Cascade.begin`."""
+        if not self._cautioned:
+            self._cautioned = True
+            if caution := self._store.caution():
+                warnings.warn(caution, PandoraWarning, stacklevel=2)
+        with arguments.named():
+            given = beginning("Store.begin:", prompt, columns)
+        if isinstance(given, tuple):
+            begun = self._calls.call("begin", text=given[0], columns=given[1])
+        else:
+            begun = self._calls.call("begin", psi=np.atleast_1d(given).tolist())
+        return Request(self._calls, begun["request"])
+
+    def request(self, number: int) -> Request:
+        """A request that began before, also before a restart, by its `Request.number`."""
+        return Request(self._calls, integer("Store.request: number", number, _MOST_NUMBER))
+
+    def feedback(self, number: int, quality: float) -> None:
+        """The quality of the answer that was deployed for a request, by its `Request.number`."""
+        self.request(number).feedback(quality)
+
+    def add_model(self, name: str) -> None:
+        """A model more, or one back that was removed."""
+        self._calls.call("add_model", model=text("Store.add_model: name", name))
+
+    def remove_model(self, name: str) -> None:
+        """Is never called again."""
+        self._calls.call("remove_model", model=text("Store.remove_model: name", name))
+
+    def set_price(self, price: float) -> None:
+        """Makes over what was learned to another price."""
+        self._calls.call("set_price", price=number("Store.set_price: price", price))
+
+    def set_explore(self, explore: float) -> None:
+        """As `Cascade.set_explore`."""
+        self._calls.call("set_explore", explore=number("Store.set_explore: explore", explore))
+
+    def metrics(self) -> dict[str, Any]:
+        """Counts since the cascade began, and of each model whether it rests."""
+        return {**self._calls.call("counts"), **self._calls.call("models")}
+
+    def save(self) -> None:
+        """A snapshot now, beside calls of other threads. They are made all the time; nothing is lost without it."""
+        self._store.save()
+
+    @property
+    def cascade(self) -> Cascade:
+        """A copy of the cascade as it is."""
+        return Cascade._parsed(self._store.text())
+
+    @property
+    def resumed(self) -> bool:
+        """Whether the folder had a cascade."""
+        return self._store.resumed()
+
+    @property
+    def calls_made_again(self) -> int:
+        """Since the last snapshot, when it was opened."""
+        return self._store.calls_made_again()
+
+    def close(self) -> None:
+        """Leaves a snapshot and, when calls under way have ended, the folder to others."""
+        with self._lock:
+            self._calls.store = None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Store has its folder alone, and is not copied or pickled; pickle its `cascade`")

@@ -115,6 +115,8 @@ struct CascadeOptions {
   /// the next ones do when that call has not failed. 0 failures: it never rests.
   int failures_until_rest = 5;
   std::uint64_t requests_of_rest = 100;
+  /// add_model(): calls of a new model that come before its index decides, one in each request.
+  int trial_calls = 30;
   std::string about = {};  ///< JSON: how it was fitted and what it promises; kept and shown, of no effect
 };
 
@@ -131,6 +133,7 @@ struct CascadeModel {
   int failures = 0;               ///< in a row, of the last calls
   std::uint64_t rests_until = 0;  ///< the request, counted from 1, from which on it is tried again; 0: it does not rest
   std::uint64_t tried_by = 0;     ///< the request that tries it then
+  int trial = 0;                  ///< calls that are left until its index decides (CascadeOptions::trial_calls)
 };
 
 /// How often what has happened.
@@ -261,8 +264,9 @@ class Cascade {
   /// Whether begin, observe, deploy and feedback change the estimates (they do at first). Off: every request is judged
   /// by the cascade as it is.
   void set_learning(bool on);
-  /// A model more, at the end; one that was removed comes back with what was learned of it. Throws Error (usage) for
-  /// a kind that learns nothing, and beyond 16.
+  /// A model more, at the end, which the next trial_calls requests call first; one that was removed comes back with what
+  /// was learned of it. Where scores are calibrated, those of a new model are read as those of the others on average.
+  /// Throws Error (usage) for a kind that learns nothing, and beyond 16.
   std::size_t add_model(const std::string& name);
   /// Is never called again; requests that are open and about to call it go on without it. At least one stays.
   void remove_model(const std::string& name);

@@ -5,6 +5,20 @@
 
 namespace pandora {
 
+// The mean of all models' maps, at the knots of all.
+IsotonicMap Cascade::State::mean_calibration() const {
+  std::set<double> knots;
+  for (const IsotonicMap& map : calibration) knots.insert(map.scores.begin(), map.scores.end());
+  IsotonicMap out;
+  for (const double knot : knots) {
+    double sum = 0.0;
+    for (const IsotonicMap& map : calibration) sum += map(knot);
+    out.scores.push_back(knot);
+    out.qualities.push_back(sum / static_cast<double>(calibration.size()));
+  }
+  return out;
+}
+
 std::size_t Cascade::State::add_model(const std::string& name) {
   for (std::size_t a = 0; a < names.size(); ++a)
     if (names[a].name == name) {
@@ -19,18 +33,15 @@ std::size_t Cascade::State::add_model(const std::string& name) {
                   options.plans.empty() ? "thresholds do not" : "the router does not", name);
   if (name.empty()) throw refusal("a model needs a name");
   if (boxes() == kMaxBoxes) throw refusal("{} models are the most; {} is one more", kMaxBoxes, name);
-  if (!calibration.empty() && !rules->learns_reward())
-    throw refusal(
-        "how quality follows from a score is fixed for each model, and not known for {}; fit "
-        "again, or use rules that learn the reward",
-        name);
   const int more = rules->learns_reward() && !reads_phi() ? 2 : 0;
   Attempt attempt(*this, true);
   names.push_back({name});
+  names.back().trial = options.trial_calls;
   options.models.push_back(name);
   if (!calibration.empty()) {
-    calibration.emplace_back();
-    options.calibration.emplace_back();
+    const IsotonicMap map = rules->learns_reward() ? IsotonicMap() : mean_calibration();
+    calibration.push_back(map);
+    options.calibration.push_back({map.scores, map.qualities});
   }
   try {
     require_memory();

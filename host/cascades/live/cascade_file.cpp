@@ -95,6 +95,7 @@ CascadeOptions options_of(const Json& json) {
   out.random_order = stream_of(member(json, "random_order"), Purpose::random_order);
   out.most_requests = value_of<std::size_t>(json, "most_requests");
   if (json.contains("explore")) out.explore = value_of<double>(json, "explore");
+  if (json.contains("trial_calls")) out.trial_calls = value_of<int>(json, "trial_calls");
   if (json.contains("failures_until_rest")) {
     out.failures_until_rest = value_of<int>(json, "failures_until_rest");
     out.requests_of_rest = value_of<std::uint64_t>(json, "requests_of_rest");
@@ -128,6 +129,7 @@ Json Cascade::State::written() const {
   if (!options.psi_range.empty()) out["psi_range"] = options.psi_range;
   if (options.explore > 0.0) out["explore"] = options.explore;
   const CascadeOptions usual;
+  if (options.trial_calls != usual.trial_calls) out["trial_calls"] = options.trial_calls;
   if (std::pair(options.failures_until_rest, options.requests_of_rest) !=
       std::pair(usual.failures_until_rest, usual.requests_of_rest))
     out.update({{"failures_until_rest", options.failures_until_rest}, {"requests_of_rest", options.requests_of_rest}});
@@ -157,9 +159,9 @@ std::string Cascade::State::written_state() const {
        {n.requests, n.calls, n.deployed, n.feedbacks, n.dropped_open, n.dropped_waiting, n.failures, n.cancelled}},
       {"sums", pack(std::vector<double>{n.dollars, n.quality})},
       {"requests", Json::array()}};
-  if (std::ranges::any_of(names, [](const CascadeModel& model) { return model.failures > 0; }))
+  if (std::ranges::any_of(names, [](const CascadeModel& model) { return model.failures > 0 || model.trial > 0; }))
     for (const CascadeModel& model : names)
-      state["failures"].push_back({model.failures, model.rests_until, model.tried_by});
+      state["failures"].push_back({model.failures, model.rests_until, model.tried_by, model.trial});
   for (const auto& [id, request] : requests) state["requests"].push_back(request_json(id, request));
   if (learns()) {
     const std::string bytes = estimator->saved();
@@ -189,13 +191,14 @@ void Cascade::State::read_state(const Json& packed) {
   if (n.size() == 8) c.failures = n[6], c.cancelled = n[7];
   c.dollars = sums[0], c.quality = sums[1];
   if (state.contains("failures")) {
-    const auto failures = value_of<std::vector<std::array<std::uint64_t, 3>>>(state, "failures");
+    const auto failures = value_of<std::vector<std::array<std::uint64_t, 4>>>(state, "failures");
     require(failures.size() == names.size(), "has failures of other models");
     for (std::size_t model = 0; model < names.size(); ++model) {
-      require(failures[model][0] <= 1'000'000'000, "has too many failures");
+      require(std::max(failures[model][0], failures[model][3]) <= 1'000'000'000, "has too many failures");
       names[model].failures = static_cast<int>(failures[model][0]);
       names[model].rests_until = failures[model][1];
       names[model].tried_by = failures[model][2];
+      names[model].trial = static_cast<int>(failures[model][3]);
     }
   }
   const Json& open = member(state, "requests");

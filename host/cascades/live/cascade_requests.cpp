@@ -184,7 +184,7 @@ void Cascade::State::rank(std::uint64_t id, CascadeRequest& request) {
   if (learns()) {
     make_current(id, request);
     for (int a = 0; a < boxes(); ++a) {
-      request.score[a] = estimator->index(a);
+      request.score[a] = names[static_cast<std::size_t>(a)].trial > 0 ? kForcedScore : estimator->index(a);
       request.prediction.push_back(estimator->linear(a));
       request.width.push_back(estimator->width(a));
       request.bonus.push_back(estimator->bonus(a) * (rules->has_width_bonus() ? request.width.back() : 1.0));
@@ -232,6 +232,7 @@ void Cascade::State::observe(std::uint64_t number, std::size_t model, const Obse
   counts.dollars += observation.dollars;
   names[model].failures = 0;
   names[model].rests_until = 0;
+  names[model].trial = std::max(0, names[model].trial - 1);
 }
 
 std::size_t Cascade::State::deploy(std::uint64_t number) {

@@ -210,7 +210,8 @@ void Cascade::State::check() const {
     throw refusal("index_features is {}; give 1..16384", o.index_features);
   if (!(o.explore >= 0.0 && o.explore <= 1.0))
     throw refusal("explore {:g}: give a probability, from 0 to 1", o.explore);
-  if (o.failures_until_rest < 0) throw refusal("failures_until_rest is {}; give 0 or more", o.failures_until_rest);
+  if (o.failures_until_rest < 0 || o.trial_calls < 0)
+    throw refusal("failures_until_rest is {} and trial_calls {}; give 0 or more", o.failures_until_rest, o.trial_calls);
   if (o.most_requests == 0) throw refusal("most_requests must be at least 1");
   check_calibration(o);
   if (!o.plans.empty())
@@ -235,7 +236,7 @@ void Cascade::State::require_memory() const {
 // and calls (request_json).
 std::size_t Cascade::State::bytes_of_a_request() const {
   const std::size_t A = names.size(), phi = rules->learns_reward() ? 4 * reward_features() : 0;
-  return 512 + 4 * index_features() + A * (34 + 160 + 260 + phi + 16 * (reads_phi() ? reward_features() : 1));
+  return 512 + 4 * index_features() + A * (34 + 160 + phi + 16 * (reads_phi() ? reward_features() : 1));
 }
 
 // What is held must fit into a file: of more samples the older half is forgotten, of more requests the oldest.

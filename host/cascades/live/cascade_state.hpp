@@ -205,6 +205,7 @@ struct Cascade::State {
  private:
   class Attempt;
 
+  IsotonicMap mean_calibration() const;
   void check() const;
   void take_features();
   void check_range() const;

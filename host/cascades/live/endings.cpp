@@ -52,7 +52,7 @@ void Cascade::State::pass_over(std::uint64_t number, std::size_t model, double d
   CascadeRequest& open = to_call(number, model);
   require_dollars(dollars);
   CascadeRequest after = open;
-  constexpr std::size_t kLongestReason = 200;
+  constexpr std::size_t kLongestReason = 60;  // so that it takes no more than a call (bytes_of_a_request)
   after.passed_over.push_back({model, dollars, reason.substr(0, kLongestReason)});
   Attempt attempt(*this);
   if (!after.walk.done) go_on_without(after, static_cast<int>(model));

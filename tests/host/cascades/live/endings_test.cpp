@@ -137,7 +137,7 @@ TEST(Endings, NothingIsLearnedOfWhatWasGivenUp) {
   const auto predicted = [&] {
     std::vector<double> out;
     const std::uint64_t request = cascade.begin(psi);
-    for (const auto& model : cascade.explain(request).models) out.push_back(model.score);
+    for (const auto& model : cascade.explain(request).models) out.insert(out.end(), {model.prediction, model.width});
     cascade.cancel(request);
     return out;
   };

@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow test-as tests example python python-bench fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
+.PHONY: build reproduce test test-slow test-as tests example python gateway python-bench fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -74,6 +74,7 @@ example: test-dependencies tests
 # The Python package in a virtual environment: its style, types, tests, examples in docstrings and documents, and
 # the tutorial, whose figures are left in build/python/tutorial.
 PYTHON ?= python3
+export LITELLM_LOCAL_MODEL_COST_MAP = True  # prices of models without a network
 venv = build/python/venv/bin
 python: dependencies build
 	[ -x $(venv)/python ] || $(PYTHON) -m venv build/python/venv
@@ -89,6 +90,11 @@ python: dependencies build
 	rm -rf build/python/tutorial
 	$(venv)/python python/examples/tutorial.py build/python/tutorial >build/python/tutorial.txt
 	[ -s build/python/tutorial/regret.png ]
+
+# The gateway of examples/, with OpenAI's client and models on the loopback interface; after `make python`.
+gateway:
+	$(venv)/pip install --quiet --disable-pip-version-check --requirement examples/gateway/requirements.txt
+	$(venv)/python tests/service/gateway.py examples/gateway/gateway.py 1000
 
 # Lanes in Python, and reading 1,000 replications; after `make python`, on a quiet machine.
 python-bench:
@@ -250,6 +256,7 @@ help:
 	@echo 'make test-slow  the slow tests'
 	@echo 'make example    the example program on the installed package'
 	@echo 'make python     the Python package: installed in build/python/venv, and all that is checked of it'
+	@echo 'make gateway    examples/gateway under load, kills and failures; after make python'
 	@echo 'make fuzz       fuzzers of everything that reads files; RUNS=1000000 for a long run'
 	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'
 	@echo 'make stand-in   the device path on a CPU, through a stand-in for CUDA; stand-in-slow: its slow steps'

@@ -226,8 +226,9 @@ class Cascade {
   /// The model that next() named gave no answer: the request goes on without it, a router by another plan. Nothing is
   /// learned; the dollars are counted, and so is the failure (CascadeOptions::failures_until_rest).
   void fail(std::uint64_t request, std::size_t model, double dollars = 0.0, const std::string& reason = "");
-  /// Likewise of a model that is not called for this request, such as one that cannot take so long a prompt.
-  void skip(std::uint64_t request, std::size_t model);
+  /// Likewise of a model that is not called for this request, such as one that cannot take so long a prompt, or whose
+  /// answer could not be judged. It is no failure.
+  void skip(std::uint64_t request, std::size_t model, double dollars = 0.0);
   /// Ends a request that is not deployed, of which nothing is learned.
   void cancel(std::uint64_t request);
   /// Ends the request with the best answer that was called for; its model. At least one model was called; next() need

@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 ! command -v g++ cc mpirun h5dump
 python3 -m venv /venv
-/venv/bin/pip install --quiet "pandora-box[plot,pandas,study] @ file://$(ls /taken/*.whl)" pytest pyarrow
+/venv/bin/pip install --quiet "pandora-box[plot,pandas,serving,study] @ file://$(ls /taken/*.whl)" pytest pyarrow
 cd "$(mktemp -d)"  # the package that is installed, not the folder beside
 /venv/bin/pandora reproduce --replications 1 --periods 500 --quiet --out reproduced >/dev/null
 /venv/bin/python /pandora/python/examples/tutorial.py tutorial >/dev/null

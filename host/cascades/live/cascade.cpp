@@ -144,8 +144,8 @@ void Cascade::fail(std::uint64_t request, std::size_t model, double dollars, con
   state_->locked()->pass_over(request, model, dollars, reason, true);
 }
 
-void Cascade::skip(std::uint64_t request, std::size_t model) {
-  state_->locked()->pass_over(request, model, 0.0, "skipped", false);
+void Cascade::skip(std::uint64_t request, std::size_t model, double dollars) {
+  state_->locked()->pass_over(request, model, dollars, "skipped", false);
 }
 
 void Cascade::cancel(std::uint64_t request) {

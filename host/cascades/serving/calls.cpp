@@ -132,7 +132,7 @@ const std::map<std::string, OfRequest> kOfRequest = {
     {"skip",
      {true,
       [](Cascade& c, Request request, const Json& call) {
-        c.skip(request, position(c, call.at("model")));
+        c.skip(request, position(c, call.at("model")), call.value("dollars", 0.0));
         return next_of(c, request);
       }}},
     {"cancel", {true, [](Cascade& c, Request request, const Json&) { return c.cancel(request), Json::object(); }}},

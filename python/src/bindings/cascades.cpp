@@ -181,10 +181,10 @@ void bind_live(nb::class_<Cascade>& cascade) {
           nb::arg("request"), nb::arg("model"), nb::arg("dollars"), nb::arg("reason"))
       .def(
           "skip",
-          [](Cascade& c, std::uint64_t request, const std::string& model) {
-            freely([&] { c.skip(request, position_of(c, model)); });
+          [](Cascade& c, std::uint64_t request, const std::string& model, double dollars) {
+            freely([&] { c.skip(request, position_of(c, model), dollars); });
           },
-          nb::arg("request"), nb::arg("model"))
+          nb::arg("request"), nb::arg("model"), nb::arg("dollars"))
       .def("cancel", &Cascade::cancel, nb::arg("request"), nb::call_guard<WithoutGil>())
       .def(
           "deploy",

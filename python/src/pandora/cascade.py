@@ -169,9 +169,13 @@ class Request:
         self._named = None
         self._calls += 1
 
-    def skip(self, model: Optional[str] = None) -> None:
-        """The request goes on without a model that is not called, such as one that cannot take so long a prompt."""
-        self._live.skip(self.number, self._to_call(model, "skip()"))
+    def skip(self, dollars: float = 0.0, model: Optional[str] = None) -> None:
+        """The request goes on without a model that is not called, such as one that cannot take so long a prompt.
+
+        Or without one whose answer could not be judged; `dollars` that were spent are counted. It is no failure.
+        """
+        named = self._to_call(model, "skip()")
+        self._live.skip(self.number, named, number(f"request {self.number}: dollars", dollars))
         self._named = None
         self._calls += 1
 

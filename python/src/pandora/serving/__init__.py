@@ -24,10 +24,10 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-from . import _core, arguments
-from .arguments import integer, number, refused, text
-from .cascade import _MOST_NUMBER, Cascade, Prompt, Request, beginning
-from .errors import PandoraWarning, UsageError
+from .. import _core, arguments
+from ..arguments import integer, number, refused, text
+from ..cascade import _MOST_NUMBER, Cascade, Prompt, Request, beginning
+from ..errors import PandoraWarning, UsageError
 
 __all__ = ["Store"]
 
@@ -58,8 +58,8 @@ class _Calls:
     def fail(self, request: int, model: str, dollars: float, reason: str) -> None:
         self.call("fail", request=request, model=model, dollars=dollars, reason=reason)
 
-    def skip(self, request: int, model: str) -> None:
-        self.call("skip", request=request, model=model)
+    def skip(self, request: int, model: str, dollars: float) -> None:
+        self.call("skip", request=request, model=model, dollars=dollars)
 
     def cancel(self, request: int) -> None:
         self.call("cancel", request=request)

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""An OpenAI-compatible service over a cascade. usage: gateway.py gateway.toml"""
+
+import asyncio
+import hashlib
+import json
+import os
+import pathlib
+import sys
+import tomllib
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # prices without a network
+
+import litellm
+import uvicorn
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+import pandora
+from pandora.serving import Store
+from pandora.serving.litellm import CascadeLLM, llm_judge
+
+
+litellm.suppress_debug_info = True
+
+
+class Gateway:
+    def __init__(self, file):
+        self.file, self.llms = file, []  # the cascade that answers first, then those of before, which still learn
+        self.reload()
+
+    def reload(self):
+        """Reads the settings and the cascade; one that is another than before answers from now on."""
+        settings = tomllib.loads(self.file.read_text())
+        there = self.file.parent
+        cascade = there / settings["cascade"]
+        folder = there / settings["folder"] / hashlib.sha256(cascade.read_bytes()).hexdigest()[:12]
+        known = next((llm for llm in self.llms if llm.folder == folder), None)
+        store = known.store if known else Store(folder, cascade, timeout_seconds=settings.get("timeout_seconds", 300), decisions=True)
+        judge = llm_judge(settings["judge"]) if "judge" in settings else None
+        llm = CascadeLLM(store, settings["models"], judge)
+        llm.folder = folder
+        self.settings, self.llms = settings, [llm] + [old for old in self.llms if old is not known]
+
+    def collect(self):
+        for name, value in (found := self.llms[0].store.metrics()).items():
+            if name not in ("models", "epoch"):
+                yield CounterMetricFamily(f"cascade_{name}", "of the cascade since it began", value=value)
+        rests = GaugeMetricFamily("cascade_model_rests", "whether calls of the model keep failing", labels=["model"])
+        for model in found["models"]:
+            rests.add_metric([model["model"]], model["rests"])
+        yield rests
+
+    async def answer(self, http):
+        body = await http.json()
+        messages, columns, stream = body.pop("messages"), body.pop("columns", None), body.pop("stream", False)
+        body.pop("model", None), body.pop("stream_options", None)
+        task = asyncio.create_task(self.llms[0].answer(messages, columns, **body))
+        while not (await asyncio.wait({task}, timeout=0.5))[0]:
+            if await http.is_disconnected():
+                task.cancel()
+        answer = task.result()
+        out = answer.response.model_dump()
+        out["cascade"] = {"deployed": answer.deployed, "calls": answer.calls}
+        if not stream:
+            return JSONResponse(out)
+        out["object"] = "chat.completion.chunk"  # one chunk: before the cascade has stopped there is no answer
+        for choice in out["choices"]:
+            choice["delta"] = choice.pop("message")
+        return StreamingResponse(iter([f"data: {json.dumps(out)}\n\n", "data: [DONE]\n\n"]), media_type="text/event-stream")
+
+    async def feedback(self, http):
+        body, problem = await http.json(), None
+        for llm in self.llms:
+            try:
+                await asyncio.to_thread(llm.feedback, body["id"], body["quality"])
+                return JSONResponse({})
+            except pandora.UsageError as error:
+                problem = problem or error
+        raise problem
+
+    async def reloaded(self, http):
+        await asyncio.to_thread(self.reload)
+        return JSONResponse({"folder": str(self.llms[0].folder)})
+
+    async def models(self, http):
+        return JSONResponse({"object": "list", "data": [{"id": "cascade", "object": "model", "owned_by": "pandora"}]})
+
+    async def metrics(self, http):
+        registry = CollectorRegistry()
+        registry.register(self)
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+
+def told(handler):
+    """What goes wrong, as OpenAI's clients expect it: 400 for what the request says, else as the provider said."""
+
+    async def handled(http):
+        try:
+            return await handler(http)
+        except asyncio.CancelledError:  # the client is gone
+            return Response(status_code=499)
+        except Exception as error:
+            wrong = isinstance(error, (pandora.Error, KeyError, json.JSONDecodeError))
+            code = 400 if wrong else getattr(error, "status_code", None) or 502
+            return JSONResponse({"error": {"message": str(error), "type": type(error).__name__}}, status_code=code)
+
+    return handled
+
+
+def main():
+    gateway = Gateway(pathlib.Path(sys.argv[1]).resolve())
+    app = Starlette(
+        routes=[
+            Route("/v1/chat/completions", told(gateway.answer), methods=["POST"]),
+            Route("/v1/feedback", told(gateway.feedback), methods=["POST"]),
+            Route("/v1/models", told(gateway.models)),
+            Route("/reload", told(gateway.reloaded), methods=["POST"]),
+            Route("/metrics", told(gateway.metrics)),
+        ]
+    )
+    uvicorn.run(app, host=gateway.settings.get("host", "127.0.0.1"), port=gateway.settings["port"], log_level="warning")
+    for llm in gateway.llms:
+        llm.store.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""A cascade in front of LiteLLM: `CascadeLLM` calls models through it, and is a provider of it itself.
+
+store = pandora.serving.Store("kept", "cascade.json")
+llm = CascadeLLM(store, {"small": {"model": "openai/gpt-5-nano"}, "large": {"model": "openai/gpt-5"}},
+                 judge=llm_judge({"model": "openai/gpt-5-nano"}))
+litellm.custom_provider_map = [{"provider": "cascade", "custom_handler": llm}]
+answer = await litellm.acompletion(model="cascade/any", messages=[...])
+llm.feedback(answer.id, 1.0)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Callable, NamedTuple, Optional
+
+import litellm
+from litellm.types.utils import GenericStreamingChunk, ModelResponse
+
+from ..cascade import Request
+from ..errors import UsageError
+from . import Store
+
+__all__ = ["Answer", "CascadeLLM", "llm_judge", "text_of"]
+
+Messages = Sequence[Mapping[str, Any]]
+#: of a prompt and an answer: the score, in [0, 1], and the dollars that judging cost
+Judge = Callable[[str, str], Coroutine[Any, Any, tuple[float, float]]]
+
+_BEGINNING = "cascade-"  # of an answer's id; the request's number follows
+
+
+class Answer(NamedTuple):
+    """What a client gets: LiteLLM's response of the deployed model, and how it came about."""
+
+    response: ModelResponse
+    request: int  #: the request's number
+    deployed: Optional[str]  #: None where no answer could be judged, and the last one was given
+    calls: list[dict[str, Any]]  #: model, dollars, seconds; score or failure
+
+
+def text_of(messages: Messages) -> str:
+    """The text of the last message of a user, which is what the features of a prompt are made of."""
+    for message in reversed(messages):
+        content = message.get("content")
+        if message.get("role") == "user" and content is not None:
+            return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+    return ""
+
+
+def llm_judge(
+    upstream: Mapping[str, Any],
+    instructions: str = "How good is the answer to the question? Say a number from 0 to 10 and nothing else.",
+) -> Judge:
+    """A model as a judge: `upstream` as in `CascadeLLM`. ValueError where it says no number from 0 to 10."""
+    call = _Upstream("the judge", upstream)
+
+    async def judge(prompt: str, answer: str) -> tuple[float, float]:
+        asked = f"{instructions}\n\nQuestion:\n{prompt}\n\nAnswer:\n{answer}"
+        response, dollars = await call([{"role": "user", "content": asked}])
+        said = str(response.choices[0].message.content)
+        found = re.search(r"\d+(\.\d+)?", said)
+        if found is None or float(found[0]) > 10:
+            raise ValueError(f"the judge says {said[:80]!r}, which is no number from 0 to 10")
+        return float(found[0]) / 10, dollars
+
+    return judge
+
+
+class _Upstream:
+    """A model by its parameters for litellm.acompletion; `prices` are ours: dollars per million tokens in and out."""
+
+    def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
+        self.name = name
+        self.parameters = dict(parameters)
+        self.prices = self.parameters.pop("prices", None)
+        if "model" not in self.parameters:
+            raise UsageError(f'{name}: says no "model", such as openai/gpt-5-nano')
+        if self.prices is not None and (len(self.prices) != 2 or min(self.prices) < 0):
+            raise UsageError(f"{name}: prices {self.prices}: give dollars per million tokens in and out")
+
+    async def __call__(self, messages: Messages, **parameters: Any) -> tuple[ModelResponse, float]:
+        response = await litellm.acompletion(messages=list(messages), **{**parameters, **self.parameters})
+        usage = response.usage
+        if self.prices is not None:
+            return response, (usage.prompt_tokens * self.prices[0] + usage.completion_tokens * self.prices[1]) / 1e6
+        dollars = response._hidden_params.get("response_cost")
+        if dollars is None:
+            raise UsageError(
+                f"{self.name}: LiteLLM knows no price of {self.parameters['model']}; give prices = [in, out]"
+            )
+        return response, float(dollars)
+
+
+class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
+    """A store's cascade over LiteLLM's models.
+
+    `models`: of each model of the cascade the parameters for litellm.acompletion ("model", "api_base", "timeout", ...)
+    and perhaps `prices`, dollars per million tokens in and out, where LiteLLM has none. `judge` is needed where the
+    cascade looks at scores; what it costs is counted. `prompt_of` makes of messages the text that the features were
+    fitted on.
+
+    A call that raises is a failure of its model; an answer that cannot be judged is passed over, and given where there
+    is no other. A request whose task is cancelled is cancelled. What blocks is done in threads, never in the event
+    loop.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        models: Mapping[str, Mapping[str, Any]],
+        judge: Optional[Judge] = None,
+        prompt_of: Callable[[Messages], str] = text_of,
+    ) -> None:
+        super().__init__()
+        self.store = store
+        self.judge = judge
+        self.prompt_of = prompt_of
+        self._upstreams = {name: _Upstream(f"model {name}", parameters) for name, parameters in models.items()}
+        for model in store.metrics()["models"]:
+            if not model["removed"] and model["model"] not in models:
+                raise UsageError(f"model {model['model']} is in the cascade, and nothing says how to call it")
+
+    async def answer(
+        self, messages: Messages, columns: Optional[Mapping[str, Any]] = None, **parameters: Any
+    ) -> Answer:
+        """The answer to messages; `columns` are of the prompt, `parameters` go to every model (temperature, ...)."""
+        prompt = self.prompt_of(messages)
+        request = await asyncio.to_thread(self.store.begin, prompt, columns)
+        calls: list[dict[str, Any]] = []
+        answers: dict[str, ModelResponse] = {}
+        last: Any = UsageError("the cascade calls no model")  # an answer without a score, or what went wrong
+        try:
+            while (model := await asyncio.to_thread(request.next)) is not None:
+                response = await self._call(request, model, prompt, messages, parameters, calls)
+                if isinstance(response, ModelResponse) and "score" in calls[-1]:
+                    answers[model] = response
+                elif not isinstance(last, ModelResponse):
+                    last = response
+            deployed = await asyncio.to_thread(request.deploy) if answers else None
+        except BaseException:
+            with suppress(UsageError):
+                request.cancel()
+            raise
+        if deployed is None:
+            request.cancel()
+            if isinstance(last, Exception):
+                raise last
+        response = last if deployed is None else answers[deployed]
+        response.id = f"{_BEGINNING}{request.number}"
+        return Answer(response, request.number, deployed, calls)
+
+    async def _call(
+        self,
+        request: Request,
+        model: str,
+        prompt: str,
+        messages: Messages,
+        parameters: Mapping[str, Any],
+        calls: list[dict[str, Any]],
+    ) -> Any:
+        """A model's response, or what it raised; the request has been told."""
+        call: dict[str, Any] = {"model": model, "dollars": 0.0}
+        calls.append(call)
+        began = time.monotonic()
+        try:
+            response, call["dollars"] = await self._upstreams[model](messages, **parameters)
+        except UsageError:
+            raise
+        except Exception as problem:  # whatever a provider raises
+            call.update(seconds=time.monotonic() - began, failure=type(problem).__name__)
+            await asyncio.to_thread(request.fail, call["failure"])
+            return problem
+        call["seconds"] = time.monotonic() - began
+        score: Any = ()
+        if await asyncio.to_thread(lambda: request.needs_score):
+            if self.judge is None:
+                raise UsageError("the cascade looks at scores: give CascadeLLM a judge")
+            try:
+                score, dollars = await self.judge(prompt, str(response.choices[0].message.content))
+                call["dollars"] += dollars
+            except Exception as problem:
+                call["failure"] = f"the judge: {type(problem).__name__}"
+                await asyncio.to_thread(request.skip, call["dollars"])
+                return response
+        await asyncio.to_thread(request.observe, call["dollars"], score, None, call["seconds"])
+        call["score"] = None if score == () else score
+        return response
+
+    def feedback(self, answer: str, quality: float) -> None:
+        """The quality of an answer, in [0, 1], by its response's `id`."""
+        number = answer[len(_BEGINNING) :] if answer.startswith(_BEGINNING) else ""
+        if not number.isdigit():
+            raise UsageError(f"{answer!r} is no id of an answer of a cascade, such as {_BEGINNING}7124838092242945")
+        self.store.feedback(int(number), quality)
+
+    async def acompletion(self, *args: Any, **given: Any) -> ModelResponse:
+        """As LiteLLM calls it."""
+        return (await self.answer(given["messages"], **_passed_on(given))).response
+
+    def completion(self, *args: Any, **given: Any) -> ModelResponse:
+        """As LiteLLM calls it; not from within an event loop."""
+        return asyncio.run(self.acompletion(*args, **given))
+
+    async def astreaming(self, *args: Any, **given: Any) -> AsyncIterator[GenericStreamingChunk]:
+        """The final answer, in one piece: before a cascade has stopped it has none."""
+        yield _chunk(await self.acompletion(*args, **given))
+
+    def streaming(self, *args: Any, **given: Any) -> Iterator[GenericStreamingChunk]:
+        """The same, not from within an event loop."""
+        yield _chunk(self.completion(*args, **given))
+
+
+def _passed_on(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in (given.get("optional_params") or {}).items() if name != "stream"}
+
+
+def _chunk(response: ModelResponse) -> GenericStreamingChunk:
+    return GenericStreamingChunk(
+        text=str(response.choices[0].message.content),
+        tool_use=None,
+        is_finished=True,
+        finish_reason=response.choices[0].finish_reason or "stop",
+        usage=None,
+        index=0,
+        provider_specific_fields=None,
+    )

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 import pandora
-from pandora.serving import Store
+from pandora.serving import Monitor, Store
 from pandora.serving.litellm import CascadeLLM, llm_judge
 
 
@@ -39,7 +39,10 @@ class Gateway:
         cascade = there / settings["cascade"]
         folder = there / settings["folder"] / hashlib.sha256(cascade.read_bytes()).hexdigest()[:12]
         known = next((llm for llm in self.llms if llm.folder == folder), None)
-        store = known.store if known else Store(folder, cascade, timeout_seconds=settings.get("timeout_seconds", 300), decisions=True)
+        watch = settings.get("monitor", {})
+        monitor = Monitor(list(settings["models"]), pandora.Cascade.load(cascade).price, **watch)
+        wait = settings.get("timeout_seconds", 300)
+        store = known.store if known else Store(folder, cascade, timeout_seconds=wait, decisions=True, monitor=monitor)
         judge = llm_judge(settings["judge"]) if "judge" in settings else None
         llm = CascadeLLM(store, settings["models"], judge)
         llm.folder = folder
@@ -47,12 +50,13 @@ class Gateway:
 
     def collect(self):
         for name, value in (found := self.llms[0].store.metrics()).items():
-            if name not in ("models", "epoch"):
+            if name not in ("models", "epoch", "monitor"):
                 yield CounterMetricFamily(f"cascade_{name}", "of the cascade since it began", value=value)
         rests = GaugeMetricFamily("cascade_model_rests", "whether calls of the model keep failing", labels=["model"])
         for model in found["models"]:
             rests.add_metric([model["model"]], model["rests"])
         yield rests
+        yield GaugeMetricFamily("cascade_alarms", "of the monitor", value=len(found["monitor"]["alarms"]))
 
     async def answer(self, http):
         body = await http.json()
@@ -89,6 +93,9 @@ class Gateway:
     async def models(self, http):
         return JSONResponse({"object": "list", "data": [{"id": "cascade", "object": "model", "owned_by": "pandora"}]})
 
+    async def monitor(self, http):
+        return Response(json.dumps(self.llms[0].store.metrics()["monitor"]), media_type="application/json")
+
     async def metrics(self, http):
         registry = CollectorRegistry()
         registry.register(self)
@@ -119,6 +126,7 @@ def main():
             Route("/v1/feedback", told(gateway.feedback), methods=["POST"]),
             Route("/v1/models", told(gateway.models)),
             Route("/reload", told(gateway.reloaded), methods=["POST"]),
+            Route("/monitor", told(gateway.monitor)),
             Route("/metrics", told(gateway.metrics)),
         ]
     )

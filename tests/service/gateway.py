@@ -172,7 +172,7 @@ with tempfile.TemporaryDirectory() as there:
     upstreams = {name: f'model = "openai/{name}"\napi_base = "{models}"\napi_key = "x"\nprices = [{1e6 * cost / 200}, {1e6 * cost / 200}]\n'
                        'timeout = 1\nmax_retries = 0\n' for name, (_, cost) in {**MODELS, "judge": (0, 1e-5)}.items()}
     (folder / "gateway.toml").write_text(
-        f'folder = "kept"\ncascade = "cascade.json"\nport = {port}\n[judge]\n{upstreams["judge"]}'
+        f'folder = "kept"\ncascade = "cascade.json"\nport = {port}\n[monitor]\nagainst = "large"\nshare = 0.2\n[judge]\n{upstreams["judge"]}'
         + "".join(f"[models.{name}]\n{upstreams[name]}" for name in MODELS))
     gateway = Gateway(folder, port)
     gateway.start()
@@ -194,6 +194,8 @@ with tempfile.TemporaryDirectory() as there:
     until = time.monotonic() + 30
     while gateway.metric("cascade_cancelled") < 15 and time.monotonic() < until:
         time.sleep(0.2)
+    watched = json.loads(gateway.get("/monitor"))
+    assert watched["models"]["large"]["feedbacks"] > 0.2 * len(later) and watched["cascade_less"]["model"] == "large", watched
     cancelled, failures = gateway.metric("cascade_cancelled"), gateway.metric("cascade_failures")
     assert cancelled >= 15 and failures > 0.01 * REQUESTS, (cancelled, failures)
     gateway.process.send_signal(signal.SIGINT)

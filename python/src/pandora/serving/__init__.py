@@ -28,8 +28,9 @@ from .. import _core, arguments
 from ..arguments import integer, number, refused, text
 from ..cascade import _MOST_NUMBER, Cascade, Prompt, Request, beginning
 from ..errors import PandoraWarning, UsageError
+from .monitor import Monitor
 
-__all__ = ["Store"]
+__all__ = ["Monitor", "Store"]
 
 
 class _Calls:
@@ -74,13 +75,30 @@ class _Calls:
         return self.call("explain", request=request)
 
 
+class _Alone:
+    """A request of which one model alone is called."""
+
+    def __init__(self, calls: _Calls, model: str) -> None:
+        self._calls, self._model = calls, model
+
+    def next(self, request: int) -> Optional[str]:
+        while (model := self._calls.next(request)) not in (None, self._model):
+            self._calls.skip(request, str(model), 0.0)
+        return model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._calls, name)
+
+
 class Store:
     """A cascade in a folder: every call that was answered is kept, also where the process is killed.
 
     `cascade`, a `Cascade` or the path of its file, is what it begins with where the folder has none. What was answered
     is on the disk after `sync_seconds` at the latest (0: before it is answered); a kill loses nothing, a power failure
     what is younger. An open request that nobody asks for in `timeout_seconds` is cancelled (0: never). With `decisions`
-    what was decided is logged in the folder `decisions` (Cascade.log_to), which `pandora.Trace` reads.
+    what was decided is logged in the folder `decisions` (Cascade.log_to), which `pandora.Trace` reads. A `monitor` sees
+    all feedback; where it compares the cascade with a model alone, it chooses by a digest of a request's number which
+    requests that model gets. It begins anew when the store is opened.
 
     One process has a folder open; a second one gets a UsageError that names the first. It is safe to use from several
     threads, and does not wait for snapshots. Files that are not its own stay as they are.
@@ -94,6 +112,7 @@ class Store:
         *,
         timeout_seconds: float = 0.0,
         decisions: bool = False,
+        monitor: Optional[Monitor] = None,
     ) -> None:
         if not isinstance(decisions, (bool, np.bool_)):
             raise refused("Store: decisions", decisions, "True or False")
@@ -111,6 +130,13 @@ class Store:
         )
         self._lock = threading.Lock()
         self._cautioned = False
+        #: what watches the feedback
+        self.monitor = monitor
+        if monitor is not None and monitor.against is not None:
+            kind, order = (found := self.cascade).kind, found.order
+            if monitor.against not in (order if kind == "thresholds" else found.models):
+                self.close()
+                raise UsageError(f"Store: the monitor's model {monitor.against} is never called by this cascade")
 
     @property
     def _store(self) -> _core.Store:
@@ -130,7 +156,10 @@ class Store:
             begun = self._calls.call("begin", text=given[0], columns=given[1])
         else:
             begun = self._calls.call("begin", psi=np.atleast_1d(given).tolist())
-        return Request(self._calls, begun["request"])
+        number = int(begun["request"])
+        monitor = self.monitor
+        alone = monitor is not None and monitor.is_control(number)
+        return Request(_Alone(self._calls, str(monitor.against)) if monitor and alone else self._calls, number)
 
     def request(self, number: int) -> Request:
         """A request that began before, also before a restart, by its `Request.number`."""
@@ -138,7 +167,13 @@ class Store:
 
     def feedback(self, number: int, quality: float) -> None:
         """The quality of the answer that was deployed for a request, by its `Request.number`."""
-        self.request(number).feedback(quality)
+        request = self.request(number)
+        if self.monitor is None:
+            return request.feedback(quality)
+        explained = request.explain()
+        request.feedback(quality)
+        with self._lock:
+            self.monitor.see_explained(explained, quality)
 
     def add_model(self, name: str) -> None:
         """A model more, or one back that was removed."""
@@ -157,8 +192,12 @@ class Store:
         self._calls.call("set_explore", explore=number("Store.set_explore: explore", explore))
 
     def metrics(self) -> dict[str, Any]:
-        """Counts since the cascade began, and of each model whether it rests."""
-        return {**self._calls.call("counts"), **self._calls.call("models")}
+        """Counts since the cascade began, of each model whether it rests, and what the monitor knows."""
+        found = {**self._calls.call("counts"), **self._calls.call("models")}
+        if self.monitor is not None:
+            with self._lock:
+                found["monitor"] = self.monitor.state()
+        return found
 
     def save(self) -> None:
         """A snapshot now, beside calls of other threads. They are made all the time; nothing is lost without it."""

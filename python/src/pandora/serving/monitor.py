@@ -1,0 +1,187 @@
+"""Whether a cascade still does what it was fitted to do: alarms that may be looked at after every request.
+
+>>> monitor = Monitor(["small", "large"], price=1.0, alpha=0.05)
+>>> for k in range(400):  # the truth is what the judge says of it, give or take
+...     monitor.see("small", estimated=0.7, quality=0.6 + 0.2 * (k % 2), dollars=0.001)
+>>> monitor.alarms
+[]
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
+
+import numpy as np
+
+__all__ = ["Monitor"]
+
+_BETS = np.array([0.2, 0.4, 0.6, 0.9])  # shares of the greatest bet that keeps wealth positive
+_EVERY, _MOST_STARTS = 100, 200
+_FIRST = 10  # the k-th bet has the weight _FIRST / ((k + _FIRST - 1) (k + _FIRST)); all together have 1
+
+
+def _margin(alpha: float) -> float:
+    """In standard errors: a normal deviate beyond it has at most this probability."""
+    return float(np.sqrt(2.0 * np.log(1.0 / (2.0 * alpha)))) if alpha < 0.25 else 0.7
+
+
+class _Fall:
+    """A test, after every number, of "the mean has not fallen"; alpha is the probability of a false alarm, ever.
+
+    After each hundred numbers a bet begins that the mean is from now on below a lower bound of the mean so far. A bet's
+    wealth is a nonnegative supermartingale where that is not so, and so is the weighted sum of all, which exceeds
+    2 / alpha with probability alpha / 2 at most (Ville). The other half of alpha is that of the bounds, with the same
+    weights; they are those of means of many numbers. Numbers lie in [-1, 1].
+    """
+
+    def __init__(self, alpha: float) -> None:
+        self.alpha = alpha
+        self.count = 0
+        self.sum = self.squares = 0.0
+        self.bounds = np.empty(0)
+        self.weights = np.empty(0)
+        self.wealth = np.empty((0, len(_BETS)))
+        self.evidence = 1.0
+        self.told = False
+
+    def see(self, x: float) -> bool:
+        """Whether the alarm is given at this number; once."""
+        if len(self.bounds):
+            self.wealth *= 1.0 + np.outer((self.bounds - x) / (1.0 - self.bounds), _BETS)
+            to_come = _FIRST / (self.count // _EVERY + _FIRST)  # whose wealth is 1
+            self.evidence = float(self.weights @ self.wealth.mean(axis=1)) + to_come
+        self.count += 1
+        self.sum += x
+        self.squares += x * x
+        if self.count % _EVERY == 0:
+            self._begin(self.count // _EVERY)
+        if self.told or self.evidence < 2.0 / self.alpha:
+            return False
+        self.told = True
+        return True
+
+    def _begin(self, k: int) -> None:
+        mean = self.sum / self.count
+        deviation = np.sqrt(max(self.squares / self.count - mean * mean, 0.0))
+        weight = _FIRST / ((k + _FIRST - 1) * (k + _FIRST))
+        bound = mean - _margin(self.alpha / 2.0 * weight) * deviation / np.sqrt(self.count)
+        self.bounds = np.append(self.bounds, bound)[-_MOST_STARTS:]
+        self.weights = np.append(self.weights, weight)[-_MOST_STARTS:]
+        self.wealth = np.vstack([self.wealth, np.ones(len(_BETS))])[-_MOST_STARTS:]
+
+
+class _Difference:
+    """A confidence sequence of a mean difference between two arms, to which requests are assigned by chance.
+
+    Its intervals hold the difference at all times together with probability 1 - alpha, for many requests (Waudby-Smith,
+    Arbour, Sinha, Kennedy and Ramdas 2024); they are narrowest after some 1,000 of them.
+    """
+
+    def __init__(self, share: float, alpha: float) -> None:
+        self.share, self.alpha = share, alpha
+        self.count = 0
+        self.sum = self.squares = 0.0
+        self.arms = [[0, 0.0], [0, 0.0]]  # requests and the sum of their values: the cascade's, the control's
+
+    def see(self, control: bool, value: float) -> None:
+        means = [total / n if n else 0.0 for n, total in self.arms]  # of those before: so it stays unbiased
+        error = (value - means[control]) / (self.share if control else 1.0 - self.share)
+        x = means[0] - means[1] + (-error if control else error)
+        self.count += 1
+        self.sum += x
+        self.squares += x * x
+        self.arms[control][0] += 1
+        self.arms[control][1] += value
+
+    @property
+    def interval(self) -> tuple[float, float, float]:
+        t, mean = self.count, self.sum / max(self.count, 1)
+        if min(self.arms[0][0], self.arms[1][0]) < 20:
+            return mean, -np.inf, np.inf
+        variance = max(self.squares / t - mean * mean, 1e-12)
+        rho = np.sqrt((-2.0 * np.log(self.alpha) + np.log(-2.0 * np.log(self.alpha) + 1.0)) / 1000.0)
+        scale = t * rho * rho + 1.0
+        half = np.sqrt(variance * 2.0 * scale / (t * t * rho * rho) * np.log(np.sqrt(scale) / self.alpha))
+        return mean, mean - half, mean + half
+
+
+class Monitor:
+    """Watches feedback: whether what is said of a model's answers still holds, and whether the cascade pays.
+
+    `models` and `price` are the cascade's. Of each model the quality of its deployed answers less what the cascade took
+    it for is watched for a fall and for a rise. With `against`, a model, the share `share` of requests is given to that
+    model alone (Store does so), and the utility of the cascade less that model's is estimated from the feedback of
+    both. `alarms` are sentences, each once. The probability of any alarm at all, however long nothing changes, is at
+    most `alpha`, half of it for the models and half for the comparison (for means of many answers: the first hundred of
+    a model are only learned from).
+    """
+
+    def __init__(
+        self,
+        models: Sequence[str],
+        price: float,
+        alpha: float = 0.05,
+        against: Optional[str] = None,
+        share: float = 0.05,
+    ) -> None:
+        if not 0.0 < alpha < 1.0 or not 0.0 < share < 1.0:
+            raise ValueError("Monitor: alpha and share lie between 0 and 1")
+        if against is not None and against not in models:
+            raise ValueError(f"Monitor: against {against!r} is none of the models")
+        own = alpha / (4 * len(models))
+        self.price, self.against, self.share = float(price), against, share
+        self._tests = {model: (_Fall(own), _Fall(own)) for model in models}
+        self._difference = _Difference(share, alpha / 2)
+        self._worse = False
+        #: sentences, in the order in which they became true
+        self.alarms: list[str] = []
+
+    def is_control(self, number: int) -> bool:
+        """Whether the request of that number is given to the model `against` alone."""
+        if self.against is None:
+            return False
+        drawn = hashlib.blake2b(number.to_bytes(8, "big"), digest_size=8).digest()
+        return int.from_bytes(drawn, "big") < self.share * 2**64
+
+    def see_explained(self, explained: Mapping[str, Any], quality: float) -> None:
+        """The feedback of a request by what Request.explain() said before."""
+        calls, deployed = explained["calls"], explained["deployed"]
+        found = next((call["quality"] for call in calls if call["model"] == deployed), None)
+        estimated = float("nan") if found is None else float(found)
+        dollars = sum(call["dollars"] for call in calls)
+        self.see(deployed, estimated, quality, dollars, self.is_control(int(explained["request"])))
+
+    def see(self, model: str, estimated: float, quality: float, dollars: float, control: bool = False) -> None:
+        """A request's feedback: the model whose answer was deployed, what the cascade took it for, the truth."""
+        if model in self._tests:
+            fall, rise = self._tests[model]
+            error = min(1.0, max(-1.0, quality - estimated)) if estimated == estimated else quality
+            for test, x, how in ((fall, error, "worse"), (rise, -error, "better")):
+                if test.see(x):
+                    self.alarms.append(
+                        f"answers of {model} are {how} than they were, by what the cascade takes them for "
+                        f"(after {test.count} of them): see whether its judge still holds, and fit again"
+                    )
+        if self.against is None:
+            return
+        self._difference.see(control, quality - self.price * dollars)
+        if not self._worse and self._difference.interval[2] < 0.0:
+            self._worse = True
+            self.alarms.append(
+                f"the cascade is worse than {self.against} alone: {self._difference.interval[0]:.3f} in utility per "
+                f"request, and below {self._difference.interval[2]:.3f}; use {self.against}, or fit again"
+            )
+
+    def state(self) -> dict[str, Any]:
+        """What it knows: per model the mean error and evidence against no change, and the comparison."""
+        out: dict[str, Any] = {"alarms": list(self.alarms), "models": {}}
+        for model, (fall, rise) in self._tests.items():
+            mean = fall.sum / fall.count if fall.count else None
+            evidence = {"worse": fall.evidence, "better": rise.evidence, "alarm_at": 2.0 / fall.alpha}
+            out["models"][model] = {"feedbacks": fall.count, "mean_error": mean, **evidence}
+        if self.against is not None:
+            value, low, high = self._difference.interval
+            out["cascade_less"] = {"model": self.against, "value": value, "low": low, "high": high}
+        return out

@@ -1,0 +1,100 @@
+"""Alarms: how often they are given where nothing has changed, and how soon where something has."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Optional
+
+import numpy as np
+import pytest
+
+import pandora
+from pandora.serving import Monitor, Store
+from pandora.serving.monitor import _Difference
+
+
+def alarmed(seed: int, requests: int, change: Optional[tuple[int, float]] = None) -> Optional[int]:
+    """The request at which there was an alarm; from the one that `change` names on answers of "a" differ by so much."""
+    draw = np.random.default_rng(seed)
+    monitor = Monitor(["a", "b", "c"], price=1.0)
+    models = draw.choice(3, size=requests, p=[0.5, 0.3, 0.2])
+    estimated = draw.uniform(0.2, 0.9, requests)
+    quality = estimated + draw.normal(0.0, 0.25, requests)
+    for k in range(requests):
+        if change is not None and k >= change[0] and models[k] == 0:
+            quality[k] += change[1]
+        monitor.see("abc"[models[k]], estimated[k], float(np.clip(quality[k], 0.0, 1.0)), 0.01)
+        if monitor.alarms:
+            assert "a are" in monitor.alarms[0] or change is None
+            return k
+    return None
+
+
+def test_a_fall_is_told_soon_and_nothing_is_told_without_one() -> None:
+    told = [alarmed(seed, 3500, (2000, -0.1)) for seed in range(20)]
+    assert sum(t is not None and t >= 2000 for t in told) >= 17
+    told = [alarmed(seed, 3500, (2000, 0.15)) for seed in range(10)]
+    assert sum(t is not None and t >= 2000 for t in told) >= 8
+    assert sum(alarmed(seed, 3000) is not None for seed in range(100, 140)) <= 5  # 2 are expected at the most
+
+
+def test_the_difference_lies_in_all_intervals() -> None:
+    missed, widths = 0, []
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        difference = _Difference(share=0.2, alpha=0.05)
+        bad = False
+        for control in draw.random(2500) < 0.2:
+            difference.see(bool(control), float(draw.uniform(0.0, 1.0) - 0.1 * control))
+            _, low, high = difference.interval
+            bad |= not low <= 0.1 <= high
+        missed += bad
+        widths.append(high - low)
+    assert missed <= 8  # 3 are expected at the most, 8 are three standard errors more
+    assert max(widths) < 0.25
+
+
+def test_a_cascade_that_is_worse_than_a_model_is_told() -> None:
+    draw = np.random.default_rng(1)
+    monitor = Monitor(["a", "b"], price=1.0, against="b", share=0.3)
+    for k in range(4000):
+        control = monitor.is_control(k)
+        monitor.see("b" if control else "a", 0.5, float(draw.uniform(0.3, 0.7) + 0.2 * control), 0.01, control)
+        if monitor.alarms:
+            break
+    assert any("worse than b alone" in alarm for alarm in monitor.alarms)
+    low, high = (monitor.state()["cascade_less"][name] for name in ("low", "high"))
+    assert low < -0.2 < high < 0.0
+    assert abs(np.mean([monitor.is_control(k) for k in range(20_000)]) - 0.3) < 0.02
+
+
+def test_a_store_gives_some_requests_to_the_model_alone(tmp_path: pathlib.Path) -> None:
+    cascade = pandora.Cascade.new(["a", "b"], price=1.0, evaluator="score")
+    monitor = Monitor(cascade.models, cascade.price, against="b", share=0.5)
+    alone = both = 0
+    with Store(tmp_path / "kept", cascade, monitor=monitor) as store:
+        for _ in range(60):
+            called = []
+            with store.begin([1.0]) as request:
+                for model in request:
+                    request.observe(0.01, 0.5)
+                    called.append(model)
+            assert not monitor.is_control(request.number) or called == ["b"]
+            alone += monitor.is_control(request.number)
+            both += len(called) > 1
+            store.feedback(request.number, 0.5)
+        state = store.metrics()["monitor"]
+        assert sum(found["feedbacks"] for found in state["models"].values()) == 60
+    assert 10 < alone < 50 and both > 0
+    with pytest.raises(ValueError, match="none of the models"):
+        Monitor(["a"], 1.0, against="z")
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Monitor(["a"], 1.0, alpha=0.0)
+    fixed = pandora.Cascade.fit(
+        pandora.Trace({"models": ["a", "b"], "quality": [[0.9, 0.1]] * 60, "cost": [[0.01, 0.02]] * 60}),
+        price=1.0,
+        evaluator="quality",
+        kind="thresholds",
+    )
+    with pytest.raises(pandora.UsageError, match="never called"):
+        Store(tmp_path / "fixed", fixed, monitor=Monitor(fixed.models + ["b"], 1.0, against="b"))

@@ -144,8 +144,9 @@ struct CascadeCounts {
   std::uint64_t dropped_waiting = 0;  ///< likewise, before their feedback came
   double dollars = 0.0;               ///< of all calls
   double quality = 0.0;               ///< sum over feedbacks
-  std::uint64_t unlogged = 0;         ///< lines that a decision log lost, since it began
-  int unsolved_refits = 0;            ///< WeitzmanEstimator::unsolved_refits(), since it was made or loaded
+  std::uint64_t unlearned = 0;  ///< what learning beside decisions could not solve with, since it was made or loaded
+  std::uint64_t unlogged = 0;   ///< lines that a decision log lost, since it began
+  int unsolved_refits = 0;      ///< WeitzmanEstimator::unsolved_refits(), since it was made or loaded
 };
 
 /// Why a request went as it did. Boxes are positions in models(); numbers that the rules do not have are NaN.
@@ -261,6 +262,19 @@ class Cascade {
   /// line cannot be written, deciding goes on, and CascadeCounts::unlogged counts it. It is no part of the file of
   /// save(). Throws Error (output_lost) where the folder cannot be made.
   void log_to(const DecisionLogOptions& options);
+
+  // Learning beside decisions: what is told waits until a thread learns from it, while decisions go by the estimates that
+  // were adopted last, so that no call waits for a refit. For whoever has such a thread (Store).
+
+  /// Whether so. Off: nothing waits.
+  void set_beside(bool on);
+  /// Learns from what waits, while others go on; from how much that is not adopted yet. One thread at a time.
+  std::uint64_t learn_waiting();
+  /// Decisions go by what was learned from so much more from now on: where learn_waiting() has just said so many, at once.
+  /// Throws Error (usage) for less than was learned and more than there is.
+  void adopt(std::uint64_t more);
+  /// How much was told that is not adopted.
+  std::uint64_t not_adopted() const;
 
   /// Whether begin, observe, deploy and feedback change the estimates (they do at first). Off: every request is judged
   /// by the cascade as it is.

@@ -22,7 +22,11 @@ struct StoreOptions {
   double sync_seconds = 1.0;      ///< after which a call that was answered is on the disk; 0: before it is answered
   double timeout_seconds = 0.0;   ///< after which an open request that nobody asks for is cancelled; 0: never
   std::uint64_t calls_of_a_snapshot = 100'000;  ///< of more, those before are made a snapshot of, beside all else
-  bool decisions = false;                       ///< whether decisions are logged, to FOLDER/decisions (Cascade::log_to)
+  /// Whether refits run beside calls: decisions go by the estimates that were adopted last, which happens as soon as a
+  /// thread of the store's own has learned from what was told. So no call waits for a refit, and what is decided depends
+  /// on when that was. Else, and in kinds that do not learn, calls learn at once, and equal calls give equal decisions.
+  bool beside = false;
+  bool decisions = false;  ///< whether decisions are logged, to FOLDER/decisions (Cascade::log_to)
 };
 
 /// Calls that change the cascade are in the folder's journal before they are made, and out of it again where they are

@@ -89,6 +89,9 @@ class WeitzmanEstimator {
   /// Refits of Fit::shrunk that ended at their greatest number of steps, above their tolerance.
   int unsolved_refits() const;
 
+  /// What it would answer now, without its samples: of a copy only the questions of a period may be asked, and begin().
+  WeitzmanEstimator estimates() const;
+
   /// The costs of all samples times a factor, and estimates solved again. Not for rules that learn payoffs.
   void scale_costs(double factor);
   /// A box more, without samples, and so many reward features more, which are 0 in all that was seen.
@@ -113,6 +116,8 @@ class WeitzmanEstimator {
   struct State;
 
  private:
+  explicit WeitzmanEstimator(std::unique_ptr<State> state);
+
   std::unique_ptr<State> state_;
 };
 

@@ -97,4 +97,4 @@ def test_a_store_gives_some_requests_to_the_model_alone(tmp_path: pathlib.Path) 
         kind="thresholds",
     )
     with pytest.raises(pandora.UsageError, match="never called"):
-        Store(tmp_path / "fixed", fixed, monitor=Monitor(fixed.models + ["b"], 1.0, against="b"))
+        Store(tmp_path / "fixed", fixed, monitor=Monitor([*fixed.models, "b"], 1.0, against="b"))

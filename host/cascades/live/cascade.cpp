@@ -94,7 +94,7 @@ std::vector<float> Cascade::context_of(const Prompt& prompt) const {
 
 void Cascade::calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
                         std::optional<double> quality) {
-  state_->locked()->calibrate(period, psi, model, observation, quality);
+  State::Alone(*state_)->calibrate(period, psi, model, observation, quality);
 }
 
 std::string Cascade::caution() const {
@@ -167,7 +167,7 @@ CascadeExplanation Cascade::explain(std::uint64_t request) const {
 CascadeCounts Cascade::counts() const {
   const std::lock_guard lock(state_->mutex);
   CascadeCounts out = state_->counts;
-  if (state_->estimator) out.unsolved_refits = state_->estimator->unsolved_refits();
+  if (state_->learns()) out.unsolved_refits = state_->asked().unsolved_refits();
   return out;
 }
 
@@ -193,7 +193,7 @@ void Cascade::set_learning(bool on) {
 }
 
 std::size_t Cascade::add_model(const std::string& name) {
-  return state_->locked()->add_model(name);
+  return State::Alone(*state_)->add_model(name);
 }
 
 void Cascade::remove_model(const std::string& name) {
@@ -201,7 +201,7 @@ void Cascade::remove_model(const std::string& name) {
 }
 
 void Cascade::set_price(double price) {
-  state_->locked()->set_price(price);
+  State::Alone(*state_)->set_price(price);
 }
 
 CascadeExplanation Cascade::State::explain(std::uint64_t number) const {

@@ -219,8 +219,8 @@ void Cascade::State::read_state(const Json& packed) {
 }
 
 std::string Cascade::text() const {
-  const std::lock_guard lock(state_->mutex);
-  Json out = state_->written();
+  const State::Alone state(*state_);
+  Json out = state->written();
   out["digest"] = digest_of(out);
   return out.dump(2, ' ', true) + "\n";
 }

@@ -77,6 +77,7 @@ void Cascade::State::settle() {
 }
 
 void Cascade::State::make_current(std::uint64_t id, const CascadeRequest& request) {
+  if (beside != nullptr) return beside->serving->begin({request.period, request.psi, {}});
   if (current == id) return;
   settle();
   current = 0;
@@ -184,10 +185,10 @@ void Cascade::State::rank(std::uint64_t id, CascadeRequest& request) {
   if (learns()) {
     make_current(id, request);
     for (int a = 0; a < boxes(); ++a) {
-      request.score[a] = names[static_cast<std::size_t>(a)].trial > 0 ? kForcedScore : estimator->index(a);
-      request.prediction.push_back(estimator->linear(a));
-      request.width.push_back(estimator->width(a));
-      request.bonus.push_back(estimator->bonus(a) * (rules->has_width_bonus() ? request.width.back() : 1.0));
+      request.score[a] = names[static_cast<std::size_t>(a)].trial > 0 ? kForcedScore : asked().index(a);
+      request.prediction.push_back(asked().linear(a));
+      request.width.push_back(asked().width(a));
+      request.bonus.push_back(asked().bonus(a) * (rules->has_width_bonus() ? request.width.back() : 1.0));
     }
   }
   const std::uint32_t draw = static_cast<std::uint32_t>(request.period - 1);
@@ -219,7 +220,7 @@ void Cascade::State::observe(std::uint64_t number, std::size_t model, const Obse
   Attempt attempt(*this);
   if (learns()) {
     make_current(id, open);
-    call.quality = estimator->reward(output(call));
+    call.quality = asked().reward(output(call));
   }
   const bool had_stopped = after.walk.done;
   after.walk.opened(*after.rules, after.stop, after.score.data(), call.quality);
@@ -241,7 +242,10 @@ std::size_t Cascade::State::deploy(std::uint64_t number) {
   if (open.deployed) throw refusal("request {} is deployed already", number);
   if (open.calls.empty()) throw refusal("request {} has called no model yet", number);
   Attempt attempt(*this);
-  if (learns() && learning) {
+  if (learns() && learning && is_beside()) {
+    beside->waiting.push_back({id, open.period, open.psi, open.calls, {}});
+    ++beside->told;
+  } else if (learns() && learning) {
     make_current(id, open);
     std::vector<Output> outputs;
     for (const CascadeRequest::Call& call : open.calls) outputs.push_back(output(call));
@@ -266,12 +270,17 @@ void Cascade::State::feedback(std::uint64_t number, double quality) {
     throw refusal("request {}: quality {:g}: give one in [0, 1]", number, quality);
   Attempt attempt(*this);
   if (needs_feedback() && learning) {
-    make_current(id, waiting);
     const std::size_t model = static_cast<std::size_t>(waiting.walk.outcome.deployed);
     const auto call = std::find_if(waiting.calls.begin(), waiting.calls.end(),
                                    [&](const CascadeRequest::Call& c) { return c.model == model; });
-    estimator->learn_reward(output(*call), static_cast<float>(quality));
-    estimator->end_period();
+    if (is_beside()) {
+      beside->waiting.push_back({id, waiting.period, waiting.psi, {*call}, quality});
+      ++beside->told;
+    } else {
+      make_current(id, waiting);
+      estimator->learn_reward(output(*call), static_cast<float>(quality));
+      estimator->end_period();
+    }
   }
   attempt.keep();
   ++counts.feedbacks;

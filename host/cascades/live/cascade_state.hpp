@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -130,6 +131,22 @@ struct CascadeRequest {
   nlohmann::json prompt = nlohmann::json::object();  // for the decision log: its text and columns
 };
 
+/// What a cascade that learns beside its decisions has not learned from yet.
+struct WaitingLesson {
+  std::uint64_t id = 0;
+  int period = 0;
+  std::vector<float> psi;
+  std::vector<CascadeRequest::Call> calls;
+  std::optional<double> quality;  // of calls[0], as feedback; none: outputs
+};
+
+/// Cascade::set_beside.
+struct LearnsBeside {
+  std::deque<WaitingLesson> waiting;
+  std::uint64_t told = 0, learned = 0, adopted = 0;
+  std::optional<WeitzmanEstimator> serving, prepared;  // prepared: after `learned`
+};
+
 struct Cascade::State {
   explicit State(const CascadeOptions& options);
 
@@ -154,6 +171,17 @@ struct Cascade::State {
   };
   Locked locked() { return {std::unique_lock(mutex), this}; }
 
+  // The same where nobody learns beside it and nothing waits: for what changes the estimator, or shows all of it.
+  struct Alone {
+    explicit Alone(State& all);
+    ~Alone();
+    State* operator->() const { return &state; }
+
+    State& state;
+    std::unique_lock<std::mutex> estimates;
+    std::unique_lock<ForkSafeMutex> lock;
+  };
+
   // Each of these either happens whole or throws and has changed nothing.
   void calibrate(int period, std::span<const float> psi, std::size_t model, const Observation& observation,
                  std::optional<double> quality);
@@ -168,6 +196,13 @@ struct Cascade::State {
   void set_price(double price);
   void set_explore(double explore);
 
+  // beside.cpp
+  std::uint64_t learn_waiting();
+  void adopt(std::uint64_t more);
+  bool is_beside() const { return beside != nullptr && !alone; }
+  const WeitzmanEstimator& asked() const { return beside != nullptr ? *beside->serving : *estimator; }
+  WeitzmanEstimator& asked() { return beside != nullptr ? *beside->serving : *estimator; }
+
   bool needs_score(const CascadeRequest& request) const {
     return learns() || request.walk.outcome.ranked > 1 || (options.explore > 0.0 && sees());
   }
@@ -180,6 +215,7 @@ struct Cascade::State {
   std::string written_state() const;
   void read_state(const nlohmann::json& packed);
 
+  std::mutex estimating;  // held by whoever changes the estimator while it learns beside; taken before the other one
   ForkSafeMutex mutex;
   CascadeOptions options;  // order, thresholds, plans and price as they are now
   Router router;           // of plans
@@ -201,6 +237,8 @@ struct Cascade::State {
   bool learning = true;
   CascadeCounts counts;
   std::unique_ptr<DecisionLog> decisions;
+  std::unique_ptr<LearnsBeside> beside;
+  bool alone = false;  // an Alone holds it
 
  private:
   class Attempt;
@@ -216,6 +254,8 @@ struct Cascade::State {
   std::vector<float> taken(std::span<const float> psi) const;
   void require_dollars(double dollars) const;
   void require_observation(const Observation& observation, bool scored) const;
+  void take_in(const WaitingLesson& lesson);
+  std::uint64_t learn(const std::deque<WaitingLesson>& lessons);
   void make_current(std::uint64_t id, const CascadeRequest& request);
   void settle();
   void rank(std::uint64_t id, CascadeRequest& request);
@@ -249,14 +289,14 @@ class Cascade::State::Attempt {
  public:
   explicit Attempt(State& state, bool models = false) : state_(state), current_(state.current) {
     if (models) models_ = parts();
-    if (state.learns()) state.estimator->mark();
+    if (marks_) state.estimator->mark();
   }
   ~Attempt() {
     if (kept_) {
-      if (state_.learns()) state_.estimator->commit();
+      if (marks_) state_.estimator->commit();
       return;
     }
-    if (state_.learns()) state_.estimator->roll_back();
+    if (marks_) state_.estimator->roll_back();
     state_.current = current_;
     if (models_) parts() = std::move(*models_);
   }
@@ -268,6 +308,7 @@ class Cascade::State::Attempt {
  private:
   State& state_;
   const std::uint64_t current_;
+  const bool marks_ = state_.learns() && !state_.is_beside();
   std::optional<std::tuple<CascadeOptions, std::vector<IsotonicMap>, std::vector<CascadeModel>,
                            std::shared_ptr<const LaneSpec>, int>>
       models_;

@@ -107,6 +107,8 @@ const std::map<std::string, OfCascade> kOfCascade = {
               {{"model", m.name}, {"removed", m.removed}, {"failures", m.failures}, {"rests", m.rests_until > 0}});
         return {{"models", out}};
       }}},
+    {"adopt",  // a store's own: Cascade::adopt
+     {true, [](Cascade& c, const Json& call) { return c.adopt(call.at("more")), Json::object(); }}},
     {"counts", {false, [](Cascade& c, const Json&) { return counts(c); }}}};
 
 const std::map<std::string, OfRequest> kOfRequest = {

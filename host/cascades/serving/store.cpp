@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -25,6 +25,7 @@ struct Store::State {
   ~State();
 
   std::string call(const std::string& line);
+  std::string text();
   void save();
 
   const StoreOptions options;
@@ -39,17 +40,23 @@ struct Store::State {
   std::uint64_t replay(Cascade& into, const std::string& line) const;
   Json made(const Json& call);
   void take_note(const Json& call, const Json& answer);
+  void wake();
   void work();
   void sync();
   void cancel_old();
+  bool learn();
+  void snapshot_if_due(bool asked);
+  bool snapshot();
   void require_own_process() const;
 
   std::mutex mutex_;                                 // of journal and cascade together: calls are made in its order
   std::map<std::uint64_t, Clock::time_point> open_;  // requests, and when they were asked for last
-  std::mutex saving_;                                // one snapshot at a time
-  std::mutex working_;
-  std::condition_variable wake_;
-  bool ends_ = false;
+  std::mutex working_;                               // of what follows
+  std::condition_variable wake_, snapped_;
+  bool ends_ = false, awake_ = false, save_ = false;  // a snapshot is asked for
+  std::uint64_t snapshots_ = 0;                       // that were tried, and what became of the last one
+  std::exception_ptr failed_;
+  std::uint64_t tried_ = 0;  // lines at the last one that could not be made
   std::jthread worker_;
 };
 
@@ -74,6 +81,7 @@ Store::State::State(const StoreOptions& given)
     throw Error(ExitCode::usage, "store: seconds must not be negative, and a snapshot has at least one call");
   const std::uint64_t epoch = cascade.epoch();  // of this start
   cascade.set_epoch(0);                         // of calls of before there were any
+  cascade.set_beside(options.beside);
   journal.replay([&](const std::string& line) { again += make_again(cascade, line) ? 1 : 0; });
   cascade.set_epoch(epoch);
   journal.start(cascade);
@@ -102,6 +110,7 @@ Store::State::~State() {
   wake_.notify_all();
   if (worker_.joinable()) worker_.join();
   try {
+    (void)text();
     journal.start(cascade);
   } catch (const std::exception&) {  // calls stay beside the snapshot of before
   }
@@ -127,8 +136,8 @@ std::string Store::State::call(const std::string& line) {
     const std::lock_guard lock(mutex_);
     answer = made(call);
     take_note(call, answer);
-    if (journal.since_snapshot() % options.calls_of_a_snapshot == 0) wake_.notify_all();
   }
+  if (options.beside && (call["op"] == "deploy" || call["op"] == "feedback")) wake();
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -155,15 +164,33 @@ void Store::State::take_note(const Json& call, const Json& answer) {
   while (open_.size() > 2 * cascade.options().most_requests) open_.erase(open_.begin());  // dropped meanwhile
 }
 
+void Store::State::wake() {
+  const std::lock_guard lock(working_);
+  awake_ = true;
+  wake_.notify_one();
+}
+
 void Store::State::save() {
-  const std::lock_guard one(saving_);
+  require_own_process();
+  std::unique_lock lock(working_);
+  const std::uint64_t before = snapshots_;
+  save_ = awake_ = true;
+  wake_.notify_one();
+  snapped_.wait(lock, [&] { return snapshots_ > before && !save_; });
+  if (failed_ != nullptr) std::rethrow_exception(failed_);
+}
+
+// Whether there is one, by the worker: not while something that was told is not adopted, which no file holds.
+bool Store::State::snapshot() {
   Journal::Piece piece;
   {
     const std::lock_guard lock(mutex_);
+    if (cascade.not_adopted() > 0) return false;
     piece = journal.cut(cascade.epoch());
   }
   Cascade shadow = Cascade::load(piece.snapshot);
   shadow.set_epoch(0);
+  shadow.set_beside(options.beside);
   for (const std::filesystem::path& path : piece.calls) {
     std::ifstream in(path, std::ios::binary);
     for (std::string line; std::getline(in, line);) (void)make_again(shadow, line);
@@ -171,6 +198,20 @@ void Store::State::save() {
   journal.save(piece, shadow);
   const std::lock_guard lock(mutex_);
   journal.follow(piece);
+  return true;
+}
+
+// What was told is learned from, and adopted by a call of its own, so that it is adopted in the same place again. Whether
+// all of it is.
+bool Store::State::learn() {
+  if (cascade.not_adopted() == 0) return true;
+  const std::uint64_t more = cascade.learn_waiting();
+  const std::lock_guard lock(mutex_);
+  try {
+    (void)made({{"op", "adopt"}, {"more", more}});
+  } catch (const Error&) {  // more was adopted meanwhile, with another call; or the disk is full
+  }
+  return cascade.not_adopted() == 0;
 }
 
 void Store::State::sync() {
@@ -196,29 +237,53 @@ void Store::State::cancel_old() {
   }
 }
 
+// By the worker.
+void Store::State::snapshot_if_due(bool asked) {
+  std::uint64_t lines = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    lines = journal.since_snapshot();
+  }
+  const bool is_long = lines >= options.calls_of_a_snapshot && lines >= tried_ + options.calls_of_a_snapshot / 10;
+  if (!asked && !is_long) return;
+  std::exception_ptr failed;
+  try {
+    if (!snapshot()) return;
+    tried_ = 0;
+  } catch (const Error&) {  // tried again later; calls are kept beside the snapshot of before
+    failed = std::current_exception();
+    tried_ = lines;
+  }
+  const std::lock_guard lock(working_);
+  failed_ = failed;
+  ++snapshots_;
+  if (asked) save_ = false;
+  snapped_.notify_all();
+}
+
 // What is done beside calls.
 void Store::State::work() {
   const auto pause = std::chrono::duration<double>(options.sync_seconds > 0.0 ? options.sync_seconds / 2.0 : 1.0);
-  std::uint64_t tried = 0;  // lines at the last snapshot that could not be made
   for (std::unique_lock lock(working_); !ends_;) {
-    wake_.wait_for(lock, pause);
-    if (ends_) break;
+    if (!save_) wake_.wait_for(lock, pause, [this] { return awake_ || ends_; });
+    awake_ = false;
+    const bool asked = save_;
     lock.unlock();
+    const bool learned = learn();
     sync();
     if (options.timeout_seconds > 0.0) cancel_old();
-    std::uint64_t lines = 0;
-    {
-      const std::lock_guard of_journal(mutex_);
-      lines = journal.since_snapshot();
-    }
-    if (lines >= options.calls_of_a_snapshot && lines >= tried + options.calls_of_a_snapshot / 10) try {
-        save();
-        tried = 0;
-      } catch (const Error&) {  // tried again later; calls are kept beside the snapshot of before
-        tried = lines;
-      }
+    snapshot_if_due(asked);
     lock.lock();
+    awake_ |= !learned;
   }
+}
+
+// After all that was told was adopted.
+std::string Store::State::text() {
+  require_own_process();
+  const std::lock_guard lock(mutex_);
+  if (cascade.not_adopted() > 0) (void)made({{"op", "adopt"}, {"more", cascade.not_adopted()}});
+  return cascade.text();
 }
 
 Store::Store(const StoreOptions& options) : state_(std::make_unique<State>(options)) {}
@@ -245,7 +310,7 @@ std::string Store::caution() const {
 }
 
 Cascade Store::cascade() const {
-  return Cascade::parse(state_->cascade.text(), "the store's cascade");
+  return Cascade::parse(state_->text(), "the store's cascade");
 }
 
 }  // namespace pandora

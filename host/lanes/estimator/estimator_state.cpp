@@ -33,6 +33,25 @@ WeitzmanEstimator::State::State(const EstimatorShape& shape, const LaneSpec& spe
   kept.contexts.reward_features = d;
 }
 
+WeitzmanEstimator::State::State(const State& other, WithoutSamples)
+    : EstimatorCounts(other),
+      Learned{other.A, other.d, other.options, other.reward_memory},
+      rules(other.rules),
+      m(other.m),
+      exploration(other.exploration),
+      needs(other.needs),
+      psi(other.psi),
+      reward(RewardState::over(reward_memory.data(), d)) {
+  for (const BoxEstimate& box : other.boxes) {
+    BoxEstimate& own = boxes.emplace_back();
+    static_cast<BoxCounts&>(own) = box;
+    own.rho = box.rho;
+    own.design_inverse = box.design_inverse;
+    own.curvature_inverse = box.curvature_inverse;
+  }
+  joint.state.unsolved = other.joint.state.unsolved;
+}
+
 BoxEstimate WeitzmanEstimator::State::empty_box() const {
   const auto inverse_of = [this](Ridges ridges) -> MatrixXd {
     return diagonal_of(ridges, m).cwiseInverse().asDiagonal();

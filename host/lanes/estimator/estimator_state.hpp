@@ -67,6 +67,8 @@ struct Learned {
 
 struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   State(const EstimatorShape& shape, const LaneSpec& spec, const EstimationOptions& how);
+  struct WithoutSamples {};
+  State(const State& other, WithoutSamples);
 
   /// t of the bonuses: the periods so far, this one and those of the calibration counted.
   int time() const { return rules.T0 + period; }

@@ -111,6 +111,12 @@ int WeitzmanEstimator::unsolved_refits() const {
   return state_->joint.state.unsolved;
 }
 
+WeitzmanEstimator::WeitzmanEstimator(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+WeitzmanEstimator WeitzmanEstimator::estimates() const {
+  return WeitzmanEstimator(std::make_unique<State>(*state_, State::WithoutSamples{}));
+}
+
 void WeitzmanEstimator::scale_costs(double factor) {
   state_->scale_costs(factor);
 }

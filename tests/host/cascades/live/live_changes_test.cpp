@@ -270,6 +270,37 @@ TEST(CascadeOptions, ThatContradictThemselvesAreRefused) {
   refused([](CascadeOptions& o) { o.calibration = {{{1.0, 0.0}, {0.5, 0.6}}, {}}; }, "ascending scores");
 }
 
+// With everything adopted at once, learning beside decisions is learning.
+TEST_P(LiveChanges, WhatIsLearnedBesideIsWhatIsLearned) {
+  Cascade inline_one(learner(3, rules())), beside(learner(3, rules()));
+  beside.set_beside(true);
+  test::Random random(3);
+  inline_one.set_epoch(0), beside.set_epoch(0);
+  for (int t = 0; t < 80; ++t) {
+    const float psi[] = {1.0f, static_cast<float>(random.uniform(-1, 1)), static_cast<float>(random.uniform(-1, 1))};
+    const std::uint64_t request = inline_one.begin(psi);
+    ASSERT_EQ(beside.begin(psi), request);
+    while (const auto model = inline_one.next(request)) {
+      ASSERT_EQ(beside.next(request), model) << t;
+      const Observation seen{0.05, {random.uniform(0, 1)}};
+      inline_one.observe(request, *model, seen), beside.observe(request, *model, seen);
+    }
+    EXPECT_EQ(beside.explain_json(request), inline_one.explain_json(request));
+    ASSERT_EQ(beside.deploy(request), inline_one.deploy(request));
+    const double quality = random.uniform(0, 1);
+    inline_one.feedback(request, quality), beside.feedback(request, quality);
+    EXPECT_GT(beside.not_adopted(), 0u);
+    if (t % 2 == 0) {
+      beside.adopt(beside.learn_waiting());
+    } else {
+      beside.adopt(beside.not_adopted());  // as where calls are made again
+    }
+    EXPECT_EQ(beside.not_adopted(), 0u);
+  }
+  beside.set_beside(false);
+  EXPECT_THROW(beside.adopt(1), Error);
+}
+
 // What a model that comes after 600 requests gets of the next 1,000, where its answers are worth `quality` and cost `dollars` on
 // average and those of two others 0.55 for $0.01 and 0.7 for $0.03, on prompts that are harder or less so.
 int calls_of_newcomer(double quality, double dollars, std::uint64_t seed, bool known_before) {

@@ -117,6 +117,36 @@ TEST_F(StoreTest, SnapshotsAreMadeBesideCalls) {
   EXPECT_FALSE(is_first());
 }
 
+// What is decided depends on when estimates were adopted, which the journal says.
+TEST_F(StoreTest, RefitsBesideCallsAreMadeAgainInTheirPlaces) {
+  for (const LaneSpec& rules : {shrunk_rules(true, 0.2), dow_rules(true, 0.2, 0.1), shrunk_rules(false, 0.2)}) {
+    std::filesystem::remove_all(base_ / "kept");
+    CascadeOptions of_cascade = test::exploring_learner(0.1);
+    of_cascade.rules = rules;
+    if (!rules.learns_reward()) of_cascade.evaluator = "quality";
+    StoreOptions of = options(of_cascade);
+    of.beside = true;
+    Store store(of);
+    test::Random random(9);
+    for (int round = 0; round < 3; ++round) {
+      {
+        std::jthread beside([&](const std::stop_token& ends) {
+          while (!ends.stop_requested()) store.save();
+        });
+        for (int k = 0; k < 60; ++k) serve(store, random, k % 3 != 0);
+        if (round == 1) ask(store, {{"op", "add_model"}, {"model", "late"}});
+        if (round == 2) ask(store, {{"op", "set_price"}, {"price", 2.0}});
+      }
+      const std::string text = store.cascade().text();
+      of.folder = killed();
+      Store again(of);
+      EXPECT_TRUE(again.cascade().text() == text) << round;
+    }
+    EXPECT_EQ(store.cascade().counts().unlearned, 0u);
+    EXPECT_THAT(refused(store, {{"op", "adopt"}, {"more", 1}}), HasSubstr("cannot be adopted"));
+  }
+}
+
 TEST_F(StoreTest, NumbersAndRequestsUnderWayOutliveAKill) {
   StoreOptions of = options();
   Store store(of);

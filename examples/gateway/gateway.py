@@ -41,8 +41,8 @@ class Gateway:
         known = next((llm for llm in self.llms if llm.folder == folder), None)
         watch = settings.get("monitor", {})
         monitor = Monitor(list(settings["models"]), pandora.Cascade.load(cascade).price, **watch)
-        wait = settings.get("timeout_seconds", 300)
-        store = known.store if known else Store(folder, cascade, timeout_seconds=wait, decisions=True, monitor=monitor)
+        how = {"timeout_seconds": settings.get("timeout_seconds", 300), "refit": "beside", "decisions": True}
+        store = known.store if known else Store(folder, cascade, monitor=monitor, **how)
         judge = llm_judge(settings["judge"]) if "judge" in settings else None
         llm = CascadeLLM(store, settings["models"], judge)
         llm.folder = folder

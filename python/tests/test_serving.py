@@ -77,6 +77,8 @@ def test_what_is_wrong_is_told(tmp_path: pathlib.Path) -> None:
         Store(tmp_path / "none", tmp_path / "none.json")
     with pytest.raises(pandora.UsageError, match="decisions"):
         Store(tmp_path / "kept", new(), decisions=1)  # type: ignore[arg-type]
+    with pytest.raises(pandora.UsageError, match="inline"):
+        Store(tmp_path / "kept", new(), refit="later")
     with Store(tmp_path / "kept", new()) as store:
         with pytest.raises(TypeError, match="pickle its `cascade`"):
             pickle.dumps(store)
@@ -127,8 +129,9 @@ def test_a_kill_loses_nothing_that_was_answered(tmp_path: pathlib.Path) -> None:
     assert len(set(numbers)) == len(numbers)
 
 
-def test_threads_share_a_store(tmp_path: pathlib.Path) -> None:
-    with Store(tmp_path / "kept", new(), decisions=True) as store:
+@pytest.mark.parametrize("refit", ["inline", "beside"])
+def test_threads_share_a_store(tmp_path: pathlib.Path, refit: str) -> None:
+    with Store(tmp_path / "kept", new(), decisions=True, refit=refit) as store:
         threads = [threading.Thread(target=lambda k=k: [serve(store, 50 * k + j) for j in range(50)]) for k in range(4)]
         for thread in threads:
             thread.start()

@@ -1,12 +1,17 @@
-// How long a cascade that runs takes for a request: begin, the calls, deploy and feedback together.
+// How long a cascade that runs takes for a request: begin, the calls, deploy and feedback together; and how long a store's
+// begin and next take while others tell it what it learns from.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "pandora/cascade.hpp"
+#include "pandora/store.hpp"
 
 namespace pandora {
 namespace {
@@ -49,6 +54,60 @@ void requests(benchmark::State& state, const LaneSpec& rules) {
   state.counters["max_us"] = times.back();
   state.counters["calls"] = calls / static_cast<double>(state.iterations());
 }
+
+// 2,000 requests, a hundred a second, of a store whose refits are made beside calls or not; the times of begin and next.
+void store(benchmark::State& state, const LaneSpec& rules) {
+  const int models = static_cast<int>(state.range(0)), m = static_cast<int>(state.range(1));
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "pandora_bench_store";
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> context(-1.0, 1.0), unit(0.0, 1.0);
+  std::vector<double> times;
+  for (auto _ : state) {
+    std::filesystem::remove_all(folder);
+    Store store(
+        {.folder = folder, .text = Cascade(options_of(models, m, rules)).text(), .beside = state.range(2) != 0});
+    const auto ask = [&](const nlohmann::json& call) { return nlohmann::json::parse(store.call(call.dump())); };
+    const auto timed = [&](const nlohmann::json& call) {
+      const std::string line = call.dump();
+      const auto start = std::chrono::steady_clock::now();
+      const std::string answer = store.call(line);
+      times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+      return nlohmann::json::parse(answer);
+    };
+    std::jthread teller;  // of the request before
+    for (int k = 0; k < 2000; ++k) {
+      const auto due = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
+      std::vector<double> psi(static_cast<std::size_t>(m), 1.0);
+      for (std::size_t j = 1; j < psi.size(); ++j) psi[j] = context(random);
+      const nlohmann::json begun = timed({{"op", "begin"}, {"psi", psi}}), request = begun["request"];
+      (void)timed({{"op", "next"}, {"request", request}});
+      for (nlohmann::json model = begun["next"]; !model.is_null();)
+        model = ask({{"op", "observe"},
+                     {"request", request},
+                     {"model", model},
+                     {"dollars", 0.02},
+                     {"score", unit(random)}})["next"];
+      const double quality = unit(random);
+      teller = std::jthread([&, request, quality] {
+        (void)ask({{"op", "deploy"}, {"request", request}});
+        (void)ask({{"op", "feedback"}, {"request", request}, {"quality", quality}});
+      });
+      std::this_thread::sleep_until(due);
+    }
+  }
+  std::filesystem::remove_all(folder);
+  std::sort(times.begin(), times.end());
+  state.counters["p50_us"] = times[times.size() / 2];
+  state.counters["p99_us"] = times[times.size() * 99 / 100];
+  state.counters["max_us"] = times.back();
+}
+
+void store_shapes(benchmark::internal::Benchmark* benchmark) {
+  for (const std::int64_t beside : {0, 1}) benchmark->Args({3, 385, beside})->Args({16, 385, beside});
+  benchmark->ArgNames({"A", "m", "beside"})->Unit(benchmark::kMillisecond)->Iterations(1);
+}
+BENCHMARK_CAPTURE(store, dow / known, dow_rules(false, 0.1, 0.0))->Apply(store_shapes);
+BENCHMARK_CAPTURE(store, dow / unknown, dow_rules(true, 0.1, 0.1))->Apply(store_shapes);
 
 void shapes(benchmark::internal::Benchmark* benchmark) {
   benchmark->Args({3, 101})->Args({16, 101})->ArgNames({"A", "m"})->Unit(benchmark::kMillisecond)->Iterations(1);

@@ -62,6 +62,8 @@ struct Store::State {
 
 namespace {
 
+constexpr std::uint64_t kMostWaiting = 10'000;  // lessons; whoever tells more waits
+
 // What a line of the journal does; whether it is a call.
 bool make_again(Cascade& cascade, const std::string& line) {
   const Json call = parse_call(line);
@@ -137,7 +139,10 @@ std::string Store::State::call(const std::string& line) {
     answer = made(call);
     take_note(call, answer);
   }
-  if (options.beside && (call["op"] == "deploy" || call["op"] == "feedback")) wake();
+  if (options.beside && (call["op"] == "deploy" || call["op"] == "feedback")) {
+    wake();
+    while (cascade.not_adopted() > kMostWaiting) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

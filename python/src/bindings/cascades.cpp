@@ -213,18 +213,19 @@ void bind_stores(nb::module_& module) {
       .def(
           "__init__",
           [](Store* store, const std::string& folder, const std::string& cascade, const std::string& text, double sync,
-             double timeout, bool decisions) {
+             double timeout, bool beside, bool decisions) {
             freely([&] {
               new (store) Store({.folder = folder,
                                  .cascade = cascade,
                                  .text = text,
                                  .sync_seconds = sync,
                                  .timeout_seconds = timeout,
+                                 .beside = beside,
                                  .decisions = decisions});
             });
           },
           nb::arg("folder"), nb::arg("cascade"), nb::arg("text"), nb::arg("sync_seconds"), nb::arg("timeout_seconds"),
-          nb::arg("decisions"))
+          nb::arg("beside"), nb::arg("decisions"))
       .def("call", &Store::call, nb::arg("line"), nb::call_guard<WithoutGil>())
       .def("save", &Store::save, nb::call_guard<WithoutGil>())
       .def("caution", &Store::caution)

@@ -100,6 +100,10 @@ class Store:
     all feedback; where it compares the cascade with a model alone, it chooses by a digest of a request's number which
     requests that model gets. It begins anew when the store is opened.
 
+    With `refit` "beside" no call waits for a refit: decisions go by the estimates that were adopted last, as soon as a
+    thread of the store has learned from what was told. What is decided then depends on when that was; with "inline"
+    calls learn at once, and equal calls give equal decisions.
+
     One process has a folder open; a second one gets a UsageError that names the first. It is safe to use from several
     threads, and does not wait for snapshots. Files that are not its own stay as they are.
     """
@@ -111,11 +115,14 @@ class Store:
         sync_seconds: float = 1.0,
         *,
         timeout_seconds: float = 0.0,
+        refit: str = "inline",
         decisions: bool = False,
         monitor: Optional[Monitor] = None,
     ) -> None:
         if not isinstance(decisions, (bool, np.bool_)):
             raise refused("Store: decisions", decisions, "True or False")
+        if refit not in ("inline", "beside"):
+            raise refused("Store: refit", refit, '"inline" or "beside"')
         live = cascade._live if isinstance(cascade, Cascade) else None
         given = None if isinstance(cascade, Cascade) else cascade
         self._calls = _Calls(
@@ -125,6 +132,7 @@ class Store:
                 "" if live is None else live.text(),
                 number("Store: sync_seconds", sync_seconds),
                 number("Store: timeout_seconds", timeout_seconds),
+                refit == "beside",
                 bool(decisions),
             )
         )

@@ -257,6 +257,7 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   out.alone = worth.alone;
   out.tail = worth.tail;
   out.effective_prompts = worth.effective_prompts;
+  out.latency = worth.latency;
   out.notes = worth.notes;
   const double judged = worth.judged_calls,
                dearer = out.price * judged;  // utility of a dollar more for each judged call
@@ -311,6 +312,8 @@ json judged_json(const JudgedCascade& judged) {
               {"estimator", kEstimatorNames[static_cast<int>(judged.estimator)]},
               {"effective_prompts", judged.effective_prompts},
               {"verdict", judged.verdict}});
+  if (const std::optional<SerialLatency>& l = judged.latency)
+    out["latency"] = {{"p50", l->p50}, {"p95", l->p95}, {"alone", {{"p50", l->alone_p50}, {"p95", l->alone_p95}}}};
   if (judged.promise) out["promise"] = json_of(*judged.promise);
   return out;
 }

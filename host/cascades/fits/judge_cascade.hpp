@@ -25,6 +25,7 @@ struct JudgedCascade {
   DollarTail tail;                      ///< of the cascade; nothing where values are estimated from a log
   Estimator estimator = Estimator::plugin;
   double effective_prompts = 0.0;  ///< whose weights carry the estimates; all of a full table
+  std::optional<SerialLatency> latency;
   std::vector<std::string> notes;  ///< what is assumed
   std::string verdict;             ///< a sentence
 };

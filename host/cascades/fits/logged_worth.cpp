@@ -97,6 +97,35 @@ Estimator chosen_estimator(const TraceTable& table, std::optional<Estimator> ask
                                            fmt::join(estimator_names(can), ", "), fmt::join(can.reasons, "; ")));
 }
 
+namespace {
+
+double nearest_rank(const std::vector<double>& sorted, double share) {
+  const double rank = std::ceil(share * static_cast<double>(sorted.size()));
+  return sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+}
+
+std::optional<SerialLatency> latency_of(const CascadeInput& input, std::span<const std::uint32_t> called,
+                                        std::size_t single) {
+  const TraceTable& table = *input.table;
+  std::vector<double> cascade, alone;
+  for (std::size_t row = 0; row < called.size() && !table.latency.empty(); ++row) {
+    const double* const of_row = table.latency.data() + row * table.models.size();
+    double seconds = 0.0;
+    for (std::size_t m = 0; m < input.columns.size(); ++m)
+      if ((called[row] >> m & 1) != 0) seconds += of_row[input.columns[m]];
+    if (std::isnan(seconds + of_row[single])) continue;
+    cascade.push_back(seconds);
+    alone.push_back(of_row[single]);
+  }
+  if (cascade.empty()) return {};
+  std::sort(cascade.begin(), cascade.end());
+  std::sort(alone.begin(), alone.end());
+  return SerialLatency{nearest_rank(cascade, 0.5), nearest_rank(cascade, 0.95), nearest_rank(alone, 0.5),
+                       nearest_rank(alone, 0.95)};
+}
+
+}  // namespace
+
 LoggedWorth plain_worth(Cascade& cascade, const CascadeInput& input, std::size_t single) {
   const TraceTable& table = *input.table;
   const PromptGroups groups = group_prompts(table);
@@ -106,12 +135,20 @@ LoggedWorth plain_worth(Cascade& cascade, const CascadeInput& input, std::size_t
   const Routed alone = evaluate(outcomes, FixedCascade{{single}, {}}, rows),
                routed = run_prompts(cascade, input, rows, &counts);
   const double price = cascade.options().price;
+  const std::optional<SerialLatency> latency = latency_of(input, counts.by_prompt, single);
+  std::vector<std::string> notes;
+  if (latency)
+    notes.push_back(fmt::format(
+        "seconds of the calls one after the other: {:.3g} in the median and {:.3g} at the 95th per cent of prompts; {} "
+        "alone: {:.3g} and {:.3g}",
+        latency->p50, latency->p95, table.models[single], latency->alone_p50, latency->alone_p95));
   return {worth_of(routed, alone, price, groups, 0),
           worth_of(alone, alone, price, groups, 0),
           dollar_tail(routed.dollars, groups),
           static_cast<double>(groups.count),
           static_cast<double>(counts.judged) / static_cast<double>(rows.size()),
-          {}};
+          latency,
+          notes};
 }
 
 LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_t single, Estimator how,

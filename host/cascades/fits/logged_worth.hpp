@@ -24,11 +24,18 @@ Identified identified(const TraceTable& table);
 Estimator chosen_estimator(const TraceTable& table, std::optional<Estimator> asked);
 std::vector<std::string> estimator_names(const Identified& can);
 
+/// Seconds of a prompt's calls one after the other: the median and the 95th per cent (nearest rank) over the rows whose
+/// calls' latencies are all known, of the cascade and of the model alone.
+struct SerialLatency {
+  double p50 = 0.0, p95 = 0.0, alone_p50 = 0.0, alone_p95 = 0.0;
+};
+
 struct LoggedWorth {
-  CascadeWorth worth, alone;       ///< of the cascade, and of one model alone
-  DollarTail tail;                 ///< of the cascade, where values are plain means
-  double effective_prompts = 0.0;  ///< whose weights carry the estimates, the lesser number of both
-  double judged_calls = 0.0;       ///< of the cascade, per prompt
+  CascadeWorth worth, alone;             ///< of the cascade, and of one model alone
+  DollarTail tail;                       ///< of the cascade, where values are plain means
+  double effective_prompts = 0.0;        ///< whose weights carry the estimates, the lesser number of both
+  double judged_calls = 0.0;             ///< of the cascade, per prompt
+  std::optional<SerialLatency> latency;  ///< of a full table that has some
   std::vector<std::string> notes;
 };
 

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "host/cascades/fits/fitted_indices.hpp"
+#include "host/cascades/fits/judge_cascade.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/outcomes/tables/made_up_traces.hpp"
 
@@ -152,6 +154,42 @@ TEST(RunPrompts, ATableThatLacksSomethingIsRefused) {
   options.rules = shrunk_rules(false, 0.0);
   options.index_features = 3;
   EXPECT_THAT(refusal(options, ExitCode::usage), testing::HasSubstr("3 numbers"));
+}
+
+// Seconds of the calls in series, counted from the definition; rows with a call whose latency is not known do not count.
+TEST(CascadeTest, LatencyOfCallsInSeries) {
+  test::Random random(31);
+  TraceTable table = test::TraceLaw(0.3).draw(200, random);
+  CascadeOptions options;
+  options.models = table.models;
+  options.price = 1.0;
+  options.evaluator = "quality";
+  options.order = {0, 2};
+  options.thresholds = {0.5};
+  EXPECT_FALSE(judge_cascade(Cascade(options), "c", table, table.models[1]).latency);
+  for (std::size_t at = 0; at < table.quality.size(); ++at)
+    table.latency.push_back(random.uniform(0.0, 1.0) < 0.1 ? NAN : random.uniform(0.0, 3.0));
+  std::vector<double> cascade, alone;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    double seconds = table.latency[3 * row];
+    if (table.quality[3 * row] < 0.5) seconds += table.latency[3 * row + 2];
+    if (std::isnan(seconds) || std::isnan(table.latency[3 * row + 1])) continue;
+    cascade.push_back(seconds);
+    alone.push_back(table.latency[3 * row + 1]);
+  }
+  // As many of the prompts as the share says, and no fewer, take at most so long.
+  const auto is_quantile = [](const std::vector<double>& all, double x, double share) {
+    const auto least = std::count_if(all.begin(), all.end(), [&](double y) { return y <= x; });
+    const auto fewer = std::count_if(all.begin(), all.end(), [&](double y) { return y < x; });
+    const double wanted = share * static_cast<double>(all.size());
+    return static_cast<double>(least) >= wanted && static_cast<double>(fewer) < wanted;
+  };
+  const JudgedCascade judged = judge_cascade(Cascade(options), "c", table, table.models[1]);
+  ASSERT_TRUE(judged.latency);
+  EXPECT_TRUE(is_quantile(cascade, judged.latency->p50, 0.5));
+  EXPECT_TRUE(is_quantile(cascade, judged.latency->p95, 0.95));
+  EXPECT_TRUE(is_quantile(alone, judged.latency->alone_p50, 0.5));
+  EXPECT_TRUE(is_quantile(alone, judged.latency->alone_p95, 0.95));
 }
 
 }  // namespace

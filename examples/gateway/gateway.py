@@ -21,35 +21,39 @@ from starlette.routing import Route
 
 import pandora
 from pandora.serving import Monitor, Store
-from pandora.serving.litellm import CascadeLLM, llm_judge
+from pandora.serving.litellm import CascadeLLM, llm_judge, number_of
 
 
 litellm.suppress_debug_info = True
 
 
+# What a client may set of a call; anything else, such as another api_base, is not the client's to say.
+PARAMETERS = {"temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed", "presence_penalty", "user",
+              "frequency_penalty", "response_format", "tools", "tool_choice", "reasoning_effort"}  # fmt: skip
+
+
 class Gateway:
     def __init__(self, file):
-        self.file, self.llms = file, []  # the cascade that answers first, then those of before, which still learn
-        self.reload()
+        self.file, self.llm, self.watch, self.stores = file, None, None, {}  # stores by folder: all take feedback
 
     def reload(self):
         """Reads the settings and the cascade; one that is another than before answers from now on."""
         settings = tomllib.loads(self.file.read_text())
-        there = self.file.parent
-        cascade = there / settings["cascade"]
-        folder = there / settings["folder"] / hashlib.sha256(cascade.read_bytes()).hexdigest()[:12]
-        known = next((llm for llm in self.llms if llm.folder == folder), None)
-        watch = settings.get("monitor", {})
-        monitor = Monitor(list(settings["models"]), pandora.Cascade.load(cascade).price, **watch)
+        cascade = self.file.parent / settings["cascade"]
+        kept = self.file.parent / settings["folder"]
+        folder = kept / hashlib.sha256(cascade.read_bytes()).hexdigest()[:12]
         how = {"timeout_seconds": settings.get("timeout_seconds", 300), "refit": "beside", "decisions": True}
-        store = known.store if known else Store(folder, cascade, monitor=monitor, **how)
+        for there in {folder, *(path.parent for path in kept.glob("*/cascade-*.json"))} - set(self.stores):
+            self.stores[there] = Store(there, cascade, **how)
+        store = self.stores[folder]
+        if store.monitor is None or self.watch != settings.get("monitor", {}):
+            self.watch = settings.get("monitor", {})
+            store.watch(Monitor(list(settings["models"]), store.cascade.price, **self.watch))
         judge = llm_judge(settings["judge"]) if "judge" in settings else None
-        llm = CascadeLLM(store, settings["models"], judge)
-        llm.folder = folder
-        self.settings, self.llms = settings, [llm] + [old for old in self.llms if old is not known]
+        self.llm, self.folder, self.settings = CascadeLLM(store, settings["models"], judge), folder, settings
 
     def collect(self):
-        for name, value in (found := self.llms[0].store.metrics()).items():
+        for name, value in (found := self.llm.store.metrics()).items():
             if name not in ("models", "epoch", "monitor"):
                 yield CounterMetricFamily(f"cascade_{name}", "of the cascade since it began", value=value)
         rests = GaugeMetricFamily("cascade_model_rests", "whether calls of the model keep failing", labels=["model"])
@@ -60,9 +64,13 @@ class Gateway:
 
     async def answer(self, http):
         body = await http.json()
+        if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+            raise pandora.UsageError('give an object with "messages", a list')
         messages, columns, stream = body.pop("messages"), body.pop("columns", None), body.pop("stream", False)
         body.pop("model", None), body.pop("stream_options", None)
-        task = asyncio.create_task(self.llms[0].answer(messages, columns, **body))
+        if not all(isinstance(message, dict) for message in messages) or body.keys() - PARAMETERS:
+            raise pandora.UsageError(f"messages are objects, and parameters {', '.join(sorted(PARAMETERS))}, not {sorted(body)}")
+        task = asyncio.create_task(self.llm.answer(messages, columns, **body))
         while not (await asyncio.wait({task}, timeout=0.5))[0]:
             if await http.is_disconnected():
                 task.cancel()
@@ -78,9 +86,12 @@ class Gateway:
 
     async def feedback(self, http):
         body, problem = await http.json(), None
-        for llm in self.llms:
+        if not isinstance(body, dict) or not isinstance(body.get("id"), str) or "quality" not in body:
+            raise pandora.UsageError('give an object with "id", that of an answer, and "quality"')
+        number = number_of(body["id"])
+        for store in [self.llm.store, *self.stores.values()]:
             try:
-                await asyncio.to_thread(llm.feedback, body["id"], body["quality"])
+                await asyncio.to_thread(store.feedback, number, body["quality"])
                 return JSONResponse({})
             except pandora.UsageError as error:
                 problem = problem or error
@@ -88,13 +99,13 @@ class Gateway:
 
     async def reloaded(self, http):
         await asyncio.to_thread(self.reload)
-        return JSONResponse({"folder": str(self.llms[0].folder)})
+        return JSONResponse({"folder": str(self.folder)})
 
     async def models(self, http):
         return JSONResponse({"object": "list", "data": [{"id": "cascade", "object": "model", "owned_by": "pandora"}]})
 
     async def monitor(self, http):
-        return Response(json.dumps(self.llms[0].store.metrics()["monitor"]), media_type="application/json")
+        return Response(json.dumps(self.llm.store.metrics()["monitor"]), media_type="application/json")
 
     async def metrics(self, http):
         registry = CollectorRegistry()
@@ -119,7 +130,7 @@ def told(handler):
 
 
 def main():
-    gateway = Gateway(pathlib.Path(sys.argv[1]).resolve())
+    (gateway := Gateway(pathlib.Path(sys.argv[1]).resolve())).reload()
     app = Starlette(
         routes=[
             Route("/v1/chat/completions", told(gateway.answer), methods=["POST"]),
@@ -131,8 +142,8 @@ def main():
         ]
     )
     uvicorn.run(app, host=gateway.settings.get("host", "127.0.0.1"), port=gateway.settings["port"], log_level="warning")
-    for llm in gateway.llms:
-        llm.store.close()
+    for store in gateway.stores.values():
+        store.close()
 
 
 if __name__ == "__main__":

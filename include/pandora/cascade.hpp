@@ -230,6 +230,9 @@ class Cascade {
   /// Likewise of a model that is not called for this request, such as one that cannot take so long a prompt, or whose
   /// answer could not be judged. It is no failure.
   void skip(std::uint64_t request, std::size_t model, double dollars = 0.0);
+  /// A request that has called nothing yet calls that model alone, whatever the rules say; if that fails, it goes by the
+  /// rules after all. Throws Error (usage) for a model that is not there or was passed over.
+  void only(std::uint64_t request, std::size_t model);
   /// Ends a request that is not deployed, of which nothing is learned.
   void cancel(std::uint64_t request);
   /// Ends the request with the best answer that was called for; its model. At least one model was called; next() need
@@ -268,6 +271,7 @@ class Cascade {
 
   /// Whether so. Off: nothing waits.
   void set_beside(bool on);
+  bool is_beside() const;
   /// Learns from what waits, while others go on; from how much that is not adopted yet. One thread at a time.
   std::uint64_t learn_waiting();
   /// Decisions go by what was learned from so much more from now on: where learn_waiting() has just said so many, at once.

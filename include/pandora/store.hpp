@@ -27,6 +27,7 @@ struct StoreOptions {
   /// on when that was. Else, and in kinds that do not learn, calls learn at once, and equal calls give equal decisions.
   bool beside = false;
   bool decisions = false;  ///< whether decisions are logged, to FOLDER/decisions (Cascade::log_to)
+  bool prompts = false;    ///< with the prompts' texts and columns
 };
 
 /// Calls that change the cascade are in the folder's journal before they are made, and out of it again where they are

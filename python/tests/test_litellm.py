@@ -108,9 +108,10 @@ def test_a_task_that_is_cancelled_cancels_its_request(store: Store) -> None:
 
 
 def test_a_model_judges(store: Store) -> None:
-    assert asyncio.run(llm_judge(says("It is a 7.5."))("q", "a"))[0] == 0.75
-    for said in ("no idea", "11"):
-        with pytest.raises(ValueError, match="no number from 0 to 10"):
+    for said in ("7.5", " 7.5/10.", "**7.5**"):
+        assert asyncio.run(llm_judge(says(said))("q", "a"))[0] == 0.75
+    for said in ("no idea", "11", "-3", "Out of 10, I'd say 3", "7 or 8"):
+        with pytest.raises(ValueError, match="number from 0 to 10"):
             asyncio.run(llm_judge(says(said))("q", "a"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 import pytest
@@ -86,15 +86,37 @@ def test_a_store_gives_some_requests_to_the_model_alone(tmp_path: pathlib.Path) 
         state = store.metrics()["monitor"]
         assert sum(found["feedbacks"] for found in state["models"].values()) == 60
     assert 10 < alone < 50 and both > 0
-    with pytest.raises(ValueError, match="none of the models"):
-        Monitor(["a"], 1.0, against="z")
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        Monitor(["a"], 1.0, alpha=0.0)
-    fixed = pandora.Cascade.fit(
-        pandora.Trace({"models": ["a", "b"], "quality": [[0.9, 0.1]] * 60, "cost": [[0.01, 0.02]] * 60}),
-        price=1.0,
-        evaluator="quality",
-        kind="thresholds",
-    )
-    with pytest.raises(pandora.UsageError, match="never called"):
-        Store(tmp_path / "fixed", fixed, monitor=Monitor([*fixed.models, "b"], 1.0, against="b"))
+    wrongs: list[dict[str, Any]] = [{"models": []}, {"models": "small"}, {"models": ["a", "a"]}, {"price": -1}]
+    for wrong in [*wrongs, {"price": float("nan")}, {"alpha": 0}, {"against": "z"}]:
+        with pytest.raises(pandora.UsageError, match="Monitor: " + next(iter(wrong))):
+            Monitor(**{"models": ["a", "b"], "price": 1.0, **wrong})
+    with pytest.raises(pandora.UsageError, match="monitor's model z"):
+        Store(tmp_path / "kept", monitor=Monitor(["a", "z"], 1.0))
+
+
+def test_a_control_request_whose_model_fails_goes_by_the_cascade(tmp_path: pathlib.Path) -> None:
+    cascade = pandora.Cascade.new(["a", "b"], price=1.0, evaluator="score")
+    monitor = Monitor(cascade.models, cascade.price, against="b", share=0.5)
+    with Store(tmp_path / "kept", cascade, monitor=monitor) as store:
+        for _ in range(40):
+            with store.begin([1.0]) as request:
+                for model in request:
+                    request.fail("down") if model == "b" else request.observe(0.01, 0.5)
+            assert request.deployed == "a"
+            request.feedback(0.5)
+        state = store.metrics()["monitor"]
+        assert state["models"]["a"]["feedbacks"] == 40 and monitor._difference.arms[1][0] == 0
+        store.remove_model("b")
+        with store.begin([1.0]) as request:
+            for _ in request:
+                request.observe(0.01, 0.5)
+
+
+def test_answers_that_are_nearly_always_right_give_no_false_alarms() -> None:
+    told = 0
+    for seed in range(40):
+        draw, monitor = np.random.default_rng(seed), Monitor(["a", "b", "c"], 1.0)
+        for right in draw.random(4000) < 0.99:
+            monitor.see("a", 0.99, float(right), 0.0)
+        told += bool(monitor.alarms)
+    assert told <= 4

@@ -222,6 +222,8 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   out.fitted_for = options.evaluator;
   if (!evaluator.empty()) options.evaluator = evaluator;
   out.evaluator = options.evaluator;
+  if (out.evaluator == kNoEvaluator && !calls_one_model(options))
+    throw Error(ExitCode::usage, "evaluator none: the cascade looks at scores; name a judge, or quality");
   out.judge_usd = judge_usd ? judge_usd : counted_judge_usd(record);
   const CascadeInput input = cascade_input(options, table, out.judge_usd.value_or(0.0));
   const PromptGroups groups = group_prompts(table);

@@ -77,7 +77,8 @@ LoggedWalk LogReader::walk(Cascade& cascade, std::size_t row) const {
     out.left = out.left || !is_call(at, out.cells.size());
     if (!out.left) out.cells.push_back(at);
     // What the log does not tell is not looked at: the request only has to come to an end.
-    const double usd = out.left ? 0.0 : table_.cost[at] + out.judge_usd, score = out.left ? 0.0 : input_.shown[at];
+    const double usd = out.left ? 0.0 : table_.cost[at] + out.judge_usd,
+                 score = out.left || input_.shown.empty() ? 0.0 : input_.shown[at];
     cascade.observe(request, *model, {usd, judged ? std::vector{score} : std::vector<double>()});
   }
   out.deployed = row * models_ + input_.columns[cascade.deploy(request)];

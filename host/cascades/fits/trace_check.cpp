@@ -47,6 +47,10 @@ Table models_table(const TraceCheck& check, const TraceTable& table) {
   if (table.log || table.unlabelled() > 0)
     out.notes.push_back(fmt::format("what can be estimated: {}; {}", fmt::join(estimator_names(check.can), ", "),
                                     fmt::join(check.can.reasons, "; ")));
+  if (table.log)
+    out.notes.push_back(
+        "quality and dollars are plain means over the calls that were made and what is known of them, which depends on what "
+        "was decided: they do not compare models; `pandora cascade test` weights them");
   out.notes.insert(out.notes.end(), table.notes.begin(), table.notes.end());
   return out;
 }

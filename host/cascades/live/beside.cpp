@@ -102,6 +102,10 @@ void Cascade::set_beside(bool on) {  // before threads share it
   state->beside = std::move(beside);
 }
 
+bool Cascade::is_beside() const {
+  return state_->beside != nullptr;
+}
+
 std::uint64_t Cascade::learn_waiting() {
   return state_->beside == nullptr ? 0 : state_->learn_waiting();
 }

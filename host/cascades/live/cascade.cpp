@@ -148,6 +148,10 @@ void Cascade::skip(std::uint64_t request, std::size_t model, double dollars) {
   state_->locked()->pass_over(request, model, dollars, "skipped", false);
 }
 
+void Cascade::only(std::uint64_t request, std::size_t model) {
+  state_->locked()->only(request, model);
+}
+
 void Cascade::cancel(std::uint64_t request) {
   state_->locked()->cancel(request);
 }

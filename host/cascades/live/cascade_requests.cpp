@@ -20,7 +20,7 @@ std::uint64_t Cascade::State::id_of(std::uint64_t number) const {
         number);
   const std::uint64_t last = epoch == 0 ? last_id : last_id % kOfAnEpoch, place = plain ? number : number % kOfAnEpoch;
   if (number == 0 || place > last) throw refusal("there was no request {}", number);
-  throw refusal("request {} is forgotten: it has had its feedback, or {} newer ones have come", number,
+  throw refusal("request {} is forgotten: it has had its feedback, was cancelled, or {} newer ones have come", number,
                 options.most_requests);
 }
 
@@ -240,6 +240,8 @@ std::size_t Cascade::State::deploy(std::uint64_t number) {
   const std::uint64_t id = id_of(number);
   CascadeRequest& open = requests.at(id);
   if (open.deployed) throw refusal("request {} is deployed already", number);
+  if (open.calls.empty() && open.next == CascadeRequest::kNothing)
+    throw refusal("request {}: every model that it could call has failed or was skipped; cancel it", number);
   if (open.calls.empty()) throw refusal("request {} has called no model yet", number);
   Attempt attempt(*this);
   if (learns() && learning && is_beside()) {

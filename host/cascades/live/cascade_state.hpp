@@ -126,6 +126,7 @@ struct CascadeRequest {
   };
   std::vector<PassedOver> passed_over;
   std::uint32_t resting = 0;  // models that rested when it began, a bit each
+  bool only = false;          // it calls one model, that was named for it
   bool explored = false;      // a call was another one than the rules'
   bool deployed = false;
   nlohmann::json prompt = nlohmann::json::object();  // for the decision log: its text and columns
@@ -190,6 +191,7 @@ struct Cascade::State {
   std::size_t deploy(std::uint64_t number);
   void feedback(std::uint64_t number, double quality);
   void pass_over(std::uint64_t number, std::size_t model, double dollars, const std::string& reason, bool failed);
+  void only(std::uint64_t number, std::size_t model);
   void cancel(std::uint64_t number);
   std::size_t add_model(const std::string& name);
   void remove_model(const std::string& name);

@@ -56,10 +56,12 @@ void Cascade::State::pass_over(std::uint64_t number, std::size_t model, double d
   after.passed_over.push_back({model, dollars, reason.substr(0, kLongestReason)});
   Attempt attempt(*this);
   if (!after.walk.done) go_on_without(after, static_cast<int>(model));
-  if (after.walk.outcome.ranked == 0)
+  if (after.walk.outcome.ranked == 0) {
+    after.only = false;
     rank(id, after);
-  else
+  } else {
     choose_next(after);
+  }
   attempt.keep();
   open = std::move(after);
   counts.dollars += dollars;
@@ -69,6 +71,20 @@ void Cascade::State::pass_over(std::uint64_t number, std::size_t model, double d
   if (++of.failures < options.failures_until_rest || options.failures_until_rest == 0) return;
   of.rests_until = last_id + options.requests_of_rest + 1;
   of.tried_by = 0;
+}
+
+void Cascade::State::only(std::uint64_t number, std::size_t model) {
+  CascadeRequest& open = requests.at(id_of(number));
+  if (open.deployed || !open.calls.empty()) throw refusal("request {} has called a model already", number);
+  if (model >= open.score.size() || is_absent(open, model))
+    throw refusal("request {}: model {} is not there, rests or was passed over", number,
+                  model < names.size() ? names[model].name : std::to_string(model));
+  open.walk.outcome.order[0] = static_cast<int>(model);
+  open.walk.outcome.ranked = 1;
+  open.walk.done = false;
+  open.next = model;
+  open.propensity = 1.0;
+  open.only = true;
 }
 
 void Cascade::State::cancel(std::uint64_t number) {

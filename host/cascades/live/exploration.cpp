@@ -32,7 +32,7 @@ std::size_t one_of(std::size_t count, double uniform) {
 void Cascade::State::choose_next(CascadeRequest& request) const {
   request.next = request.walk.done ? CascadeRequest::kNothing : static_cast<std::size_t>(request.walk.next());
   request.propensity = 1.0;
-  if (options.explore == 0.0 || (!sees() && !request.calls.empty())) return;
+  if (options.explore == 0.0 || request.only || (!sees() && !request.calls.empty())) return;
   std::vector<std::size_t> left;
   for (std::size_t model = 0; model < request.score.size(); ++model)  // those that were there when it began
     if (!is_absent(request, model) &&
@@ -69,7 +69,7 @@ void Cascade::State::bring_forward(CascadeRequest& request, int box) {
 // The answer that is deployed in place of the best one; with what probability each of the calls is.
 std::size_t Cascade::State::choose_deployed(CascadeRequest& request) const {
   const std::size_t best = static_cast<std::size_t>(request.walk.outcome.deployed), count = request.calls.size();
-  const double explore = sees() && count > 1 ? options.explore : 0.0;
+  const double explore = sees() && count > 1 && !request.only ? options.explore : 0.0;
   for (CascadeRequest::Call& call : request.calls)
     call.deploy_propensity = explore / static_cast<double>(count) + (call.model == best ? 1.0 - explore : 0.0);
   const Draws draws = drawn(options.exploration, request.period, kDeploying);

@@ -29,6 +29,7 @@ Json request_json(std::uint64_t id, const CascadeRequest& request) {
                                       {"bonus", &request.bonus}})
     out[name] = pack(*numbers);
   if (request.next != CascadeRequest::kNothing) out["next"] = request.next;
+  if (request.only) out["only"] = true;
   if (request.resting != 0) out["resting"] = request.resting;
   for (const CascadeRequest::PassedOver& over : request.passed_over)
     out["passed_over"].push_back({{"model", over.model}, {"dollars", over.dollars}, {"reason", over.reason}});
@@ -62,6 +63,7 @@ CascadeRequest::Call call_of(const Json& json, std::size_t models) {
 
 // What comes next, and what was passed over.
 void read_steps(const Json& json, std::size_t models, CascadeRequest& out) {
+  out.only = json.contains("only");
   if (json.contains("resting")) out.resting = value_of<std::uint32_t>(json, "resting");
   if (json.contains("passed_over"))
     for (const Json& over : json["passed_over"]) {

@@ -137,6 +137,12 @@ const std::map<std::string, OfRequest> kOfRequest = {
         c.skip(request, position(c, call.at("model")), call.value("dollars", 0.0));
         return next_of(c, request);
       }}},
+    {"only",
+     {true,
+      [](Cascade& c, Request request, const Json& call) {
+        c.only(request, position(c, call.at("model")));
+        return next_of(c, request);
+      }}},
     {"cancel", {true, [](Cascade& c, Request request, const Json&) { return c.cancel(request), Json::object(); }}},
     {"deploy",
      {true,

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,8 +55,9 @@ bool write_all(int file, const std::string& text) {
   return true;
 }
 
-std::string epoch_line(std::uint64_t epoch) {
-  return "{\"op\":\"epoch\",\"epoch\":" + std::to_string(epoch) + "}\n";
+// The first line of a file of calls: of what depends on the object that made them.
+std::string first_line(Cascade& cascade) {
+  return fmt::format("{{\"op\":\"epoch\",\"epoch\":{},\"beside\":{}}}\n", cascade.epoch(), cascade.is_beside());
 }
 
 }  // namespace
@@ -82,14 +84,21 @@ Journal::Journal(const fs::path& folder, const fs::path& given) : folder_(folder
       done_ = count;
     }
   first_ = written_ = done_;
+  if (resumes()) return;
+  for (const auto& entry : fs::directory_iterator(folder_))
+    if (std::uint64_t count = 0; count_of(entry.path(), "calls-", ".jsonl", count))
+      throw Error(ExitCode::bad_data,
+                  fmt::format("{}: has calls and no cascade that they were made on; bring cascade-{}.json back, or "
+                              "name another folder",
+                              folder_.string(), count));
 }
 
 Journal::~Journal() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-// A file for the lines after `first`, which begins with the epoch; nothing, with errno, where that is not possible.
-std::shared_ptr<const int> Journal::opened(std::uint64_t first, int flags, std::uint64_t epoch) const {
+// A file for the lines after `first`, which begins with this one; nothing, with errno, where that is not possible.
+std::shared_ptr<const int> Journal::opened(std::uint64_t first, int flags, const std::string& line) const {
   const fs::path path = calls_after(folder_, first);
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666);
   if (file < 0) return nullptr;
@@ -97,7 +106,7 @@ std::shared_ptr<const int> Journal::opened(std::uint64_t first, int flags, std::
     ::close(*which);
     delete which;
   });
-  if (write_all(file, epoch_line(epoch))) return out;
+  if (write_all(file, line)) return out;
   const int reason = errno;
   std::error_code ignored;
   if ((flags & O_TRUNC) != 0) fs::remove(path, ignored);
@@ -145,7 +154,8 @@ void Journal::start(Cascade& cascade) {
     const std::string what = error.what();
     throw Error(ExitCode::output_lost, what.substr(0, what.find("; ")) + "; make room in the store's folder");
   }
-  const std::shared_ptr<const int> calls = opened(written_, O_TRUNC, cascade.epoch());
+  const std::string line = first_line(cascade);
+  const std::shared_ptr<const int> calls = opened(written_, O_TRUNC, line);
   if (calls == nullptr || ::fdatasync(*calls) != 0) {
     const int reason = errno;
     std::error_code ignored;
@@ -155,7 +165,7 @@ void Journal::start(Cascade& cascade) {
   }
   calls_ = calls;
   snapshot_ = snapshot, first_ = done_ = written_, ++written_;
-  length_ = static_cast<std::int64_t>(epoch_line(cascade.epoch()).size());
+  length_ = static_cast<std::int64_t>(line.size());
   remove_older();
 }
 
@@ -163,7 +173,7 @@ void Journal::start(Cascade& cascade) {
 void Journal::remove_older() const {
   std::error_code ignored;
   std::vector<fs::path> old;
-  for (const auto& entry : fs::directory_iterator(folder_)) {
+  for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
     const std::string name = entry.path().filename().string();
     const fs::path whole = name.substr(0, name.find(".tmp."));
     std::uint64_t count = 0;
@@ -179,6 +189,11 @@ void Journal::write(const std::string& line, bool on_disk) {
   const fs::path path = calls_after(folder_, first_);
   if (cut_is_due_ && ::ftruncate(*calls_, length_) != 0) fail(path, "cannot be cut");
   cut_is_due_ = false;
+  struct ::stat there {};
+  if (::fstat(*calls_, &there) == 0 && there.st_nlink == 0) {
+    errno = ENOENT;
+    fail(path, "is gone");
+  }
   if (!write_all(*calls_, whole) || (on_disk && ::fdatasync(*calls_) != 0)) {
     const int reason = errno;
     cut_is_due_ = ::ftruncate(*calls_, length_) != 0;
@@ -197,25 +212,27 @@ void Journal::take_back() noexcept {
   --written_;
 }
 
-Journal::Piece Journal::cut(std::uint64_t epoch) {
+Journal::Piece Journal::cut(Cascade& cascade) {
   const fs::path path = calls_after(folder_, first_);
   if (cut_is_due_ && ::ftruncate(*calls_, length_) != 0) fail(path, "cannot be cut");
   cut_is_due_ = false;
   Piece out{snapshot_, {}, written_};
-  for (const auto& entry : fs::directory_iterator(folder_))
+  std::error_code problem;
+  for (const auto& entry : fs::directory_iterator(folder_, problem))
     if (std::uint64_t count = 0; count_of(entry.path(), "calls-", ".jsonl", count) && count >= done_ && count <= first_)
       out.calls.push_back(calls_after(folder_, count));
+  const std::string line = first_line(cascade);
   const auto number = [](const fs::path& file) {
     std::uint64_t count = 0;
     (void)count_of(file, "calls-", ".jsonl", count);
     return count;
   };
   std::ranges::sort(out.calls, {}, number);
-  const std::shared_ptr<const int> calls = opened(written_, O_TRUNC, epoch);
+  const std::shared_ptr<const int> calls = opened(written_, O_TRUNC, line);
   if (calls == nullptr) fail(calls_after(folder_, written_), "cannot be written; make room in the store's folder");
   calls_ = calls;
   first_ = written_++;
-  length_ = before_ = static_cast<std::int64_t>(epoch_line(epoch).size());
+  length_ = before_ = static_cast<std::int64_t>(line.size());
   unsynced_ = true;
   return out;
 }

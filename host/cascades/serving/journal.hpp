@@ -50,7 +50,7 @@ class Journal {
     std::vector<std::filesystem::path> calls;
     std::uint64_t end = 0;  // lines in all, up to there
   };
-  Piece cut(std::uint64_t epoch);
+  Piece cut(Cascade& cascade);
   /// Safe beside write(): the snapshot after a piece's lines. Throws Error (output_lost).
   void save(const Piece& piece, const Cascade& cascade) const;
   /// That snapshot is the one from now on, and what was before goes.
@@ -63,7 +63,7 @@ class Journal {
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  std::shared_ptr<const int> opened(std::uint64_t first, int flags, std::uint64_t epoch) const;
+  std::shared_ptr<const int> opened(std::uint64_t first, int flags, const std::string& line) const;
   void remove_older() const;
 
   const std::filesystem::path folder_, given_;

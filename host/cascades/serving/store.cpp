@@ -56,7 +56,8 @@ struct Store::State {
   bool ends_ = false, awake_ = false, save_ = false;  // a snapshot is asked for
   std::uint64_t snapshots_ = 0;                       // that were tried, and what became of the last one
   std::exception_ptr failed_;
-  std::uint64_t tried_ = 0;  // lines at the last one that could not be made
+  std::exception_ptr unadopted_;  // why what was learned could not be adopted; of the worker
+  std::uint64_t tried_ = 0;       // lines at the last one that could not be made
   std::jthread worker_;
 };
 
@@ -72,6 +73,7 @@ bool make_again(Cascade& cascade, const std::string& line) {
     return true;
   }
   cascade.set_epoch(call.value("epoch", std::uint64_t{0}));
+  cascade.set_beside(call.value("beside", false));
   return false;
 }
 
@@ -83,12 +85,12 @@ Store::State::State(const StoreOptions& given)
     throw Error(ExitCode::usage, "store: seconds must not be negative, and a snapshot has at least one call");
   const std::uint64_t epoch = cascade.epoch();  // of this start
   cascade.set_epoch(0);                         // of calls of before there were any
-  cascade.set_beside(options.beside);
   journal.replay([&](const std::string& line) { again += make_again(cascade, line) ? 1 : 0; });
   cascade.set_epoch(epoch);
+  cascade.set_beside(options.beside);
   journal.start(cascade);
   for (const std::uint64_t request : cascade.open_requests()) open_[request] = Clock::now();
-  if (options.decisions) cascade.log_to({.folder = options.folder / "decisions"});
+  if (options.decisions) cascade.log_to({.folder = options.folder / "decisions", .prompts = options.prompts});
   worker_ = std::jthread([this] { work(); });
 }
 
@@ -101,10 +103,6 @@ Cascade Store::State::first() const {
 }
 
 Store::State::~State() {
-  if (::getpid() != process) {  // a forked child, which has no such thread
-    worker_.detach();
-    return;
-  }
   {
     const std::lock_guard lock(working_);
     ends_ = true;
@@ -191,11 +189,10 @@ bool Store::State::snapshot() {
   {
     const std::lock_guard lock(mutex_);
     if (cascade.not_adopted() > 0) return false;
-    piece = journal.cut(cascade.epoch());
+    piece = journal.cut(cascade);
   }
   Cascade shadow = Cascade::load(piece.snapshot);
   shadow.set_epoch(0);
-  shadow.set_beside(options.beside);
   for (const std::filesystem::path& path : piece.calls) {
     std::ifstream in(path, std::ios::binary);
     for (std::string line; std::getline(in, line);) (void)make_again(shadow, line);
@@ -210,11 +207,13 @@ bool Store::State::snapshot() {
 // all of it is.
 bool Store::State::learn() {
   if (cascade.not_adopted() == 0) return true;
+  unadopted_ = nullptr;
   const std::uint64_t more = cascade.learn_waiting();
   const std::lock_guard lock(mutex_);
   try {
     (void)made({{"op", "adopt"}, {"more", more}});
-  } catch (const Error&) {  // more was adopted meanwhile, with another call; or the disk is full
+  } catch (const Error& error) {  // more was adopted meanwhile, with another call; or the disk is full
+    if (error.code() == ExitCode::output_lost) unadopted_ = std::current_exception();
   }
   return cascade.not_adopted() == 0;
 }
@@ -251,11 +250,11 @@ void Store::State::snapshot_if_due(bool asked) {
   }
   const bool is_long = lines >= options.calls_of_a_snapshot && lines >= tried_ + options.calls_of_a_snapshot / 10;
   if (!asked && !is_long) return;
-  std::exception_ptr failed;
+  std::exception_ptr failed = unadopted_;
   try {
-    if (!snapshot()) return;
-    tried_ = 0;
-  } catch (const Error&) {  // tried again later; calls are kept beside the snapshot of before
+    if (failed == nullptr && !snapshot()) return;
+    tried_ = failed == nullptr ? 0 : lines;
+  } catch (const std::exception&) {  // tried again later; calls are kept beside the snapshot of before
     failed = std::current_exception();
     tried_ = lines;
   }
@@ -292,7 +291,9 @@ std::string Store::State::text() {
 }
 
 Store::Store(const StoreOptions& options) : state_(std::make_unique<State>(options)) {}
-Store::~Store() = default;
+Store::~Store() {
+  if (::getpid() != state_->process) (void)state_.release();  // a forked child has no such thread, and nothing to end
+}
 
 std::string Store::call(const std::string& line) {
   return state_->call(line);

@@ -213,7 +213,7 @@ void bind_stores(nb::module_& module) {
       .def(
           "__init__",
           [](Store* store, const std::string& folder, const std::string& cascade, const std::string& text, double sync,
-             double timeout, bool beside, bool decisions) {
+             double timeout, bool beside, bool decisions, bool prompts) {
             freely([&] {
               new (store) Store({.folder = folder,
                                  .cascade = cascade,
@@ -221,11 +221,12 @@ void bind_stores(nb::module_& module) {
                                  .sync_seconds = sync,
                                  .timeout_seconds = timeout,
                                  .beside = beside,
-                                 .decisions = decisions});
+                                 .decisions = decisions,
+                                 .prompts = prompts});
             });
           },
           nb::arg("folder"), nb::arg("cascade"), nb::arg("text"), nb::arg("sync_seconds"), nb::arg("timeout_seconds"),
-          nb::arg("beside"), nb::arg("decisions"))
+          nb::arg("beside"), nb::arg("decisions"), nb::arg("prompts"))
       .def("call", &Store::call, nb::arg("line"), nb::call_guard<WithoutGil>())
       .def("save", &Store::save, nb::call_guard<WithoutGil>())
       .def("caution", &Store::caution)

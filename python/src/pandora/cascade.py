@@ -261,6 +261,8 @@ def beginning(
         )
     if isinstance(prompt, str):
         return text(f"{what} prompt", prompt), arguments.columns(columns)
+    if columns is not None:
+        raise UsageError(f"{what} columns go with a prompt's text; psi is made of them already, leave them out")
     return arguments.psi(prompt)
 
 

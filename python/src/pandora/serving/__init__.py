@@ -19,6 +19,8 @@ import os
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from math import isfinite
 from types import TracebackType
 from typing import Any, Optional, Union
 
@@ -36,12 +38,18 @@ __all__ = ["Monitor", "Store"]
 class _Calls:
     """What a Request asks of a cascade, as calls of a store."""
 
-    def __init__(self, store: _core.Store) -> None:
+    def __init__(self, store: _core.Store, monitor: Optional[Monitor]) -> None:
         self.store: Optional[_core.Store] = store
+        self.monitor = monitor
+        self.lock = threading.Lock()
 
     def call(self, op: str, **what: Any) -> dict[str, Any]:
         if self.store is None:
             raise UsageError("Store: it is closed; open its folder again")
+        for name, value in what.items():
+            for x in value if isinstance(value, list) else [value]:
+                if isinstance(x, float) and not isfinite(x):
+                    raise refused(f"{op}: {name}", value, "finite numbers")
         found: dict[str, Any] = json.loads(self.store.call(json.dumps({"op": op, **what})))
         return found
 
@@ -69,25 +77,15 @@ class _Calls:
         return str(self.call("deploy", request=request)["deployed"])
 
     def feedback(self, request: int, quality: float) -> None:
+        monitor = self.monitor
+        explained = {} if monitor is None else self.explain(request)
         self.call("feedback", request=request, quality=quality)
+        if monitor is not None:
+            with self.lock:
+                monitor.see_explained(explained, quality)
 
     def explain(self, request: int) -> dict[str, Any]:
         return self.call("explain", request=request)
-
-
-class _Alone:
-    """A request of which one model alone is called."""
-
-    def __init__(self, calls: _Calls, model: str) -> None:
-        self._calls, self._model = calls, model
-
-    def next(self, request: int) -> Optional[str]:
-        while (model := self._calls.next(request)) not in (None, self._model):
-            self._calls.skip(request, str(model), 0.0)
-        return model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._calls, name)
 
 
 class Store:
@@ -96,9 +94,9 @@ class Store:
     `cascade`, a `Cascade` or the path of its file, is what it begins with where the folder has none. What was answered
     is on the disk after `sync_seconds` at the latest (0: before it is answered); a kill loses nothing, a power failure
     what is younger. An open request that nobody asks for in `timeout_seconds` is cancelled (0: never). With `decisions`
-    what was decided is logged in the folder `decisions` (Cascade.log_to), which `pandora.Trace` reads. A `monitor` sees
-    all feedback; where it compares the cascade with a model alone, it chooses by a digest of a request's number which
-    requests that model gets. It begins anew when the store is opened.
+    what was decided is logged in the folder `decisions` (Cascade.log_to), which `pandora.Trace` reads; "prompts": with
+    the prompts' texts and columns. A `monitor` sees all feedback; where it compares the cascade with a model alone, it
+    chooses by a digest of a request's number which requests that model gets. It begins anew when the store is opened.
 
     With `refit` "beside" no call waits for a refit: decisions go by the estimates that were adopted last, as soon as a
     thread of the store has learned from what was told. What is decided then depends on when that was; with "inline"
@@ -116,11 +114,13 @@ class Store:
         *,
         timeout_seconds: float = 0.0,
         refit: str = "inline",
-        decisions: bool = False,
+        decisions: Union[bool, str] = False,
         monitor: Optional[Monitor] = None,
     ) -> None:
-        if not isinstance(decisions, (bool, np.bool_)):
-            raise refused("Store: decisions", decisions, "True or False")
+        if not isinstance(decisions, (bool, np.bool_)) and decisions != "prompts":
+            raise refused("Store: decisions", decisions, 'True, False or "prompts"')
+        if monitor is not None and not isinstance(monitor, Monitor):
+            raise refused("Store: monitor", monitor, "a Monitor")
         if refit not in ("inline", "beside"):
             raise refused("Store: refit", refit, '"inline" or "beside"')
         live = cascade._live if isinstance(cascade, Cascade) else None
@@ -134,17 +134,26 @@ class Store:
                 number("Store: timeout_seconds", timeout_seconds),
                 refit == "beside",
                 bool(decisions),
-            )
+                decisions == "prompts",
+            ),
+            monitor,
         )
-        self._lock = threading.Lock()
         self._cautioned = False
-        #: what watches the feedback
-        self.monitor = monitor
-        if monitor is not None and monitor.against is not None:
-            kind, order = (found := self.cascade).kind, found.order
-            if monitor.against not in (order if kind == "thresholds" else found.models):
-                self.close()
-                raise UsageError(f"Store: the monitor's model {monitor.against} is never called by this cascade")
+        if monitor is not None:
+            self.watch(monitor)
+
+    @property
+    def monitor(self) -> Optional[Monitor]:
+        """What watches the feedback."""
+        return self._calls.monitor
+
+    def watch(self, monitor: Monitor) -> None:
+        """Another monitor watches from now on."""
+        there = [model["model"] for model in self._calls.call("models")["models"]]
+        if missing := [name for name in monitor.models if name not in there]:
+            self.close()
+            raise UsageError(f"Store: the monitor's model {missing[0]} is none of the cascade's, {', '.join(there)}")
+        self._calls.monitor = monitor
 
     @property
     def _store(self) -> _core.Store:
@@ -164,10 +173,11 @@ class Store:
             begun = self._calls.call("begin", text=given[0], columns=given[1])
         else:
             begun = self._calls.call("begin", psi=np.atleast_1d(given).tolist())
-        number = int(begun["request"])
-        monitor = self.monitor
-        alone = monitor is not None and monitor.is_control(number)
-        return Request(_Alone(self._calls, str(monitor.against)) if monitor and alone else self._calls, number)
+        number, monitor = int(begun["request"]), self.monitor
+        if monitor is not None and monitor.is_control(number):
+            with suppress(UsageError):  # it rests, or was removed: the request goes by the cascade
+                self._calls.call("only", request=number, model=monitor.against)
+        return Request(self._calls, number)
 
     def request(self, number: int) -> Request:
         """A request that began before, also before a restart, by its `Request.number`."""
@@ -175,13 +185,7 @@ class Store:
 
     def feedback(self, number: int, quality: float) -> None:
         """The quality of the answer that was deployed for a request, by its `Request.number`."""
-        request = self.request(number)
-        if self.monitor is None:
-            return request.feedback(quality)
-        explained = request.explain()
-        request.feedback(quality)
-        with self._lock:
-            self.monitor.see_explained(explained, quality)
+        self.request(number).feedback(quality)
 
     def add_model(self, name: str) -> None:
         """A model more, or one back that was removed."""
@@ -203,7 +207,7 @@ class Store:
         """Counts since the cascade began, of each model whether it rests, and what the monitor knows."""
         found = {**self._calls.call("counts"), **self._calls.call("models")}
         if self.monitor is not None:
-            with self._lock:
+            with self._calls.lock:
                 found["monitor"] = self.monitor.state()
         return found
 
@@ -228,8 +232,7 @@ class Store:
 
     def close(self) -> None:
         """Leaves a snapshot and, when calls under way have ended, the folder to others."""
-        with self._lock:
-            self._calls.store = None
+        self._calls.store = None
 
     def __enter__(self) -> Store:
         return self

@@ -24,7 +24,7 @@ from ..cascade import Request
 from ..errors import UsageError
 from . import Store
 
-__all__ = ["Answer", "CascadeLLM", "llm_judge", "text_of"]
+__all__ = ["Answer", "CascadeLLM", "llm_judge", "number_of", "text_of"]
 
 Messages = Sequence[Mapping[str, Any]]
 #: of a prompt and an answer: the score, in [0, 1], and the dollars that judging cost
@@ -51,21 +51,29 @@ def text_of(messages: Messages) -> str:
     return ""
 
 
+def number_of(answer: str) -> int:
+    """The request's number by the `id` of its answer."""
+    number = answer[len(_BEGINNING) :] if isinstance(answer, str) and answer.startswith(_BEGINNING) else ""
+    if not (number.isascii() and number.isdigit()):
+        raise UsageError(f"{answer!r} is no id of an answer of a cascade, such as {_BEGINNING}7124838092242945")
+    return int(number)
+
+
 def llm_judge(
     upstream: Mapping[str, Any],
     instructions: str = "How good is the answer to the question? Say a number from 0 to 10 and nothing else.",
 ) -> Judge:
-    """A model as a judge: `upstream` as in `CascadeLLM`. ValueError where it says no number from 0 to 10."""
+    """A model as a judge: `upstream` as in `CascadeLLM`. ValueError where it says anything else than a number."""
     call = _Upstream("the judge", upstream)
 
     async def judge(prompt: str, answer: str) -> tuple[float, float]:
         asked = f"{instructions}\n\nQuestion:\n{prompt}\n\nAnswer:\n{answer}"
         response, dollars = await call([{"role": "user", "content": asked}])
         said = str(response.choices[0].message.content)
-        found = re.search(r"\d+(\.\d+)?", said)
-        if found is None or float(found[0]) > 10:
-            raise ValueError(f"the judge says {said[:80]!r}, which is no number from 0 to 10")
-        return float(found[0]) / 10, dollars
+        found = re.fullmatch(r"\W*(\d+(?:\.\d+)?)\W*(?:/ *10\W*)?", said)
+        if found is None or float(found[1]) > 10 or "-" in said:
+            raise ValueError(f"the judge says {said[:80]!r}, which is not a number from 0 to 10 and nothing else")
+        return float(found[1]) / 10, dollars
 
     return judge
 
@@ -75,7 +83,7 @@ class _Upstream:
 
     def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
         self.name = name
-        self.parameters = dict(parameters)
+        self.parameters = {"max_retries": 0, **parameters}  # of the client: `timeout` is that of one try
         self.prices = self.parameters.pop("prices", None)
         if "model" not in self.parameters:
             raise UsageError(f'{name}: says no "model", such as openai/gpt-5-nano')
@@ -172,7 +180,10 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
             raise
         except Exception as problem:  # whatever a provider raises
             call.update(seconds=time.monotonic() - began, failure=type(problem).__name__)
-            await asyncio.to_thread(request.fail, call["failure"])
+            if isinstance(problem, litellm.BadRequestError):  # what is asked of it, such as too long a prompt
+                await asyncio.to_thread(request.skip)
+            else:
+                await asyncio.to_thread(request.fail, call["failure"])
             return problem
         call["seconds"] = time.monotonic() - began
         score: Any = ()
@@ -180,7 +191,10 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
             if self.judge is None:
                 raise UsageError("the cascade looks at scores: give CascadeLLM a judge")
             try:
-                score, dollars = await self.judge(prompt, str(response.choices[0].message.content))
+                said = response.choices[0].message.content
+                if said is None:
+                    raise ValueError("an answer without text")
+                score, dollars = await self.judge(prompt, str(said))
                 call["dollars"] += dollars
             except Exception as problem:
                 call["failure"] = f"the judge: {type(problem).__name__}"
@@ -192,10 +206,7 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
 
     def feedback(self, answer: str, quality: float) -> None:
         """The quality of an answer, in [0, 1], by its response's `id`."""
-        number = answer[len(_BEGINNING) :] if answer.startswith(_BEGINNING) else ""
-        if not number.isdigit():
-            raise UsageError(f"{answer!r} is no id of an answer of a cascade, such as {_BEGINNING}7124838092242945")
-        self.store.feedback(int(number), quality)
+        self.store.feedback(number_of(answer), quality)
 
     async def acompletion(self, *args: Any, **given: Any) -> ModelResponse:
         """As LiteLLM calls it."""

@@ -15,16 +15,13 @@ from typing import Any, Optional
 
 import numpy as np
 
+from ..arguments import number, refused, texts
+
 __all__ = ["Monitor"]
 
 _BETS = np.array([0.2, 0.4, 0.6, 0.9])  # shares of the greatest bet that keeps wealth positive
 _EVERY, _MOST_STARTS = 100, 200
 _FIRST = 10  # the k-th bet has the weight _FIRST / ((k + _FIRST - 1) (k + _FIRST)); all together have 1
-
-
-def _margin(alpha: float) -> float:
-    """In standard errors: a normal deviate beyond it has at most this probability."""
-    return float(np.sqrt(2.0 * np.log(1.0 / (2.0 * alpha)))) if alpha < 0.25 else 0.7
 
 
 class _Fall:
@@ -33,7 +30,7 @@ class _Fall:
     After each hundred numbers a bet begins that the mean is from now on below a lower bound of the mean so far. A bet's
     wealth is a nonnegative supermartingale where that is not so, and so is the weighted sum of all, which exceeds
     2 / alpha with probability alpha / 2 at most (Ville). The other half of alpha is that of the bounds, with the same
-    weights; they are those of means of many numbers. Numbers lie in [-1, 1].
+    weights: normal ones, with room for what is too rare to have been seen. Numbers lie in [-1, 1].
     """
 
     def __init__(self, alpha: float) -> None:
@@ -64,9 +61,10 @@ class _Fall:
 
     def _begin(self, k: int) -> None:
         mean = self.sum / self.count
-        deviation = np.sqrt(max(self.squares / self.count - mean * mean, 0.0))
+        variance = max(self.squares / self.count - mean * mean, 0.0)
         weight = _FIRST / ((k + _FIRST - 1) * (k + _FIRST))
-        bound = mean - _margin(self.alpha / 2.0 * weight) * deviation / np.sqrt(self.count)
+        rarity = np.log(2.0 / (self.alpha * weight)) / self.count  # of what may not have been seen yet, and may cost 1
+        bound = mean - np.sqrt(2.0 * rarity * (variance + rarity / 2.0))
         self.bounds = np.append(self.bounds, bound)[-_MOST_STARTS:]
         self.weights = np.append(self.weights, weight)[-_MOST_STARTS:]
         self.wealth = np.vstack([self.wealth, np.ones(len(_BETS))])[-_MOST_STARTS:]
@@ -126,11 +124,20 @@ class Monitor:
         against: Optional[str] = None,
         share: float = 0.05,
     ) -> None:
-        if not 0.0 < alpha < 1.0 or not 0.0 < share < 1.0:
-            raise ValueError("Monitor: alpha and share lie between 0 and 1")
+        models = texts("Monitor: models", models)
+        price = number("Monitor: price", price)
+        for what, value in (("alpha", alpha), ("share", share)):
+            if not 0.0 < number(f"Monitor: {what}", value) < 1.0:
+                raise refused(f"Monitor: {what}", value, "a number between 0 and 1")
+        if not models or len(set(models)) < len(models):
+            raise refused("Monitor: models", models, "different names, one at least")
+        if not 0.0 <= price < float("inf"):
+            raise refused("Monitor: price", price, "a number of 0 or more")
         if against is not None and against not in models:
-            raise ValueError(f"Monitor: against {against!r} is none of the models")
+            raise refused("Monitor: against", against, f"one of the models, {', '.join(models)}")
         own = alpha / (4 * len(models))
+        #: which it watches
+        self.models = models
         self.price, self.against, self.share = float(price), against, share
         self._tests = {model: (_Fall(own), _Fall(own)) for model in models}
         self._difference = _Difference(share, alpha / 2)
@@ -148,13 +155,21 @@ class Monitor:
     def see_explained(self, explained: Mapping[str, Any], quality: float) -> None:
         """The feedback of a request by what Request.explain() said before."""
         calls, deployed = explained["calls"], explained["deployed"]
+        control: Optional[bool] = self.is_control(int(explained["request"]))
+        if control and [call["model"] for call in calls] != [self.against]:
+            control = None  # the model did not answer, and the request went by the cascade: it is of neither
         found = next((call["quality"] for call in calls if call["model"] == deployed), None)
         estimated = float("nan") if found is None else float(found)
         dollars = sum(call["dollars"] for call in calls)
-        self.see(deployed, estimated, quality, dollars, self.is_control(int(explained["request"])))
+        self.see(deployed, estimated, quality, dollars, control)
 
-    def see(self, model: str, estimated: float, quality: float, dollars: float, control: bool = False) -> None:
-        """A request's feedback: the model whose answer was deployed, what the cascade took it for, the truth."""
+    def see(
+        self, model: str, estimated: float, quality: float, dollars: float, control: Optional[bool] = False
+    ) -> None:
+        """A request's feedback: the model whose answer was deployed, what the cascade took it for, the truth.
+
+        `control`: whether the request was given to the model alone; None leaves it out of the comparison.
+        """
         if model in self._tests:
             fall, rise = self._tests[model]
             error = min(1.0, max(-1.0, quality - estimated)) if estimated == estimated else quality
@@ -164,7 +179,7 @@ class Monitor:
                         f"answers of {model} are {how} than they were, by what the cascade takes them for "
                         f"(after {test.count} of them): see whether its judge still holds, and fit again"
                     )
-        if self.against is None:
+        if self.against is None or control is None:
             return
         self._difference.see(control, quality - self.price * dollars)
         if not self._worse and self._difference.interval[2] < 0.0:

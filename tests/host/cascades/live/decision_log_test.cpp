@@ -243,5 +243,21 @@ TEST_F(DecisionLogTest, PromptsAreLoggedWhereThatIsAsked) {
   EXPECT_EQ(log.text(2), "What is \"2\" + 2?\n");
 }
 
+// A cascade that looks at no score, on a log: it is judged by what was called, and a cascade that needs scores is refused.
+TEST_F(DecisionLogTest, ARouterIsJudgedByALog) {
+  const TraceTable table = test::drawn_table(TraceLaw(0.3), 1'500, 8);
+  Cascade cascade(in_order({0, 1, 2}, {0.8, 0.4}, 0.3));
+  cascade.log_to({folder()});
+  serve(cascade, table);
+  const TraceTable log = read_trace(folder(), holes());
+  CascadeOptions options = in_order({0}, {}, 0.0);
+  options.evaluator = "none";
+  const JudgedCascade judged = judge_cascade(Cascade(options), "router", log, table.models[0], "", {}, Estimator::dr);
+  EXPECT_NEAR(judged.worth.calls.value, 1.0, 1e-9);
+  EXPECT_THROW(
+      (void)judge_cascade(Cascade(in_order({0, 1}, {0.8}, 0.0)), "c", log, table.models[0], "none", {}, Estimator::dr),
+      Error);
+}
+
 }  // namespace
 }  // namespace pandora

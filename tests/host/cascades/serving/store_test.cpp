@@ -265,5 +265,85 @@ TEST_F(StoreTest, SettingsThatAreNoneAreRefused) {
   EXPECT_THROW(Store{of}, Error);
 }
 
+// What was written with refits beside calls is made again so, and the other way round, whatever the next start wants.
+TEST_F(StoreTest, TheJournalSaysHowItWasMade) {
+  for (const bool beside : {true, false}) {
+    std::filesystem::remove_all(base_ / "kept");
+    StoreOptions of = options();
+    of.beside = beside;
+    Store store(of);
+    test::Random random(2);
+    for (int t = 0; t < 40; ++t) serve(store, random);
+    const std::string text = store.cascade().text();
+    of.folder = killed();
+    of.beside = !beside;
+    Store again(of);
+    EXPECT_TRUE(again.cascade().text() == text);
+    for (int t = 0; t < 10; ++t) serve(again, random);
+  }
+}
+
+TEST_F(StoreTest, AForkedChildLeavesTheStoreAlone) {
+  for (const bool beside : {false, true}) {
+    StoreOptions of = options();
+    of.folder = base_ / (beside ? "beside" : "inline");
+    of.beside = beside;
+    auto store = std::make_unique<Store>(of);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);  // as it must not hang
+      store = nullptr;
+      ::_exit(0);
+    }
+    int status = 1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(ask(*store, {{"op", "counts"}})["requests"], 0);
+  }
+}
+
+TEST_F(StoreTest, AFolderThatIsGoneIsTold) {
+  StoreOptions of = options();
+  Store store(of);
+  ask(store, {{"op", "begin"}, {"psi", {1.0, 0.5}}});
+  std::filesystem::remove_all(base_ / "kept");
+  EXPECT_THROW(store.save(), Error);
+  EXPECT_THAT(refused(store, {{"op", "begin"}, {"psi", {1.0, 0.5}}}),
+              testing::AnyOf(HasSubstr("is gone"), HasSubstr("cannot be written")));
+  EXPECT_EQ(ask(store, {{"op", "counts"}})["requests"], 1);
+}
+
+TEST_F(StoreTest, CallsWithoutTheirSnapshotAreNoFreshStart) {
+  StoreOptions of = options();
+  { Store store(of); }
+  for (const std::string& name : names(base_ / "kept"))
+    if (name.starts_with("cascade-")) std::filesystem::remove(base_ / "kept" / name);
+  EXPECT_THROW(Store{of}, Error);
+}
+
+TEST_F(StoreTest, ARequestMayBeOfOneModelAlone) {
+  StoreOptions of = options(test::in_order({0, 1}, {0.8}, 0.5));
+  Store store(of);
+  for (const char* const how : {"answers", "fails"}) {
+    const Json begun = ask(store, {{"op", "begin"}, {"psi", {1.0}}}), request = begun["request"];
+    const std::string third = store.cascade().model_name(2);
+    Json step = ask(store, {{"op", "only"}, {"request", request}, {"model", third}});
+    EXPECT_EQ(step["next"], third);  // though it is not in the order
+    if (std::string(how) == "answers") {
+      step = ask(store, {{"op", "observe"}, {"request", request}, {"model", third}, {"dollars", 0.1}, {"score", 0.1}});
+      EXPECT_TRUE(step["next"].is_null());
+      EXPECT_EQ(ask(store, {{"op", "deploy"}, {"request", request}})["deployed"], third);
+      EXPECT_THAT(refused(store, {{"op", "only"}, {"request", request}, {"model", third}}),
+                  HasSubstr("has called a model"));
+    } else {
+      step = ask(store, {{"op", "fail"}, {"request", request}, {"model", third}});
+      EXPECT_NE(step["next"], third);
+      EXPECT_FALSE(step["next"].is_null());
+      EXPECT_THAT(refused(store, {{"op", "only"}, {"request", request}, {"model", third}}),
+                  HasSubstr("was passed over"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pandora

@@ -187,6 +187,14 @@ with tempfile.TemporaryDirectory() as there:
     assert gateway.metric("cascade_requests") == 0
     later = asyncio.run(play(gateway, half, REQUESTS))
     assert len(later) >= 0.95 * (REQUESTS - half), len(later)
+    for wrong in ({"messages": [{"role": "user", "content": "question 1"}], "api_base": "http://127.0.0.1:9/v1"}, [], {"messages": "?"}):
+        try:
+            gateway.get("/v1/chat/completions", wrong)
+            raise AssertionError(wrong)
+        except urllib.error.HTTPError as error:
+            assert error.code == 400, error.read()
+    gateway.kill()
+    gateway.start()
     told_of_before = feed(gateway, ids[len(ids) // 2 :])  # by the cascade that began them
     assert told_of_before >= 0.95 * (len(ids) - len(ids) // 2), told_of_before
     assert feed(gateway, later) >= 0.95 * len(later)

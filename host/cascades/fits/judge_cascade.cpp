@@ -261,8 +261,7 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   out.effective_prompts = worth.effective_prompts;
   out.latency = worth.latency;
   out.notes = worth.notes;
-  const double judged = worth.judged_calls,
-               dearer = out.price * judged;  // utility of a dollar more for each judged call
+  const double judged = worth.judged_calls, dearer = out.price * judged;  // utility of a dollar more for each of them
   const bool gains = out.worth.gain.value > 0.0 && dearer > 0.0, unseen = !options.plans.empty() && judged == 0.0;
   out.verdict = judged_verdict(out, options, record) + "; " +
                 (unseen ? "no answer is judged"
@@ -285,7 +284,7 @@ Table judged_table(const JudgedCascade& judged) {
   add(judged.against + " alone", judged.alone);
   out.rows.push_back({{"gain", interval_text(judged.worth.gain, 4), "", "", ""}, {}, true});
   out.rows.push_back({{"saving", share_text(judged.worth.saving), "", "", ""}});
-  out.notes.insert(out.notes.end(), judged.notes.begin(), judged.notes.end());
+  out.notes = judged.notes;
   if (judged.same_table)
     out.notes.push_back("this is the table that the cascade was fitted on: it looks better here than elsewhere");
   if (judged.evaluator != judged.fitted_for)

@@ -226,12 +226,11 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
     throw Error(ExitCode::usage, "evaluator none: the cascade looks at scores; name a judge, or quality");
   out.judge_usd = judge_usd ? judge_usd : counted_judge_usd(record);
   const CascadeInput input = cascade_input(options, table, out.judge_usd.value_or(0.0));
-  const PromptGroups groups = group_prompts(table);
   const std::vector<std::size_t> rows = all_rows(table.rows());
   out.cascade = file;
   out.table = table.source;
   out.rows = table.rows();
-  out.prompts = groups.count;
+  out.prompts = group_prompts(table).count;
   out.price = options.price;
   out.same_table = text_at(record, "/digest") == content_digest(table);
   if (record.contains("promise")) out.promise = worth_in(record["promise"]);

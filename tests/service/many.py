@@ -48,5 +48,6 @@ with tempfile.TemporaryDirectory() as folder:
     service.stdin.close()
     assert service.wait() == 0
 assert counts["requests"] == REQUESTS and counts["deployed"] == REQUESTS, counts
-assert peak < 1.25 * halfway + 50 * 1024, f"memory grew from {halfway >> 10} to {peak >> 10} MiB"
+waiting = min(65536, counts["requests"] - counts["feedbacks"]) / 2  # more than at half; each has 4 KiB, in a snapshot too
+assert peak < 1.25 * halfway + 50 * 1024 + 8 * waiting, f"memory grew from {halfway >> 10} to {peak >> 10} MiB"
 print(f"{REQUESTS} requests, {counts['calls']} calls: {peak >> 10} MiB at the most, {halfway >> 10} after half of them")

@@ -329,7 +329,7 @@ def test_a_call_that_fails_is_passed_over() -> None:
     request = cascade.begin([1.0, 0.5])
     for _ in request:
         request.fail()
-    with pytest.raises(pandora.UsageError, match="called no model"):
+    with pytest.raises(pandora.UsageError, match="has failed or was skipped; cancel it"):
         request.deploy()
     request.cancel()
     with pytest.raises(pandora.UsageError, match="next\\(\\)"):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Many requests in one run of a service (examples/service); its memory stays bounded.
-usage: many.py SERVICE CASCADE.json REQUESTS
+usage: many.py SERVICE CASCADE.json REQUESTS [N: of one request in N the feedback never comes; 50]
 """
 import json
 import random
@@ -10,6 +10,7 @@ import tempfile
 import threading
 
 SERVICE, CASCADE, REQUESTS = sys.argv[1], sys.argv[2], int(sys.argv[3])
+MISSING = int(sys.argv[4]) if len(sys.argv) > 4 else 50
 BATCH = 1000  # requests that are open at a time
 
 
@@ -40,7 +41,7 @@ with tempfile.TemporaryDirectory() as folder:
                              for answer in open_ones if answer["next"]])
         ask(['{"op":"deploy","request":%d}\n' % request for request in requests])
         ask(['{"op":"feedback","request":%d,"quality":%.3f}\n' % (request, world.random())
-             for k, request in enumerate(requests) if k % 50])  # the rest never comes
+             for k, request in enumerate(requests) if k % MISSING])  # the rest never comes
         if not halfway and first >= REQUESTS // 2:
             halfway = peak_kib(service.pid)
     (counts,) = ask(['{"op":"counts"}\n'])

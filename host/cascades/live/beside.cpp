@@ -9,7 +9,8 @@ namespace pandora {
 Cascade::State::Alone::Alone(State& all) : state(all) {
   if (state.beside != nullptr) estimates = std::unique_lock(state.estimating);
   lock = std::unique_lock(state.mutex);
-  if (state.beside != nullptr) state.adopt(state.beside->told - state.beside->adopted);
+  if (state.beside != nullptr && state.beside->told > state.beside->adopted)
+    state.adopt(state.beside->told - state.beside->adopted);
   state.alone = true;
 }
 

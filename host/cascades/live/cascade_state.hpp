@@ -275,7 +275,9 @@ struct Cascade::State {
   void choose_next(CascadeRequest& request) const;
   static void bring_forward(CascadeRequest& request, int box);
   std::size_t choose_deployed(CascadeRequest& request) const;
-  void log(const nlohmann::json& line) noexcept;
+  nlohmann::json decision_line(const CascadeRequest& request) const;
+  template <class Line>
+  void log(const Line& line) noexcept;
   void log_decision(const CascadeRequest& request) noexcept;
   void log_feedback(std::uint64_t number, double quality) noexcept;
 };

@@ -83,50 +83,47 @@ void Cascade::State::set_explore(double explore) {
     if (!request.deployed) choose_next(request);
 }
 
-void Cascade::State::log(const nlohmann::json& line) noexcept {
-  if (!decisions->write(line)) ++counts.unlogged;
+nlohmann::json Cascade::State::decision_line(const CascadeRequest& request) const {
+  const auto known = [](double x) { return std::isnan(x) ? nlohmann::json() : nlohmann::json(x); };
+  nlohmann::json line = {{"request", request.number},
+                         {"time", time_of_day()},
+                         {"evaluator", options.evaluator},
+                         {"features", features_digest},
+                         {"psi", request.psi},
+                         {"candidates", nlohmann::json::array()},
+                         {"calls", nlohmann::json::array()},
+                         {"deployed", names[static_cast<std::size_t>(request.walk.outcome.deployed)].name}};
+  for (const CascadeModel& model : names)
+    if (!model.removed) line["candidates"].push_back(model.name);
+  for (const CascadeRequest::Call& call : request.calls) {
+    line["calls"].push_back({{"model", names[call.model].name},
+                             {"propensity", call.propensity},
+                             {"dollars", call.dollars},
+                             {"latency", known(call.latency)},
+                             {"deploy_propensity", call.deploy_propensity}});
+    if (call.scores.size() == 1) line["calls"].back()["score"] = call.scores[0];
+    if (call.scores.size() > 1) line["calls"].back()["scores"] = call.scores;
+  }
+  for (const CascadeRequest::PassedOver& failed : request.passed_over)
+    line["failed"].push_back(
+        {{"model", names[failed.model].name}, {"dollars", failed.dollars}, {"reason", failed.reason}});
+  line.update(request.prompt);
+  return line;
+}
+
+template <class Line>
+void Cascade::State::log(const Line& line) noexcept try {
+  if (decisions != nullptr && !decisions->write(line())) ++counts.unlogged;
+} catch (...) {
+  ++counts.unlogged;
 }
 
 void Cascade::State::log_decision(const CascadeRequest& request) noexcept {
-  if (decisions == nullptr) return;
-  try {
-    const auto known = [](double x) { return std::isnan(x) ? nlohmann::json() : nlohmann::json(x); };
-    nlohmann::json line = {{"request", request.number},
-                           {"time", time_of_day()},
-                           {"evaluator", options.evaluator},
-                           {"features", features_digest},
-                           {"psi", request.psi},
-                           {"candidates", nlohmann::json::array()},
-                           {"calls", nlohmann::json::array()},
-                           {"deployed", names[static_cast<std::size_t>(request.walk.outcome.deployed)].name}};
-    for (const CascadeModel& model : names)
-      if (!model.removed) line["candidates"].push_back(model.name);
-    for (const CascadeRequest::Call& call : request.calls) {
-      line["calls"].push_back({{"model", names[call.model].name},
-                               {"propensity", call.propensity},
-                               {"dollars", call.dollars},
-                               {"latency", known(call.latency)},
-                               {"deploy_propensity", call.deploy_propensity}});
-      if (call.scores.size() == 1) line["calls"].back()["score"] = call.scores[0];
-      if (call.scores.size() > 1) line["calls"].back()["scores"] = call.scores;
-    }
-    for (const CascadeRequest::PassedOver& failed : request.passed_over)
-      line["failed"].push_back(
-          {{"model", names[failed.model].name}, {"dollars", failed.dollars}, {"reason", failed.reason}});
-    line.update(request.prompt);
-    log(line);
-  } catch (...) {
-    ++counts.unlogged;
-  }
+  log([&] { return decision_line(request); });
 }
 
 void Cascade::State::log_feedback(std::uint64_t number, double quality) noexcept {
-  if (decisions == nullptr) return;
-  try {
-    log({{"request", number}, {"time", time_of_day()}, {"quality", quality}});
-  } catch (...) {
-    ++counts.unlogged;
-  }
+  log([&] { return nlohmann::json{{"request", number}, {"time", time_of_day()}, {"quality", quality}}; });
 }
 
 }  // namespace pandora

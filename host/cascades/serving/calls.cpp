@@ -8,6 +8,13 @@
 #include "pandora/error.hpp"
 
 namespace pandora {
+std::size_t position_of(const Cascade& cascade, const std::string& name) {
+  const std::vector<CascadeModel> models = cascade.models();
+  const auto found = std::ranges::find(models, name, &CascadeModel::name);
+  if (found == models.end()) throw Error(ExitCode::usage, "there is no model " + name);
+  return static_cast<std::size_t>(found - models.begin());
+}
+
 namespace {
 
 using Json = nlohmann::json;
@@ -29,13 +36,6 @@ Prompt prompt_of(const Json& call) {
       prompt.columns[item.key()] = value.get<double>();
   }
   return prompt;
-}
-
-std::size_t position(const Cascade& cascade, const std::string& name) {
-  const std::vector<CascadeModel> models = cascade.models();
-  const auto found = std::ranges::find(models, name, &CascadeModel::name);
-  if (found == models.end()) throw Error(ExitCode::usage, "there is no model " + name);
-  return static_cast<std::size_t>(found - models.begin());
 }
 
 Json next(Cascade& cascade, std::uint64_t request) {
@@ -122,25 +122,25 @@ const std::map<std::string, OfRequest> kOfRequest = {
     {"observe",
      {true,
       [](Cascade& c, Request request, const Json& call) {
-        c.observe(request, position(c, call.at("model")), observation_of(call));
+        c.observe(request, position_of(c, call.at("model")), observation_of(call));
         return next_of(c, request);
       }}},
     {"fail",
      {true,
       [](Cascade& c, Request request, const Json& call) {
-        c.fail(request, position(c, call.at("model")), call.value("dollars", 0.0), call.value("reason", ""));
+        c.fail(request, position_of(c, call.at("model")), call.value("dollars", 0.0), call.value("reason", ""));
         return next_of(c, request);
       }}},
     {"skip",
      {true,
       [](Cascade& c, Request request, const Json& call) {
-        c.skip(request, position(c, call.at("model")), call.value("dollars", 0.0));
+        c.skip(request, position_of(c, call.at("model")), call.value("dollars", 0.0));
         return next_of(c, request);
       }}},
     {"only",
      {true,
       [](Cascade& c, Request request, const Json& call) {
-        c.only(request, position(c, call.at("model")));
+        c.only(request, position_of(c, call.at("model")));
         return next_of(c, request);
       }}},
     {"cancel", {true, [](Cascade& c, Request request, const Json&) { return c.cancel(request), Json::object(); }}},

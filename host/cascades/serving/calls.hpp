@@ -7,6 +7,8 @@
 
 namespace pandora {
 
+/// Among Cascade::models(). Throws Error (usage) for a name that is none.
+std::size_t position_of(const Cascade& cascade, const std::string& name);
 /// Throws Error (usage) for what is no object with a known "op".
 nlohmann::json parse_call(const std::string& line);
 /// Whether it has to be made again after a restart.

@@ -221,6 +221,10 @@ Journal::Piece Journal::cut(Cascade& cascade) {
   for (const auto& entry : fs::directory_iterator(folder_, problem))
     if (std::uint64_t count = 0; count_of(entry.path(), "calls-", ".jsonl", count) && count >= done_ && count <= first_)
       out.calls.push_back(calls_after(folder_, count));
+  if (problem) {  // lines that are not found would be lost with the files of before
+    errno = problem.value();
+    fail(folder_, "cannot be read");
+  }
   const std::string line = first_line(cascade);
   const auto number = [](const fs::path& file) {
     std::uint64_t count = 0;

@@ -37,7 +37,6 @@ struct Store::State {
 
  private:
   Cascade first() const;
-  std::uint64_t replay(Cascade& into, const std::string& line) const;
   Json made(const Json& call);
   void take_note(const Json& call, const Json& answer);
   void wake();
@@ -51,7 +50,8 @@ struct Store::State {
 
   std::mutex mutex_;                                 // of journal and cascade together: calls are made in its order
   std::map<std::uint64_t, Clock::time_point> open_;  // requests, and when they were asked for last
-  std::mutex working_;                               // of what follows
+  const std::size_t most_open_ = 2 * cascade.options().most_requests;
+  std::mutex working_;  // of what follows
   std::condition_variable wake_, snapped_;
   bool ends_ = false, awake_ = false, save_ = false;  // a snapshot is asked for
   std::uint64_t snapshots_ = 0;                       // that were tried, and what became of the last one
@@ -164,7 +164,7 @@ void Store::State::take_note(const Json& call, const Json& answer) {
     open_.erase(request);
   else if (call["op"] != "feedback")
     open_[request] = Clock::now();
-  while (open_.size() > 2 * cascade.options().most_requests) open_.erase(open_.begin());  // dropped meanwhile
+  while (open_.size() > most_open_) open_.erase(open_.begin());  // dropped meanwhile
 }
 
 void Store::State::wake() {

@@ -3,7 +3,6 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "beside.hpp"
@@ -13,6 +12,7 @@
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "host/cascades/live/new_cascade.hpp"
 #include "host/cascades/live/rules_json.hpp"
+#include "host/cascades/serving/calls.hpp"
 #include "host/ground/figures/figure.hpp"
 #include "host/studies/study/study.hpp"
 #include "pandora/cascade.hpp"
@@ -125,13 +125,6 @@ template <class Body>
 auto freely(Body&& body) {
   const WithoutGil release;
   return body();
-}
-
-std::size_t position_of(const Cascade& cascade, const std::string& name) {
-  const std::vector<CascadeModel> models = cascade.models();
-  const auto found = std::ranges::find(models, name, &CascadeModel::name);
-  if (found == models.end()) throw Error(ExitCode::usage, "there is no model " + name);
-  return static_cast<std::size_t>(found - models.begin());
 }
 
 void bind_live(nb::class_<Cascade>& cascade) {

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # From DOW to shrunk_weitzman one step at a time (docs/beyond.md): a folder of results for each step, seed 101, regime B, T_0 = 0.
-# usage: steps.sh STUDY REPLICATIONS ENVIRONMENTS WORK   (STUDY of experiments/; the program is $PANDORA, or `pandora`; it goes on after a break)
+# usage: steps.sh STUDY REPLICATIONS ENVIRONMENTS WORK   (STUDY of experiments/; the program is `pandora`, or $PANDORA; goes on after a break)
 set -euo pipefail
 study=experiments/$1 replications=$2 environments=$3 work=$4
+pandora=$(command -v pandora || realpath "$PANDORA")
 mkdir -p "$work"
 step() {
   folder=$1
   shift
-  "${PANDORA:-pandora}" run "$study" --seed 101 --replications "$replications" --environment "$environments" --regime B --t0 0 \
+  "$pandora" run "$study" --seed 101 --replications "$replications" --environment "$environments" --regime B --t0 0 \
     --oracle-cache "$work/oracle" --set output.hdf5=true --quiet --resume --out "$work/$folder" "$@" >/dev/null
 }
 fixed=(--policy shrunk_weitzman --set estimation.shrinkage=fixed)

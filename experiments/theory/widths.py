@@ -1,6 +1,6 @@
 """Whether DOW's widths cover, and the decomposition of its regret, period by period: what `pandora explain` tells, as CSV.
 
-usage: widths.py [REPLICATIONS]      (the program is $PANDORA, or `pandora`)
+usage: widths.py [REPLICATIONS]      (the program is `pandora`, or $PANDORA)
 
 One row per lane of experiments/theory/widths.toml. `constant` is the largest |error| / width over boxes, periods and replications,
 over sqrt(m log T). A period is optimistic where every box's index estimate with its bonus is at least the true one. `covered` is the share
@@ -10,6 +10,7 @@ of opened outputs whose estimated value, with its bonus, is at least the true on
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,7 @@ COLUMNS = (
 
 
 def explain(reward: str, lane: str, replication: int) -> list:
-    command = [os.environ.get("PANDORA", "pandora"), "explain", str(STUDY), "--period", "1:5000", "--format", "json"]
+    command = [shutil.which("pandora") or os.environ["PANDORA"], "explain", str(STUDY), "--period", "1:5000", "--format", "json"]
     command += ["--lane", f"linear/B/{replication}/0/dow/{reward}/{lane}"]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["periods"]
 

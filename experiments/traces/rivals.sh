@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Rivals on real tables (docs/beyond.md): chooses DOW's keys on the calibration tables, then judges all on the others.
-# usage: rivals.sh TABLES WORK     (the program is $PANDORA, or `pandora`; it goes on after a break)
+# usage: rivals.sh TABLES WORK     (the program is `pandora`, or $PANDORA; it goes on after a break)
 set -euo pipefail
 tables=$(realpath "$1") studies=$(realpath "$(dirname "$0")")
+pandora=$(command -v pandora || realpath "$PANDORA")
 mkdir -p "$2"
 cd "$2"
-pandora=${PANDORA:-pandora}
 cp "$studies"/rivals.toml "$studies"/rivals-choose.toml .
 for table in "$tables"/paretobandit_*.jsonl; do ln -sf "$table" .; done
 

@@ -28,7 +28,7 @@ def tables(source: Path, work: Path) -> None:
     draws = random.Random(1)
     for part in PARTS:
         name = f"paretobandit_{part}_k4.jsonl"
-        shutil.copy(source / name, work)
+        shutil.copyfile(source / name, work / name)
         found = rows(source / name)
         kept = [row["arms"] for row in found]
         for row in found:

@@ -104,8 +104,7 @@ esac
 case "$1: $* " in *" --threads "*) ;; run:* | reproduce:* | tune:* | calibrate:*) set -- "$@" --threads {threads} ;; esac
 exec {program} "$@"
 """)
-        for command in folder.iterdir():
-            command.chmod(0o755)
+        [command.chmod(0o755) for command in folder.iterdir()]
         self.environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "DATA": str(self.data)}
 
     def key(self, stage: Stage) -> str:

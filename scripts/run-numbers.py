@@ -167,7 +167,7 @@ exec {program} "$@"
             self.bash(stage, there, command, kept / file, "w")
         cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
         manifest = {"run": stage.run, "keep": stage.keep, "digest": digest(stage, self.stages), "program": self.program,
-                    "seconds": round(there["seconds"]), "date": str(datetime.date.today()), "cpu": cpu[1] if cpu else ""}
+                    "seconds": round(there["seconds"], 1), "date": str(datetime.date.today()), "cpu": cpu[1] if cpu else ""}
         (kept / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
         shutil.rmtree(stage.folder, ignore_errors=True)
         shutil.copytree(kept, stage.folder)

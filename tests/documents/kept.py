@@ -11,10 +11,11 @@ Row = dict[str, str]
 
 @cache
 def read(path: Path) -> list[Row]:
-    """The rows of all tables of a CSV file; of another file one row, of its numbers."""
+    """The rows of all tables of a CSV file, with a column KEY for what a setting, `KEY=VALUE ...`, says; of another file one row of numbers."""
     text = path.read_text()
     if path.suffix == ".csv":
-        return [row for part in re.split(r"\n\s*\n", text) for row in csv.DictReader(io.StringIO(part))]
+        rows = [row for part in re.split(r"\n\s*\n", text) for row in csv.DictReader(io.StringIO(part))]
+        return [dict(re.findall(r"([\w.]+)=([^\s;]+)", row.get("setting") or "")) | row for row in rows]
     found = re.findall(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", text)
     return [{str(place): number.replace(",", "") for place, number in enumerate(found)}]
 
@@ -31,8 +32,9 @@ def bare(cell: str) -> str:
 
 
 def key(name: str) -> str:
-    """T_0 is the column T0, eta_index the column estimation.eta_index."""
-    return re.sub(r"[_ ]", "", bare(name).split(".")[-1]).lower()
+    """T_0 is the column T0, eta_index and eta_1 are the column estimation.eta_index."""
+    found = re.sub(r"[_ ]", "", bare(name).split(".")[-1]).lower()
+    return {"eta1": "etaindex", "eta0": "etareward"}.get(found, found)
 
 
 @cache

@@ -47,8 +47,9 @@ def labels(cell: str) -> frozenset[str]:
 
 
 def conditions(cells: list[str], header: list[str]) -> dict[str, set]:
-    """What a row says of columns: a number below a column's name, or `T_0 = 0, 50` in a cell."""
-    found = {key(name): {value(bare(cell))} for name, cell in zip(header, cells) if value(bare(cell)) is not None}
+    """What a row says of columns: a number below the name of a key, whole unless of c_rho, eta_1 and the like, or `T_0 = 0, 50` in a cell."""
+    found = {key(name): {value(bare(cell))} for name, cell in zip(header, cells)
+             if value(bare(cell)) is not None and ("." not in cell or re.match(r"`?(?:c|eta)_", name))}  # fmt: skip
     for cell in cells:
         for name, values in re.findall(r"([\w.]+) = ((?:\d[\d.]*(?:, )?)+)", bare(cell)):
             found[key(name)] = {value(number) for number in values.strip(", ").split(", ")}

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-NUMBER = re.compile(r"(?<![\w.,])([-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)\.(\d+)(?:e([-+]?\d+))?)(?!\d|\.\d|,\d{3})( ?%)?")
+NUMBER = re.compile(r"(?<![\w.,])([-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)\.(\d+)(?:e([-+]?\d+))?)(?!\d|\.\d|,\d{3})(?=( ?%| ± [\d.]+ ?%)?)")
 NAMED = re.compile(r"(?:Sections?|Tables?|Figures?|Theorem|Lemma|Assumption|Proposition|Corollary|Appendix|Python|CUDA|GCC|version|arXiv)[ :]$")
 FENCED = re.compile(r"^ *(```|~~~).*?^ *\1 *$", re.S | re.M)
 UNSEEN = re.compile(r"(`+).*?\1|\]\([^)]*\)|<!--.*?-->|https?://\S+")

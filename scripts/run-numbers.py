@@ -24,7 +24,7 @@ STAGES, RESULTS, WORK = Path("experiments/numbers"), Path("experiments/results")
 TABLE = re.compile(r"(?<=<!-- table -->\n).*?(?=<!-- end of the table -->)", re.S)
 
 
-KEYS = {"name", "run", "keep", "seconds", "what", "needs", "data"}
+KEYS = {"name", "run", "keep", "seconds", "what", "needs", "data", "later"}
 
 
 def read_stages() -> dict[str, Stage]:
@@ -36,7 +36,7 @@ def read_stages() -> dict[str, Stage]:
             if name in found or entry.keys() - KEYS:
                 sys.exit(f"run-numbers: {file}: the stage {name} stands twice, or has other keys than {', '.join(sorted(KEYS))}")
             places = {"page": file.stem, "folder": RESULTS / name, "work": WORK / name}
-            found[name] = Stage(**{"what": "", "needs": [], "data": [], **entry, **places})
+            found[name] = Stage(**{"what": "", "needs": [], "data": [], "later": False, **entry, **places})
 
     def place(name: str, path: tuple = ()) -> None:
         if name not in found or name in path:

@@ -39,11 +39,12 @@ def key(name: str) -> str:
 
 @cache
 def labels(cell: str) -> frozenset[str]:
-    """What a cell is called: all of it and its parts, in any case (~), and its words as they stand."""
+    """What a cell is called: all of it (=) and its parts (~), in any case, and its words as they stand."""
     text = bare(cell)
     parts = {part.strip().lower() for part in (text, *re.split(r"[,;:/]", text))}
     words = re.findall(r"[^\s,;:/]+", text)
-    return frozenset({f"~{part}" for part in parts if part and value(part) is None} | {word for word in words if value(word) is None})
+    named = {f"~{part}" for part in parts if part and value(part) is None} | {word for word in words if value(word) is None}
+    return frozenset(named | {f"={text.lower()}"})
 
 
 def conditions(cells: list[str], header: list[str]) -> dict[str, set]:
@@ -69,8 +70,8 @@ def agreeing(rows: list[Row], cells: list[str], said: dict[str, set]) -> tuple[l
                 columns.setdefault(label, set()).add(column)
     groups: dict[frozenset, set] = {}
     for cell in cells:
-        whole = f"~{bare(cell).lower()}"
-        for label in [whole] if whole in columns else labels(cell) & columns.keys():
+        wholes = [label for label in (f"={bare(cell).lower()}", f"~{bare(cell).lower()}") if label in columns]
+        for label in wholes[:1] or labels(cell) & columns.keys():
             groups.setdefault(frozenset(columns[label]), set()).add(label)
     chosen = range(len(rows))
     for where, wanted in groups.items():

@@ -44,7 +44,7 @@ def labels(cell: str) -> frozenset[str]:
     parts = {part.strip().lower() for part in (text, *re.split(r"[,;:/]", text))}
     words = re.findall(r"[^\s,;:/]+", text)
     named = {f"~{part}" for part in parts if part and value(part) is None} | {word for word in words if value(word) is None}
-    return frozenset(named | {f"={text.lower()}"})
+    return frozenset(named | ({f"={text.lower()}"} if text else set()))
 
 
 def conditions(cells: list[str], header: list[str]) -> dict[str, set]:

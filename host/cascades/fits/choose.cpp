@@ -199,6 +199,7 @@ void decide(CascadeChoice& choice, const CascadeAim& aim) {
     alone = !(choice.gain.low > 0.0);
   else if (!single.met && !cascade.met)
     alone = aim.is_on_dollars() ? single.bound <= cascade.bound : single.bound >= cascade.bound;
+  choice.pays = !alone;
   choice.kind = alone ? CascadeKind::single : choice.cascade;
 }
 

@@ -71,7 +71,7 @@ void add_without(CascadeFit& fit, const TraceTable& table, const PreparedFolds& 
 // saving by the dollars themselves, what is left under a bound on dollars likewise.
 double break_even_judge(const CascadeFit& fit) {
   const CascadeChoice& choice = fit.choice;
-  if (choice.kind == CascadeKind::single || !choice.chosen().met || !(choice.judged_calls > 0.0)) return 0.0;
+  if (!choice.pays || !choice.chosen().met || !(choice.judged_calls > 0.0)) return 0.0;
   const CascadeAim& aim = fit.settings.aim;
   if (aim.is_on_dollars()) return (aim.value - choice.chosen().bound) / choice.judged_calls;
   if (aim.is_bound()) return choice.single().met ? choice.gain.value / 1000.0 / choice.judged_calls : 0.0;
@@ -108,8 +108,11 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
   };
   choice.gain = gain(of(choice.best_of(choice.cascade), nested.cascade));
   decide(choice, fit.settings.aim);
-  if (choice.kind == CascadeKind::thresholds && judged.whole_orders[choice.chosen().candidate].order.size() == 1)
+  if (fit.settings.as_asked) choice.kind = choice.cascade;
+  if (choice.kind == CascadeKind::thresholds && judged.whole_orders[choice.chosen().candidate].order.size() == 1) {
     choice.kind = CascadeKind::single;
+    choice.pays = false;
+  }
   const Routed kept = of(choice.chosen(), nested.kept);
   if (choice.kind == CascadeKind::single)
     single = kept;
@@ -286,6 +289,10 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
                 (judged_none ? "no answer is judged"
                              : eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge,
                                          settings.aim.is_on_dollars() ? "room under the bound" : "gain"));
+  if (options.rules) {
+    options.rules->c_rho = settings.width;
+    options.estimation.forgetting.half_life = settings.forget;
+  }
   options.about = fit_record(fit).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   fit.cascade = std::make_shared<Cascade>(trained.cascade_of(options));
   return fit;

@@ -62,7 +62,8 @@ struct CascadeChoice {
   Interval difference;
   double difference_error = 0.0;  ///< its standard error
   double judged_calls = 0.0;      ///< of what a fit deploys, per prompt
-  Interval gain;  ///< in worth, of that kind over the single model; in a fit that deploys it that of the promise
+  Interval gain;      ///< in worth, of that kind over the single model; in a fit that deploys it that of the promise
+  bool pays = false;  ///< whether that kind keeps the bound, or the better, and its gain is sure
   CascadeKind kind = CascadeKind::single;  ///< what is deployed
 
   const PickedCandidate& best_of(CascadeKind which) const { return *picked[static_cast<std::size_t>(which)]; }

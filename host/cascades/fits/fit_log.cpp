@@ -288,15 +288,15 @@ CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& s
   for (const CascadeKind kind : {CascadeKind::single, CascadeKind::thresholds})
     choice.picked[static_cast<std::size_t>(kind)].emplace();
   choice.gain = of_cascade.gain;
-  choice.kind = best.order.size() > 1 && of_cascade.gain.low > 0.0 ? CascadeKind::thresholds : CascadeKind::single;
-  const bool pays = choice.kind == CascadeKind::thresholds;
-  fit.promise = pays ? of_cascade : fit.single;
+  choice.pays = best.order.size() > 1 && of_cascade.gain.low > 0.0;
+  choice.kind = choice.pays ? CascadeKind::thresholds : CascadeKind::single;
+  fit.promise = choice.pays ? of_cascade : fit.single;
   fit.notes = log.notes;
   fit.notes.push_back(fmt::format(
       "fitted to a log by importance weights, of {} models at the most; promised by doubly robust estimates of "
       "cascades that were searched on other prompts, from {:.0f} effective prompts",
       kLongest, cascade.support.effective_prompts));
-  CascadeOptions options = options_of(log, settings, pays ? best : alone, search.calibration());
+  CascadeOptions options = options_of(log, settings, choice.pays ? best : alone, search.calibration());
   fit.verdict = fit_verdict(fit, options) + "; " + eyes_text(settings.evaluator, settings.judge_usd, 0.0);
   options.about = fit_record(fit).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   fit.cascade = std::make_shared<Cascade>(options);

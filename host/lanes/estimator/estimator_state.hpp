@@ -99,6 +99,7 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   const int m;
   const Stream exploration;
   const LaneNeeds needs;
+  const bool only_asked = false;  ///< a copy that learns nothing: images are of no use
   Eigen::VectorXd psi;  // of the request that has begun; empty before the first
   RewardState reward;
 

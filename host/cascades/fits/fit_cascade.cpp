@@ -175,6 +175,7 @@ void note_what_is_left_out(CascadeFit& fit, const TraceTable& table) {
   if (fit.choice.kind == CascadeKind::single || fit.choice.kind == CascadeKind::thresholds)
     fit.notes.push_back(fmt::format("context: not used; {} the same for every prompt",
                                     fit.choice.kind == CascadeKind::single ? "one model alone is" : "thresholds are"));
+  if (!table.known_digest.empty()) return;  // which answer is best, single estimates do not say
   for (std::string& leak : suspected_leaks(table, context, fit.price)) fit.notes.push_back(std::move(leak));
 }
 

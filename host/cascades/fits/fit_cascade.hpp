@@ -158,7 +158,8 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
 
 /// Of a log of decisions, which fit_cascade() hands on: thresholds of at most three models at a price, those with the
 /// greatest mean utility less its standard error by self-normalised importance weights; its promise is doubly robust, of
-/// cascades that were searched on other prompts (5 folds). Throws Error (usage) for another aim or kind, Error (bad_data)
+/// cascades that were searched on other prompts (5 folds). Where thresholds are not tried, a router of the table that
+/// with_estimated_first_calls() makes, judged by nobody. Throws Error (usage) for another aim or kind, Error (bad_data)
 /// where the log cannot tell.
 CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& settings);
 

@@ -254,9 +254,16 @@ HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, cons
 
 CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& settings) {
   require_sound(settings);
+  if (!settings.aim.is_bound() && !settings.tries(CascadeKind::thresholds) && settings.tries(CascadeKind::router)) {
+    CascadeFitSettings of_first_calls = settings.only(CascadeKind::router);
+    of_first_calls.evaluator = kNoEvaluator;
+    return fit_cascade(with_estimated_first_calls(log, settings.evaluator), of_first_calls);
+  }
   if (settings.aim.is_bound() || !settings.tries(CascadeKind::thresholds))
-    throw Error(ExitCode::usage,
-                "a log is fitted at a price, by thresholds; give --price and --kind thresholds or auto");
+    throw Error(
+        ExitCode::usage,
+        "a log is fitted at a price, by thresholds or a router; give --price, and --kind thresholds, router (with "
+        "--context) or auto");
   const CalibratedEvaluator known(log, settings.evaluator);
   CascadeInput input;
   input.table = &log;

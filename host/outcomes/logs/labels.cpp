@@ -1,5 +1,6 @@
 #include "host/outcomes/logs/labels.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
@@ -101,6 +102,55 @@ std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const 
     const double known = std::isnan(table.quality[at]) ? 0.0 : (table.quality[at] - guess[at]) / probability[at];
     out.quality[at] = guess[at] + known;
   }
+  return out;
+}
+
+TraceTable with_estimated_first_calls(const TraceTable& log, const std::string& evaluator) {
+  const std::size_t models = log.models.size(), cells = log.quality.size();
+  const std::vector<std::size_t> folds = folds_by_appearance(group_prompts(log));
+  const std::vector<double> label = label_probabilities(log);
+  const std::vector<double> guess = cross_fitted_quality(log, judge_of(log, evaluator), label, folds);
+  TraceTable out = log;
+  out.known_digest = content_digest(log);
+  out.log.reset();
+  out.label_propensity.clear();
+  out.latency.clear();
+  out.scores.clear();
+  std::vector<double> first(cells, 0.0), calls(models, 0.0);  // 1 / p of a model's first calls
+  for (std::size_t at = 0; at < cells; ++at) {
+    if (log.log->place[at] != 1.0) continue;
+    first[at] = 1.0 / log.log->propensity[at];
+    ++calls[at % models];
+    if (std::isnan(log.quality[at]))
+      out.quality[at] = guess[at];
+    else if (!std::isnan(guess[at]))
+      out.quality[at] = guess[at] + (log.quality[at] - guess[at]) / label[at];
+  }
+  for (std::size_t m = 0; m < models; ++m)
+    if (calls[m] < static_cast<double>(kLeastLabels))
+      log.refuse(
+          "calls {} first in {:.0f} decisions; a router needs at least {} of each model, better hundreds (leave "
+          "the model out with --models)",
+          log.models[m], calls[m], kLeastLabels);
+  for (std::vector<double>* const values : {&out.quality, &out.cost})
+    for (std::size_t fold = 0; fold < kLabelFolds; ++fold) {
+      std::vector<double> sum(models, 0.0), weight(models, 0.0);
+      for (std::size_t at = 0; at < cells; ++at) {
+        if (folds[at / models] == fold || first[at] == 0.0) continue;
+        sum[at % models] += first[at] * (*values)[at];
+        weight[at % models] += first[at];
+      }
+      for (std::size_t at = 0; at < cells; ++at) {
+        if (folds[at / models] != fold) continue;
+        const double mean = weight[at % models] > 0.0 ? sum[at % models] / weight[at % models] : 0.0;
+        (*values)[at] = first[at] == 0.0 ? mean : mean + first[at] * ((*values)[at] - mean);
+      }
+    }
+  out.notes.push_back(fmt::format(
+      "a log: what each model alone would have brought is estimated from the first calls of {} decisions by "
+      "augmented inverse propensity weighting; least called is {}, {:.0f} times",
+      log.rows(), log.models[static_cast<std::size_t>(std::ranges::min_element(calls) - calls.begin())],
+      *std::ranges::min_element(calls)));
   return out;
 }
 

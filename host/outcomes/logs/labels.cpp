@@ -162,6 +162,50 @@ std::optional<TraceTable> table_to_fit(const TraceTable& table, const std::strin
   return with_estimated_quality(table, evaluator);
 }
 
+std::vector<EstimatedMean> estimated_means(const TraceTable& table, const std::string& evaluator) {
+  const std::size_t models = table.models.size();
+  const std::vector<double> label = label_probabilities(table);
+  // A known quality's weight: 1 / the probability that it became known.
+  const auto weight = [&](std::size_t at) {
+    if (std::isnan(table.quality[at]) || (table.log && table.log->place[at] != 1.0)) return 0.0;
+    return 1.0 / (label[at] * (table.log ? table.log->propensity[at] : 1.0));
+  };
+  std::vector<EstimatedMean> out(models);
+  std::vector<std::string> names;
+  std::vector<std::size_t> kept;
+  for (std::size_t m = 0; m < models; ++m) {
+    std::size_t known = 0;
+    for (std::size_t row = 0; row < table.rows(); ++row) known += weight(row * models + m) > 0.0;
+    if (known < kLeastLabels) continue;
+    kept.push_back(m);
+    names.push_back(table.models[m]);
+  }
+  if (kept.empty()) return out;
+  const TraceTable some = select_models(table, names);
+  const TraceTable estimated =
+      table.log ? with_estimated_first_calls(some, evaluator) : with_estimated_quality(some, evaluator).value_or(some);
+  const PromptGroups groups = group_prompts(table);
+  for (std::size_t k = 0; k < kept.size(); ++k) {
+    std::vector<double> quality;
+    double sum = 0.0, weights = 0.0, squares = 0.0, total = 0.0, total_squares = 0.0;
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const double q = estimated.quality[row * kept.size() + k], w = weight(row * models + kept[k]);
+      quality.push_back(q);
+      total += q;
+      total_squares += q * q;
+      if (w == 0.0) continue;
+      weights += w;
+      sum += w * table.quality[row * models + kept[k]];
+      squares += w * std::pow(table.quality[row * models + kept[k]], 2);
+    }
+    const double n = static_cast<double>(table.rows());
+    out[kept[k]].quality = mean_over_prompts(quality, groups);
+    out[kept[k]].widening =
+        std::sqrt((total_squares / n - std::pow(total / n, 2)) / (squares / weights - std::pow(sum / weights, 2)));
+  }
+  return out;
+}
+
 std::string label_note(const TraceTable& table) {
   return fmt::format(
       "quality is known of {} of {} answers; it is estimated by augmented inverse propensity weighting, as if {}",

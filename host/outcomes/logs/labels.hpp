@@ -2,6 +2,8 @@
 // stand there.
 #pragma once
 
+#include <cmath>
+
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
@@ -46,6 +48,16 @@ TraceTable with_estimated_first_calls(const TraceTable& log, const std::string& 
 
 /// with_estimated_quality for a fit. Throws Error (bad_data) for a log.
 std::optional<TraceTable> table_to_fit(const TraceTable& table, const std::string& evaluator);
+
+/// A model's mean quality as the estimates above have it, over prompts, and how many times as wide its interval is as one
+/// of as many prompts whose qualities were all known.
+struct EstimatedMean {
+  Interval quality{NAN, NAN, NAN};
+  double widening = NAN;
+};
+/// Of each model of a log or of a table that does not know all qualities; NaN for a model that was called first, or is
+/// known, fewer than ten times.
+std::vector<EstimatedMean> estimated_means(const TraceTable& table, const std::string& evaluator);
 
 /// "quality is known of 459 of 4584 answers; it is estimated ..."; what a fit or a test notes.
 std::string label_note(const TraceTable& table);

@@ -1,4 +1,4 @@
-"""What the package costs: lanes in Python, reading results, a store in an event loop. Quiet machine: make python-bench."""
+"""What the package costs: lanes in Python, reading results, a store in an event loop (make python-bench)."""
 
 from __future__ import annotations
 

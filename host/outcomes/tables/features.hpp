@@ -131,8 +131,12 @@ class FeatureMap {
   /// size() numbers. Throws Error (usage) where a value is of another kind or length than its column, or not finite.
   std::vector<double> apply(const Prompt& prompt) const;
 
-  /// docs/traces.md describes the format. Numbers are written with all their digits: from_json(to_json()) is the same
-  /// map in every bit.
+  /// `format`: "pandora features 1"; `sources`, where numbers come from: `kind` (text, length, number, classes, vector,
+  /// raw) and, where the kind has them, `column`, `length` of a list and `classes` in the order of bytes (then the rest);
+  /// `columns`, the features in order: `name`, `source` and `index` (which number of which source, from 0), `mean` and
+  /// `spread`, the feature being clip((x - mean) / spread, -1, 1), of `raw` x itself; `notes`. A source `text` has
+  /// `bits`, `size`, `idf` and `basis` of its TextProjection; `length` is log(1 + characters). Numbers are written with
+  /// all their digits: from_json(to_json()) is the same map in every bit.
   nlohmann::json to_json() const;
   /// Takes any JSON, hostile too; throws Damaged (sealed_file.hpp) if it is not what to_json() can have returned.
   static FeatureMap from_json(const nlohmann::json& json);

@@ -11,7 +11,11 @@ EXAMPLES = re.compile(r"(?m)((?:^>>> .*(?:\n|\Z)(?:^(?!>>>)\S.*(?:\n|\Z))*)+)")
 class Doctests(griffe.Extension):
     """Puts fences around examples."""
 
-    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Of every documented object."""
-        if obj.docstring is not None:
-            obj.docstring.value = EXAMPLES.sub(r"```pycon\n\1\n```\n", obj.docstring.value)
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Of all that a package documents."""
+        waiting: list[Any] = [pkg]
+        while waiting:
+            thing = waiting.pop()
+            if thing.docstring is not None:
+                thing.docstring.value = EXAMPLES.sub(r"```pycon\n\1\n```\n", thing.docstring.value)
+            waiting += [member for member in thing.members.values() if not member.is_alias]

@@ -13,7 +13,14 @@ PYTHON = ("pandora", "pandora.serving", "pandora.serving.litellm")
 
 
 def tracked(path: str) -> list[str]:
-    out = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", path], cwd=ROOT, check=True, capture_output=True, text=True)
+    """Files of the repository."""
+    out = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", path],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return out.stdout.split()
 
 
@@ -39,7 +46,7 @@ def stage(page: str, waiting: list[str]) -> None:
                 (PAGES / there).parent.mkdir(parents=True, exist_ok=True)
                 (PAGES / there).write_text(listing(str(there.parent)))
                 for file in tracked(str(there.parent)):
-                    copy(file)
+                    waiting.append(file) if file.endswith(".md") else copy(file)
                 return f"{match[1]}{link}{anchor})"
         if there.suffix == ".md":
             waiting.append(str(there))
@@ -57,11 +64,13 @@ def stage(page: str, waiting: list[str]) -> None:
 
 
 def copy(file: str) -> None:
+    """A file that a page links to."""
     (PAGES / file).parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(ROOT / file, PAGES / file)
 
 
 def main() -> None:
+    """All pages that can be reached from the first ones."""
     shutil.rmtree(PAGES, ignore_errors=True)
     waiting = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "examples/gateway/README.md", *tracked("docs/*.md")]
     done: set[str] = set()

@@ -60,6 +60,10 @@ struct CascadeFitSettings {
   double forget = 0.0, width = 0.0;
   /// Dollars of judging an answer, added to each call of a cascade; absent: nobody said, and it is taken to be free.
   std::optional<double> judge_usd = {};
+  /// Of outcomes that are estimated from a log, where models that were seldom called would be chosen for their noise: a
+  /// router takes each model's quality for less by so many standard errors of its mean, and the best single model is this.
+  double caution = 0.0;
+  std::optional<std::size_t> single = {};
   unsigned threads = 0;                        ///< 0: as many as the machine has
   std::shared_ptr<FitProgress> progress = {};  ///< where somebody looks
   Openings openings = Openings::in_order;      ///< of a log

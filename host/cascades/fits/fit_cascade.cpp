@@ -18,7 +18,8 @@ std::vector<CascadeCandidate> candidates_of(const TraceTable& table, const Casca
                                             const PreparedFolds& folds) {
   if (settings.aim.is_bound()) return candidates_by_bound(table, settings, folds);
   std::vector<CascadeCandidate> out;
-  for (std::size_t m = 0; m < table.models.size(); ++m) out.push_back({CascadeKind::single, settings.aim.value, m});
+  for (std::size_t m = 0; m < table.models.size(); ++m)
+    if (settings.single.value_or(m) == m) out.push_back({CascadeKind::single, settings.aim.value, m});
   for (const CascadeKind kind : kinds_tried(settings)) out.push_back({kind, settings.aim.value});
   return out;
 }
@@ -43,7 +44,7 @@ struct Refit {
     std::vector<Routed> by_fold;
     for (std::size_t f = 0; f < kCascadeFolds; ++f)
       by_fold.emplace_back(best(fold_of(groups, f, kCascadeFolds).training));
-    single = corrected(best(rows), by_fold, groups);
+    single = corrected(best(rows), by_fold, groups, settings.caution > 0.0);
   }
   CascadeWorth worth(double price) const { return worth_of(cascade, single, price, groups, kCascadeFolds); }
 };
@@ -99,7 +100,7 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
   const PromptGroups& groups = judged.all.groups;
   CascadeChoice& choice = fit.choice;
   const auto of = [&](const PickedCandidate& picked, const std::vector<Routed>& by_fold) {
-    return corrected(judged.whole[picked.candidate], by_fold, groups);
+    return corrected(judged.whole[picked.candidate], by_fold, groups, fit.settings.caution > 0.0);
   };
   Routed single = of(choice.single(), nested.single);
   const auto gain = [&](const Routed& routed) {

@@ -39,7 +39,10 @@ struct CrossValidated {
 /// What the policy `whole`, fitted on all rows, would do on other prompts. What it did on these flatters it: by as much
 /// as fits without a fold, `by_fold`, do better on all rows than in their fold (Burman 1989, corrected
 /// cross-validation). The mean of the folds' fits alone would be of other policies than the one that is handed out.
-Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups);
+/// `from_log`: of outcomes that are estimated from a log, which a fit flatters beyond what can be corrected; then it is what the
+/// folds' fits do in their folds.
+Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups,
+                 bool from_log = false);
 
 /// Throws Error (bad_data) for a table of fewer than kLeastPrompts different prompts.
 /// `folds`: of the table, kCascadeFolds.

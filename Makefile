@@ -1,7 +1,7 @@
 # The everyday commands; `make help` lists them. What each build is stands in CMakePresets.json.
 
 # Passed on: to `pandora reproduce` by `make reproduce`, to ctest by `make test` and `make test-slow`, to run-docs.sh by
-# `make docs`.
+# `make docs`, to run-numbers.py by `make numbers`.
 ARGS =
 # The scale of `make reproduce`: one of the three environments, five replications, so that the first report is there soon
 # and its intervals mean something. The program refuses an option that is given twice, so these stand back where ARGS
@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow test-as tests example python gateway python-bench fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
+.PHONY: build reproduce test test-slow test-as tests example python gateway python-bench numbers fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -99,6 +99,12 @@ gateway:
 # Lanes in Python, and reading 1,000 replications; after `make python`, on a quiet machine.
 python-bench:
 	$(venv)/python python/benchmark.py
+
+# What is committed in experiments/results, and so the numbers of the documents: STAGES, or all that are not up to date. It stands back
+# for other programs, and goes on where it was stopped. ARGS=--plan: what there is to do. PANDORA_DATA: tables of real outcomes.
+STAGES =
+numbers: test-dependencies build
+	nice -n 19 scripts/run-numbers.py $(ARGS) $(STAGES)
 
 # Everything that reads files, on inputs that libFuzzer makes up: RUNS of them for each fuzzer, half as many for `files`,
 # whose inputs are read in many ways. FUZZ_LEVEL: -O0 is built in a third of the time and runs at half the rate.
@@ -259,6 +265,7 @@ help:
 	@echo 'make example    the example program on the installed package'
 	@echo 'make python     the Python package: installed in build/python/venv, and all that is checked of it'
 	@echo 'make gateway    examples/gateway under load, kills and failures; after make python'
+	@echo 'make numbers    the results that are committed, and with them the numbers of the documents; ARGS=--plan: what there is to do'
 	@echo 'make fuzz       fuzzers of everything that reads files; RUNS=1000000 for a long run'
 	@echo 'make sanitize   the tests under the address, undefined-behaviour and thread sanitisers'
 	@echo 'make stand-in   the device path on a CPU, through a stand-in for CUDA; stand-in-slow: its slow steps'
@@ -273,5 +280,5 @@ help:
 	@echo 'make site       the documents and the reference of C++ and Python as a site, in build/site/html'
 	@echo 'make tidy       clang-tidy over the program, every finding an error'
 	@echo 'make clean      remove the builds; results/ stays'
-	@echo 'ARGS="..." goes to pandora reproduce, ctest or run-docs.sh; make reproduce and make test first install what is missing.'
+	@echo 'ARGS="..." goes to pandora reproduce, ctest, run-docs.sh or run-numbers.py; make reproduce and make test first install what is missing.'
 	@echo 'The full run: $(full_run)'

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Whether the numbers of docs/PAGE.md stand in the files that the page names, for every PAGE with stages in experiments/numbers.
+
+usage: tests/documents/numbers_test.py [PAGE...]     such as beyond; experiments/numbers/README.md has the rules of the comments
+
+Then the same of a copy of the page with another last digit of every number: most must be noticed, or its comments allow too much.
+"""
+
+import importlib.util
+import os
+import re
+import sys
+from pathlib import Path
+
+if sys.version_info < (3, 11):  # no tomllib
+    sys.exit(77)
+
+from kept import agreeing, conditions, nearest, read, value
+from pages import blocks, cells, kind, numbers
+
+os.chdir(Path(__file__).resolve().parents[2])
+RESULTS, PUBLISHED = Path("experiments/results"), Path("experiments/published")
+NOTICED = 0.7  # of the altered numbers, at least
+
+
+class Sources:
+    """What the comments before a block name: files, filters of their rows, columns, and numbers that are given."""
+
+    def __init__(self, words: list[str], later: set[str]):
+        said = dict(word.split("=", 1) for word in words if "=" in word)
+        self.given = set(said.pop("given", "").split(","))
+        self.columns = set(said.pop("columns", "").split(",")) - {""}
+        self.names = [word for word in words if "=" not in word]
+        self.only_given = self.names == ["given"]
+        named = [RESULTS / name for name in self.names if name not in ("given", "published")]
+        paths = named + (sorted(PUBLISHED.glob("*.csv")) if "published" in self.names else [])
+        missing = [path for path in paths if not path.exists()]
+        self.missing = [path for path in missing if path.parent.name not in later]
+        self.later = len(missing) > len(self.missing)
+        self.files = [[row for row in read(path) if all(row.get(c, "") in values.split(",") for c, values in said.items() if c in row)]
+                      for path in paths if path.exists()]  # fmt: skip
+        known = {column for path in paths if path.exists() for column in read(path)[0]}
+        self.unknown = [column for column in [*said, *self.columns] if known and column not in known]
+
+    def rows_of(self, row: list[str], header: list[str], top: str):
+        """Rows of the files that have the labels of a table's row and of a cell's header."""
+        words = [*(cell for cell in row if value(cell) is None), top]
+        chosen = [agreeing(rows, words, conditions([*row, top], [*header, ""])) for rows in self.files]
+        some_bound = any(bounds for _, bounds in chosen)
+        return [row for rows, bounds in chosen if bounds or not some_bound for row in rows]
+
+
+def check(path: Path, text: str, later: set[str]) -> tuple[list[tuple[int, int]], list[str]]:
+    """Where the numbers end that must stand in a file, by line, and what is wrong. What may stand in the file of a `later` stage is left out."""
+    claims, faults = [], []
+    for words, lines in blocks(text):
+        sources, header = Sources(words, later), []
+        faults += [(lines[0][0], f"there is no {file}") for file in sources.missing]
+        faults += [(lines[0][0], f"no file of {' '.join(sources.names)} has a column {column}") for column in sources.unknown]
+        for number, line in lines:
+            bars, row = cells(line) if kind(lines[0][1]) == "table" else ([], [])
+            header = header or row
+            for match in numbers(line):
+                if sources.only_given or match[1] in sources.given:
+                    continue
+                if sources.missing or sources.later:
+                    continue
+                if not sources.files:
+                    faults.append((number, f"{match[1]} has no file"))
+                    continue
+                top = header[sum(bar < match.start() for bar in bars) - 1] if bars else ""
+                rows = sources.rows_of(row, header, top) if bars else [row for rows in sources.files for row in rows]
+                off, there = nearest(match, rows, sources.columns)
+                claims.append((number, match.end(1)))
+                if off > 1:
+                    where = f", {len(rows)} rows of '{row[0]}' and '{top}'" if bars else ""
+                    faults.append((number, f"{match[1]} is not in {' '.join(sources.names)}{where}: the nearest is {there:g}"))
+    return claims, [f"{path}:{number + 1}: {what}" for number, what in faults]
+
+
+def altered(text: str, claims: list[tuple[int, int]]) -> str:
+    lines = text.split("\n")
+    for number, end in claims:
+        lines[number] = re.sub(rf"(?<=^.{{{end - 1}}}).", lambda digit: str((int(digit[0]) + 3) % 10), lines[number])
+    return "\n".join(lines)
+
+
+def check_page(page: str, later: set[str]) -> list[str]:
+    path = Path(f"docs/{page}.md")
+    text = path.read_text()
+    claims, faults = check(path, text, later)
+    noticed = len(check(path, altered(text, claims), later)[1]) - len(faults)
+    print(f"{page}: {len(claims)} numbers with files, {len(faults)} faults; of altered numbers {noticed} more")
+    if noticed < NOTICED * (len(claims) - len(faults)):
+        faults.append(f"{path}: few altered numbers are noticed; narrow the comments by columns= or filters")
+    return faults
+
+
+def check_results(stages: dict, script) -> list[str]:
+    faults = [f"{folder}: no stage makes it" for folder in sorted(RESULTS.iterdir()) if folder.is_dir() and folder.name not in stages]
+    faults += [f"{s.name}: its results are there, it is not `later`" for s in stages.values() if s.later and all((s.folder / f).exists() for f in s.keep)]
+    table = script.TABLE.search((RESULTS / "README.md").read_text())
+    if not table or table[0] != script.table(stages):
+        faults.append(f"{RESULTS}/README.md: `scripts/run-numbers.py --table` writes another table")
+    return faults
+
+
+def main() -> int:
+    loader = importlib.util.spec_from_file_location("run_numbers", "scripts/run-numbers.py")
+    script = importlib.util.module_from_spec(loader)
+    loader.loader.exec_module(script)
+    stages = script.read_stages()
+    pages = sys.argv[1:] or sorted({stage.page for stage in stages.values()})
+    later = {stage.name for stage in stages.values() if stage.later}
+    print(*(f"{name}: has not been run, its numbers are not looked for" for name in sorted(later)), sep="\n")
+    faults = [fault for page in pages for fault in check_page(page, later)] + check_results(stages, script)
+    print(*faults, sep="\n")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

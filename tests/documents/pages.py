@@ -1,0 +1,54 @@
+"""The parts of a Markdown page that numbers_test.py reads."""
+
+import re
+from collections.abc import Iterator
+
+NUMBER = re.compile(r"(?<![\w.,])([-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)\.(\d+)(?:e([-+]?\d+))?)(?!\d|\.\d|,\d{3})(?=( ?%| ± [\d.]+ ?%)?)")
+NAMED = re.compile(r"(?:Sections?|Tables?|Figures?|Theorem|Lemma|Assumption|Proposition|Corollary|Appendix|Python|CUDA|GCC|version|arXiv)[ :]$")
+FENCED = re.compile(r"^ *(```|~~~).*?^ *\1 *$", re.S | re.M)
+UNSEEN = re.compile(r"(`+).*?\1|\]\([^)]*\)|<!--.*?-->|https?://\S+")
+COMMENT = re.compile(r"\s*<!--\s*(?:numbers:(.*))?.*?-->\s*")
+ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s")
+Lines = list[tuple[int, str]]
+
+
+def blank(match: re.Match) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def kind(line: str) -> str:
+    return "heading" if line[0] == "#" else "table" if line.lstrip()[0] == "|" else "list" if ITEM.match(line) else "text"
+
+
+def blocks(text: str) -> Iterator[tuple[list[str], Lines]]:
+    """Each table, paragraph and list: the words of the comments before it, and its lines by number."""
+    words, lines, gap = [], [], False
+    for number, line in enumerate([*FENCED.sub(blank, text).split("\n"), "# the end"]):
+        if not line.strip():
+            gap = True
+            continue
+        comment = COMMENT.fullmatch(line)
+        if lines:
+            now, before = kind(line), kind(lines[0][1])
+            goes_on = before == "list" and (now == "list" or line[0] == " ") if gap else before != "heading"
+            if comment or now == "heading" or (now == "table") != (before == "table") or not goes_on:
+                yield words, lines
+                words, lines = words if before == "heading" else [], []
+        gap = False
+        if not comment:
+            lines.append((number, line))
+        elif comment[1]:
+            words = words + comment[1].split()
+
+
+def numbers(line: str) -> Iterator[re.Match]:
+    """Numbers with a decimal point that are no part of code, links or names such as Section 6.2: digits after the point in group 2,
+    exponent in 3, per cent in 4."""
+    shown = UNSEEN.sub(blank, line)
+    return (match for match in NUMBER.finditer(shown) if not NAMED.search(shown[: match.start()]))
+
+
+def cells(line: str) -> tuple[list[int], list[str]]:
+    """Of a table's line: where its bars are, and what is between them."""
+    bars = [match.start() for match in re.finditer(r"(?<!\\)\|", re.sub(r"(`+).*?\1", blank, line))]
+    return bars, [line[a + 1 : b].strip() for a, b in zip(bars, bars[1:])]

@@ -41,9 +41,7 @@ class Lane {
       box.H = loss_ridges().asDiagonal();
       box.M = MatrixXd::Zero(m_, d_);
     }
-    if (!shrunk()) return;
-    joint_ = Shrunk(spec, A_, m_, options.ridge_index);
-    take_covariances();
+    if (shrunk()) joint_ = Shrunk(spec, A_, m_, options.ridge_index), take_covariances();
   }
 
   Result run() {

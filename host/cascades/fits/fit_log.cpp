@@ -266,19 +266,22 @@ HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, cons
   return held;
 }
 
+CascadeFit fit_router_to_log(const TraceTable& log, const CascadeFitSettings& settings) {
+  const TraceTable table = with_estimated_first_calls(log, settings.evaluator);
+  CascadeFitSettings of_first_calls = settings.only(CascadeKind::router);
+  of_first_calls.evaluator = kNoEvaluator;
+  of_first_calls.as_asked = false;
+  of_first_calls.caution = kCaution;
+  of_first_calls.single = cautious_single(table, settings.aim.value);
+  return fit_cascade(table, of_first_calls);
+}
+
 }  // namespace
 
 CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& settings) {
   require_sound(settings);
-  if (!settings.aim.is_bound() && !settings.tries(CascadeKind::thresholds) && settings.tries(CascadeKind::router)) {
-    const TraceTable table = with_estimated_first_calls(log, settings.evaluator);
-    CascadeFitSettings of_first_calls = settings.only(CascadeKind::router);
-    of_first_calls.evaluator = kNoEvaluator;
-    of_first_calls.as_asked = false;
-    of_first_calls.caution = kCaution;
-    of_first_calls.single = cautious_single(table, settings.aim.value);
-    return fit_cascade(table, of_first_calls);
-  }
+  if (!settings.aim.is_bound() && !settings.tries(CascadeKind::thresholds) && settings.tries(CascadeKind::router))
+    return fit_router_to_log(log, settings);
   if (settings.aim.is_bound() || !settings.tries(CascadeKind::thresholds))
     throw Error(
         ExitCode::usage,

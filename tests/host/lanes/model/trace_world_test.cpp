@@ -266,37 +266,6 @@ TEST_F(TraceWorldTest, TheBenchmarkIsHindsight) {
   }
 }
 
-// Qualities from 1 to 5, tokens in place of dollars, calls that cost nothing, and further answers to a prompt.
-TEST_F(TraceWorldTest, ReadsTablesAsServicesHaveThem) {
-  std::string text = "prompt_id,model,quality,cost,prompt_tokens,completion_tokens\n";
-  std::map<double, double> dollars;  // by quality, of every answer
-  for (int row = 0; row < 40; ++row)
-    for (int model = 0; model < 2; ++model) {
-      const int tokens = model == 1 && row % 5 == 0 ? 0 : 100 + row, asked = tokens == 0 ? 0 : 50;
-      text += fmt::format("p{},m{},{},,{},{}\n", row / 2, model, 1.0 + 4.0 * quality_of(row, model), asked, tokens);
-      dollars[quality_of(row, model)] = 1e-6 * (model == 0 ? 2.0 * tokens : 0.5 * asked + 4.0 * tokens);
-    }
-  write("table.csv", text);
-  const Tape tape = drawn(planned(config("ranges = [\"quality=1:5\"]\nprices = [\"m0=0:2\", \"m1=0.5:4\"]\n"
-                                         "free_calls = true\nrepeats = true")))
-                        .tape;
-  for (std::size_t k = 0; k < tape.mu.size(); ++k) {
-    const auto found = dollars.lower_bound(tape.mu[k] - 1e-5);
-    ASSERT_NE(found, dollars.end());
-    EXPECT_NEAR(found->first, tape.mu[k], 2e-5);
-    EXPECT_NEAR(20.0 * found->second, tape.cost[k], 1e-6);
-  }
-  for (const char* missing :
-       {"ranges = [\"quality=1:5\"]\nfree_calls = true", "ranges = [\"quality=1:5\"]\nrepeats = true"})
-    EXPECT_THROW((void)make_plans(config(fmt::format("prices = [\"m0=0:2\", \"m1=0.5:4\"]\n{}", missing))), Error);
-  EXPECT_THROW((void)make_plans(config("free_calls = true\nrepeats = true\nprices = [\"m0=0:2\", \"m1=0.5:4\"]")),
-               Error);  // beyond [0, 1]
-  expect_refused(ExitCode::usage, "\"gpt\" is none; give list of MODEL=IN:OUT",
-                 [&] { (void)config("prices = [\"gpt\"]"); });
-  expect_refused(ExitCode::usage, "names neither quality nor a judge",
-                 [&] { (void)make_plans(config("ranges = [\"cost=1:5\"]")); });
-}
-
 TEST_F(TraceWorldTest, WhatAStudyCannotHaveIsRefused) {
   const auto plans = [this](const std::string& keys, const std::string& top = "") {
     (void)make_plans(config(keys, top));

@@ -170,13 +170,15 @@ test-dependencies: dependencies
 	  python3-matplotlib py:matplotlib \
 	  python3-jinja2 py:jinja2
 
-# The public headers and the Python package as pages: build/reference/cpp and build/reference/python; after `make python`.
-reference:
+# The documents, with a search and the reference of C++ and Python, as a site: build/site/html/index.html. A link that leads
+# nowhere is an error.
+site:
 	@scripts/install-dependencies.sh doxygen doxygen
-	mkdir -p build/reference
+	[ -x build/site/venv/bin/python ] || $(PYTHON) -m venv build/site/venv
+	build/site/venv/bin/pip install --quiet --disable-pip-version-check --requirement packaging/site/requirements.txt
+	packaging/site/stage.py
 	doxygen docs/Doxyfile
-	$(venv)/pip install --quiet --disable-pip-version-check pdoc
-	$(venv)/pdoc --output-directory build/reference/python --docformat restructuredtext pandora
+	cd packaging/site && NO_MKDOCS_2_WARNING=1 ../../build/site/venv/bin/mkdocs build --strict --config-file mkdocs.yml
 
 # What each file took to compile when it was compiled last.
 build-times:
@@ -275,7 +277,7 @@ help:
 	@echo 'make coverage   line coverage of the functor headers, at least 95%; make coverage-run: that of a run alone'
 	@echo 'make gpu-check  on a machine with a GPU: device tests, sanitizers, benchmarks, the whole paper'
 	@echo 'make format     clang-format over the sources; format-check: whether it would change any'
-	@echo 'make reference  the public headers and the Python package as pages, in build/reference'
+	@echo 'make site       the documents and the reference of C++ and Python as a site, in build/site/html'
 	@echo 'make tidy       clang-tidy over the program, every finding an error'
 	@echo 'make clean      remove the builds; results/ stays'
 	@echo 'ARGS="..." goes to pandora reproduce, ctest, run-docs.sh or run-numbers.py; make reproduce and make test first install what is missing.'

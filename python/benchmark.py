@@ -1,7 +1,8 @@
-"""What the package costs: a lane in Python, and reading 1,000 replications. On a quiet machine: make python-bench."""
+"""What the package costs: lanes in Python, reading results, a store in an event loop (make python-bench)."""
 
 from __future__ import annotations
 
+import asyncio
 import pathlib
 import resource
 import sys
@@ -10,7 +11,10 @@ import time
 from collections.abc import Sequence
 from typing import Any, Callable, ClassVar, Optional
 
+import numpy as np
+
 import pandora
+from pandora.serving import Store
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "tests"))
 from test_policies import DowTwin
@@ -102,6 +106,45 @@ def reading() -> None:
         print(f"memory: {(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024:.0f} MiB above the run's")
 
 
+async def serving(store: Store, seconds: float) -> list[float]:
+    """Fifty clients of a store for so long; by how much the event loop was late, each millisecond."""
+    late: list[float] = []
+    end = time.perf_counter() + seconds
+    draw = np.random.default_rng(7)
+
+    async def client() -> None:
+        while time.perf_counter() < end:
+            request = await asyncio.to_thread(store.begin, np.append(1.0, draw.uniform(-1, 1, 384)))
+            while await asyncio.to_thread(request.next) is not None:
+                await asyncio.sleep(0.05)  # the model answers
+                await asyncio.to_thread(request.observe, 0.02, draw.uniform())
+            await asyncio.to_thread(request.deploy)
+            await asyncio.to_thread(request.feedback, draw.uniform())
+
+    async def clock() -> None:
+        while time.perf_counter() < end:
+            due = time.perf_counter() + 0.001
+            await asyncio.sleep(0.001)
+            late.append(time.perf_counter() - due)
+
+    await asyncio.gather(clock(), *(client() for _ in range(50)))
+    return sorted(late)
+
+
+def event_loop() -> None:
+    """How late an event loop is beside a store that learns of 16 models with 385 numbers."""
+    models = [f"model{a}" for a in range(16)]
+    cascade = pandora.Cascade.new(models, price=1.0, evaluator="score", policy="dow", c=0.1, psi=385)
+    with tempfile.TemporaryDirectory() as folder, Store(folder, cascade, refit="beside") as store:
+        late = asyncio.run(serving(store, 20.0))
+        requests = store.metrics()["requests"]
+    print(
+        f"event loop beside {requests} requests in 20 s: late by {1e3 * late[len(late) // 2]:.2f} ms (p50), "
+        f"{1e3 * late[len(late) * 99 // 100]:.2f} ms (p99), {1e3 * late[-1]:.2f} ms at the most"
+    )
+
+
 if __name__ == "__main__":
     lanes()
     reading()
+    event_loop()

@@ -20,9 +20,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 import pandora
-from pandora.serving import Monitor, Store
+from pandora.serving import Budget, Monitor, Store
 from pandora.serving.litellm import CascadeLLM, llm_judge, number_of
-
 
 litellm.suppress_debug_info = True
 
@@ -44,7 +43,8 @@ class Gateway:
         folder = kept / hashlib.sha256(cascade.read_bytes()).hexdigest()[:12]
         how = {"timeout_seconds": settings.get("timeout_seconds", 300), "refit": "beside", "decisions": True}
         for there in {folder, *(path.parent for path in kept.glob("*/cascade-*.json"))} - set(self.stores):
-            self.stores[there] = Store(there, cascade, **how)
+            budget = Budget(**settings["budget"]) if "budget" in settings and there == folder else None
+            self.stores[there] = Store(there, cascade, **how, budget=budget)
         store = self.stores[folder]
         if store.monitor is None or self.watch != settings.get("monitor", {}):
             self.watch = settings.get("monitor", {})

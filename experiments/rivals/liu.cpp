@@ -11,19 +11,21 @@ namespace pandora::rivals {
 namespace {
 
 // What a box is worth in context x: mu* = theta' psi + e with e of a law that does not depend on x; and its expected
-// cost, a linear function too. Least squares with the ridge 1, as in the V of the paper.
+// cost, a linear function too. Least squares with the ridges of V: estimation.eta_index and eta_slopes.
 struct LinearBox {
   std::vector<std::size_t> rows;  // of the samples, in order
   std::vector<double> mu;         // of each
-  Eigen::MatrixXd inverse;        // (I + sum psi psi')^-1
+  Eigen::MatrixXd inverse;        // (D + sum psi psi')^-1 with the diagonal D of ridges
   Eigen::VectorXd theta, cost, image;
   ResidualLaw law;
 
-  explicit LinearBox(int m)
+  LinearBox(int m, Ridges ridges)
       : inverse(Eigen::MatrixXd::Identity(m, m)),
         theta(Eigen::VectorXd::Zero(m)),
         cost(Eigen::VectorXd::Zero(m)),
-        image(m) {}
+        image(m) {
+    for (int k = 0; k < m; ++k) inverse(k, k) = 1.0 / ridges.of(k);
+  }
 
   double width(const Eigen::VectorXd& psi) const {
     return std::sqrt(std::max(0.0, psi.dot(inverse.selfadjointView<Eigen::Lower>() * psi)));
@@ -47,7 +49,8 @@ class Liu : public IndexPolicy {
         m_(replication.tape.contexts.index_size),
         c_(c),
         refit_(options.refit),
-        boxes_(static_cast<std::size_t>(boxes()), LinearBox(m_)) {}
+        forced_(static_cast<std::size_t>(std::max(1, options.forced.value_or(1)))),
+        boxes_(static_cast<std::size_t>(boxes()), LinearBox(m_, options.index_ridges())) {}
 
   bool waits_for_rewards() const override { return true; }  // mu is shown
 
@@ -73,7 +76,7 @@ class Liu : public IndexPolicy {
 
   double score(int a) override {
     const LinearBox& box = boxes_[static_cast<std::size_t>(a)];
-    if (box.rows.empty()) return kForcedScore;
+    if (box.rows.size() < forced_) return kForcedScore;
     const double level = c_ * std::sqrt(std::log1p(request().period)), mean = box.theta.dot(psi_);
     return box.law.index(mean + (c_ > 0.0 ? level * box.width(psi_) : 0.0), std::max(kLeastCost, box.cost.dot(psi_)));
   }
@@ -120,6 +123,7 @@ class Liu : public IndexPolicy {
   const int m_;
   const double c_;
   const RefitSchedule refit_;
+  const std::size_t forced_;  // samples of a box before its law decides
   std::vector<LinearBox> boxes_;
   std::vector<float> contexts_;  // rows of m
   int samples_ = 0, samples_at_fit_ = 0;
@@ -131,7 +135,7 @@ class Liu : public IndexPolicy {
 Policy liu() {
   return {
       .name = "liu",
-      .title = "Liu et al.",
+      .title = "after Liu et al.",
       .group = PolicyGroup::past_the_paper,
       .summary = "Weitzman's rule for optimistic laws: what a box brings is linear in psi, with residuals of one law",
       .by_name_only = true,

@@ -136,6 +136,10 @@ void add_cascade_fit(CLI::App& cascade, Session& session) {
   command->add_option("--price", o->price, "utility per dollar");
   command->add_option("--max-usd", o->most_usd, "dollars per prompt at the most, on average");
   command->add_option("--min-quality", o->least_quality, "mean quality at the least");
+  command->add_option("--forget", o->fit.settings.forget,
+                      "of --kind indices: the half-life, in requests, of what is learned, the fit's samples included");
+  command->add_option("--c", o->fit.settings.width,
+                      "of --kind indices: width of the bonus by which models are called to learn of them, such as 0.2");
   o->fit.add_to(*command, "auto");
   add_openings(*command, o->openings);
   o->reading.add_to(*command);

@@ -130,17 +130,6 @@ void TableOptions::add_missing_to(CLI::App& command) {
 
 namespace {
 
-// "NAME=LOW:HIGH"; a NAME may hold "=" and ":".
-StatedRange range_of(const std::string& text) {
-  const std::size_t equals = text.rfind('='), colon = text.rfind(':');
-  if (equals != std::string::npos && equals > 0 && colon != std::string::npos && colon > equals) {
-    const std::optional<double> low = number_of(std::string_view(text).substr(equals + 1, colon - equals - 1));
-    const std::optional<double> high = number_of(std::string_view(text).substr(colon + 1));
-    if (low && high) return {text.substr(0, equals), *low, *high};
-  }
-  throw Error(ExitCode::usage, fmt::format("--scale {}: is no range; give NAME=LOW:HIGH, such as score=1:5", text));
-}
-
 bool is_allowed(const char* option, const std::string& word) {
   if (word != "refused" && word != "allowed")
     throw Error(ExitCode::usage, fmt::format("{} {}: unknown; use refused or allowed", option, word));
@@ -156,7 +145,12 @@ TraceOptions TableOptions::options() const {
   options.holes = true;
   options.missing = missing == "drop" ? MissingCells::drop : MissingCells::refuse;
   options.models = models;
-  for (const std::string& range : scale) options.scale.push_back(range_of(range));
+  for (const std::string& text : scale) {
+    const std::optional<StatedRange> range = range_of(text);
+    if (!range)
+      throw Error(ExitCode::usage, fmt::format("--scale {}: is no range; give NAME=LOW:HIGH, such as score=1:5", text));
+    options.scale.push_back(*range);
+  }
   if (!prices.empty()) options.prices = read_price_list(prices);
   options.free_calls = is_allowed("--free-calls", free_calls);
   options.repeats = is_allowed("--repeats", repeats);

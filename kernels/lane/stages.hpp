@@ -151,10 +151,9 @@ struct AdvanceBlock {
       return true;
     };
     if (ends && lane.needs.design) products.finish(box.design);
-    const bool payoff = lane.spec.learns_payoff();
-    if (begins && lane.needs.widths &&
-        !begin(box.design, most_inverse<Real>(payoff ? Ridges(1.0) : problem.ridge_index),
-               [&] { return solve.rebuild_design(); }))
+    if (begins && lane.needs.widths && !begin(box.design, most_inverse<Real>(problem.design_ridges(lane.spec)), [&] {
+          return solve.rebuild_design();
+        }))
       return;
     if (begins) predict(team, shape, products.contexts(), box.rho, box.prediction);
     if (!lane.needs.curvature) return;

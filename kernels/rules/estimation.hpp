@@ -36,6 +36,7 @@ struct EstimationOptions {
   std::optional<double> joint_tolerance = {};
   TheoryConstants theory = {};
   Forgetting forgetting = {};
+  double ridge_payoff = 1.0;  ///< of LinUCB's regression and its A
   // Of the reference engine, and of policies that are code:
   int most_samples = 0;  ///< of a box; of more than that the older half is forgotten. 0: any number
   /// In place of eta_1 on the slopes of every rho_a, in the loss and in V; 0: eta_1. No concern of Fit::shrunk and of
@@ -46,6 +47,10 @@ struct EstimationOptions {
   double radius_rho = 0.0, radius_theta = 0.0;
   double ridge_loss = 0.0;  ///< of the same: the loss's ridge on all coordinates, where V keeps its own; 0: that of V
 
+  /// Of a lane's V, LinUCB's A.
+  Ridges design_ridges(const LaneSpec& spec) const {
+    return spec.learns_payoff() ? Ridges(ridge_payoff) : index_ridges();
+  }
   /// diag(eta_1, eta_slopes, ..., eta_slopes): of V, and of the loss where it has none of its own
   Ridges index_ridges() const { return {ridge_index, ridge_slopes > 0.0 ? ridge_slopes : ridge_index}; }
   Ridges loss_ridges() const { return ridge_loss > 0.0 ? Ridges(ridge_loss) : index_ridges(); }

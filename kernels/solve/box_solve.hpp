@@ -54,7 +54,7 @@ class BoxSolve {
     const bool payoff = lane_.spec.learns_payoff();
     const SampleView<Real> samples = gather_samples(team_, shape_, lane_, a_, scratch_);
     Factor factor(team_, samples, scratch_);
-    if (!factor.template factorise<double>(payoff ? Ridges(1.0) : problem_.ridge_index, false)) return false;
+    if (!factor.template factorise<double>(problem_.design_ridges(lane_.spec), false)) return false;
     factor.invert();
     store_inverse(box_.design.P);
     if (!payoff) return true;

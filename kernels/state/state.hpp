@@ -194,10 +194,15 @@ template <class Real>
 struct Problem {
   Shape shape;
   Ridges ridge_index;
-  double ridge_reward;
+  double ridge_payoff, ridge_reward;
   RefitSchedule refit;
   RewardSchedule refit_reward;
   LaneView<Real>* lanes;
+
+  /// Of a lane's V, LinUCB's A.
+  PANDORA_HD Ridges design_ridges(const LaneSpec& spec) const {
+    return spec.learns_payoff() ? Ridges(ridge_payoff) : ridge_index;
+  }
 };
 
 }  // namespace pandora::engine

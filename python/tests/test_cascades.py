@@ -235,7 +235,7 @@ def test_arguments_of_another_type_are_usage_errors(tmp_path: pathlib.Path) -> N
         (lambda: anything.new(["a"], price=True), "price True: give a number"),
         (lambda: anything.new(["a"], price=1.0, psi=1.5), "psi 1.5: give a whole number"),
         (lambda: anything.new(["a"], price=1.0, most_samples=2**40), "most_samples 1099511627776: give a whole"),
-        (lambda: anything.new(["a"], price=1.0, features=5), "features 5: give JSON"),
+        (lambda: anything.new(["a"], price=1.0, features=5), "features 5: give Features, or JSON"),
         (lambda: anything.load(5), "path 5: give the path of a file"),
         (lambda: anything.fit(trace, price="1"), "price '1': give a number"),
         (lambda: anything.fit(trace, price=1.0, context=5), "context 5: give a list of texts"),

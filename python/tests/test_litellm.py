@@ -55,6 +55,22 @@ def test_the_best_answer_is_given_and_learned_from(store: Store) -> None:
         llm.feedback("chatcmpl-1", 1.0)
 
 
+def test_a_request_is_a_span(store: Store) -> None:
+    traces, sdk = pytest.importorskip("opentelemetry.trace"), pytest.importorskip("opentelemetry.sdk.trace")
+    export = pytest.importorskip("opentelemetry.sdk.trace.export")
+    memory = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter").InMemorySpanExporter()
+    provider = sdk.TracerProvider()
+    provider.add_span_processor(export.SimpleSpanProcessor(memory))
+    traces.set_tracer_provider(provider)
+    llm = CascadeLLM(store, {"small": says("0.25"), "large": says(BUSY)}, judge)
+    answer = asyncio.run(llm.answer(QUESTION))
+    (span,) = [span for span in memory.get_finished_spans() if span.name == "pandora.cascade"]
+    assert span.attributes["pandora.request"] == answer.request and span.attributes["pandora.deployed"] == "small"
+    assert span.attributes["pandora.dollars"] == sum(call["dollars"] for call in answer.calls)
+    told = {event.attributes["pandora.model"]: event.attributes for event in span.events}
+    assert told["small"]["pandora.score"] == 0.25 and told["large"]["pandora.failure"] == "RateLimitError"
+
+
 def test_it_is_a_provider(store: Store) -> None:
     llm = CascadeLLM(store, {"small": says("0.25"), "large": says("0.75")}, judge)
     litellm.custom_provider_map = [{"provider": "cascade", "custom_handler": llm}]

@@ -7,6 +7,7 @@ import os
 import pathlib
 import pickle
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -92,22 +93,30 @@ def test_what_is_wrong_is_told(tmp_path: pathlib.Path) -> None:
 
 
 KILLED = """
-import sys
+import contextlib, sys
+import pandora
 sys.path.insert(0, sys.argv[2])
 from test_serving import Store, new, serve
-store = Store(sys.argv[1], new())
+store = Store(sys.argv[1], new(), refit=sys.argv[4])
 for k in range(int(sys.argv[3]), 10**6):
-    print(k, serve(store, k), flush=True)
+    number = serve(store, k)
+    print(k, number, flush=True)
+    with contextlib.suppress(pandora.UsageError):  # it was cancelled
+        store.feedback(number, k % 2)
 """
 
 
-def test_a_kill_loses_nothing_that_was_answered(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("refit", ["inline", "beside"])
+def test_a_kill_loses_nothing_that_was_answered(tmp_path: pathlib.Path, refit: str) -> None:
+    """And what is made again is the same each time, also where refits were adopted beside the calls."""
     done, draw = 0, random.Random(1)
     numbers = []
     here = str(pathlib.Path(__file__).parent)
     for _ in range(5):
         process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(tmp_path / "kept"), here, str(done)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", KILLED, str(tmp_path / "kept"), here, str(done), refit],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert process.stdout is not None
         for _ in range(draw.randrange(1, 40)):
@@ -119,7 +128,12 @@ def test_a_kill_loses_nothing_that_was_answered(tmp_path: pathlib.Path) -> None:
             done, number = map(int, line.split())
             numbers.append(number)
         done += 1
+        shutil.rmtree(tmp_path / "twin", ignore_errors=True)
+        shutil.copytree(tmp_path / "kept", tmp_path / "twin")
+        with Store(tmp_path / "twin") as twin:
+            made_again = twin.cascade._live.text()
         with Store(tmp_path / "kept") as store:
+            assert store.cascade._live.text() == made_again
             counts = store.metrics()
             assert counts["deployed"] + counts["cancelled"] in (done, done + 1)
             assert counts["requests"] in (done, done + 1)

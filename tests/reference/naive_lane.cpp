@@ -41,9 +41,7 @@ class Lane {
       box.H = loss_ridges().asDiagonal();
       box.M = MatrixXd::Zero(m_, d_);
     }
-    if (!shrunk()) return;
-    joint_ = Shrunk(spec, A_, m_, options.ridge_index);
-    take_covariances();
+    if (shrunk()) joint_ = Shrunk(spec, A_, m_, options.ridge_index), take_covariances();
   }
 
   Result run() {
@@ -229,7 +227,8 @@ class Lane {
     if (spec_.score == Score::oracle_index) return replication_.sigma[tape_.at(row, a)];
     if (spec_.score == Score::hindsight) return naive_hindsight(tape_, row, a);
     const Box& box = boxes_[a];
-    MatrixXd V = linucb() ? MatrixXd::Identity(m_, m_) : MatrixXd(ridges().asDiagonal());
+    MatrixXd V =
+        linucb() ? MatrixXd(options_.ridge_payoff * MatrixXd::Identity(m_, m_)) : MatrixXd(ridges().asDiagonal());
     for (const IndexSample& sample : box.samples) V += sample.psi * sample.psi.transpose();
     if (shrunk()) V = box.H;
     const double c = linucb() ? spec_.c_b : spec_.c_rho;

@@ -58,7 +58,7 @@ class OneBox {
   /// From the rho that stands; false if it did not converge.
   template <class Team>
   bool solve(const Team& team) {
-    const engine::Problem<Real> problem{shape_, ridge_, 1.0, {}, {}, &lane_};
+    const engine::Problem<Real> problem{shape_, ridge_, 1.0, 1.0, {}, {}, &lane_};
     return engine::BoxSolve<Real, Team>(team, problem, lane_, 0, scratch_).solve(false);
   }
   /// The first n samples only.

@@ -37,10 +37,12 @@ CascadeFitSettings CascadeFitSettings::only(CascadeKind kind) const {
 
 void CascadeFitSettings::set_kind(const std::string& name) {
   router = thresholds = indices = routed = true;
+  as_asked = false;
   if (name == "auto") return;
   for (const CascadeKind kind : kCascadeKinds)
     if (kind != CascadeKind::single && name == kind_text(kind)) {
       *this = only(kind);
+      as_asked = kind != CascadeKind::thresholds;
       return;
     }
   throw Error(ExitCode::usage,
@@ -69,6 +71,11 @@ void require_sound(const CascadeFitSettings& settings) {
   if (aim.kind == CascadeAim::Kind::least_quality && !(number && aim.value <= 1.0))
     refuse("--min-quality", aim.value, "a mean quality from 0 to 1");
   require_judge_usd(settings.judge_usd);
+  if (!(settings.forget >= 0.0 && settings.forget <= kMostPrice))
+    refuse("--forget", settings.forget, "a half-life in requests, or 0, where nothing fades");
+  if (!(settings.width >= 0.0 && settings.width <= kMostPrice)) refuse("--c", settings.width, "0 or more, such as 0.2");
+  if ((settings.forget > 0.0 || settings.width > 0.0) && !(settings.as_asked && settings.indices))
+    throw Error(ExitCode::usage, "--forget and --c: only indices learn while they run; use them with --kind indices");
   const auto is_tried = [&](CascadeKind kind) { return kind != CascadeKind::single && settings.tries(kind); };
   if (settings.evaluator == kNoEvaluator && settings.judge_usd)
     throw Error(ExitCode::usage, "--judge-usd: with --evaluator none no answer is judged; leave it out");

@@ -53,8 +53,17 @@ struct CascadeFitSettings {
   std::vector<std::string> context = {};   ///< specs of FeatureMap
   bool thresholds = true, indices = true;  ///< which kinds are tried
   bool router = false, routed = false;     ///< likewise, where there is a context
+  /// Whether the one kind that is tried is deployed also where no gain over the best single model is sure.
+  bool as_asked = false;
+  /// Of indices, while they run: a sample's half-life in requests (0: none fades), and the width of the bonus, 0 where the
+  /// table tells of all models. What is promised is without either.
+  double forget = 0.0, width = 0.0;
   /// Dollars of judging an answer, added to each call of a cascade; absent: nobody said, and it is taken to be free.
   std::optional<double> judge_usd = {};
+  /// Of outcomes that are estimated from a log, where models that were seldom called would be chosen for their noise: a
+  /// router takes each model's quality for less by so many standard errors of its mean, and the best single model is this.
+  double caution = 0.0;
+  std::optional<std::size_t> single = {};
   unsigned threads = 0;                        ///< 0: as many as the machine has
   std::shared_ptr<FitProgress> progress = {};  ///< where somebody looks
   Openings openings = Openings::in_order;      ///< of a log
@@ -65,7 +74,8 @@ struct CascadeFitSettings {
   /// Whether the kind can be had and is asked for; without an evaluator that is a router alone.
   bool tries(CascadeKind kind) const;
   CascadeFitSettings only(CascadeKind kind) const;
-  /// "router", "thresholds", "indices", "routed" or "auto", all of them. Throws Error (usage) for another text.
+  /// "router", "thresholds", "indices", "routed" or "auto", all of them; one alone is deployed `as_asked`, thresholds also
+  /// of one model. Throws Error (usage) for another text.
   void set_kind(const std::string& name);
 };
 

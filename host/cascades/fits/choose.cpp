@@ -98,14 +98,19 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     std::vector<Routed> fits;
     for (const std::vector<Routed>& fold : out.by_fold) fits.emplace_back(fold[c]);
-    out.all.routed.push_back(corrected(out.whole[c], fits, groups));
+    out.all.routed.push_back(corrected(out.whole[c], fits, groups, settings.caution > 0.0));
   }
   return out;
 }
 
-Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups) {
+Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups, bool from_log) {
   const std::size_t rows = groups.of_row.size(), folds = by_fold.size();
   Routed out = whole;
+  if (from_log) {
+    for (const auto what : Routed::kNumbers)
+      for (std::size_t row = 0; row < rows; ++row) (out.*what)[row] = (by_fold[groups.of_row[row] % folds].*what)[row];
+    return out;
+  }
   for (const auto what : Routed::kNumbers) {
     std::vector<double> less(rows), mean(folds, 0.0), count(folds, 0.0);
     double all = 0.0;
@@ -199,6 +204,7 @@ void decide(CascadeChoice& choice, const CascadeAim& aim) {
     alone = !(choice.gain.low > 0.0);
   else if (!single.met && !cascade.met)
     alone = aim.is_on_dollars() ? single.bound <= cascade.bound : single.bound >= cascade.bound;
+  choice.pays = !alone;
   choice.kind = alone ? CascadeKind::single : choice.cascade;
 }
 

@@ -18,7 +18,8 @@ std::vector<CascadeCandidate> candidates_of(const TraceTable& table, const Casca
                                             const PreparedFolds& folds) {
   if (settings.aim.is_bound()) return candidates_by_bound(table, settings, folds);
   std::vector<CascadeCandidate> out;
-  for (std::size_t m = 0; m < table.models.size(); ++m) out.push_back({CascadeKind::single, settings.aim.value, m});
+  for (std::size_t m = 0; m < table.models.size(); ++m)
+    if (settings.single.value_or(m) == m) out.push_back({CascadeKind::single, settings.aim.value, m});
   for (const CascadeKind kind : kinds_tried(settings)) out.push_back({kind, settings.aim.value});
   return out;
 }
@@ -43,7 +44,7 @@ struct Refit {
     std::vector<Routed> by_fold;
     for (std::size_t f = 0; f < kCascadeFolds; ++f)
       by_fold.emplace_back(best(fold_of(groups, f, kCascadeFolds).training));
-    single = corrected(best(rows), by_fold, groups);
+    single = corrected(best(rows), by_fold, groups, settings.caution > 0.0);
   }
   CascadeWorth worth(double price) const { return worth_of(cascade, single, price, groups, kCascadeFolds); }
 };
@@ -71,7 +72,7 @@ void add_without(CascadeFit& fit, const TraceTable& table, const PreparedFolds& 
 // saving by the dollars themselves, what is left under a bound on dollars likewise.
 double break_even_judge(const CascadeFit& fit) {
   const CascadeChoice& choice = fit.choice;
-  if (choice.kind == CascadeKind::single || !choice.chosen().met || !(choice.judged_calls > 0.0)) return 0.0;
+  if (!choice.pays || !choice.chosen().met || !(choice.judged_calls > 0.0)) return 0.0;
   const CascadeAim& aim = fit.settings.aim;
   if (aim.is_on_dollars()) return (aim.value - choice.chosen().bound) / choice.judged_calls;
   if (aim.is_bound()) return choice.single().met ? choice.gain.value / 1000.0 / choice.judged_calls : 0.0;
@@ -99,7 +100,7 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
   const PromptGroups& groups = judged.all.groups;
   CascadeChoice& choice = fit.choice;
   const auto of = [&](const PickedCandidate& picked, const std::vector<Routed>& by_fold) {
-    return corrected(judged.whole[picked.candidate], by_fold, groups);
+    return corrected(judged.whole[picked.candidate], by_fold, groups, fit.settings.caution > 0.0);
   };
   Routed single = of(choice.single(), nested.single);
   const auto gain = [&](const Routed& routed) {
@@ -108,8 +109,11 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
   };
   choice.gain = gain(of(choice.best_of(choice.cascade), nested.cascade));
   decide(choice, fit.settings.aim);
-  if (choice.kind == CascadeKind::thresholds && judged.whole_orders[choice.chosen().candidate].order.size() == 1)
+  if (fit.settings.as_asked) choice.kind = choice.cascade;
+  if (choice.kind == CascadeKind::thresholds && judged.whole_orders[choice.chosen().candidate].order.size() == 1) {
     choice.kind = CascadeKind::single;
+    choice.pays = false;
+  }
   const Routed kept = of(choice.chosen(), nested.kept);
   if (choice.kind == CascadeKind::single)
     single = kept;
@@ -172,6 +176,7 @@ void note_what_is_left_out(CascadeFit& fit, const TraceTable& table) {
   if (fit.choice.kind == CascadeKind::single || fit.choice.kind == CascadeKind::thresholds)
     fit.notes.push_back(fmt::format("context: not used; {} the same for every prompt",
                                     fit.choice.kind == CascadeKind::single ? "one model alone is" : "thresholds are"));
+  if (!table.known_digest.empty()) return;  // which answer is best, single estimates do not say
   for (std::string& leak : suspected_leaks(table, context, fit.price)) fit.notes.push_back(std::move(leak));
 }
 
@@ -286,6 +291,10 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
                 (judged_none ? "no answer is judged"
                              : eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge,
                                          settings.aim.is_on_dollars() ? "room under the bound" : "gain"));
+  if (options.rules) {
+    options.rules->c_rho = settings.width;
+    options.estimation.forgetting.half_life = settings.forget;
+  }
   options.about = fit_record(fit).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   fit.cascade = std::make_shared<Cascade>(trained.cascade_of(options));
   return fit;

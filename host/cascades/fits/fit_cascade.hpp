@@ -39,7 +39,10 @@ struct CrossValidated {
 /// What the policy `whole`, fitted on all rows, would do on other prompts. What it did on these flatters it: by as much
 /// as fits without a fold, `by_fold`, do better on all rows than in their fold (Burman 1989, corrected
 /// cross-validation). The mean of the folds' fits alone would be of other policies than the one that is handed out.
-Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups);
+/// `from_log`: of outcomes that are estimated from a log, which a fit flatters beyond what can be corrected; then it is what the
+/// folds' fits do in their folds.
+Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups,
+                 bool from_log = false);
 
 /// Throws Error (bad_data) for a table of fewer than kLeastPrompts different prompts.
 /// `folds`: of the table, kCascadeFolds.
@@ -62,7 +65,8 @@ struct CascadeChoice {
   Interval difference;
   double difference_error = 0.0;  ///< its standard error
   double judged_calls = 0.0;      ///< of what a fit deploys, per prompt
-  Interval gain;  ///< in worth, of that kind over the single model; in a fit that deploys it that of the promise
+  Interval gain;      ///< in worth, of that kind over the single model; in a fit that deploys it that of the promise
+  bool pays = false;  ///< whether that kind keeps the bound, or the better, and its gain is sure
   CascadeKind kind = CascadeKind::single;  ///< what is deployed
 
   const PickedCandidate& best_of(CascadeKind which) const { return *picked[static_cast<std::size_t>(which)]; }
@@ -157,7 +161,8 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
 
 /// Of a log of decisions, which fit_cascade() hands on: thresholds of at most three models at a price, those with the
 /// greatest mean utility less its standard error by self-normalised importance weights; its promise is doubly robust, of
-/// cascades that were searched on other prompts (5 folds). Throws Error (usage) for another aim or kind, Error (bad_data)
+/// cascades that were searched on other prompts (5 folds). Where thresholds are not tried, a router of the table that
+/// with_estimated_first_calls() makes, judged by nobody. Throws Error (usage) for another aim or kind, Error (bad_data)
 /// where the log cannot tell.
 CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& settings);
 

@@ -14,6 +14,7 @@
 namespace pandora {
 namespace {
 
+constexpr double kCaution = 2.0;  // standard errors
 constexpr std::size_t kMostThresholds = 24, kLongest = 3;
 
 // Sums over decisions, of weights w, of w times the utility y, and of the weights l of those whose deployed answer's quality
@@ -41,7 +42,7 @@ struct WeightedSums {
     const double mean_weight = w / decisions,
                  spread = std::sqrt(std::max(0.0, ww / decisions - mean_weight * mean_weight) / decisions);
     if (std::abs(mean_weight - 1.0) > 3.0 * spread + 1e-9) return -HUGE_VAL;  // makes calls that the log never makes
-    return effective() < kLeastEffective ? -HUGE_VAL : mean() - 2.0 * error();
+    return effective() < kLeastEffective ? -HUGE_VAL : mean() - kCaution * error();
   }
 };
 
@@ -217,6 +218,21 @@ CascadeWorth widened(const CascadeWorth& worth) {
           widened(worth.utility), widened(worth.gain),         widened(worth.saving)};
 }
 
+// The model whose utility alone is surely the greatest: its mean less kCaution standard errors.
+std::size_t cautious_single(const TraceTable& table, double price) {
+  const std::size_t models = table.models.size();
+  const PromptGroups groups = group_prompts(table);
+  std::vector<double> rated;
+  for (std::size_t m = 0; m < models; ++m) {
+    std::vector<double> utility;
+    for (std::size_t at = m; at < table.quality.size(); at += models)
+      utility.push_back(table.quality[at] - price * table.cost[at]);
+    const Interval mean = mean_over_prompts(utility, groups);
+    rated.push_back(mean.value - kCaution / 1.96 * (mean.value - mean.low));
+  }
+  return static_cast<std::size_t>(std::ranges::max_element(rated) - rated.begin());
+}
+
 // What cascades do on the folds that they were not searched on.
 struct HeldOut {
   std::vector<LoggedWalk> cascade, single;
@@ -250,13 +266,27 @@ HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, cons
   return held;
 }
 
+CascadeFit fit_router_to_log(const TraceTable& log, const CascadeFitSettings& settings) {
+  const TraceTable table = with_estimated_first_calls(log, settings.evaluator);
+  CascadeFitSettings of_first_calls = settings.only(CascadeKind::router);
+  of_first_calls.evaluator = kNoEvaluator;
+  of_first_calls.as_asked = false;
+  of_first_calls.caution = kCaution;
+  of_first_calls.single = cautious_single(table, settings.aim.value);
+  return fit_cascade(table, of_first_calls);
+}
+
 }  // namespace
 
 CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& settings) {
   require_sound(settings);
+  if (!settings.aim.is_bound() && !settings.tries(CascadeKind::thresholds) && settings.tries(CascadeKind::router))
+    return fit_router_to_log(log, settings);
   if (settings.aim.is_bound() || !settings.tries(CascadeKind::thresholds))
-    throw Error(ExitCode::usage,
-                "a log is fitted at a price, by thresholds; give --price and --kind thresholds or auto");
+    throw Error(
+        ExitCode::usage,
+        "a log is fitted at a price, by thresholds or a router; give --price, and --kind thresholds, router (with "
+        "--context) or auto");
   const CalibratedEvaluator known(log, settings.evaluator);
   CascadeInput input;
   input.table = &log;
@@ -288,15 +318,15 @@ CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& s
   for (const CascadeKind kind : {CascadeKind::single, CascadeKind::thresholds})
     choice.picked[static_cast<std::size_t>(kind)].emplace();
   choice.gain = of_cascade.gain;
-  choice.kind = best.order.size() > 1 && of_cascade.gain.low > 0.0 ? CascadeKind::thresholds : CascadeKind::single;
-  const bool pays = choice.kind == CascadeKind::thresholds;
-  fit.promise = pays ? of_cascade : fit.single;
+  choice.pays = best.order.size() > 1 && of_cascade.gain.low > 0.0;
+  choice.kind = choice.pays ? CascadeKind::thresholds : CascadeKind::single;
+  fit.promise = choice.pays ? of_cascade : fit.single;
   fit.notes = log.notes;
   fit.notes.push_back(fmt::format(
       "fitted to a log by importance weights, of {} models at the most; promised by doubly robust estimates of "
       "cascades that were searched on other prompts, from {:.0f} effective prompts",
       kLongest, cascade.support.effective_prompts));
-  CascadeOptions options = options_of(log, settings, pays ? best : alone, search.calibration());
+  CascadeOptions options = options_of(log, settings, choice.pays ? best : alone, search.calibration());
   fit.verdict = fit_verdict(fit, options) + "; " + eyes_text(settings.evaluator, settings.judge_usd, 0.0);
   options.about = fit_record(fit).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   fit.cascade = std::make_shared<Cascade>(options);

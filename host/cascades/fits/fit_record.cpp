@@ -96,6 +96,10 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
   const std::string what = cascade.rules           ? "indices of each prompt"
                            : cascade.plans.empty() ? order_text(cascade)
                                                    : "for each prompt, by its context, one of " + order_text(cascade);
+  if (!fit.choice.pays)  // it was asked for all the same
+    return fmt::format("{}use {}, as was asked for, although it is not sure to be better than {} alone: {} {}", bound,
+                       what, fit.single_model, aim.kind == CascadeAim::Kind::least_quality ? "saving" : "gain",
+                       gain_text(fit));
   if (aim.is_bound() && !(fit.choice.single().met && fit.choice.chosen().met))
     return fmt::format("{}use {}: {}", bound, what,
                        !is_sure(fit)             ? "by what is seen it comes nearest"
@@ -126,7 +130,7 @@ json fit_record(const CascadeFit& fit) {
            {"choice", kind_text(choice.kind)},
            {"cascade", kind_text(choice.cascade)},
            {"gain", json_of(choice.gain)},
-           {"pays", choice.kind != CascadeKind::single},
+           {"pays", choice.pays},
            {"promise", json_of(fit.promise)},
            {"single", json_of(fit.single)},
            {"never", fit.never},

@@ -35,11 +35,16 @@ Table models_table(const TraceCheck& check, const TraceTable& table) {
   out.title =
       fmt::format("{} prompts, {} models: quality, and dollars per 1,000 prompts", table.rows(), table.models.size());
   out.columns = {"model", "quality", "least", "greatest", "$ per 1,000", "least", "greatest"};
+  if (!check.means.empty()) out.columns.insert(out.columns.end(), {"estimated quality", "times as wide"});
   for (std::size_t m = 0; m < table.models.size(); ++m) {
     const ModelFacts& facts = check.facts.models[m];
     out.rows.push_back({{table.models[m], number_text(facts.quality.mean, 4), number_text(facts.quality.least, 4),
                          number_text(facts.quality.greatest, 4), dollars(facts.usd_per_1000.mean),
                          dollars(facts.usd_per_1000.least), dollars(facts.usd_per_1000.greatest)}});
+    if (!check.means.empty()) {
+      out.rows.back().cells.push_back(interval_text(check.means[m].quality, 4));
+      out.rows.back().cells.push_back(number_text(check.means[m].widening, 2));
+    }
   }
   if (check.facts.prompts < table.rows())
     out.notes.push_back(fmt::format("{} rows have the prompt of another row; intervals count {} different prompts",
@@ -50,7 +55,11 @@ Table models_table(const TraceCheck& check, const TraceTable& table) {
   if (table.log)
     out.notes.push_back(
         "quality and dollars are plain means over the calls that were made and what is known of them, which depends on what "
-        "was decided: they do not compare models; `pandora cascade test` weights them");
+        "was decided: they do not compare models");
+  if (!check.means.empty())
+    out.notes.push_back(
+        "estimated quality: of the model alone, with its 95% interval, by what is known and with what probability; it is so "
+        "many times as wide as were all answers of as many prompts known");
   out.notes.insert(out.notes.end(), table.notes.begin(), table.notes.end());
   return out;
 }
@@ -208,7 +217,8 @@ TraceCheck check_trace(const TraceTable& table, const std::string& asked, const 
                                 : table.scores[0].name == "score" ? "score"
                                                                   : "score:" + table.scores[0].name;
   require_few_models(table, prices.empty() ? 0.0 : prices[0], "checked");
-  TraceCheck out{evaluator, {}, {}, {}, identified(table)};
+  TraceCheck out{evaluator, {}, {}, {}, {}, identified(table)};
+  if (table.log || table.unlabelled() > 0) out.means = estimated_means(table, evaluator);
   const std::optional<TraceTable> estimated = table.log ? std::nullopt : with_estimated_quality(table, evaluator);
   if (!table.log) out.headrooms = measure_headroom(estimated ? *estimated : table, evaluator, prices);
   out.facts = table_facts(table);
@@ -236,6 +246,11 @@ json trace_check_json(const TraceCheck& check, const TraceTable& table) {
            {"estimators", estimator_names(check.can)},
            {"reasons", check.can.reasons},
            {"prices", json::array()}};
+  for (std::size_t m = 0; m < check.means.size(); ++m) {
+    json& model = out["facts"]["models"][m];
+    model["estimated_quality"] = json_of(check.means[m].quality);
+    model["times_as_wide"] = check.means[m].widening;
+  }
   for (std::size_t p = 0; p < check.headrooms.size(); ++p) out["prices"].push_back(price_json(check, table, p));
   out["verdict"] = fmt::format("{}", fmt::join(check.verdicts, "; "));
   return out;

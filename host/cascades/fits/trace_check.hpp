@@ -5,6 +5,7 @@
 #include "host/cascades/fits/logged_worth.hpp"
 #include "host/cascades/fits/worth.hpp"
 #include "host/ground/tables/table.hpp"
+#include "host/outcomes/logs/labels.hpp"
 
 namespace pandora {
 
@@ -109,6 +110,7 @@ struct TraceCheck {
   TableFacts facts;
   std::vector<Headroom> headrooms;    ///< by price
   std::vector<std::string> verdicts;  ///< by price
+  std::vector<EstimatedMean> means;   ///< of the models, where not all qualities are known; else none
   Identified can;                     ///< what can be estimated from the table, and why not the rest
 };
 

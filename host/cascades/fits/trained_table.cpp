@@ -32,6 +32,17 @@ std::pair<double, double> mean_and_error(const std::vector<double>& a, const std
   return {mean, std::sqrt(std::max(0.0, squares / n - mean * mean) / n)};
 }
 
+// Takes from every plan's quality so many standard errors of its mean.
+void be_cautious(PlanWorths& worths, double errors) {
+  const std::size_t rows = worths.quality.size() / worths.plans;
+  for (std::size_t p = 0; p < worths.plans; ++p) {
+    std::vector<double> quality;
+    for (std::size_t row = 0; row < rows; ++row) quality.push_back(worths.quality[row * worths.plans + p]);
+    const double error = mean_and_error(quality, std::vector<double>(rows)).second;
+    for (std::size_t row = 0; row < rows; ++row) worths.quality[row * worths.plans + p] -= errors * error;
+  }
+}
+
 std::vector<std::size_t> models_in(const std::vector<FixedCascade>& plans) {
   std::set<std::size_t> out;
   for (const FixedCascade& plan : plans) out.insert(plan.order.begin(), plan.order.end());
@@ -91,7 +102,9 @@ Routed run_prompts(Cascade& cascade, const CascadeInput& input, std::span<const 
     while (const std::optional<std::size_t> model = cascade.next(request)) {
       const std::size_t at = row * models + input.columns[*model];
       const double usd = input.table->cost[at] + (judged ? input.judge_usd : 0.0);
-      cascade.observe(request, *model, {usd, judged ? std::vector{input.shown[at]} : std::vector<double>()});
+      // An estimate (with_estimated_first_calls) may be negative; a call's dollars may not, and decide nothing of a router.
+      cascade.observe(request, *model,
+                      {std::max(0.0, usd), judged ? std::vector{input.shown[at]} : std::vector<double>()});
       if (counts != nullptr) counts->judged += judged;
       dollars += usd;
       ++calls;
@@ -150,7 +163,9 @@ TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& se
   if (router) {
     std::vector<FixedCascade> models;
     for (const std::size_t m : input_.columns) models.push_back({{m}, {}});
-    predictors_.emplace(psi_of_rows(), input_.context->index_features, worths_of(models));
+    PlanWorths worths = worths_of(models);
+    if (settings.caution > 0.0) be_cautious(worths, settings.caution);
+    predictors_.emplace(psi_of_rows(), input_.context->index_features, std::move(worths));
   }
 }
 

@@ -32,6 +32,9 @@ Ranks::Ranks() {
   if (!launched()) return;
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  // Where ranks part for good: after the one that has an error has printed it. Open MPI 5 ends all of them when the first
+  // has ended with a code other than 0, and drops what the others print then.
+  std::atexit([] { MPI_Finalize(); });
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   MPI_Comm node;
@@ -39,12 +42,6 @@ Ranks::Ranks() {
   MPI_Comm_rank(node, &rank_on_node_);
   MPI_Comm_size(node, &ranks_on_node_);
   MPI_Comm_free(&node);
-}
-
-Ranks::~Ranks() {
-  int running = 0;
-  MPI_Initialized(&running);
-  if (running != 0) MPI_Finalize();
 }
 
 std::string mpi_text() {
@@ -65,8 +62,6 @@ Ranks::Ranks() {
                 "started by an MPI launcher, but this build has no MPI; build it where Open MPI is installed, or give "
                 "each process a --shard of its own and `pandora merge` them");
 }
-
-Ranks::~Ranks() = default;
 
 std::string mpi_text() {
   return "none";

@@ -10,9 +10,9 @@ namespace pandora {
 class Ranks {
  public:
   /// Initialises MPI if the process was started by an MPI launcher. Throws Error (device) if it was and this build has
-  /// no MPI: the processes would overwrite each other.
+  /// no MPI: the processes would overwrite each other. Processes that MPI was initialised in meet once more when they
+  /// exit.
   Ranks();
-  ~Ranks();
   Ranks(const Ranks&) = delete;
 
   int rank() const { return rank_; }

@@ -87,7 +87,7 @@ class LaneRun {
   // The lanes from `first` on, as bodies see them.
   Problem<Real> problem(int first = 0) const {
     const EstimationOptions& estimation = options_.estimation;
-    return {layout_->shape,   estimation.index_ridges(), estimation.ridge_reward,
+    return {layout_->shape,   estimation.index_ridges(), estimation.ridge_payoff,      estimation.ridge_reward,
             estimation.refit, estimation.refit_reward,   layout_->device_lanes + first};
   }
 

@@ -59,11 +59,12 @@ void WeitzmanEstimator::State::fade(double factor) {
   about_to_change_all();
   for (BoxEstimate& box : boxes) {
     box.mass *= factor;
-    if (rules.learns_payoff()) {  // no samples are kept: A = I + sum w psi psi' and A rho fade themselves
+    if (rules.learns_payoff()) {  // no samples are kept: A = ridge I + sum w psi psi' and A rho fade themselves
       const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(m, m);
       const Eigen::MatrixXd whole = box.design_inverse.selfadjointView<Eigen::Lower>();
       const Eigen::MatrixXd design = factorised_or_fail(whole).solve(identity);
-      const auto faded = factorised_or_fail(Eigen::MatrixXd(factor * design + (1.0 - factor) * identity));
+      const auto faded =
+          factorised_or_fail(Eigen::MatrixXd(factor * design + (1.0 - factor) * options.ridge_payoff * identity));
       box.rho = faded.solve(factor * (design * box.rho)).eval();
       box.design_inverse = faded.solve(identity);
     }
@@ -190,7 +191,7 @@ void WeitzmanEstimator::State::refit_payoffs() {
     Eigen::VectorXd target = Eigen::VectorXd::Zero(m);
     for (int s = 0; s < box.samples.size(); ++s)
       target += box.samples.weight_of(s) * (box.samples.mu[s] - box.samples.cost[s]) * psi_of.col(s);
-    box.design_inverse = weighted_inverse(psi_of, box.samples.weight, Ridges(1.0));
+    box.design_inverse = weighted_inverse(psi_of, box.samples.weight, options.design_ridges(rules));
     box.rho = box.design_inverse * target;
     box.has_image = false;
   }

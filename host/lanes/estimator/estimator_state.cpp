@@ -33,6 +33,16 @@ WeitzmanEstimator::State::State(const EstimatorShape& shape, const LaneSpec& spe
   kept.contexts.reward_features = d;
 }
 
+// psi' M psi of a lower triangle. Reading M is what it costs, and M psi is as much again.
+static double quadratic_form(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& psi) {
+  double out = 0.0;
+  for (Eigen::Index j = 0; j < psi.size(); ++j) {
+    const Eigen::Index below = psi.size() - j - 1;
+    out += psi[j] * (matrix(j, j) * psi[j] + 2.0 * matrix.col(j).tail(below).dot(psi.tail(below)));
+  }
+  return out;
+}
+
 WeitzmanEstimator::State::State(const State& other, WithoutSamples)
     : EstimatorCounts(other),
       Learned{other.A, other.d, other.options, other.reward_memory},
@@ -40,6 +50,7 @@ WeitzmanEstimator::State::State(const State& other, WithoutSamples)
       m(other.m),
       exploration(other.exploration),
       needs(other.needs),
+      only_asked(true),
       psi(other.psi),
       reward(RewardState::over(reward_memory.data(), d)) {
   for (const BoxEstimate& box : other.boxes) {
@@ -60,7 +71,7 @@ BoxEstimate WeitzmanEstimator::State::empty_box() const {
   box.rho = VectorXd::Zero(m);
   box.samples.loss = rules.loss;
   // LinUCB's design starts at I.
-  if (needs.design) box.design_inverse = inverse_of(rules.learns_payoff() ? Ridges(1.0) : options.index_ridges());
+  if (needs.design) box.design_inverse = inverse_of(options.design_ridges(rules));
   if (needs.steps) box.curvature_inverse = inverse_of(options.loss_ridges());
   if (needs.response) box.cross = MatrixXd::Zero(m, d);
   return box;
@@ -158,9 +169,13 @@ void WeitzmanEstimator::State::end_period() {
 
 void WeitzmanEstimator::State::update_image(BoxEstimate& box) {
   if (box.has_image) return;
-  box.image.noalias() =
-      (rules.fits_jointly() ? box.curvature_inverse : box.design_inverse).selfadjointView<Lower>() * psi;
-  box.quadratic = psi.dot(box.image);
+  const Eigen::MatrixXd& inverse = rules.fits_jointly() ? box.curvature_inverse : box.design_inverse;
+  if (only_asked) {
+    box.quadratic = quadratic_form(inverse, psi);
+  } else {
+    box.image.noalias() = inverse.selfadjointView<Lower>() * psi;
+    box.quadratic = psi.dot(box.image);
+  }
   box.has_image = true;
 }
 

@@ -99,7 +99,8 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   const int m;
   const Stream exploration;
   const LaneNeeds needs;
-  Eigen::VectorXd psi;  // of the request that has begun; empty before the first
+  const bool only_asked = false;  ///< a copy that learns nothing: images are of no use
+  Eigen::VectorXd psi;            // of the request that has begun; empty before the first
   RewardState reward;
 
   // What has been changed since mark(), as it was then. Lists of samples grow at their ends, so that of those that

@@ -1,5 +1,6 @@
 #include "host/outcomes/logs/labels.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
@@ -104,12 +105,105 @@ std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const 
   return out;
 }
 
+TraceTable with_estimated_first_calls(const TraceTable& log, const std::string& evaluator) {
+  const std::size_t models = log.models.size(), cells = log.quality.size();
+  const std::vector<std::size_t> folds = folds_by_appearance(group_prompts(log));
+  const std::vector<double> label = label_probabilities(log);
+  const std::vector<double> guess = cross_fitted_quality(log, judge_of(log, evaluator), label, folds);
+  TraceTable out = log;
+  out.known_digest = content_digest(log);
+  out.log.reset();
+  out.label_propensity.clear();
+  out.latency.clear();
+  out.scores.clear();
+  std::vector<double> first(cells, 0.0), calls(models, 0.0);  // 1 / p of a model's first calls
+  for (std::size_t at = 0; at < cells; ++at) {
+    if (log.log->place[at] != 1.0) continue;
+    first[at] = 1.0 / log.log->propensity[at];
+    ++calls[at % models];
+    if (std::isnan(log.quality[at]))
+      out.quality[at] = guess[at];
+    else if (!std::isnan(guess[at]))
+      out.quality[at] = guess[at] + (log.quality[at] - guess[at]) / label[at];
+  }
+  for (std::size_t m = 0; m < models; ++m)
+    if (calls[m] < static_cast<double>(kLeastLabels))
+      log.refuse(
+          "calls {} first in {:.0f} decisions; a router needs at least {} of each model, better hundreds (leave "
+          "the model out with --models)",
+          log.models[m], calls[m], kLeastLabels);
+  for (std::vector<double>* const values : {&out.quality, &out.cost})
+    for (std::size_t fold = 0; fold < kLabelFolds; ++fold) {
+      std::vector<double> sum(models, 0.0), weight(models, 0.0);
+      for (std::size_t at = 0; at < cells; ++at) {
+        if (folds[at / models] == fold || first[at] == 0.0) continue;
+        sum[at % models] += first[at] * (*values)[at];
+        weight[at % models] += first[at];
+      }
+      for (std::size_t at = 0; at < cells; ++at) {
+        if (folds[at / models] != fold) continue;
+        const double mean = weight[at % models] > 0.0 ? sum[at % models] / weight[at % models] : 0.0;
+        (*values)[at] = first[at] == 0.0 ? mean : mean + first[at] * ((*values)[at] - mean);
+      }
+    }
+  out.notes.push_back(fmt::format(
+      "a log: what each model alone would have brought is estimated from the first calls of {} decisions by "
+      "augmented inverse propensity weighting; least called is {}, {:.0f} times",
+      log.rows(), log.models[static_cast<std::size_t>(std::ranges::min_element(calls) - calls.begin())],
+      *std::ranges::min_element(calls)));
+  return out;
+}
+
 std::optional<TraceTable> table_to_fit(const TraceTable& table, const std::string& evaluator) {
   if (table.log)
     table.refuse(
         "is a log of decisions, in which models that were not called say nothing; `pandora cascade fit` and `pandora "
         "cascade test` take logs");
   return with_estimated_quality(table, evaluator);
+}
+
+std::vector<EstimatedMean> estimated_means(const TraceTable& table, const std::string& evaluator) {
+  const std::size_t models = table.models.size();
+  const std::vector<double> label = label_probabilities(table);
+  // A known quality's weight: 1 / the probability that it became known.
+  const auto weight = [&](std::size_t at) {
+    if (std::isnan(table.quality[at]) || (table.log && table.log->place[at] != 1.0)) return 0.0;
+    return 1.0 / (label[at] * (table.log ? table.log->propensity[at] : 1.0));
+  };
+  std::vector<EstimatedMean> out(models);
+  std::vector<std::string> names;
+  std::vector<std::size_t> kept;
+  for (std::size_t m = 0; m < models; ++m) {
+    std::size_t known = 0;
+    for (std::size_t row = 0; row < table.rows(); ++row) known += weight(row * models + m) > 0.0;
+    if (known < kLeastLabels) continue;
+    kept.push_back(m);
+    names.push_back(table.models[m]);
+  }
+  if (kept.empty()) return out;
+  const TraceTable some = select_models(table, names);
+  const TraceTable estimated =
+      table.log ? with_estimated_first_calls(some, evaluator) : with_estimated_quality(some, evaluator).value_or(some);
+  const PromptGroups groups = group_prompts(table);
+  for (std::size_t k = 0; k < kept.size(); ++k) {
+    std::vector<double> quality;
+    double sum = 0.0, weights = 0.0, squares = 0.0, total = 0.0, total_squares = 0.0;
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const double q = estimated.quality[row * kept.size() + k], w = weight(row * models + kept[k]);
+      quality.push_back(q);
+      total += q;
+      total_squares += q * q;
+      if (w == 0.0) continue;
+      weights += w;
+      sum += w * table.quality[row * models + kept[k]];
+      squares += w * std::pow(table.quality[row * models + kept[k]], 2);
+    }
+    const double n = static_cast<double>(table.rows());
+    out[kept[k]].quality = mean_over_prompts(quality, groups);
+    out[kept[k]].widening =
+        std::sqrt((total_squares / n - std::pow(total / n, 2)) / (squares / weights - std::pow(sum / weights, 2)));
+  }
+  return out;
 }
 
 std::string label_note(const TraceTable& table) {

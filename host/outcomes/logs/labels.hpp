@@ -2,6 +2,8 @@
 // stand there.
 #pragma once
 
+#include <cmath>
+
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
@@ -36,8 +38,26 @@ std::vector<double> label_probabilities(const TraceTable& table);
 /// table with fewer than ten known qualities.
 std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const std::string& evaluator);
 
-/// The same for a fit. Throws Error (bad_data) for a log.
+/// A log of decisions as a table of what each model alone would have brought: h + F (y - h) / p in place of quality and of
+/// dollars, where F says whether the model was called first, p with what probability, y is what that call brought (a
+/// quality that is not known as in with_estimated_quality), and h is the mean of the model's first calls on other folds,
+/// by the weights 1 / p. So the mean over whatever models a router names is unbiased, if the probabilities are right.
+/// Single numbers are no outcomes; dollars may be negative. `evaluator`: as there. Throws Error (bad_data) with the model
+/// that was called first fewer than ten times.
+TraceTable with_estimated_first_calls(const TraceTable& log, const std::string& evaluator);
+
+/// with_estimated_quality for a fit. Throws Error (bad_data) for a log.
 std::optional<TraceTable> table_to_fit(const TraceTable& table, const std::string& evaluator);
+
+/// A model's mean quality as the estimates above have it, over prompts, and how many times as wide its interval is as one
+/// of as many prompts whose qualities were all known.
+struct EstimatedMean {
+  Interval quality{NAN, NAN, NAN};
+  double widening = NAN;
+};
+/// Of each model of a log or of a table that does not know all qualities; NaN for a model that was called first, or is
+/// known, fewer than ten times.
+std::vector<EstimatedMean> estimated_means(const TraceTable& table, const std::string& evaluator);
 
 /// "quality is known of 459 of 4584 answers; it is estimated ..."; what a fit or a test notes.
 std::string label_note(const TraceTable& table);

@@ -34,6 +34,9 @@ struct StatedRange {
   double low = 0.0, high = 1.0;
 };
 
+/// "NAME=LOW:HIGH", such as "score=1:5"; a NAME may hold "=" and ":". Nothing if it is none.
+std::optional<StatedRange> range_of(const std::string& text);
+
 /// Dollars for a million tokens of a prompt and of an answer.
 struct TokenPrice {
   double in = 0.0, out = 0.0;

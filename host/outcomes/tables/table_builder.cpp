@@ -33,6 +33,14 @@ std::string problem_with(const std::string& name, double low, double high, doubl
 
 }  // namespace
 
+std::optional<StatedRange> range_of(const std::string& text) {
+  const std::size_t equals = text.rfind('='), colon = text.rfind(':');
+  if (equals == std::string::npos || equals == 0 || colon == std::string::npos || colon < equals) return {};
+  const std::optional<double> low = number_of(std::string_view(text).substr(equals + 1, colon - equals - 1));
+  const std::optional<double> high = number_of(std::string_view(text).substr(colon + 1));
+  return low && high ? std::optional(StatedRange{text.substr(0, equals), *low, *high}) : std::nullopt;
+}
+
 void require_sound(const TraceOptions& options) {
   const auto refuse = [](const std::string& what) { throw Error(ExitCode::usage, what); };
   for (const StatedRange& range : options.scale) {

@@ -1,6 +1,7 @@
 #include "host/lanes/model/box_changes.hpp"
 #include "host/lanes/model/drift.hpp"
 #include "host/lanes/model/trace_keys.hpp"
+#include "host/outcomes/tables/read_trace.hpp"
 #include "host/studies/study/study_keys.hpp"
 
 namespace pandora {
@@ -69,10 +70,24 @@ EnvironmentOption text(const char* name, const char* type, const char* meaning, 
       });
 }
 
-EnvironmentOption list(const char* name, const char* meaning, std::vector<std::string> TraceKeys::*member) {
+EnvironmentOption list(const char* name, const char* meaning, std::vector<std::string> TraceKeys::*member,
+                       const char* range = nullptr) {
   return option<TraceKeys>(
-      name, Kind::texts, "list of names", "", meaning, [=](const TraceKeys& t) { return toml_of(t.*member); },
-      [=](TraceKeys& t, const StudyValue& v) { t.*member = v.texts; });
+      name, Kind::texts, range == nullptr ? "list of names" : range, "", meaning,
+      [=](const TraceKeys& t) { return toml_of(t.*member); },
+      [=](TraceKeys& t, const StudyValue& v) {
+        for (const std::string& text : v.texts)
+          if (range != nullptr && !range_of(text))
+            refuse(v.where, fmt::format("{} is none; give {}", in_quotes(text), range));
+        t.*member = v.texts;
+      });
+}
+
+EnvironmentOption flag(const char* name, const char* meaning, bool TraceKeys::*member) {
+  return option<TraceKeys>(
+      name, Kind::boolean, "true or false", "", meaning,
+      [=](const TraceKeys& t) { return t.*member ? "true" : "false"; },
+      [=](TraceKeys& t, const StudyValue& v) { t.*member = v.boolean; });
 }
 
 EnvironmentOption drift_option() {
@@ -190,6 +205,14 @@ std::vector<EnvironmentOption> options_of_reading() {
       text("part", "name of a column", "Column with \"calibration\" or \"online\" in place of `split`.",
            &TraceKeys::part),
       list("models", "Models, in order; empty: all of the table, at most 16.", &TraceKeys::models),
+      list("ranges", "Where the table's qualities or a judge's scores lie, if not in [0, 1].", &TraceKeys::ranges,
+           "list of NAME=LOW:HIGH, such as score=1:5"),
+      list("prices", "Dollars for a million tokens in and out, for answers that have tokens and no cost.",
+           &TraceKeys::prices, "list of MODEL=IN:OUT, such as gpt=0.15:0.6"),
+      flag("free_calls", "Whether a cost of 0 of a model that costs elsewhere is one (a cache).",
+           &TraceKeys::free_calls),
+      flag("repeats", "Whether further rows of a prompt and model in a long table are further answers.",
+           &TraceKeys::repeats),
       list("context", "What psi is made of beside 1: text:K, length, a column's name, raw:NAME.", &TraceKeys::context),
   };
 }
@@ -212,11 +235,9 @@ std::vector<EnvironmentOption> options_of_use() {
            "How a replication takes prompts: all in a random order, with replacement, as they stand; or every model's "
            "answers in an order of their own.",
            &TraceKeys::resample, {"permute", "bootstrap", "in_order", "independent"}),
-      option<TraceKeys>(
-          "repeat", Kind::boolean, "true or false", "",
-          "Whether prompts come round again where `periods` is more than there are; otherwise T is their number.",
-          [](const TraceKeys& t) { return t.repeat ? "true" : "false"; },
-          [](TraceKeys& t, const StudyValue& v) { t.repeat = v.boolean; }),
+      flag("repeat",
+           "Whether prompts come round again where `periods` is more than there are; otherwise T is their number.",
+           &TraceKeys::repeat),
       text("regime", "A or B", "The regime that rows of results name and random streams have.", &TraceKeys::regime,
            [](const StudyValue& v) {
              (void)choice(v, {"A", "B"});

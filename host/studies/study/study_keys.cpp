@@ -132,6 +132,7 @@ std::vector<Key> make_general_keys() {
         "Its part on the slopes of every rho_a, in the fit and in V; eta_1 is then the intercepts' alone "
         "(docs/conventions.md); 0: eta_1.",
         &EstimationOptions::ridge_slopes);
+  number("estimation.eta_payoff", "Ridge of LinUCB's regression.", 1e-3, 1e8, &EstimationOptions::ridge_payoff);
   number("estimation.eta_reward", "eta_0, ridge of the reward fit and of Phi.", 1e-3, 1e8,
          &EstimationOptions::ridge_reward);
   ridge("estimation.eta_loss",

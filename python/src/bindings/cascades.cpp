@@ -14,6 +14,7 @@
 #include "host/cascades/live/rules_json.hpp"
 #include "host/cascades/serving/calls.hpp"
 #include "host/ground/figures/figure.hpp"
+#include "host/outcomes/tables/features.hpp"
 #include "host/studies/study/study.hpp"
 #include "pandora/cascade.hpp"
 #include "pandora/error.hpp"
@@ -52,8 +53,11 @@ std::shared_ptr<FitProgress> ended_by(Beside& work) {
 std::pair<std::shared_ptr<Cascade>, DictList> fit(const TraceTable& table, const std::string& aim, double value,
                                                   const std::string& evaluator, const std::vector<std::string>& context,
                                                   const std::string& kind, std::optional<double> judge_usd,
-                                                  const std::string& openings) {
+                                                  const std::string& openings, double forget, double width) {
   CascadeFitSettings settings = settings_of(aim, value, evaluator, context, kind, judge_usd);
+  settings.forget = forget;
+  settings.width = width;
+  require_sound(settings);
   settings.openings = parse_openings(openings);
   const CascadeFit fitted = beside([&](Beside& work) {
     settings.progress = ended_by(work);
@@ -281,7 +285,15 @@ void bind_cascades(nb::module_& module) {
              nb::arg("width"), nb::arg("reward_width"), nb::arg("features"), nb::arg("psi"), nb::arg("refit"),
              nb::arg("forget"), nb::arg("most_samples"));
   module.def("fit_cascade", &fit, nb::arg("table"), nb::arg("aim"), nb::arg("value"), nb::arg("evaluator"),
-             nb::arg("context"), nb::arg("kind"), nb::arg("judge_usd").none(), nb::arg("openings"));
+             nb::arg("context"), nb::arg("kind"), nb::arg("judge_usd").none(), nb::arg("openings"), nb::arg("forget"),
+             nb::arg("width"));
+  module.def(
+      "fit_features",
+      [](const TraceTable& table, const std::vector<std::string>& specs) {
+        const FeatureMap features = freely([&] { return FeatureMap::fit(table, specs); });
+        return std::tuple(features.to_json().dump(), features.names(), features.notes());
+      },
+      nb::arg("table"), nb::arg("specs"));
   module.def(
       "find_frontier",
       [](const TraceTable& table, const TraceTable& test, const std::string& evaluator,

@@ -31,6 +31,7 @@ from .errors import (
     ResourceError,
     UsageError,
 )
+from .features import Features
 from .figures import Figure
 from .indices import reservation_index
 from .lane import Lane
@@ -52,6 +53,7 @@ __all__ = [
     "DataError",
     "Environment",
     "Error",
+    "Features",
     "Figure",
     "Frontier",
     "IndexPolicy",

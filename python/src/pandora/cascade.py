@@ -16,6 +16,7 @@ import numpy.typing as npt
 from . import _core, arguments
 from .arguments import integer, number, numbers, refused, text, texts
 from .errors import PandoraWarning, UsageError
+from .features import Features
 from .figures import figures_of
 from .table import Table, of_program
 from .trace import Source, Trace, table_of, tables_of
@@ -240,12 +241,14 @@ def _dollars(what: str, usd: Any) -> Optional[float]:
 
 
 def _json(what: str, features: Any) -> str:
+    if isinstance(features, Features):
+        return features.json
     if features is None or isinstance(features, str):
         return text(what, features or "")
     try:
         return json.dumps(dict(features))
     except (TypeError, ValueError):
-        raise refused(what, features, "JSON as text or dict") from None
+        raise refused(what, features, "Features, or JSON as text or dict") from None
 
 
 def beginning(
@@ -298,6 +301,8 @@ class Cascade:
         judge_usd: Optional[float] = None,
         openings: str = "in_order",
         explore: float = 0.0,
+        forget: Optional[float] = None,
+        c: float = 0.0,
     ) -> Cascade:
         """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
 
@@ -305,8 +310,12 @@ class Cascade:
         "score:NAME", a judge's, "quality", a yardstick, or "none" for a router. `judge_usd`: dollars of judging an
         answer, without which the verdict says that it is taken to be free. `kind` is "router", "thresholds", "indices",
         "routed" or "auto" (chosen by cross-validation); `context` are features of prompts, such as "text:16" or a list
-        of them, which all but thresholds go by. `openings` is of a log of decisions, as in `test`. `explore` is
-        set_explore's. What was promised stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
+        of them, which all but thresholds go by. A kind that is asked for by name is given also where it is not sure to
+        pay (`.about["pays"]`); "auto", and a fit to a log, give the best single model then. `openings` is of a log of
+        decisions, as in `test`. `explore` is set_explore's. Of the kind "indices", which goes on learning: `forget`,
+        the half-life in requests of what is learned, the fit's samples included, and `c`, the width of the bonus by
+        which models are called to learn of them; what is promised is without either. What was promised stands in
+        `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """
         aims = {"price": price, "max_usd": max_usd, "min_quality": min_quality}
         given = [(name, value) for name, value in aims.items() if value is not None]
@@ -323,6 +332,8 @@ class Cascade:
                 text("Cascade.fit: kind", kind),
                 _dollars("Cascade.fit: judge_usd", judge_usd),
                 text("Cascade.fit: openings", openings),
+                number("Cascade.fit: forget", 0.0 if forget is None else forget),
+                number("Cascade.fit: c", c),
             )
         cascade = cls(live)
         cascade.tables = tables_of(tables)
@@ -344,7 +355,7 @@ class Cascade:
         policy: str = "shrunk_weitzman",
         c: float = 0.2,
         c_theta: float = 1.0,
-        features: Union[str, Mapping[str, Any], None] = None,
+        features: Union[Features, str, Mapping[str, Any], None] = None,
         psi: int = 1,
         refit: str = "geometric:1.5",
         forget: float = 0.0,
@@ -353,9 +364,10 @@ class Cascade:
         """A cascade that has learned nothing yet, as `pandora cascade new` makes it.
 
         `evaluator`, what is seen of an answer at run time, must be given: "score" or "score:NAME", a judge's, whose
-        worth is learned from the feedback, or "quality", the truth. `features`: of prompts, as `pandora trace features`
-        writes them (its JSON as text or dict); without them a request comes with `psi` numbers, of which the first is
-        1. `c` and `c_theta`: widths of the bonuses on an index and on a quality that is learned.
+        worth is learned from the feedback, or "quality", the truth. `features`: of prompts, by `Features.fit` or as
+        `pandora trace features` writes them (its JSON as text or dict); without them a request comes with `psi`
+        numbers, of which the first is 1. `c` and `c_theta`: widths of the bonuses on an index and on a quality that is
+        learned.
         """
         what = "Cascade.new:"
         with arguments.named():

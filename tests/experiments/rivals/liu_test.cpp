@@ -68,8 +68,8 @@ TEST(ResidualLaw, IsLargerWithMoreOptimism) {
 // Plays what it is given and compares the scores of every period with those of a dense fit to all samples so far.
 class Watched : public CustomPolicy {
  public:
-  Watched(CustomPolicy& policy, int boxes, int m, double c)
-      : policy_(policy), m_(m), c_(c), psi_(boxes), mu_(boxes), cost_(boxes) {}
+  Watched(CustomPolicy& policy, int boxes, int m, double c, const EstimationOptions& options)
+      : policy_(policy), m_(m), c_(c), options_(options), psi_(boxes), mu_(boxes), cost_(boxes) {}
 
   void calibrate(const Request& request, const Output& output, std::optional<double> reward) override {
     now_ = request;
@@ -89,7 +89,10 @@ class Watched : public CustomPolicy {
   void learn(double reward) override {
     const std::vector<double> scores = policy_.scores();
     for (int a = 0; a < static_cast<int>(scores.size()); ++a, ++compared)
-      EXPECT_NEAR(scores[a], score(a), 1e-5) << "period " << now_.period << " box " << a;
+      if (static_cast<int>(mu_[a].size()) < options_.forced.value_or(1))
+        EXPECT_EQ(scores[a], kForcedScore);
+      else
+        EXPECT_NEAR(scores[a], score(a), 1e-5) << "period " << now_.period << " box " << a;
     policy_.learn(reward);
     for (const Output& output : open_) add(output);
     open_.clear();
@@ -109,7 +112,8 @@ class Watched : public CustomPolicy {
     Eigen::MatrixXd rows(n, m_);
     Eigen::VectorXd mu(n), cost(n);
     for (int k = 0; k < n; ++k) rows.row(k) = psi_[a][k], mu[k] = mu_[a][k], cost[k] = cost_[a][k];
-    const Eigen::MatrixXd V = Eigen::MatrixXd::Identity(m_, m_) + rows.transpose() * rows;
+    Eigen::MatrixXd V = rows.transpose() * rows;
+    for (int k = 0; k < m_; ++k) V(k, k) += options_.index_ridges().of(k);
     const Eigen::VectorXd psi = context(), theta = V.ldlt().solve(rows.transpose() * mu);
     const Eigen::VectorXd residuals = mu - rows * theta;
     const double log_t = std::log(1.0 + std::max(1, now_.period - 1)), bonus = std::sqrt(std::log(1.0 + now_.period));
@@ -121,6 +125,7 @@ class Watched : public CustomPolicy {
   CustomPolicy& policy_;
   const int m_;
   const double c_;
+  const EstimationOptions options_;
   Request now_;
   std::vector<Output> open_;
   std::vector<std::vector<Eigen::VectorXd>> psi_;
@@ -129,13 +134,16 @@ class Watched : public CustomPolicy {
 
 // With a fit at the end of every period the laws are those of the period before.
 TEST(Liu, ScoresAreThoseOfADenseFit) {
-  for (const int T0 : {0, 20})
-    for (const double c : {0.0, 0.3}) {
+  EstimationOptions own{parse_refit("every:1")};
+  own.ridge_slopes = 30.0;
+  own.forced = 4;
+  for (const EstimationOptions& options : {EstimationOptions{parse_refit("every:1")}, own})
+    for (const auto& [T0, c] : {std::pair{0, 0.0}, {0, 0.3}, {20, 0.0}, {20, 0.3}}) {
       const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, T0, 150, 71);
       const std::vector<PolicyVariant> variants = find_policy("liu")->variants({c});
       ASSERT_EQ(variants.size(), 1u);
-      const auto policy = variants[0].custom(replication, T0, {parse_refit("every:1")});
-      Watched watched(*policy, 3, replication.tape.contexts.index_size, c);
+      const auto policy = variants[0].custom(replication, T0, options);
+      Watched watched(*policy, 3, replication.tape.contexts.index_size, c, options);
       EXPECT_EQ(run_custom_lane(replication, watched, T0).failure, Failure::none);
       EXPECT_EQ(watched.compared, 3 * 150);
     }

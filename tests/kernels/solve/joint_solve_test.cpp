@@ -71,7 +71,7 @@ class Boxes {
 
   template <class Team>
   bool solve(const Team& team) {
-    const engine::Problem<Real> problem{shape_, ridge_, 1.0, {}, {}, &lane_};
+    const engine::Problem<Real> problem{shape_, ridge_, 1.0, 1.0, {}, {}, &lane_};
     return engine::JointSolve<Real, Team>(team, problem, lane_, scratch_).solve();
   }
 
@@ -84,7 +84,7 @@ class Boxes {
   void forget(int a) {
     std::fill(P_[a].begin(), P_[a].end(), Real(7));
     progress_.joint_due = 0;
-    const engine::Problem<Real> problem{shape_, ridge_, 1.0, {}, {}, &lane_};
+    const engine::Problem<Real> problem{shape_, ridge_, 1.0, 1.0, {}, {}, &lane_};
     EXPECT_TRUE(engine::forget_samples(SerialTeam{}, problem, lane_, a));
     EXPECT_EQ(progress_.joint_due, 1);  // the next period brings a joint solve
   }

@@ -1,17 +1,21 @@
-"""What the four rivals keep at budgets of dollars: fitted on one table of outcomes, told on another.
+"""What four rivals, and the program, keep at budgets of dollars: fitted on one table of outcomes, told on another.
 
-usage: python rival_table.py FIT.jsonl TEST.jsonl [JUDGE_USD]      nested JSON lines (docs/traces.md)
+usage: python rival_table.py PANDORA FIT.jsonl TEST.jsonl      nested JSON lines with a judge's score (docs/traces.md)
 
-For each rival: its points over a range of prices, on the test table; at each budget the best of them, or chance between
-two (router_rivals.quality_at). The choice among points looks at the test table for all rivals alike. Context: hashed
-words of the prompt in 16 places, and the logarithm of its length.
+CSV. For each policy: its points over a range of prices, on the test table; at each budget the best of them, or chance
+between two (router_rivals.quality_at). The choice among points looks at the test table for all alike. Context: for the
+rivals hashed words of the prompt in 16 places and the logarithm of its length, for `auto` text:16,length. Judging costs
+nothing, or $0.20 for 1,000 calls.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 
 import numpy as np
@@ -34,19 +38,38 @@ def read(path: str) -> Table:
     return Table(quality, cost, score, np.column_stack([hashed_words(texts), [math.log1p(len(t)) for t in texts]]))
 
 
+def auto(pandora: str, fit: str, test: str, judge: float) -> list[Told]:
+    """The cascades of `pandora cascade frontier --kind auto`, and the models alone, as points."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--evaluator", "score", "--kind", "auto", "--context", "text:16,length", "--judge-usd", str(judge)]
+        prices = ",".join(f"{price:g}" for price in PRICES)
+        subprocess.run(
+            [pandora, "cascade", "frontier", fit, "--test", test, *options, "--price", prices, "--out", folder + "/f"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        with open(folder + "/f/frontier.csv", encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if row["kind"] in ("cascade", "single")]
+    none = np.empty(0)
+    return [Told("auto", float(r["quality"]), float(r["usd_per_1000"]), 0.0, 0.0, none, none) for r in rows]
+
+
 def main() -> None:
-    """A line for each rival, a column for each budget; the standard error is of the mean quality on the test table."""
-    fit, test = read(sys.argv[1]), read(sys.argv[2])
-    judge = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
-    points: dict[str, list[Told]] = defaultdict(list)
-    for price in PRICES:
-        for one in rivals(fit, test, float(price), judge):
-            points[one.name].append(one)
+    """A row for each policy and budget; the error is of the mean quality of a single model on the test table."""
+    pandora, files = sys.argv[1], sys.argv[2:4]
+    out = csv.writer(sys.stdout)
+    out.writerow(["judge_usd_per_1000", "policy", "usd_per_1000", "quality", "error"])
+    fit, test = (read(file) for file in files)
     error = test.quality.std() / math.sqrt(len(test.quality))
-    print(f"quality at $ per 1,000 prompts; judge ${judge:g} a call; standard error about {error:.4f}")
-    print(f"{'':12}" + "".join(f"{budget:>8.2f}" for budget in BUDGETS))
-    for name, told in points.items():
-        print(f"{name:12}" + "".join(f"{quality_at(budget, told):8.4f}" for budget in BUDGETS))
+    for judge in (0.0, 0.0002):
+        points: dict[str, list[Told]] = defaultdict(list)
+        for price in PRICES:
+            for one in rivals(fit, test, float(price), judge):
+                points[one.name].append(one)
+        points["auto"] = auto(pandora, files[0], files[1], judge)
+        for name, told in points.items():
+            for budget in BUDGETS:
+                out.writerow([1000 * judge, name, budget, f"{quality_at(budget, told):.5f}", f"{error:.5f}"])
 
 
 if __name__ == "__main__":

@@ -31,16 +31,21 @@ from ..arguments import integer, number, refused, text
 from ..cascade import _MOST_NUMBER, Cascade, Prompt, Request, beginning
 from ..errors import PandoraWarning, UsageError
 from .monitor import Monitor
+from .traffic import Budget, Shadow, share_of
 
-__all__ = ["Monitor", "Store"]
+__all__ = ["Budget", "Monitor", "Shadow", "Store", "share_of"]
 
 
 class _Calls:
     """What a Request asks of a cascade, as calls of a store."""
 
-    def __init__(self, store: _core.Store, monitor: Optional[Monitor]) -> None:
+    def __init__(
+        self, store: _core.Store, monitor: Optional[Monitor], budget: Optional[Budget], shadow: Optional[Shadow]
+    ) -> None:
         self.store: Optional[_core.Store] = store
         self.monitor = monitor
+        self.budget = budget
+        self.shadow = shadow
         self.lock = threading.Lock()
 
     def call(self, op: str, **what: Any) -> dict[str, Any]:
@@ -63,18 +68,34 @@ class _Calls:
     def observe(self, request: int, model: str, dollars: float, scores: Sequence[float], latency: float) -> None:
         known = {"latency": latency} if latency == latency else {}
         self.call("observe", request=request, model=model, dollars=dollars, scores=list(scores), **known)
+        if self.shadow is not None:
+            self.shadow.observe(request, model, dollars, scores)
 
     def fail(self, request: int, model: str, dollars: float, reason: str) -> None:
         self.call("fail", request=request, model=model, dollars=dollars, reason=reason)
+        if self.shadow is not None:
+            self.shadow.observe(request, model, dollars, None)
 
     def skip(self, request: int, model: str, dollars: float) -> None:
         self.call("skip", request=request, model=model, dollars=dollars)
+        if self.shadow is not None:
+            self.shadow.observe(request, model, dollars, None)
 
     def cancel(self, request: int) -> None:
         self.call("cancel", request=request)
+        if self.shadow is not None:
+            self.shadow.cancel(request)
 
     def deploy(self, request: int) -> str:
-        return str(self.call("deploy", request=request)["deployed"])
+        deployed = str(self.call("deploy", request=request)["deployed"])
+        if self.shadow is not None:
+            self.shadow.deploy(request, deployed)
+        if self.budget is not None and self.budget.due():
+            before = self.budget.present
+            price = self.budget.next_price(self.call("counts")["dollars"])
+            if price != before:
+                self.call("set_price", price=price)
+        return deployed
 
     def feedback(self, request: int, quality: float) -> None:
         monitor = self.monitor
@@ -97,6 +118,8 @@ class Store:
     what was decided is logged in the folder `decisions` (Cascade.log_to), which `pandora.Trace` reads; "prompts": with
     the prompts' texts and columns. A `monitor` sees all feedback; where it compares the cascade with a model alone, it
     chooses by a digest of a request's number which requests that model gets. It begins anew when the store is opened.
+    A `budget` moves the price so that dollars per request keep to it; a `shadow` is another cascade that sees the
+    requests and decides nothing.
 
     With `refit` "beside" no call waits for a refit: decisions go by the estimates that were adopted last, as soon as a
     thread of the store has learned from what was told. What is decided then depends on when that was; with "inline"
@@ -116,7 +139,12 @@ class Store:
         refit: str = "inline",
         decisions: Union[bool, str] = False,
         monitor: Optional[Monitor] = None,
+        budget: Optional[Budget] = None,
+        shadow: Optional[Shadow] = None,
     ) -> None:
+        for name, given_one, kind in (("budget", budget, Budget), ("shadow", shadow, Shadow)):
+            if given_one is not None and not isinstance(given_one, kind):
+                raise refused(f"Store: {name}", given_one, f"a {kind.__name__}")
         if not isinstance(decisions, (bool, np.bool_)) and decisions != "prompts":
             raise refused("Store: decisions", decisions, 'True, False or "prompts"')
         if monitor is not None and not isinstance(monitor, Monitor):
@@ -137,8 +165,17 @@ class Store:
                 decisions == "prompts",
             ),
             monitor,
+            budget,
+            shadow,
         )
         self._cautioned = False
+        if budget is not None:
+            there = self.cascade
+            try:
+                budget.begin(there.kind, there.price, self._calls.call("counts")["dollars"])
+            except UsageError:
+                self.close()
+                raise
         if monitor is not None:
             self.watch(monitor)
 
@@ -177,6 +214,8 @@ class Store:
         if monitor is not None and monitor.is_control(number):
             with suppress(UsageError):  # it rests, or was removed: the request goes by the cascade
                 self._calls.call("only", request=number, model=monitor.against)
+        if self._calls.shadow is not None:
+            self._calls.shadow.begin(number, prompt, columns)
         return Request(self._calls, number)
 
     def request(self, number: int) -> Request:
@@ -204,11 +243,15 @@ class Store:
         self._calls.call("set_explore", explore=number("Store.set_explore: explore", explore))
 
     def metrics(self) -> dict[str, Any]:
-        """Counts since the cascade began, of each model whether it rests, and what the monitor knows."""
+        """Counts since the cascade began, of each model whether it rests, and what monitor, shadow and budget know."""
         found = {**self._calls.call("counts"), **self._calls.call("models")}
         if self.monitor is not None:
             with self._calls.lock:
                 found["monitor"] = self.monitor.state()
+        if self._calls.shadow is not None:
+            found["shadow"] = self._calls.shadow.state()
+        if self._calls.budget is not None:
+            found["price"] = self._calls.budget.present
         return found
 
     def save(self) -> None:

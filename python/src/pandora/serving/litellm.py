@@ -14,10 +14,15 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, Callable, NamedTuple, Optional
 
 import litellm
+
+try:
+    from opentelemetry import trace as _traces
+except ImportError:  # it is not installed: no spans
+    _traces = None
 from litellm.types.utils import GenericStreamingChunk, ModelResponse
 
 from ..cascade import Request
@@ -40,6 +45,11 @@ class Answer(NamedTuple):
     request: int  #: the request's number
     deployed: Optional[str]  #: None where no answer could be judged, and the last one was given
     calls: list[dict[str, Any]]  #: model, dollars, seconds; score or failure
+
+
+def _span(name: str) -> AbstractContextManager[Any]:
+    """A span of OpenTelemetry where that is installed, else None; without a provider of the process it goes nowhere."""
+    return nullcontext() if _traces is None else _traces.get_tracer("pandora").start_as_current_span(name)
 
 
 def text_of(messages: Messages) -> str:
@@ -136,6 +146,19 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
         self, messages: Messages, columns: Optional[Mapping[str, Any]] = None, **parameters: Any
     ) -> Answer:
         """The answer to messages; `columns` are of the prompt, `parameters` go to every model (temperature, ...)."""
+        with _span("pandora.cascade") as span:
+            answer = await self._answer(messages, columns, parameters)
+            if span is not None:
+                for call in answer.calls:
+                    span.add_event("pandora.call", {f"pandora.{k}": v for k, v in call.items() if v is not None})
+                span.set_attribute("pandora.request", answer.request)
+                span.set_attribute("pandora.deployed", answer.deployed or "")
+                span.set_attribute("pandora.dollars", sum(call["dollars"] for call in answer.calls))
+            return answer
+
+    async def _answer(
+        self, messages: Messages, columns: Optional[Mapping[str, Any]], parameters: Mapping[str, Any]
+    ) -> Answer:
         prompt = self.prompt_of(messages)
         request = await asyncio.to_thread(self.store.begin, prompt, columns)
         calls: list[dict[str, Any]] = []

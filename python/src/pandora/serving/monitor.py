@@ -9,13 +9,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 import numpy as np
 
 from ..arguments import number, refused, texts
+from .traffic import share_of
 
 __all__ = ["Monitor"]
 
@@ -149,8 +149,7 @@ class Monitor:
         """Whether the request of that number is given to the model `against` alone."""
         if self.against is None:
             return False
-        drawn = hashlib.blake2b(number.to_bytes(8, "big"), digest_size=8).digest()
-        return int.from_bytes(drawn, "big") < self.share * 2**64
+        return share_of(number) < self.share
 
     def see_explained(self, explained: Mapping[str, Any], quality: float) -> None:
         """The feedback of a request by what Request.explain() said before."""

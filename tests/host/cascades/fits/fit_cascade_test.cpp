@@ -50,6 +50,28 @@ TEST(FitCascade, PaysWhereTheTruthIsSeen) {
   EXPECT_NEAR(deployed, 1.0, 1e-12);
 }
 
+// A kind that was asked for by name is what is given, though it is not sure to pay, and the verdict says so.
+TEST(FitCascade, GivesTheKindThatWasAskedFor) {
+  const TraceTable table = test::drawn_table(TraceLaw(1.0), 500, 2);
+  CascadeFitSettings settings = settings_at(10.0, "score");
+  settings.set_kind("indices");
+  settings.forget = 200.0;
+  settings.width = 0.3;
+  const CascadeFit fit = fit_cascade(table, settings);
+  EXPECT_EQ(fit.choice.kind, CascadeKind::indices);
+  EXPECT_FALSE(fit.choice.pays);
+  EXPECT_EQ(fit.break_even_judge, 0.0);
+  EXPECT_THAT(fit.verdict, AllOf(StartsWith("use indices of each prompt, as was asked for, although it is not sure to "
+                                            "be better than " +
+                                            fit.single_model + " alone"),
+                                 HasSubstr("gain ")));
+  const CascadeOptions cascade = fit.cascade->options();
+  EXPECT_EQ(cascade.rules->c_rho, 0.3);
+  EXPECT_EQ(cascade.estimation.forgetting.half_life, 200.0);
+  settings.set_kind("auto");
+  EXPECT_THROW(fit_cascade(table, settings), Error);  // what would fade
+}
+
 TEST(FitCascade, UsesOneModelWhereTheScoreSaysNothing) {
   const TraceLaw law(1.0);
   const TraceTable table = test::drawn_table(law, 500, 2);

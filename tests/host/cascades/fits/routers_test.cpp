@@ -156,5 +156,67 @@ TEST(Routers, AreRefusedWhereNothingTellsPromptsApart) {
   EXPECT_THROW(settings.set_kind("rooter"), Error);
 }
 
+// Decisions of a service that calls one model each, the dear one more often where prompts are hard, and knows the quality
+// of its answer with probability `known`.
+TraceTable log_of(const TraceTable& table, double known, test::Random& random) {
+  TraceTable log = table;
+  log.log.emplace();
+  log.scores.clear();
+  for (double& dollars : log.cost) dollars *= random.uniform(0.2, 1.8);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const double dear = 0.3 + 0.4 * table.columns[0].numbers[row];
+    const std::size_t called = random.uniform(0, 1) < dear ? 1 : 0;
+    for (std::size_t m = 0; m < 2; ++m) {
+      log.log->propensity.push_back(m != called ? NAN : m == 1 ? dear : 1.0 - dear);
+      log.log->place.push_back(m == called ? 1.0 : NAN);
+      if (m != called) log.cost[2 * row + m] = NAN;
+      if (m != called || random.uniform(0, 1) >= known) log.quality[2 * row + m] = NAN;
+    }
+  }
+  return log;
+}
+
+// A router of a log is nearly as good as one of all outcomes, and its promise holds the truth.
+TEST(Routers, AreFittedToLogsOfOneCall) {
+  constexpr int kLogs = 24;
+  constexpr double kPrice = 10.0;
+  const TraceTable world = with_hardness(4000, 99);
+  test::Random random(5);
+  double gain_of_logs = 0.0, gain_of_table = 0.0;
+  int routers = 0, utility = 0, dollars = 0, gain = 0;
+  for (int k = 0; k < kLogs; ++k) {
+    const TraceTable table = with_hardness(700, 200 + static_cast<std::uint64_t>(k));
+    const auto worth = [&](const CascadeFit& fit) {
+      const CascadeInput input = cascade_input(fit.cascade->options(), world, 0.0);
+      return run_prompts(*fit.cascade, input, all_rows(world.rows()));
+    };
+    const CascadeFit fit =
+        fit_cascade(log_of(table, k % 2 == 0 ? 1.0 : 0.6, random), settings_for("router", kPrice, "none"));
+    routers += std::string(kind_of(fit.cascade->options())) == "router";
+    const Routed found = worth(fit);
+    const double n = static_cast<double>(world.rows()), truth = sum(found.utility(kPrice)) / n;
+    const std::vector<std::size_t> all = all_rows(world.rows());
+    double alone[2];
+    for (std::size_t m = 0; m < 2; ++m)
+      alone[m] =
+          sum(evaluate({2, world.quality, world.quality, world.cost}, FixedCascade{{m}, {}}, all).utility(kPrice)) / n;
+    const auto holds = [](const Interval& interval, double x) { return interval.low <= x && x <= interval.high; };
+    utility += holds(fit.promise.utility, truth);
+    dollars += holds(fit.promise.usd_per_1000, 1000.0 * sum(found.dollars) / n);
+    gain += holds(fit.promise.gain, truth - alone[fit.single_model == world.models[1]]);
+    if (k >= 8) continue;
+    const double best = std::max(alone[0], alone[1]);
+    gain_of_logs += truth - best;
+    gain_of_table += sum(worth(fit_cascade(table, settings_for("router", kPrice, "none"))).utility(kPrice)) / n - best;
+  }
+  // 95% less three standard errors of 24 logs.
+  for (const int held : {utility, dollars, gain})
+    EXPECT_GE(held, static_cast<int>(kLogs * 0.95 - 3.0 * std::sqrt(kLogs * 0.0475)));
+  EXPECT_GE(routers, 20);  // else the log is not sure of any gain
+  EXPECT_GE(gain_of_logs, 0.9 * gain_of_table);
+  const TraceTable few = log_of(with_hardness(20, 1), 1.0, random);
+  EXPECT_THROW((void)fit_cascade(few, settings_for("router", kPrice, "none")), Error);
+}
+
 }  // namespace
 }  // namespace pandora

@@ -108,6 +108,41 @@ TEST(TraceCheck, JsonHasTheNamesThatAreDocumented) {
   }
 }
 
+// Labels on a quarter of the answers double an interval, unless a judge knows the rest; calls of one model of three at random
+// widen it by the root of three.
+TEST(TraceCheck, SaysHowMuchWiderHolesMakeIntervals) {
+  constexpr std::size_t kRows = 4000;
+  test::Random random(8);
+  for (const auto& [noise, known, one_call, widening] :
+       {std::tuple{1.0, 0.25, false, 2.0}, {0.0, 0.25, false, 1.0}, {1.0, 1.0, true, std::sqrt(3.0)}}) {
+    const TraceTable full = test::TraceLaw(noise).draw(kRows, random);
+    TraceTable table = full;
+    if (one_call) table.log.emplace();
+    for (std::size_t row = 0; row < kRows; ++row) {
+      const std::size_t called = static_cast<std::size_t>(random.uniform(0, 3));
+      for (std::size_t at = 3 * row; at < 3 * row + 3; ++at) {
+        const bool made = !one_call || at % 3 == called;
+        if (one_call) {
+          table.log->place.push_back(made ? 1.0 : NAN);
+          table.log->propensity.push_back(made ? 1.0 / 3.0 : NAN);
+        }
+        if (!made) table.cost[at] = table.scores[0].values[at] = NAN;
+        if (!made || random.uniform(0, 1) >= known) table.quality[at] = NAN;
+      }
+    }
+    const nlohmann::json json = trace_check_json(check_trace(table, "score", {}), table);
+    for (std::size_t m = 0; m < 3; ++m) {
+      const nlohmann::json& model = json["facts"]["models"][m];
+      EXPECT_NEAR(model["times_as_wide"].get<double>(), widening, 0.1) << noise << " " << one_call;
+      double mean = 0.0;
+      for (std::size_t row = 0; row < kRows; ++row) mean += full.quality[3 * row + m] / kRows;
+      const nlohmann::json& found = model["estimated_quality"];  // as wide as 1.96 errors of both
+      EXPECT_NEAR(found["value"].get<double>(), mean,
+                  2.0 * (found["high"].get<double>() - found["value"].get<double>()));
+    }
+  }
+}
+
 TEST(TraceCheck, TablesSayWhatTheJsonSays) {
   TraceTable table = four_prompts();
   table.notes = {"3 rows of the file are left out", "columns of other models are left out"};

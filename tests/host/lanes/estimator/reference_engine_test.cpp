@@ -133,6 +133,8 @@ TEST_P(EveryRule, IsTheNaiveLane) {
         options.bonus = Bonus::theory;  // which knows the larger of the two ridges
         options.theory = {0.1, 0.002, 0.005, 0.7, 1.5, 0.1, 0.4, 0.3};
       });
+  for (const double payoff : {0.1, 25.0})
+    check("linucb_online", [&](EstimationOptions& options) { options.ridge_payoff = payoff; });
   for (const int forced : {0, 3, 12})
     for (const char* name : {"dow", "shrunk_weitzman", "atsidakou"})
       check(name, [&](EstimationOptions& options) { options.forced = forced; });

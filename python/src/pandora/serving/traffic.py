@@ -1,0 +1,145 @@
+"""What goes along with a store's requests: a budget that they keep, a cascade in the shadow, traffic in two parts."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from ..arguments import integer, number, refused, text
+from ..cascade import Cascade, Prompt
+from ..errors import UsageError
+
+__all__ = ["Budget", "Shadow", "share_of"]
+
+_MOST_SHADOWED = 65_536  # requests, as many as a cascade remembers
+
+
+def share_of(key: Union[str, int]) -> float:
+    """A number in [0, 1) that a key always has, evenly spread over keys: to give a share of users another cascade.
+
+    >>> new = share_of("user 17") < 0.1  # is with the tenth that gets the new one
+    """
+    named = text("share_of: key", str(key) if isinstance(key, (int, np.integer)) else key)
+    return int.from_bytes(hashlib.blake2b(named.encode(), digest_size=8).digest(), "big") / 2.0**64
+
+
+class Budget:
+    """Dollars per request that a store's requests keep to on average; of cascades of the kind indices.
+
+    `price`, utility per dollar, is the cascade's where the budget does not bind. After every `every` deployed requests
+    the price of a dollar is multiplied by exp(step (spent / usd_per_request - 1)), never below `price`: dual ascent on
+    the budget, in the logarithm of its multiplier. So over n requests the mean lies above `usd_per_request` by at most
+    the share log(greatest price / price) every / (step n), where blocks spend at most three times the budget.
+    """
+
+    def __init__(self, usd_per_request: float, price: float, *, every: int = 100, step: float = 0.2) -> None:
+        self.usd = number("Budget: usd_per_request", usd_per_request)
+        self.price = number("Budget: price", price)
+        self.every = integer("Budget: every", every)
+        self.step = number("Budget: step", step)
+        for name, value in (("usd_per_request", self.usd), ("price", self.price), ("step", self.step)):
+            if not 0.0 < value < math.inf:
+                raise refused(f"Budget: {name}", value, "a number above 0")
+        if self.every < 1:
+            raise refused("Budget: every", every, "1 or more")
+        #: utility per dollar, as it is now
+        self.present = self.price
+        self._lock = threading.Lock()
+        self._deployed = 0
+        self._spent: Optional[float] = None
+
+    def begin(self, kind: str, present: float, dollars: float) -> None:
+        """A store is opened whose cascade has that kind, that price and has spent so much."""
+        if kind != "indices":
+            raise UsageError(f"Budget: {kind} hold for the price of their fit; fit with max_usd, or kind='indices'")
+        self.present, self._spent = present, dollars
+
+    def due(self) -> bool:
+        """A request was deployed: whether a block has ended."""
+        with self._lock:
+            self._deployed += 1
+            return self._deployed % self.every == 0
+
+    def next_price(self, dollars: float) -> float:
+        """The price after a block, at the end of which so much has been spent in all."""
+        with self._lock:
+            spent = (dollars - (self._spent or 0.0)) / self.every
+            self._spent = dollars
+            self.present = max(self.price, self.present * math.exp(self.step * min(spent / self.usd - 1.0, 2.0)))
+            return self.present
+
+
+class Shadow:
+    """Another cascade that sees a store's requests and decides nothing.
+
+    Of a request it knows the calls that were made. Where it calls others, the request is not `answered` by it, and
+    what it would have cost and deployed is not known: `pandora.Cascade.test` on the decision log of a store that
+    explores estimates that. It does not learn.
+    """
+
+    def __init__(self, cascade: Cascade) -> None:
+        if not isinstance(cascade, Cascade):
+            raise refused("Shadow: cascade", cascade, "a Cascade")
+        self._cascade = cascade
+        cascade.set_learning(False)
+        self._calls: OrderedDict[int, tuple[Prompt, Any, list[Any]]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._counts = {"requests": 0, "answered": 0, "same_answer": 0, "calls": 0, "live_calls": 0}
+        self._dollars = {"usd": 0.0, "live_usd": 0.0}
+
+    def begin(self, number: int, prompt: Prompt, columns: Any) -> None:
+        """A request has begun."""
+        with self._lock:
+            self._calls[number] = prompt, columns, []
+            if len(self._calls) > _MOST_SHADOWED:
+                self._calls.popitem(last=False)
+
+    def observe(self, number: int, model: str, dollars: float, scores: Optional[Sequence[float]]) -> None:
+        """A call of the live request; without scores it has failed or was skipped."""
+        with self._lock:
+            if number in self._calls:
+                self._calls[number][2].append((model, dollars, scores))
+
+    def deploy(self, number: int, deployed: str) -> None:
+        """The live request has ended."""
+        with self._lock:
+            prompt, columns, calls = self._calls.pop(number, ("", None, []))
+            if not calls:
+                return
+            self._counts["requests"] += 1
+            made = {model: (dollars, scores) for model, dollars, scores in calls}
+            request = self._cascade.begin(prompt, columns)
+            own: list[float] = []
+            while (model := request.next()) is not None and model in made:
+                dollars, scores = made[model]
+                own.append(dollars)
+                if scores is None:
+                    request.fail(dollars=dollars)
+                elif request.needs_score and not scores:  # nobody judged it
+                    break
+                else:
+                    request.observe(dollars, scores)
+            if model is not None or not request.explain()["calls"]:
+                return request.cancel()
+            self._counts["answered"] += 1
+            self._counts["same_answer"] += request.deploy() == deployed
+            self._counts["calls"] += len(own)
+            self._counts["live_calls"] += len(calls)
+            self._dollars["usd"] += sum(own)
+            self._dollars["live_usd"] += sum(dollars for _, dollars, _ in calls)
+
+    def cancel(self, number: int) -> None:
+        """The live request was cancelled."""
+        with self._lock:
+            self._calls.pop(number, None)
+
+    def state(self) -> dict[str, Any]:
+        """Requests seen and answered; of those that it answered its calls and dollars, and the live ones."""
+        with self._lock:
+            return {**self._counts, **self._dollars}

@@ -1,0 +1,64 @@
+// Tables as services have them, in studies: qualities from 1 to 5, tokens in place of dollars, calls that cost nothing, and
+// further answers to a prompt.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <map>
+
+#include "host/studies/study/study_config.hpp"
+#include "host/studies/sweep/prepare_replication.hpp"
+#include "pandora/error.hpp"
+#include "tests/host/folder_test.hpp"
+
+namespace pandora {
+namespace {
+
+class ServiceTables : public test::FolderTest {
+ protected:
+  std::vector<PlannedSetting> plans(const std::string& keys) const {
+    return make_plans(StudyConfig::parse(
+        "environments = [\"mine\"]\nreplications = 1\nT0 = [3]\npolicies = [\"dow\"]\n[environment.mine]\n"
+        "table = \"table.csv\"\nprice = 20\nprices = [\"m0=0:2\", \"m1=0.5:4\"]\n" +
+            keys,
+        (base_ / "study.toml").string()));
+  }
+};
+
+TEST_F(ServiceTables, AreReadByTheKeysOfAStudy) {
+  std::ofstream table(base_ / "table.csv");
+  table << "prompt_id,model,quality,cost,prompt_tokens,completion_tokens\n";
+  std::map<double, double> dollars;  // by quality, of every answer
+  for (int row = 0; row < 40; ++row)
+    for (int model = 0; model < 2; ++model) {
+      const int tokens = model == 1 && row % 5 == 0 ? 0 : 100 + row, asked = tokens == 0 ? 0 : 50;
+      const double quality = (row + 0.5 * model) / 100.0;
+      table << fmt::format("p{},m{},{},,{},{}\n", row / 2, model, 1.0 + 4.0 * quality, asked, tokens);
+      dollars[quality] = 1e-6 * (model == 0 ? 2.0 * tokens : 0.5 * asked + 4.0 * tokens);
+    }
+  table.close();
+  const std::string range = "ranges = [\"quality=1:5\"]\n", free = "free_calls = true\n", repeats = "repeats = true\n";
+  const PlannedSetting planned = plans(range + free + repeats)[0];
+  const Tape tape = prepare_replication(planned.setting.study, planned.plan, planned.plan.units[0], nullptr).tape;
+  for (std::size_t k = 0; k < tape.mu.size(); ++k) {
+    const auto found = dollars.lower_bound(tape.mu[k] - 1e-5);
+    ASSERT_NE(found, dollars.end());
+    EXPECT_NEAR(found->first, tape.mu[k], 2e-5);
+    EXPECT_NEAR(20.0 * found->second, tape.cost[k], 1e-6);
+  }
+  for (const std::string& less : {range + free, range + repeats, free + repeats})
+    EXPECT_THROW((void)plans(less), Error);
+  const auto refusal = [&](const std::string& keys) -> std::string {
+    try {
+      (void)plans(keys);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal("ranges = [\"score\"]"), testing::HasSubstr("\"score\" is none; give list of NAME=LOW:HIGH"));
+  EXPECT_THAT(refusal("ranges = [\"cost=1:5\"]"), testing::HasSubstr("names neither quality nor a judge"));
+}
+
+}  // namespace
+}  // namespace pandora

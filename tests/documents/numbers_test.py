@@ -112,7 +112,7 @@ def main() -> int:
     stages = script.read_stages()
     pages = sys.argv[1:] or sorted({stage.page for stage in stages.values()})
     later = {stage.name for stage in stages.values() if stage.later}
-    print(*(f"{name}: has not been run, its numbers are not looked for" for name in sorted(later)), sep="\n")
+    print(*(f"{name}: not all of its files are there, and what they lack is not looked for" for name in sorted(later)), sep="\n")
     faults = [fault for page in pages for fault in check_page(page, later)] + check_results(stages, script)
     print(*faults, sep="\n")
     return 1 if faults else 0

@@ -16,6 +16,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace as Stage
@@ -80,19 +81,18 @@ def table(stages: dict[str, Stage]) -> str:
 
 class Runner:
     def __init__(self, stages: dict[str, Stage], threads: int):
-        self.stages = stages
-        self.data = Path(os.environ.get("PANDORA_DATA", "no data"))
+        self.stages, self.data = stages, Path(os.environ.get("PANDORA_DATA", "no data"))
         program = Path(os.environ.get("PANDORA", "build/pandora")).absolute()
         if not program.exists():
             sys.exit(f"run-numbers: no program {program}; `make build` first, or name one in PANDORA")
         lines = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()
         says = dict(line.split(None, 1) for line in lines if line)
         self.program = {"version": says["pandora"], **{part: says[part] for part in ("revision", "sources", "compiler", "flags")}}
-        self.make_commands(program, (WORK / ".bin").absolute(), threads)
+        self.commands = tempfile.TemporaryDirectory(prefix="run-numbers-")  # of this run alone
+        self.make_commands(program, Path(self.commands.name), threads)
 
     def make_commands(self, program: Path, folder: Path, threads: int) -> None:
         """What stages call pandora goes on with what is there; what they call python3 has what experiments/verdict needs."""
-        folder.mkdir(parents=True, exist_ok=True)
         known = (p for p in (sys.executable, "/usr/bin/python3")
                  if subprocess.run([p, "-c", "import h5py, scipy"], capture_output=True).returncode == 0)
         (folder / "python3").write_text(f'#!/bin/sh\nexec {next(known, sys.executable)} "$@"\n')

@@ -33,7 +33,7 @@ for environment in ("gaussian", "uniform", "linear"):
     for policy in ("dow", "liu"):
         choice = json.loads((work / f"{environment}-{policy}.json").read_text())
         keys = next(race["run_options"] for race in choice["races"] if race["reward"] == "known")
-        keys = " ".join(part.strip("'").split(".")[-1] for part in keys.split() if "=" in part)
+        keys = " ".join(part.strip("'").partition(".")[2] for part in keys.split() if "=" in part)
         rows.append((policy, "yes", keys, best(f"{environment}-{policy}", environment, policy)[0]))
         regrets, hyperparameter = best(plain, environment, policy)
         rows.append((policy, "no", hyperparameter, regrets))

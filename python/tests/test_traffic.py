@@ -54,7 +54,7 @@ def test_a_budget_needs_a_price_that_can_move(tmp_path: pathlib.Path) -> None:
     with pytest.raises(pandora.UsageError, match="thresholds hold for the price of their fit"):
         Store(tmp_path / "kept", thresholds, budget=Budget(0.01, price=10.0))
     Store(tmp_path / "kept").close()  # and the folder is free again
-    for wrong in ({"usd_per_request": 0.0}, {"price": -1.0}, {"every": 0}, {"step": float("nan")}):
+    for wrong in ({"usd_per_request": 0.0}, {"price": -1.0}, {"every": 0}, {"step": float("nan")}, {"step": 1e3}):
         with pytest.raises(pandora.UsageError, match=next(iter(wrong))):
             Budget(**{"usd_per_request": 0.01, "price": 1.0, **wrong})  # type: ignore[arg-type]
 

@@ -251,8 +251,15 @@ std::vector<std::string> suspected_leaks(const TraceTable& table, const std::vec
 
 CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings) {
   if (table.log) return fit_cascade_to_log(table, settings);
-  if (const std::optional<TraceTable> estimated = table_to_fit(table, settings.evaluator))
-    return fit_cascade(*estimated, settings);
+  if (const std::optional<TraceTable> estimated = table_to_fit(table, settings.evaluator)) {
+    CascadeFitSettings others = settings;
+    others.indices = false;  // they learn from every answer's quality, and single estimates are none
+    if (kinds_tried(others).empty())
+      throw Error(ExitCode::usage,
+                  "--kind indices: learns from the quality of every answer, and some are not known; use "
+                  "thresholds, router, routed or auto, or leave incomplete rows out (missing = drop)");
+    return fit_cascade(*estimated, others);
+  }
   require_sound(settings);
   require_content(table);
   const CalibratedEvaluator known(table, settings.shown());

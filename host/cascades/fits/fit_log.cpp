@@ -233,6 +233,12 @@ std::size_t cautious_single(const TraceTable& table, double price) {
   return static_cast<std::size_t>(std::ranges::max_element(rated) - rated.begin());
 }
 
+[[noreturn]] void refuse_few(const TraceTable& log) {
+  log.refuse(
+      "has too few decisions: no model alone has {:.0f} effective ones in every fold; log more, or explore more (--explore)",
+      kLeastEffective);
+}
+
 // What cascades do on the folds that they were not searched on.
 struct HeldOut {
   std::vector<LoggedWalk> cascade, single;
@@ -248,8 +254,7 @@ HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, cons
       if (reader.folds()[row] != fold) training.push_back(row);
     const LogSearch search(log, reader, settings, training);
     const FixedCascade single = search.best_single(), best = search.best();
-    if (best.order.empty())
-      log.refuse("has too few decisions for any model, with fewer than 30 effective ones in a fold");
+    if (best.order.empty() || single.order.empty()) refuse_few(log);
     CascadeInput used = input;
     const CascadeOptions options = options_of(log, settings, best, search.calibration());
     used.columns = best.order;
@@ -302,6 +307,7 @@ CascadeFit fit_cascade_to_log(const TraceTable& log, const CascadeFitSettings& s
   const std::vector<std::size_t> all = all_rows(log.rows());
   const LogSearch search(log, reader, settings, all);
   const FixedCascade best = search.best(), alone = search.best_single();
+  if (best.order.empty() || alone.order.empty()) refuse_few(log);
   CascadeFit fit;
   fit.settings = settings.only(CascadeKind::thresholds);
   fit.table = log.source;

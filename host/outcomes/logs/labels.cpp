@@ -132,20 +132,22 @@ TraceTable with_estimated_first_calls(const TraceTable& log, const std::string& 
           "calls {} first in {:.0f} decisions; a router needs at least {} of each model, better hundreds (leave "
           "the model out with --models)",
           log.models[m], calls[m], kLeastLabels);
-  for (std::vector<double>* const values : {&out.quality, &out.cost})
+  for (std::vector<double>* const values : {&out.quality, &out.cost}) {
+    const std::vector<double> seen = *values;
     for (std::size_t fold = 0; fold < kLabelFolds; ++fold) {
       std::vector<double> sum(models, 0.0), weight(models, 0.0);
       for (std::size_t at = 0; at < cells; ++at) {
         if (folds[at / models] == fold || first[at] == 0.0) continue;
-        sum[at % models] += first[at] * (*values)[at];
+        sum[at % models] += first[at] * seen[at];
         weight[at % models] += first[at];
       }
       for (std::size_t at = 0; at < cells; ++at) {
         if (folds[at / models] != fold) continue;
         const double mean = weight[at % models] > 0.0 ? sum[at % models] / weight[at % models] : 0.0;
-        (*values)[at] = first[at] == 0.0 ? mean : mean + first[at] * ((*values)[at] - mean);
+        (*values)[at] = first[at] == 0.0 ? mean : mean + first[at] * (seen[at] - mean);
       }
     }
+  }
   out.notes.push_back(fmt::format(
       "a log: what each model alone would have brought is estimated from the first calls of {} decisions by "
       "augmented inverse propensity weighting; least called is {}, {:.0f} times",

@@ -95,6 +95,8 @@ class _Upstream:
         self.name = name
         self.parameters = {"max_retries": 0, **parameters}  # of the client: `timeout` is that of one try
         self.prices = self.parameters.pop("prices", None)
+        if isinstance(self.prices, Mapping):  # as in a list of prices (docs/traces.md)
+            self.prices = [self.prices.get("in", -1.0), self.prices.get("out", -1.0)]
         if "model" not in self.parameters:
             raise UsageError(f'{name}: says no "model", such as openai/gpt-5-nano')
         if self.prices is not None and (len(self.prices) != 2 or min(self.prices) < 0):

@@ -17,6 +17,7 @@ from ..errors import UsageError
 
 __all__ = ["Budget", "Shadow", "share_of"]
 
+_MOST_PRICE = 1e9  # of a cascade
 _MOST_SHADOWED = 65_536  # requests, as many as a cascade remembers
 
 
@@ -46,6 +47,10 @@ class Budget:
         for name, value in (("usd_per_request", self.usd), ("price", self.price), ("step", self.step)):
             if not 0.0 < value < math.inf:
                 raise refused(f"Budget: {name}", value, "a number above 0")
+        if self.step > 10.0:
+            raise refused("Budget: step", step, "10 at the most, such as 0.2")
+        if self.price > _MOST_PRICE:
+            raise refused("Budget: price", price, "a number up to 1e9")
         if self.every < 1:
             raise refused("Budget: every", every, "1 or more")
         #: utility per dollar, as it is now
@@ -71,7 +76,8 @@ class Budget:
         with self._lock:
             spent = (dollars - (self._spent or 0.0)) / self.every
             self._spent = dollars
-            self.present = max(self.price, self.present * math.exp(self.step * min(spent / self.usd - 1.0, 2.0)))
+            factor = math.exp(self.step * min(spent / self.usd - 1.0, 2.0))
+            self.present = min(max(self.price, self.present * factor), _MOST_PRICE)
             return self.present
 
 

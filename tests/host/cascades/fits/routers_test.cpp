@@ -218,5 +218,46 @@ TEST(Routers, AreFittedToLogsOfOneCall) {
   EXPECT_THROW((void)fit_cascade(few, settings_for("router", kPrice, "none")), Error);
 }
 
+// Means of other folds are of what was logged, however rare a model is.
+TEST(Routers, FirstCallsOfARareModelHaveItsMean) {
+  test::Random random(3);
+  TraceTable log = with_hardness(4000, 5);
+  log.log.emplace();
+  log.scores.clear();
+  std::vector<double> truth(2, 0.0);
+  for (std::size_t at = 0; at < 8000; ++at) truth[at % 2] += log.quality[at] / 4000.0;
+  for (std::size_t row = 0; row < 4000; ++row) {
+    const std::size_t called = random.uniform(0, 1) < 0.05 ? 1 : 0;
+    for (std::size_t m = 0; m < 2; ++m) {
+      log.log->propensity.push_back(m != called ? NAN : m == 1 ? 0.05 : 0.95);
+      log.log->place.push_back(m == called ? 1.0 : NAN);
+      if (m != called) log.cost[2 * row + m] = log.quality[2 * row + m] = NAN;
+    }
+  }
+  for (std::size_t m = 0; m < 2; ++m) {
+    const EstimatedMean found = estimated_means(log, "none")[m];
+    EXPECT_NEAR(found.quality.value, truth[m], 2.0 * (found.quality.high - found.quality.value));
+    EXPECT_LT(found.quality.high - found.quality.low, 0.1);  // 200 calls, of a deviation of 0.17
+  }
+}
+
+// Indices would learn from single estimates of qualities, which are none.
+TEST(Routers, IndicesNeedEveryQuality) {
+  TraceTable table = with_hardness(400, 6);
+  for (std::size_t at = 0; at < 800; at += 3) table.quality[at] = NAN;
+  EXPECT_THROW((void)fit_cascade(table, settings_for("indices", 10.0, "score")), Error);
+  EXPECT_STRNE(kind_of(fit_cascade(table, settings_for("auto", 10.0, "score")).cascade->options()), "indices");
+}
+
+// A log in which no model has enough decisions is refused, and not read as if one had.
+TEST(Routers, ALogOfTooFewDecisionsIsRefused) {
+  test::Random random(4);
+  TraceTable log = log_of(with_hardness(60, 7), 1.0, random);
+  log.scores.push_back({"score", log.quality});
+  CascadeFitSettings settings = settings_for("thresholds", 10.0, "score");
+  settings.context.clear();
+  EXPECT_THROW((void)fit_cascade(log, settings), Error);
+}
+
 }  // namespace
 }  // namespace pandora

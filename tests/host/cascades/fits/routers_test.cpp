@@ -179,7 +179,7 @@ TraceTable log_of(const TraceTable& table, double known, test::Random& random) {
 // A router of a log is nearly as good as one of all outcomes, and its promise holds the truth.
 TEST(Routers, AreFittedToLogsOfOneCall) {
   constexpr int kLogs = 24;
-  constexpr double kPrice = 10.0;
+  constexpr double kUtilityOfDollar = 10.0;
   const TraceTable world = with_hardness(4000, 99);
   test::Random random(5);
   double gain_of_logs = 0.0, gain_of_table = 0.0;
@@ -191,15 +191,16 @@ TEST(Routers, AreFittedToLogsOfOneCall) {
       return run_prompts(*fit.cascade, input, all_rows(world.rows()));
     };
     const CascadeFit fit =
-        fit_cascade(log_of(table, k % 2 == 0 ? 1.0 : 0.6, random), settings_for("router", kPrice, "none"));
+        fit_cascade(log_of(table, k % 2 == 0 ? 1.0 : 0.6, random), settings_for("router", kUtilityOfDollar, "none"));
     routers += std::string(kind_of(fit.cascade->options())) == "router";
     const Routed found = worth(fit);
-    const double n = static_cast<double>(world.rows()), truth = sum(found.utility(kPrice)) / n;
+    const double n = static_cast<double>(world.rows()), truth = sum(found.utility(kUtilityOfDollar)) / n;
     const std::vector<std::size_t> all = all_rows(world.rows());
     double alone[2];
     for (std::size_t m = 0; m < 2; ++m)
-      alone[m] =
-          sum(evaluate({2, world.quality, world.quality, world.cost}, FixedCascade{{m}, {}}, all).utility(kPrice)) / n;
+      alone[m] = sum(evaluate({2, world.quality, world.quality, world.cost}, FixedCascade{{m}, {}}, all)
+                         .utility(kUtilityOfDollar)) /
+                 n;
     const auto holds = [](const Interval& interval, double x) { return interval.low <= x && x <= interval.high; };
     utility += holds(fit.promise.utility, truth);
     dollars += holds(fit.promise.usd_per_1000, 1000.0 * sum(found.dollars) / n);
@@ -207,7 +208,9 @@ TEST(Routers, AreFittedToLogsOfOneCall) {
     if (k >= 8) continue;
     const double best = std::max(alone[0], alone[1]);
     gain_of_logs += truth - best;
-    gain_of_table += sum(worth(fit_cascade(table, settings_for("router", kPrice, "none"))).utility(kPrice)) / n - best;
+    gain_of_table +=
+        sum(worth(fit_cascade(table, settings_for("router", kUtilityOfDollar, "none"))).utility(kUtilityOfDollar)) / n -
+        best;
   }
   // 95% less three standard errors of 24 logs.
   for (const int held : {utility, dollars, gain})
@@ -215,7 +218,7 @@ TEST(Routers, AreFittedToLogsOfOneCall) {
   EXPECT_GE(routers, 20);  // else the log is not sure of any gain
   EXPECT_GE(gain_of_logs, 0.9 * gain_of_table);
   const TraceTable few = log_of(with_hardness(20, 1), 1.0, random);
-  EXPECT_THROW((void)fit_cascade(few, settings_for("router", kPrice, "none")), Error);
+  EXPECT_THROW((void)fit_cascade(few, settings_for("router", kUtilityOfDollar, "none")), Error);
 }
 
 // Means of other folds are of what was logged, however rare a model is.

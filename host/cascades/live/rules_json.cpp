@@ -104,6 +104,9 @@ void visit_estimation(Members& member, EstimationOptions& options) {
   member.unless_zero("eta_loss", options.ridge_loss);
   member.unless_zero("radius_rho", options.radius_rho);
   member.unless_zero("radius_theta", options.radius_theta);
+  double payoff = options.ridge_payoff == 1.0 ? 0.0 : options.ridge_payoff;
+  member.unless_zero("eta_payoff", payoff);
+  if (payoff != 0.0) options.ridge_payoff = payoff;
   RewardSchedule& reward = options.refit_reward;  // where theta_hat takes steps, as it does unless told: 0
   double solves_alone = reward.steps ? 0.0 : reward.growth;
   member.unless_zero("refit_reward", solves_alone);

@@ -6,6 +6,7 @@
 
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "tests/host/cascades/live/play.hpp"
+#include "tests/reference/lane_specs.hpp"
 
 namespace pandora {
 namespace {
@@ -88,6 +89,9 @@ TEST_F(LiveCascade, KeepsRidgesOnSlopesBallsAndTheScheduleOfTheta) {
   run_reference_lane(replication_, rules, options, &plain);
   test::expect_same_lane(played(options), plain);
   EXPECT_NE(plain.scores, wanted.scores);
+  options.ridge_payoff = 25.0;
+  const CascadeOptions linucb = test::options_of_lane(replication_, test::linucb_lane(12), options);
+  EXPECT_EQ(Cascade::parse(Cascade(linucb).text(), "memory").options().estimation.ridge_payoff, 25.0);
 }
 
 // Where the quality is known nothing waits for the feedback.

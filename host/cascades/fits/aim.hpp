@@ -64,6 +64,7 @@ struct CascadeFitSettings {
   /// router takes each model's quality for less by so many standard errors of its mean, and the best single model is this.
   double caution = 0.0;
   std::optional<std::size_t> single = {};
+  bool from_log() const { return caution > 0.0; }
   unsigned threads = 0;                        ///< 0: as many as the machine has
   std::shared_ptr<FitProgress> progress = {};  ///< where somebody looks
   Openings openings = Openings::in_order;      ///< of a log

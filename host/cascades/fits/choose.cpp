@@ -98,7 +98,7 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     std::vector<Routed> fits;
     for (const std::vector<Routed>& fold : out.by_fold) fits.emplace_back(fold[c]);
-    out.all.routed.push_back(corrected(out.whole[c], fits, groups, settings.caution > 0.0));
+    out.all.routed.push_back(corrected(out.whole[c], fits, groups, settings.from_log()));
   }
   return out;
 }

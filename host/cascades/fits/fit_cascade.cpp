@@ -44,7 +44,7 @@ struct Refit {
     std::vector<Routed> by_fold;
     for (std::size_t f = 0; f < kCascadeFolds; ++f)
       by_fold.emplace_back(best(fold_of(groups, f, kCascadeFolds).training));
-    single = corrected(best(rows), by_fold, groups, settings.caution > 0.0);
+    single = corrected(best(rows), by_fold, groups, settings.from_log());
   }
   CascadeWorth worth(double price) const { return worth_of(cascade, single, price, groups, kCascadeFolds); }
 };
@@ -100,7 +100,7 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
   const PromptGroups& groups = judged.all.groups;
   CascadeChoice& choice = fit.choice;
   const auto of = [&](const PickedCandidate& picked, const std::vector<Routed>& by_fold) {
-    return corrected(judged.whole[picked.candidate], by_fold, groups, fit.settings.caution > 0.0);
+    return corrected(judged.whole[picked.candidate], by_fold, groups, fit.settings.from_log());
   };
   Routed single = of(choice.single(), nested.single);
   const auto gain = [&](const Routed& routed) {
@@ -254,7 +254,7 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   if (const std::optional<TraceTable> estimated = table_to_fit(table, settings.evaluator)) {
     CascadeFitSettings others = settings;
     others.indices = false;  // they learn from every answer's quality, and single estimates are none
-    if (kinds_tried(others).empty())
+    if (kinds_tried(settings) == std::vector{CascadeKind::indices})
       throw Error(ExitCode::usage,
                   "--kind indices: learns from the quality of every answer, and some are not known; use "
                   "thresholds, router, routed or auto, or leave incomplete rows out (missing = drop)");

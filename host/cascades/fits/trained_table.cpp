@@ -164,7 +164,7 @@ TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& se
     std::vector<FixedCascade> models;
     for (const std::size_t m : input_.columns) models.push_back({{m}, {}});
     PlanWorths worths = worths_of(models);
-    if (settings.caution > 0.0) be_cautious(worths, settings.caution);
+    if (settings.from_log()) be_cautious(worths, settings.caution);
     predictors_.emplace(psi_of_rows(), input_.context->index_features, std::move(worths));
   }
 }

@@ -70,7 +70,6 @@ BoxEstimate WeitzmanEstimator::State::empty_box() const {
   BoxEstimate box;
   box.rho = VectorXd::Zero(m);
   box.samples.loss = rules.loss;
-  // LinUCB's design starts at I.
   if (needs.design) box.design_inverse = inverse_of(options.design_ridges(rules));
   if (needs.steps) box.curvature_inverse = inverse_of(options.loss_ridges());
   if (needs.response) box.cross = MatrixXd::Zero(m, d);

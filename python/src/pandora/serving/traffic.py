@@ -96,8 +96,8 @@ class Shadow:
         cascade.set_learning(False)
         self._calls: OrderedDict[int, tuple[Prompt, Any, list[Any]]] = OrderedDict()
         self._lock = threading.Lock()
-        self._counts = {"requests": 0, "answered": 0, "same_answer": 0, "calls": 0, "live_calls": 0}
-        self._dollars = {"usd": 0.0, "live_usd": 0.0}
+        self._seen: dict[str, float] = dict.fromkeys(("requests", "answered", "same_answer", "calls", "live_calls"), 0)
+        self._seen.update(usd=0.0, live_usd=0.0)
 
     def begin(self, number: int, prompt: Prompt, columns: Any) -> None:
         """A request has begun."""
@@ -118,7 +118,7 @@ class Shadow:
             prompt, columns, calls = self._calls.pop(number, ("", None, []))
             if not calls:
                 return
-            self._counts["requests"] += 1
+            self._seen["requests"] += 1
             made = {model: (dollars, scores) for model, dollars, scores in calls}
             request = self._cascade.begin(prompt, columns)
             own: list[float] = []
@@ -133,12 +133,12 @@ class Shadow:
                     request.observe(dollars, scores)
             if model is not None or not request.explain()["calls"]:
                 return request.cancel()
-            self._counts["answered"] += 1
-            self._counts["same_answer"] += request.deploy() == deployed
-            self._counts["calls"] += len(own)
-            self._counts["live_calls"] += len(calls)
-            self._dollars["usd"] += sum(own)
-            self._dollars["live_usd"] += sum(dollars for _, dollars, _ in calls)
+            self._seen["answered"] += 1
+            self._seen["same_answer"] += request.deploy() == deployed
+            self._seen["calls"] += len(own)
+            self._seen["live_calls"] += len(calls)
+            self._seen["usd"] += sum(own)
+            self._seen["live_usd"] += sum(dollars for _, dollars, _ in calls)
 
     def cancel(self, number: int) -> None:
         """The live request was cancelled."""
@@ -148,4 +148,4 @@ class Shadow:
     def state(self) -> dict[str, Any]:
         """Requests seen and answered; of those that it answered its calls and dollars, and the live ones."""
         with self._lock:
-            return {**self._counts, **self._dollars}
+            return dict(self._seen)

@@ -95,7 +95,7 @@ TEST_P(RidgeOnSlopes, OfTheSizeOfEta1ChangesNothing) {
     }
 }
 
-// A shrunk fit has ridges of its own on slopes, and LinUCB's design starts at I.
+// A shrunk fit has ridges of its own on slopes, and LinUCB has its own (eta_payoff).
 TEST_P(RidgeOnSlopes, IsNoConcernOfShrunkFitsAndLinUcb) {
   const AnyEngine run = GetParam().second;
   const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 7, 120, 53);
@@ -108,6 +108,30 @@ TEST_P(RidgeOnSlopes, IsNoConcernOfShrunkFitsAndLinUcb) {
       EXPECT_EQ(run(replication, lane, with_slopes(schedule, 30.0), &given),
                 run(replication, lane, with_slopes(schedule, 0.0), &absent));
       EXPECT_EQ(given.scores, absent.scores);
+    }
+}
+
+// LinUCB's ridge in every engine: the scores of the reference engine, which are others than those with the ridge 1.
+TEST_P(RidgeOnSlopes, OfLinUcbIsItsOwn) {
+  const AnyEngine run = GetParam().second;
+  const Replication replication = test::small_replication(test::small_dimensions(3, 6, 2), Regime::B, 7, 120, 53);
+  const LaneSpec lane = test::linucb_lane(7);
+  for (const double ridge : {0.1, 25.0})
+    for (const char* schedule : {"geometric:1.5", "tracking"}) {
+      EstimationOptions options = with_slopes(schedule, 0.0);
+      LaneRecord plain, expected, actual;
+      run_reference_lane(replication, lane, options, &plain);
+      options.ridge_payoff = ridge;
+      run_reference_lane(replication, lane, options, &expected);
+      actual.decisions = &expected.outcomes;
+      run(replication, lane, options, &actual);
+      double off = 0.0, moved = 0.0;
+      for (std::size_t at = 0; at < expected.scores.size(); ++at) {
+        off = std::max(off, std::abs(actual.scores[at] - expected.scores[at]));
+        moved = std::max(moved, std::abs(plain.scores[at] - expected.scores[at]));
+      }
+      EXPECT_LT(off, 1e-3) << ridge << " " << schedule;
+      EXPECT_GT(moved, 0.05) << ridge << " " << schedule;
     }
 }
 

@@ -163,7 +163,7 @@ TEST_F(EstimatorThatForgets, WhatAWindowOrARestartLeavesIsAsIfTheRestHadNeverBee
     }
 }
 
-// Fading needs no samples of LinUCB's: its design and its estimate are those of weighted least squares with the ridge 1.
+// Fading needs no samples of LinUCB's: its design and its estimate are those of weighted least squares with its ridge.
 TEST_F(EstimatorThatForgets, PayoffsFadeToo) {
   LaneSpec rules;
   rules.score = Score::learned_payoff;
@@ -171,9 +171,10 @@ TEST_F(EstimatorThatForgets, PayoffsFadeToo) {
   rules.c_b = 0.3;
   EstimationOptions options = exact_;
   options.forgetting.half_life = 16;
+  options.ridge_payoff = 2.5;
   WeitzmanEstimator estimator(replication_, rules, options);
   learn(estimator, 1, kPeriods);
-  Eigen::MatrixXd design = Eigen::MatrixXd::Identity(m_, m_);
+  Eigen::MatrixXd design = 2.5 * Eigen::MatrixXd::Identity(m_, m_);
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(m_);
   for (int t = 3; t <= kPeriods; t += 3) {
     const double weight = std::exp2(-0.25 * (kPeriods / 4 - (t - 1) / 4));

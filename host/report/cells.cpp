@@ -125,7 +125,7 @@ std::vector<std::size_t> common_replications(const CellSeries& cell, const std::
 
 PolicyName parse_policy_name(const std::string& text, const Plan& plan, const char* option) {
   const std::size_t slash = text.find('/');
-  const PolicyName name{text.substr(0, slash), slash == std::string::npos ? "" : text.substr(slash + 1)};
+  PolicyName name{text.substr(0, slash), slash == std::string::npos ? "" : text.substr(slash + 1)};
   std::vector<std::string> known;
   for (const PlannedLane& lane : plan.lanes)
     for (const std::string& own : {lane.policy->name, lane.policy->name + "/" + lane.variant.reward})

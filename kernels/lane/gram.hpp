@@ -94,7 +94,7 @@ PANDORA_HD Real update_gram(const Team& team, const Shape& shape, const GramView
   }
   team.sync();
   const Real s = Real(1) + h * g.row[j];
-  const Real f = ::sqrt(h / s);
+  const Real f = std::sqrt(h / s);
   if (h > Real(0))
     for (int i = first; i < B; i += step) {
       const typename V::Vector c = V::broadcast(f) * V::load(g.row + i);

@@ -16,7 +16,8 @@ class ProductMemory {
   static constexpr int kSide = kTileSide, kTile = kSide * kSide;
 
   static PANDORA_HD std::size_t bytes(const Shape& shape) {
-    const std::size_t p = panels(shape.m), rows = static_cast<std::size_t>(row_stride(shape.m) + shape.stride);
+    const std::size_t p = panels(shape.m),
+                      rows = static_cast<std::size_t>(row_stride(shape.m)) + static_cast<std::size_t>(shape.stride);
     return sizeof(Real) * (p * (p + 1) / 2 * kTile + rows * shape.B);
   }
   /// What a launch gives a block of shared memory for it; 0 where that is more than every device has. Then matrices are

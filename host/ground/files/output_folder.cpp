@@ -25,7 +25,7 @@ fs::path next_numbered_folder() {
   std::error_code error;
   fs::create_directories("results", error);
   for (int n = 1; n < 100000 && !error; ++n) {
-    const fs::path folder = fs::path("results") / fmt::format("{:03}", n);
+    fs::path folder = fs::path("results") / fmt::format("{:03}", n);
     if (fs::create_directory(folder, error)) return folder;
   }
   throw Error(ExitCode::usage, fmt::format("results: cannot create a folder for the results here ({}); name a writable "
@@ -63,7 +63,7 @@ void require_writable(const fs::path& folder, const std::string& what, const cha
 
 fs::path claim_output_folder(const std::string& path, bool force) {
   if (path.empty()) return next_numbered_folder();
-  const fs::path folder(path);
+  fs::path folder(path);
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_directory(folder, error))
     throw Error(ExitCode::usage, fmt::format("--out {}: is a file; name a folder", path));

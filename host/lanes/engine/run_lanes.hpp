@@ -78,7 +78,7 @@ class LaneRun {
 
   std::size_t bytes_needed() const {
     Arena measure;
-    Layout<Real>(measure, units_, options_, backend_.traits(), keep_);
+    [[maybe_unused]] const Layout<Real> layout(measure, units_, options_, backend_.traits(), keep_);
     return measure.used();
   }
 

@@ -100,7 +100,10 @@ TraceTable TableBuilder::assemble() {
       std::copy_n(values.begin() + static_cast<long>(row * stride_), models,
                   values.begin() + static_cast<long>(row * models));
     values.resize(rows_ * models);
-    if (is_score(quantity.name)) table.scores.push_back({quantity.name, std::move(values)});
+    if (is_score(quantity.name)) {
+      table.scores.push_back({quantity.name, std::move(values)});
+      continue;
+    }
     std::vector<double>* const cells = quantity.name == kLatency             ? &table.latency
                                        : quantity.name == "label_propensity" ? &table.label_propensity
                                        : quantity.name == "propensity"       ? &table.log->propensity

@@ -143,7 +143,8 @@ LaneNotes notes_of(const Study& study, const json& in) {
     if (!std::ranges::all_of(notes.thresholds, [](double x) { return std::isfinite(x); }))
       throw Damaged("holds a threshold that is not finite");
   }
-  if (in.contains("rho")) notes.rho = unpack(in["rho"], static_cast<std::size_t>(dim.boxes * dim.index_size()));
+  if (in.contains("rho"))
+    notes.rho = unpack(in["rho"], static_cast<std::size_t>(dim.boxes) * static_cast<std::size_t>(dim.index_size()));
   if (in.contains("theta")) notes.theta = unpack(in["theta"], static_cast<std::size_t>(dim.reward_features));
   if (const auto message = in.find("message"); message != in.end()) {
     if (!message->is_string()) throw Damaged("is not laid out as a part");

@@ -152,7 +152,7 @@ StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
   const bool extending = state == "running" && own.is_string();
   std::error_code error;
   if (!extending || fs::exists(file, error)) {
-    const StudyConfig config = config_of(file, foreign);
+    StudyConfig config = config_of(file, foreign);
     const std::vector<std::string> found = strays(folder.identity(), config, foreign);
     if (found.empty()) return config;
     if (!extending)
@@ -163,7 +163,7 @@ StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
   return config_of(file, foreign, own.get<std::string>());
 }
 
-StoredResults::StoredResults(const std::string& path, DamageNote note)
+StoredResults::StoredResults(const std::string& path, const DamageNote& note)
     : StoredResults(path, settled(path, note), note) {}
 
 StoredResults::StoredResults(const std::string& path, std::pair<ResultFolder, StudyConfig> found,

@@ -28,7 +28,7 @@ class StoredResults {
   /// Throws Error (bad_data) if the folder holds no results, is damaged or of another format, with what to do. A part
   /// that is damaged is told to `note` and counts as missing. Results of other versions and of other programs are read
   /// too: keys that are not known here are told to `note`; policies that are not are known by their names alone.
-  StoredResults(const std::string& path, DamageNote note);
+  StoredResults(const std::string& path, const DamageNote& note);
 
   const std::string& path() const { return path_; }
   const StudyConfig& config() const { return config_; }

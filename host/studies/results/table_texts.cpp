@@ -159,7 +159,7 @@ void EdgeNote::see(const std::string& title, const std::string& chosen, const st
     if (less == greater || (greater && *value == 0.0)) continue;
     auto own = std::ranges::find(ends_, title, &Ends::first);
     if (own == ends_.end()) own = ends_.insert(ends_.end(), {title, {}});
-    if (const std::string end = name + " = " + text; std::ranges::count(own->second, end) == 0)
+    if (const std::string end = fmt::format("{} = {}", name, text); std::ranges::count(own->second, end) == 0)
       own->second.push_back(end);
   }
 }

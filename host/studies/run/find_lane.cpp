@@ -64,7 +64,7 @@ std::string line_of(const Replication& replication, std::size_t row, const std::
 StudyConfig read_study_or_results(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return read_study_file(path);
-  const StudyConfig config = StoredResults(path, [](const std::string&) {}).config();
+  StudyConfig config = StoredResults(path, [](const std::string&) {}).config();
   if (!config.passed_over().empty())  // a lane under other settings would be another lane
     throw Error(
         ExitCode::mismatch,

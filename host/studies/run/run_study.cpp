@@ -144,7 +144,7 @@ class StudyRun {
     }
     const std::exception_ptr untold = caught([&] { record_->end(state, processes, outcome_.parts_there); });
     rethrow({unwritten, untold});
-    if (all_well && !outcome_.complete && lacking_parts(*folder_, settings_, of_shard_).size() > 0)
+    if (all_well && !outcome_.complete && !lacking_parts(*folder_, settings_, of_shard_).empty())
       throw Error(
           ExitCode::output_lost,
           fmt::format("{}: parts that were written are not there; run again with --resume", folder_->path().string()));

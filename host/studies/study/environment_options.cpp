@@ -41,7 +41,7 @@ EnvironmentOption option(const char* name, Kind kind, const char* type, const ch
 // One of several words, in the order of the enumeration.
 template <class Enum, class Holder>
 EnvironmentOption word(const char* name, const char* type, const char* meaning, Enum Holder::*member,
-                       std::vector<std::string> names) {
+                       const std::vector<std::string>& names) {
   return option<Holder>(
       name, Kind::text, type, "", meaning,
       [=](const Holder& h) { return toml_of(names[static_cast<std::size_t>(h.*member)]); },

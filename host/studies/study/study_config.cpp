@@ -53,7 +53,7 @@ Study of_table(const Study& all, const Environment& environment) {
 
 std::string Setting::label() const {
   std::vector<std::string> parts;
-  for (const auto& [key, value] : varied) parts.push_back(key + "=" + value);
+  for (const auto& [key, value] : varied) parts.push_back(fmt::format("{}={}", key, value));
   return fmt::format("{}", fmt::join(parts, " "));
 }
 

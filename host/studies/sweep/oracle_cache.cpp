@@ -83,7 +83,7 @@ OracleTable table_in(const json& content, const std::string& key_text, const Ins
 
 std::string cpu_numerics() {
   std::string text;
-  for (const auto& [name, value] : build_identity()) text += name + "=" + value + "\n";
+  for (const auto& [name, value] : build_identity()) text += fmt::format("{}={}\n", name, value);
   // Machines may differ where builds do not, in the mathematics library: a small table is computed as a sample.
   const Instance instance =
       draw_instance({}, paper_environments()[1], Regime::B, 0, 1, [](const Instance&) { return 1.0; });

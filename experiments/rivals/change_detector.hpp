@@ -34,7 +34,7 @@ class ChangeDetector {
       : window_(static_cast<std::size_t>(window)), critical_(std::sqrt(0.5 * std::log(2.0 / level))) {}
 
   /// At most so many tests in `values` values.
-  static double tests(double values, int window) { return values / static_cast<double>(window / 2); }
+  static double tests(double values, int window) { return values / std::floor(window / 2.0); }
 
   /// One value more; true: the law has changed.
   bool add(double value) {

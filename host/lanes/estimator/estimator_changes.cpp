@@ -260,11 +260,18 @@ void WeitzmanEstimator::State::add_box(int more) {
 }
 
 void WeitzmanEstimator::State::mark() {
-  std::unique_ptr<Undo> now(new Undo{*this, psi, joint.state, kept.contexts.rows, kept.contexts.psi.size(),
-                                     kept.phi.size(), reward_samples.reward.size(), reward_samples.weight.size()});
+  std::unique_ptr<Undo> now(new Undo{static_cast<const EstimatorCounts&>(*this), psi, joint.state, kept.contexts.rows,
+                                     kept.contexts.psi.size(), kept.phi.size(), reward_samples.reward.size(),
+                                     reward_samples.weight.size()});
   now->boxes.reserve(boxes.size());
   for (const BoxEstimate& box : boxes)
-    now->boxes.push_back({box, box.rho, box.samples.rows.size(), box.samples.weight.size(), box.phi.size(), {}, {}});
+    now->boxes.push_back({static_cast<const BoxCounts&>(box),
+                          box.rho,
+                          box.samples.rows.size(),
+                          box.samples.weight.size(),
+                          box.phi.size(),
+                          {},
+                          {}});
   undo = std::move(now);
 }
 

@@ -55,7 +55,7 @@ WeitzmanEstimator::State::State(const State& other, WithoutSamples)
       reward(RewardState::over(reward_memory.data(), d)) {
   for (const BoxEstimate& box : other.boxes) {
     BoxEstimate& own = boxes.emplace_back();
-    static_cast<BoxCounts&>(own) = box;
+    static_cast<BoxCounts&>(own) = static_cast<const BoxCounts&>(box);
     own.rho = box.rho;
     own.design_inverse = box.design_inverse;
     own.curvature_inverse = box.curvature_inverse;

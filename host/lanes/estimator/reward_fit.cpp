@@ -90,7 +90,7 @@ Eigen::MatrixXd minimise_residual(const RewardProblem& problem, double radius, E
   for (int step = 0; step < kMostSteps; ++step) {
     const Residual at(problem, design, theta);
     const Eigen::VectorXd slopes = at.g.cwiseProduct(Eigen::VectorXd::Ones(at.g.size()) - at.g);
-    const Eigen::MatrixXd derivative =
+    Eigen::MatrixXd derivative =
         problem.ridge * problem.identity() + problem.weighted_sum(slopes.cwiseProduct(problem.weight));
     const Eigen::VectorXd bends = slopes.cwiseProduct(Eigen::VectorXd::Ones(at.g.size()) - 2.0 * at.g)
                                       .cwiseProduct(problem.phi.transpose() * at.image);

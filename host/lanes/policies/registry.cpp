@@ -8,12 +8,14 @@
 
 namespace pandora {
 
-// In the files of this folder, which a unity build has before this one. NOLINTBEGIN(readability-redundant-declaration)
+// In the files of this folder, which a unity build has before this one.
+// NOLINTBEGIN(readability-redundant-declaration)
 namespace policies {
 Policy oracle(), online_plugin(), dow(), static_plugin(), linucb_online(), linucb_static(), frugalgpt(), best_single(),
     random_order(), query_all(), shrunk_weitzman(), thompson_weitzman(), epsilon_greedy_weitzman(),
     empirical_weitzman(), hindsight(), best_cascade();
 }  // namespace policies
+// NOLINTEND(readability-redundant-declaration)
 
 namespace {
 

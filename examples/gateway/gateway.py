@@ -25,7 +25,6 @@ from pandora.serving.litellm import CascadeLLM, llm_judge, number_of
 
 litellm.suppress_debug_info = True
 
-
 # What a client may set of a call; anything else, such as another api_base, is not the client's to say.
 PARAMETERS = {"temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed", "presence_penalty", "user",
               "frequency_penalty", "response_format", "tools", "tool_choice", "reasoning_effort"}  # fmt: skip
@@ -33,24 +32,26 @@ PARAMETERS = {"temperature", "top_p", "max_tokens", "max_completion_tokens", "st
 
 class Gateway:
     def __init__(self, file):
-        self.file, self.llm, self.watch, self.stores = file, None, None, {}  # stores by folder: all take feedback
+        self.file, self.llm, self.kept, self.stores = file, None, {}, {}  # stores by folder: all take feedback
 
     def reload(self):
         """Reads the settings and the cascade; one that is another than before answers from now on."""
-        settings = tomllib.loads(self.file.read_text())
-        cascade = self.file.parent / settings["cascade"]
-        kept = self.file.parent / settings["folder"]
-        folder = kept / hashlib.sha256(cascade.read_bytes()).hexdigest()[:12]
+        try:
+            settings = tomllib.loads(self.file.read_text())
+            cascade, folders = (self.file.parent / settings[key] for key in ("cascade", "folder"))
+            folder = folders / hashlib.sha256(cascade.read_bytes()).hexdigest()[:12]
+        except (OSError, ValueError, KeyError) as error:
+            raise pandora.UsageError(f"{self.file}: {type(error).__name__}: {error}") from error
         how = {"timeout_seconds": settings.get("timeout_seconds", 300), "refit": "beside", "decisions": True}
-        for there in {folder, *(path.parent for path in kept.glob("*/cascade-*.json"))} - set(self.stores):
-            budget = Budget(**settings["budget"]) if "budget" in settings and there == folder else None
-            self.stores[there] = Store(there, cascade, **how, budget=budget)
-        store = self.stores[folder]
-        if store.monitor is None or self.watch != settings.get("monitor", {}):
-            self.watch = settings.get("monitor", {})
-            store.watch(Monitor(list(settings["models"]), store.cascade.price, **self.watch))
-        judge = llm_judge(settings["judge"]) if "judge" in settings else None
-        self.llm, self.folder, self.settings = CascadeLLM(store, settings["models"], judge), folder, settings
+        for there in {folder, *(path.parent for path in folders.glob("*/cascade-*.json"))} - set(self.stores):
+            self.stores[there] = Store(there, cascade if there == folder else None, **how)
+        store, kept = self.stores[folder], (settings.get("monitor", {}), settings.get("budget"))
+        if self.kept.get(folder) != kept:
+            store.keep_to(Budget(**kept[1]) if kept[1] else None)
+            store.watch(Monitor(list(settings["models"]), store.cascade.price, **kept[0]))
+            self.kept[folder] = kept
+        self.llm = CascadeLLM(store, settings["models"], llm_judge(settings["judge"]) if "judge" in settings else None)
+        self.folder, self.settings = folder, settings
 
     def collect(self):
         for name, value in (found := self.llm.store.metrics()).items():
@@ -75,8 +76,7 @@ class Gateway:
             if await http.is_disconnected():
                 task.cancel()
         answer = task.result()
-        out = answer.response.model_dump()
-        out["cascade"] = {"deployed": answer.deployed, "calls": answer.calls}
+        out = answer.response.model_dump() | {"cascade": {"deployed": answer.deployed, "calls": answer.calls}}
         if not stream:
             return JSONResponse(out)
         out["object"] = "chat.completion.chunk"  # one chunk: before the cascade has stopped there is no answer

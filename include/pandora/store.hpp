@@ -53,6 +53,9 @@ class Store {
   /// Whether the folder had a cascade, and how many calls were made again.
   bool resumed() const;
   std::uint64_t calls_made_again() const;
+  /// A sentence where the folder goes on with another cascade than the one given, of another fit or evaluator or without
+  /// one of its models; else empty.
+  std::string passed_over() const;
   /// Cascade::caution(), and a copy of the cascade as it is.
   std::string caution() const;
   Cascade cascade() const;

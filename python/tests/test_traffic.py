@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import random
+import warnings
 from typing import Optional
 
 import numpy as np
@@ -78,6 +79,42 @@ def test_a_shadow_sees_and_does_not_decide(tmp_path: pathlib.Path) -> None:
     assert 0 < found["same_answer"] <= called and 0.0 < found["usd"] <= found["live_usd"]
     with pytest.raises(pandora.UsageError, match="Shadow: cascade"):
         Shadow("cascade.json")  # type: ignore[arg-type]
+
+
+def test_a_shadow_has_the_models_and_the_evaluator_of_its_store(tmp_path: pathlib.Path) -> None:
+    other = pandora.Cascade.new(["other"], price=1.0, evaluator="score", psi=2)
+    with pytest.raises(pandora.UsageError, match="Store: the shadow's model other is none of"):
+        Store(tmp_path / "kept", new(1.0), shadow=Shadow(other))
+    other = pandora.Cascade.new(list(MODELS), price=1.0, evaluator="quality", psi=2)
+    with pytest.raises(pandora.UsageError, match="Store: the shadow's evaluator is quality, the cascade's score"):
+        Store(tmp_path / "kept", new(1.0), shadow=Shadow(other))
+    wider = Shadow(pandora.Cascade.new(list(MODELS), price=1.0, evaluator="score", psi=3))
+    with Store(tmp_path / "kept", new(1.0), shadow=wider) as store:
+        serve(store, random.Random(3))  # what the shadow refuses is no matter of the request
+    assert wider.state()["refused"] == wider.state()["requests"] == 1
+
+
+def test_another_budget_holds_from_when_it_is_given(tmp_path: pathlib.Path) -> None:
+    with Store(tmp_path / "kept", new(1.0), budget=Budget(0.004, price=1.0, every=50)) as store:
+        draw = random.Random(7)
+        for _ in range(500):
+            serve(store, draw)
+        assert store.cascade.price == store.metrics()["price"] > 2.0
+        store.keep_to(None)
+        assert store.cascade.price == 1.0 and "price" not in store.metrics()
+        store.keep_to(Budget(0.004, price=2.0, every=50))
+        assert store.metrics()["price"] == store.cascade.price == 2.0
+
+
+def test_a_folder_that_goes_on_with_another_cascade_says_so(tmp_path: pathlib.Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Store(tmp_path / "kept", new(1.0)).close()
+        Store(tmp_path / "kept", new(2.0)).close()  # its price may have moved
+    with pytest.warns(
+        pandora.PandoraWarning, match="kept: goes on with the cascade that it has; .* another model, more"
+    ):
+        Store(tmp_path / "kept", pandora.Cascade.new([*MODELS, "more"], price=1.0, evaluator="score", psi=2)).close()
 
 
 def test_keys_have_shares() -> None:

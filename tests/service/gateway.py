@@ -193,6 +193,20 @@ with tempfile.TemporaryDirectory() as there:
             raise AssertionError(wrong)
         except urllib.error.HTTPError as error:
             assert error.code == 400, error.read()
+    settings = (folder / "gateway.toml").read_text()
+    for wrong, what in (("port = [", "TOMLDecodeError"), (settings.replace("cascade.json", "gone.json"), "gone.json"),
+                        (settings + "[budget]\nusd_per_request = 0.0\nprice = 1.0\n", "usd_per_request"),
+                        (settings.replace('against = "large"', 'against = "nobody"'), "nobody")):
+        (folder / "gateway.toml").write_text(wrong)
+        try:
+            gateway.get("/reload", {})
+            raise AssertionError(what)
+        except urllib.error.HTTPError as error:
+            said = error.read().decode()
+            assert error.code == 400 and what in said, (error.code, said)
+    (folder / "gateway.toml").write_text(settings)
+    assert asyncio.run(play(gateway, REQUESTS, REQUESTS + 5))  # it goes on as before
+    gateway.get("/reload", {})
     gateway.kill()
     gateway.start()
     told_of_before = feed(gateway, ids[len(ids) // 2 :])  # by the cascade that began them

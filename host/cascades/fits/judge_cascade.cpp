@@ -325,6 +325,9 @@ std::vector<Table> show_tables(const CascadeOptions& cascade, const CascadeCount
   if (counts.requests > 0)
     notes.push_back(fmt::format("It has had {} requests with {} calls for ${:.4g}, and {} feedbacks.", counts.requests,
                                 counts.calls, counts.dollars, counts.feedbacks));
+  if (cascade.explore > 0.0)
+    notes.push_back(
+        fmt::format("It explores: at {:g} of its steps a drawn model takes the place of the rules'.", cascade.explore));
   if (!record.contains("promise")) {
     notes.push_back("It was not fitted by `pandora cascade fit`: nothing is promised.");
     return out;

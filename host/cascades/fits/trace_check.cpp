@@ -55,7 +55,7 @@ Table models_table(const TraceCheck& check, const TraceTable& table) {
   if (table.log)
     out.notes.push_back(
         "quality and dollars are plain means over the calls that were made and what is known of them, which depends on what "
-        "was decided: they do not compare models");
+        "was decided: they do not compare models; prices are not used, as `pandora cascade fit` says what pays");
   if (!check.means.empty())
     out.notes.push_back(
         "estimated quality: of the model alone, with its 95% interval, by what is known and with what probability; it is so "

@@ -15,6 +15,14 @@ std::size_t position_of(const Cascade& cascade, const std::string& name) {
   return static_cast<std::size_t>(found - models.begin());
 }
 
+std::string difference(const Cascade& later, const Cascade& earlier) {
+  const CascadeOptions own = later.options(), other = earlier.options();
+  const std::vector<CascadeModel> models = later.models();
+  for (const std::string& name : other.models)
+    if (std::ranges::find(models, name, &CascadeModel::name) == models.end()) return "model, " + name;
+  return own.about != other.about ? "fit" : own.evaluator != other.evaluator ? "evaluator" : "";
+}
+
 namespace {
 
 using Json = nlohmann::json;

@@ -9,6 +9,9 @@ namespace pandora {
 
 /// Among Cascade::models(). Throws Error (usage) for a name that is none.
 std::size_t position_of(const Cascade& cascade, const std::string& name);
+/// In what a cascade is no later state of another, in a word: models that it never had, fit or evaluator; empty where it
+/// may be one.
+std::string difference(const Cascade& later, const Cascade& earlier);
 /// Throws Error (usage) for what is no object with a known "op".
 nlohmann::json parse_call(const std::string& line);
 /// Whether it has to be made again after a restart.

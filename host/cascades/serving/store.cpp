@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 struct Store::State {
-  explicit State(const StoreOptions& given);
+  explicit State(const StoreOptions& asked);
   ~State();
 
   std::string call(const std::string& line);
@@ -34,9 +34,12 @@ struct Store::State {
   bool resumed = false;
   std::uint64_t again = 0;
   Cascade cascade;
+  std::string note;  // passed_over()
 
  private:
   Cascade first() const;
+  Cascade given() const;
+  std::string passed_over() const;
   Json made(const Json& call);
   void take_note(const Json& call, const Json& answer);
   void wake();
@@ -79,8 +82,8 @@ bool make_again(Cascade& cascade, const std::string& line) {
 
 }  // namespace
 
-Store::State::State(const StoreOptions& given)
-    : options(given), journal(given.folder, given.cascade), resumed(journal.resumes()), cascade(first()) {
+Store::State::State(const StoreOptions& asked)
+    : options(asked), journal(asked.folder, asked.cascade), resumed(journal.resumes()), cascade(first()) {
   if (!(options.sync_seconds >= 0.0 && options.timeout_seconds >= 0.0) || options.calls_of_a_snapshot == 0)
     throw Error(ExitCode::usage, "store: seconds must not be negative, and a snapshot has at least one call");
   const std::uint64_t epoch = cascade.epoch();  // of this start
@@ -88,6 +91,7 @@ Store::State::State(const StoreOptions& given)
   journal.replay([&](const std::string& line) { again += make_again(cascade, line) ? 1 : 0; });
   cascade.set_epoch(epoch);
   cascade.set_beside(options.beside);
+  note = passed_over();
   journal.start(cascade);
   for (const std::uint64_t request : cascade.open_requests()) open_[request] = Clock::now();
   if (options.decisions) cascade.log_to({.folder = options.folder / "decisions", .prompts = options.prompts});
@@ -96,10 +100,29 @@ Store::State::State(const StoreOptions& given)
 
 Cascade Store::State::first() const {
   if (journal.resumes()) return Cascade::load(journal.snapshot());
-  if (!options.text.empty()) return Cascade::parse(options.text, "the cascade");
-  if (options.cascade.empty())
+  if (options.text.empty() && options.cascade.empty())
     throw Error(ExitCode::usage, options.folder.string() + ": holds no cascade; give one to begin with");
-  return Cascade::load(options.cascade);
+  return given();
+}
+
+Cascade Store::State::given() const {
+  return options.text.empty() ? Cascade::load(options.cascade) : Cascade::parse(options.text, "the cascade");
+}
+
+// What there is to say of a cascade that was given where the folder has one. One that cannot be read is nothing that a
+// restart needs.
+std::string Store::State::passed_over() const {
+  if (!resumed || (options.text.empty() && options.cascade.empty())) return "";
+  try {
+    const std::string differs = difference(cascade, given());
+    return differs.empty() ? ""
+                           : fmt::format(
+                                 "{}: goes on with the cascade that it has; the one given has another {}, and needs "
+                                 "a folder of its own",
+                                 options.folder.string(), differs);
+  } catch (const Error&) {
+    return "";
+  }
 }
 
 Store::State::~State() {
@@ -313,6 +336,10 @@ std::uint64_t Store::calls_made_again() const {
 
 std::string Store::caution() const {
   return state_->cascade.caution();
+}
+
+std::string Store::passed_over() const {
+  return state_->note;
 }
 
 Cascade Store::cascade() const {

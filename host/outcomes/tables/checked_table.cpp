@@ -34,9 +34,10 @@ void refuse_missing(const TraceTable& table, const FilePlace& place, const std::
   for (std::size_t m = 0; rows > 0 && m < table.models.size(); ++m)
     if (const std::string what = what_is_missing(table, first * table.models.size() + m); !what.empty())
       place.refuse(
-          "{} of {} rows lack a cell; the first is {}: no {} of model {}. Fill them in, or leave such "
+          "{} of {} rows lack a cell; the first is {}: no {} of model {}. Fill them in{}, or leave such "
           "rows out with missing = \"drop\"",
-          rows, table.rows(), row_text(table, first), what, in_quotes(table.models[m]));
+          rows, table.rows(), row_text(table, first), what, in_quotes(table.models[m]),
+          what == "cost" ? " (prices makes dollars of tokens)" : "");
 }
 
 // Rows without a price: a cost of zero for a model that costs elsewhere. `drop`: marked; else refused.

@@ -281,6 +281,7 @@ std::string evaluator_text(const std::string& evaluator, std::optional<double> j
 
 std::string eyes_text(const std::string& evaluator, std::optional<double> judge_usd, double gone_at,
                       const char* claim) {
+  if (evaluator == kNoEvaluator) return "no answer is judged";
   if (judge_usd) return evaluator_text(evaluator, judge_usd);
   return fmt::format("evaluator {}: judging is taken to be free", evaluator) +
          (gone_at > 0.0 ? fmt::format("; at ${:.2g} a call the {} is gone", gone_at, claim) : "");

@@ -142,8 +142,9 @@ EnvironmentOption law_option() {
 std::vector<EnvironmentOption> options_of_model() {
   return {
       law_option(),
-      number("scale", "number from 1e-06 to 100", "", "Factor on the coordinates.", &Environment::shock_scale,
-             "a number from 1e-06 to 100", [](float x) { return x >= 1e-6f && x <= 100.0f; }),
+      number("scale", "number from 1e-06 to 100; of a table give ranges", "", "Factor on the coordinates.",
+             &Environment::shock_scale, "a number from 1e-06 to 100",
+             [](float x) { return x >= 1e-6f && x <= 100.0f; }),
       number("truncation_radius", "number above 0, or inf", "",
              "Shock vectors outside the ball of this radius are rejected.", &Environment::truncation_radius,
              "a number above 0, or inf", [](float x) { return x > 0.0f; }),

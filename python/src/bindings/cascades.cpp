@@ -227,6 +227,7 @@ void bind_stores(nb::module_& module) {
       .def("call", &Store::call, nb::arg("line"), nb::call_guard<WithoutGil>())
       .def("save", &Store::save, nb::call_guard<WithoutGil>())
       .def("caution", &Store::caution)
+      .def("passed_over", &Store::passed_over)
       .def("resumed", &Store::resumed)
       .def("calls_made_again", &Store::calls_made_again)
       .def("text", [](const Store& store) { return freely([&] { return store.cascade().text(); }); });

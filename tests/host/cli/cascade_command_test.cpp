@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pandora/cascade.hpp"
 #include "tests/host/run_program.hpp"
 
 namespace pandora {
@@ -118,6 +119,10 @@ TEST_F(CascadeCommand, ATestSeesWithOtherEyes) {
   EXPECT_THAT(done({"cascade", "show", "f.json"}).out,
               testing::AllOf(HasSubstr("indices that depend on the prompt"), HasSubstr("2 numbers are given"),
                              HasSubstr("After 50 requests a sample counts half")));
+  Cascade exploring = Cascade::load(work() / "n.json");
+  exploring.set_explore(0.05);
+  exploring.save(work() / "e.json");
+  EXPECT_THAT(done({"cascade", "show", "e.json"}).out, HasSubstr("It explores: at 0.05 of its steps a drawn model"));
 }
 
 TEST_F(CascadeCommand, BoundsThatHoldAndBoundsThatDoNot) {

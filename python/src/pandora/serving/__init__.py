@@ -39,23 +39,24 @@ __all__ = ["Budget", "Monitor", "Shadow", "Store", "share_of"]
 class _Calls:
     """What a Request asks of a cascade, as calls of a store."""
 
-    def __init__(
-        self, store: _core.Store, monitor: Optional[Monitor], budget: Optional[Budget], shadow: Optional[Shadow]
-    ) -> None:
+    def __init__(self, store: _core.Store) -> None:
         self.store: Optional[_core.Store] = store
-        self.monitor = monitor
-        self.budget = budget
-        self.shadow = shadow
+        self.monitor: Optional[Monitor] = None
+        self.budget: Optional[Budget] = None
+        self.shadow: Optional[Shadow] = None
         self.lock = threading.Lock()
 
-    def call(self, op: str, **what: Any) -> dict[str, Any]:
+    def opened(self) -> _core.Store:
         if self.store is None:
             raise UsageError("Store: it is closed; open its folder again")
+        return self.store
+
+    def call(self, op: str, **what: Any) -> dict[str, Any]:
         for name, value in what.items():
             for x in value if isinstance(value, list) else [value]:
                 if isinstance(x, float) and not isfinite(x):
                     raise refused(f"{op}: {name}", value, "finite numbers")
-        found: dict[str, Any] = json.loads(self.store.call(json.dumps({"op": op, **what})))
+        found: dict[str, Any] = json.loads(self.opened().call(json.dumps({"op": op, **what})))
         return found
 
     def next(self, request: int) -> Optional[str]:
@@ -112,9 +113,10 @@ class _Calls:
 class Store:
     """A cascade in a folder: every call that was answered is kept, also where the process is killed.
 
-    `cascade`, a `Cascade` or the path of its file, is what it begins with where the folder has none. What was answered
-    is on the disk after `sync_seconds` at the latest (0: before it is answered); a kill loses nothing, a power failure
-    what is younger. An open request that nobody asks for in `timeout_seconds` is cancelled (0: never). With `decisions`
+    `cascade`, a `Cascade` or the path of its file, is what it begins with where the folder has none; a PandoraWarning
+    says where the folder goes on with another one: of another fit or evaluator, or without its models. What was
+    answered is on the disk after `sync_seconds` at the latest (0: before it is answered); a kill loses nothing, a
+    power failure what is younger. An open request that nobody asks for in `timeout_seconds` is cancelled (0: never). With `decisions`
     what was decided is logged in the folder `decisions` (Cascade.log_to), which `pandora.Trace` reads; "prompts": with
     the prompts' texts and columns. A `monitor` sees all feedback; where it compares the cascade with a model alone, it
     chooses by a digest of a request's number which requests that model gets. It begins anew when the store is opened.
@@ -164,45 +166,55 @@ class Store:
                 bool(decisions),
                 decisions == "prompts",
             ),
-            monitor,
-            budget,
-            shadow,
         )
         self._cautioned = False
-        if budget is not None:
-            there = self.cascade
-            try:
-                budget.begin(there.kind, there.price, self._calls.call("counts")["dollars"])
-            except UsageError:
-                self.close()
-                raise
-        if monitor is not None:
-            self.watch(monitor)
+        if passed_over := self._calls.opened().passed_over():
+            warnings.warn(passed_over, PandoraWarning, stacklevel=2)
+        try:
+            if shadow is not None:
+                self._require_models("shadow", shadow.models)
+                shadow.require_evaluator(self.cascade.evaluator)
+                self._calls.shadow = shadow
+            if budget is not None:
+                self.keep_to(budget)
+            if monitor is not None:
+                self.watch(monitor)
+        except UsageError:
+            self.close()
+            raise
 
     @property
     def monitor(self) -> Optional[Monitor]:
         """What watches the feedback."""
         return self._calls.monitor
 
+    def _require_models(self, whose: str, models: Sequence[str]) -> None:
+        there = [model["model"] for model in self._calls.call("models")["models"]]
+        if missing := [name for name in models if name not in there]:
+            raise UsageError(f"Store: the {whose}'s model {missing[0]} is none of the cascade's, {', '.join(there)}")
+
     def watch(self, monitor: Monitor) -> None:
         """Another monitor watches from now on."""
-        there = [model["model"] for model in self._calls.call("models")["models"]]
-        if missing := [name for name in monitor.models if name not in there]:
-            self.close()
-            raise UsageError(f"Store: the monitor's model {missing[0]} is none of the cascade's, {', '.join(there)}")
+        self._require_models("monitor", monitor.models)
         self._calls.monitor = monitor
 
-    @property
-    def _store(self) -> _core.Store:
-        if self._calls.store is None:
-            raise UsageError("Store: it is closed; open its folder again")
-        return self._calls.store
+    def keep_to(self, budget: Optional[Budget]) -> None:
+        """Another budget holds from now on; without one the price is again what it was where none binds."""
+        before, self._calls.budget = self._calls.budget, None
+        if before is not None:
+            self.set_price(before.price)
+        if budget is not None:
+            there = self.cascade
+            budget.begin(there.kind, there.price, self._calls.call("counts")["dollars"])
+            if budget.present != there.price:
+                self.set_price(budget.present)
+            self._calls.budget = budget
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
         """A request arrives, as `Cascade.begin`."""
         if not self._cautioned:
             self._cautioned = True
-            if caution := self._store.caution():
+            if caution := self._calls.opened().caution():
                 warnings.warn(caution, PandoraWarning, stacklevel=2)
         with arguments.named():
             given = beginning("Store.begin:", prompt, columns)
@@ -256,22 +268,22 @@ class Store:
 
     def save(self) -> None:
         """A snapshot now, beside calls of other threads. They are made all the time; nothing is lost without it."""
-        self._store.save()
+        self._calls.opened().save()
 
     @property
     def cascade(self) -> Cascade:
         """A copy of the cascade as it is."""
-        return Cascade._parsed(self._store.text())
+        return Cascade._parsed(self._calls.opened().text())
 
     @property
     def resumed(self) -> bool:
         """Whether the folder had a cascade."""
-        return self._store.resumed()
+        return self._calls.opened().resumed()
 
     @property
     def calls_made_again(self) -> int:
         """Since the last snapshot, when it was opened."""
-        return self._store.calls_made_again()
+        return self._calls.opened().calls_made_again()
 
     def close(self) -> None:
         """Leaves a snapshot and, when calls under way have ended, the folder to others."""

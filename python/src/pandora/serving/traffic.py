@@ -63,7 +63,7 @@ class Budget:
         """A store is opened whose cascade has that kind, that price and has spent so much."""
         if kind != "indices":
             raise UsageError(f"Budget: {kind} hold for the price of their fit; fit with max_usd, or kind='indices'")
-        self.present, self._spent = present, dollars
+        self.present, self._spent = max(present, self.price), dollars
 
     def due(self) -> bool:
         """A request was deployed: whether a block has ended."""
@@ -86,18 +86,27 @@ class Shadow:
 
     Of a request it knows the calls that were made. Where it calls others, the request is not `answered` by it, and
     what it would have cost and deployed is not known: `pandora.Cascade.test` on the decision log of a store that
-    explores estimates that. It does not learn.
+    explores estimates that; a request that it refuses, for want of a column, is counted as `refused`. It does not
+    learn. Its models are among those of the store's cascade, and it sees through the same evaluator or through none.
     """
 
     def __init__(self, cascade: Cascade) -> None:
         if not isinstance(cascade, Cascade):
             raise refused("Shadow: cascade", cascade, "a Cascade")
         self._cascade = cascade
+        self.models = cascade.models
         cascade.set_learning(False)
         self._calls: OrderedDict[int, tuple[Prompt, Any, list[Any]]] = OrderedDict()
         self._lock = threading.Lock()
-        self._seen: dict[str, float] = dict.fromkeys(("requests", "answered", "same_answer", "calls", "live_calls"), 0)
+        counted = "requests", "answered", "refused", "same_answer", "calls", "live_calls"
+        self._seen: dict[str, float] = dict.fromkeys(counted, 0)
         self._seen.update(usd=0.0, live_usd=0.0)
+
+    def require_evaluator(self, live: str) -> None:
+        """The live cascade's; what it shows is what the shadow sees."""
+        own = self._cascade.evaluator
+        if own not in ("none", live) and self._cascade.kind != "router":
+            raise UsageError(f"Store: the shadow's evaluator is {own}, the cascade's {live}; fit it with the same")
 
     def begin(self, number: int, prompt: Prompt, columns: Any) -> None:
         """A request has begun."""
@@ -120,7 +129,11 @@ class Shadow:
                 return
             self._seen["requests"] += 1
             made = {model: (dollars, scores) for model, dollars, scores in calls}
-            request = self._cascade.begin(prompt, columns)
+            try:
+                request = self._cascade.begin(prompt, columns)
+            except UsageError:
+                self._seen["refused"] += 1
+                return
             own: list[float] = []
             while (model := request.next()) is not None and model in made:
                 dollars, scores = made[model]

@@ -91,6 +91,7 @@ TEST(Routers, WithoutAJudgeTheContextIsWorthWhatItTells) {
   EXPECT_EQ(fit.break_even_judge, 0.0);
   EXPECT_THAT(fit.verdict, HasSubstr("for each prompt, by its context, one of"));
   EXPECT_THAT(fit.verdict, HasSubstr("; no answer is judged"));
+  EXPECT_EQ(eyes_text("none", {}, 0.0), "no answer is judged");  // also where one model is the best
   const JudgedCascade judged = judge_cascade(*fit.cascade, "c.json", other, "");
   EXPECT_EQ(judged.worth.calls.value, 1.0);
   EXPECT_GT(judged.worth.gain.low, 0.0);

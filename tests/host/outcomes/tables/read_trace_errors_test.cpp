@@ -60,8 +60,8 @@ TEST_F(ReadTraceErrorsTest, NumbersOfPromptsThatAreNotFinite) {
 
 TEST_F(ReadTraceErrorsTest, MissingCells) {
   EXPECT_EQ(refusal("prompt_id,a,a|cost,b,b|cost\np1,1,1,1,1\np2,1,1,1,\np3,, ,1,1\n"),
-            "2 of 3 rows lack a cell; the first is prompt \"p2\": no cost of model \"b\". Fill them in, or leave such "
-            "rows out with missing = \"drop\"");
+            "2 of 3 rows lack a cell; the first is prompt \"p2\": no cost of model \"b\". Fill them in (prices "
+            "makes dollars of tokens), or leave such rows out with missing = \"drop\"");
   EXPECT_THAT(refusal(nested("null", "1")), StartsWith("1 of 2 rows lack a cell; the first is row 2: no quality"));
   EXPECT_THAT(refusal(R"({"models": {"a": {"quality": 0, "cost": 1}}}
 {"models": {"a": {"quality": 0, "cost": 1, "score": 1}, "b": {"quality": 0, "cost": 1, "score": 1}}})"),

@@ -18,6 +18,7 @@ TEST(StudyConfig, NamesTheNearestKey) {
   expect_refusal("refit = \"tracking\"", {"study.toml:1", "nearest is estimation.refit"});
   expect_refusal("[environment.uniform]\nradius = 3", {"nearest is environment.uniform.truncation_radius"});
   expect_refusal("[policy.dow]\nc_rho = [1]", {"nearest is hyperparameters.c_rho"});
+  expect_refusal("[environment.t]\ntable = \"t.csv\"\nscale = \"score=1:5\"", {"of a table give ranges"});
   expect_refusal("[vary]\nperiod = [1]", {"study.toml:2", "nearest is periods"});
   expect_refusal("t0 = [1]", {"study.toml:1", "nearest is T0"});
 }

@@ -57,8 +57,8 @@ void add_openings(CLI::App& command, std::string& openings) {
   command
       .add_option(
           "--openings", openings,
-          "of a log: in_order, its t-th call against the cascade's, or independent, where each model was called "
-          "by a toss of its own")
+          "of a log: in_order, its t-th call against the cascade's; independent, where each model was called by a toss of "
+          "its own; or apart, where models' answers are taken to be independent, so that one call a decision is enough")
       ->capture_default_str();
 }
 

@@ -43,8 +43,9 @@ constexpr bool routes(CascadeKind kind) {
 
 /// Which calls of a decision are those that another policy would have made.
 enum class Openings {
-  in_order,    ///< its t-th call is that of the policy, if it is the same model
-  independent  ///< each model was called by a toss of its own, whatever came before: its order does not matter
+  in_order,     ///< its t-th call is that of the policy, if it is the same model
+  independent,  ///< each model was called by a toss of its own, whatever came before: its order does not matter
+  apart         ///< those of its model, in whatever decision: models' answers to a prompt are independent
 };
 
 struct CascadeFitSettings {

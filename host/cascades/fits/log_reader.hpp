@@ -7,6 +7,9 @@
 
 namespace pandora {
 
+/// Standard errors less than its mean, for which what a log says is taken where the best of many is looked for.
+inline constexpr double kLogCaution = 2.0;
+
 /// A policy's calls that a decision of the log made too.
 struct LoggedWalk {
   std::vector<std::size_t> cells = {};  ///< in the order of the calls
@@ -55,7 +58,7 @@ class LogReader {
   LoggedPaths with_labels(const std::vector<LoggedWalk>& walks, LoggedPaths paths) const;
   bool is_call(std::size_t at, std::size_t calls_before) const {
     return !std::isnan(table_.log->place[at]) &&
-           (openings_ == Openings::independent || table_.log->place[at] == static_cast<double>(calls_before + 1));
+           (openings_ != Openings::in_order || table_.log->place[at] == static_cast<double>(calls_before + 1));
   }
 
   const TraceTable& table_;

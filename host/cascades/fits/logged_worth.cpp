@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/cascades/fits/log_reader.hpp"
+#include "host/cascades/fits/apart.hpp"
 #include "host/outcomes/logs/labels.hpp"
 #include "pandora/error.hpp"
 
@@ -57,9 +57,9 @@ std::optional<Estimator> parse_estimator(const std::string& text) {
 }
 
 Openings parse_openings(const std::string& text) {
-  if (text != "in_order" && text != "independent")
-    throw Error(ExitCode::usage, fmt::format("--openings {}: unknown; use in_order or independent", text));
-  return text == "independent" ? Openings::independent : Openings::in_order;
+  if (text != "in_order" && text != "independent" && text != "apart")
+    throw Error(ExitCode::usage, fmt::format("--openings {}: unknown; use in_order, independent or apart", text));
+  return text == "apart" ? Openings::apart : text == "independent" ? Openings::independent : Openings::in_order;
 }
 
 bool Identified::has(Estimator how) const {
@@ -159,7 +159,12 @@ LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_
   MovedPolicy own, alone;
   const Identified can = identified(table);
   LoggedWorth out;
-  if (table.log) {
+  if (table.log && openings == Openings::apart) {
+    const LogReader reader(options, input, how, openings);
+    own = worth_apart(options, input, reader);
+    alone = worth_apart(single, input, reader);
+    out.notes = {kApartNote};
+  } else if (table.log) {
     const LogReader reader(options, input, how, openings);
     std::vector<LoggedWalk> walks, alone_walks;
     for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -189,9 +194,10 @@ LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_
   out.alone = worth_of(alone, alone, options.price);
   out.judged_calls = options.order.size() == 1 && !options.rules ? 0.0 : out.worth.calls.value;
   out.effective_prompts = std::min(own.support.effective_prompts, alone.support.effective_prompts);
-  out.notes.push_back(fmt::format("estimated by {} from {:.0f} effective prompts of {}",
-                                  kEstimatorNames[static_cast<int>(how)], out.effective_prompts,
-                                  own.quality.by_prompt.size()));
+  out.notes.push_back(
+      fmt::format("estimated by {} from {:.0f} effective prompts of {}",
+                  openings == Openings::apart ? "the models' laws" : kEstimatorNames[static_cast<int>(how)],
+                  out.effective_prompts, group_prompts(table).count));
   return out;
 }
 

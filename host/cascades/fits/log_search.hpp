@@ -1,0 +1,191 @@
+// The best cascade of thresholds by a log's importance weights.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/cascades/fits/log_reader.hpp"
+#include "host/outcomes/routing/calibrated_evaluator.hpp"
+
+namespace pandora {
+
+// Sums over decisions, of weights w, of w times the utility y, and of the weights l of those whose deployed answer's quality
+// is known.
+struct WeightedSums {
+  double w = 0.0, wy = 0.0, ww = 0.0, wwy = 0.0, wwyy = 0.0, l = 0.0, ll = 0.0;
+
+  static WeightedSums of(double weight, double y, double known) {
+    const double l = weight * known;
+    return {weight, weight * y, weight * weight, weight * weight * y, weight * weight * y * y, l, l * l};
+  }
+  WeightedSums& operator+=(const WeightedSums& o) {
+    w += o.w, wy += o.wy, ww += o.ww, wwy += o.wwy, wwyy += o.wwyy, l += o.l, ll += o.ll;
+    return *this;
+  }
+  WeightedSums minus(const WeightedSums& o) const {
+    return {w - o.w, wy - o.wy, ww - o.ww, wwy - o.wwy, wwyy - o.wwyy, l - o.l, ll - o.ll};
+  }
+  double mean() const { return wy / w; }
+  double effective() const { return std::min(w * w / ww, ll > 0.0 ? l * l / ll : 0.0); }
+  double error() const { return std::sqrt(std::max(0.0, wwyy - 2.0 * mean() * wwy + mean() * mean() * ww)) / w; }
+  /// What is maximised: of many candidates the greatest mean flatters those of few decisions (Swaminathan and Joachims
+  /// 2015).
+  double cautious(double decisions) const {
+    const double mean_weight = w / decisions,
+                 spread = std::sqrt(std::max(0.0, ww / decisions - mean_weight * mean_weight) / decisions);
+    if (std::abs(mean_weight - 1.0) > 3.0 * spread + 1e-9) return -HUGE_VAL;  // makes calls that the log never makes
+    return effective() < kLeastEffective ? -HUGE_VAL : mean() - kLogCaution * error();
+  }
+};
+
+struct RatedCascade {
+  FixedCascade cascade;
+  double rating = -HUGE_VAL;
+};
+
+// The search on some rows.
+class LogSearch {
+ public:
+  static constexpr std::size_t kThresholds = 24, kLongest = 3;  ///< of each model; models of a cascade
+
+  LogSearch(const TraceTable& log, const LogReader& reader, const CascadeFitSettings& settings,
+            const std::vector<std::size_t>& rows)
+      : log_(log), reader_(reader), settings_(settings), rows_(rows), models_(log.models.size()) {
+    const CalibratedEvaluator evaluator(log, settings.evaluator);
+    seen_.assign(evaluator.shown().begin(), evaluator.shown().end());
+    for (std::size_t m = 0; m < models_; ++m) {
+      if (!evaluator.is_truth()) calibrate(m);
+      std::vector<double> seen;
+      for (const std::size_t row : rows)
+        if (const double value = seen_[row * models_ + m]; !std::isnan(value)) seen.push_back(value);
+      thresholds_.push_back(thresholds_of(std::move(seen)));
+    }
+  }
+
+  const std::vector<IsotonicMap>& calibration() const { return calibration_; }
+
+  FixedCascade best_single() const {
+    RatedCascade best;
+    for (std::size_t m = 0; m < models_; ++m) rate({m}, best);
+    return best.cascade;
+  }
+  FixedCascade best() const {
+    RatedCascade best;
+    std::vector<std::size_t> order;
+    extend(order, best);
+    return best.cascade;
+  }
+
+ private:
+  void calibrate(std::size_t m) {
+    std::vector<double> scores, qualities, weights;
+    for (const std::size_t row : rows_) {
+      const std::size_t at = row * models_ + m;
+      if (std::isnan(seen_[at] + log_.quality[at])) continue;
+      scores.push_back(seen_[at]);
+      qualities.push_back(log_.quality[at]);
+      weights.push_back(reader_.label_weight(at));
+    }
+    calibration_.push_back(IsotonicMap::fit(scores, qualities, weights));
+    for (const std::size_t row : rows_)
+      if (double& score = seen_[row * models_ + m]; !std::isnan(score)) score = calibration_[m](score);
+  }
+
+  // Readable ones that accept some answers and not all, about equally many between two of them.
+  static std::vector<double> thresholds_of(std::vector<double> seen) {
+    std::sort(seen.begin(), seen.end());
+    std::vector<double> out;
+    for (std::size_t k = 1; k <= kThresholds && !seen.empty(); ++k) {
+      const double value = std::round(100.0 * seen[k * (seen.size() - 1) / kThresholds]) / 100.0;
+      if (value > seen.front() && (out.empty() || value > out.back())) out.push_back(value);
+    }
+    return out;
+  }
+
+  void extend(std::vector<std::size_t>& order, RatedCascade& best) const {
+    if (!order.empty()) rate(order, best);
+    for (std::size_t m = 0; m < models_ && order.size() < kLongest; ++m) {
+      if (std::find(order.begin(), order.end(), m) != order.end() ||
+          (!order.empty() && thresholds_[order.back()].empty()))
+        continue;
+      order.push_back(m);
+      extend(order, best);
+      order.pop_back();
+    }
+  }
+
+  std::size_t accepting(std::size_t at) const {  // how many thresholds the answer reaches
+    const std::vector<double>& of = thresholds_[at % models_];
+    return static_cast<std::size_t>(std::upper_bound(of.begin(), of.end(), seen_[at]) - of.begin());
+  }
+
+  // All thresholds of an order at once: a decision adds to rectangles of them, by their corners.
+  void rate(const std::vector<std::size_t>& order, RatedCascade& best) const {
+    const std::size_t n = order.size(), I = n > 1 ? thresholds_[order[0]].size() : 1,
+                      J = n > 2 ? thresholds_[order[1]].size() : 1;
+    std::vector<WeightedSums> sums((I + 1) * (J + 1));
+    const auto add = [&](std::size_t i0, std::size_t i1, std::size_t j0, std::size_t j1, double weight, double y,
+                         double known) {
+      if (i0 >= i1 || j0 >= j1 || weight == 0.0) return;
+      const WeightedSums one = WeightedSums::of(weight, y, known);
+      const auto corner = [&](std::size_t i, std::size_t j) -> WeightedSums& { return sums[i * (J + 1) + j]; };
+      corner(i0, j0) += one;
+      corner(i1, j0) = corner(i1, j0).minus(one);
+      corner(i0, j1) = corner(i0, j1).minus(one);
+      corner(i1, j1) += one;
+    };
+    for (const std::size_t row : rows_) {
+      double weight = 1.0, spent = 0.0, most = -HUGE_VAL, worth = 0.0, known = 0.0;
+      std::size_t from = 0;  // the first threshold of the first model that the answer does not reach
+      for (std::size_t k = 0; k < n; ++k) {
+        const std::size_t at = row * models_ + order[k];
+        weight *= reader_.ratio(at, k);
+        if (weight == 0.0) break;
+        spent += log_.cost[at] + (n > 1 ? settings_.judge() : 0.0);
+        if (seen_[at] > most) {
+          most = seen_[at];
+          worth = reader_.estimated_quality(at);
+          known = reader_.known_weight(at);
+        }
+        const double y = worth - settings_.aim.value * spent;
+        if (k + 1 == n) {
+          const std::size_t second = n > 2 ? accepting(row * models_ + order[1]) : 0;
+          add(from, I, second, J, weight, y, known);
+        } else if (k == 0) {
+          from = accepting(at);
+          add(0, from, 0, J, weight, y, known);
+        } else {
+          add(from, I, 0, accepting(at), weight, y, known);
+        }
+      }
+    }
+    pick(order, I, J, sums, best);
+  }
+
+  void pick(const std::vector<std::size_t>& order, std::size_t I, std::size_t J, std::vector<WeightedSums>& sums,
+            RatedCascade& best) const {
+    const double decisions = static_cast<double>(rows_.size());
+    for (std::size_t i = 0; i < I; ++i)
+      for (std::size_t j = 0; j < J; ++j) {
+        WeightedSums& here = sums[i * (J + 1) + j];
+        if (i > 0) here += sums[(i - 1) * (J + 1) + j];
+        if (j > 0) here += sums[i * (J + 1) + j - 1];
+        if (i > 0 && j > 0) here = here.minus(sums[(i - 1) * (J + 1) + j - 1]);
+        if (!(here.w > 0.0) || !(here.cautious(decisions) > best.rating)) continue;
+        best = {{order, {}}, here.cautious(decisions)};
+        if (order.size() > 1) best.cascade.thresholds.push_back(thresholds_[order[0]][i]);
+        if (order.size() > 2) best.cascade.thresholds.push_back(thresholds_[order[1]][j]);
+      }
+  }
+
+  const TraceTable& log_;
+  const LogReader& reader_;
+  const CascadeFitSettings& settings_;
+  const std::vector<std::size_t>& rows_;
+  const std::size_t models_;
+  std::vector<double> seen_;  // of each answer: what is shown of it, calibrated
+  std::vector<IsotonicMap> calibration_;
+  std::vector<std::vector<double>> thresholds_;  // of each model
+};
+
+}  // namespace pandora

@@ -101,8 +101,8 @@ class TrainedTable {
     return std::min(rows().size(), std::max<std::size_t>(1, kMostAnswers / table_.models.size()));
   }
   PlanWorths worths_of(const std::vector<FixedCascade>& plans) const;
-  std::vector<float> psi_of_rows() const;
-  PlanWorths predicted(const FittedRouter& fitted, std::size_t row) const;
+  std::vector<float> psi_of(std::span<const std::size_t> rows) const;
+  PlanWorths predicted(const FittedRouter& fitted, std::span<const std::size_t> rows) const;
   CascadeOptions options_with(const std::vector<std::size_t>& models, double price) const;
   const std::vector<std::size_t>& rows() const { return prepared_->rows; }
   const FeatureMap& features() const { return input_.context->features; }
@@ -114,9 +114,13 @@ class TrainedTable {
   std::vector<double> judged_dollars_;
   CascadeInput input_;                        // for indices and routers
   std::optional<PlanPredictors> predictors_;  // of the models alone
-  // What they predict of rows does not depend on the price: by learner and row, as far as it was asked for.
+  // What they predict of rows does not depend on the price: by learner, of the rows that were asked for last.
+  struct Predicted {
+    std::vector<std::size_t> rows;
+    PlanWorths worths;
+  };
   mutable std::mutex mutex_;
-  mutable std::map<std::size_t, std::vector<PlanWorths>> predicted_;
+  mutable std::map<std::size_t, Predicted> predicted_;
 };
 
 }  // namespace pandora

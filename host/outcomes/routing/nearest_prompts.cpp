@@ -36,12 +36,8 @@ std::size_t count_up_to(std::span<const float> numbers, float most) {
 // Two numbers between which the k-th smallest lies, the first one below it, with few others.
 std::pair<float, float> around_kth(std::span<const float> numbers, std::size_t k) {
   constexpr std::size_t kFew = 8;
-  float least = numbers[0], high = numbers[0];
-  for (const float x : numbers) {
-    least = std::min(least, x);
-    high = std::max(high, x);
-  }
-  float low = std::nextafter(least, -std::numeric_limits<float>::infinity());
+  const Eigen::Map<const Eigen::ArrayXf> all(numbers.data(), static_cast<Eigen::Index>(numbers.size()));
+  float low = std::nextafter(all.minCoeff(), -std::numeric_limits<float>::infinity()), high = all.maxCoeff();
   for (std::size_t below = 0, up_to = numbers.size(); up_to - below > kFew;) {
     const float middle = 0.5f * low + 0.5f * high;
     if (!(middle > low && middle < high)) break;

@@ -101,7 +101,9 @@ LinearFit LinearFits::logistic_with(const VectorXd& y, double ridge, VectorXd& b
     hessian.selfadjointView<Eigen::Lower>().rankUpdate(scaled.transpose());
     solver.compute(hessian);
     if (step == kMostSteps) break;
-    const VectorXd move = solver.solve(design_.transpose() * (y.array() - p).matrix() - penalty.cwiseProduct(beta));
+    const VectorXd uphill = design_.transpose() * (y.array() - p).matrix() - penalty.cwiseProduct(beta);
+    const VectorXd move = solver.solve(uphill);
+    if (uphill.dot(move) < 0.5 * kTolerance * prompts) break;  // twice what the step would gain
     double factor = 1.0;
     VectorXd next = beta + move;
     Logits there(design_ * next);

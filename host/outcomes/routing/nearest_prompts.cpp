@@ -99,19 +99,20 @@ double NearestPrompts::distance(const double* psi, std::size_t prompt) const {
 
 void NearestPrompts::choose(const double* psi, std::span<const float> away, float error, std::size_t count,
                             std::vector<std::size_t>& out) const {
+  constexpr std::size_t kStrip = 16;  // most have none of the nearest
   const auto [low, high] = around_kth(away, count);
   const float surely = low - 2.0f * error, perhaps = high + 2.0f * error;
-  out.resize(prompts_);
-  std::size_t found = 0;
-  for (std::size_t row = 0; row < prompts_; ++row) {  // no branch
-    out[found] = row;
-    found += away[row] <= perhaps;
+  out.clear();
+  for (std::size_t first = 0; first < prompts_; first += kStrip) {
+    const std::span<const float> strip = away.subspan(first, std::min(kStrip, prompts_ - first));
+    if (count_up_to(strip, perhaps) == 0) continue;
+    for (std::size_t i = 0; i < strip.size(); ++i)
+      if (strip[i] <= perhaps) out.push_back(first + i);
   }
-  out.resize(found);
   std::vector<std::pair<double, std::size_t>> between;
   for (const std::size_t row : out)
     if (!(away[row] < surely)) between.emplace_back(distance(psi, row), row);
-  const std::size_t sure = found - between.size();
+  const std::size_t sure = out.size() - between.size();
   std::sort(between.begin(), between.end());
   between.resize(std::min(between.size(), count - sure));
   std::vector<std::size_t> taken;

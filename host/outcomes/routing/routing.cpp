@@ -11,8 +11,9 @@ namespace {
 template <class Stops>
 Routed walk(const Outcomes& outcomes, const std::vector<std::size_t>& order, std::span<const std::size_t> rows,
             const Stops& stops) {
-  Routed out;
-  for (const std::size_t row : rows) {
+  Routed out = empty_rows(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t row = rows[i];
     double best = -std::numeric_limits<double>::infinity(), quality = 0.0, dollars = 0.0, calls = 0.0;
     for (std::size_t position = 0; position < order.size(); ++position) {
       const std::size_t at = row * outcomes.models + order[position];
@@ -24,9 +25,9 @@ Routed walk(const Outcomes& outcomes, const std::vector<std::size_t>& order, std
       }
       if (position + 1 < order.size() && stops(position, outcomes.seen[at], best)) break;
     }
-    out.quality.push_back(quality);
-    out.dollars.push_back(dollars);
-    out.calls.push_back(calls);
+    out.quality[i] = quality;
+    out.dollars[i] = dollars;
+    out.calls[i] = calls;
   }
   return out;
 }

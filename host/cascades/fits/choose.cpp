@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "host/cascades/fits/fit_cascade.hpp"
 #include "host/cascades/fits/fitted_indices.hpp"
@@ -41,13 +42,14 @@ struct FoldTask {
 };
 
 PickedCandidate judged_by(const CascadeAim& aim, const JudgedCandidates& judged, std::size_t c, CascadeKind kind) {
-  if (!aim.is_bound()) return {c};
+  const bool in_time = !aim.most_latency || judged.latency[c] <= *aim.most_latency;
+  if (!aim.is_bound()) return {c, true, in_time};
   const bool dollars = aim.is_on_dollars();
   const std::vector<double>& by_row = dollars ? judged.routed[c].dollars : judged.routed[c].quality;
   Interval interval = mean_over_prompts(by_row, judged.groups);
   if (kind != CascadeKind::single) interval = judged.fitted(interval);  // nothing is fitted where a model is named
   const double reached = confident_bound(interval, by_row, judged.groups, dollars);
-  return {c, dollars ? reached <= aim.value : reached >= aim.value, reached};
+  return {c, dollars ? reached <= aim.value : reached >= aim.value, in_time, reached};
 }
 
 }  // namespace
@@ -84,7 +86,10 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
     JudgedCandidates& without = out.without.emplace_back();
     without.groups = groups_of(groups, rows);
     without.narrower = std::sqrt(static_cast<double>(without.groups.count) / static_cast<double>(groups.count));
-    for (const Routed& routed : by_candidate) without.routed.push_back(routed_of(routed, rows));
+    for (const Routed& routed : by_candidate) {
+      without.routed.push_back(routed_of(routed, rows));
+      if (settings.aim.most_latency) without.latency.push_back(latency_p95(without.routed.back().latency));
+    }
   }
   out.whole = std::move(tasks.back().routed);
   out.whole_orders = std::move(tasks.back().orders);
@@ -98,6 +103,12 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     std::vector<Routed> fits;
     for (const std::vector<Routed>& fold : out.by_fold) fits.emplace_back(fold[c]);
+    if (settings.aim.most_latency) {
+      std::vector<double> seconds;
+      for (std::size_t row = 0; row < table.rows(); ++row)
+        seconds.push_back(fits[groups.of_row[row] % kCascadeFolds].latency[row]);
+      out.all.latency.push_back(latency_p95(std::move(seconds)));
+    }
     out.all.routed.push_back(corrected(out.whole[c], fits, groups, settings.from_log()));
   }
   return out;
@@ -155,6 +166,7 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
   // The most valuable one that keeps the bound; else the one that comes nearest to it. Means of the same models differ
   // by much more than their errors, so that no sequence is needed.
   const auto is_better_single = [&](const PickedCandidate& a, const PickedCandidate& b) {
+    if (a.in_time != b.in_time) return a.in_time;
     if (a.met != b.met) return a.met;
     if (a.met) return mean(a) > mean(b);
     return aim.is_on_dollars() ? a.bound < b.bound : a.bound > b.bound;
@@ -164,7 +176,8 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (candidates[c].kind != kind) continue;
       const PickedCandidate now = judged_by(aim, judged, c, kind);
-      if (!out || (kind == CascadeKind::single ? is_better_single(now, *out) : now.met)) out = now;
+      const auto is_next = [&] { return now.in_time && (now.met || !out->in_time); };
+      if (!out || (kind == CascadeKind::single ? is_better_single(now, *out) : is_next())) out = now;
       if (kind != CascadeKind::single && !now.met) break;
     }
     return out;
@@ -175,12 +188,16 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
     out.picked[static_cast<std::size_t>(kind)] = pick(kind);
     if (kind != CascadeKind::single && out.picked[static_cast<std::size_t>(kind)]) tried.push_back(kind);
   }
-  const auto rank = [&](CascadeKind kind) { return std::pair(out.best_of(kind).met, mean(out.best_of(kind))); };
+  const auto rank = [&](CascadeKind kind) {
+    const PickedCandidate& best = out.best_of(kind);
+    return std::tuple(best.in_time, best.met, mean(best));
+  };
   const auto is_less = [&](CascadeKind a, CascadeKind b) { return rank(a) < rank(b); };
   const auto hold = [&](CascadeKind a, CascadeKind b) {  // against each other; whether the simpler one is as good
     out.difference = difference(out.best_of(std::max(a, b)), out.best_of(std::min(a, b)));
     out.difference_error = standard_error(out.difference, judged.groups);
-    return out.best_of(a).met == out.best_of(b).met && out.difference.value <= out.difference_error;
+    const PickedCandidate &one = out.best_of(a), &other = out.best_of(b);
+    return one.in_time == other.in_time && one.met == other.met && out.difference.value <= out.difference_error;
   };
   const CascadeKind best = *std::ranges::max_element(tried, is_less);
   std::vector<CascadeKind> as_good;
@@ -204,6 +221,7 @@ void decide(CascadeChoice& choice, const CascadeAim& aim) {
     alone = !(choice.gain.low > 0.0);
   else if (!single.met && !cascade.met)
     alone = aim.is_on_dollars() ? single.bound <= cascade.bound : single.bound >= cascade.bound;
+  if (single.in_time != cascade.in_time) alone = single.in_time;
   choice.pays = !alone;
   choice.kind = alone ? CascadeKind::single : choice.cascade;
 }
@@ -287,13 +305,14 @@ namespace {
 std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& folds,
                       CascadeKind kind, const std::vector<double>& prices) {
   constexpr std::size_t kAtOnce = 4;
-  const CascadeFitSettings plain = settings.only(kind);
+  CascadeFitSettings plain = settings.only(kind);
+  plain.aim.most_latency.reset();
   for (std::size_t first = 0; first < prices.size(); first += kAtOnce) {
     const std::size_t count = std::min(kAtOnce, prices.size() - first);
     std::vector<CascadeCandidate> candidates = {{CascadeKind::single, 0.0, 0}};
     for (std::size_t i = 0; i < count; ++i) candidates.push_back({kind, prices[first + i]});
     const CascadeChoice choice =
-        choose(candidates, cross_validate(table, plain, folds, candidates, false).all, settings.aim);
+        choose(candidates, cross_validate(table, plain, folds, candidates, false).all, plain.aim);
     const PickedCandidate& picked = choice.best_of(kind);
     const std::size_t last = picked.candidate - 1;
     if (!picked.met) return first == 0 ? 0 : first - 1;

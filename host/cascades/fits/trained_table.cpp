@@ -159,6 +159,7 @@ TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& se
   input_.columns = all_rows(table.models.size());
   input_.shown = evaluator_.shown();
   input_.judge_usd = settings.judge();
+  input_.latency = settings.aim.most_latency.has_value();
   input_.context = prepared_->context;
   if (router || routed) {
     std::vector<FixedCascade> models;
@@ -195,6 +196,7 @@ PlanWorths TrainedTable::worths_of(const std::vector<FixedCascade>& plans) const
 Outcomes TrainedTable::outcomes(bool judged) const {
   Outcomes out = evaluator_.outcomes(prepared_->seen);
   if (judged && !judged_dollars_.empty()) out.dollars = judged_dollars_;
+  if (settings_.aim.most_latency) out.latency = table_.latency;
   return out;
 }
 

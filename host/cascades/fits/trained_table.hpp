@@ -19,6 +19,7 @@ struct CascadeInput {
   std::span<const double> shown;  ///< rows x the table's models: what the evaluator shows, as it stands in the table
   std::shared_ptr<const PreparedContext> context = std::make_shared<const PreparedContext>();
   double judge_usd = 0.0;  ///< added to the dollars of every call of a request that needs scores
+  bool latency = false;    ///< whether anybody asks for the seconds of calls
 
   std::span<const float> psi_of_row(std::size_t row) const {
     static constexpr float kOne = 1.0f;

@@ -155,6 +155,11 @@ void require_in_time(CascadeFit& fit, const std::vector<CascadeCandidate>& candi
                           *most, std::ceil(least * 1e4) / 1e4));
 }
 
+std::string latency_text(const CascadeFit& fit) {
+  if (!fit.settings.aim.most_latency) return "";
+  return fmt::format("; calls in series take at most {:.4g} seconds for 95% of the prompts", fit.latency);
+}
+
 // Over the table that was fitted on: how much of the traffic each model gets hardly depends on the fit.
 void count_shares(CascadeFit& fit, const TraceTable& table, const TrainedTable& trained,
                   const CascadeOptions& options) {
@@ -314,12 +319,10 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   add_elsewhere(fit, table, folds);
   note_what_is_left_out(fit, table);
   const bool judged_none = choice.kind != CascadeKind::single && choice.judged_calls == 0.0;
-  fit.verdict = fit_verdict(fit, options) + "; " +
+  fit.verdict = fit_verdict(fit, options) + latency_text(fit) + "; " +
                 (judged_none ? "no answer is judged"
                              : eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge,
                                          settings.aim.is_on_dollars() ? "room under the bound" : "gain"));
-  if (settings.aim.most_latency)
-    fit.verdict += fmt::format("; calls in series take at most {:.4g} seconds for 95% of the prompts", fit.latency);
   if (options.rules) {
     options.rules->c_rho = settings.width;
     options.estimation.forgetting.half_life = settings.forget;

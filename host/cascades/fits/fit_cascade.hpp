@@ -53,8 +53,9 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
 /// The best candidate of a kind.
 struct PickedCandidate {
   std::size_t candidate = 0;
-  bool met = true;     ///< whether it keeps the bound; there is none under a price
+  bool met = true;      ///< whether it keeps the bound; there is none under a price
   bool in_time = true;  ///< whether it keeps the bound on latency; what does not is deployed in no case
+  std::pair<bool, bool> keeps() const { return {in_time, met}; }
   double bound = 0.0;  ///< what dollars per prompt do not exceed, or quality does not fall below, with 95% confidence
 };
 

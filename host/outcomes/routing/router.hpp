@@ -2,9 +2,8 @@
 // from the prompt's features before any call. The plan of the greatest predicted utility is taken.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "host/outcomes/routing/linear_fits.hpp"

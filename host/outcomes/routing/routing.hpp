@@ -11,9 +11,9 @@ namespace pandora {
 /// Prompts x models as routing meets them. Views: what they look at must outlive them.
 struct Outcomes {
   std::size_t models = 0;
-  std::span<const double> seen;     ///< rows x models, row-major: what an answer seems worth once it is opened
-  std::span<const double> quality;  ///< likewise: what it is worth if it is deployed
-  std::span<const double> dollars;  ///< likewise: what opening it costs
+  std::span<const double> seen;          ///< rows x models, row-major: what an answer seems worth once it is opened
+  std::span<const double> quality;       ///< likewise: what it is worth if it is deployed
+  std::span<const double> dollars;       ///< likewise: what opening it costs
   std::span<const double> latency = {};  ///< likewise: seconds, NaN where not known; empty where nobody asks
 
   std::size_t rows() const { return models == 0 ? 0 : quality.size() / models; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -98,17 +99,15 @@ double NearestPrompts::distance(const double* psi, std::size_t prompt) const {
 }
 
 void NearestPrompts::choose(const double* psi, std::span<const float> away, float error, std::size_t count,
-                            std::vector<std::size_t>& out) const {
-  constexpr std::size_t kStrip = 16;  // most have none of the nearest
+                            std::vector<std::uint32_t>& near, std::vector<std::size_t>& out) const {
   const auto [low, high] = around_kth(away, count);
   const float surely = low - 2.0f * error, perhaps = high + 2.0f * error;
-  out.clear();
-  for (std::size_t first = 0; first < prompts_; first += kStrip) {
-    const std::span<const float> strip = away.subspan(first, std::min(kStrip, prompts_ - first));
-    if (count_up_to(strip, perhaps) == 0) continue;
-    for (std::size_t i = 0; i < strip.size(); ++i)
-      if (strip[i] <= perhaps) out.push_back(first + i);
+  std::size_t found = 0;
+  for (std::size_t row = 0; row < prompts_; ++row) {  // no branch
+    near[found] = static_cast<std::uint32_t>(row);
+    found += away[row] <= perhaps;
   }
+  out.assign(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(found));
   std::vector<std::pair<double, std::size_t>> between;
   for (const std::size_t row : out)
     if (!(away[row] < surely)) between.emplace_back(distance(psi, row), row);
@@ -134,6 +133,7 @@ void NearestPrompts::find(std::span<const double> psi, std::size_t count, bool n
   const std::size_t many = psi.size() / m_;
   count = std::min(count, prompts_);
   Eigen::MatrixXf own, away;
+  std::vector<std::uint32_t> near(prompts_);
   std::vector<std::size_t> rows;
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t first = 0; first < many; first += kBlock) {
@@ -154,7 +154,7 @@ void NearestPrompts::find(std::span<const double> psi, std::size_t count, bool n
       // m + 1 products of sizes that add up to at most `squares`, and roundings of factors: 2^-24 of each.
       const double error = static_cast<double>(m_ + 8) * 0x1p-23 * squares + 1e-30;
       choose(of.data(), {away.col(static_cast<Eigen::Index>(i)).data(), prompts_}, static_cast<float>(error), count,
-             rows);
+             near, rows);
       if (nearest_first) {
         order.clear();
         for (const std::size_t row : rows) order.emplace_back(distance(of.data(), row), row);

@@ -3,6 +3,7 @@
 
 #include <Eigen/Core>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
@@ -26,9 +27,9 @@ class NearestPrompts {
             const std::function<void(std::size_t, std::span<const std::size_t>)>& found) const;
 
  private:
-  // Of one psi, whose distances to all prompts are `away`, up to a number that is the same for all and to `error`.
+  // Of one psi, whose distances to all prompts are `away`, up to a number that is the same for all and to `error`. `near`: room for all prompts.
   void choose(const double* psi, std::span<const float> away, float error, std::size_t count,
-              std::vector<std::size_t>& out) const;
+              std::vector<std::uint32_t>& near, std::vector<std::size_t>& out) const;
   double distance(const double* psi, std::size_t prompt) const;
 
   std::size_t m_, prompts_;

@@ -83,7 +83,7 @@ struct CascadeFile {
 
 struct FitArguments {
   std::string table, format = "text", openings = "in_order";
-  std::optional<double> price, most_usd, least_quality;
+  std::optional<double> price, most_usd, least_quality, most_latency;
   FitOptions fit;
   TableOptions reading;
   CascadeFile file;
@@ -94,9 +94,9 @@ struct FitArguments {
       throw Error(ExitCode::usage,
                   "cascade fit: say what it is for by exactly one of --price (utility per dollar), --max-usd (dollars "
                   "per prompt) and --min-quality");
-    return price      ? CascadeAim{Kind::price, *price}
-           : most_usd ? CascadeAim{Kind::most_usd, *most_usd}
-                      : CascadeAim{Kind::least_quality, *least_quality};
+    return price      ? CascadeAim{Kind::price, *price, most_latency}
+           : most_usd ? CascadeAim{Kind::most_usd, *most_usd, most_latency}
+                      : CascadeAim{Kind::least_quality, *least_quality, most_latency};
   }
 };
 
@@ -136,6 +136,9 @@ void add_cascade_fit(CLI::App& cascade, Session& session) {
   command->add_option("--price", o->price, "utility per dollar");
   command->add_option("--max-usd", o->most_usd, "dollars per prompt at the most, on average");
   command->add_option("--min-quality", o->least_quality, "mean quality at the least");
+  command->add_option("--max-latency", o->most_latency,
+                      "beside one of these: seconds that the calls of a prompt in series take at the most, for 95% of "
+                      "the table's prompts, each by a fit that did not see it (the table's column latency)");
   command->add_option("--forget", o->fit.settings.forget,
                       "of --kind indices: the half-life, in requests, of what is learned, the fit's samples included");
   command->add_option("--c", o->fit.settings.width,

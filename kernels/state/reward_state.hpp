@@ -2,6 +2,8 @@
 // inverse curvature that turns one new sample into one Newton step.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/base/elementary.hpp"
 #include "kernels/base/team.hpp"
 #include "kernels/tape/instance.hpp"
@@ -110,6 +112,13 @@ struct RewardState {
   PANDORA_HD double multiply(const Team& team, const double* inverse, const float* x, double* image) const {
     using V = typename Team::template Vectors<double>;
     const int row = stride(d);
+    if constexpr (std::is_same_v<Team, SerialTeam>) {  // most numbers of a cascade's phi are 0
+      for (int i = 0; i < row; ++i) image[i] = 0.0;
+      for (int j = 0; j < d; ++j)
+        for (int i = 0; i < row && x[j] != 0.0f; ++i)
+          image[i] = fused(static_cast<double>(x[j]), inverse[j * row + i], image[i]);
+      return dot<Team>(image, x);
+    }
     team.sync();  // the last image is still being read, the inverse being written
     for_tiles<double>(team, row, [&](auto tile, int i) {
       constexpr int N = decltype(tile)::value;
@@ -132,6 +141,12 @@ struct RewardState {
     using V = typename Team::template Vectors<double>;
     const int row = stride(d);
     const double s = 1.0 + h * multiply(team, inverse, phi, image), f = ::sqrt(h / s);
+    if constexpr (std::is_same_v<Team, SerialTeam>) {
+      for (int j = 0; j < d; ++j)
+        for (int i = 0; i < row && image[j] != 0.0; ++i)
+          inverse[j * row + i] = fused(-(f * image[j]), f * image[i], inverse[j * row + i]);
+      return s;
+    }
     for_tiles<double>(team, row, [&](auto tile, int i) {
       constexpr int N = decltype(tile)::value;
       typename V::Vector part[N];

@@ -45,6 +45,15 @@ def test_bounds_are_kept_and_told_apart() -> None:
     trace = pandora.Trace(made_up(300))
     cheap = pandora.Cascade.fit(trace, max_usd=0.004, evaluator="quality")
     assert cheap.test(trace).usd_per_1000.value < 4.5
+    table = made_up(300)
+    with pytest.raises(pandora.Error, match="max_latency; give a column"):
+        pandora.Cascade.fit(trace, price=0.0, max_latency=2.5, evaluator="quality")
+    timed = pandora.Trace({**table, "latency": np.tile([1.0, 2.0, 3.0], (300, 1))})
+    quick = pandora.Cascade.fit(timed, price=0.0, max_latency=2.5, evaluator="quality")
+    assert quick.about is not None and quick.about["latency"] == {"most": 2.5, "p95": 2.0}
+    assert "max_latency=0.5: no cascade keeps it" in refusal(
+        lambda: pandora.Cascade.fit(timed, price=0.0, max_latency=0.5, evaluator="quality")
+    )
     with pytest.raises(pandora.UsageError, match="one of price, max_usd and min_quality"):
         pandora.Cascade.fit(trace, price=1.0, max_usd=0.1)
     with pytest.raises(pandora.UsageError, match="kind"):

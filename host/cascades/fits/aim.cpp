@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "host/ground/base/nearest.hpp"
@@ -70,6 +71,8 @@ void require_sound(const CascadeFitSettings& settings) {
     refuse("--max-usd", aim.value, "dollars per prompt, a finite number above 0, such as 0.001");
   if (aim.kind == CascadeAim::Kind::least_quality && !(number && aim.value <= 1.0))
     refuse("--min-quality", aim.value, "a mean quality from 0 to 1");
+  if (aim.most_latency && !(*aim.most_latency > 0.0 && *aim.most_latency <= kMostPrice))
+    refuse("--max-latency", *aim.most_latency, "seconds, a finite number above 0, such as 2.5");
   require_judge_usd(settings.judge_usd);
   if (!(settings.forget >= 0.0 && settings.forget <= kMostPrice))
     refuse("--forget", settings.forget, "a half-life in requests, or 0, where nothing fades");
@@ -89,6 +92,15 @@ void require_sound(const CascadeFitSettings& settings) {
   if (settings.router || settings.routed)
     throw Error(ExitCode::usage, "a router goes by the prompt's features; give --context, such as text:16,length");
   throw Error(ExitCode::usage, "no kind of cascade is tried; give router, thresholds, indices, routed or auto");
+}
+
+void require_latency(const CascadeFitSettings& settings, const TraceTable& table) {
+  if (!settings.aim.most_latency) return;
+  if (table.log)
+    throw Error(ExitCode::usage, "--max-latency: not of a log; give a table with every model's answers and latencies");
+  if (std::ranges::all_of(table.latency, [](double seconds) { return std::isnan(seconds); }))
+    table.refuse("has no latencies for --max-latency; give a column `latency` (wide: `{}|latency`) in seconds",
+                 table.models[0]);
 }
 
 void require_binding(const CascadeFitSettings& settings, const TraceTable& table) {

@@ -14,6 +14,9 @@ struct CascadeAim {
   enum class Kind { price, most_usd, least_quality };
   Kind kind = Kind::price;
   double value = 0.0;  ///< utility per dollar; dollars per prompt; quality, in [0, 1]
+  /// Seconds that the 95th per cent of a prompt's calls in series may take, of cascades on prompts that they were not
+  /// fitted on.
+  std::optional<double> most_latency = {};
 
   bool is_bound() const { return kind != Kind::price; }
   bool is_on_dollars() const { return kind == Kind::most_usd; }
@@ -85,6 +88,9 @@ struct CascadeFitSettings {
 void require_sound(const CascadeFitSettings& settings);
 
 void require_judge_usd(std::optional<double> judge_usd);
+
+/// Under a bound on latency throws Error (usage) for a log, Error (bad_data) for a table that has none.
+void require_latency(const CascadeFitSettings& settings, const TraceTable& table);
 
 /// Throws Error (usage) for a bound on dollars that binds nothing, being above what calling all models costs, with
 /// their judge: it was meant for more than one prompt.

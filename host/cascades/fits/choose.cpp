@@ -41,13 +41,14 @@ struct FoldTask {
 };
 
 PickedCandidate judged_by(const CascadeAim& aim, const JudgedCandidates& judged, std::size_t c, CascadeKind kind) {
-  if (!aim.is_bound()) return {c};
+  const bool in_time = !aim.most_latency || judged.latency[c] <= *aim.most_latency;
+  if (!aim.is_bound()) return {c, true, in_time};
   const bool dollars = aim.is_on_dollars();
   const std::vector<double>& by_row = dollars ? judged.routed[c].dollars : judged.routed[c].quality;
   Interval interval = mean_over_prompts(by_row, judged.groups);
   if (kind != CascadeKind::single) interval = judged.fitted(interval);  // nothing is fitted where a model is named
   const double reached = confident_bound(interval, by_row, judged.groups, dollars);
-  return {c, dollars ? reached <= aim.value : reached >= aim.value, reached};
+  return {c, dollars ? reached <= aim.value : reached >= aim.value, in_time, reached};
 }
 
 }  // namespace
@@ -84,7 +85,10 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
     JudgedCandidates& without = out.without.emplace_back();
     without.groups = groups_of(groups, rows);
     without.narrower = std::sqrt(static_cast<double>(without.groups.count) / static_cast<double>(groups.count));
-    for (const Routed& routed : by_candidate) without.routed.push_back(routed_of(routed, rows));
+    for (const Routed& routed : by_candidate) {
+      without.routed.push_back(routed_of(routed, rows));
+      if (settings.aim.most_latency) without.latency.push_back(latency_p95(without.routed.back().latency));
+    }
   }
   out.whole = std::move(tasks.back().routed);
   out.whole_orders = std::move(tasks.back().orders);
@@ -98,6 +102,12 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     std::vector<Routed> fits;
     for (const std::vector<Routed>& fold : out.by_fold) fits.emplace_back(fold[c]);
+    if (settings.aim.most_latency) {
+      std::vector<double> seconds;
+      for (std::size_t row = 0; row < table.rows(); ++row)
+        seconds.push_back(fits[groups.of_row[row] % kCascadeFolds].latency[row]);
+      out.all.latency.push_back(latency_p95(std::move(seconds)));
+    }
     out.all.routed.push_back(corrected(out.whole[c], fits, groups, settings.from_log()));
   }
   return out;
@@ -155,7 +165,7 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
   // The most valuable one that keeps the bound; else the one that comes nearest to it. Means of the same models differ
   // by much more than their errors, so that no sequence is needed.
   const auto is_better_single = [&](const PickedCandidate& a, const PickedCandidate& b) {
-    if (a.met != b.met) return a.met;
+    if (a.keeps() != b.keeps()) return a.keeps() > b.keeps();
     if (a.met) return mean(a) > mean(b);
     return aim.is_on_dollars() ? a.bound < b.bound : a.bound > b.bound;
   };
@@ -164,7 +174,9 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (candidates[c].kind != kind) continue;
       const PickedCandidate now = judged_by(aim, judged, c, kind);
-      if (!out || (kind == CascadeKind::single ? is_better_single(now, *out) : now.met)) out = now;
+      if (!out ||
+          (kind == CascadeKind::single ? is_better_single(now, *out) : now.in_time && (now.met || !out->in_time)))
+        out = now;
       if (kind != CascadeKind::single && !now.met) break;
     }
     return out;
@@ -175,12 +187,12 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
     out.picked[static_cast<std::size_t>(kind)] = pick(kind);
     if (kind != CascadeKind::single && out.picked[static_cast<std::size_t>(kind)]) tried.push_back(kind);
   }
-  const auto rank = [&](CascadeKind kind) { return std::pair(out.best_of(kind).met, mean(out.best_of(kind))); };
+  const auto rank = [&](CascadeKind kind) { return std::pair(out.best_of(kind).keeps(), mean(out.best_of(kind))); };
   const auto is_less = [&](CascadeKind a, CascadeKind b) { return rank(a) < rank(b); };
   const auto hold = [&](CascadeKind a, CascadeKind b) {  // against each other; whether the simpler one is as good
     out.difference = difference(out.best_of(std::max(a, b)), out.best_of(std::min(a, b)));
     out.difference_error = standard_error(out.difference, judged.groups);
-    return out.best_of(a).met == out.best_of(b).met && out.difference.value <= out.difference_error;
+    return out.best_of(a).keeps() == out.best_of(b).keeps() && out.difference.value <= out.difference_error;
   };
   const CascadeKind best = *std::ranges::max_element(tried, is_less);
   std::vector<CascadeKind> as_good;
@@ -204,6 +216,7 @@ void decide(CascadeChoice& choice, const CascadeAim& aim) {
     alone = !(choice.gain.low > 0.0);
   else if (!single.met && !cascade.met)
     alone = aim.is_on_dollars() ? single.bound <= cascade.bound : single.bound >= cascade.bound;
+  if (single.in_time != cascade.in_time) alone = single.in_time;
   choice.pays = !alone;
   choice.kind = alone ? CascadeKind::single : choice.cascade;
 }
@@ -249,88 +262,6 @@ NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, cons
     out.cascade.push_back(routed[without.best_of(without.cascade).candidate]);
     out.single.push_back(routed[without.single().candidate]);
   }
-  return out;
-}
-
-double rounded(double x, int digits) {
-  const double unit = std::pow(10.0, std::floor(std::log10(x)) + 1.0 - digits);
-  // By whichever of a product and a quotient is exact: 0.27, not 0.27000000000000002.
-  return unit >= 1.0 ? std::round(x / unit) * unit : std::round(x / unit) / std::round(1.0 / unit);
-}
-
-std::vector<double> price_grid(const TraceTable& table) {
-  constexpr double kHardly = 0.002;  // utility of the dearest model's dollars
-  constexpr std::size_t kMost = 64;
-  double least = HUGE_VAL, greatest = 0.0;  // means of models that cost
-  const std::size_t models = table.models.size();
-  for (std::size_t m = 0; m < models; ++m) {
-    double mean = 0.0;
-    for (std::size_t row = 0; row < table.rows(); ++row)
-      mean += table.cost[row * models + m] / static_cast<double>(table.rows());
-    if (!(mean > 0.0)) continue;
-    least = std::min(least, mean);
-    greatest = std::max(greatest, mean);
-  }
-  if (!(greatest > 0.0)) return {1.0};
-  std::vector<double> out;
-  for (double price = kHardly / greatest; out.size() < kMost; price *= 2.0) {
-    out.push_back(rounded(price, 2));
-    if (price >= 1.0 / least) break;
-  }
-  return out;
-}
-
-namespace {
-
-// The last of the coarse prices at which the kind keeps the bound, counted; the first where none does. A few at a
-// time, for those that come after the first failure are not needed.
-std::size_t last_kept(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& folds,
-                      CascadeKind kind, const std::vector<double>& prices) {
-  constexpr std::size_t kAtOnce = 4;
-  const CascadeFitSettings plain = settings.only(kind);
-  for (std::size_t first = 0; first < prices.size(); first += kAtOnce) {
-    const std::size_t count = std::min(kAtOnce, prices.size() - first);
-    std::vector<CascadeCandidate> candidates = {{CascadeKind::single, 0.0, 0}};
-    for (std::size_t i = 0; i < count; ++i) candidates.push_back({kind, prices[first + i]});
-    const CascadeChoice choice =
-        choose(candidates, cross_validate(table, plain, folds, candidates, false).all, settings.aim);
-    const PickedCandidate& picked = choice.best_of(kind);
-    const std::size_t last = picked.candidate - 1;
-    if (!picked.met) return first == 0 ? 0 : first - 1;
-    if (last + 1 < count) return first + last;
-  }
-  return prices.size() - 1;
-}
-
-}  // namespace
-
-std::vector<CascadeCandidate> candidates_by_bound(const TraceTable& table, const CascadeFitSettings& settings,
-                                                  const PreparedFolds& folds) {
-  const bool dollars = settings.aim.kind == CascadeAim::Kind::most_usd;
-  std::vector<double> coarse = price_grid(table);  // that lie apart by 2, from the one that keeps the bound most easily
-  if (dollars)
-    std::reverse(coarse.begin(), coarse.end());
-  else
-    coarse.insert(coarse.begin(), 0.0);
-  std::vector<CascadeCandidate> out;
-  const auto add = [&](CascadeKind by, const std::vector<CascadeKind>& kinds) {
-    if (std::ranges::none_of(kinds, [&](CascadeKind kind) { return settings.tries(kind); })) return;
-    const double kept = coarse[last_kept(table, settings, folds, by, coarse)];
-    for (std::size_t m = 0; out.size() < table.models.size(); ++m) out.push_back({CascadeKind::single, kept, m});
-    // From the easy side to the price at which the bound was not kept any more. Where only 0 keeps it, around the
-    // least.
-    const double around = kept > 0.0 ? kept : 0.5 * coarse[1];
-    std::vector<double> prices = {coarse[0]};
-    for (const double factor : {8.0, 4.0, 2.0, 1.41, 1.0, 0.84, 0.71, 0.59, 0.5}) {
-      const double price = rounded(dollars ? around * factor : around / factor, 3);
-      if (dollars ? price < prices.back() : price > prices.back()) prices.push_back(price);
-    }
-    for (const CascadeKind kind : kinds)
-      for (const double price : prices)
-        if (settings.tries(kind)) out.push_back({kind, price});
-  };
-  add(CascadeKind::thresholds, {CascadeKind::thresholds, CascadeKind::indices, CascadeKind::routed});
-  add(CascadeKind::router, {CascadeKind::router});
   return out;
 }
 

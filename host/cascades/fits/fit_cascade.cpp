@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -33,7 +34,9 @@ struct Refit {
 
   Refit(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& folds, CascadeKind kind,
         double price) {
-    JudgedCandidates judged = cross_validate(table, settings.only(kind), folds, {{kind, price}}, false).all;
+    CascadeFitSettings plain = settings.only(kind);
+    plain.aim.most_latency.reset();  // what other fits are worth is said, however long they take
+    JudgedCandidates judged = cross_validate(table, plain, folds, {{kind, price}}, false).all;
     groups = std::move(judged.groups);
     cascade = std::move(judged.routed[0]);
     const std::vector<std::size_t> rows = all_rows(table.rows());
@@ -135,6 +138,26 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
     };
     if (std::none_of(judged.orders.begin(), judged.orders.end(), calls)) fit.never.push_back(fit.models[m]);
   }
+}
+
+// Under a bound on latency, of what could be deployed and what is.
+void require_in_time(CascadeFit& fit, const std::vector<CascadeCandidate>& candidates, const JudgedCandidates& judged) {
+  const std::optional<double> most = fit.settings.aim.most_latency;
+  if (!most) return;
+  fit.latency = judged.latency[fit.choice.chosen().candidate];
+  if (fit.choice.chosen().in_time) return;
+  double least = HUGE_VAL;
+  for (std::size_t c = 0; c < candidates.size(); ++c)
+    if (!fit.settings.as_asked || candidates[c].kind == fit.choice.kind) least = std::min(least, judged.latency[c]);
+  throw Error(ExitCode::usage,
+              fmt::format("--max-latency {:g}: no cascade keeps it; the least 95th per cent of the latency of calls in "
+                          "series that was found is {:.4g} seconds; give at least that, or faster models",
+                          *most, std::ceil(least * 1e4) / 1e4));
+}
+
+std::string latency_text(const CascadeFit& fit) {
+  if (!fit.settings.aim.most_latency) return "";
+  return fmt::format("; calls in series take at most {:.4g} seconds for 95% of the prompts", fit.latency);
 }
 
 // Over the table that was fitted on: how much of the traffic each model gets hardly depends on the fit.
@@ -250,6 +273,7 @@ std::vector<std::string> suspected_leaks(const TraceTable& table, const std::vec
 }
 
 CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings) {
+  require_latency(settings, table);
   if (table.log) return fit_cascade_to_log(table, settings);
   if (const std::optional<TraceTable> estimated = table_to_fit(table, settings.evaluator)) {
     CascadeFitSettings others = settings;
@@ -284,6 +308,7 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   fit.price = candidates[choice.best_of(choice.cascade).candidate].price;
   fit.single_model = table.models[candidates[choice.single().candidate].model];
   report(fit, judged, nested);
+  require_in_time(fit, candidates, judged.all);
   const TrainedTable trained(table, settings, folds.without(kCascadeFolds, kCascadeFolds));
   CascadeOptions options = choice.kind == CascadeKind::single || choice.kind == CascadeKind::thresholds
                                ? trained.options_of(judged.whole_orders[choice.chosen().candidate], fit.price)
@@ -294,7 +319,7 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   add_elsewhere(fit, table, folds);
   note_what_is_left_out(fit, table);
   const bool judged_none = choice.kind != CascadeKind::single && choice.judged_calls == 0.0;
-  fit.verdict = fit_verdict(fit, options) + "; " +
+  fit.verdict = fit_verdict(fit, options) + latency_text(fit) + "; " +
                 (judged_none ? "no answer is judged"
                              : eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge,
                                          settings.aim.is_on_dollars() ? "room under the bound" : "gain"));

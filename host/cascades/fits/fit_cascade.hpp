@@ -19,6 +19,7 @@ struct JudgedCandidates {
   std::vector<Routed> routed;  ///< by candidate
   /// Intervals are taken to be narrower by this: a choice without a fold is to be made as one of the whole table is.
   double narrower = 1.0;
+  std::vector<double> latency = {};  ///< by candidate, under a bound on it: its 95th per cent, of fits without the row
 
   /// As wide as that of a cross-fitted policy.
   Interval fitted(const Interval& over_prompts) const;
@@ -52,7 +53,9 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
 /// The best candidate of a kind.
 struct PickedCandidate {
   std::size_t candidate = 0;
-  bool met = true;     ///< whether it keeps the bound; there is none under a price
+  bool met = true;      ///< whether it keeps the bound; there is none under a price
+  bool in_time = true;  ///< whether it keeps the bound on latency; what does not is deployed in no case
+  std::pair<bool, bool> keeps() const { return {in_time, met}; }
   double bound = 0.0;  ///< what dollars per prompt do not exceed, or quality does not fall below, with 95% confidence
 };
 
@@ -80,7 +83,8 @@ std::vector<double> worth_by_row(const Routed& routed, const CascadeAim& aim, do
 
 /// Under a bound the candidates of a kind are tried in their order, from the one that keeps it most easily, until one
 /// does not keep it with 95% confidence; the last one that did is picked, or the first where none did. A bound that is
-/// kept is so with that confidence although several were tried: they are a fixed sequence of tests. Of the kinds the
+/// kept is so with that confidence although several were tried: they are a fixed sequence of tests. Those that exceed a
+/// bound on latency are passed over; where all do, the first is picked. Of the kinds the
 /// best one is taken, or the best of those that are simpler where it does not lead by more than its standard error. The
 /// single model is chosen where the interval of the cascade's gain does not lie above 0.
 CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const JudgedCandidates& judged,
@@ -144,6 +148,7 @@ struct CascadeFit {
   std::vector<std::pair<CascadeKind, CascadeWorth>> kinds;
   CascadeWorth promise;            ///< of what is deployed, on other prompts: corrected() by whole procedures
   DollarTail tail;                 ///< of what is deployed
+  double latency = 0.0;            ///< its 95th per cent under a bound on it, on other prompts
   std::string single_model;        ///< of all rows
   std::vector<std::string> never;  ///< models that no fit of a fold calls
   std::vector<ModelShare> shares;  ///< of the models that the cascade calls

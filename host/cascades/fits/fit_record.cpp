@@ -148,6 +148,7 @@ json fit_record(const CascadeFit& fit) {
     out["difference"] = json_of(choice.difference);
     out["difference"]["error"] = choice.difference_error;
   }
+  if (aim.most_latency) out["latency"] = {{"most", *aim.most_latency}, {"p95", fit.latency}};
   if (aim.is_bound()) {
     const PickedCandidate& picked = choice.chosen();
     const bool sure = is_sure(fit);

@@ -61,10 +61,11 @@ Routed FittedIndices::route(std::span<const std::size_t> rows, ModelCounts* coun
   for (const std::size_t row : rows) {
     estimator_.begin({++period, context_of(row), {}});
     for (std::size_t a = 0; a < models; ++a) score[a] = estimator_.index(static_cast<int>(a));
-    double dollars = 0.0;
+    double dollars = 0.0, seconds = 0.0;
     const PeriodOutcome walk = walk_period(rules_, static_cast<int>(models), score.data(), nullptr, [&](int a) {
       const auto model = static_cast<std::size_t>(a);
       dollars += usd(row * models + model);
+      if (input_.latency) seconds += input_.table->latency[row * models + model];
       if (counts != nullptr) {
         ++counts->called[model];
         ++counts->judged;
@@ -76,6 +77,7 @@ Routed FittedIndices::route(std::span<const std::size_t> rows, ModelCounts* coun
     out.quality.push_back(input_.table->quality[row * models + deployed]);
     out.dollars.push_back(dollars);
     out.calls.push_back(static_cast<double>(walk.queried));
+    if (input_.latency) out.latency.push_back(seconds);
   }
   return out;
 }

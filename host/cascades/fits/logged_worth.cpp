@@ -99,11 +99,6 @@ Estimator chosen_estimator(const TraceTable& table, std::optional<Estimator> ask
 
 namespace {
 
-double nearest_rank(const std::vector<double>& sorted, double share) {
-  const double rank = std::ceil(share * static_cast<double>(sorted.size()));
-  return sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
-}
-
 std::optional<SerialLatency> latency_of(const CascadeInput& input, std::span<const std::uint32_t> called,
                                         std::size_t single) {
   const TraceTable& table = *input.table;

@@ -159,20 +159,21 @@ TrainedTable::TrainedTable(const TraceTable& table, const CascadeFitSettings& se
   input_.columns = all_rows(table.models.size());
   input_.shown = evaluator_.shown();
   input_.judge_usd = settings.judge();
+  input_.latency = settings.aim.most_latency.has_value();
   input_.context = prepared_->context;
-  if (router) {
+  if (router || routed) {
     std::vector<FixedCascade> models;
     for (const std::size_t m : input_.columns) models.push_back({{m}, {}});
     PlanWorths worths = worths_of(models);
     if (settings.from_log()) be_cautious(worths, settings.caution);
-    predictors_.emplace(psi_of_rows(), input_.context->index_features, std::move(worths));
+    predictors_.emplace(psi_of(prepared_->rows), input_.context->index_features, std::move(worths));
   }
 }
 
-std::vector<float> TrainedTable::psi_of_rows() const {
+std::vector<float> TrainedTable::psi_of(std::span<const std::size_t> rows) const {
   std::vector<float> out;
-  out.reserve(rows().size() * input_.context->index_features);
-  for (const std::size_t row : rows()) {
+  out.reserve(rows.size() * input_.context->index_features);
+  for (const std::size_t row : rows) {
     const std::span<const float> psi = input_.psi_of_row(row);
     out.insert(out.end(), psi.begin(), psi.end());
   }
@@ -195,6 +196,7 @@ PlanWorths TrainedTable::worths_of(const std::vector<FixedCascade>& plans) const
 Outcomes TrainedTable::outcomes(bool judged) const {
   Outcomes out = evaluator_.outcomes(prepared_->seen);
   if (judged && !judged_dollars_.empty()) out.dollars = judged_dollars_;
+  if (settings_.aim.most_latency) out.latency = table_.latency;
   return out;
 }
 
@@ -218,25 +220,26 @@ FittedRouter TrainedTable::fit_router(const CascadeCandidate& candidate) const {
       if (plan.order.size() > 1)
         plans.push_back(with_readable_thresholds(std::move(plan), outcomes(true), candidate.price, rows()));
     }
-    chosen = PlanPredictors(psi_of_rows(), input_.context->index_features, worths_of(plans)).best(candidate.price);
+    chosen = PlanPredictors(*predictors_, worths_of(plans)).best(candidate.price);
   }
   FittedRouter out{std::move(chosen), {}, candidate.kind == CascadeKind::router};
   for (const std::size_t p : out.chosen.plans) out.plans.push_back(plans[p]);
   return out;
 }
 
-PlanWorths TrainedTable::predicted(const FittedRouter& fitted, std::size_t row) const {
-  if (!fitted.of_models) return fitted.chosen.router.predict(input_.psi_of_row(row));
+PlanWorths TrainedTable::predicted(const FittedRouter& fitted, std::span<const std::size_t> rows) const {
+  if (!fitted.of_models) return fitted.chosen.router.predict_all(psi_of(rows));
   const std::lock_guard lock(mutex_);
-  std::vector<PlanWorths>& known = predicted_[fitted.chosen.learner];
-  known.resize(table_.rows());
-  if (known[row].plans == 0) known[row] = predictors_->routers()[fitted.chosen.learner].predict(input_.psi_of_row(row));
-  return known[row].of_plans(fitted.chosen.plans);
+  Predicted& known = predicted_[fitted.chosen.learner];
+  if (known.worths.plans == 0 || !std::ranges::equal(known.rows, rows))
+    known = {{rows.begin(), rows.end()}, predictors_->routers()[fitted.chosen.learner].predict_all(psi_of(rows))};
+  return known.worths.of_plans(fitted.chosen.plans);
 }
 
 Routed TrainedTable::route(const FittedRouter& fitted, double price, std::span<const std::size_t> rows) const {
   std::vector<std::vector<std::size_t>> of_plan(fitted.plans.size());  // positions in `rows`
-  for (std::size_t i = 0; i < rows.size(); ++i) of_plan[predicted(fitted, rows[i]).best(0, price)].push_back(i);
+  const PlanWorths worths = predicted(fitted, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) of_plan[worths.best(i, price)].push_back(i);
   Routed out = empty_rows(rows.size());
   for (std::size_t p = 0; p < of_plan.size(); ++p) {
     std::vector<std::size_t> own;

@@ -19,6 +19,7 @@ struct CascadeInput {
   std::span<const double> shown;  ///< rows x the table's models: what the evaluator shows, as it stands in the table
   std::shared_ptr<const PreparedContext> context = std::make_shared<const PreparedContext>();
   double judge_usd = 0.0;  ///< added to the dollars of every call of a request that needs scores
+  bool latency = false;    ///< whether anybody asks for the seconds of calls
 
   std::span<const float> psi_of_row(std::size_t row) const {
     static constexpr float kOne = 1.0f;
@@ -101,8 +102,8 @@ class TrainedTable {
     return std::min(rows().size(), std::max<std::size_t>(1, kMostAnswers / table_.models.size()));
   }
   PlanWorths worths_of(const std::vector<FixedCascade>& plans) const;
-  std::vector<float> psi_of_rows() const;
-  PlanWorths predicted(const FittedRouter& fitted, std::size_t row) const;
+  std::vector<float> psi_of(std::span<const std::size_t> rows) const;
+  PlanWorths predicted(const FittedRouter& fitted, std::span<const std::size_t> rows) const;
   CascadeOptions options_with(const std::vector<std::size_t>& models, double price) const;
   const std::vector<std::size_t>& rows() const { return prepared_->rows; }
   const FeatureMap& features() const { return input_.context->features; }
@@ -114,9 +115,13 @@ class TrainedTable {
   std::vector<double> judged_dollars_;
   CascadeInput input_;                        // for indices and routers
   std::optional<PlanPredictors> predictors_;  // of the models alone
-  // What they predict of rows does not depend on the price: by learner and row, as far as it was asked for.
+  // What they predict of rows does not depend on the price: by learner, of the rows that were asked for last.
+  struct Predicted {
+    std::vector<std::size_t> rows;
+    PlanWorths worths;
+  };
   mutable std::mutex mutex_;
-  mutable std::map<std::size_t, std::vector<PlanWorths>> predicted_;
+  mutable std::map<std::size_t, Predicted> predicted_;
 };
 
 }  // namespace pandora

@@ -158,4 +158,15 @@ CascadeWorth worth_in(const nlohmann::json& record) {
   return {read("quality"), read("usd_per_1000"), read("calls"), read("utility"), read("gain"), read("saving")};
 }
 
+double nearest_rank(std::span<const double> sorted, double share) {
+  const double rank = std::ceil(share * static_cast<double>(sorted.size()));
+  return sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+}
+
+double latency_p95(std::vector<double> seconds) {
+  std::erase_if(seconds, [](double x) { return std::isnan(x); });
+  std::sort(seconds.begin(), seconds.end());
+  return seconds.empty() ? NAN : nearest_rank(seconds, 0.95);
+}
+
 }  // namespace pandora

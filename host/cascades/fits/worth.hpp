@@ -57,6 +57,11 @@ DollarTail dollar_tail(std::span<const double> dollars, const PromptGroups& grou
 /// "the dearest 3 of 300 prompts carry 41% of the dollars; a skewness of 9.1 asks for 2,071 prompts and more".
 std::string tail_text(const DollarTail& tail);
 
+/// The nearest rank to that share of ascending numbers, of at least one.
+double nearest_rank(std::span<const double> sorted, double share);
+/// The 95th per cent, by nearest rank, of the seconds that are known; NaN where none is.
+double latency_p95(std::vector<double> seconds);
+
 /// Of the value.
 double standard_error(const Interval& interval, const PromptGroups& groups);
 

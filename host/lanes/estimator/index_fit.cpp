@@ -22,6 +22,17 @@ double penalty(Ridges ridges, const Eigen::VectorXd& rho) {
   return 0.5 * (ridges.first * rho[0] * rho[0] + ridges.others * rho.tail(rho.size() - 1).squaredNorm());
 }
 
+// Side by side; the loss is known where it is compiled, so that the loop has vectors.
+template <Loss loss>
+void moments_of(int n, const double* z, const double* cost, const double* mu, double* moment, double* curvature) {
+  PANDORA_SIMD
+  for (int k = 0; k < n; ++k) {
+    const IndexMoment<double> value = index_moment(loss, z[k], cost[k], mu[k]);
+    moment[k] = value.moment;
+    curvature[k] = value.curvature;
+  }
+}
+
 // A Newton step of a fit, to the minimiser of the quadratic model over the ball.
 struct Step {
   Eigen::VectorXd direction;
@@ -47,6 +58,18 @@ Step newton_step(const Eigen::MatrixXd& hessian, const Eigen::VectorXd& gradient
 
 }  // namespace
 
+void IndexSamples::moments(int first, int n, const double* z, double* moment, double* curvature) const {
+  const double *const costs = cost.data() + first, *const means = mu.data() + first;
+  if (loss == Loss::reservation)
+    moments_of<Loss::reservation>(n, z, costs, means, moment, curvature);
+  else
+    moments_of<Loss::linear_quadratic>(n, z, costs, means, moment, curvature);
+  for (int k = 0; !weight.empty() && k < n; ++k) {
+    moment[k] *= weight_of(first + k);
+    curvature[k] *= weight_of(first + k);
+  }
+}
+
 Eigen::VectorXd diagonal_of(Ridges ridges, int m) {
   Eigen::VectorXd out = Eigen::VectorXd::Constant(m, ridges.others);
   out[0] = ridges.first;
@@ -70,20 +93,19 @@ void index_derivatives(const Contexts& contexts, const IndexSamples& samples, Ri
   if (hessian != nullptr) *hessian = diagonal.asDiagonal();
   Eigen::MatrixXd psi(m, kStrip), weighted(m, kStrip);
   Eigen::VectorXd z, moments(kStrip);
+  double curvatures[kStrip];
   for (int first = 0; first < samples.size(); first += kStrip) {
     const int n = std::min(kStrip, samples.size() - first);
     for (int k = 0; k < n; ++k) psi.col(k) = psi_of(contexts, samples.rows[first + k]).cast<double>();
     z.noalias() = psi.leftCols(n).transpose() * rho;
-    int active = 0;
-    for (int k = 0; k < n; ++k) {
-      const IndexMoment<double> value = samples.moment(first + k, z[k]);
-      moments[k] = value.moment;
-      if (sums != nullptr) {
-        sums->squares += value.moment * value.moment / samples.weight_of(first + k);
-        sums->curvature += value.curvature;
-      }
-      if (hessian != nullptr && value.curvature > 0.0) weighted.col(active++) = std::sqrt(value.curvature) * psi.col(k);
+    samples.moments(first, n, z.data(), moments.data(), curvatures);
+    for (int k = 0; sums != nullptr && k < n; ++k) {
+      sums->squares += moments[k] * moments[k] / samples.weight_of(first + k);
+      sums->curvature += curvatures[k];
     }
+    int active = 0;
+    for (int k = 0; hessian != nullptr && k < n; ++k)
+      if (curvatures[k] > 0.0) weighted.col(active++) = std::sqrt(curvatures[k]) * psi.col(k);
     gradient.noalias() += psi.leftCols(n) * moments.head(n);
     if (active > 0) hessian->selfadjointView<Eigen::Lower>().rankUpdate(weighted.leftCols(active));
   }

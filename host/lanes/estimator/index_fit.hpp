@@ -36,14 +36,8 @@ struct IndexSamples {
   int effective() const {
     return weight.empty() ? size() : static_cast<int>(std::lround(std::accumulate(weight.begin(), weight.end(), 0.0)));
   }
-  /// m and h of a sample at z, times its weight.
-  IndexMoment<double> moment(int s, double z) const {
-    IndexMoment<double> out = index_moment(loss, z, cost[static_cast<std::size_t>(s)], mu[static_cast<std::size_t>(s)]);
-    if (weight.empty()) return out;
-    out.moment *= weight_of(s);
-    out.curvature *= weight_of(s);
-    return out;
-  }
+  /// m and h of n samples from `first` on, each at its z and times its weight.
+  void moments(int first, int n, const double* z, double* moment, double* curvature) const;
 };
 
 /// diag(ridges), m numbers.

@@ -39,6 +39,14 @@ struct Walk {
   double utility() const { return worth - spent; }
 };
 
+// The last positions of a cascade: what they bring each prompt that arrives, as if it were one answer. Where a walk
+// ends does not depend on what was seen before.
+struct Suffix {
+  std::vector<std::size_t> order;
+  std::vector<double> thresholds;
+  std::vector<OpenedAnswer> answers;
+};
+
 // The first positions of a cascade: what became of the prompts that end there, and how the others arrive behind them.
 struct Prefix {
   std::vector<std::size_t> order;
@@ -135,6 +143,27 @@ class CascadeFit {
     return kept;
   }
 
+  // The same of what follows: the latest suffix of each length.
+  const std::vector<OpenedAnswer>& suffix_of(const FixedCascade& cascade, std::size_t from) const {
+    const auto order = std::span(cascade.order).subspan(from);
+    const auto thresholds = std::span(cascade.thresholds).subspan(from);
+    if (order.size() == 1) return answers_[order[0]];
+    suffixes_.resize(std::max(suffixes_.size(), order.size() + 1));
+    Suffix& kept = suffixes_[order.size()];
+    if (std::ranges::equal(kept.order, order) && std::ranges::equal(kept.thresholds, thresholds)) return kept.answers;
+    kept = {{order.begin(), order.end()}, {thresholds.begin(), thresholds.end()}, {}};
+    for (std::size_t prompt = 0; prompt < prompts_; ++prompt) {
+      Walk walk;
+      for (std::size_t j = 0; j < order.size(); ++j) {
+        const OpenedAnswer& answer = answers_[order[j]][prompt];
+        walk.open(answer);
+        if (j < thresholds.size() && answer.seen >= thresholds[j]) break;
+      }
+      kept.answers.push_back({walk.best, walk.worth, walk.spent});
+    }
+    return kept.answers;
+  }
+
   // The cascade with the best value for the threshold at that position among all that accept some and not all; nothing
   // where what is seen does not vary.
   std::optional<RatedCascade> with_best_threshold(FixedCascade cascade, std::size_t position) const {
@@ -142,21 +171,14 @@ class CascadeFit {
     if (ranked.values.size() < 2) return {};
     // By rank at the position: what going on is worth more than accepting.
     std::vector<double> gain(ranked.values.size(), 0.0);
-    std::vector<double> accepts(cascade.order.size(), std::numeric_limits<double>::infinity());
-    std::copy(cascade.thresholds.begin(), cascade.thresholds.end(), accepts.begin());
-    std::vector<const OpenedAnswer*> opened;
-    for (const std::size_t m : cascade.order) opened.push_back(answers_[m].data());
     const Prefix& before = prefix_of(cascade, position);
+    const std::vector<OpenedAnswer>&here = answers_[cascade.order[position]], &after = suffix_of(cascade, position + 1);
     double sum = before.ended;  // of utilities, all accepted that arrive at the position
     for (const auto& [prompt, walked] : before.arrived) {
       Walk walk = walked;
-      walk.open(opened[position][prompt]);
+      walk.open(here[prompt]);
       const double accepted = walk.utility();
-      for (std::size_t j = position + 1; j < opened.size(); ++j) {
-        const OpenedAnswer& answer = opened[j][prompt];
-        walk.open(answer);
-        if (answer.seen >= accepts[j]) break;
-      }
+      walk.open(after[prompt]);
       sum += accepted;
       gain[ranked.ranks[prompt]] += walk.utility() - accepted;
     }
@@ -245,6 +267,7 @@ class CascadeFit {
   const std::optional<std::size_t> first_;
   std::vector<std::vector<OpenedAnswer>> answers_;  // by model
   mutable std::vector<Prefix> prefixes_;            // by length
+  mutable std::vector<Suffix> suffixes_;
 };
 
 }  // namespace

@@ -71,46 +71,7 @@ std::vector<double> transposed(const std::vector<double>& numbers, std::size_t n
   return out;
 }
 
-// The k-th smallest of numbers that are not negative, by a histogram of them all and a search in one of its bins.
-double kth_smallest(std::span<const double> numbers, std::size_t k) {
-  constexpr std::size_t kBins = 512;
-  const double most = *std::max_element(numbers.begin(), numbers.end()), scale = (kBins - 1) / most;
-  std::vector<double> among;
-  if (most > 0.0 && std::isfinite(scale)) {
-    std::size_t count[kBins] = {}, bin = 0;
-    for (const double x : numbers) ++count[static_cast<std::size_t>(scale * x)];
-    for (; k > count[bin]; ++bin) k -= count[bin];
-    for (const double x : numbers)
-      if (static_cast<std::size_t>(scale * x) == bin) among.push_back(x);
-  } else {
-    among.assign(numbers.begin(), numbers.end());
-  }
-  const auto found = among.begin() + static_cast<std::ptrdiff_t>(k) - 1;
-  std::nth_element(among.begin(), found, among.end());
-  return *found;
-}
-
 }  // namespace
-
-std::vector<std::size_t> nearest_prompts(std::span<const double> prompts, std::span<const double> psi,
-                                         std::size_t count, bool nearest_first) {
-  const std::size_t m = psi.size(), rows = prompts.size() / m;
-  std::vector<double> away(rows, 0.0);
-  for (std::size_t j = 0; j < m; ++j) {
-    const double* const of = prompts.data() + j * rows;
-    const double own = psi[j];
-    for (std::size_t row = 0; row < rows; ++row) away[row] += (of[row] - own) * (of[row] - own);
-  }
-  count = std::min(count, rows);
-  const double last = kth_smallest(away, count);
-  auto as_far = static_cast<std::ptrdiff_t>(count) - std::ranges::count_if(away, [&](double x) { return x < last; });
-  std::vector<std::size_t> out;
-  for (std::size_t row = 0; row < rows; ++row)
-    if (away[row] < last || (away[row] == last && as_far-- > 0)) out.push_back(row);
-  if (nearest_first)
-    std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return away[a] < away[b]; });
-  return out;
-}
 
 PlanWorths mean_of(const PlanWorths& worths, std::span<const std::size_t> rows) {
   const std::size_t plans = worths.plans;
@@ -137,6 +98,21 @@ PlanWorths Router::predict(std::span<const float> psi) const {
     }
   if (learner == Learner::logistic)
     for (double& x : out.quality) x = 1.0 / (1.0 + std::exp(-x));
+  return out;
+}
+
+PlanWorths Router::predict_all(std::span<const float> psi) const {
+  PlanWorths out{known.plans, {}, {}};
+  const auto add = [&](const PlanWorths& one) {
+    out.quality.insert(out.quality.end(), one.quality.begin(), one.quality.end());
+    out.dollars.insert(out.dollars.end(), one.dollars.begin(), one.dollars.end());
+  };
+  if (learner == Learner::neighbours)
+    NearestPrompts(prompts, features)
+        .find(std::vector<double>(psi.begin(), psi.end()), nearest, false,
+              [&](std::size_t, std::span<const std::size_t> rows) { add(mean_of(known, rows)); });
+  else
+    for (; !psi.empty(); psi = psi.subspan(features)) add(predict(psi.first(features)));
   return out;
 }
 

@@ -2,8 +2,12 @@
 // from the prompt's features before any call. The plan of the greatest predicted utility is taken.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
+#include "host/outcomes/routing/linear_fits.hpp"
+#include "host/outcomes/routing/nearest_prompts.hpp"
 #include "host/outcomes/routing/routing.hpp"
 
 namespace pandora {
@@ -34,6 +38,8 @@ struct Router {
 
   /// One row. psi: m numbers.
   PlanWorths predict(std::span<const float> psi) const;
+  /// A row for each prompt. psi: prompts x m.
+  PlanWorths predict_all(std::span<const float> psi) const;
   /// With these plans alone.
   Router with_plans(const std::vector<std::size_t>& plans) const;
 
@@ -45,11 +51,6 @@ struct Router {
 
 /// "ridge", "logistic", "neighbours".
 const char* learner_text(Router::Learner learner);
-
-/// The `count` of the prompts (m x prompts) that are nearest to psi by Euclidean distance, of equal ones the first: in
-/// the order of prompts, or the nearest first. count is at least 1.
-std::vector<std::size_t> nearest_prompts(std::span<const double> prompts, std::span<const double> psi,
-                                         std::size_t count, bool nearest_first);
 
 /// Mean over the rows that are named; one row.
 PlanWorths mean_of(const PlanWorths& worths, std::span<const std::size_t> rows);
@@ -77,6 +78,8 @@ class PlanPredictors {
 
   /// psi: rows x m. `worths`: what the plans brought, in the same rows; both at least one.
   PlanPredictors(std::span<const float> psi, std::size_t m, PlanWorths worths);
+  /// Of more plans for the same prompts: `worths` begins with the plans of `some`, whose fits are taken from there.
+  PlanPredictors(const PlanPredictors& some, PlanWorths worths);
 
   /// The best learner at the price, of the plans that it chooses for some of the asked prompts.
   RoutedPlans best(double price) const;
@@ -84,15 +87,30 @@ class PlanPredictors {
   const std::vector<Router>& routers() const { return routers_; }
   /// What routers()[k] predicts of the asked prompts where each is left out, and which rows these are.
   const std::vector<PlanWorths>& left_out() const { return left_out_; }
-  const std::vector<std::size_t>& asked() const { return asked_; }
+  const std::vector<std::size_t>& asked() const { return prompts_->asked; }
 
  private:
-  void add_linear(std::span<const float> psi, std::size_t m);
-  void add_neighbours(std::span<const float> psi, std::size_t m, const std::vector<std::size_t>& remembered);
+  /// What does not depend on the plans.
+  struct Prompts {
+    std::size_t features;
+    std::vector<std::size_t> remembered, asked;  // rows
+    std::vector<double> remembered_psi;          // m x remembered
+    LinearFits linear;
+    std::vector<std::vector<std::size_t>> near;  // to each of the asked the nearest remembered, the nearest first
+    Prompts(std::span<const float> psi, std::size_t m);
+  };
+  struct PlanFits {
+    LinearFit quality, dollars;
+    std::optional<LinearFit> logistic;  // of the quality
+  };
+  void fit();
+  void add_linear();
+  void add_neighbours();
   void add(Router router, PlanWorths left_out);
 
+  std::shared_ptr<const Prompts> prompts_;
   PlanWorths worths_;
-  std::vector<std::size_t> asked_;
+  std::vector<PlanFits> fits_;
   std::vector<Router> routers_;
   std::vector<PlanWorths> left_out_;
 };

@@ -11,12 +11,15 @@ namespace {
 template <class Stops>
 Routed walk(const Outcomes& outcomes, const std::vector<std::size_t>& order, std::span<const std::size_t> rows,
             const Stops& stops) {
-  Routed out;
-  for (const std::size_t row : rows) {
+  Routed out = empty_rows(rows.size());
+  if (!outcomes.latency.empty()) out.latency.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t row = rows[i];
     double best = -std::numeric_limits<double>::infinity(), quality = 0.0, dollars = 0.0, calls = 0.0;
     for (std::size_t position = 0; position < order.size(); ++position) {
       const std::size_t at = row * outcomes.models + order[position];
       dollars += outcomes.dollars[at];
+      if (!out.latency.empty()) out.latency[i] += outcomes.latency[at];
       ++calls;
       if (outcomes.seen[at] > best) {
         best = outcomes.seen[at];
@@ -24,9 +27,9 @@ Routed walk(const Outcomes& outcomes, const std::vector<std::size_t>& order, std
       }
       if (position + 1 < order.size() && stops(position, outcomes.seen[at], best)) break;
     }
-    out.quality.push_back(quality);
-    out.dollars.push_back(dollars);
-    out.calls.push_back(calls);
+    out.quality[i] = quality;
+    out.dollars[i] = dollars;
+    out.calls[i] = calls;
   }
   return out;
 }
@@ -46,12 +49,17 @@ Routed empty_rows(std::size_t rows) {
 void put_rows(Routed& all, const Routed& some, std::span<const std::size_t> rows) {
   for (const auto what : Routed::kNumbers)
     for (std::size_t i = 0; i < rows.size(); ++i) (all.*what)[rows[i]] = (some.*what)[i];
+  if (some.latency.empty()) return;
+  all.latency.resize(all.quality.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) all.latency[rows[i]] = some.latency[i];
 }
 
 Routed routed_of(const Routed& routed, std::span<const std::size_t> rows) {
   Routed out;
   for (const auto what : Routed::kNumbers)
     for (const std::size_t row : rows) (out.*what).push_back((routed.*what)[row]);
+  for (const std::size_t row : rows)
+    if (!routed.latency.empty()) out.latency.push_back(routed.latency[row]);
   return out;
 }
 

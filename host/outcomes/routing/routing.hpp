@@ -11,9 +11,10 @@ namespace pandora {
 /// Prompts x models as routing meets them. Views: what they look at must outlive them.
 struct Outcomes {
   std::size_t models = 0;
-  std::span<const double> seen;     ///< rows x models, row-major: what an answer seems worth once it is opened
-  std::span<const double> quality;  ///< likewise: what it is worth if it is deployed
-  std::span<const double> dollars;  ///< likewise: what opening it costs
+  std::span<const double> seen;          ///< rows x models, row-major: what an answer seems worth once it is opened
+  std::span<const double> quality;       ///< likewise: what it is worth if it is deployed
+  std::span<const double> dollars;       ///< likewise: what opening it costs
+  std::span<const double> latency = {};  ///< likewise: seconds, NaN where not known; empty where nobody asks
 
   std::size_t rows() const { return models == 0 ? 0 : quality.size() / models; }
   double utility(std::size_t at, double price) const { return quality[at] - price * dollars[at]; }
@@ -41,6 +42,7 @@ struct ModelIndices {
 struct Routed {
   std::vector<double> quality, dollars;  ///< of the deployed answer; of all opened ones
   std::vector<double> calls;             ///< opened answers
+  std::vector<double> latency = {};      ///< seconds of the calls in series; empty where nobody asks
   static constexpr std::vector<double> Routed::*kNumbers[] = {&Routed::quality, &Routed::dollars, &Routed::calls};
 
   std::vector<double> utility(double price) const;

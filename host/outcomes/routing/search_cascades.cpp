@@ -28,7 +28,7 @@ struct Running {
 };
 
 // Depth-first over thresholds, so that candidates with a common prefix share its work. Prompts are sorted by how many
-// thresholds accept them: those that go on after a threshold are the first ones, and the last threshold need not be
+// thresholds accept them: those that go on after a threshold are the first ones, and the last two thresholds need not be
 // tried value by value, for sums over the prompts of a kind give the utilities at all of them. Sums in another order
 // round differently, so that these only rule candidates out; one that may win is summed up prompt by prompt.
 class Search {
@@ -79,24 +79,34 @@ class Search {
 
   const SearchedModel& model_at(std::size_t position) const { return models_[now_.order[position]]; }
 
+  // What prompts earn that arrive at the position of the last threshold, by how many of its thresholds accept them.
+  struct LastSums {
+    Groups found{};
+    std::array<double, kMostThresholds + 1> accepted{}, went_on{};
+  };
+
+  void add(LastSums& sums, std::size_t position, Running r) const {
+    const std::size_t group = accepting_[now_.order[position]][r.prompt];
+    ++sums.found[group];
+    r.open(model_at(position));
+    sums.accepted[group] += r.utility();
+    r.open(model_at(position + 1));
+    sums.went_on[group] += r.utility();
+  }
+
   // All thresholds from a position on, for the prompts that arrive there, given what the others have earned. Between
   // two thresholds that accept the same prompts the lesser wins, for its candidates come first and the others tie.
   void descend(std::size_t position, std::span<const Running> arriving, double earned) {
+    LastSums last;
+    if (position + 2 == now_.order.size()) {
+      for (const Running& r : arriving) add(last, position, r);
+      return try_last(position, last, earned);
+    }
     const SearchedModel& model = model_at(position);
     const std::vector<std::size_t>& accepting = accepting_[now_.order[position]];
-    const std::size_t thresholds = model.thresholds.size();
     Groups found{}, end{};  // prompts by the number of thresholds that accept, and where they end when sorted by it
     for (const Running& r : arriving) ++found[accepting[r.prompt]];
     std::partial_sum(found.begin(), found.end(), end.begin());
-    if (position + 2 == now_.order.size()) {
-      const std::array<double, kMostThresholds> utility = utilities(position, arriving, earned);
-      for (std::size_t k = 0; k < thresholds; ++k) {
-        if (k > 0 && found[k] == 0) continue;
-        now_.thresholds[position] = model.thresholds[k];
-        if (utility[k] / prompts() > best_utility_ + kUtilityTie - rounding_) consider();
-      }
-      return;
-    }
     Groups at{};
     std::copy(end.begin(), end.end() - 1, at.begin() + 1);
     std::vector<Running>& sorted = levels_[position];
@@ -105,34 +115,33 @@ class Search {
       earned += r.utility();
       sorted[at[accepting[r.prompt]]++] = r;
     }
-    for (std::size_t k = 0; k < thresholds; ++k) {  // of all that is earned, what the prompts that go on have not
-      for (std::size_t i = k > 0 ? end[k - 1] : 0; i < end[k]; ++i) earned -= sorted[i].utility();
+    // The next threshold sees the prompts that this one lets go on; where it is the last one, their sums only grow.
+    const bool last_is_next = position + 3 == now_.order.size();
+    for (std::size_t k = 0; k < model.thresholds.size(); ++k) {
+      for (std::size_t i = k > 0 ? end[k - 1] : 0; i < end[k]; ++i) {
+        earned -= sorted[i].utility();  // of all that is earned, what the prompts that go on have not
+        if (last_is_next) add(last, position + 1, sorted[i]);
+      }
       if (k > 0 && found[k] == 0) continue;
       now_.thresholds[position] = model.thresholds[k];
-      descend(position + 1, std::span(sorted).first(end[k]), earned);
+      if (last_is_next)
+        try_last(position + 1, last, earned);
+      else
+        descend(position + 1, std::span(sorted).first(end[k]), earned);
     }
   }
 
-  // The candidates' utilities at each value of the last threshold, up to rounding.
-  std::array<double, kMostThresholds> utilities(std::size_t position, std::span<const Running> arriving,
-                                                double earned) const {
-    const SearchedModel &model = model_at(position), &next = model_at(position + 1);
-    const std::vector<std::size_t>& accepting = accepting_[now_.order[position]];
-    const std::size_t thresholds = model.thresholds.size();
-    std::array<double, kMostThresholds + 1> accepted{}, went_on{};
-    for (Running r : arriving) {
-      const std::size_t group = accepting[r.prompt];
-      r.open(model);
-      accepted[group] += r.utility();
-      r.open(next);
-      went_on[group] += r.utility();
+  // The candidates at each value of the last threshold, whose utilities the sums tell up to rounding.
+  void try_last(std::size_t position, const LastSums& sums, double earned) {
+    const std::vector<double>& thresholds = model_at(position).thresholds;
+    for (std::size_t k = 0; k < thresholds.size(); ++k) {
+      if (k > 0 && sums.found[k] == 0) continue;
+      double utility = earned;
+      for (std::size_t group = 0; group <= thresholds.size(); ++group)
+        utility += group > k ? sums.accepted[group] : sums.went_on[group];
+      now_.thresholds[position] = thresholds[k];
+      if (utility / prompts() > best_utility_ + kUtilityTie - rounding_) consider();
     }
-    std::array<double, kMostThresholds> out{};
-    for (std::size_t k = 0; k < thresholds; ++k) {
-      out[k] = earned;
-      for (std::size_t group = 0; group <= thresholds; ++group) out[k] += group > k ? accepted[group] : went_on[group];
-    }
-    return out;
   }
 
   // The candidate is the best if its utility, position by position and prompt by prompt, says so.

@@ -53,8 +53,10 @@ std::shared_ptr<FitProgress> ended_by(Beside& work) {
 std::pair<std::shared_ptr<Cascade>, DictList> fit(const TraceTable& table, const std::string& aim, double value,
                                                   const std::string& evaluator, const std::vector<std::string>& context,
                                                   const std::string& kind, std::optional<double> judge_usd,
-                                                  const std::string& openings, double forget, double width) {
+                                                  const std::string& openings, double forget, double width,
+                                                  std::optional<double> most_latency) {
   CascadeFitSettings settings = settings_of(aim, value, evaluator, context, kind, judge_usd);
+  settings.aim.most_latency = most_latency;
   settings.forget = forget;
   settings.width = width;
   require_sound(settings);
@@ -287,7 +289,7 @@ void bind_cascades(nb::module_& module) {
              nb::arg("forget"), nb::arg("most_samples"));
   module.def("fit_cascade", &fit, nb::arg("table"), nb::arg("aim"), nb::arg("value"), nb::arg("evaluator"),
              nb::arg("context"), nb::arg("kind"), nb::arg("judge_usd").none(), nb::arg("openings"), nb::arg("forget"),
-             nb::arg("width"));
+             nb::arg("width"), nb::arg("most_latency").none());
   module.def(
       "fit_features",
       [](const TraceTable& table, const std::vector<std::string>& specs) {

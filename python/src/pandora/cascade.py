@@ -295,6 +295,7 @@ class Cascade:
         price: Optional[float] = None,
         max_usd: Optional[float] = None,
         min_quality: Optional[float] = None,
+        max_latency: Optional[float] = None,
         evaluator: Optional[str] = None,
         context: Union[str, Sequence[str]] = (),
         kind: str = "auto",
@@ -305,6 +306,8 @@ class Cascade:
         c: float = 0.0,
     ) -> Cascade:
         """The cascade for a price (utility per dollar), or for a bound on dollars per prompt or on mean quality.
+
+        Beside either, `max_latency` bounds the seconds that 95% of the prompts' calls in series take.
 
         As `pandora cascade fit`: `evaluator`, what is seen of an answer at run time, must be given: "score" or
         "score:NAME", a judge's, "quality", a yardstick, or "none" for a router. `judge_usd`: dollars of judging an
@@ -334,6 +337,7 @@ class Cascade:
                 text("Cascade.fit: openings", openings),
                 number("Cascade.fit: forget", 0.0 if forget is None else forget),
                 number("Cascade.fit: c", c),
+                None if max_latency is None else number("Cascade.fit: max_latency", max_latency),
             )
         cascade = cls(live)
         cascade.tables = tables_of(tables)

@@ -96,12 +96,13 @@ PANDORA_HD void learn_late_sample(const Team& team, const Shape& shape, const Bo
   if (row < 0 && sample.period >= 0 && !g.count->settled)
     image = g.image + sample.period * stride;
   else if (row < 0)
-    form_images_of(team, shape, g.P, 1, [&](int) { return sample.psi; }, u);
+    form_images_of(
+        team, shape, g.P, 1, [&](int) { return sample.psi; }, u);
   for (int i = team.rank(); i < q; i += team.size()) g.row[i] = padded_product<V>(g.u + i * stride, sample.psi, stride);
   team.sync();
   combine_rows(team, stride, image, g.u, q, g.row, u);
-  const Real error = static_cast<Real>(static_cast<double>(padded_product<V>(sample.psi, box.rho, stride)) -
-                                       sample.payoff),
+  const Real error =
+                 static_cast<Real>(static_cast<double>(padded_product<V>(sample.psi, box.rho, stride)) - sample.payoff),
              f = ::sqrt(Real(1) / (Real(1) + padded_product<V>(sample.psi, u, stride))), weight = f * error;
   if (row >= 0)
     combine_rows(team, width, g.gram + row * width, g.column, q, g.row, C);

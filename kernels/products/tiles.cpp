@@ -341,7 +341,7 @@ void project_block(const Real* transposed, int m, int width, const Real* v, Real
   template void form_images<Real>(const Real*, int, int, const Real*, const Real*, int, int, Real*); \
   template void form_gram<Real>(const Real*, int, int, const Real*, int, int, Real*);                \
   template void rank_update<Real>(Real*, int, int, const Real*, int, UpdateSign);                    \
-  template void project_block<Real>(const Real*, int, int, const Real*, Real*);                        \
+  template void project_block<Real>(const Real*, int, int, const Real*, Real*);                      \
   template void project_rows<Real>(const Real*, int, int, int, const Real*, int, Real*);
 PANDORA_INSTANTIATE(float)
 PANDORA_INSTANTIATE(double)

@@ -39,13 +39,13 @@ class ProductsOfBlock {
   }
 
   /// Images, Gram matrix and diagonal of the block's contexts under P; no updates yet. `formed`: images and Gram matrix
-  /// are there.
-  PANDORA_HD void form(const GramView<Real>& g, bool formed) {
+  /// are there. `widths`: of the Gram matrix only the diagonal is read.
+  PANDORA_HD void form(const GramView<Real>& g, bool formed, bool widths = false) {
     if (tiled_) {
       if (!taken_) tiles().take(g.P, 0);
       tiles().form(g, block_);
     } else if (!formed) {
-      form_products(team_, shape_, g, block_);
+      widths ? form_widths(team_, shape_, g, block_) : form_products(team_, shape_, g, block_);
     }
     taken_ = false;
     start_gram(team_, shape_, g, block_.B);

@@ -139,7 +139,7 @@ struct AdvanceBlock {
     BoxSolve<Real, Team> solve(team, problem, lane, a, work);
     // An inverse that is not sound is formed anew from the samples; false if it cannot be.
     const auto begin = [&](const GramView<Real>& g, MostInverse<Real> most, auto&& rebuild) {
-      products.form(g, formed);
+      products.form(g, formed, lane.learns_late());
       if (sound_gram(team, shape, g, products.contexts(), most)) return true;
       if (team.rank() == 0) add_to(&lane.progress->repairs, 1);
       team.sync();
@@ -147,7 +147,7 @@ struct AdvanceBlock {
         box.fail(team, Failure::indefinite, range.first_period + 1);
         return false;
       }
-      products.form(g, false);
+      products.form(g, false, lane.learns_late());
       return true;
     };
     if (ends && lane.needs.design) products.finish(box.design);
@@ -156,6 +156,7 @@ struct AdvanceBlock {
         }))
       return;
     if (begins) predict(team, shape, products.contexts(), box.rho, box.prediction);
+    if (begins && lane.learns_late()) start_late_samples(team, shape, lane, a, range, products.contexts());
     if (!lane.needs.curvature) return;
     if (ends && lane.needs.steps) products.finish(box.curvature);
     const auto rebuild = [&] {

@@ -93,58 +93,6 @@ PANDORA_HD void take_step(const Team& team, const BoxView<Real>& box, const Gram
   team.sync();
 }
 
-/// A sample of LinUCB's whose context is none of the block's: psi' eta_hat before it, and s = 1 + psi' A^-1 psi.
-template <class Real>
-struct LateSample {
-  Real predicted, s;
-};
-
-/// A^-1 gains the sample at once. The design's u is then v / sqrt(s) with v = A^-1 psi of before, its row psi_i' u.
-template <class Real, class Team>
-PANDORA_HD LateSample<Real> take_late_sample(const Team& team, const Shape& shape, const BoxView<Real>& box,
-                                             const BlockContexts<Real>& block, const Real* psi) {
-  using V = typename Team::template Vectors<Real>;
-  const GramView<Real>& g = box.design;
-  const int m = shape.m, stride = shape.stride;
-  PANDORA_ASSERT(g.count->updates == 0);  // all of them are in P
-  for_tiles<Real>(team, stride, [&](auto tile, int i) {
-    constexpr int N = decltype(tile)::value;
-    typename V::Vector sum[N] = {};
-    for (int k = 0; k < m; ++k) {
-      const typename V::Vector x = V::broadcast(psi[k]);
-      PANDORA_UNROLL
-      for (int n = 0; n < N; ++n) sum[n] = V::fused(x, V::load(g.P + k * stride + i + n * V::width), sum[n]);
-    }
-    PANDORA_UNROLL
-    for (int n = 0; n < N; ++n) V::store(g.u + i + n * V::width, sum[n]);
-  });
-  team.sync();
-  LateSample<Real> out{Real(0), Real(1)};
-  for (int k = 0; k < m; ++k) {  // in every member
-    out.predicted = fused(psi[k], box.rho[k], out.predicted);
-    out.s = fused(psi[k], g.u[k], out.s);
-  }
-  team.sync();
-  const Real f = Real(1) / ::sqrt(out.s);
-  for (int i = team.rank(); i < stride; i += team.size()) g.u[i] *= f;
-  team.sync();
-  subtract_outer(team, shape, g.P, g.u, 1);
-  predict(team, shape, block, g.u, g.row);
-  return out;
-}
-
-/// eta_hat -= v error / s, after take_late_sample, with what the block has yet to predict; `scale` is error / s.
-template <class Real, class Team>
-PANDORA_HD void move_by_late_sample(const Team& team, const Shape& shape, const BoxView<Real>& box, int B, int j,
-                                    Real scale, Real s) {
-  const GramView<Real>& g = box.design;
-  const Real weight = scale * ::sqrt(s);  // v = u sqrt(s)
-  for (int i = team.rank(); i < shape.stride; i += team.size()) box.rho[i] = fused(-weight, g.u[i], box.rho[i]);
-  move_later(team, box.prediction, g.row, -weight, j, B);
-  for (int i = team.rank(); i < B; i += team.size()) g.diagonal[i] -= g.row[i] * g.row[i];
-  team.sync();
-}
-
 /// The Newton step of period j's sample with cost, (plug-in) mu and features phi, and its part in Hinv and Q; gradient,
 /// weight and coupling at the values before it. Without the step of rho where an exact solve follows.
 template <class Real, class Team>

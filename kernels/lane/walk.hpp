@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/base/assert.hpp"
-#include "kernels/lane/tracking.hpp"
+#include "kernels/lane/late.hpp"
 #include "kernels/rules/period.hpp"
 #include "kernels/solve/reward_solve.hpp"
 
@@ -114,7 +114,7 @@ class Walk {
     if (lane_.chosen != nullptr) choose(period, outcome.deployed);
     if (spec.learns_payoff()) {
       for_told(period, row, outcome.deployed,
-               [&](int a, int of) { lane_.tape.late ? learn_late_payoff(j, a, of) : learn_payoff(j, a, of); });
+               [&](int a, int of) { lane_.learns_late() ? learn_late_payoff(a, of) : learn_payoff(j, a, of); });
       return 0;
     }
     return learn(j, outcome, period, row);
@@ -274,15 +274,10 @@ class Walk {
     return lane_.tape.told[at(row, a)] - lane_.tape.cost[at(row, a)];
   }
 
-  // A payoff of an earlier context, of which the block's products know nothing: A^-1, eta_hat and what the block has yet
-  // to predict are moved at once.
-  PANDORA_HD void learn_late_payoff(int j, int a, int row) {
-    const BoxView<Real>& box = lane_.box[a];
-    const Real* const psi = lane_.tape.psi_of(row, shape_.stride);
-    const BlockContexts<Real> block(lane_.tape, shape_, range_);
-    const LateSample<Real> late = take_late_sample(team_, shape_, box, block, psi);
-    const double error = static_cast<double>(late.predicted) - payoff_of(a, row);
-    move_by_late_sample(team_, shape_, box, block.B, j, static_cast<Real>(error / static_cast<double>(late.s)), late.s);
+  PANDORA_HD void learn_late_payoff(int a, int row) {
+    const LateSample<Real> sample{lane_.tape.psi_of(row, shape_.stride),
+                                  row - lane_.tape.online_row(range_.first_period), payoff_of(a, row)};
+    learn_late_sample(team_, shape_, lane_.box[a], BlockContexts<Real>(lane_.tape, shape_, range_), sample);
     add_sample(a, row);
   }
 

@@ -33,6 +33,28 @@ PANDORA_HD void form_products(const Team& team, const Shape& shape, const GramVi
   team.sync();
 }
 
+/// form_products where nothing but the diagonal of the Gram matrix is read.
+template <class Real, class Team>
+PANDORA_HD void form_widths(const Team& team, const Shape& shape, const GramView<Real>& g,
+                            const BlockContexts<Real>& block) {
+  form_products(team, shape, g, block);
+}
+
+/// P psi(r) for r < count, contexts of any period, to rows of `out`. Of P, what is on and below the diagonal is read.
+template <class Real, class Team, class Psi>
+PANDORA_HD void form_images_of(const Team& team, const Shape& shape, const Real* P, int count, Psi&& psi, Real* out) {
+  static_assert(!Team::kVectors, "include kernels/products/vector_products.hpp");
+  const int m = shape.m, stride = shape.stride;
+  for (int at = team.rank(); at < count * stride; at += team.size()) {
+    const Real* x = psi(at / stride);
+    const int k = at % stride;
+    Real sum = 0;
+    for (int l = 0; l < m && k < m; ++l) sum = fused(P[l < k ? k * stride + l : l * stride + k], x[l], sum);
+    out[at] = sum;
+  }
+  team.sync();
+}
+
 /// out_j = psi_j' v for the block's contexts.
 template <class Real, class Team>
 PANDORA_HD void predict(const Team& team, const Shape& shape, const BlockContexts<Real>& block, const Real* v,
@@ -44,6 +66,26 @@ PANDORA_HD void predict(const Team& team, const Shape& shape, const BlockContext
     out[j] = sum;
   }
   team.sync();
+}
+
+/// The same for `rows` vectors of `stride` elements, to rows of `width`.
+template <class Real, class Team>
+PANDORA_HD void predict_rows(const Team& team, const Shape& shape, const BlockContexts<Real>& block, const Real* v,
+                             int rows, Real* out) {
+  for (int r = 0; r < rows; ++r) predict(team, shape, block, v + r * shape.stride, out + r * shape.width);
+}
+
+/// x' y over n elements, whole vectors V; by each member that asks.
+template <class V, class Real>
+PANDORA_HD Real padded_product(const Real* x, const Real* y, int n) {
+  typename V::Vector even{}, odd{};
+  int i = 0;
+  for (; i + 2 * V::width <= n; i += 2 * V::width) {
+    even = V::fused(V::load(x + i), V::load(y + i), even);
+    odd = V::fused(V::load(x + i + V::width), V::load(y + i + V::width), odd);
+  }
+  if (i < n) even = V::fused(V::load(x + i), V::load(y + i), even);
+  return V::sum(even + odd);
 }
 
 /// P -= sum_q u_q u_q' over q vectors of `stride` elements, in tiles of T x T. P stays exactly symmetric: both elements

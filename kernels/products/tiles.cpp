@@ -227,6 +227,27 @@ void form_columns(const Real* P, int m, int stride, const Real* const* psi, int 
   (std::make_integer_sequence<int, kMostColumns>{});
 }
 
+// NV vectors of a block's contexts times v; a product overlaps with the others.
+template <class Real, int NV>
+inline void project_columns(const Real* transposed, int m, int width, const Real* v, Real* out) {
+  using S = Simd<Real>;
+  typename S::Vector sum[2][NV] = {};
+  const auto add = [&](int k, int to) {
+    const typename S::Vector weight = S::broadcast(v[k]);
+    const Real* const row = transposed + static_cast<std::size_t>(k) * width;
+    PANDORA_UNROLL
+    for (int n = 0; n < NV; ++n) sum[to][n] = S::fused(weight, S::load(row + n * S::width), sum[to][n]);
+  };
+  int k = 0;
+  for (; k + 2 <= m; k += 2) {
+    add(k, 0);
+    add(k + 1, 1);
+  }
+  if (k < m) add(k, 0);
+  PANDORA_UNROLL
+  for (int n = 0; n < NV; ++n) S::store(out + n * S::width, sum[0][n] + sum[1][n]);
+}
+
 // f(R) for R = rows from 1 to W / 2, a constant: as many rows as pay on their own.
 template <class Real, class F>
 bool with_few_rows(int rows, F&& f) {
@@ -289,6 +310,15 @@ void form_gram(const Real* image, int m, int stride, const Real* transposed, int
 }
 
 template <class Real>
+void project_rows(const Real* transposed, int m, int stride, int width, const Real* v, int rows, Real* out) {
+  constexpr int W = Simd<Real>::width;
+  int column = 0;
+  for (; column + 2 * W <= width; column += 2 * W)
+    gram_rows<Real, 2>(v, m, stride, transposed + column, rows, width, out + column);
+  if (column < width) gram_rows<Real, 1>(v, m, stride, transposed + column, rows, width, out + column);
+}
+
+template <class Real>
 void rank_update(Real* P, int m, int stride, const Real* u, int q, UpdateSign sign) {
   PANDORA_ASSERT(m <= stride && stride % Simd<Real>::width == 0 && q >= 0);
   if (q == 0) return;
@@ -300,19 +330,10 @@ void rank_update(Real* P, int m, int stride, const Real* u, int q, UpdateSign si
 
 template <class Real>
 void project_block(const Real* transposed, int m, int width, const Real* v, Real* out) {
-  using S = Simd<Real>;
-  for (int first = 0; first < width; first += S::width) {
-    typename S::Vector even{}, odd{};
-    int k = 0;
-    for (; k + 2 <= m; k += 2) {
-      even = S::fused(S::broadcast(v[k]), S::load(transposed + static_cast<std::size_t>(k) * width + first), even);
-      odd =
-          S::fused(S::broadcast(v[k + 1]), S::load(transposed + static_cast<std::size_t>(k + 1) * width + first), odd);
-    }
-    if (k < m)
-      even = S::fused(S::broadcast(v[k]), S::load(transposed + static_cast<std::size_t>(k) * width + first), even);
-    S::store(out + first, even + odd);
-  }
+  constexpr int W = Simd<Real>::width;
+  int first = 0;
+  for (; first + 2 * W <= width; first += 2 * W) project_columns<Real, 2>(transposed + first, m, width, v, out + first);
+  if (first < width) project_columns<Real, 1>(transposed + first, m, width, v, out + first);
 }
 
 #define PANDORA_INSTANTIATE(Real)                                                                    \
@@ -320,7 +341,8 @@ void project_block(const Real* transposed, int m, int width, const Real* v, Real
   template void form_images<Real>(const Real*, int, int, const Real*, const Real*, int, int, Real*); \
   template void form_gram<Real>(const Real*, int, int, const Real*, int, int, Real*);                \
   template void rank_update<Real>(Real*, int, int, const Real*, int, UpdateSign);                    \
-  template void project_block<Real>(const Real*, int, int, const Real*, Real*);
+  template void project_block<Real>(const Real*, int, int, const Real*, Real*);                      \
+  template void project_rows<Real>(const Real*, int, int, int, const Real*, int, Real*);
 PANDORA_INSTANTIATE(float)
 PANDORA_INSTANTIATE(double)
 #undef PANDORA_INSTANTIATE

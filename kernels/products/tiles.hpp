@@ -30,4 +30,8 @@ void rank_update(Real* P, int m, int stride, const Real* u, int q, UpdateSign si
 template <class Real>
 void project_block(const Real* transposed, int m, int width, const Real* v, Real* out);
 
+/// The same for `rows` vectors of `stride` elements: out(r, i), rows of `width`.
+template <class Real>
+void project_rows(const Real* transposed, int m, int stride, int width, const Real* v, int rows, Real* out);
+
 }  // namespace pandora

@@ -68,6 +68,8 @@ struct BlockContexts {
 
 struct GramCounts {
   int updates, columns, materialised;
+  int late;      ///< rows of u from here on are images of samples that have yet to come (kernels/lane/late.hpp)
+  bool settled;  ///< whether P has taken in columns since the images were formed
 };
 
 /// An inverse P with the products of the current block: the block transform of kernels/lane/gram.hpp.
@@ -187,6 +189,9 @@ struct LaneView {
   // T x A: what they came from, or null
   double *scores = nullptr, *widths = nullptr, *rewards = nullptr, *predictions = nullptr, *bonuses = nullptr;
   BoxView<Real> box[kMaxBoxes];
+
+  /// Whether samples may join the design after their own period.
+  PANDORA_HD bool learns_late() const { return spec.learns_payoff() && tape.late && chosen != nullptr; }
 };
 
 /// What the bodies share. `lanes` are those that advance together.

@@ -50,6 +50,20 @@ void run(benchmark::State& state, int periods, int context, const std::string& p
                                                         benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
 }
 
+// Rates per period and per opened box: lanes on a changed problem may open more boxes, or fewer.
+void run_changed(benchmark::State& state, const Replication& replication, const std::vector<LaneSpec>& specs,
+                 const BlockOptions& options) {
+  double periods = 0.0, queries = 0.0;
+  for (auto _ : state)
+    for (const LaneTally& tally : run_on_cpu<float>(replication, specs, options)) {
+      periods += replication.tape.online_rows;
+      queries += tally.queries();
+    }
+  constexpr auto kRate = benchmark::Counter::kIsRate;
+  state.counters["policy_periods"] = benchmark::Counter(periods, kRate, benchmark::Counter::kIs1000);
+  state.counters["queries"] = benchmark::Counter(queries, kRate, benchmark::Counter::kIs1000);
+}
+
 // Lanes on a problem that changes, beside the plain one: `environment` and `feedback` as a study has them.
 void run_scenario(benchmark::State& state, const Environment& environment, const FeedbackRules& feedback,
                   const std::string& policy, const std::string& reward) {
@@ -58,9 +72,7 @@ void run_scenario(benchmark::State& state, const Environment& environment, const
   const Replication replication = prepare_on_cpu({request}, nullptr, nullptr);
   const std::vector<LaneSpec> specs(6, lane_of(replication, policy, reward));
   const BlockOptions options{{parse_refit("geometric:1.5"), 1.0, 1.0}, 32};
-  for (auto _ : state) benchmark::DoNotOptimize(run_on_cpu<float>(replication, specs, options));
-  state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * 30000 * 6,
-                                                        benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
+  run_changed(state, replication, specs, options);
 }
 
 // A policy under what a study can say of estimation.
@@ -70,9 +82,7 @@ void run_under(benchmark::State& state, const EstimationOptions& estimation, con
   LaneSpec spec = with_estimation(lane_of(replication, policy, reward), estimation, 3, 101, 10, 30000);
   spec.pacing = pacing;
   const std::vector<LaneSpec> specs(6, spec);
-  for (auto _ : state) benchmark::DoNotOptimize(run_on_cpu<float>(replication, specs, {estimation, 32}));
-  state.counters["policy_periods"] = benchmark::Counter(static_cast<double>(state.iterations()) * 30000 * 6,
-                                                        benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
+  run_changed(state, replication, specs, {estimation, 32});
 }
 
 void reference(benchmark::State& state, const std::string& policy, const std::string& reward,

@@ -8,8 +8,8 @@
 namespace pandora {
 namespace {
 
-// R x NV tiles of accumulators stay in registers, beside NV columns and a weight: 29 of 32, or 15 of 16.
-constexpr int kMostColumns = kRegisters == 32 ? 4 : 2;  // NV, where R = 6
+// R x NV tiles of accumulators stay in registers, beside NV columns and a weight: 29 of 32, or 16 of 16.
+constexpr int kRows = kRegisters == 32 ? 6 : 4, kMostColumns = kRegisters == 32 ? 4 : 3;  // R, NV
 
 template <class Real, int R, int NV>
 inline void image_tile(const Real* P, int m, int stride, const Real* const* psi, Real* image) {
@@ -34,10 +34,9 @@ inline void image_tile(const Real* P, int m, int stride, const Real* const* psi,
 
 template <class Real, int NV>
 inline void image_columns(const Real* P, int m, int stride, const Real* const* psi, int B, Real* image) {
-  constexpr int R = 6;
   int j = 0;
-  for (; j + R <= B; j += R)
-    image_tile<Real, R, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
+  for (; j + kRows <= B; j += kRows)
+    image_tile<Real, kRows, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
   for (; j + 2 <= B; j += 2)
     image_tile<Real, 2, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
   for (; j < B; ++j) image_tile<Real, 1, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
@@ -178,7 +177,8 @@ void update_last_rows(Real* P, int m, int row, int stride, const Real* u, int q)
   using S = Simd<Real>;
   constexpr int W = S::width;
   int column = 0;
-  for (; column + 3 * W <= stride; column += 3 * W) update_tile<Real, Sign, R, 3>(P, row, column, stride, u, q);
+  constexpr int NV = kRegisters == 32 ? 3 : 2;
+  for (; column + NV * W <= stride; column += NV * W) update_tile<Real, Sign, R, NV>(P, row, column, stride, u, q);
   for (; column < stride; column += W) update_tile<Real, Sign, R, 1>(P, row, column, stride, u, q);
   for (column = 0; column < row; column += W) {
     typename S::Vector square[W] = {};
@@ -227,10 +227,11 @@ void form_columns(const Real* P, int m, int stride, const Real* const* psi, int 
   (std::make_integer_sequence<int, kMostColumns>{});
 }
 
-// f(R) for R = rows from 1 to W / 2, a constant: as many rows as pay on their own.
+// f(R) for R = rows from 1 to as many as pay on their own, a constant: W / 2, or what two vectors each leave of 16
+// registers.
 template <class Real, class F>
 bool with_few_rows(int rows, F&& f) {
-  constexpr int kMost = Simd<Real>::width / 2;
+  constexpr int W = Simd<Real>::width, kMost = kRegisters == 16 && W == 8 ? 6 : W / 2;
   return [&]<int... R>(std::integer_sequence<int, R...>) {
     return ((rows == R + 1 && (f(std::integral_constant<int, R + 1>{}), true)) || ...);
   }

@@ -221,6 +221,7 @@ void form_columns(const Real* P, int m, int stride, const Real* const* psi, int 
     for (; column + NV * W <= columns; column += NV * W)
       image_columns<Real, NV>(P + column, m, stride, psi, B, image + column);
   };
+  if (kRegisters == 16 && B == 1) strip(std::integral_constant<int, 7>{});  // so many sums hide each other's latency
   [&]<int... I>(std::integer_sequence<int, I...>) {
     (strip(std::integral_constant<int, kMostColumns - I>{}), ...);
   }

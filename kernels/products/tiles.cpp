@@ -84,15 +84,15 @@ inline void update_tile(Real* P, int row, int column, int stride, const Real* u,
   for (int v = 0; v < NV; ++v) sum[r][v] = S::load(tile + static_cast<std::size_t>(r) * stride + v * S::width);
   for (int k = 0; k < q; ++k) {
     const Real* uk = u + static_cast<std::size_t>(k) * stride;
-    typename S::Vector weight[R];
+    typename S::Vector part[NV];
     PANDORA_UNROLL
-    for (int r = 0; r < R; ++r) weight[r] = S::broadcast(uk[row + r]);
+    for (int v = 0; v < NV; ++v) part[v] = S::load(uk + column + v * S::width);
     PANDORA_UNROLL
-    for (int v = 0; v < NV; ++v) {
-      const typename S::Vector part = S::load(uk + column + v * S::width);
+    for (int r = 0; r < R; ++r) {
+      const typename S::Vector weight = S::broadcast(uk[row + r]);
       PANDORA_UNROLL
-      for (int r = 0; r < R; ++r)
-        sum[r][v] = Sign > 0 ? S::fused(weight[r], part, sum[r][v]) : S::fused_negative(weight[r], part, sum[r][v]);
+      for (int v = 0; v < NV; ++v)
+        sum[r][v] = Sign > 0 ? S::fused(weight, part[v], sum[r][v]) : S::fused_negative(weight, part[v], sum[r][v]);
     }
   }
   PANDORA_UNROLL
@@ -239,13 +239,38 @@ bool with_few_rows(int rows, F&& f) {
   (std::make_integer_sequence<int, kMost>{});
 }
 
+// Rows from `row` on, as many as a vector has elements, from the diagonal to `columns`, and the columns that mirror them.
+// For 16 registers: tiles of four rows read less than squares, and squares are read once more for their mirrors.
+template <class Real, int Sign>
+void update_rows(Real* P, int m, int row, int columns, int stride, const Real* u, int q) {
+  using S = Simd<Real>;
+  constexpr int W = S::width;
+  for (int first = row; first < row + W; first += kRows) {
+    int column = row;
+    for (; column + 3 * W <= columns; column += 3 * W)
+      update_tile<Real, Sign, kRows, 3>(P, first, column, stride, u, q);
+    for (; column + 2 * W <= columns; column += 2 * W)
+      update_tile<Real, Sign, kRows, 2>(P, first, column, stride, u, q);
+    for (; column < columns; column += W) update_tile<Real, Sign, kRows, 1>(P, first, column, stride, u, q);
+  }
+  for (int column = row + W; column < columns; column += W) {
+    typename S::Vector square[W];
+    PANDORA_UNROLL
+    for (int r = 0; r < W; ++r) square[r] = S::load(P + static_cast<std::size_t>(row + r) * stride + column);
+    store_mirrored<Real>(P, m, row, column, stride, square);
+  }
+}
+
 template <class Real, int Sign>
 void update_symmetric(Real* P, int m, int stride, const Real* u, int q) {
   constexpr int W = Simd<Real>::width;
   const int last = m / W * W;
   const bool few = with_few_rows<Real>(
       m - last, [&](auto rows) { update_last_rows<Real, Sign, decltype(rows)::value>(P, m, last, stride, u, q); });
-  for (int row = 0; row < (few ? last : m); row += W)
+  const bool by_rows = kRegisters == 16 && W % kRows == 0;
+  for (int row = 0; by_rows && row < last; row += W)
+    update_rows<Real, Sign>(P, m, row, few ? last : (m + W - 1) / W * W, stride, u, q);
+  for (int row = by_rows ? last : 0; row < (few ? last : m); row += W)
     for (int column = row; column < (few ? last : m); column += W)
       update_square<Real, Sign>(P, m, row, column, stride, u, q);
 }

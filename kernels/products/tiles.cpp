@@ -8,6 +8,11 @@
 namespace pandora {
 namespace {
 
+template <class Real>
+inline Real* row_of(Real* matrix, int row, int stride) {
+  return matrix + static_cast<std::size_t>(row) * stride;
+}
+
 // R x NV tiles of accumulators stay in registers, beside NV columns and a weight: 29 of 32, or 16 of 16.
 constexpr int kRows = kRegisters == 32 ? 6 : 4, kMostColumns = kRegisters == 32 ? 4 : 3;  // R, NV
 
@@ -16,7 +21,7 @@ inline void image_tile(const Real* P, int m, int stride, const Real* const* psi,
   using S = Simd<Real>;
   typename S::Vector sum[R][NV] = {};
   for (int l = 0; l < m; ++l) {
-    const Real* row = P + static_cast<std::size_t>(l) * stride;
+    const Real* row = row_of(P, l, stride);
     typename S::Vector column[NV];
     PANDORA_UNROLL
     for (int v = 0; v < NV; ++v) column[v] = S::load(row + v * S::width);
@@ -29,17 +34,15 @@ inline void image_tile(const Real* P, int m, int stride, const Real* const* psi,
   }
   PANDORA_UNROLL
   for (int r = 0; r < R; ++r) PANDORA_UNROLL
-  for (int v = 0; v < NV; ++v) S::store(image + static_cast<std::size_t>(r) * stride + v * S::width, sum[r][v]);
+  for (int v = 0; v < NV; ++v) S::store(row_of(image, r, stride) + v * S::width, sum[r][v]);
 }
 
 template <class Real, int NV>
 inline void image_columns(const Real* P, int m, int stride, const Real* const* psi, int B, Real* image) {
   int j = 0;
-  for (; j + kRows <= B; j += kRows)
-    image_tile<Real, kRows, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
-  for (; j + 2 <= B; j += 2)
-    image_tile<Real, 2, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
-  for (; j < B; ++j) image_tile<Real, 1, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
+  for (; j + kRows <= B; j += kRows) image_tile<Real, kRows, NV>(P, m, stride, psi + j, row_of(image, j, stride));
+  for (; j + 2 <= B; j += 2) image_tile<Real, 2, NV>(P, m, stride, psi + j, row_of(image, j, stride));
+  for (; j < B; ++j) image_tile<Real, 1, NV>(P, m, stride, psi + j, row_of(image, j, stride));
 }
 
 template <class Real, int R, int NV>
@@ -49,7 +52,7 @@ inline void gram_tile(const Real* image, int m, int stride, const Real* transpos
   for (int k = 0; k < m; ++k) {
     typename S::Vector column[NV];
     PANDORA_UNROLL
-    for (int v = 0; v < NV; ++v) column[v] = S::load(transposed + static_cast<std::size_t>(k) * width + v * S::width);
+    for (int v = 0; v < NV; ++v) column[v] = S::load(row_of(transposed, k, width) + v * S::width);
     PANDORA_UNROLL
     for (int r = 0; r < R; ++r) {
       const typename S::Vector weight = S::broadcast(image[static_cast<std::size_t>(r) * stride + k]);
@@ -59,7 +62,7 @@ inline void gram_tile(const Real* image, int m, int stride, const Real* transpos
   }
   PANDORA_UNROLL
   for (int r = 0; r < R; ++r) PANDORA_UNROLL
-  for (int v = 0; v < NV; ++v) S::store(gram + static_cast<std::size_t>(r) * width + v * S::width, sum[r][v]);
+  for (int v = 0; v < NV; ++v) S::store(row_of(gram, r, width) + v * S::width, sum[r][v]);
 }
 
 template <class Real, int NV>
@@ -67,23 +70,21 @@ inline void gram_rows(const Real* image, int m, int stride, const Real* transpos
   constexpr int R = (NV == 1 ? 16 : 8) * kRegisters / 32;
   int j = 0;
   for (; j + R <= rows; j += R)
-    gram_tile<Real, R, NV>(image + static_cast<std::size_t>(j) * stride, m, stride, transposed, width,
-                           gram + static_cast<std::size_t>(j) * width);
+    gram_tile<Real, R, NV>(row_of(image, j, stride), m, stride, transposed, width, row_of(gram, j, width));
   for (; j < rows; ++j)
-    gram_tile<Real, 1, NV>(image + static_cast<std::size_t>(j) * stride, m, stride, transposed, width,
-                           gram + static_cast<std::size_t>(j) * width);
+    gram_tile<Real, 1, NV>(row_of(image, j, stride), m, stride, transposed, width, row_of(gram, j, width));
 }
 
 template <class Real, int Sign, int R, int NV>
 inline void update_tile(Real* P, int row, int column, int stride, const Real* u, int q) {
   using S = Simd<Real>;
   typename S::Vector sum[R][NV];
-  Real* const tile = P + static_cast<std::size_t>(row) * stride + column;
+  Real* const tile = row_of(P, row, stride) + column;
   PANDORA_UNROLL
   for (int r = 0; r < R; ++r) PANDORA_UNROLL
-  for (int v = 0; v < NV; ++v) sum[r][v] = S::load(tile + static_cast<std::size_t>(r) * stride + v * S::width);
+  for (int v = 0; v < NV; ++v) sum[r][v] = S::load(row_of(tile, r, stride) + v * S::width);
   for (int k = 0; k < q; ++k) {
-    const Real* uk = u + static_cast<std::size_t>(k) * stride;
+    const Real* uk = row_of(u, k, stride);
     typename S::Vector part[NV];
     PANDORA_UNROLL
     for (int v = 0; v < NV; ++v) part[v] = S::load(uk + column + v * S::width);
@@ -97,7 +98,7 @@ inline void update_tile(Real* P, int row, int column, int stride, const Real* u,
   }
   PANDORA_UNROLL
   for (int r = 0; r < R; ++r) PANDORA_UNROLL
-  for (int v = 0; v < NV; ++v) S::store(tile + static_cast<std::size_t>(r) * stride + v * S::width, sum[r][v]);
+  for (int v = 0; v < NV; ++v) S::store(row_of(tile, r, stride) + v * S::width, sum[r][v]);
 }
 
 // One stage of a transposition in registers: blocks of By change places across the diagonal.
@@ -123,15 +124,15 @@ template <class Real>
 inline void store_mirrored(Real* P, int m, int row, int column, int stride, typename Simd<Real>::Vector* rows) {
   constexpr int W = Simd<Real>::width;
   transpose<Real, W / 2>(rows);
-  Real* const out = P + static_cast<std::size_t>(column) * stride + row;
+  Real* const out = row_of(P, column, stride) + row;
   const int there = m - column;
   if (there >= W) {
     PANDORA_UNROLL
-    for (int r = 0; r < W; ++r) Simd<Real>::store(out + static_cast<std::size_t>(r) * stride, rows[r]);
+    for (int r = 0; r < W; ++r) Simd<Real>::store(row_of(out, r, stride), rows[r]);
   } else {
     PANDORA_UNROLL
     for (int r = 0; r < W; ++r)
-      if (r < there) Simd<Real>::store(out + static_cast<std::size_t>(r) * stride, rows[r]);
+      if (r < there) Simd<Real>::store(row_of(out, r, stride), rows[r]);
   }
 }
 
@@ -141,18 +142,17 @@ inline void update_square(Real* P, int m, int row, int column, int stride, const
   using S = Simd<Real>;
   constexpr int W = S::width;
   typename S::Vector sum[W];
-  Real* const tile = P + static_cast<std::size_t>(row) * stride + column;
+  Real* const tile = row_of(P, row, stride) + column;
   const int rows = m - row;  // P has no more
   if (rows >= W) {
     PANDORA_UNROLL
-    for (int r = 0; r < W; ++r) sum[r] = S::load(tile + static_cast<std::size_t>(r) * stride);
+    for (int r = 0; r < W; ++r) sum[r] = S::load(row_of(tile, r, stride));
   } else {
     PANDORA_UNROLL
-    for (int r = 0; r < W; ++r)
-      sum[r] = r < rows ? S::load(tile + static_cast<std::size_t>(r) * stride) : typename S::Vector{};
+    for (int r = 0; r < W; ++r) sum[r] = r < rows ? S::load(row_of(tile, r, stride)) : typename S::Vector{};
   }
   for (int k = 0; k < q; ++k) {
-    const Real* uk = u + static_cast<std::size_t>(k) * stride;
+    const Real* uk = row_of(u, k, stride);
     const typename S::Vector part = S::load(uk + column);
     PANDORA_UNROLL
     for (int r = 0; r < W; ++r) {
@@ -162,11 +162,11 @@ inline void update_square(Real* P, int m, int row, int column, int stride, const
   }
   if (rows >= W) {
     PANDORA_UNROLL
-    for (int r = 0; r < W; ++r) S::store(tile + static_cast<std::size_t>(r) * stride, sum[r]);
+    for (int r = 0; r < W; ++r) S::store(row_of(tile, r, stride), sum[r]);
   } else {
     PANDORA_UNROLL
     for (int r = 0; r < W; ++r)
-      if (r < rows) S::store(tile + static_cast<std::size_t>(r) * stride, sum[r]);
+      if (r < rows) S::store(row_of(tile, r, stride), sum[r]);
   }
   if (row != column) store_mirrored<Real>(P, m, row, column, stride, sum);
 }
@@ -183,7 +183,7 @@ void update_last_rows(Real* P, int m, int row, int stride, const Real* u, int q)
   for (column = 0; column < row; column += W) {
     typename S::Vector square[W] = {};
     PANDORA_UNROLL
-    for (int r = 0; r < R; ++r) square[r] = S::load(P + static_cast<std::size_t>(row + r) * stride + column);
+    for (int r = 0; r < R; ++r) square[r] = S::load(row_of(P, row + r, stride) + column);
     store_mirrored<Real>(P, m, row, column, stride, square);
   }
 }
@@ -197,7 +197,7 @@ void image_last_rows(const Real* P, int m, int row, int stride, const Real* tran
     const int second = first + W < width ? W : 0;
     typename S::Vector square[N][W] = {};
     for (int l = 0; l < m; ++l) {
-      const Real* columns = transposed + static_cast<std::size_t>(l) * width + first;
+      const Real* columns = row_of(transposed, l, width) + first;
       const typename S::Vector column[N] = {S::load(columns), S::load(columns + second)};
       PANDORA_UNROLL
       for (int r = 0; r < R; ++r) {
@@ -245,18 +245,18 @@ template <class Real, int Sign>
 void update_rows(Real* P, int m, int row, int columns, int stride, const Real* u, int q) {
   using S = Simd<Real>;
   constexpr int W = S::width;
-  for (int first = row; first < row + W; first += kRows) {
+  for (int top = row; top < row + W; top += kRows) {
     int column = row;
-    for (; column + 3 * W <= columns; column += 3 * W)
-      update_tile<Real, Sign, kRows, 3>(P, first, column, stride, u, q);
-    for (; column + 2 * W <= columns; column += 2 * W)
-      update_tile<Real, Sign, kRows, 2>(P, first, column, stride, u, q);
-    for (; column < columns; column += W) update_tile<Real, Sign, kRows, 1>(P, first, column, stride, u, q);
+    for (; column + 2 * W < columns; column += 3 * W) update_tile<Real, Sign, kRows, 3>(P, top, column, stride, u, q);
+    if (column + W < columns)
+      update_tile<Real, Sign, kRows, 2>(P, top, column, stride, u, q);
+    else if (column < columns)
+      update_tile<Real, Sign, kRows, 1>(P, top, column, stride, u, q);
   }
   for (int column = row + W; column < columns; column += W) {
     typename S::Vector square[W];
     PANDORA_UNROLL
-    for (int r = 0; r < W; ++r) square[r] = S::load(P + static_cast<std::size_t>(row + r) * stride + column);
+    for (int r = 0; r < W; ++r) square[r] = S::load(row_of(P, row + r, stride) + column);
     store_mirrored<Real>(P, m, row, column, stride, square);
   }
 }
@@ -267,12 +267,12 @@ void update_symmetric(Real* P, int m, int stride, const Real* u, int q) {
   const int last = m / W * W;
   const bool few = with_few_rows<Real>(
       m - last, [&](auto rows) { update_last_rows<Real, Sign, decltype(rows)::value>(P, m, last, stride, u, q); });
-  const bool by_rows = kRegisters == 16 && W % kRows == 0;
-  for (int row = 0; by_rows && row < last; row += W)
-    update_rows<Real, Sign>(P, m, row, few ? last : (m + W - 1) / W * W, stride, u, q);
-  for (int row = by_rows ? last : 0; row < (few ? last : m); row += W)
-    for (int column = row; column < (few ? last : m); column += W)
-      update_square<Real, Sign>(P, m, row, column, stride, u, q);
+  const int end = few ? last : m;
+  int row = 0;
+  for (; kRegisters == 16 && W % kRows == 0 && row < last; row += W)
+    update_rows<Real, Sign>(P, m, row, end, stride, u, q);
+  for (; row < end; row += W)
+    for (int column = row; column < end; column += W) update_square<Real, Sign>(P, m, row, column, stride, u, q);
 }
 
 }  // namespace
@@ -295,8 +295,8 @@ void form_images(const Real* P, int m, int stride, const Real* psi, const Real* 
   for (int first = 0; first < B; first += kAtOnce) {
     const int count = B - first < kAtOnce ? B - first : kAtOnce;
     const Real* rows[kAtOnce];
-    for (int j = 0; j < count; ++j) rows[j] = psi + static_cast<std::size_t>(first + j) * stride;
-    form_columns(P, m, stride, rows, count, image + static_cast<std::size_t>(first) * stride, few ? last : stride);
+    for (int j = 0; j < count; ++j) rows[j] = row_of(psi, first + j, stride);
+    form_columns(P, m, stride, rows, count, row_of(image, first, stride), few ? last : stride);
   }
 }
 
@@ -306,8 +306,8 @@ void form_gram(const Real* image, int m, int stride, const Real* transposed, int
   PANDORA_ASSERT(B <= width && width % W == 0);
   for (int first = 0; first < B; first += W) {  // rows first .. first + W - 1 need the columns from `first` on
     const int rows = B - first < W ? B - first : W;
-    const Real* rows_image = image + static_cast<std::size_t>(first) * stride;
-    Real* rows_gram = gram + static_cast<std::size_t>(first) * width;
+    const Real* const rows_image = row_of(image, first, stride);
+    Real* const rows_gram = row_of(gram, first, width);
     int column = first;
     for (; column + 2 * W <= width; column += 2 * W)
       gram_rows<Real, 2>(rows_image, m, stride, transposed + column, rows, width, rows_gram + column);
@@ -319,10 +319,7 @@ template <class Real>
 void rank_update(Real* P, int m, int stride, const Real* u, int q, UpdateSign sign) {
   PANDORA_ASSERT(m <= stride && stride % Simd<Real>::width == 0 && q >= 0);
   if (q == 0) return;
-  if (sign == UpdateSign::add)
-    update_symmetric<Real, 1>(P, m, stride, u, q);
-  else
-    update_symmetric<Real, -1>(P, m, stride, u, q);
+  (sign == UpdateSign::add ? update_symmetric<Real, 1> : update_symmetric<Real, -1>)(P, m, stride, u, q);
 }
 
 template <class Real>
@@ -332,12 +329,10 @@ void project_block(const Real* transposed, int m, int width, const Real* v, Real
     typename S::Vector even{}, odd{};
     int k = 0;
     for (; k + 2 <= m; k += 2) {
-      even = S::fused(S::broadcast(v[k]), S::load(transposed + static_cast<std::size_t>(k) * width + first), even);
-      odd =
-          S::fused(S::broadcast(v[k + 1]), S::load(transposed + static_cast<std::size_t>(k + 1) * width + first), odd);
+      even = S::fused(S::broadcast(v[k]), S::load(row_of(transposed, k, width) + first), even);
+      odd = S::fused(S::broadcast(v[k + 1]), S::load(row_of(transposed, k + 1, width) + first), odd);
     }
-    if (k < m)
-      even = S::fused(S::broadcast(v[k]), S::load(transposed + static_cast<std::size_t>(k) * width + first), even);
+    if (k < m) even = S::fused(S::broadcast(v[k]), S::load(row_of(transposed, k, width) + first), even);
     S::store(out + first, even + odd);
   }
 }

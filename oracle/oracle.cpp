@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/base/lanes.hpp"
 #include "kernels/tape/shock_projection.hpp"
 #include "oracle/reservation_index.hpp"
 
@@ -116,8 +117,11 @@ OutputCostTable::OutputCostTable(const ShockSample& sample, int boxes, double le
       double sums[kStrip] = {};
       std::size_t i = 0;
       for (; i + kStrip <= terms.size(); i += kStrip) {
+        float value[kStrip];
+        for_lanes<kStrip>([&](int k, auto& fused)
+                              PANDORA_INLINED { value[k] = logistic(scale * terms[i + k], fused); });
         PANDORA_SIMD
-        for (std::size_t k = 0; k < kStrip; ++k) sums[k] += static_cast<double>(logistic(scale * terms[i + k]));
+        for (std::size_t k = 0; k < kStrip; ++k) sums[k] += static_cast<double>(value[k]);
       }
       for (; i < terms.size(); ++i) sums[0] += static_cast<double>(logistic(scale * terms[i]));
       double total = 0.0;

@@ -69,6 +69,18 @@ PANDORA_HD PANDORA_INLINE double fused(double a, double b, double c) {
   return ::fma(a, b, c);
 }
 
+/// fused() as what the functions below take; others are of kernels/base/lanes.hpp.
+struct Fused {
+  template <class Real>
+  PANDORA_HD PANDORA_INLINE Real operator()(Real a, Real b, Real c) const {
+    return fused(a, b, c);
+  }
+  /// Where a b is a float.
+  PANDORA_HD PANDORA_INLINE float of_product(float a, float b, float c) const { return fused(a, b, c); }
+  /// Where a b + c has at most 53 digits.
+  PANDORA_HD PANDORA_INLINE float of_sum(float a, float b, float c) const { return fused(a, b, c); }
+};
+
 /// Neither NaN nor infinite; on every compiler the same for host and device.
 template <class Real>
 PANDORA_HD PANDORA_INLINE bool is_finite(Real x) {
@@ -94,7 +106,8 @@ PANDORA_HD PANDORA_INLINE double scale_by_power_of_two(double x, double n) {
 }
 
 /// Natural logarithm of a positive normal float; log(1) = 0 exactly. Fit error 2.9e-8 of (log(1+f)-f+f^2/2)/f^3.
-PANDORA_HD PANDORA_INLINE float natural_log(float x) {
+template <class Fma = Fused>
+PANDORA_HD PANDORA_INLINE float natural_log(float x, Fma&& fused = Fma()) {
   const std::int32_t bits = std::bit_cast<std::int32_t>(x);
   const std::int32_t exponent = (bits - 0x3f3504f3) >> 23;  // so that the significand lies in [sqrt(1/2), sqrt(2))
   const float f = std::bit_cast<float>(bits - (exponent << 23)) - 1.0f;
@@ -110,13 +123,14 @@ PANDORA_HD PANDORA_INLINE float natural_log(float x) {
   p = fused(p, f, 0.333333312f);
   const float f2 = f * f;
   const float tail = fused(p * f, f2, -0.5f * f2);
-  return fused(e, 0.693147181f, f + tail);
+  return pandora::fused(e, 0.693147181f, f + tail);  // often a tie or next to one
 }
 
 /// sin(pi x) and cos(pi x) for x in [-1, 1]. Fit errors 9.7e-9 and 4.8e-11.
-PANDORA_HD PANDORA_INLINE void sine_cosine_pi(float x, float& sine, float& cosine) {
+template <class Fma = Fused>
+PANDORA_HD PANDORA_INLINE void sine_cosine_pi(float x, float& sine, float& cosine, Fma&& fused = Fma()) {
   const float quarter = nearest(2.0f * x);
-  const float r = fused(quarter, -0.5f, x);  // |r| <= 1/4
+  const float r = fused.of_product(quarter, -0.5f, x);  // |r| <= 1/4
   const float t = r * r;
   float s = -0.58907510f;
   s = fused(s, t, 2.54976696f);
@@ -137,7 +151,8 @@ PANDORA_HD PANDORA_INLINE void sine_cosine_pi(float x, float& sine, float& cosin
 }
 
 /// 2^x - 1 for |x| <= 60, without cancellation near 0. Fit error 7.8e-9 of (2^f-1)/f.
-PANDORA_HD PANDORA_INLINE float exp2_minus_one(float x) {
+template <class Fma = Fused>
+PANDORA_HD PANDORA_INLINE float exp2_minus_one(float x, Fma&& fused = Fma()) {
   const float n = nearest(x);
   const float f = x - n;
   float p = 0.000154531629f;
@@ -147,15 +162,16 @@ PANDORA_HD PANDORA_INLINE float exp2_minus_one(float x) {
   p = fused(p, f, 0.240226508f);
   p = fused(p, f, 0.693147188f);
   const float power = scale_by_power_of_two(1.0f, n);
-  return fused(power, p * f, power - 1.0f);
+  return fused.of_product(power, p * f, power - 1.0f);
 }
 
 /// e^x; |x| is clamped to 87. Fit error 6.5e-8 of (e^r-1-r)/r^2.
-PANDORA_HD PANDORA_INLINE float exponential(float x) {
+template <class Fma = Fused>
+PANDORA_HD PANDORA_INLINE float exponential(float x, Fma&& fused = Fma()) {
   x = x < -87.0f ? -87.0f : (x > 87.0f ? 87.0f : x);
   const float n = nearest(x * 1.44269504f);
-  float r = fused(n, -0.693145752f, x);
-  r = fused(n, -1.42860677e-6f, r);
+  float r = fused.of_product(n, -0.693145752f, x);  // of 15 digits
+  r = fused.of_sum(n, -1.42860677e-6f, r);
   float p = 0.00139261761f;
   p = fused(p, r, 0.00836317307f);
   p = fused(p, r, 0.0416665547f);
@@ -165,7 +181,8 @@ PANDORA_HD PANDORA_INLINE float exponential(float x) {
 }
 
 /// e^x; |x| is clamped to 700. Fit error 1.4e-18 of (e^r-1-r)/r^2.
-PANDORA_HD PANDORA_INLINE double exponential(double x) {
+template <class Fma = Fused>
+PANDORA_HD PANDORA_INLINE double exponential(double x, Fma&& fused = Fma()) {
   x = x < -700.0 ? -700.0 : (x > 700.0 ? 700.0 : x);
   const double n = nearest(x * 1.4426950408889634);
   double r = fused(n, -6.93147180369123816490e-01, x);  // ln 2 in two parts, the first with 21 trailing zeros
@@ -185,15 +202,15 @@ PANDORA_HD PANDORA_INLINE double exponential(double x) {
 }
 
 /// Reward link G of (eq:reward:function), the standard logistic function; also the L of s_a(x) = 0.5 + L(alpha_a' x).
-template <class Real>
-PANDORA_HD PANDORA_INLINE Real logistic(Real z) {
-  return Real(1) / (Real(1) + exponential(-z));
+template <class Real, class Fma = Fused>
+PANDORA_HD PANDORA_INLINE Real logistic(Real z, Fma&& fused = Fma()) {
+  return Real(1) / (Real(1) + exponential(-z, fused));
 }
 
 /// Index link Lambda of (eq:index:a): tanh, with values in [-1, 1].
-template <class Real>
-PANDORA_HD PANDORA_INLINE Real index_link(Real z) {
-  return Real(1) - Real(2) / (exponential(Real(2) * z) + Real(1));
+template <class Real, class Fma = Fused>
+PANDORA_HD PANDORA_INLINE Real index_link(Real z, Fma&& fused = Fma()) {
+  return Real(1) - Real(2) / (exponential(Real(2) * z, fused) + Real(1));
 }
 
 /// Lambda' at a point with Lambda(z) = value.

@@ -13,6 +13,12 @@
 #else
 #define PANDORA_INLINE inline __attribute__((always_inline))
 #endif
+// The same of a lambda: calls in a loop would keep it from becoming vectors.
+#if defined(__CUDACC__)
+#define PANDORA_INLINED
+#else
+#define PANDORA_INLINED __attribute__((always_inline))
+#endif
 
 // Keeps a large function apart: inlined at each of its calls it would take registers from all that surrounds them.
 #if defined(__CUDA_ARCH__) && !defined(PANDORA_STAND_IN)

@@ -8,15 +8,15 @@
 namespace pandora {
 namespace {
 
-// R x NV tiles of accumulators stay in registers, beside NV columns and a weight: 29 of 32, or 15 of 16.
-constexpr int kMostColumns = kRegisters == 32 ? 4 : 2;  // NV, where R = 6
+// R x NV tiles of accumulators stay in registers, beside NV columns and a weight: 29 of 32, or 16 of 16.
+constexpr int kRows = kRegisters == 32 ? 6 : 4, kMostColumns = kRegisters == 32 ? 4 : 3;  // R, NV
 
 template <class Real, int R, int NV>
 inline void image_tile(const Real* P, int m, int stride, const Real* const* psi, Real* image) {
   using S = Simd<Real>;
   typename S::Vector sum[R][NV] = {};
   for (int l = 0; l < m; ++l) {
-    const Real* row = P + static_cast<std::size_t>(l) * stride;
+    const Real* row = row_of(P, l, stride);
     typename S::Vector column[NV];
     PANDORA_UNROLL
     for (int v = 0; v < NV; ++v) column[v] = S::load(row + v * S::width);
@@ -29,76 +29,41 @@ inline void image_tile(const Real* P, int m, int stride, const Real* const* psi,
   }
   PANDORA_UNROLL
   for (int r = 0; r < R; ++r) PANDORA_UNROLL
-  for (int v = 0; v < NV; ++v) S::store(image + static_cast<std::size_t>(r) * stride + v * S::width, sum[r][v]);
+  for (int v = 0; v < NV; ++v) S::store(row_of(image, r, stride) + v * S::width, sum[r][v]);
 }
 
 template <class Real, int NV>
 inline void image_columns(const Real* P, int m, int stride, const Real* const* psi, int B, Real* image) {
-  constexpr int R = 6;
   int j = 0;
-  for (; j + R <= B; j += R)
-    image_tile<Real, R, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
-  for (; j + 2 <= B; j += 2)
-    image_tile<Real, 2, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
-  for (; j < B; ++j) image_tile<Real, 1, NV>(P, m, stride, psi + j, image + static_cast<std::size_t>(j) * stride);
-}
-
-template <class Real, int R, int NV>
-inline void gram_tile(const Real* image, int m, int stride, const Real* transposed, int width, Real* gram) {
-  using S = Simd<Real>;
-  typename S::Vector sum[R][NV] = {};
-  for (int k = 0; k < m; ++k) {
-    typename S::Vector column[NV];
-    PANDORA_UNROLL
-    for (int v = 0; v < NV; ++v) column[v] = S::load(transposed + static_cast<std::size_t>(k) * width + v * S::width);
-    PANDORA_UNROLL
-    for (int r = 0; r < R; ++r) {
-      const typename S::Vector weight = S::broadcast(image[static_cast<std::size_t>(r) * stride + k]);
-      PANDORA_UNROLL
-      for (int v = 0; v < NV; ++v) sum[r][v] = S::fused(weight, column[v], sum[r][v]);
-    }
-  }
-  PANDORA_UNROLL
-  for (int r = 0; r < R; ++r) PANDORA_UNROLL
-  for (int v = 0; v < NV; ++v) S::store(gram + static_cast<std::size_t>(r) * width + v * S::width, sum[r][v]);
-}
-
-template <class Real, int NV>
-inline void gram_rows(const Real* image, int m, int stride, const Real* transposed, int rows, int width, Real* gram) {
-  constexpr int R = (NV == 1 ? 16 : 8) * kRegisters / 32;
-  int j = 0;
-  for (; j + R <= rows; j += R)
-    gram_tile<Real, R, NV>(image + static_cast<std::size_t>(j) * stride, m, stride, transposed, width,
-                           gram + static_cast<std::size_t>(j) * width);
-  for (; j < rows; ++j)
-    gram_tile<Real, 1, NV>(image + static_cast<std::size_t>(j) * stride, m, stride, transposed, width,
-                           gram + static_cast<std::size_t>(j) * width);
+  for (; j + kRows <= B; j += kRows) image_tile<Real, kRows, NV>(P, m, stride, psi + j, row_of(image, j, stride));
+  for (; j + 2 <= B; j += 2) image_tile<Real, 2, NV>(P, m, stride, psi + j, row_of(image, j, stride));
+  for (; j < B; ++j) image_tile<Real, 1, NV>(P, m, stride, psi + j, row_of(image, j, stride));
 }
 
 template <class Real, int Sign, int R, int NV>
 inline void update_tile(Real* P, int row, int column, int stride, const Real* u, int q) {
   using S = Simd<Real>;
   typename S::Vector sum[R][NV];
-  Real* const tile = P + static_cast<std::size_t>(row) * stride + column;
+  Real* const tile = row_of(P, row, stride) + column;
   PANDORA_UNROLL
   for (int r = 0; r < R; ++r) PANDORA_UNROLL
-  for (int v = 0; v < NV; ++v) sum[r][v] = S::load(tile + static_cast<std::size_t>(r) * stride + v * S::width);
+  for (int v = 0; v < NV; ++v) sum[r][v] = S::load(row_of(tile, r, stride) + v * S::width);
   for (int k = 0; k < q; ++k) {
-    const Real* uk = u + static_cast<std::size_t>(k) * stride;
-    typename S::Vector weight[R];
+    const Real* uk = row_of(u, k, stride);
+    typename S::Vector part[NV];
     PANDORA_UNROLL
-    for (int r = 0; r < R; ++r) weight[r] = S::broadcast(uk[row + r]);
+    for (int v = 0; v < NV; ++v) part[v] = S::load(uk + column + v * S::width);
     PANDORA_UNROLL
-    for (int v = 0; v < NV; ++v) {
-      const typename S::Vector part = S::load(uk + column + v * S::width);
+    for (int r = 0; r < R; ++r) {
+      const typename S::Vector weight = S::broadcast(uk[row + r]);
       PANDORA_UNROLL
-      for (int r = 0; r < R; ++r)
-        sum[r][v] = Sign > 0 ? S::fused(weight[r], part, sum[r][v]) : S::fused_negative(weight[r], part, sum[r][v]);
+      for (int v = 0; v < NV; ++v)
+        sum[r][v] = Sign > 0 ? S::fused(weight, part[v], sum[r][v]) : S::fused_negative(weight, part[v], sum[r][v]);
     }
   }
   PANDORA_UNROLL
   for (int r = 0; r < R; ++r) PANDORA_UNROLL
-  for (int v = 0; v < NV; ++v) S::store(tile + static_cast<std::size_t>(r) * stride + v * S::width, sum[r][v]);
+  for (int v = 0; v < NV; ++v) S::store(row_of(tile, r, stride) + v * S::width, sum[r][v]);
 }
 
 // One stage of a transposition in registers: blocks of By change places across the diagonal.
@@ -124,15 +89,15 @@ template <class Real>
 inline void store_mirrored(Real* P, int m, int row, int column, int stride, typename Simd<Real>::Vector* rows) {
   constexpr int W = Simd<Real>::width;
   transpose<Real, W / 2>(rows);
-  Real* const out = P + static_cast<std::size_t>(column) * stride + row;
+  Real* const out = row_of(P, column, stride) + row;
   const int there = m - column;
   if (there >= W) {
     PANDORA_UNROLL
-    for (int r = 0; r < W; ++r) Simd<Real>::store(out + static_cast<std::size_t>(r) * stride, rows[r]);
+    for (int r = 0; r < W; ++r) Simd<Real>::store(row_of(out, r, stride), rows[r]);
   } else {
     PANDORA_UNROLL
     for (int r = 0; r < W; ++r)
-      if (r < there) Simd<Real>::store(out + static_cast<std::size_t>(r) * stride, rows[r]);
+      if (r < there) Simd<Real>::store(row_of(out, r, stride), rows[r]);
   }
 }
 
@@ -142,18 +107,17 @@ inline void update_square(Real* P, int m, int row, int column, int stride, const
   using S = Simd<Real>;
   constexpr int W = S::width;
   typename S::Vector sum[W];
-  Real* const tile = P + static_cast<std::size_t>(row) * stride + column;
+  Real* const tile = row_of(P, row, stride) + column;
   const int rows = m - row;  // P has no more
   if (rows >= W) {
     PANDORA_UNROLL
-    for (int r = 0; r < W; ++r) sum[r] = S::load(tile + static_cast<std::size_t>(r) * stride);
+    for (int r = 0; r < W; ++r) sum[r] = S::load(row_of(tile, r, stride));
   } else {
     PANDORA_UNROLL
-    for (int r = 0; r < W; ++r)
-      sum[r] = r < rows ? S::load(tile + static_cast<std::size_t>(r) * stride) : typename S::Vector{};
+    for (int r = 0; r < W; ++r) sum[r] = r < rows ? S::load(row_of(tile, r, stride)) : typename S::Vector{};
   }
   for (int k = 0; k < q; ++k) {
-    const Real* uk = u + static_cast<std::size_t>(k) * stride;
+    const Real* uk = row_of(u, k, stride);
     const typename S::Vector part = S::load(uk + column);
     PANDORA_UNROLL
     for (int r = 0; r < W; ++r) {
@@ -163,11 +127,11 @@ inline void update_square(Real* P, int m, int row, int column, int stride, const
   }
   if (rows >= W) {
     PANDORA_UNROLL
-    for (int r = 0; r < W; ++r) S::store(tile + static_cast<std::size_t>(r) * stride, sum[r]);
+    for (int r = 0; r < W; ++r) S::store(row_of(tile, r, stride), sum[r]);
   } else {
     PANDORA_UNROLL
     for (int r = 0; r < W; ++r)
-      if (r < rows) S::store(tile + static_cast<std::size_t>(r) * stride, sum[r]);
+      if (r < rows) S::store(row_of(tile, r, stride), sum[r]);
   }
   if (row != column) store_mirrored<Real>(P, m, row, column, stride, sum);
 }
@@ -178,12 +142,13 @@ void update_last_rows(Real* P, int m, int row, int stride, const Real* u, int q)
   using S = Simd<Real>;
   constexpr int W = S::width;
   int column = 0;
-  for (; column + 3 * W <= stride; column += 3 * W) update_tile<Real, Sign, R, 3>(P, row, column, stride, u, q);
+  constexpr int NV = kRegisters == 32 ? 3 : 2;
+  for (; column + NV * W <= stride; column += NV * W) update_tile<Real, Sign, R, NV>(P, row, column, stride, u, q);
   for (; column < stride; column += W) update_tile<Real, Sign, R, 1>(P, row, column, stride, u, q);
   for (column = 0; column < row; column += W) {
     typename S::Vector square[W] = {};
     PANDORA_UNROLL
-    for (int r = 0; r < R; ++r) square[r] = S::load(P + static_cast<std::size_t>(row + r) * stride + column);
+    for (int r = 0; r < R; ++r) square[r] = S::load(row_of(P, row + r, stride) + column);
     store_mirrored<Real>(P, m, row, column, stride, square);
   }
 }
@@ -197,7 +162,7 @@ void image_last_rows(const Real* P, int m, int row, int stride, const Real* tran
     const int second = first + W < width ? W : 0;
     typename S::Vector square[N][W] = {};
     for (int l = 0; l < m; ++l) {
-      const Real* columns = transposed + static_cast<std::size_t>(l) * width + first;
+      const Real* columns = row_of(transposed, l, width) + first;
       const typename S::Vector column[N] = {S::load(columns), S::load(columns + second)};
       PANDORA_UNROLL
       for (int r = 0; r < R; ++r) {
@@ -221,41 +186,44 @@ void form_columns(const Real* P, int m, int stride, const Real* const* psi, int 
     for (; column + NV * W <= columns; column += NV * W)
       image_columns<Real, NV>(P + column, m, stride, psi, B, image + column);
   };
+  if (kRegisters == 16 && B == 1) strip(std::integral_constant<int, 7>{});  // so many sums hide each other's latency
   [&]<int... I>(std::integer_sequence<int, I...>) {
     (strip(std::integral_constant<int, kMostColumns - I>{}), ...);
   }
   (std::make_integer_sequence<int, kMostColumns>{});
 }
 
-// NV vectors of a block's contexts times v; a product overlaps with the others.
-template <class Real, int NV>
-inline void project_columns(const Real* transposed, int m, int width, const Real* v, Real* out) {
-  using S = Simd<Real>;
-  typename S::Vector sum[2][NV] = {};
-  const auto add = [&](int k, int to) {
-    const typename S::Vector weight = S::broadcast(v[k]);
-    const Real* const row = transposed + static_cast<std::size_t>(k) * width;
-    PANDORA_UNROLL
-    for (int n = 0; n < NV; ++n) sum[to][n] = S::fused(weight, S::load(row + n * S::width), sum[to][n]);
-  };
-  int k = 0;
-  for (; k + 2 <= m; k += 2) {
-    add(k, 0);
-    add(k + 1, 1);
-  }
-  if (k < m) add(k, 0);
-  PANDORA_UNROLL
-  for (int n = 0; n < NV; ++n) S::store(out + n * S::width, sum[0][n] + sum[1][n]);
-}
-
-// f(R) for R = rows from 1 to W / 2, a constant: as many rows as pay on their own.
+// f(R) for R = rows from 1 to as many as pay on their own, a constant: W / 2, or what two vectors each leave of 16
+// registers.
 template <class Real, class F>
 bool with_few_rows(int rows, F&& f) {
-  constexpr int kMost = Simd<Real>::width / 2;
+  constexpr int W = Simd<Real>::width, kMost = kRegisters == 16 && W == 8 ? 6 : W / 2;
   return [&]<int... R>(std::integer_sequence<int, R...>) {
     return ((rows == R + 1 && (f(std::integral_constant<int, R + 1>{}), true)) || ...);
   }
   (std::make_integer_sequence<int, kMost>{});
+}
+
+// Rows from `row` on, as many as a vector has elements, from the diagonal to `columns`, and the columns that mirror them.
+// For 16 registers: tiles of four rows read less than squares, and squares are read once more for their mirrors.
+template <class Real, int Sign>
+void update_rows(Real* P, int m, int row, int columns, int stride, const Real* u, int q) {
+  using S = Simd<Real>;
+  constexpr int W = S::width;
+  for (int top = row; top < row + W; top += kRows) {
+    int column = row;
+    for (; column + 2 * W < columns; column += 3 * W) update_tile<Real, Sign, kRows, 3>(P, top, column, stride, u, q);
+    if (column + W < columns)
+      update_tile<Real, Sign, kRows, 2>(P, top, column, stride, u, q);
+    else if (column < columns)
+      update_tile<Real, Sign, kRows, 1>(P, top, column, stride, u, q);
+  }
+  for (int column = row + W; column < columns; column += W) {
+    typename S::Vector square[W];
+    PANDORA_UNROLL
+    for (int r = 0; r < W; ++r) square[r] = S::load(row_of(P, row + r, stride) + column);
+    store_mirrored<Real>(P, m, row, column, stride, square);
+  }
 }
 
 template <class Real, int Sign>
@@ -264,9 +232,12 @@ void update_symmetric(Real* P, int m, int stride, const Real* u, int q) {
   const int last = m / W * W;
   const bool few = with_few_rows<Real>(
       m - last, [&](auto rows) { update_last_rows<Real, Sign, decltype(rows)::value>(P, m, last, stride, u, q); });
-  for (int row = 0; row < (few ? last : m); row += W)
-    for (int column = row; column < (few ? last : m); column += W)
-      update_square<Real, Sign>(P, m, row, column, stride, u, q);
+  const int end = few ? last : m;
+  int row = 0;
+  for (; kRegisters == 16 && W % kRows == 0 && row < last; row += W)
+    update_rows<Real, Sign>(P, m, row, end, stride, u, q);
+  for (; row < end; row += W)
+    for (int column = row; column < end; column += W) update_square<Real, Sign>(P, m, row, column, stride, u, q);
 }
 
 }  // namespace
@@ -289,60 +260,22 @@ void form_images(const Real* P, int m, int stride, const Real* psi, const Real* 
   for (int first = 0; first < B; first += kAtOnce) {
     const int count = B - first < kAtOnce ? B - first : kAtOnce;
     const Real* rows[kAtOnce];
-    for (int j = 0; j < count; ++j) rows[j] = psi + static_cast<std::size_t>(first + j) * stride;
-    form_columns(P, m, stride, rows, count, image + static_cast<std::size_t>(first) * stride, few ? last : stride);
+    for (int j = 0; j < count; ++j) rows[j] = row_of(psi, first + j, stride);
+    form_columns(P, m, stride, rows, count, row_of(image, first, stride), few ? last : stride);
   }
-}
-
-template <class Real>
-void form_gram(const Real* image, int m, int stride, const Real* transposed, int B, int width, Real* gram) {
-  constexpr int W = Simd<Real>::width;
-  PANDORA_ASSERT(B <= width && width % W == 0);
-  for (int first = 0; first < B; first += W) {  // rows first .. first + W - 1 need the columns from `first` on
-    const int rows = B - first < W ? B - first : W;
-    const Real* rows_image = image + static_cast<std::size_t>(first) * stride;
-    Real* rows_gram = gram + static_cast<std::size_t>(first) * width;
-    int column = first;
-    for (; column + 2 * W <= width; column += 2 * W)
-      gram_rows<Real, 2>(rows_image, m, stride, transposed + column, rows, width, rows_gram + column);
-    if (column < width) gram_rows<Real, 1>(rows_image, m, stride, transposed + column, rows, width, rows_gram + column);
-  }
-}
-
-template <class Real>
-void project_rows(const Real* transposed, int m, int stride, int width, const Real* v, int rows, Real* out) {
-  constexpr int W = Simd<Real>::width;
-  int column = 0;
-  for (; column + 2 * W <= width; column += 2 * W)
-    gram_rows<Real, 2>(v, m, stride, transposed + column, rows, width, out + column);
-  if (column < width) gram_rows<Real, 1>(v, m, stride, transposed + column, rows, width, out + column);
 }
 
 template <class Real>
 void rank_update(Real* P, int m, int stride, const Real* u, int q, UpdateSign sign) {
   PANDORA_ASSERT(m <= stride && stride % Simd<Real>::width == 0 && q >= 0);
   if (q == 0) return;
-  if (sign == UpdateSign::add)
-    update_symmetric<Real, 1>(P, m, stride, u, q);
-  else
-    update_symmetric<Real, -1>(P, m, stride, u, q);
-}
-
-template <class Real>
-void project_block(const Real* transposed, int m, int width, const Real* v, Real* out) {
-  constexpr int W = Simd<Real>::width;
-  int first = 0;
-  for (; first + 2 * W <= width; first += 2 * W) project_columns<Real, 2>(transposed + first, m, width, v, out + first);
-  if (first < width) project_columns<Real, 1>(transposed + first, m, width, v, out + first);
+  (sign == UpdateSign::add ? update_symmetric<Real, 1> : update_symmetric<Real, -1>)(P, m, stride, u, q);
 }
 
 #define PANDORA_INSTANTIATE(Real)                                                                    \
   template void form_images<Real>(const Real*, int, int, const Real* const*, int, Real*);            \
   template void form_images<Real>(const Real*, int, int, const Real*, const Real*, int, int, Real*); \
-  template void form_gram<Real>(const Real*, int, int, const Real*, int, int, Real*);                \
-  template void rank_update<Real>(Real*, int, int, const Real*, int, UpdateSign);                    \
-  template void project_block<Real>(const Real*, int, int, const Real*, Real*);                      \
-  template void project_rows<Real>(const Real*, int, int, int, const Real*, int, Real*);
+  template void rank_update<Real>(Real*, int, int, const Real*, int, UpdateSign);
 PANDORA_INSTANTIATE(float)
 PANDORA_INSTANTIATE(double)
 #undef PANDORA_INSTANTIATE

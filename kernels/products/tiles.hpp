@@ -5,7 +5,14 @@
 // see the same operations.
 #pragma once
 
+#include <cstddef>
+
 namespace pandora {
+
+template <class Real>
+inline Real* row_of(Real* matrix, int row, int stride) {
+  return matrix + static_cast<std::size_t>(row) * stride;
+}
 
 /// image_j = P psi_j for all B rows: image(j, k), rows of `stride`.
 template <class Real>

@@ -1,7 +1,7 @@
 // Laws of one coordinate, from the words of a coordinate block. Ranges are exact statements about the code.
 #pragma once
 
-#include "kernels/base/elementary.hpp"
+#include "kernels/base/lanes.hpp"
 #include "kernels/random/philox.hpp"
 
 namespace pandora {
@@ -38,8 +38,9 @@ PANDORA_HD PANDORA_INLINE float signed_uniform(std::uint32_t word) {
 }
 
 /// (0, 1]: 0 cannot occur (least value 2^-33), 1 can.
-PANDORA_HD PANDORA_INLINE float unit_uniform(std::uint32_t word) {
-  return fused(static_cast<float>(word), 0x1p-32f, 0x1p-33f);
+template <class Fma = Fused>
+PANDORA_HD PANDORA_INLINE float unit_uniform(std::uint32_t word, Fma&& fused = Fma()) {
+  return fused.of_sum(static_cast<float>(word), 0x1p-32f, 0x1p-33f);
 }
 
 /// (0, 1) in double, neither end possible: (word + 1/2) / 2^32.
@@ -48,18 +49,22 @@ PANDORA_HD inline double open_uniform(std::uint32_t word) {
 }
 
 /// Two independent standard normals by Box and Muller; |value| <= sqrt(66 ln 2) = 6.77.
-PANDORA_HD PANDORA_INLINE void two_normals(std::uint32_t radial, std::uint32_t angular, float& first, float& second) {
-  const float radius = ::sqrtf(-2.0f * natural_log(unit_uniform(radial)));
+template <class Fma = Fused>
+PANDORA_HD PANDORA_INLINE void two_normals(std::uint32_t radial, std::uint32_t angular, float& first, float& second,
+                                           Fma&& fused = Fma()) {
+  const float radius = ::sqrtf(-2.0f * natural_log(unit_uniform(radial, fused), fused));
   float sine, cosine;
-  sine_cosine_pi(signed_uniform(angular), sine, cosine);
+  sine_cosine_pi(signed_uniform(angular), sine, cosine, fused);
   first = radius * cosine;
   second = radius * sine;
 }
 
 /// Student t with 5 degrees of freedom by Bailey's polar form sqrt(5 (u^(-2/5) - 1)) cos(2 pi v);
 /// |value| <= sqrt(5 (2^13.2 - 1)) = 217. Its sine twin is uncorrelated but not independent, so it is not used.
-PANDORA_HD PANDORA_INLINE float student_t5(std::uint32_t radial, std::uint32_t angular) {
-  const float excess = exp2_minus_one(-0.577078016f * natural_log(unit_uniform(radial)));  // 0.4 / ln 2
+template <class Fma = Fused>
+PANDORA_HD PANDORA_INLINE float student_t5(std::uint32_t radial, std::uint32_t angular, Fma&& fused = Fma()) {
+  const float excess =
+      exp2_minus_one(-0.577078016f * natural_log(unit_uniform(radial, fused), fused), fused);  // 0.4 / ln 2
   const float radius = ::sqrtf(5.0f * (excess > 0.0f ? excess : 0.0f));
   float sine, cosine;
   sine_cosine_pi(signed_uniform(angular), sine, cosine);
@@ -148,9 +153,10 @@ PANDORA_HD inline void shock_group(CoordinateLaw coordinate, const Stream& strea
       for (int k = 0; k < 4; ++k) PANDORA_SIMD
       for (int lane = 0; lane < W; ++lane) xi[k][lane] = signed_uniform(words[k][lane]);
     } else if (law == Law::gaussian) {
-      for (int k = 0; k < 4; k += 2) PANDORA_SIMD
-      for (int lane = 0; lane < W; ++lane)
-        two_normals(words[k][lane], words[k + 1][lane], xi[k][lane], xi[k + 1][lane]);
+      for (int k = 0; k < 4; k += 2)
+        for_lanes<W>([&](int lane, auto& fused) PANDORA_INLINED {
+          two_normals(words[k][lane], words[k + 1][lane], xi[k][lane], xi[k + 1][lane], fused);
+        });
 #if !defined(__CUDA_ARCH__)
     } else if (law == Law::custom) {
       for (int k = 0; k < 4; k += 2)
@@ -158,8 +164,10 @@ PANDORA_HD inline void shock_group(CoordinateLaw coordinate, const Stream& strea
           xi[2 * half + k / 2][lane] = coordinate.custom(words[k][lane], words[k + 1][lane]);
 #endif
     } else {
-      for (int k = 0; k < 4; k += 2) PANDORA_SIMD
-      for (int lane = 0; lane < W; ++lane) xi[2 * half + k / 2][lane] = student_t5(words[k][lane], words[k + 1][lane]);
+      for (int k = 0; k < 4; k += 2)
+        for_lanes<W>([&](int lane, auto& fused) PANDORA_INLINED {
+          xi[2 * half + k / 2][lane] = student_t5(words[k][lane], words[k + 1][lane], fused);
+        });
     }
   }
 }

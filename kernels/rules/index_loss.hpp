@@ -19,9 +19,9 @@ struct IndexMoment {
   Real curvature;  ///< Lambda'(z) 1{mu > Lambda(z)}
 };
 
-template <class Real>
-PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Loss loss, Real z, Real cost, Real mu) {
-  const Real link = loss == Loss::reservation ? index_link(z) : z;
+template <class Real, class Fma = Fused>
+PANDORA_HD PANDORA_INLINE IndexMoment<Real> index_moment(Loss loss, Real z, Real cost, Real mu, Fma&& fused = Fma()) {
+  const Real link = loss == Loss::reservation ? index_link(z, fused) : z;
   const Real gap = mu - link;
   // This way round a NaN in mu reaches the gradient, where it is found.
   const Real slope = loss == Loss::reservation ? index_link_slope(link) : Real(1);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/base/elementary.hpp"
+#include "kernels/base/lanes.hpp"
 #include "kernels/base/simd.hpp"
 #include "kernels/tape/instance.hpp"
 
@@ -41,12 +41,11 @@ void reward_derivatives(const RewardTable& samples, const float* sample_weight, 
     for (int v = 0; v < N; ++v) z[v] = S::fused(weight[i], phi(i, v), z[v]);
     for (int v = 0; v < N; ++v) S::store(linear + v * W, z[v]);
     const float* reward = samples.reward + first;
-    PANDORA_SIMD
-    for (int k = 0; k < N * W; ++k) {
-      const float mean = logistic(linear[k]);
+    for_lanes<N * W>([&](int k, auto& fused) PANDORA_INLINED {
+      const float mean = logistic(linear[k], fused);
       slope[k] = mean * (1.0f - mean);
       excess[k] = mean - reward[k];
-    }
+    });
     for (int k = 0; k < N * W && sample_weight != nullptr; ++k) {
       slope[k] *= sample_weight[first + k];
       excess[k] *= sample_weight[first + k];

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/base/assert.hpp"
+#include "kernels/base/lanes.hpp"
 #include "kernels/base/simd.hpp"
 #include "kernels/products/tiles.hpp"
 #include "kernels/rules/index_loss.hpp"
@@ -30,12 +31,11 @@ void form_z(const SampleView<Real>& s, const Real* rho, int first, int count, Re
 
 template <Loss kLoss, class Real>
 void moments(const Real* z, const Real* cost, const Real* mu, Real* moment, Real* weight) {
-  PANDORA_SIMD
-  for (int k = 0; k < kStrip; ++k) {
-    const IndexMoment<Real> value = index_moment(kLoss, z[k], cost[k], mu[k]);
+  for_lanes<kStrip>([&](int k, auto& fused) PANDORA_INLINED {
+    const IndexMoment<Real> value = index_moment(kLoss, z[k], cost[k], mu[k], fused);
     moment[k] = value.moment;
     weight[k] = value.curvature;
-  }
+  });
 }
 
 // The samples' own weights join moments and curvatures; returns sum_s w_s m_s^2. Beyond `count` stand zeros.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/lanes.hpp"
 #include "kernels/tape/instance.hpp"
 
 namespace pandora {
@@ -58,31 +59,50 @@ struct ProjectedShocks {
     for (int first = 0; first < output_size; first += 4) {
       float xi[4][W];
       shock_group<W>(law, stream, static_cast<std::uint32_t>(first / 4), attempt, period, box, xi);
-      const int used = output_size - first < 4 ? output_size - first : 4;
-      for (int k = 0; k < used; ++k) {
-        float value[W], magnitude[W];
-        PANDORA_SIMD
-        for (int lane = 0; lane < W; ++lane) {
-          value[lane] = scale * xi[k][lane];
-          magnitude[lane] = value[lane] < 0.0f ? -value[lane] : value[lane];
-          norm[lane] = fused(value[lane], value[lane], norm[lane]);
-        }
-        const float* row = linear_weights + (first + k) * n_linear;
-        for (int p = 0; p < n_linear; ++p) accumulate(row[p], value, linear[p]);
-        const float* absolute_row = absolute_weights + (first + k) * n_absolute;
-        for (int q = 0; q < n_absolute; ++q) accumulate(absolute_row[q], magnitude, absolute[q]);
-      }
+      for (int k = 0; k < 4; ++k) PANDORA_SIMD
+      for (int lane = 0; lane < W; ++lane) xi[k][lane] *= scale;
+      const float *const row = linear_weights + first * n_linear, *const of_magnitudes =
+                                                                      absolute_weights + first * n_absolute;
+      if (first + 4 <= output_size)
+        add_coordinates<4>(xi, row, n_linear, of_magnitudes, n_absolute, norm);
+      else
+        for (int k = 0; first + k < output_size; ++k)
+          add_coordinates<1>(xi + k, row + k * n_linear, n_linear, of_magnitudes + k * n_absolute, n_absolute, norm);
     }
     PANDORA_SIMD
     for (int lane = 0; lane < W; ++lane) squared_norm[lane] = norm[lane];
   }
 
  private:
-  // The copy tells the compiler that the arrays do not overlap; without it the loop is not vectorised.
-  PANDORA_HD static void accumulate(float weight, const float (&value)[W], float (&sum)[W]) {
-    float next[W];
+  // K coordinates at once: a sum is read and written once for all of them.
+  template <int K>
+  PANDORA_HD void add_coordinates(const float (*xi)[W], const float* row, int n_linear, const float* of_magnitudes,
+                                  int n_absolute, float (&norm)[W]) {
+    float magnitude[K][W], next[W];
+    for (int k = 0; k < K; ++k) PANDORA_SIMD
+    for (int lane = 0; lane < W; ++lane) magnitude[k][lane] = xi[k][lane] < 0.0f ? -xi[k][lane] : xi[k][lane];
+    for_lanes<W>([&](int lane, auto& fused) PANDORA_INLINED {
+      float value = norm[lane];
+      PANDORA_UNROLL
+      for (int k = 0; k < K; ++k) value = fused(xi[k][lane], xi[k][lane], value);
+      next[lane] = value;
+    });
     PANDORA_SIMD
-    for (int lane = 0; lane < W; ++lane) next[lane] = fused(weight, value[lane], sum[lane]);
+    for (int lane = 0; lane < W; ++lane) norm[lane] = next[lane];
+    for (int p = 0; p < n_linear; ++p) accumulate<K>(row + p, n_linear, xi, linear[p]);
+    for (int q = 0; q < n_absolute; ++q) accumulate<K>(of_magnitudes + q, n_absolute, magnitude, absolute[q]);
+  }
+
+  // The copy tells the compiler that the arrays do not overlap; without it the loop is not vectorised.
+  template <int K>
+  PANDORA_HD static void accumulate(const float* weight, int stride, const float (*value)[W], float (&sum)[W]) {
+    float next[W];
+    for_lanes<W>([&](int lane, auto& fused) PANDORA_INLINED {
+      float total = sum[lane];
+      PANDORA_UNROLL
+      for (int k = 0; k < K; ++k) total = fused(weight[k * stride], value[k][lane], total);
+      next[lane] = total;
+    });
     PANDORA_SIMD
     for (int lane = 0; lane < W; ++lane) sum[lane] = next[lane];
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/base/lanes.hpp"
 #include "kernels/tape/formulas.hpp"
 #include "kernels/tape/shock_projection.hpp"
 
@@ -29,7 +30,7 @@ class ContextMaps {
   ContextMaps(int context_size, std::vector<double> rows) : size_(context_size) {
     const int outputs = static_cast<int>(rows.size()) / size_;
     padded_ = (outputs + kStrip - 1) / kStrip * kStrip;
-    rows.resize(static_cast<std::size_t>(padded_) * size_, 0.0);
+    rows.resize(static_cast<std::size_t>(padded_) * size_, 0.3);  // sums of 0 would be doubtful (QuickFused)
     weights_ = coordinate_major(rows, padded_, size_);
   }
   int padded() const { return padded_; }
@@ -39,16 +40,27 @@ class ContextMaps {
     for (int first = 0; first < padded_; first += kStrip) {
       float sum[kStrip] = {};
       const float* row = weights_.data() + first;
-      for (int j = 0; j < size_; ++j, row += padded_) {
-        PANDORA_SIMD
-        for (int p = 0; p < kStrip; ++p) sum[p] = fused(row[p], x[j], sum[p]);
-      }
+      int j = 0;
+      for (; j + 4 <= size_; j += 4) add<4>(row + static_cast<std::size_t>(j) * padded_, x + j, sum);
+      for (; j < size_; ++j) add<1>(row + static_cast<std::size_t>(j) * padded_, x + j, sum);
       for (int p = 0; p < kStrip; ++p) out[first + p] = sum[p];
     }
   }
 
  private:
   static constexpr int kStrip = 16;
+
+  // K coordinates of a strip.
+  template <int K>
+  void add(const float* row, const float* x, float (&sum)[kStrip]) const {
+    assign_lanes<kStrip>(sum, [&](int p, auto& fused) PANDORA_INLINED {
+      float total = sum[p];
+      PANDORA_UNROLL
+      for (int k = 0; k < K; ++k) total = fused(row[k * padded_ + p], x[k], total);
+      return total;
+    });
+  }
+
   int size_, padded_ = 0;
   std::vector<float> weights_;
 };

@@ -226,7 +226,6 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
     throw Error(ExitCode::usage, "evaluator none: the cascade looks at scores; name a judge, or quality");
   out.judge_usd = judge_usd ? judge_usd : counted_judge_usd(record);
   const CascadeInput input = cascade_input(options, table, out.judge_usd.value_or(0.0));
-  const std::vector<std::size_t> rows = all_rows(table.rows());
   out.cascade = file;
   out.table = table.source;
   out.rows = table.rows();
@@ -247,7 +246,7 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   const bool plain = out.estimator == Estimator::plugin;
   if (!plain && out.chosen_here)
     table.refuse("cannot say which single model is the best, as not all is known; name one with --against");
-  const std::size_t model = out.chosen_here ? best_single_model(outcomes, options.price, rows)
+  const std::size_t model = out.chosen_here ? best_single_model(outcomes, options.price, all_rows(table.rows()))
                                             : static_cast<std::size_t>(found - table.models.begin());
   out.against = table.models[model];
   Cascade copy = Cascade::parse(cascade.text(), file);
@@ -325,9 +324,7 @@ std::vector<Table> show_tables(const CascadeOptions& cascade, const CascadeCount
   if (counts.requests > 0)
     notes.push_back(fmt::format("It has had {} requests with {} calls for ${:.4g}, and {} feedbacks.", counts.requests,
                                 counts.calls, counts.dollars, counts.feedbacks));
-  if (cascade.explore > 0.0)
-    notes.push_back(
-        fmt::format("It explores: at {:g} of its steps a drawn model takes the place of the rules'.", cascade.explore));
+  if (cascade.explore > 0.0) notes.push_back(fmt::format("At {:g} of its steps it explores.", cascade.explore));
   if (!record.contains("promise")) {
     notes.push_back("It was not fitted by `pandora cascade fit`: nothing is promised.");
     return out;

@@ -122,7 +122,7 @@ TEST_F(CascadeCommand, ATestSeesWithOtherEyes) {
   Cascade exploring = Cascade::load(work() / "n.json");
   exploring.set_explore(0.05);
   exploring.save(work() / "e.json");
-  EXPECT_THAT(done({"cascade", "show", "e.json"}).out, HasSubstr("It explores: at 0.05 of its steps a drawn model"));
+  EXPECT_THAT(done({"cascade", "show", "e.json"}).out, HasSubstr("At 0.05 of its steps it explores."));
 }
 
 TEST_F(CascadeCommand, BoundsThatHoldAndBoundsThatDoNot) {

@@ -105,28 +105,6 @@ TEST_F(StoreTest, WhateverItsSnapshotsItIsWhatWasPlayed) {
   EXPECT_EQ(names(base_ / "kept").size(), 3u);  // a snapshot, its calls, the lock
 }
 
-TEST_F(StoreTest, SaysWhereItGoesOnWithAnotherCascadeThanTheOneGiven) {
-  CascadeOptions of = test::exploring_learner(0.2);
-  const auto said = [&] { return Store(options(of)).passed_over(); };
-  EXPECT_EQ(said(), "");
-  EXPECT_EQ(said(), "");  // goes on with its own
-  {
-    Store kept(options(of));
-    ask(kept, {{"op", "add_model"}, {"model", "new"}});
-    ask(kept, {{"op", "set_price"}, {"price", 3.0}});
-  }
-  EXPECT_EQ(said(), "");
-  of.about = R"({"fit": 2})";
-  EXPECT_THAT(said(), HasSubstr("kept: goes on with the cascade that it has; the one given has another fit"));
-  of = test::exploring_learner(0.2);
-  of.models[0] = "unheard";
-  EXPECT_THAT(said(), HasSubstr("has another model, unheard"));
-  StoreOptions gone = options();
-  gone.text.clear();
-  gone.cascade = base_ / "gone.json";
-  EXPECT_EQ(Store(gone).passed_over(), "");
-}
-
 TEST_F(StoreTest, SnapshotsAreMadeBesideCalls) {
   StoreOptions of = options();
   of.calls_of_a_snapshot = 20;

@@ -83,7 +83,7 @@ def test_a_shadow_sees_and_does_not_decide(tmp_path: pathlib.Path) -> None:
 
 def test_a_shadow_has_the_models_and_the_evaluator_of_its_store(tmp_path: pathlib.Path) -> None:
     other = pandora.Cascade.new(["other"], price=1.0, evaluator="score", psi=2)
-    with pytest.raises(pandora.UsageError, match="Store: the shadow's model other is none of"):
+    with pytest.raises(pandora.UsageError, match="Store: the shadow's models are none of the cascade's, small, large"):
         Store(tmp_path / "kept", new(1.0), shadow=Shadow(other))
     other = pandora.Cascade.new(list(MODELS), price=1.0, evaluator="quality", psi=2)
     with pytest.raises(pandora.UsageError, match="Store: the shadow's evaluator is quality, the cascade's score"):

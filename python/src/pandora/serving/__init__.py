@@ -116,12 +116,12 @@ class Store:
     `cascade`, a `Cascade` or the path of its file, is what it begins with where the folder has none; a PandoraWarning
     says where the folder goes on with another one: of another fit or evaluator, or without its models. What was
     answered is on the disk after `sync_seconds` at the latest (0: before it is answered); a kill loses nothing, a
-    power failure what is younger. An open request that nobody asks for in `timeout_seconds` is cancelled (0: never). With `decisions`
-    what was decided is logged in the folder `decisions` (Cascade.log_to), which `pandora.Trace` reads; "prompts": with
-    the prompts' texts and columns. A `monitor` sees all feedback; where it compares the cascade with a model alone, it
-    chooses by a digest of a request's number which requests that model gets. It begins anew when the store is opened.
-    A `budget` moves the price so that dollars per request keep to it; a `shadow` is another cascade that sees the
-    requests and decides nothing.
+    power failure what is younger. An open request that nobody asks for in `timeout_seconds` is cancelled (0: never).
+    With `decisions` what was decided is logged in the folder `decisions` (Cascade.log_to), which `pandora.Trace`
+    reads; "prompts": with the prompts' texts and columns. A `monitor` sees all feedback; where it compares the
+    cascade with a model alone, it chooses by a digest of a request's number which requests that model gets. It begins
+    anew when the store is opened. A `budget` moves the price so that dollars per request keep to it; a `shadow` is
+    another cascade that sees the requests and decides nothing.
 
     With `refit` "beside" no call waits for a refit: decisions go by the estimates that were adopted last, as soon as a
     thread of the store has learned from what was told. What is decided then depends on when that was; with "inline"
@@ -172,8 +172,7 @@ class Store:
             warnings.warn(passed_over, PandoraWarning, stacklevel=2)
         try:
             if shadow is not None:
-                self._require_models("shadow", shadow.models)
-                shadow.require_evaluator(self.cascade.evaluator)
+                shadow.require_like(self.cascade)
                 self._calls.shadow = shadow
             if budget is not None:
                 self.keep_to(budget)
@@ -188,14 +187,11 @@ class Store:
         """What watches the feedback."""
         return self._calls.monitor
 
-    def _require_models(self, whose: str, models: Sequence[str]) -> None:
-        there = [model["model"] for model in self._calls.call("models")["models"]]
-        if missing := [name for name in models if name not in there]:
-            raise UsageError(f"Store: the {whose}'s model {missing[0]} is none of the cascade's, {', '.join(there)}")
-
     def watch(self, monitor: Monitor) -> None:
         """Another monitor watches from now on."""
-        self._require_models("monitor", monitor.models)
+        there = [model["model"] for model in self._calls.call("models")["models"]]
+        if missing := [name for name in monitor.models if name not in there]:
+            raise UsageError(f"Store: the monitor's model {missing[0]} is none of the cascade's, {', '.join(there)}")
         self._calls.monitor = monitor
 
     def keep_to(self, budget: Optional[Budget]) -> None:

@@ -87,14 +87,13 @@ class Shadow:
     Of a request it knows the calls that were made. Where it calls others, the request is not `answered` by it, and
     what it would have cost and deployed is not known: `pandora.Cascade.test` on the decision log of a store that
     explores estimates that; a request that it refuses, for want of a column, is counted as `refused`. It does not
-    learn. Its models are among those of the store's cascade, and it sees through the same evaluator or through none.
+    learn. It has models of the store's cascade, and the same evaluator or none.
     """
 
     def __init__(self, cascade: Cascade) -> None:
         if not isinstance(cascade, Cascade):
             raise refused("Shadow: cascade", cascade, "a Cascade")
         self._cascade = cascade
-        self.models = cascade.models
         cascade.set_learning(False)
         self._calls: OrderedDict[int, tuple[Prompt, Any, list[Any]]] = OrderedDict()
         self._lock = threading.Lock()
@@ -102,11 +101,14 @@ class Shadow:
         self._seen: dict[str, float] = dict.fromkeys(counted, 0)
         self._seen.update(usd=0.0, live_usd=0.0)
 
-    def require_evaluator(self, live: str) -> None:
-        """The live cascade's; what it shows is what the shadow sees."""
-        own = self._cascade.evaluator
-        if own not in ("none", live) and self._cascade.kind != "router":
-            raise UsageError(f"Store: the shadow's evaluator is {own}, the cascade's {live}; fit it with the same")
+    def require_like(self, live: Cascade) -> None:
+        """It sees what the live cascade's evaluator shows of the live calls."""
+        own = self._cascade
+        if not set(own.models) & set(live.models):
+            raise UsageError(f"Store: the shadow's models are none of the cascade's, {', '.join(live.models)}")
+        if own.evaluator not in ("none", live.evaluator) and own.kind != "router":
+            seen = f"the shadow's evaluator is {own.evaluator}, the cascade's {live.evaluator}"
+            raise UsageError(f"Store: {seen}; fit it with the same")
 
     def begin(self, number: int, prompt: Prompt, columns: Any) -> None:
         """A request has begun."""

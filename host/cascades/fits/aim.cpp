@@ -99,8 +99,9 @@ void require_latency(const CascadeFitSettings& settings, const TraceTable& table
   if (table.log)
     throw Error(ExitCode::usage, "--max-latency: not of a log; give a table with every model's answers and latencies");
   if (std::ranges::all_of(table.latency, [](double seconds) { return std::isnan(seconds); }))
-    table.refuse("has no latencies; give a column `latency` (wide: `{}|latency`) in seconds, or leave out --max-latency",
-                 table.models[0]);
+    table.refuse(
+        "has no latencies; give a column `latency` (wide: `{}|latency`) in seconds, or leave out --max-latency",
+        table.models[0]);
 }
 
 void require_binding(const CascadeFitSettings& settings, const TraceTable& table) {

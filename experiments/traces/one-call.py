@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Cascades from logs of one call a decision, made of a table whose outcomes are all known.
+
+usage: one-call.py PANDORA FIT.jsonl TEST.jsonl MODEL SEEDS PRICE...      nested JSON lines (docs/traces.md)
+
+A log calls MODEL with probability 0.8, else one of all models by chance. CSV, a row for each price: the gain over MODEL on
+the test table of thresholds that are fitted to all outcomes, the mean and the least of those that are fitted to SEEDS logs
+(--openings apart, the evaluator quality), and the gain that they promise.
+"""
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+pandora, fit, test, usual, seeds = *sys.argv[1:5], int(sys.argv[5])
+rows = [json.loads(line) for line in Path(fit).read_text().splitlines()]
+cells = [row.get("models", row.get("arms")) for row in rows]
+models = sorted(cells[0])
+
+
+def log(seed: int, file: Path) -> None:
+    """One decision for each prompt."""
+    draw = random.Random(seed)
+    with file.open("w") as out:
+        for k, row in enumerate(cells):
+            model = draw.choice(models) if draw.random() < 0.2 else usual
+            quality = row[model].get("quality", row[model].get("reward"))
+            propensity = 0.2 / len(models) + 0.8 * (model == usual)
+            print(json.dumps({"prompt_id": str(k), "model": model, "quality": quality, "cost": row[model]["cost"],
+                              "propensity": propensity}), file=out)  # fmt: skip
+
+
+def cascade(*words: str) -> dict:
+    """What a command says."""
+    return json.loads(subprocess.run([pandora, "cascade", *words, "--evaluator", "quality", "--format", "json"],
+                                     capture_output=True, text=True, check=True).stdout)  # fmt: skip
+
+
+def gain(price: str, table: str, *options: str) -> tuple[float, float]:
+    """On the test table, and promised."""
+    file = f"{folder}/cascade.json"
+    promised = cascade("fit", table, "--price", price, "--kind", "thresholds", "--out", file, "--force", *options)
+    return cascade("test", file, test, "--against", usual)["gain"]["value"], promised["promise"]["gain"]["value"]
+
+
+with tempfile.TemporaryDirectory() as folder:
+    print("price,gain_of_table,gain_of_logs,least,promised")
+    for price in sys.argv[6:]:
+        found = []
+        for seed in range(seeds):
+            log(seed, Path(folder, "log.jsonl"))
+            found.append(gain(price, f"{folder}/log.jsonl", "--openings", "apart"))
+        gains, promised = zip(*found)
+        print(price, *(f"{x:.5f}" for x in (gain(price, fit)[0], sum(gains) / seeds, min(gains), sum(promised) / seeds)), sep=",",
+              flush=True)  # fmt: skip

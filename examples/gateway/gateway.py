@@ -38,24 +38,26 @@ class Gateway:
         """Reads the settings and the cascade; one that is another than before answers from now on."""
         try:
             settings = tomllib.loads(self.file.read_text())
-            cascade, folders = (self.file.parent / settings[key] for key in ("cascade", "folder"))
-            folder = folders / hashlib.sha256(cascade.read_bytes()).hexdigest()[:12]
-        except (OSError, ValueError, KeyError) as error:
+            self.take(settings, *(self.file.parent / settings[key] for key in ("cascade", "folder")))
+        except (OSError, ValueError, KeyError, TypeError, pandora.Error) as error:
             raise pandora.UsageError(f"{self.file}: {type(error).__name__}: {error}") from error
+
+    def take(self, settings, cascade, folders):
+        folder = folders / hashlib.sha256(cascade.read_bytes()).hexdigest()[:12]
         how = {"timeout_seconds": settings.get("timeout_seconds", 300), "refit": "beside", "decisions": True}
         for there in {folder, *(path.parent for path in folders.glob("*/cascade-*.json"))} - set(self.stores):
             self.stores[there] = Store(there, cascade if there == folder else None, **how)
         store, kept = self.stores[folder], (settings.get("monitor", {}), settings.get("budget"))
-        if self.kept.get(folder) != kept:
-            store.keep_to(Budget(**kept[1]) if kept[1] else None)
+        llm = CascadeLLM(store, settings["models"], llm_judge(settings["judge"]) if "judge" in settings else None)
+        if self.kept.pop(folder, None) != kept:  # what is refused is taken anew by the next reload
             store.watch(Monitor(list(settings["models"]), store.cascade.price, **kept[0]))
-            self.kept[folder] = kept
-        self.llm = CascadeLLM(store, settings["models"], llm_judge(settings["judge"]) if "judge" in settings else None)
-        self.folder, self.settings = folder, settings
+            store.keep_to(Budget(**kept[1]) if kept[1] else None)
+        self.kept[folder] = kept
+        self.llm, self.folder, self.settings = llm, folder, settings
 
     def collect(self):
         for name, value in (found := self.llm.store.metrics()).items():
-            if name not in ("models", "epoch", "monitor"):
+            if name not in ("models", "epoch", "monitor", "price"):
                 yield CounterMetricFamily(f"cascade_{name}", "of the cascade since it began", value=value)
         rests = GaugeMetricFamily("cascade_model_rests", "whether calls of the model keep failing", labels=["model"])
         for model in found["models"]:
@@ -88,10 +90,9 @@ class Gateway:
         body, problem = await http.json(), None
         if not isinstance(body, dict) or not isinstance(body.get("id"), str) or "quality" not in body:
             raise pandora.UsageError('give an object with "id", that of an answer, and "quality"')
-        number = number_of(body["id"])
         for store in [self.llm.store, *self.stores.values()]:
             try:
-                await asyncio.to_thread(store.feedback, number, body["quality"])
+                await asyncio.to_thread(store.feedback, number_of(body["id"]), body["quality"])
                 return JSONResponse({})
             except pandora.UsageError as error:
                 problem = problem or error
@@ -122,8 +123,7 @@ def told(handler):
         except asyncio.CancelledError:  # the client is gone
             return Response(status_code=499)
         except Exception as error:
-            wrong = isinstance(error, (pandora.Error, KeyError, json.JSONDecodeError))
-            code = 400 if wrong else getattr(error, "status_code", None) or 502
+            code = 400 if isinstance(error, (pandora.Error, KeyError, ValueError)) else getattr(error, "status_code", None) or 502
             return JSONResponse({"error": {"message": str(error), "type": type(error).__name__}}, status_code=code)
 
     return handled

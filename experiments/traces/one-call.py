@@ -53,5 +53,5 @@ with tempfile.TemporaryDirectory() as folder:
             log(seed, Path(folder, "log.jsonl"))
             found.append(gain(price, f"{folder}/log.jsonl", "--openings", "apart"))
         gains, promised = zip(*found)
-        print(price, *(f"{x:.5f}" for x in (gain(price, fit)[0], sum(gains) / seeds, min(gains), sum(promised) / seeds)), sep=",",
-              flush=True)  # fmt: skip
+        numbers = gain(price, fit)[0], sum(gains) / seeds, min(gains), sum(promised) / seeds
+        print(price, *(f"{x:.5f}" for x in numbers), sep=",", flush=True)

@@ -100,6 +100,13 @@ def test_another_budget_holds_from_when_it_is_given(tmp_path: pathlib.Path) -> N
         for _ in range(500):
             serve(store, draw)
         assert store.cascade.price == store.metrics()["price"] > 2.0
+        before = store.metrics()["price"]
+        for wrong in (0.002, "0.002"):
+            with pytest.raises(pandora.UsageError, match="Store: budget"):
+                store.keep_to(wrong)  # type: ignore[arg-type]
+            with pytest.raises(pandora.UsageError, match="Store: monitor"):
+                store.watch(wrong)  # type: ignore[arg-type]
+        assert store.metrics()["price"] == before == store.cascade.price
         store.keep_to(None)
         assert store.cascade.price == 1.0 and "price" not in store.metrics()
         store.keep_to(Budget(0.004, price=2.0, every=50))

@@ -204,6 +204,13 @@ with tempfile.TemporaryDirectory() as there:
         except urllib.error.HTTPError as error:
             said = error.read().decode()
             assert error.code == 400 and what in said, (error.code, said)
+    for wrong in (settings.replace("[judge]", "alfa = 0.1\n[judge]"), settings.replace('folder = "kept"', "folder = 3")):
+        (folder / "gateway.toml").write_text(wrong)
+        try:
+            gateway.get("/reload", {})
+            raise AssertionError(wrong)
+        except urllib.error.HTTPError as error:
+            assert error.code == 400 and "gateway.toml" in error.read().decode()
     (folder / "gateway.toml").write_text(settings)
     assert asyncio.run(play(gateway, REQUESTS, REQUESTS + 5))  # it goes on as before
     gateway.get("/reload", {})

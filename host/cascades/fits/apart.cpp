@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -33,15 +34,18 @@ ModelLaws laws_of(const TraceTable& log, const LogReader& reader, const std::vec
   for (std::size_t at = 0; at < seen.size(); ++at) {
     const std::size_t group = reader.groups().of_row[at / models] % kLawGroups;
     if (!std::isnan(log.log->place[at]) && takes(group))
-      out[at % models].push_back(
-          {group, seen[at], reader.estimated_quality(at), log.cost[at], 1.0 / log.log->propensity[at]});
+      out[at % models].push_back({group, std::isnan(seen[at]) ? 0.0 : seen[at], reader.estimated_quality(at),
+                                  log.cost[at],
+                                  1.0 / log.log->propensity[at]});  // nothing is seen of a model that is alone
   }
   for (std::vector<LawCall>& law : out) std::ranges::stable_sort(law, {}, &LawCall::seen);
   return out;
 }
 
-std::vector<double> seen_by(const std::vector<IsotonicMap>& maps, std::span<const double> shown, std::size_t models) {
+std::vector<double> seen_by(const std::vector<IsotonicMap>& maps, std::span<const double> shown, std::size_t models,
+                            std::size_t cells) {
   std::vector<double> out(shown.begin(), shown.end());
+  out.resize(cells, NAN);  // the evaluator none shows nothing
   for (std::size_t at = 0; at < out.size() && !maps.empty(); ++at)
     if (!std::isnan(out[at])) out[at] = maps[at % models](out[at]);
   return out;
@@ -121,6 +125,9 @@ bool enough(const std::vector<LawCall>& law) {
 }
 
 MovedPolicy worth_of_laws(const FixedCascade& cascade, const ModelLaws& laws, const CascadeInput& input) {
+  const std::vector<std::string> faults = faults_of_first_calls(*input.table);
+  for (const std::size_t m : cascade.order)
+    if (!faults[m].empty()) input.table->refuse("{}", faults[m]);
   for (const std::size_t m : cascade.order)
     if (laws[m].size() < 10 || !enough(laws[m]))
       input.table->refuse("has too few calls of model {}: {}; log more", in_quotes(input.table->models[m]),
@@ -207,8 +214,11 @@ std::optional<FitApart> fit_log_apart(const TraceTable& log, const CascadeFitSet
   const CalibratedEvaluator evaluator(log, settings.evaluator);
   const std::size_t models = log.models.size();
   std::vector<bool> left_out(models, false);
+  const std::vector<std::string> faults = faults_of_first_calls(log);
+  for (const std::string& fault : faults)
+    if (!fault.empty()) log.refuse("{}", fault);
   const auto laws = [&](const std::vector<IsotonicMap>& maps, auto&& takes) {
-    ModelLaws out = laws_of(log, reader, seen_by(maps, evaluator.shown(), models), takes);
+    ModelLaws out = laws_of(log, reader, seen_by(maps, evaluator.shown(), models, log.cost.size()), takes);
     for (std::size_t m = 0; m < models; ++m)
       if (left_out[m]) out[m].clear();
     return out;
@@ -219,21 +229,23 @@ std::optional<FitApart> fit_log_apart(const TraceTable& log, const CascadeFitSet
   }
   if (std::ranges::all_of(left_out, [](bool out) { return out; })) return {};
   FitApart out;
-  Jackknife cascade(kLawGroups), single(kLawGroups);
   const double price = settings.aim.value, judge = settings.judge();
+  out.calibration = maps_of(log, reader, evaluator, kLabelFolds);
+  const ModelLaws whole = laws(out.calibration, [](std::size_t) { return true; });
+  out.best = fit_apart(whole, price, judge, log.rows());
+  out.alone = best_alone(whole, price);
+  Jackknife cascade(kLawGroups), single(kLawGroups), named(kLawGroups);
   for (std::size_t fold = 0; fold < kLabelFolds; ++fold) {
     const std::vector<IsotonicMap> maps = maps_of(log, reader, evaluator, fold);
     const ModelLaws training = laws(maps, [&](std::size_t group) { return group % kLabelFolds != fold; }),
                     held = laws(maps, [&](std::size_t group) { return group % kLabelFolds == fold; });
     cascade.add(fit_apart(training, price, judge, log.rows()), held, judge, fold, kLabelFolds);
     single.add(best_alone(training, price), held, 0.0, fold, kLabelFolds);
+    named.add(out.alone, held, 0.0, fold, kLabelFolds);
   }
   out.cascade = cascade.policy;
   out.single = single.policy;
-  out.calibration = maps_of(log, reader, evaluator, kLabelFolds);
-  const ModelLaws whole = laws(out.calibration, [](std::size_t) { return true; });
-  out.best = fit_apart(whole, price, judge, log.rows());
-  out.alone = best_alone(whole, price);
+  out.named = named.policy;
   for (std::size_t m = 0; m < models; ++m)
     if (left_out[m]) out.left_out.push_back(log.models[m]);
   return out;
@@ -251,15 +263,18 @@ MovedPolicy worth_apart(const CascadeOptions& cascade, const CascadeInput& input
     if (!maps.empty())
       maps[input.columns[model]] = {cascade.calibration[model].scores, cascade.calibration[model].qualities};
   }
-  return worth_of_laws(
-      fixed, laws_of(*input.table, reader, seen_by(maps, input.shown, models), [](std::size_t) { return true; }),
-      input);
+  return worth_of_laws(fixed,
+                       laws_of(*input.table, reader, seen_by(maps, input.shown, models, input.table->cost.size()),
+                               [](std::size_t) { return true; }),
+                       input);
 }
 
 MovedPolicy worth_apart(std::size_t single, const CascadeInput& input, const LogReader& reader) {
   return worth_of_laws(
       {{single}, {}},
-      laws_of(*input.table, reader, {input.shown.begin(), input.shown.end()}, [](std::size_t) { return true; }), input);
+      laws_of(*input.table, reader, seen_by({}, input.shown, input.table->models.size(), input.table->cost.size()),
+              [](std::size_t) { return true; }),
+      input);
 }
 
 }  // namespace pandora

@@ -18,7 +18,8 @@ struct LawCall {
 inline constexpr std::size_t kLawGroups = 50;  ///< of prompts, by which estimates are jackknifed
 
 inline constexpr const char* kApartNote =
-    "assumed: models' answers to a prompt are independent; where they are right and wrong together, a second call brings less";
+    "assumed: models' answers to a prompt are independent; where they are right and wrong together, far less is kept than "
+    "is promised";
 
 /// By model; each ascending in `seen`. A model that is not called often enough has none.
 using ModelLaws = std::vector<std::vector<LawCall>>;
@@ -39,8 +40,8 @@ FixedCascade fit_apart(const ModelLaws& laws, double price, double judge_usd, st
 struct FitApart {
   FixedCascade best, alone;
   std::vector<IsotonicMap> calibration;
-  MovedPolicy cascade, single;
-  std::vector<std::string> left_out;  ///< models that were called too seldom
+  MovedPolicy cascade, single, named;  ///< single: as each fold has it; named: `alone` in all of them
+  std::vector<std::string> left_out;   ///< models that were called too seldom
 };
 /// Nothing where no model was called often enough.
 std::optional<FitApart> fit_log_apart(const TraceTable& log, const CascadeFitSettings& settings,

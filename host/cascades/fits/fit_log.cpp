@@ -63,13 +63,13 @@ std::size_t cautious_single(const TraceTable& table, double price) {
 
 // What cascades do on the folds that they were not searched on.
 struct HeldOut {
-  std::vector<LoggedWalk> cascade, single;
+  std::vector<LoggedWalk> cascade, single, named;  // single: as each fold's search has it; named: the same for all
 };
 
 HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, const CascadeInput& input,
-                 const LogReader& reader) {
+                 const LogReader& reader, std::size_t named) {
   const std::size_t rows = log.rows();
-  HeldOut held{std::vector<LoggedWalk>(rows), std::vector<LoggedWalk>(rows)};
+  HeldOut held{std::vector<LoggedWalk>(rows), std::vector<LoggedWalk>(rows), std::vector<LoggedWalk>(rows)};
   for (std::size_t fold = 0; fold < kLabelFolds; ++fold) {
     std::vector<std::size_t> training;
     for (std::size_t row = 0; row < rows; ++row)
@@ -88,32 +88,41 @@ HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, cons
       held.cascade[row] = own.walk(cascade, row);
       if (best.order.size() == 1) held.cascade[row].judge_usd = 0.0;
       held.single[row] = reader.walk_alone(row, single.order[0]);
+      held.named[row] = reader.walk_alone(row, named);
     }
   }
   return held;
 }
 
-// What a log is taken to say: the best cascade and the best single model, with which calibration, and what such searches
-// bring on prompts that they did not see.
+// What a log is taken to say: the best cascade and the best single model, with which calibration, what such searches bring
+// on prompts that they did not see, and what that single model brings.
 struct Searched {
   FixedCascade best, alone;
   std::vector<IsotonicMap> calibration;
-  MovedPolicy cascade, single;
+  MovedPolicy cascade, single, named;
   std::vector<std::string> notes;
 };
 
 Searched searched(const TraceTable& log, const CascadeFitSettings& settings, const CascadeInput& input,
                   const LogReader& reader) {
-  const HeldOut held = held_out(log, settings, input, reader);
-  Searched out{{}, {}, {}, reader.estimate(held.cascade), reader.estimate(held.single), {}};
-  require_support(out.cascade.support, log, "a cascade");
-  require_support(out.single.support, log, "the best single model");
   const std::vector<std::size_t> all = all_rows(log.rows());
   const LogSearch search(log, reader, settings, all);
+  Searched out;
   out.best = search.best();
   out.alone = search.best_single();
   out.calibration = search.calibration();
   if (out.best.order.empty() || out.alone.order.empty()) refuse_few(log);
+  const HeldOut held = held_out(log, settings, input, reader, out.alone.order[0]);
+  out.cascade = reader.estimate(held.cascade);
+  out.single = reader.estimate(held.single);
+  out.named = reader.estimate(held.named);
+  require_support(out.cascade.support, log, "a cascade");
+  require_support(out.single.support, log, "the best single model");
+  require_support(out.named.support, log, log.models[out.alone.order[0]] + " alone");
+  if (!has_second_calls(log))
+    out.notes.emplace_back(
+        "every decision made one call, which tells nothing of a second one: see --openings apart, or --kind router with a "
+        "context");
   out.notes.push_back(fmt::format(
       "fitted to a log by importance weights, of {} models at the most; promised by doubly robust estimates of "
       "cascades that were searched on other prompts, from {:.0f} effective prompts",
@@ -124,8 +133,17 @@ Searched searched(const TraceTable& log, const CascadeFitSettings& settings, con
 Searched searched_apart(const TraceTable& log, const CascadeFitSettings& settings, const LogReader& reader) {
   std::optional<FitApart> found = fit_log_apart(log, settings, reader);
   if (!found) refuse_few(log);
-  Searched out{std::move(found->best),    std::move(found->alone),  std::move(found->calibration),
-               std::move(found->cascade), std::move(found->single), {kApartNote}};
+  Searched out{std::move(found->best),
+               std::move(found->alone),
+               std::move(found->calibration),
+               std::move(found->cascade),
+               std::move(found->single),
+               std::move(found->named),
+               {kApartNote}};
+  if (has_second_calls(log))
+    out.notes.emplace_back(
+        "decisions made several calls, which tell how models' answers hang together: --openings in_order or independent looks "
+        "at that");
   out.notes.emplace_back(
       "fitted to what a log says of each model by itself; promised by cascades that were searched on other prompts");
   if (!found->left_out.empty())
@@ -145,7 +163,7 @@ CascadeFit fit_of(const TraceTable& log, const CascadeFitSettings& settings, con
   fit.price = settings.aim.value;
   fit.single_model = log.models[found.alone.order[0]];
   fit.single = widened(worth_of(found.single, found.single, fit.price));
-  const CascadeWorth of_cascade = widened(worth_of(found.cascade, found.single, fit.price));
+  const CascadeWorth of_cascade = widened(worth_of(found.cascade, found.named, fit.price));
   fit.kinds = {{CascadeKind::thresholds, of_cascade}};
   CascadeChoice& choice = fit.choice;
   for (const CascadeKind kind : {CascadeKind::single, CascadeKind::thresholds})
@@ -154,10 +172,13 @@ CascadeFit fit_of(const TraceTable& log, const CascadeFitSettings& settings, con
   choice.pays = found.best.order.size() > 1 && of_cascade.gain.low > 0.0;
   choice.kind = choice.pays ? CascadeKind::thresholds : CascadeKind::single;
   fit.promise = choice.pays ? of_cascade : fit.single;
+  if (const double dearer = fit.price * of_cascade.calls.value; choice.pays && dearer > 0.0)
+    fit.break_even_judge = of_cascade.gain.value / dearer;
   fit.notes = log.notes;
   fit.notes.insert(fit.notes.end(), found.notes.begin(), found.notes.end());
   CascadeOptions options = options_of(log, settings, choice.pays ? found.best : found.alone, found.calibration);
-  fit.verdict = fit_verdict(fit, options) + "; " + eyes_text(settings.evaluator, settings.judge_usd, 0.0) +
+  fit.verdict = fit_verdict(fit, options) + "; " +
+                eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge) +
                 (settings.openings == Openings::apart ? "; if models' answers are independent" : "");
   options.about = fit_record(fit).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   fit.cascade = std::make_shared<Cascade>(options);

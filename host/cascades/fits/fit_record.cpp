@@ -89,6 +89,9 @@ std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
     if (fit.models.size() == 1) return fmt::format("{}use {} alone, the only model", bound, fit.single_model);
     if (aim.is_bound() && !fit.choice.best_of(fit.choice.cascade).met)
       return fmt::format("{}use {} alone", bound, fit.single_model);
+    if (aim.most_latency && !fit.choice.best_of(fit.choice.cascade).in_time)
+      return fmt::format("{}use {} alone: {} gain {} at price {:g}, but take too long", bound, fit.single_model, tried,
+                         gain_text(fit), fit.price);
     return fmt::format("{}use {} alone: no cascade is better with this evaluator ({}) at price {:g}: {} {} {}", bound,
                        fit.single_model, fit.settings.evaluator, fit.price, tried,
                        aim.kind == CascadeAim::Kind::least_quality ? "save" : "gain", gain_text(fit));

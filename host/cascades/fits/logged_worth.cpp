@@ -78,10 +78,12 @@ Identified identified(const TraceTable& table) {
     return {{Estimator::plugin}, {"every answer's quality and cost is known: means say all, and nothing is weighted"}};
   if (!table.log) return {weighted, {"plugin needs every answer's quality; " + label_note(table)}};
   Identified out{weighted, {"plugin needs every model's answer to every prompt, and a log has those that were called"}};
-  const std::vector<double>& place = table.log->place;
-  if (std::none_of(place.begin(), place.end(), [](double p) { return p > 1.0; }))
+  for (const std::string& fault : faults_of_first_calls(table))
+    if (!fault.empty()) out.reasons.push_back(fault);
+  if (!has_second_calls(table))
     out.reasons.push_back(
-        "every decision made one call: policies that make one can be estimated, but not what a second call would bring");
+        "every decision made one call: policies that make one can be estimated, but what a second call would bring only "
+        "where models' answers are taken to be independent (--openings apart)");
   if (table.unlabelled() > 0 && table.label_propensity.empty())
     out.reasons.push_back(
         "whether a call's quality is known is taken to depend on its model alone; label_propensity says it better");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/outcomes/logs/off_policy.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "pandora/error.hpp"
 
@@ -105,6 +106,32 @@ std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const 
   return out;
 }
 
+bool has_second_calls(const TraceTable& log) {
+  return std::ranges::any_of(log.log->place, [](double place) { return place > 1.0; });
+}
+
+std::vector<std::string> faults_of_first_calls(const TraceTable& log) {
+  const std::size_t models = log.models.size();
+  const PromptGroups groups = group_prompts(log);
+  std::vector<std::string> out(models);
+  for (std::size_t m = 0; m < models; ++m) {
+    std::vector<double> weights(log.rows(), 0.0);
+    std::size_t calls = 0;
+    for (std::size_t row = 0; row < log.rows(); ++row) {
+      if (log.log->place[row * models + m] != 1.0) continue;
+      weights[row] = 1.0 / log.log->propensity[row * models + m];
+      ++calls;
+    }
+    const LogSupport support = support_of(weights, groups);
+    if (calls >= kLeastLabels && std::abs(support.mean - 1.0) > 3.5 * support.mean_error + 1e-9)
+      out[m] = fmt::format(
+          "weights of the first calls of {} (1 / propensity) have the mean {:.3f} and not 1: propensities are wrong, or some "
+          "decisions could not call it first; leave it out with --models",
+          log.models[m], support.mean);
+  }
+  return out;
+}
+
 TraceTable with_estimated_first_calls(const TraceTable& log, const std::string& evaluator) {
   const std::size_t models = log.models.size(), cells = log.quality.size();
   const std::vector<std::size_t> folds = folds_by_appearance(group_prompts(log));
@@ -132,6 +159,8 @@ TraceTable with_estimated_first_calls(const TraceTable& log, const std::string& 
           "calls {} first in {:.0f} decisions; a router needs at least {} of each model, better hundreds (leave "
           "the model out with --models)",
           log.models[m], calls[m], kLeastLabels);
+  for (const std::string& fault : faults_of_first_calls(log))
+    if (!fault.empty()) log.refuse("{}", fault);
   for (std::vector<double>* const values : {&out.quality, &out.cost}) {
     const std::vector<double> seen = *values;
     for (std::size_t fold = 0; fold < kLabelFolds; ++fold) {
@@ -175,7 +204,9 @@ std::vector<EstimatedMean> estimated_means(const TraceTable& table, const std::s
   std::vector<EstimatedMean> out(models);
   std::vector<std::string> names;
   std::vector<std::size_t> kept;
+  const std::vector<std::string> faults = table.log ? faults_of_first_calls(table) : std::vector<std::string>(models);
   for (std::size_t m = 0; m < models; ++m) {
+    if (!faults[m].empty()) continue;
     std::size_t known = 0;
     for (std::size_t row = 0; row < table.rows(); ++row) known += weight(row * models + m) > 0.0;
     if (known < kLeastLabels) continue;

@@ -46,6 +46,12 @@ std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const 
 /// that was called first fewer than ten times.
 TraceTable with_estimated_first_calls(const TraceTable& log, const std::string& evaluator);
 
+/// Whether a decision of the log called a second model.
+bool has_second_calls(const TraceTable& log);
+/// By model, empty or why its first calls cannot speak for it: their weights 1 / propensity do not have the mean 1 over
+/// decisions (by more than 3.5 standard errors over prompts, of at least kLeastLabels first calls).
+std::vector<std::string> faults_of_first_calls(const TraceTable& log);
+
 /// with_estimated_quality for a fit. Throws Error (bad_data) for a log.
 std::optional<TraceTable> table_to_fit(const TraceTable& table, const std::string& evaluator);
 

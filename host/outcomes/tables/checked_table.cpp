@@ -37,7 +37,9 @@ void refuse_missing(const TraceTable& table, const FilePlace& place, const std::
           "{} of {} rows lack a cell; the first is {}: no {} of model {}. Fill them in{}, or leave such "
           "rows out with missing = \"drop\"",
           rows, table.rows(), row_text(table, first), what, in_quotes(table.models[m]),
-          what == "cost" ? " (prices makes dollars of tokens)" : "");
+          what != "cost"                                   ? ""
+          : static_cast<std::size_t>(rows) == table.rows() ? " (a log of decisions needs a column propensity)"
+                                                           : " (prices makes dollars of tokens)");
 }
 
 // Rows without a price: a cost of zero for a model that costs elsewhere. `drop`: marked; else refused.

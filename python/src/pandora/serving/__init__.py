@@ -144,13 +144,11 @@ class Store:
         budget: Optional[Budget] = None,
         shadow: Optional[Shadow] = None,
     ) -> None:
-        for name, given_one, kind in (("budget", budget, Budget), ("shadow", shadow, Shadow)):
+        for name, given_one, kind in (("budget", budget, Budget), ("shadow", shadow, Shadow), ("monitor", monitor, Monitor)):
             if given_one is not None and not isinstance(given_one, kind):
                 raise refused(f"Store: {name}", given_one, f"a {kind.__name__}")
         if not isinstance(decisions, (bool, np.bool_)) and decisions != "prompts":
             raise refused("Store: decisions", decisions, 'True, False or "prompts"')
-        if monitor is not None and not isinstance(monitor, Monitor):
-            raise refused("Store: monitor", monitor, "a Monitor")
         if refit not in ("inline", "beside"):
             raise refused("Store: refit", refit, '"inline" or "beside"')
         live = cascade._live if isinstance(cascade, Cascade) else None
@@ -189,6 +187,8 @@ class Store:
 
     def watch(self, monitor: Monitor) -> None:
         """Another monitor watches from now on."""
+        if not isinstance(monitor, Monitor):
+            raise refused("Store: monitor", monitor, "a Monitor")
         there = [model["model"] for model in self._calls.call("models")["models"]]
         if missing := [name for name in monitor.models if name not in there]:
             raise UsageError(f"Store: the monitor's model {missing[0]} is none of the cascade's, {', '.join(there)}")
@@ -196,15 +196,17 @@ class Store:
 
     def keep_to(self, budget: Optional[Budget]) -> None:
         """Another budget holds from now on; without one the price is again what it was where none binds."""
-        before, self._calls.budget = self._calls.budget, None
-        if before is not None:
-            self.set_price(before.price)
+        if budget is not None and not isinstance(budget, Budget):
+            raise refused("Store: budget", budget, "a Budget, or None")
+        before, there = self._calls.budget, self.cascade
+        price = there.price if before is None else before.price
         if budget is not None:
-            there = self.cascade
-            budget.begin(there.kind, there.price, self._calls.call("counts")["dollars"])
-            if budget.present != there.price:
-                self.set_price(budget.present)
-            self._calls.budget = budget
+            budget.begin(there.kind, price, self._calls.call("counts")["dollars"])
+            price = budget.present
+        self._calls.budget = None
+        if price != there.price:
+            self.set_price(price)
+        self._calls.budget = budget
 
     def begin(self, prompt: Prompt = "", columns: Optional[Mapping[str, Any]] = None) -> Request:
         """A request arrives, as `Cascade.begin`."""

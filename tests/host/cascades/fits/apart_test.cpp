@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "host/cascades/fits/judge_cascade.hpp"
+#include "host/outcomes/logs/labels.hpp"
 #include "pandora/error.hpp"
 #include "tests/host/cascades/fits/fitted_cascades.hpp"
 
@@ -106,7 +107,7 @@ TEST(Apart, LogsOfOneCallTellOfCascadesWhereModelsAreIndependent) {
   const TraceLaw law(0.2);
   Random random(8);
   const TraceTable world = law.draw(40'000, random);  // whose answers mix as were they independent
-  const auto utility = [&](const CascadeOptions& options) {
+  const auto means = [&](const CascadeOptions& options) {
     ModelLaws laws(options.models.size());
     for (std::size_t m = 0; m < laws.size(); ++m) {
       const auto column =
@@ -116,8 +117,16 @@ TEST(Apart, LogsOfOneCallTellOfCascadesWhereModelsAreIndependent) {
         laws[m].push_back({0, map(world.scores[0].values[at]), world.quality[at], world.cost[at], 1.0});
       std::ranges::stable_sort(laws[m], {}, &LawCall::seen);
     }
-    const ApartMeans means = means_of({options.order, options.thresholds}, laws, 0.0);
-    return means.quality - kPriceApart * means.dollars;
+    return means_of({options.order, options.thresholds}, laws, 0.0);
+  };
+  const auto utility = [&](const CascadeOptions& options) {
+    return means(options).quality - kPriceApart * means(options).dollars;
+  };
+  const auto dollars = [&](const CascadeOptions& options) { return means(options).dollars; };
+  const auto dollars_alone = [&](std::size_t model) {
+    double sum = 0.0;
+    for (std::size_t at = model; at < world.cost.size(); at += 3) sum += world.cost[at];
+    return sum / static_cast<double>(world.rows());
   };
   const auto alone = [&](std::size_t model) {
     double sum = 0.0;
@@ -126,7 +135,7 @@ TEST(Apart, LogsOfOneCallTellOfCascadesWhereModelsAreIndependent) {
     return sum / static_cast<double>(world.rows());
   };
   CascadeFitSettings settings = test::settings_at(kPriceApart, "score");
-  int kept = 0, gains = 0, tested = 0;
+  int kept = 0, gains = 0, tested = 0, savings = 0;
   double by_log = 0.0, by_table = 0.0;
   constexpr int kLogs = 60;
   for (int t = 0; t < kLogs; ++t) {
@@ -139,6 +148,7 @@ TEST(Apart, LogsOfOneCallTellOfCascadesWhereModelsAreIndependent) {
     const auto holds = [](const Interval& interval, double x) { return interval.low <= x && x <= interval.high; };
     kept += holds(fit.promise.utility, truth);
     gains += holds(fit.promise.gain, truth - alone(single));
+    savings += holds(fit.promise.saving, 1.0 - dollars(fit.cascade->options()) / dollars_alone(single));
     EXPECT_THAT(fit.notes, Contains(HasSubstr("assumed: models' answers to a prompt are independent")));
     const JudgedCascade judged = judge_cascade(*fit.cascade, "c", one_call_log(unrelated(law, 1500, random), random),
                                                "", "", {}, {}, Openings::apart);
@@ -148,7 +158,7 @@ TEST(Apart, LogsOfOneCallTellOfCascadesWhereModelsAreIndependent) {
     by_table += utility(fit_cascade(table, test::settings_at(kPriceApart, "score")).cascade->options()) - alone(0);
   }
   const double least = (0.95 - 3.0 * std::sqrt(0.05 * 0.95 / kLogs)) * kLogs;
-  for (const int held : {kept, gains, tested}) EXPECT_GE(held, least);
+  for (const int held : {kept, gains, tested, savings}) EXPECT_GE(held, least);
   EXPECT_GE(by_log, 0.97 * by_table);
 }
 
@@ -166,6 +176,23 @@ TEST(Apart, WhatItCannotTellIsRefused) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("has too few calls of model"));
   }
+}
+
+// Where some decisions could not have called a model, or propensities are wrong, nothing is said of it.
+TEST(Apart, WeightsThatAreNotOneAreRefused) {
+  Random random(10);
+  TraceTable log = one_call_log(TraceLaw(0.2).draw(600, random), random);
+  EXPECT_THAT(faults_of_first_calls(log), testing::Each(""));
+  for (std::size_t at = 1; at < log.cost.size(); at += 3)
+    if (!std::isnan(log.log->propensity[at])) log.log->propensity[at] = 0.5;
+  EXPECT_THAT(faults_of_first_calls(log),
+              testing::ElementsAre("", HasSubstr("first calls of medium (1 / propensity) have the mean"), ""));
+  CascadeFitSettings settings = test::settings_at(kPriceApart, "score");
+  settings.openings = Openings::apart;
+  EXPECT_THROW((void)fit_cascade(log, settings), Error);
+  EXPECT_TRUE(std::isnan(estimated_means(log, "score")[1].quality.value));
+  EXPECT_FALSE(std::isnan(estimated_means(log, "score")[0].quality.value));
+  EXPECT_THAT(identified(log).reasons, Contains(HasSubstr("first calls of medium")));
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ import sys
 MOST_STACK = 256
 # More than that, with the reason.
 STACK = {
-    "DrawSample": 520,  # a shock in as many directions as there may be reward features (64)
-    "DrawOutputs": 520,
+    "DrawSample": 544,  # a shock in as many directions as there may be reward features (64)
+    "DrawOutputs": 544,
     # What every one of 16 boxes has, 8 bytes of each what its output is worth to the lane, which the parts of the regret
     # need; the paper's three boxes take WalkBlock<float, 4>.
     "WalkBlock<float, 16>": 672,

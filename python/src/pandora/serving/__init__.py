@@ -144,7 +144,11 @@ class Store:
         budget: Optional[Budget] = None,
         shadow: Optional[Shadow] = None,
     ) -> None:
-        for name, given_one, kind in (("budget", budget, Budget), ("shadow", shadow, Shadow), ("monitor", monitor, Monitor)):
+        for name, given_one, kind in (
+            ("budget", budget, Budget),
+            ("shadow", shadow, Shadow),
+            ("monitor", monitor, Monitor),
+        ):
             if given_one is not None and not isinstance(given_one, kind):
                 raise refused(f"Store: {name}", given_one, f"a {kind.__name__}")
         if not isinstance(decisions, (bool, np.bool_)) and decisions != "prompts":

@@ -176,6 +176,9 @@ CascadeFit fit_of(const TraceTable& log, const CascadeFitSettings& settings, con
     fit.break_even_judge = of_cascade.gain.value / dearer;
   fit.notes = log.notes;
   fit.notes.insert(fit.notes.end(), found.notes.begin(), found.notes.end());
+  if (!settings.context.empty())
+    fit.notes.emplace_back(
+        "context: not used; thresholds of a log are the same for every prompt (--kind router uses it)");
   CascadeOptions options = options_of(log, settings, choice.pays ? found.best : found.alone, found.calibration);
   fit.verdict = fit_verdict(fit, options) + "; " +
                 eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge) +

@@ -85,7 +85,10 @@ bool make_again(Cascade& cascade, const std::string& line) {
 Store::State::State(const StoreOptions& asked)
     : options(asked), journal(asked.folder, asked.cascade), resumed(journal.resumes()), cascade(first()) {
   if (!(options.sync_seconds >= 0.0 && options.timeout_seconds >= 0.0) || options.calls_of_a_snapshot == 0)
-    throw Error(ExitCode::usage, "store: seconds must not be negative, and a snapshot has at least one call");
+    throw Error(
+        ExitCode::usage,
+        fmt::format("store: sync_seconds {:g}, timeout_seconds {:g}, snapshots after {} calls: give 0, 0 and 1 or more",
+                    options.sync_seconds, options.timeout_seconds, options.calls_of_a_snapshot));
   const std::uint64_t epoch = cascade.epoch();  // of this start
   cascade.set_epoch(0);                         // of calls of before there were any
   journal.replay([&](const std::string& line) { again += make_again(cascade, line) ? 1 : 0; });
@@ -115,11 +118,9 @@ std::string Store::State::passed_over() const {
   if (!resumed || (options.text.empty() && options.cascade.empty())) return "";
   try {
     const std::string differs = difference(cascade, given());
-    return differs.empty() ? ""
-                           : fmt::format(
-                                 "{}: goes on with the cascade that it has; the one given has another {}, and needs "
-                                 "a folder of its own",
-                                 options.folder.string(), differs);
+    if (differs.empty()) return "";
+    return options.folder.string() + ": goes on with the cascade that it has; the one given has another " + differs +
+           ", and needs a folder of its own";
   } catch (const Error&) {
     return "";
   }

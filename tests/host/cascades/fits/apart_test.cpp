@@ -150,6 +150,7 @@ TEST(Apart, LogsOfOneCallTellOfCascadesWhereModelsAreIndependent) {
     gains += holds(fit.promise.gain, truth - alone(single));
     savings += holds(fit.promise.saving, 1.0 - dollars(fit.cascade->options()) / dollars_alone(single));
     EXPECT_THAT(fit.notes, Contains(HasSubstr("assumed: models' answers to a prompt are independent")));
+    EXPECT_THAT(fit.notes, testing::Not(Contains(HasSubstr("context: not used"))));
     const JudgedCascade judged = judge_cascade(*fit.cascade, "c", one_call_log(unrelated(law, 1500, random), random),
                                                "", "", {}, {}, Openings::apart);
     tested += holds(judged.worth.utility, truth);

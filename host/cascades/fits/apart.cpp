@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "host/cascades/fits/log_search.hpp"
 #include "host/ground/base/lists.hpp"
 #include "host/outcomes/logs/labels.hpp"
 #include "host/outcomes/routing/fit_fixed_cascade.hpp"
@@ -26,7 +27,7 @@ struct Best {
   double seen, mass, worth;  // mass x quality
 };
 
-// The laws as rows say, some of them.
+// The laws by the calls of some groups. The evaluator none shows nothing, which does not matter of a model alone.
 template <class Takes>
 ModelLaws laws_of(const TraceTable& log, const LogReader& reader, const std::vector<double>& seen, Takes&& takes) {
   const std::size_t models = log.models.size();
@@ -35,8 +36,7 @@ ModelLaws laws_of(const TraceTable& log, const LogReader& reader, const std::vec
     const std::size_t group = reader.groups().of_row[at / models] % kLawGroups;
     if (!std::isnan(log.log->place[at]) && takes(group))
       out[at % models].push_back({group, std::isnan(seen[at]) ? 0.0 : seen[at], reader.estimated_quality(at),
-                                  log.cost[at],
-                                  1.0 / log.log->propensity[at]});  // nothing is seen of a model that is alone
+                                  log.cost[at], 1.0 / log.log->propensity[at]});
   }
   for (std::vector<LawCall>& law : out) std::ranges::stable_sort(law, {}, &LawCall::seen);
   return out;
@@ -45,7 +45,7 @@ ModelLaws laws_of(const TraceTable& log, const LogReader& reader, const std::vec
 std::vector<double> seen_by(const std::vector<IsotonicMap>& maps, std::span<const double> shown, std::size_t models,
                             std::size_t cells) {
   std::vector<double> out(shown.begin(), shown.end());
-  out.resize(cells, NAN);  // the evaluator none shows nothing
+  out.resize(cells, NAN);
   for (std::size_t at = 0; at < out.size() && !maps.empty(); ++at)
     if (!std::isnan(out[at])) out[at] = maps[at % models](out[at]);
   return out;
@@ -53,20 +53,12 @@ std::vector<double> seen_by(const std::vector<IsotonicMap>& maps, std::span<cons
 
 std::vector<IsotonicMap> maps_of(const TraceTable& log, const LogReader& reader, const CalibratedEvaluator& evaluator,
                                  std::size_t without) {
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < log.rows(); ++row)
+    if (reader.groups().of_row[row] % kLabelFolds != without) rows.push_back(row);
   std::vector<IsotonicMap> out;
-  const std::size_t models = log.models.size();
-  for (std::size_t m = 0; m < models && !evaluator.is_truth(); ++m) {
-    std::vector<double> scores, qualities, weights;
-    for (std::size_t at = m; at < log.quality.size(); at += models) {
-      if (std::isnan(evaluator.shown()[at] + log.quality[at]) ||
-          reader.groups().of_row[at / models] % kLabelFolds == without)
-        continue;
-      scores.push_back(evaluator.shown()[at]);
-      qualities.push_back(log.quality[at]);
-      weights.push_back(reader.label_weight(at));
-    }
-    out.push_back(IsotonicMap::fit(scores, qualities, weights));
-  }
+  for (std::size_t m = 0; m < log.models.size() && !evaluator.is_truth(); ++m)
+    out.push_back(calibrated(log, reader, evaluator.shown(), m, rows));
   return out;
 }
 
@@ -86,11 +78,11 @@ FixedCascade best_alone(const ModelLaws& laws, double price) {
   return best;
 }
 
-// By jackknife over the groups of `fold` (of kLabelFolds; else of all) what means_of() says of the other groups.
+// What means_of() says, jackknifed over the groups `first`, first + step, ...: those of a fold, or all.
 class Jackknife {
  public:
-  explicit Jackknife(std::size_t groups) {
-    for (Moved* const out : parts()) out->by_prompt.assign(groups, 0.0);
+  Jackknife() {
+    for (Moved* const out : parts()) out->by_prompt.assign(kLawGroups, 0.0);
   }
 
   void add(const FixedCascade& cascade, const ModelLaws& laws, double judge_usd, std::size_t first, std::size_t step) {
@@ -132,7 +124,7 @@ MovedPolicy worth_of_laws(const FixedCascade& cascade, const ModelLaws& laws, co
     if (laws[m].size() < 10 || !enough(laws[m]))
       input.table->refuse("has too few calls of model {}: {}; log more", in_quotes(input.table->models[m]),
                           laws[m].size());
-  Jackknife out(kLawGroups);
+  Jackknife out;
   out.add(cascade, laws, input.judge_usd, 0, 1);
   out.policy.support.effective_prompts = HUGE_VAL;
   for (const std::size_t m : cascade.order) {
@@ -234,7 +226,7 @@ std::optional<FitApart> fit_log_apart(const TraceTable& log, const CascadeFitSet
   const ModelLaws whole = laws(out.calibration, [](std::size_t) { return true; });
   out.best = fit_apart(whole, price, judge, log.rows());
   out.alone = best_alone(whole, price);
-  Jackknife cascade(kLawGroups), single(kLawGroups), named(kLawGroups);
+  Jackknife cascade, single, named;
   for (std::size_t fold = 0; fold < kLabelFolds; ++fold) {
     const std::vector<IsotonicMap> maps = maps_of(log, reader, evaluator, fold);
     const ModelLaws training = laws(maps, [&](std::size_t group) { return group % kLabelFolds != fold; }),

@@ -9,6 +9,20 @@
 
 namespace pandora {
 
+/// A model's scores as qualities, by its known ones in these rows, each with its label_weight().
+inline IsotonicMap calibrated(const TraceTable& log, const LogReader& reader, std::span<const double> shown,
+                              std::size_t model, const std::vector<std::size_t>& rows) {
+  std::vector<double> scores, qualities, weights;
+  for (const std::size_t row : rows) {
+    const std::size_t at = row * log.models.size() + model;
+    if (std::isnan(shown[at] + log.quality[at])) continue;
+    scores.push_back(shown[at]);
+    qualities.push_back(log.quality[at]);
+    weights.push_back(reader.label_weight(at));
+  }
+  return IsotonicMap::fit(scores, qualities, weights);
+}
+
 // Sums over decisions, of weights w, of w times the utility y, and of the weights l of those whose deployed answer's quality
 // is known.
 struct WeightedSums {
@@ -78,15 +92,7 @@ class LogSearch {
 
  private:
   void calibrate(std::size_t m) {
-    std::vector<double> scores, qualities, weights;
-    for (const std::size_t row : rows_) {
-      const std::size_t at = row * models_ + m;
-      if (std::isnan(seen_[at] + log_.quality[at])) continue;
-      scores.push_back(seen_[at]);
-      qualities.push_back(log_.quality[at]);
-      weights.push_back(reader_.label_weight(at));
-    }
-    calibration_.push_back(IsotonicMap::fit(scores, qualities, weights));
+    calibration_.push_back(calibrated(log_, reader_, seen_, m, rows_));
     for (const std::size_t row : rows_)
       if (double& score = seen_[row * models_ + m]; !std::isnan(score)) score = calibration_[m](score);
   }

@@ -6,8 +6,8 @@
 #
 # BUILD_DIR holds pandora, tests/pandora_tests and tests/pandora_device_bench, as `make gpu-check` builds them; on
 # a GPU machine without compilers they may come from elsewhere, then built with PANDORA_NATIVE=OFF. PAPER_ARGS and
-# BENCHMARK_ARGS change the sizes of the whole paper and of the benchmark, and TESTS_SECONDS the time that the device tests
-# have (300), for a dry run through the stand-in for CUDA.
+# BENCHMARK_ARGS change the sizes of the whole paper and of the benchmark; TESTS_SECONDS is the time that the device tests
+# have (300) and SANITIZER_SECONDS that of each compute-sanitizer (600), for dry runs and for machines lent by the minute.
 set -uo pipefail
 read -ra paper <<<"${PAPER_ARGS---replications 50}"
 read -ra sizes <<<"${BENCHMARK_ARGS-}"
@@ -48,8 +48,9 @@ for step in $steps; do
       "${paper[@]}" --refit tracking --out "$out/tracking" --force ;;
     memcheck | racecheck | synccheck)
       if command -v compute-sanitizer >/dev/null; then
-        step "compute-sanitizer $step" "$step.log" 600 compute-sanitizer --tool "$step" --error-exitcode 9 \
-          "$build/tests/pandora_tests" --gtest_filter='DeviceGpu.OddShapes'
+        step "compute-sanitizer $step" "$step.log" "${SANITIZER_SECONDS:-600}" \
+          compute-sanitizer --tool "$step" --error-exitcode 9 "$build/tests/pandora_tests" \
+          --gtest_filter='DeviceGpu.OddShapes'
       else
         echo "$step was not run: compute-sanitizer is not on PATH"
         failed=1

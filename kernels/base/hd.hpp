@@ -38,8 +38,11 @@
 // Unrolls the short loop that follows. Without it compilers keep small arrays of accumulators in memory.
 #if defined(__CUDA_ARCH__) && !defined(PANDORA_STAND_IN)
 #define PANDORA_UNROLL _Pragma("unroll")
+#define PANDORA_ROLLED _Pragma("unroll 1")
 #elif defined(__CUDACC__)
 #define PANDORA_UNROLL
+#define PANDORA_ROLLED
 #else
+#define PANDORA_ROLLED
 #define PANDORA_UNROLL _Pragma("GCC unroll 16")
 #endif

@@ -49,7 +49,8 @@ struct ScalarTeam {
   template <class Real>
   using Vectors = Scalar<Real>;
   static constexpr bool kVectors = false;
-  static constexpr int kTile = 1;  ///< vectors that a member keeps in registers at once
+  static constexpr int kTile = 1;        ///< vectors that a member keeps in registers at once
+  static constexpr bool kAlone = false;  ///< whether a team is always one member
 };
 
 /// f(tile, first) for the elements from 0 to n, a multiple of the vectors' width: tiles of tile() vectors from element
@@ -67,8 +68,25 @@ PANDORA_HD void for_tiles(const Team& team, int n, F&& f) {
   }
 }
 
+/// The part of a team that a member works in where parts go on without waiting for each other: a warp of a block, else
+/// the whole team.
+template <class Team>
+struct Part {
+  const Team& team;
+  int index, count;  ///< which part of how many
+};
+template <class Team>
+PANDORA_HD Part<Team> part_of(const Team& team) {
+  return {team, 0, 1};
+}
+/// How many parts a team of `members` has on a device.
+PANDORA_HD constexpr int parts_of(int members) {
+  return members < 32 ? 1 : members / 32;
+}
+
 /// One thread, one element at a time.
 struct SerialTeam : ScalarTeam {
+  static constexpr bool kAlone = true;
   PANDORA_HD int rank() const { return 0; }
   PANDORA_HD int size() const { return 1; }
   PANDORA_HD void sync() const {}
@@ -137,6 +155,15 @@ struct BlockTeam : ScalarTeam {
 #endif
   }
 };
+
+template <>
+struct Part<BlockTeam> {
+  WarpTeam team;
+  int index, count;
+};
+PANDORA_HD inline Part<BlockTeam> part_of(const BlockTeam& team) {
+  return {{}, team.rank() / 32, parts_of(team.size())};
+}
 
 #endif
 

@@ -6,7 +6,7 @@ CudaBackend::CudaBackend(int device) : selected_(device) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "reading the device's properties");
   slots_ = engine::kBlocksPerMultiprocessor * properties.multiProcessorCount;
-  block_threads_ = std::min(kBlockThreads, properties.maxThreadsPerBlock / 32 * 32);
+  block_threads_ = std::min(engine::kMostBlockMembers, properties.maxThreadsPerBlock / 32 * 32);
 }
 
 Memory CudaBackend::allocate(std::size_t bytes) {

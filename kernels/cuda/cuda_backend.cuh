@@ -14,21 +14,29 @@
 
 namespace pandora::cuda {
 
-inline constexpr int kBlockThreads = 256;  // at most, of a block that works on one item; a body may want fewer
-inline constexpr int kWarpThreads = 128;   // at most, of a block whose warps have an item each
-inline constexpr int kBatch = 4096;        // matrices of a batched product
+using engine::kBlockMembers;
+inline constexpr int kWarpThreads = 128;  // at most, of a block whose warps have an item each
+inline constexpr int kBatch = 4096;       // matrices of a batched product
 
 template <class Body>
 constexpr int threads_of() {
   if constexpr (requires { Body::kThreads; })
     return Body::kThreads;
   else
-    return kBlockThreads;
+    return kBlockMembers;
+}
+// Where the shape decides, it has no more.
+template <class Body>
+int threads_of(const Body& body) {
+  if constexpr (requires { body.threads(); })
+    return body.threads();
+  else
+    return threads_of<Body>();
 }
 
 // Blocks of fewer threads are for solves, three of them on a multiprocessor: what their shared memory allows.
 template <class Body>
-__global__ void __launch_bounds__(threads_of<Body>(), threads_of<Body>() < kBlockThreads ? 3 : 1)
+__global__ void __launch_bounds__(threads_of<Body>(), threads_of<Body>() < kBlockMembers ? 3 : 1)
     run_blocks(Body body, int items) {
   for (int item = blockIdx.x; item < items; item += gridDim.x) {
     body(BlockTeam{}, item, static_cast<int>(blockIdx.x));
@@ -78,7 +86,7 @@ struct GatherOperands {
 };
 
 template <class Body>
-__global__ void __launch_bounds__(kBlockThreads) run_threads(Body body, int items) {
+__global__ void __launch_bounds__(kBlockMembers) run_threads(Body body, int items) {
   const int item = blockIdx.x * blockDim.x + threadIdx.x;
   if (item < items) body(item);
 }
@@ -103,7 +111,7 @@ class CudaBackend {
     if constexpr (requires { body.shared_bytes(); }) shared = body.shared_bytes();
     timed(Body::kName, [&] {
       stream_.launch(Body::kName, run_blocks<Body>, std::min(items, slots()),
-                     std::min(block_threads_, threads_of<Body>()), shared, body, items);
+                     std::min(block_threads_, threads_of(body)), shared, body, items);
     });
   }
   template <class Body>
@@ -117,7 +125,8 @@ class CudaBackend {
   template <class Body>
   void threads(int items, const Body& body) {
     if (items == 0) return;
-    stream_.launch("elements", run_threads<Body>, blocks_of(items, block_threads_), block_threads_, 0, body, items);
+    const int threads = std::min(kBlockMembers, block_threads_);
+    stream_.launch("elements", run_threads<Body>, blocks_of(items, threads), threads, 0, body, items);
   }
 
   /// Images P Psi and Gram matrices Psi' P Psi of all listed matrices: two batched products. Column-major, an m x B
@@ -125,7 +134,7 @@ class CudaBackend {
   void form(const engine::FormBlock<float>& body, int matrices);
 
   static constexpr bool kVectors = false;
-  engine::BackendTraits traits() const { return engine::traits_of_gpu(slots_, block_threads_); }
+  engine::BackendTraits traits() const { return engine::traits_of_gpu(slots_); }
   int slots() const { return slots_; }
   const Stream& stream() const { return stream_; }
 
@@ -153,7 +162,7 @@ class CudaBackend {
   bool profiling_ = false;
   std::map<std::string, double> seconds_;
   Selected selected_;  // before all that is made on the current device
-  int slots_ = 0, block_threads_ = kBlockThreads;
+  int slots_ = 0, block_threads_ = engine::kMostBlockMembers;
   Memory operands_;
   Stream stream_;  // destroyed before the operands, which what is still in it uses
   std::unique_ptr<Cublas> cublas_;

@@ -6,6 +6,7 @@
 #include "kernels/lane/forgetting.hpp"
 #include "kernels/lane/walk.hpp"
 #include "kernels/solve/joint_solve.hpp"
+#include "kernels/state/backend.hpp"
 
 namespace pandora::engine {
 
@@ -39,7 +40,8 @@ struct StartBox {
   ScratchPool<Real> scratch;
   int period = 0;  ///< that ends; 0: the calibration
 
-  PANDORA_HD std::size_t shared_bytes() const { return TileMemory<Real>::shared_bytes(problem.shape.m); }
+  PANDORA_HD int threads() const { return TileMemory<Real>::members_with_room(problem.shape.m, kBlockMembers); }
+  PANDORA_HD std::size_t shared_bytes() const { return TileMemory<Real>::shared_bytes(problem.shape.m, threads()); }
 
   template <class Team>
   PANDORA_HD void operator()(const Team& team, int item, int slot) const {
@@ -207,12 +209,16 @@ struct SolveJoint {
   }
 };
 
+/// Boxes with more have a SolveBoxes of their own.
+inline constexpr int kManySamples = 512;
+
 /// What a round of walks leaves waiting.
 enum Waiting {
-  kWalks,   ///< lanes that walk on when everything else is solved
-  kBoxes,   ///< lane * A + box, for their rho_hat
-  kThetas,  ///< lanes, for their theta_hat
-  kJoints,  ///< lanes, for all their boxes together
+  kWalks,       ///< lanes that walk on when everything else is solved
+  kBoxes,       ///< lane * A + box, for their rho_hat
+  kLargeBoxes,  ///< the same, of boxes with many samples
+  kThetas,      ///< lanes, for their theta_hat
+  kJoints,      ///< lanes, for all their boxes together
   kKindsOfWaiting
 };
 
@@ -242,7 +248,9 @@ struct WalkBlock {
     if (!walk.boxes_stand() || !walk.run() || team.rank() != 0) return;
     list.add(kWalks, index);
     for (int a = 0; a < problem.shape.A; ++a)
-      if ((lane.progress->due >> a & 1) != 0) list.add(kBoxes, index * problem.shape.A + a);
+      if ((lane.progress->due >> a & 1) != 0)
+        list.add(!Team::kVectors && lane.box[a].progress->samples > kManySamples ? kLargeBoxes : kBoxes,
+                 index * problem.shape.A + a);
     if ((lane.progress->due & kJointDue) != 0) list.add(kJoints, index);
     if ((lane.progress->due & kThetaDue) != 0) list.add(kThetas, index);
   }
@@ -268,18 +276,21 @@ struct SolveTheta {
 };
 
 /// The solves that lanes wait for. What is left of the block is then predicted anew. Item: position in the list of
-/// jobs; a block each.
-template <class Real>
+/// jobs; a block each. `kLarge`: of boxes with many samples. Few wait at a time, so each has a multiprocessor to itself,
+/// in as many groups of warps as form a Hessian together; three blocks of the others share one.
+template <class Real, bool kLarge>
 struct SolveBoxes {
-  static constexpr const char* kName = "solve";
-  static constexpr int kThreads = 128;  // of a block: a tile of 8 x 8 or a feature each, up to m = 120
+  static constexpr const char* kName = kLarge ? "solve large" : "solve";
+  static constexpr int kThreads =
+      kLarge ? 384 : 128;  // a tile of 8 x 8 each in groups of 96, up to m = 104; or in one of 128
   Problem<Real> problem;
   BlockRange range;
   ScratchPool<Real> scratch;
   const int* jobs;
 
+  PANDORA_HD int threads() const { return TileMemory<Real>::members_with_room(problem.shape.m, kThreads); }
   PANDORA_HD std::size_t shared_bytes() const {
-    const std::size_t newton = TileMemory<Real>::shared_bytes(problem.shape.m),
+    const std::size_t newton = TileMemory<Real>::shared_bytes(problem.shape.m, threads()),
                       products = ProductMemory<Real>::shared_bytes(problem.shape);
     return newton > products ? newton : products;
   }

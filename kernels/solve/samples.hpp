@@ -53,8 +53,8 @@ struct ScratchPool {
   int groups, members;
   std::size_t joint;  ///< doubles of a JointSolve, in whole vectors
 
-  static PANDORA_HD std::size_t tiled_bytes(const Shape& s) {
-    const std::size_t newton = TileMemory<Real>::bytes(s.m), products = ProductMemory<Real>::shared_bytes(s);
+  PANDORA_HD std::size_t tiled_bytes(const Shape& s) const {
+    const std::size_t newton = TileMemory<Real>::bytes(s.m, members), products = ProductMemory<Real>::shared_bytes(s);
     return newton > products ? newton : products;
   }
   PANDORA_HD std::size_t reals_per_slot(const Shape& s) const {

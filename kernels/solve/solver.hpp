@@ -18,7 +18,8 @@ class Solver {
 
   PANDORA_HD Solver(const Team& team, const SampleView<Real>& samples, const Ridges& ridges,
                     const SolveScratch<Real>& scratch)
-      : memory_(shared_memory(team, samples.m, scratch), samples.m), newton_(team, samples, ridges, memory_) {}
+      : memory_(shared_memory(team, samples.m, scratch), samples.m),
+        newton_(team, samples, ridges, memory_, scratch.weight) {}
 
   /// Goes from the box's rho to the minimiser of (eq:known-theta-rho-estimator), (eq:hat:rho:at); false if it does not
   /// converge. `current_inverse`: whether the box's Hinv is that of now, with all updates of the block materialised.
@@ -32,7 +33,8 @@ class Solver {
 
  private:
   static PANDORA_HD void* shared_memory(const Team& team, int m, const SolveScratch<Real>& scratch) {
-    return TileMemory<Real>::shared_bytes(m) > 0 && team.shared() != nullptr ? team.shared() : scratch.tiled;
+    return TileMemory<Real>::shared_bytes(m, team.size()) > 0 && team.shared() != nullptr ? team.shared()
+                                                                                          : scratch.tiled;
   }
 
   TileMemory<Real> memory_;

@@ -14,9 +14,12 @@ struct BackendTraits {
   int newton_samples = 0;  ///< samples up to which solves follow an inverse (teams with vectors)
 };
 
+inline constexpr int kBlockMembers = 256;      ///< of a GPU's block that works on one item; a body may want others
+inline constexpr int kMostBlockMembers = 384;  ///< that any wants
+
 /// Of a GPU: all lanes advance together, over a copy of the tapes.
-inline BackendTraits traits_of_gpu(int slots, int block_size) {
-  return {.group = INT_MAX, .slots = slots, .block_size = block_size, .vectors = false, .in_place = false};
+inline BackendTraits traits_of_gpu(int slots) {
+  return {.group = INT_MAX, .slots = slots, .block_size = kMostBlockMembers, .vectors = false, .in_place = false};
 }
 inline constexpr int kBlocksPerMultiprocessor = 4;
 

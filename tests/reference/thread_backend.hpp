@@ -3,6 +3,7 @@
 #pragma once
 
 #include <barrier>
+#include <deque>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -15,9 +16,13 @@ namespace pandora::test {
 class ThreadTeam : public ScalarTeam {
  public:
   struct Shared {
-    explicit Shared(int members) : barrier(members), size(members) {}
+    explicit Shared(int members) : barrier(members), size(members) {
+      const int parts = members % 32 == 0 ? members / 32 : 1;
+      for (int part = 0; part < parts; ++part) parts_of_it.emplace_back(members / parts);
+    }
     std::barrier<> barrier;
-    int size, barriers = 0;  ///< barriers: at which the team has waited
+    std::deque<std::barrier<>> parts_of_it;
+    int size, barriers = 0;  ///< barriers: at which the whole team has waited
     alignas(16) unsigned char memory[kMostShared] = {};
   };
   ThreadTeam(Shared& shared, int rank) : shared_(&shared), rank_(rank) {}
@@ -25,6 +30,7 @@ class ThreadTeam : public ScalarTeam {
   int rank() const { return rank_; }
   int size() const { return shared_->size; }
   void* shared() const { return shared_->memory; }
+  std::deque<std::barrier<>>& parts() const { return shared_->parts_of_it; }
   void sync() const {
     if (rank_ == 0) ++shared_->barriers;
     shared_->barrier.arrive_and_wait();
@@ -34,6 +40,34 @@ class ThreadTeam : public ScalarTeam {
   Shared* shared_;
   int rank_;
 };
+
+/// What is a warp of a block: 32 of the threads, or all of a team of another size.
+class ThreadPart : public ScalarTeam {
+ public:
+  ThreadPart(std::barrier<>& barrier, int rank, int size) : barrier_(&barrier), rank_(rank), size_(size) {}
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  void sync() const { barrier_->arrive_and_wait(); }
+
+ private:
+  std::barrier<>* barrier_;
+  int rank_, size_;
+};
+
+}  // namespace pandora::test
+
+template <>
+struct pandora::Part<pandora::test::ThreadTeam> {
+  test::ThreadPart team;
+  int index, count;
+};
+
+namespace pandora::test {
+
+inline Part<ThreadTeam> part_of(const ThreadTeam& team) {
+  const int count = static_cast<int>(team.parts().size()), size = team.size() / count, index = team.rank() / size;
+  return {{team.parts()[static_cast<std::size_t>(index)], team.rank() % size, size}, index, count};
+}
 
 /// body(team) by every member; returns at how many barriers they met.
 inline int by_threads(int members, const std::function<void(const ThreadTeam&)>& body) {

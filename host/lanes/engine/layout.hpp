@@ -72,7 +72,8 @@ struct Layout {
     device_matrices = arena.take<int>(matrices.size());
     waiting_count = arena.take<int>(kKindsOfWaiting);
     for (int kind = 0; kind < kKindsOfWaiting; ++kind)
-      waiting[kind] = arena.take<int>(static_cast<std::size_t>(group) * (kind == kBoxes ? shape.A : 1));
+      waiting[kind] =
+          arena.take<int>(static_cast<std::size_t>(group) * (kind == kBoxes || kind == kLargeBoxes ? shape.A : 1));
     next_walks = arena.take<int>(static_cast<std::size_t>(group));
     scratch.groups = groups_of(traits.block_size, shape.m);
     scratch.members = traits.block_size;

@@ -195,7 +195,9 @@ class LaneRun {
         if (found[kind] > 0) backend_.blocks(found[kind], body);
       };
       solve(kThetas, SolveTheta<Real>{here, range, list.waiting[kThetas]});
-      solve(kBoxes, SolveBoxes<Real>{here, range, layout_->scratch, list.waiting[kBoxes]});
+      solve(kBoxes, SolveBoxes<Real, false>{here, range, layout_->scratch, list.waiting[kBoxes]});
+      if constexpr (!B::kVectors)
+        solve(kLargeBoxes, SolveBoxes<Real, true>{here, range, layout_->scratch, list.waiting[kLargeBoxes]});
       solve(kJoints, SolveJoint<Real>{here, range, layout_->scratch, list.waiting[kJoints]});
       count = found[kWalks];
       list.lanes = list.waiting[kWalks];

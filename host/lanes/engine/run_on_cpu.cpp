@@ -51,7 +51,7 @@ std::size_t memory_on_cpu(const TapeSize& size, const std::vector<LaneSpec>& lan
 DeviceDemand demand_on_device(const TapeSize& tape, const std::vector<LaneSpec>& lanes, const BlockOptions& options,
                               std::size_t units, int multiprocessors) {
   return demand<float>(tape, lanes, options, units,
-                       engine::traits_of_gpu(engine::kBlocksPerMultiprocessor * multiprocessors, 256));
+                       engine::traits_of_gpu(engine::kBlocksPerMultiprocessor * multiprocessors));
 }
 
 template std::size_t memory_on_cpu<float>(const TapeSize&, const std::vector<LaneSpec>&, const BlockOptions&);

@@ -265,9 +265,9 @@ GroupOnDevice group_on_device(const PlannedSweep& sweep, double memory) {
 }  // namespace
 
 std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double memory) {
-  // The model of docs/gpu-results.md: products of blocks at 18 TFLOP/s, 2.6 times as long for walks and refits, 3.5 s for
-  // start and preparation; for the paper 13 s, where that page expects 7 to 16.
-  constexpr double kFlops = 18e12, kAll = 3.6, kBeside = 3.5, kLow = 0.55, kHigh = 1.25;
+  // After docs/gpu-results.md: products of blocks at the 4 TFLOP/s of an H100 and an H200, all stages of concurrent chunks in
+  // 3 times that, 3.5 s for start and preparation; for the paper 38 s, of which what was measured leaves 23 to 53 possible.
+  constexpr double kFlops = 4e12, kAll = 3.0, kBeside = 3.5, kLow = 0.6, kHigh = 1.4;
   const double per_device = static_cast<double>(DeviceGroups{}.per_device);
   double on_device = 0.0, on_host = 0.0, seconds = 0.0, least_together = per_device;
   std::size_t chunks = 0, most = 0;
@@ -295,7 +295,7 @@ std::string device_forecast_text(const std::vector<PlannedSweep>& sweeps, double
       "chunks            {} of up to {} replications, {:.0f} at a time\n"
       "device memory     {:.2f} GiB at the most\n"
       "host memory       {:.2f} GiB for tapes at the most\n"
-      "modelled time     {:.0f} to {:.0f} s on one device; a model, not measured on any GPU\n",
+      "modelled time     {:.0f} to {:.0f} s on one device; a model from parts of the paper on an H100\n",
       memory, kMultiprocessors, chunks, most, least_together, on_device / kGibibyte, on_host / kGibibyte,
       kLow * (kBeside + kAll * seconds), kHigh * (kBeside + kAll * seconds));
 }

@@ -23,12 +23,12 @@ namespace {
 // Through the stand-in a period costs a thousand times what it costs a device: three blocks of 32 instead of six, and a
 // coarser oracle, go through the same code.
 #if defined(PANDORA_STAND_IN)
-constexpr int kReplayedPeriods = 96, kTogetherPeriods = 96, kPreparedPeriods = 300, kPreparedReplications = 1,
-              kPreparedRadiusDraws = 16384;
+constexpr int kReplayedPeriods = 96, kTogetherPeriods = 96, kManyPeriods = 700, kPreparedPeriods = 300,
+              kPreparedReplications = 1, kPreparedRadiusDraws = 16384;
 const OracleOptions kPreparedOracle = {20000, {21, 9, 21}, 1000};
 #else
-constexpr int kReplayedPeriods = 200, kTogetherPeriods = 300, kPreparedPeriods = 2000, kPreparedReplications = 2,
-              kPreparedRadiusDraws = Dimensions{}.radius_draws;
+constexpr int kReplayedPeriods = 200, kTogetherPeriods = 300, kManyPeriods = 4000, kPreparedPeriods = 2000,
+              kPreparedReplications = 2, kPreparedRadiusDraws = Dimensions{}.radius_draws;
 const OracleOptions kPreparedOracle;
 #endif
 
@@ -106,6 +106,19 @@ std::vector<Case> large_matrices() {
   return cases;
 }
 
+// More samples of a box than what solves of a few are for; on a device more than what forms fresh Hessians, too.
+std::vector<Case> many_samples() {
+  Case c{std::make_unique<Replication>(
+             test::small_replication(test::small_dimensions(2, 5, 2), Regime::B, 0, kManyPeriods, 31)),
+         {},
+         {options_of("geometric:1.5"), options_of("tracking")}};
+  for (const PolicyVariant& variant : find_policy("dow")->variants({1.0}))
+    c.lanes.push_back(variant.lane(*c.replication, 0));
+  std::vector<Case> cases;
+  cases.push_back(std::move(c));
+  return cases;
+}
+
 std::vector<Case> the_papers_shape() {
   std::vector<Case> cases;
   cases.push_back(case_of(test::small_replication({}, Regime::B, 50, 1000, 23), {50},
@@ -139,7 +152,7 @@ std::vector<Case> dow_in_24_replications() {
 // The tests below are skipped where there is no device; what they run must exist all the same.
 TEST(DeviceCases, HaveLanes) {
   for (const auto& build : {every_policy, late_rewards, odd_shapes, large_matrices, the_papers_shape,
-                            several_replications, dow_in_24_replications})
+                            several_replications, dow_in_24_replications, many_samples})
     for (const Case& c : build()) EXPECT_GE(c.lanes.size(), 2u);
 }
 
@@ -197,6 +210,15 @@ TEST(DeviceGpu, LateRewards) {
 TEST(DeviceGpu, OddShapes) {
   PANDORA_REQUIRE_GPU();
   expect_replays(odd_shapes());
+}
+
+TEST(DeviceGpu, ManySamples) {
+  PANDORA_REQUIRE_GPU();
+  const std::vector<Case> cases = many_samples();
+  const UnitOfLanes unit = cases[0].unit();
+  const auto tallies = run_on_device(0, std::span(&unit, 1), cases[0].options[0]);
+  for (const LaneTally& tally : tallies[0]) ASSERT_GT(tally.queries(), 2 * engine::kManySamples);
+  expect_replays(cases);
 }
 
 TEST(DeviceGpu, LargeMatrices) {

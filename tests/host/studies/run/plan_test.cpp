@@ -119,7 +119,7 @@ TEST(PlannedMemoryOf, CodeAndJointFits) {
 }
 
 // On a GPU that is not here: replications go together as far as its memory reaches, in halves where it does not.
-TEST_F(PlanOfMissing, OfAGpuThatIsNotHere) {
+TEST_F(PlanOfMissing, OfADeviceThatIsNotHere) {
   const Words base = {"--backend", "cuda", "--replications", "100", "--set", "engine.kind=blocked", "--device-memory"};
   const auto with = [&](const std::string& memory, const Words& more = {}) {
     Words all = base;
@@ -129,7 +129,7 @@ TEST_F(PlanOfMissing, OfAGpuThatIsNotHere) {
   };
   const std::string large = plan(with("24")), small = plan(with("0.53"));
   EXPECT_THAT(large, HasSubstr("chunks            4 of up to 50 replications, 4 at a time"));
-  EXPECT_THAT(large, HasSubstr("a model, not measured on any GPU"));
+  EXPECT_THAT(large, HasSubstr("a model from parts of the paper on an H100"));
   EXPECT_GT(number(small, "chunks"), 4.0) << small;
   EXPECT_LE(number(small, "device memory"), 0.03) << small;
   EXPECT_GT(number(large, "device memory"), number(small, "device memory"));

@@ -36,6 +36,7 @@ class EstimatorWriter {
   void matrix(Matrix& values) {
     numbers_.insert(numbers_.end(), values.data(), values.data() + values.size());
   }
+  void matrix(SharedMatrix& values) { matrix(*values); }
   bool ended() const { return false; }
   std::size_t size_of_numbers() const { return 8 * numbers_.size(); }
   std::string bytes() const {
@@ -90,6 +91,7 @@ class EstimatorReader {
   void matrix(Matrix& values) {
     for (Eigen::Index k = 0; k < values.size(); ++k) values.data()[k] = take(numbers_, next_number_);
   }
+  void matrix(SharedMatrix& values) { matrix(values.change()); }
   // Numbers that files of before lack.
   bool ended() const { return next_number_ == numbers_.size(); }
   void finish() const {
@@ -127,7 +129,7 @@ void WeitzmanEstimator::State::visit(Archive& archive) {
   archive.list(kept.phi);
   for (BoxEstimate& box : boxes) {
     archive.matrix(box.rho);
-    for (Eigen::MatrixXd* matrix : {&box.design_inverse, &box.curvature_inverse, &box.cross}) archive.matrix(*matrix);
+    for (SharedMatrix* matrix : {&box.design_inverse, &box.curvature_inverse, &box.cross}) archive.matrix(*matrix);
     archive.list(box.samples.rows);
     for (std::vector<double>* list : {&box.samples.cost, &box.samples.mu, &box.samples.weight}) archive.list(*list);
     archive.list(box.phi);

@@ -61,12 +61,12 @@ void WeitzmanEstimator::State::fade(double factor) {
     box.mass *= factor;
     if (rules.learns_payoff()) {  // no samples are kept: A = ridge I + sum w psi psi' and A rho fade themselves
       const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(m, m);
-      const Eigen::MatrixXd whole = box.design_inverse.selfadjointView<Eigen::Lower>();
+      const Eigen::MatrixXd whole = box.design_inverse->selfadjointView<Eigen::Lower>();
       const Eigen::MatrixXd design = factorised_or_fail(whole).solve(identity);
       const auto faded =
           factorised_or_fail(Eigen::MatrixXd(factor * design + (1.0 - factor) * options.ridge_payoff * identity));
       box.rho = faded.solve(factor * (design * box.rho)).eval();
-      box.design_inverse = faded.solve(identity);
+      box.design_inverse = Eigen::MatrixXd(faded.solve(identity));
     }
     IndexSamples& samples = box.samples;
     samples.weight.resize(samples.rows.size(), 1.0);
@@ -192,7 +192,7 @@ void WeitzmanEstimator::State::refit_payoffs() {
     for (int s = 0; s < box.samples.size(); ++s)
       target += box.samples.weight_of(s) * (box.samples.mu[s] - box.samples.cost[s]) * psi_of.col(s);
     box.design_inverse = weighted_inverse(psi_of, box.samples.weight, options.design_ridges(rules));
-    box.rho = box.design_inverse * target;
+    box.rho = *box.design_inverse * target;
     box.has_image = false;
   }
 }
@@ -234,7 +234,7 @@ void WeitzmanEstimator::State::add_box(int more) {
   widen(kept.phi);
   for (BoxEstimate& box : boxes) {
     widen(box.phi);
-    if (needs.response) box.cross.conservativeResizeLike(Eigen::MatrixXd::Zero(m, d));
+    if (needs.response) box.cross.change().conservativeResizeLike(Eigen::MatrixXd::Zero(m, d));
   }
   kept.contexts.reward_features = d;
   std::vector<double> old_memory(static_cast<std::size_t>(RewardState::size(d)));
@@ -278,7 +278,7 @@ void WeitzmanEstimator::State::mark() {
 void WeitzmanEstimator::State::about_to_change(const BoxEstimate& box, bool mu) {
   if (!undo || undo->all) return;
   Undo::Box& before = undo->boxes[static_cast<std::size_t>(&box - boxes.data())];
-  if (!before.matrices) before.matrices.emplace({box.design_inverse, box.curvature_inverse, box.cross});
+  if (!before.matrices) before.matrices = {box.design_inverse, box.curvature_inverse, box.cross};
   if (mu && rules.learns_reward() && !before.mu) before.mu = box.samples.mu;
 }
 

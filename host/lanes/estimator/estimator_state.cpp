@@ -72,7 +72,7 @@ BoxEstimate WeitzmanEstimator::State::empty_box() const {
   box.samples.loss = rules.loss;
   if (needs.design) box.design_inverse = inverse_of(options.design_ridges(rules));
   if (needs.steps) box.curvature_inverse = inverse_of(options.loss_ridges());
-  if (needs.response) box.cross = MatrixXd::Zero(m, d);
+  if (needs.response) box.cross = MatrixXd(MatrixXd::Zero(m, d));
   return box;
 }
 
@@ -142,7 +142,7 @@ void WeitzmanEstimator::State::learn_rewards(std::span<const Output> deployed, s
     const VectorXd move = theta - before;
     for (BoxEstimate& box : boxes) {
       must_stay_in_ball(box);
-      box.rho += box.curvature_inverse.selfadjointView<Lower>() * (box.cross * move);
+      box.rho += box.curvature_inverse->selfadjointView<Lower>() * (*box.cross * move);
       must_stay_in_ball(box);
     }
   }
@@ -168,7 +168,7 @@ void WeitzmanEstimator::State::end_period() {
 
 void WeitzmanEstimator::State::update_image(BoxEstimate& box) {
   if (box.has_image) return;
-  const Eigen::MatrixXd& inverse = rules.fits_jointly() ? box.curvature_inverse : box.design_inverse;
+  const Eigen::MatrixXd& inverse = rules.fits_jointly() ? *box.curvature_inverse : *box.design_inverse;
   if (only_asked) {
     box.quadratic = quadratic_form(inverse, psi);
   } else {
@@ -199,7 +199,7 @@ void WeitzmanEstimator::State::add_index_sample(const Output& output) {
   if (rules.sums_reward_widths()) box.reward_widths += std::pow(reward.width(output.phi.data()), 2);
   if (!needs.design) return;
   update_image(box);
-  rank_one_update(box.design_inverse, box.image, box.quadratic, 1.0);
+  rank_one_update(box.design_inverse.change(), box.image, box.quadratic, 1.0);
 }
 
 // The new sample's Newton step; gradient, weight and coupling at the values before it. Skipped where an exact
@@ -212,11 +212,11 @@ void WeitzmanEstimator::State::step_index(const Output& output, bool exact_follo
     value.moment /= joint.state.dispersion[output.box];
     value.curvature /= joint.state.dispersion[output.box];
   }
-  const VectorXd image = box.curvature_inverse.selfadjointView<Lower>() * psi;
+  const VectorXd image = box.curvature_inverse->selfadjointView<Lower>() * psi;
   const double quadratic = psi.dot(image);
   if (!exact_follows) box.rho -= image * (value.moment / (1.0 + value.curvature * quadratic));
   if (value.curvature > 0.0) {
-    rank_one_update(box.curvature_inverse, image, quadratic, value.curvature);
+    rank_one_update(box.curvature_inverse.change(), image, quadratic, value.curvature);
     add_cross(box, psi, mu, output.phi.data());
   }
 }
@@ -224,7 +224,7 @@ void WeitzmanEstimator::State::step_index(const Output& output, bool exact_follo
 void WeitzmanEstimator::State::add_cross(BoxEstimate& box, const VectorXd& at, double mu, const float* phi) {
   if (!needs.response) return;
   const Eigen::Map<const Eigen::VectorXf> feature(phi, d);
-  box.cross.noalias() += at * (mu * (1.0 - mu) * feature.cast<double>()).transpose();
+  box.cross.change().noalias() += at * (mu * (1.0 - mu) * feature.cast<double>()).transpose();
 }
 
 // mu of the box's samples under the current theta_hat.
@@ -247,7 +247,7 @@ void WeitzmanEstimator::State::solve_jointly() {
 }
 
 void WeitzmanEstimator::State::take_covariances() {
-  for (int a = 0; a < A; ++a) boxes[a].curvature_inverse = joint.own(a);
+  for (int a = 0; a < A; ++a) boxes[a].curvature_inverse = MatrixXd(joint.own(a));
 }
 
 void WeitzmanEstimator::State::solve_index(int a) {
@@ -266,9 +266,9 @@ void WeitzmanEstimator::State::rebuild_curvature(BoxEstimate& box) {
   VectorXd gradient;
   MatrixXd hessian;
   index_derivatives(kept.contexts, box.samples, options.loss_ridges(), box.rho, gradient, &hessian);
-  box.curvature_inverse = factorised_or_fail(hessian).solve(MatrixXd::Identity(m, m));
+  box.curvature_inverse = MatrixXd(factorised_or_fail(hessian).solve(MatrixXd::Identity(m, m)));
   box.samples_at_curvature = box.samples.size();
-  box.cross.setZero();
+  box.cross.change().setZero();
   for (int s = 0; s < box.samples.size() && needs.response; ++s) {
     const VectorXd at = Eigen::Map<const Eigen::VectorXf>(kept.contexts.psi_row(box.samples.rows[s]), m).cast<double>();
     const double mu = box.samples.mu[s];
@@ -285,7 +285,7 @@ void WeitzmanEstimator::State::add_payoff(const Output& output, double r) {
   update_image(box);
   const double error = r - output.cost - box.rho.dot(psi);
   box.rho += box.image * (error / (1.0 + box.quadratic));
-  rank_one_update(box.design_inverse, box.image, box.quadratic, 1.0);
+  rank_one_update(box.design_inverse.change(), box.image, box.quadratic, 1.0);
   if (!options.forgetting.dated()) return;
   keep_context();
   box.samples.add(kept.contexts.rows - 1, output.cost, r);

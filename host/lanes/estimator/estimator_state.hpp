@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,6 +22,25 @@ inline void rank_one_update(Eigen::MatrixXd& inverse, const Eigen::VectorXd& ima
   inverse.selfadjointView<Eigen::Lower>().rankUpdate(image, -h / (1.0 + h * quadratic));
 }
 
+/// A matrix that copies share until one of them changes it: an estimator is copied for every lesson beside decisions. Copies
+/// that are used at the same time are made, changed and dropped by one thread at a time.
+class SharedMatrix {
+ public:
+  SharedMatrix() = default;
+  SharedMatrix(Eigen::MatrixXd matrix)
+      : matrix_(std::make_shared<Eigen::MatrixXd>(std::move(matrix))) {}  // NOLINT: implicit
+
+  const Eigen::MatrixXd& operator*() const { return *matrix_; }
+  const Eigen::MatrixXd* operator->() const { return matrix_.get(); }
+  Eigen::MatrixXd& change() {
+    if (matrix_.use_count() > 1) matrix_ = std::make_shared<Eigen::MatrixXd>(*matrix_);
+    return *matrix_;
+  }
+
+ private:
+  std::shared_ptr<Eigen::MatrixXd> matrix_ = std::make_shared<Eigen::MatrixXd>();
+};
+
 struct BoxCounts {
   int count = 0;                 ///< n_a; LinUCB keeps no samples
   double mass = 0.0;             ///< the same as a sum of weights; count is this, rounded
@@ -32,16 +52,16 @@ struct BoxCounts {
 
 /// One box's index (or payoff) regression.
 struct BoxEstimate : BoxCounts {
-  Eigen::VectorXd rho;             ///< rho_hat_a, or LinUCB's eta_hat_a
-  Eigen::MatrixXd design_inverse;  ///< V_a^-1 (eq:known-theta-V), lower triangle; empty without a bonus
-  Eigen::VectorXd image;           ///< V_a^-1 psi(x_t) of the current period, where has_image
-  double quadratic = 0.0;          ///< psi' V_a^-1 psi
+  Eigen::VectorXd rho;          ///< rho_hat_a, or LinUCB's eta_hat_a
+  SharedMatrix design_inverse;  ///< V_a^-1 (eq:known-theta-V), lower triangle; empty without a bonus
+  Eigen::VectorXd image;        ///< V_a^-1 psi(x_t) of the current period, where has_image
+  double quadratic = 0.0;       ///< psi' V_a^-1 psi
   bool has_image = false;
   IndexSamples samples;
   std::vector<float> phi;  ///< their features, where the reward is learned
   /// `tracking`: Hinv = (diag(ridges) + sum h_s psi_s psi_s')^-1; C_aa of a shrunk fit
-  Eigen::MatrixXd curvature_inverse;
-  Eigen::MatrixXd cross;  ///< `tracking`: M = sum psi_s 1{active_s} G'_s phi_s'
+  SharedMatrix curvature_inverse;
+  SharedMatrix cross;  ///< `tracking`: M = sum psi_s 1{active_s} G'_s phi_s'
 };
 
 struct EstimatorCounts {
@@ -111,7 +131,7 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
       Eigen::VectorXd rho;
       std::size_t samples, weights, phi;
       std::optional<std::vector<double>> mu;
-      std::optional<std::vector<Eigen::MatrixXd>> matrices;
+      std::optional<std::array<SharedMatrix, 3>> matrices;
     };
     EstimatorCounts counts;
     Eigen::VectorXd psi;

@@ -306,6 +306,35 @@ TEST_P(LiveChanges, WhatIsLearnedBesideIsWhatIsLearned) {
   EXPECT_THROW(beside.adopt(1), Error);
 }
 
+TEST_P(LiveChanges, WhatIsNotAdoptedChangesNothing) {
+  Cascade cascade(learner(3, rules()));
+  cascade.set_beside(true);
+  cascade.set_epoch(0);
+  const float psi[] = {1.0f, 0.5f, -0.25f};
+  const auto estimates = [&] {  // scores move with the number of requests, too
+    const std::uint64_t request = cascade.begin(psi);
+    (void)cascade.next(request);
+    std::vector<double> out;
+    for (const CascadeExplanation::Model& model : cascade.explain(request).models)
+      out.insert(out.end(), {model.prediction, model.width});
+    return out;
+  };
+  test::Random random(4);
+  int changed = 0;
+  for (int t = 0; t < 20; ++t) {
+    const std::uint64_t request = cascade.begin(psi);
+    while (const auto model = cascade.next(request)) cascade.observe(request, *model, {0.05, {random.uniform(0, 1)}});
+    cascade.deploy(request);
+    cascade.feedback(request, 0.5);
+    const std::vector<double> before = estimates();
+    const std::uint64_t learned = cascade.learn_waiting();
+    EXPECT_EQ(estimates(), before) << t;
+    cascade.adopt(learned);
+    changed += estimates() != before;  // where a refit was due
+  }
+  EXPECT_GE(changed, 4);
+}
+
 // What a model that comes after 600 requests gets of the next 1,000, where its answers are worth `quality` and cost `dollars` on
 // average and those of two others 0.55 for $0.01 and 0.7 for $0.03, on prompts that are harder or less so.
 int calls_of_newcomer(double quality, double dollars, std::uint64_t seed, bool known_before) {

@@ -136,11 +136,10 @@ void add_cascade_fit(CLI::App& cascade, Session& session) {
   command->add_option("--price", o->price, "utility per dollar");
   command->add_option("--max-usd", o->most_usd, "dollars per prompt at the most, on average");
   command->add_option("--min-quality", o->least_quality, "mean quality at the least");
-  command->add_option(
-      "--max-latency", o->most_latency,
-      "beside one of these: seconds that the calls of a prompt in series take at the most, for 95% of "
-      "the table's prompts, by fits that did not see them (column latency); the best cascade of each kind "
-      "is held against it, none is searched for");
+  command->add_option("--max-latency", o->most_latency,
+                      "beside one of these: seconds that the calls of a prompt in series take at the most, for 95% of "
+                      "the table's prompts, by fits that did not see them (column latency); at a price thresholds are "
+                      "also fitted for it, cascades of other kinds are held against it as they are");
   command->add_option("--forget", o->fit.settings.forget,
                       "of --kind indices: the half-life, in requests, of what is learned, the fit's samples included");
   command->add_option("--c", o->fit.settings.width,

@@ -164,7 +164,7 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
   };
   // The most valuable one that keeps the bound; else the one that comes nearest to it. Means of the same models differ
   // by much more than their errors, so that no sequence is needed.
-  const auto is_better_single = [&](const PickedCandidate& a, const PickedCandidate& b) {
+  const auto is_better = [&](const PickedCandidate& a, const PickedCandidate& b) {
     if (a.keeps() != b.keeps()) return a.keeps() > b.keeps();
     if (a.met) return mean(a) > mean(b);
     return aim.is_on_dollars() ? a.bound < b.bound : a.bound > b.bound;
@@ -174,8 +174,8 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (candidates[c].kind != kind) continue;
       const PickedCandidate now = judged_by(aim, judged, c, kind);
-      if (!out ||
-          (kind == CascadeKind::single ? is_better_single(now, *out) : now.in_time && (now.met || !out->in_time)))
+      if (!out || (kind == CascadeKind::single || !aim.is_bound() ? is_better(now, *out)
+                                                                  : now.in_time && (now.met || !out->in_time)))
         out = now;
       if (kind != CascadeKind::single && !now.met) break;
     }

@@ -22,6 +22,10 @@ std::vector<CascadeCandidate> candidates_of(const TraceTable& table, const Casca
   for (std::size_t m = 0; m < table.models.size(); ++m)
     if (settings.single.value_or(m) == m) out.push_back({CascadeKind::single, settings.aim.value, m});
   for (const CascadeKind kind : kinds_tried(settings)) out.push_back({kind, settings.aim.value});
+  // On other prompts calls take longer by chance.
+  if (settings.aim.most_latency && settings.tries(CascadeKind::thresholds))
+    for (const double part : {1.0, 0.97, 0.9})
+      out.push_back({CascadeKind::thresholds, settings.aim.value, 0, part * *settings.aim.most_latency});
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "host/cascades/fits/order_in_time.hpp"
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/files/sealed_file.hpp"
@@ -201,6 +202,8 @@ Outcomes TrainedTable::outcomes(bool judged) const {
 }
 
 FixedCascade TrainedTable::fit_order(const CascadeCandidate& candidate) const {
+  if (candidate.kind == CascadeKind::thresholds && candidate.seconds > 0.0)
+    return fit_order_in_time(outcomes(true), candidate.price, candidate.seconds, rows());
   if (candidate.kind == CascadeKind::thresholds)
     return with_readable_thresholds(fit_fixed_cascade(outcomes(true), candidate.price, rows(), kEffort), outcomes(true),
                                     candidate.price, rows());

@@ -48,6 +48,7 @@ struct CascadeCandidate {
   CascadeKind kind = CascadeKind::single;
   double price = 0.0;
   std::size_t model = 0;  ///< of the kind `single`
+  double seconds = 0.0;   ///< of thresholds: within which they are fitted (fit_order_in_time); 0: there is no hurry
 };
 
 /// Each threshold in turn goes to the better one of the multiples of 0.05 beside it, or else of those of 0.01, if the

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "host/cascades/fits/judge_cascade.hpp"
 #include "pandora/error.hpp"
@@ -53,6 +54,36 @@ TEST(LatencyBound, WhatIsDeployedKeepsIt) {
   }
   settings.aim.most_latency = 20.0;
   EXPECT_EQ(fit_cascade(table, settings).promise.quality.value, free.promise.quality.value);
+}
+
+// Against every order of two models with every threshold on a grid that keeps the bound: the best cascade without a bound
+// calls slow models often, and a faster one is worth almost as much.
+TEST(LatencyBound, FasterThresholdsAreFound) {
+  TraceTable table = test::drawn_table(TraceLaw(0.0), 600, 9);
+  test::Random random(4);
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    for (std::size_t m = 0; m < TraceLaw::kModels; ++m)
+      table.latency.push_back((m == 0 ? 0.4 : 0.8 * static_cast<double>(m)) * random.uniform(0.5, 1.5));
+  table.latency[5] = NAN;
+  CascadeFitSettings settings = test::settings_at(1.0);
+  for (const double most : {0.9, 1.4, 2.0, 2.3, 2.6, 2.9, 3.3}) {
+    settings.aim.most_latency = most;
+    const Outcomes outcomes{TraceLaw::kModels, table.quality, table.quality, table.cost, table.latency};
+    double best = -HUGE_VAL;
+    for (std::size_t a = 0; a < TraceLaw::kModels; ++a)
+      for (std::size_t b = 0; b < TraceLaw::kModels; ++b)
+        for (double threshold = 0.0; threshold <= 1.0; threshold += 0.02) {
+          const FixedCascade cascade = a == b ? FixedCascade{{a}, {}} : FixedCascade{{a, b}, {threshold}};
+          const Routed routed = evaluate(outcomes, cascade, all_rows(table.rows()));
+          if (latency_p95(routed.latency) > most) continue;
+          const std::vector<double> utility = routed.utility(1.0);
+          best =
+              std::max(best, std::accumulate(utility.begin(), utility.end(), 0.0) / static_cast<double>(table.rows()));
+        }
+    const CascadeFit fit = fit_cascade(table, settings);
+    EXPECT_LE(fit.latency, most);
+    EXPECT_GE(judge_cascade(*fit.cascade, "c.json", table, table.models[0]).worth.utility.value, best - 0.005) << most;
+  }
 }
 
 TEST(LatencyBound, HoldsBesideABoundOnQuality) {

@@ -71,12 +71,12 @@ PANDORA_HD void for_tiles(const Team& team, int n, F&& f) {
 /// The part of a team that a member works in where parts go on without waiting for each other: a warp of a block, else
 /// the whole team.
 template <class Team>
-struct Part {
+struct TeamPart {
   const Team& team;
   int index, count;  ///< which part of how many
 };
 template <class Team>
-PANDORA_HD Part<Team> part_of(const Team& team) {
+PANDORA_HD TeamPart<Team> part_of(const Team& team) {
   return {team, 0, 1};
 }
 /// How many parts a team of `members` has on a device.
@@ -157,11 +157,11 @@ struct BlockTeam : ScalarTeam {
 };
 
 template <>
-struct Part<BlockTeam> {
+struct TeamPart<BlockTeam> {
   WarpTeam team;
   int index, count;
 };
-PANDORA_HD inline Part<BlockTeam> part_of(const BlockTeam& team) {
+PANDORA_HD inline TeamPart<BlockTeam> part_of(const BlockTeam& team) {
   return {{}, team.rank() / 32, parts_of(team.size())};
 }
 

@@ -56,7 +56,7 @@ class TiledNewton {
     ++gradients_;
     for (int k = team_.rank(); k < width_; k += team_.size()) memory_.point()[k] = static_cast<Real>(memory_.rho()[k]);
     team_.sync();
-    const Part<Team> part = part_of(team_);
+    const TeamPart<Team> part = part_of(team_);
     const int strips = (samples_.n + kRows - 1) / kRows;
     for (int stream = part.index; stream < kStreams; stream += part.count)
       for (int strip = stream; strip < strips; strip += kStreams)
@@ -118,7 +118,7 @@ class TiledNewton {
                        kStrip = Memory::kStrip, kGroups = Memory::kGroups;
 
   // A strip from `first` on joins its stream's sum, by a part of the team; h(z) of its samples where a Hessian follows.
-  PANDORA_HD void add_moments(const Part<Team>& part, double* sums, int first, bool starts) const {
+  PANDORA_HD void add_moments(const TeamPart<Team>& part, double* sums, int first, bool starts) const {
     const int count = samples_.n - first < kRows ? samples_.n - first : kRows, pieces = width_ / 4,
               stride = memory_.terms_stride();
     Real* const terms = memory_.terms(part.index);
@@ -169,7 +169,7 @@ class TiledNewton {
   }
 
   // Ridges and the sum of h(z) psi psi': every group of the team has streams of strips, every member of it a tile.
-  PANDORA_HD void form_hessian(const Part<Team>& part) const {
+  PANDORA_HD void form_hessian(const TeamPart<Team>& part) const {
     const int strips = (samples_.n + kStrip - 1) / kStrip, groups = Memory::groups(part.count),
               members = team_.size() / groups, group = team_.rank() / members;
     for (int stream = group; stream - group < kGroups; stream += groups)
@@ -196,7 +196,7 @@ class TiledNewton {
   }
 
   // A group's strip to where all its members read it.
-  PANDORA_HD void stage(const Part<Team>& part, int groups, int group, int first, int count) const {
+  PANDORA_HD void stage(const TeamPart<Team>& part, int groups, int group, int first, int count) const {
     constexpr int kAtOnce = 2;  // on their way
     const int parts = part.count / groups, pieces = width_ / 4;
     team_.sync();  // what lay there before is done with

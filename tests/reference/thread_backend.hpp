@@ -57,14 +57,14 @@ class ThreadPart : public ScalarTeam {
 }  // namespace pandora::test
 
 template <>
-struct pandora::Part<pandora::test::ThreadTeam> {
+struct pandora::TeamPart<pandora::test::ThreadTeam> {
   test::ThreadPart team;
   int index, count;
 };
 
 namespace pandora::test {
 
-inline Part<ThreadTeam> part_of(const ThreadTeam& team) {
+inline TeamPart<ThreadTeam> part_of(const ThreadTeam& team) {
   const int count = static_cast<int>(team.parts().size()), size = team.size() / count, index = team.rank() / size;
   return {{team.parts()[static_cast<std::size_t>(index)], team.rank() % size, size}, index, count};
 }

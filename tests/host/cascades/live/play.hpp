@@ -139,4 +139,15 @@ void expect_refused(const Body& body, const std::string& part, ExitCode code = E
   }
 }
 
+// A cascade of models "a", "b", ... that learns from scores in [0, 1].
+inline CascadeOptions learner(std::size_t models, const LaneSpec& rules) {
+  CascadeOptions options;
+  for (std::size_t a = 0; a < models; ++a) options.models.push_back(std::string(1, static_cast<char>('a' + a)));
+  options.price = 2.0;
+  options.rules = rules;
+  options.evaluator = rules.learns_reward() ? "score" : "quality";
+  options.index_features = 3;
+  return options;
+}
+
 }  // namespace pandora::test

@@ -90,6 +90,7 @@ class Runner:
         says = dict(line.split(None, 1) for line in lines if line)
         self.program = {"version": says["pandora"], **{part: says[part] for part in ("revision", "sources", "compiler", "flags")}}
         self.program["numbers"] = self.numbers(program)
+        self.program["fits"] = self.fits(program)
         self.commands = tempfile.TemporaryDirectory(prefix="run-numbers-")  # of this run alone
         self.make_commands(program, Path(self.commands.name), threads)
 
@@ -101,6 +102,18 @@ class Runner:
                 command = [program, "run", study, "--quiet", "--backend", "cpu", "--force", "--out", out]
                 subprocess.run(command, capture_output=True, check=True)
                 state.update((Path(out) / "summary.csv").read_bytes())
+        return state.hexdigest()[:16]
+
+    def fits(self, program: Path) -> str:
+        """The same of what cascades of all kinds promise that are fitted to a made-up table, and of how they do on it."""
+        state = hashlib.sha256()
+        with tempfile.TemporaryDirectory() as out:
+            subprocess.run([sys.executable, "scripts/made-up-tables.py", out], check=True)
+            fit = ["fit", "paretobandit_judged_val_k3.jsonl", "--price", "20", "--evaluator", "score", "--out", "cascade.json", "--force"]
+            for how in (["thresholds"], *([kind, "--context", "text:4"] for kind in ("router", "routed", "indices"))):
+                for command in ([*fit, "--kind", *how], ["test", "cascade.json", "paretobandit_judged_test_k3.jsonl"]):
+                    done = subprocess.run([program, "cascade", *command, "--format", "json"], cwd=out, capture_output=True, check=True)
+                    state.update(done.stdout)
         return state.hexdigest()[:16]
 
     def make_commands(self, program: Path, folder: Path, threads: int) -> None:
@@ -120,13 +133,18 @@ exec {program} "$@"
         self.environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "DATA": str(self.data)}
 
     def key(self, stage: Stage) -> str:
-        return f"{digest(stage, self.stages)} {self.program['numbers']}"
+        return " ".join((digest(stage, self.stages), *(self.program[part] for part in self.parts(stage))))
+
+    def parts(self, stage: Stage) -> list[str]:
+        """What of the program a stage's results depend on: fits of cascades where its commands or what they run make some."""
+        fits = stage.page == "cascades" or any("cascade " in command for command in (*stage.run, *stage.keep.values()))
+        return ["numbers", "fits"] if fits else ["numbers"]
 
     def state(self, stage: Stage) -> str:
         kept = read_json(stage.folder / "manifest.json")
         if not kept or any(not (stage.folder / file).exists() for file in stage.keep):
             return "no results"
-        if kept["program"].get("numbers") != self.program["numbers"]:
+        if any(kept["program"].get(part) != self.program[part] for part in self.parts(stage)):
             return "of a program with other numbers"
         return "up to date" if kept["digest"] == digest(stage, self.stages) else "of other commands"
 

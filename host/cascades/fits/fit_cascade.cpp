@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "host/cascades/fits/fitted_indices.hpp"
+#include "host/cascades/fits/logged_worth.hpp"
 #include "host/cascades/fits/trace_check.hpp"
 #include "host/outcomes/logs/labels.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
@@ -278,6 +279,7 @@ std::vector<std::string> suspected_leaks(const TraceTable& table, const std::vec
 
 CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings) {
   require_latency(settings, table);
+  require_log_for(settings.openings, table, false);
   if (table.log) return fit_cascade_to_log(table, settings);
   if (const std::optional<TraceTable> estimated = table_to_fit(table, settings.evaluator)) {
     CascadeFitSettings others = settings;

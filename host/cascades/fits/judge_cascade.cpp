@@ -216,6 +216,7 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
                             std::optional<Estimator> estimator, Openings openings) {
   require_content(table);
   require_judge_usd(judge_usd);
+  require_log_for(openings, table, estimator.has_value());
   CascadeOptions options = cascade.options();
   const json record = record_of(options);
   JudgedCascade out;

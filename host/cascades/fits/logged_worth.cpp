@@ -62,6 +62,14 @@ Openings parse_openings(const std::string& text) {
   return text == "apart" ? Openings::apart : text == "independent" ? Openings::independent : Openings::in_order;
 }
 
+void require_log_for(Openings openings, const TraceTable& table, bool estimator_given) {
+  if (openings != Openings::in_order && !table.log)
+    throw Error(ExitCode::usage, "--openings: is of logs of decisions, and this table is none; leave it out");
+  if (openings == Openings::apart && estimator_given)
+    throw Error(ExitCode::usage,
+                "--openings apart: has an estimate of its own, the models' laws; leave out --estimator");
+}
+
 bool Identified::has(Estimator how) const {
   return std::find(estimators.begin(), estimators.end(), how) != estimators.end();
 }

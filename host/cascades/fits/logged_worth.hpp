@@ -10,6 +10,8 @@ namespace pandora {
 /// "" is nothing. Throw Error (usage) for unknown words.
 std::optional<Estimator> parse_estimator(const std::string& text);
 Openings parse_openings(const std::string& text);
+/// Throws Error (usage) where openings other than in_order say nothing: of a table that is no log, beside an estimator.
+void require_log_for(Openings openings, const TraceTable& table, bool estimator_given);
 
 /// What can be estimated from a table, and in words why not the rest.
 struct Identified {

@@ -179,6 +179,31 @@ TEST(Apart, WhatItCannotTellIsRefused) {
   }
 }
 
+// Said where it has no meaning, it would change nothing without a word.
+TEST(Apart, IsOfLogsAndHasAnEstimateOfItsOwn) {
+  Random random(9);
+  const TraceTable table = TraceLaw(0.2).draw(300, random);
+  CascadeFitSettings settings = test::settings_at(kPriceApart, "score");
+  const CascadeFit fit = fit_cascade(table, settings);
+  const auto said = [](const auto& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  settings.openings = Openings::apart;
+  EXPECT_THAT(said([&] { (void)fit_cascade(table, settings); }), HasSubstr("this table is none"));
+  const auto test = [&](const TraceTable& of, std::optional<Estimator> estimator) {
+    (void)judge_cascade(*fit.cascade, "c", of, "", "", {}, estimator, Openings::apart);
+  };
+  EXPECT_THAT(said([&] { test(table, {}); }), HasSubstr("this table is none"));
+  const TraceTable log = one_call_log(TraceLaw(0.2).draw(1500, random), random);
+  EXPECT_THAT(said([&] { test(log, Estimator::dr); }), HasSubstr("leave out --estimator"));
+  EXPECT_EQ(said([&] { test(log, {}); }), "");
+}
+
 // Where some decisions could not have called a model, or propensities are wrong, nothing is said of it.
 TEST(Apart, WeightsThatAreNotOneAreRefused) {
   Random random(10);

@@ -13,7 +13,6 @@
 #include "host/cascades/live/rules_json.hpp"
 #include "host/ground/base/nearest.hpp"
 #include "host/ground/tables/table.hpp"
-#include "host/outcomes/tables/trace_table.hpp"
 #include "kernels/rules/shrinkage.hpp"
 
 namespace pandora {

@@ -70,28 +70,29 @@ def test_a_cascade_that_is_worse_than_a_model_is_told() -> None:
 
 def test_a_store_gives_some_requests_to_the_model_alone(tmp_path: pathlib.Path) -> None:
     cascade = pandora.Cascade.new(["a", "b"], price=1.0, evaluator="score")
-    monitor = Monitor(cascade.models, cascade.price, against="b", share=0.5)
     alone = both = 0
-    with Store(tmp_path / "kept", cascade, monitor=monitor) as store:
-        for _ in range(60):
-            called = []
-            with store.begin([1.0]) as request:
-                for model in request:
-                    request.observe(0.01, 0.5)
-                    called.append(model)
-            assert not monitor.is_control(request.number) or called == ["b"]
-            alone += monitor.is_control(request.number)
-            both += len(called) > 1
-            store.feedback(request.number, 0.5)
-        state = store.metrics()["monitor"]
-        assert sum(found["feedbacks"] for found in state["models"].values()) == 60
-    assert 10 < alone < 50 and both > 0
+    for k in range(5):  # numbers of requests are drawn, and one store in 30 never calls both models
+        monitor = Monitor(cascade.models, cascade.price, against="b", share=0.5)
+        with Store(tmp_path / f"kept{k}", cascade, monitor=monitor) as store:
+            for _ in range(60):
+                called = []
+                with store.begin([1.0]) as request:
+                    for model in request:
+                        request.observe(0.01, 0.5)
+                        called.append(model)
+                assert not monitor.is_control(request.number) or called == ["b"]
+                alone += monitor.is_control(request.number)
+                both += len(called) > 1
+                store.feedback(request.number, 0.5)
+            state = store.metrics()["monitor"]
+            assert sum(found["feedbacks"] for found in state["models"].values()) == 60
+    assert 100 < alone < 200 and both > 0
     wrongs: list[dict[str, Any]] = [{"models": []}, {"models": "small"}, {"models": ["a", "a"]}, {"price": -1}]
     for wrong in [*wrongs, {"price": float("nan")}, {"alpha": 0}, {"against": "z"}]:
         with pytest.raises(pandora.UsageError, match="Monitor: " + next(iter(wrong))):
             Monitor(**{"models": ["a", "b"], "price": 1.0, **wrong})
     with pytest.raises(pandora.UsageError, match="monitor's model z"):
-        Store(tmp_path / "kept", monitor=Monitor(["a", "z"], 1.0))
+        Store(tmp_path / "kept0", monitor=Monitor(["a", "z"], 1.0))
 
 
 def test_a_control_request_whose_model_fails_goes_by_the_cascade(tmp_path: pathlib.Path) -> None:

@@ -156,8 +156,8 @@ void require_in_time(CascadeFit& fit, const std::vector<CascadeCandidate>& candi
     if (!fit.settings.as_asked || candidates[c].kind == fit.choice.kind) least = std::min(least, judged.latency[c]);
   throw Error(ExitCode::usage,
               fmt::format("--max-latency {:g}: no cascade keeps it; the least 95th per cent of the latency of calls in "
-                          "series that was found is {:.4g} seconds; give at least that, or faster models",
-                          *most, std::ceil(least * 1e4) / 1e4));
+                          "series that was found is {:.4g} seconds; give at least that, {}or faster models",
+                          *most, std::ceil(least * 1e4) / 1e4, fit.settings.as_asked ? "another --kind " : ""));
 }
 
 std::string latency_text(const CascadeFit& fit) {

@@ -19,7 +19,8 @@ struct JudgedCandidates {
   std::vector<Routed> routed;  ///< by candidate
   /// Intervals are taken to be narrower by this: a choice without a fold is to be made as one of the whole table is.
   double narrower = 1.0;
-  std::vector<double> latency = {};  ///< by candidate, under a bound on it: its 95th per cent, of fits without the row
+  /// By candidate, under a bound on it: its 95th per cent, of fits without the row or, if that is more, of the whole fit.
+  std::vector<double> latency = {};
 
   /// As wide as that of a cross-fitted policy.
   Interval fitted(const Interval& over_prompts) const;

@@ -82,6 +82,7 @@ TEST(LatencyBound, FasterThresholdsAreFound) {
         }
     const CascadeFit fit = fit_cascade(table, settings);
     EXPECT_LE(fit.latency, most);
+    EXPECT_LE(p95_on(table, fit), fit.latency + 1e-9);
     EXPECT_GE(judge_cascade(*fit.cascade, "c.json", table, table.models[0]).worth.utility.value, best - 0.005) << most;
   }
 }

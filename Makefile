@@ -14,7 +14,7 @@ TEST_JOBS = $$(($(JOBS) + 1))
 
 full_run := make reproduce ARGS="--replications 50"
 
-.PHONY: build reproduce test test-slow test-as tests example python gateway python-bench numbers fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
+.PHONY: build reproduce test test-slow test-as tests example python gateway python-bench numbers fuzz sanitize stand-in stand-in-build stand-in-slow stand-in-sanitize docs debug-docs docs-dependencies bench build-times coverage coverage-run gpu-check gpu-pack slice nightly dependencies test-dependencies figure-dependencies format-dependencies format format-check tidy tidy-dependencies all-dependencies reference clean help
 .NOTPARALLEL:  # prerequisites are steps, in order
 
 build:
@@ -216,6 +216,12 @@ gpu-check: dependencies
 	cmake --build build-gpu --target all pandora_device_bench --parallel $(JOBS)
 	scripts/gpu-check.sh build-gpu $(ARGS)
 
+# For a GPU machine without compilers: CUDAARCHS=90-real make gpu-pack, then as scripts/gpu-pack.sh says.
+gpu-pack: dependencies
+	cmake --preset gpu -DPANDORA_NATIVE=OFF -DPANDORA_LEVEL=v3 -DPANDORA_MPI=OFF
+	cmake --build build-gpu --target all pandora_device_bench --parallel $(JOBS)
+	scripts/gpu-pack.sh build-gpu build-gpu/gpu-check.txz
+
 # Every command of README.md and docs/, and recipes where their interpreters can be installed.
 docs: test-dependencies docs-dependencies build
 	scripts/run-docs.sh $(ARGS)
@@ -276,6 +282,7 @@ help:
 	@echo 'make bench      benchmarks, JSON in build-bench/bench.json'
 	@echo 'make coverage   line coverage of the functor headers, at least 95%; make coverage-run: that of a run alone'
 	@echo 'make gpu-check  on a machine with a GPU: device tests, sanitizers, benchmarks, the whole paper'
+	@echo 'make gpu-pack   an archive of what it needs, for such a machine without compilers'
 	@echo 'make format     clang-format over the sources; format-check: whether it would change any'
 	@echo 'make site       the documents and the reference of C++ and Python as a site, in build/site/html'
 	@echo 'make tidy       clang-tidy over the program, every finding an error'

@@ -29,7 +29,7 @@ class LinearFits {
   LinearFit logistic_with(const Eigen::VectorXd& y, double ridge, Eigen::VectorXd& beta) const;
   Eigen::VectorXd of_asked(const Eigen::ArrayXd& by_row) const;
   Eigen::VectorXd weights_of(const Eigen::VectorXd& slopes, double constant) const;
-  const auto turned() const { return design_.rightCols(design_.cols() - 1); }
+  auto turned() const { return design_.rightCols(design_.cols() - 1); }
 
   std::vector<std::size_t> asked_;
   Eigen::MatrixXd design_;  // 1, and the features less their means, turned so that they are orthogonal

@@ -281,8 +281,8 @@ struct SolveTheta {
 template <class Real, bool kLarge>
 struct SolveBoxes {
   static constexpr const char* kName = kLarge ? "solve large" : "solve";
-  static constexpr int kThreads =
-      kLarge ? 384 : 128;  // a tile of 8 x 8 each in groups of 96, up to m = 104; or in one of 128
+  // A tile of 8 x 8 each: in groups of 96 up to m = 104, in one of 128 up to m = 120.
+  static constexpr int kThreads = kLarge ? kMostBlockMembers : 128;
   Problem<Real> problem;
   BlockRange range;
   ScratchPool<Real> scratch;

@@ -107,8 +107,7 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
       for (std::size_t row = 0; row < table.rows(); ++row)
         seconds.push_back(fits[groups.of_row[row] % kCascadeFolds].latency[row]);
       // What is handed out is another fit, which may call more models than those without a fold.
-      const double own = latency_p95(out.whole[c].latency), without = latency_p95(std::move(seconds));
-      out.all.latency.push_back(own > without ? own : without);
+      out.all.latency.push_back(std::max(latency_p95(std::move(seconds)), latency_p95(out.whole[c].latency)));
     }
     out.all.routed.push_back(corrected(out.whole[c], fits, groups, settings.from_log()));
   }

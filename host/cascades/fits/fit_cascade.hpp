@@ -85,10 +85,9 @@ std::vector<double> worth_by_row(const Routed& routed, const CascadeAim& aim, do
 /// Under a bound the candidates of a kind are tried in their order, from the one that keeps it most easily, until one
 /// does not keep it with 95% confidence; the last one that did is picked, or the first where none did. A bound that is
 /// kept is so with that confidence although several were tried: they are a fixed sequence of tests. Those that exceed a
-/// bound on latency are passed over; where all do, the first is picked. At a price the best one that keeps that
-/// bound is picked. Of the kinds the
-/// best one is taken, or the best of those that are simpler where it does not lead by more than its standard error. The
-/// single model is chosen where the interval of the cascade's gain does not lie above 0.
+/// bound on latency are passed over; where all do, the first is picked. At a price the best one that keeps that bound is
+/// picked. Of the kinds the best one is taken, or the best of those that are simpler where it does not lead by more than
+/// its standard error. The single model is chosen where the interval of the cascade's gain does not lie above 0.
 CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const JudgedCandidates& judged,
                      const CascadeAim& aim);
 

@@ -122,10 +122,13 @@ void fit_command(const FitArguments& o) {
   const TraceTable table = o.reading.read(o.table);
   const CascadeFit fitted = fit_cascade(table, settings);
   fitted.cascade->set_explore(o.file.explore);
-  write_file(o.file.out, fitted.cascade->text());
+  // A nightly fit to the log of what runs is not to put something worse in its place.
+  const bool stays = fitted.keeps_running() && std::filesystem::exists(o.file.out);
+  if (!stays) write_file(o.file.out, fitted.cascade->text());
   if (o.format == "json") return print_json(fit_record(fitted));
   print_cascade(*fitted.cascade, o.file.out);
-  print_text(fmt::format("cascade in {}\n", o.file.out));
+  print_text(stays ? o.file.out + " stays as it is; for what comes nearest name another file\n"
+                   : fmt::format("cascade in {}\n", o.file.out));
 }
 
 void add_cascade_fit(CLI::App& cascade, Session& session) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "host/cascades/fits/fit_progress.hpp"
+#include "host/cascades/fits/worth.hpp"
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
@@ -69,6 +70,7 @@ struct CascadeFitSettings {
   double caution = 0.0;
   std::optional<std::size_t> single = {};
   bool from_log() const { return caution > 0.0; }
+  std::optional<CascadeWorth> running = {};    ///< of a log: CascadeFit::running, without its gain
   unsigned threads = 0;                        ///< 0: as many as the machine has
   std::shared_ptr<FitProgress> progress = {};  ///< where somebody looks
   Openings openings = Openings::in_order;      ///< of a log

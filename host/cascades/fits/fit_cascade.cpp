@@ -103,6 +103,13 @@ void add_elsewhere(CascadeFit& fit, const TraceTable& table, const PreparedFolds
   }
 }
 
+// Of two that are not paired.
+Interval unpaired_difference(const Interval& a, const Interval& b) {
+  const double value = a.value - b.value;
+  return {value, value - std::hypot(a.value - a.low, b.high - b.value),
+          value + std::hypot(a.high - a.value, b.value - b.low)};
+}
+
 // Decides, and promises of what is decided.
 void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& nested) {
   const PromptGroups& groups = judged.all.groups;
@@ -130,6 +137,8 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
   const auto worth = [&](const Routed& routed) { return worth_of(routed, single, fit.price, groups, kCascadeFolds); };
   fit.single = worth(single);
   fit.promise = worth(kept);
+  fit.running = fit.settings.running;
+  if (fit.running) fit.running->gain = unpaired_difference(fit.promise.utility, fit.running->utility);
   if (choice.kind != CascadeKind::single) choice.judged_calls = fit.promise.calls.value;
   fit.tail = dollar_tail(judged.whole[choice.chosen().candidate].dollars, groups);
   for (const CascadeKind kind : kCascadeKinds)
@@ -158,6 +167,20 @@ void require_in_time(CascadeFit& fit, const std::vector<CascadeCandidate>& candi
               fmt::format("--max-latency {:g}: no cascade keeps it; the least 95th per cent of the latency of calls in "
                           "series that was found is {:.4g} seconds; give at least that, {}or faster models",
                           *most, std::ceil(least * 1e4) / 1e4, fit.settings.as_asked ? "another --kind " : ""));
+}
+
+// Which of what is compared the bound on latency leaves out, or does not bind.
+void note_latency(CascadeFit& fit, const JudgedCandidates& judged) {
+  const std::optional<double> most = fit.settings.aim.most_latency;
+  if (!most) return;
+  for (const CascadeKind kind : kCascadeKinds)
+    if (const auto& picked = fit.choice.picked[static_cast<std::size_t>(kind)]; picked && !picked->in_time)
+      fit.notes.push_back(
+          fmt::format("{}: not deployed; calls in series take {:.4g} seconds at the 95th per cent, more than {:g}",
+                      kind_text(kind), judged.latency[picked->candidate], *most));
+  if (!fit.without.empty() || !fit.elsewhere.empty())
+    fit.notes.emplace_back(
+        "what is said of fits without a model and under other circumstances is without the bound on latency");
 }
 
 std::string latency_text(const CascadeFit& fit) {
@@ -191,11 +214,12 @@ void count_shares(CascadeFit& fit, const TraceTable& table, const TrainedTable& 
   fit.choice.judged_calls *= static_cast<double>(counts.judged) / calls;
 }
 
-void note_what_is_left_out(CascadeFit& fit, const TraceTable& table) {
+void note_what_is_left_out(CascadeFit& fit, const TraceTable& table, const JudgedCandidates& judged) {
   if (!table.known_digest.empty())  // qualities are estimated
     fit.notes = table.notes;
   else if (table.dropped > 0)
     fit.notes.push_back(table.notes.back());
+  note_latency(fit, judged);
   if (fit.choice.kind == CascadeKind::single && fit.settings.indices)
     fit.notes.push_back(
         "one model alone learns nothing while it runs; `pandora cascade new` makes a cascade that learns from nothing");
@@ -208,74 +232,7 @@ void note_what_is_left_out(CascadeFit& fit, const TraceTable& table) {
   for (std::string& leak : suspected_leaks(table, context, fit.price)) fit.notes.push_back(std::move(leak));
 }
 
-// A context that says what only the outcomes can have told.
-
-// By row and model: whether the answer is the best one.
-std::vector<char> best_answers_of(const TraceTable& table, double price) {
-  const std::size_t models = table.models.size();
-  const Outcomes outcomes{models, table.quality, table.quality, table.cost};
-  std::vector<char> out(table.quality.size());
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto worth = [&](std::size_t m) { return outcomes.utility(row * models + m, price); };
-    double best = worth(0);
-    for (std::size_t m = 1; m < models; ++m) best = std::max(best, worth(m));
-    for (std::size_t m = 0; m < models; ++m) out[row * models + m] = worth(m) == best;
-  }
-  return out;
-}
-
-// The share of rows whose best model is the one that is best most often where the value is the same, in other folds.
-double share_told(const std::vector<std::string>& value, const std::vector<char>& best, std::size_t models) {
-  std::map<std::string, std::vector<double>> all;  // how often each model is the best one; also by fold
-  std::vector<std::map<std::string, std::vector<double>>> in(kCascadeFolds);
-  const auto count = [&](std::vector<double>& counts, std::size_t row) {
-    counts.resize(models);
-    for (std::size_t m = 0; m < models; ++m) counts[m] += best[row * models + m];
-  };
-  for (std::size_t row = 0; row < value.size(); ++row) {
-    count(all[value[row]], row);
-    count(in[row % kCascadeFolds][value[row]], row);
-  }
-  double right = 0.0;
-  for (std::size_t row = 0; row < value.size(); ++row) {
-    std::vector<double> others = all[value[row]];
-    for (std::size_t m = 0; m < models; ++m) others[m] -= in[row % kCascadeFolds][value[row]][m];
-    const auto most = std::max_element(others.begin(), others.end());
-    // A value that other folds do not have tells nothing.
-    right += *most > 0.0 && best[row * models + static_cast<std::size_t>(most - others.begin())];
-  }
-  return right / static_cast<double>(value.size());
-}
-
 }  // namespace
-
-std::vector<std::string> suspected_leaks(const TraceTable& table, const std::vector<std::string>& context,
-                                         double price) {
-  constexpr double kNearlyAlways = 0.95, kMisses = 0.25;
-  std::vector<std::string> out;
-  const std::size_t rows = table.rows(), models = table.models.size();
-  for (const std::string& spec : context) {
-    const std::string name = spec.starts_with("raw:") ? spec.substr(4) : spec;
-    const PromptColumn* const column = find_column(table, name);
-    if (column == nullptr || column->kind == PromptColumn::Kind::vector) continue;
-    std::vector<std::string> value;
-    for (std::size_t row = 0; row < rows; ++row)
-      value.push_back(column->kind == PromptColumn::Kind::text ? std::string(column->texts[row])
-                                                               : fmt::format("{}", column->numbers[row]));
-    for (const double at : {0.0, price}) {
-      const std::vector<char> best = best_answers_of(table, at);
-      const double told = share_told(value, best, models),
-                   one = share_told(std::vector<std::string>(rows), best, models);
-      if (told < kNearlyAlways || 1.0 - told > kMisses * (1.0 - one) || one == 1.0) continue;
-      out.push_back(
-          fmt::format("context {} tells the best model of {:.1f}% of the prompts (one model for all: {:.1f}%): was it "
-                      "computed from the outcomes? What is not known before a call makes promises that nothing keeps",
-                      name, 100.0 * told, 100.0 * one));
-      break;
-    }
-  }
-  return out;
-}
 
 CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings) {
   require_latency(settings, table);
@@ -323,7 +280,7 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   add_without(fit, table, folds, judged.all.routed[choice.best_of(choice.cascade).candidate]);
   fit.break_even_judge = break_even_judge(fit);
   add_elsewhere(fit, table, folds);
-  note_what_is_left_out(fit, table);
+  note_what_is_left_out(fit, table, judged.all);
   const bool judged_none = choice.kind != CascadeKind::single && choice.judged_calls == 0.0;
   fit.verdict = fit_verdict(fit, options) + latency_text(fit) + "; " +
                 (judged_none ? "no answer is judged"

@@ -147,7 +147,10 @@ struct CascadeFit {
   CascadeWorth single;   ///< single_model on other prompts: corrected() by the choices without folds
   /// Each kind by itself, on other prompts; only those that were tried.
   std::vector<std::pair<CascadeKind, CascadeWorth>> kinds;
-  CascadeWorth promise;            ///< of what is deployed, on other prompts: corrected() by whole procedures
+  CascadeWorth promise;  ///< of what is deployed, on other prompts: corrected() by whole procedures
+  /// Of a log that says whose answer the client had: what made it, with its exploring. `gain`: of what is deployed over it.
+  std::optional<CascadeWorth> running;
+  bool keeps_running() const { return running && !(running->gain.low > 0.0); }
   DollarTail tail;                 ///< of what is deployed
   double latency = 0.0;            ///< its 95th per cent under a bound on it, on other prompts
   std::string single_model;        ///< of all rows

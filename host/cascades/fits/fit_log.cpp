@@ -55,10 +55,13 @@ std::size_t cautious_single(const TraceTable& table, double price) {
   return static_cast<std::size_t>(std::ranges::max_element(rated) - rated.begin());
 }
 
-[[noreturn]] void refuse_few(const TraceTable& log) {
+[[noreturn]] void refuse_few(const TraceTable& log, double most_effective) {
+  constexpr double kInEachFold = kLabelFolds / (kLabelFolds - 1.0);
   log.refuse(
-      "has too few decisions: no model alone has {:.0f} effective ones in every fold; log more, or explore more (--explore)",
-      kLeastEffective);
+      "has too few decisions: {:.0f} effective ones are needed of a model alone, and here the most are {:.1f}; log about "
+      "{:.0f} like these, or explore more (--explore)",
+      kLeastEffective, most_effective,
+      std::ceil(kInEachFold * kLeastEffective / std::max(most_effective, 1.0) * static_cast<double>(log.rows())));
 }
 
 // What cascades do on the folds that they were not searched on.
@@ -76,7 +79,7 @@ HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, cons
       if (reader.folds()[row] != fold) training.push_back(row);
     const LogSearch search(log, reader, settings, training);
     const FixedCascade single = search.best_single(), best = search.best();
-    if (best.order.empty() || single.order.empty()) refuse_few(log);
+    if (best.order.empty() || single.order.empty()) refuse_few(log, search.most_effective());
     CascadeInput used = input;
     const CascadeOptions options = options_of(log, settings, best, search.calibration());
     used.columns = best.order;
@@ -111,11 +114,11 @@ Searched searched(const TraceTable& log, const CascadeFitSettings& settings, con
   out.best = search.best();
   out.alone = search.best_single();
   out.calibration = search.calibration();
-  if (out.best.order.empty() || out.alone.order.empty()) refuse_few(log);
+  if (out.best.order.empty() || out.alone.order.empty()) refuse_few(log, search.most_effective());
   const HeldOut held = held_out(log, settings, input, reader, out.alone.order[0]);
-  out.cascade = reader.estimate(held.cascade);
-  out.single = reader.estimate(held.single);
-  out.named = reader.estimate(held.named);
+  out.cascade = reader.estimate(held.cascade, true);
+  out.single = reader.estimate(held.single, true);
+  out.named = reader.estimate(held.named, true);
   require_support(out.cascade.support, log, "a cascade");
   require_support(out.single.support, log, "the best single model");
   require_support(out.named.support, log, log.models[out.alone.order[0]] + " alone");
@@ -132,7 +135,9 @@ Searched searched(const TraceTable& log, const CascadeFitSettings& settings, con
 
 Searched searched_apart(const TraceTable& log, const CascadeFitSettings& settings, const LogReader& reader) {
   std::optional<FitApart> found = fit_log_apart(log, settings, reader);
-  if (!found) refuse_few(log);
+  if (!found)
+    log.refuse(
+        "has too few decisions: no model was called often enough in every fold; log more, or explore more (--explore)");
   Searched out{std::move(found->best),
                std::move(found->alone),
                std::move(found->calibration),
@@ -151,6 +156,23 @@ Searched searched_apart(const TraceTable& log, const CascadeFitSettings& setting
   return out;
 }
 
+// Of two intervals the one that promises less.
+const Interval& lower(const Interval& a, const Interval& b) {
+  return a.low < b.low ? a : b;
+}
+
+// Cascade or single model: the cascade where it is sure to be better, or is the surer one to be better than what made the log.
+CascadeChoice chosen(const Searched& found, const Interval& gain, const std::array<Interval, 2>& over_running) {
+  CascadeChoice out;
+  for (const CascadeKind kind : {CascadeKind::single, CascadeKind::thresholds})
+    out.picked[static_cast<std::size_t>(kind)].emplace();
+  out.gain = gain;
+  out.pays = found.best.order.size() > 1 &&
+             (gain.low > 0.0 || (gain.value > 0.0 && over_running[1].low > over_running[0].low));
+  out.kind = out.pays ? CascadeKind::thresholds : CascadeKind::single;
+  return out;
+}
+
 CascadeFit fit_of(const TraceTable& log, const CascadeFitSettings& settings, const LogReader& reader,
                   const Searched& found) {
   CascadeFit fit;
@@ -162,15 +184,22 @@ CascadeFit fit_of(const TraceTable& log, const CascadeFitSettings& settings, con
   fit.models = log.models;
   fit.price = settings.aim.value;
   fit.single_model = log.models[found.alone.order[0]];
-  fit.single = widened(worth_of(found.single, found.single, fit.price));
+  // What this model brings, but no more than is sure of the models that searches without a fold chose.
+  fit.single = widened(worth_of(found.named, found.named, fit.price));
+  const CascadeWorth of_folds = widened(worth_of(found.single, found.single, fit.price));
+  fit.single.utility.low = std::min(fit.single.utility.low, of_folds.utility.low);
+  fit.single.quality.low = std::min(fit.single.quality.low, of_folds.quality.low);
   const CascadeWorth of_cascade = widened(worth_of(found.cascade, found.named, fit.price));
   fit.kinds = {{CascadeKind::thresholds, of_cascade}};
-  CascadeChoice& choice = fit.choice;
-  for (const CascadeKind kind : {CascadeKind::single, CascadeKind::thresholds})
-    choice.picked[static_cast<std::size_t>(kind)].emplace();
-  choice.gain = of_cascade.gain;
-  choice.pays = found.best.order.size() > 1 && of_cascade.gain.low > 0.0;
-  choice.kind = choice.pays ? CascadeKind::thresholds : CascadeKind::single;
+  std::array<Interval, 2> over_running = {Interval{NAN, NAN, NAN}, Interval{NAN, NAN, NAN}};  // of a model, the cascade
+  if (reader.knows_running()) {
+    const MovedPolicy running = reader.estimate_running();
+    const auto gain = [&](const MovedPolicy& own) { return widened(worth_of(own, running, fit.price)).gain; };
+    fit.running = worth_of(running, running, fit.price);
+    over_running = {lower(gain(found.named), gain(found.single)), gain(found.cascade)};
+  }
+  CascadeChoice& choice = fit.choice = chosen(found, of_cascade.gain, over_running);
+  if (fit.running) fit.running->gain = over_running[choice.pays ? 1 : 0];
   fit.promise = choice.pays ? of_cascade : fit.single;
   if (const double dearer = fit.price * of_cascade.calls.value; choice.pays && dearer > 0.0)
     fit.break_even_judge = of_cascade.gain.value / dearer;
@@ -195,6 +224,14 @@ CascadeFit fit_router_to_log(const TraceTable& log, const CascadeFitSettings& se
   of_first_calls.as_asked = false;
   of_first_calls.caution = kLogCaution;
   of_first_calls.single = cautious_single(table, settings.aim.value);
+  CascadeInput input;
+  input.table = &log;
+  input.evaluator = settings.evaluator;
+  input.judge_usd = settings.judge();
+  if (const LogReader reader({}, input, Estimator::dr, Openings::in_order); reader.knows_running()) {
+    const MovedPolicy running = reader.estimate_running();
+    of_first_calls.running = worth_of(running, running, settings.aim.value);
+  }
   return fit_cascade(table, of_first_calls);
 }
 

@@ -24,6 +24,15 @@ json others_json(const std::vector<OtherFit>& others) {
   return out;
 }
 
+json running_json(const CascadeFit& fit) {
+  json out = json_of(*fit.running);
+  out["fit_gains"] = out["gain"];
+  out["keep"] = fit.keeps_running();
+  out.erase("gain");  // elsewhere that over the best single model
+  out.erase("saving");
+  return out;
+}
+
 std::string gain_text(const CascadeFit& fit) {
   if (fit.settings.aim.kind == CascadeAim::Kind::least_quality)
     return "$" + usd_text(fit.choice.gain) + " per 1,000 prompts";
@@ -82,6 +91,11 @@ std::string plans_text(const CascadeOptions& cascade) {
 }
 
 std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
+  if (fit.keeps_running())
+    return fmt::format(
+        "keep what made the log: by the log it brings {} in utility per prompt, exploring included, and nothing is sure to "
+        "bring more; what comes nearest, {}, less that is {}",
+        interval_text(fit.running->utility, 4), order_text(cascade), interval_text(fit.running->gain, 4));
   const CascadeAim& aim = fit.settings.aim;
   const std::string bound = aim.is_bound() ? bound_text(fit) + "; " : "";
   const std::string tried = kind_text(fit.choice.cascade);
@@ -143,6 +157,7 @@ json fit_record(const CascadeFit& fit) {
            {"notes", fit.notes},
            {"verdict", fit.verdict}};
   out["single"]["model"] = fit.single_model;
+  if (fit.running) out["running"] = running_json(fit);
   for (const auto& [kind, worth] : fit.kinds) out["kinds"][kind_text(kind)] = json_of(worth);
   out["runner_up"] = kind_text(runner_up(fit));
   if (choice.rival) {

@@ -174,8 +174,8 @@ Table fit_of_cascade(const json& record, const CascadeCounts& counts, const std:
   for (const CascadeKind kind : kCascadeKinds)
     if (const json& kinds = record.value("kinds", json()); kinds.contains(kind_text(kind)))
       out.rows.push_back(worth_row(kind_text(kind), kinds[kind_text(kind)]));
-  out.rows.push_back(worth_row("promise", record["promise"]));
-  out.rows.back().rule_above = true;
+  if (record.contains("running")) out.rows.push_back(worth_row("what made the log", record["running"]));
+  out.rows.push_back({worth_row("promise", record["promise"]).cells, {}, true});
   out.notes.push_back("best single: " + text_at(record, "/single/model"));
   out.notes.push_back(choice_note(record));
   if (record.contains("bound")) out.notes.push_back("price found: " + price);

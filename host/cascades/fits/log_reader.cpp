@@ -51,6 +51,42 @@ LogReader::LogReader(const CascadeOptions& options, const CascadeInput& input, E
     for (std::size_t at = input.columns[m]; at < worth_.size(); at += models_)
       if (!std::isnan(worth_[at])) worth_[at] = calibrated(worth_[at]);
   }
+  for (std::size_t row = 0; row < table_.rows() && !table_.log->deployed.empty(); ++row) {
+    const double* const of_row = table_.log->deployed.data() + row * models_;
+    const double* const found = std::find(of_row, of_row + models_, 1.0);
+    if (found == of_row + models_) break;
+    deployed_.push_back(row * models_ + static_cast<std::size_t>(found - of_row));
+  }
+  if (deployed_.size() < table_.rows()) deployed_.clear();
+  std::size_t told = 0;
+  for (const std::size_t at : deployed_) told += !std::isnan(table_.quality[at]);
+  if (told == 0) deployed_.clear();
+  told_ = static_cast<double>(told) / static_cast<double>(table_.rows());
+}
+
+double LogReader::running_quality(std::size_t row) const {
+  const std::size_t at = deployed_[row];
+  return guess_[at] + (std::isnan(table_.quality[at]) ? 0.0 : (table_.quality[at] - guess_[at]) / told_);
+}
+
+double LogReader::running_usd(std::size_t row) const {
+  double usd = 0.0;
+  for (std::size_t at = row * models_; at < (row + 1) * models_; ++at)
+    if (!std::isnan(table_.log->place[at])) usd += table_.cost[at] + input_.judge_usd;
+  return usd;
+}
+
+MovedPolicy LogReader::estimate_running() const {
+  std::vector<double> quality, dollars, calls;
+  for (std::size_t row = 0; row < table_.rows(); ++row) {
+    quality.push_back(running_quality(row));
+    dollars.push_back(running_usd(row));
+    const auto of_row = table_.log->place.begin() + static_cast<long>(row * models_);
+    calls.push_back(static_cast<double>(
+        std::count_if(of_row, of_row + static_cast<long>(models_), [](double place) { return !std::isnan(place); })));
+  }
+  return {mean_moved(quality, groups_), mean_moved(dollars, groups_), mean_moved(calls, groups_),
+          support_of(std::vector<double>(table_.rows(), 1.0), groups_)};
 }
 
 double LogReader::ratio(std::size_t cell, std::size_t calls_before) const {
@@ -125,7 +161,7 @@ LoggedPaths LogReader::with_labels(const std::vector<LoggedWalk>& walks, LoggedP
   return out;
 }
 
-MovedPolicy LogReader::estimate(const std::vector<LoggedWalk>& walks) const {
+MovedPolicy LogReader::estimate(const std::vector<LoggedWalk>& walks, bool chosen) const {
   std::size_t T = 1;
   for (const LoggedWalk& walk : walks) T = std::max(T, walk.cells.size() + (walk.left ? 1 : 0));
   const auto along = [&](auto&& next) { return paths(walks, T, next); };
@@ -139,7 +175,16 @@ MovedPolicy LogReader::estimate(const std::vector<LoggedWalk>& walks) const {
   const LoggedPaths quality =
       with_labels(walks, along([&](double sofar, std::size_t at, double) { return std::max(sofar, worth_[at]); }));
   out.quality = path_estimate(quality, how_, groups_);
-  out.support = support_of(quality.weights(), groups_);
+  const std::vector<double> before = calls.weights();
+  std::vector<double> p;
+  LabelNoise noise;
+  for (std::size_t row = 0; row < walks.size(); ++row) {
+    p.push_back(walks[row].left ? 1.0 : label_probability_[walks[row].deployed]);
+    if (before[row] > 0.0) noise += label_noise(walks[row].deployed, before[row]);
+  }
+  const double rows = static_cast<double>(walks.size());
+  if (chosen) out.quality.unseen = noise.unseen() / (rows * rows);
+  out.support = support_of_labels(before, p, quality.weights(), groups_);
   return out;
 }
 

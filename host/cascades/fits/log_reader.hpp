@@ -37,9 +37,11 @@ class LogReader {
   double ratio(std::size_t cell, std::size_t calls_before) const;
   /// g + L (q - g) / p of a call: the judge's word, corrected where its quality is known.
   double estimated_quality(std::size_t cell) const;
-  /// 1 / label_propensity of a call whose quality is known, else 0.
-  double known_weight(std::size_t cell) const {
-    return std::isnan(table_.quality[cell]) ? 0.0 : 1.0 / label_probability_[cell];
+  /// The judge's word alone, by a map that did not see the call.
+  double guessed_quality(std::size_t cell) const { return guess_[cell]; }
+  LabelNoise label_noise(std::size_t cell, double weight) const {
+    const double less = table_.quality[cell] - guess_[cell];
+    return LabelNoise::of(weight, label_probability_[cell], !std::isnan(less), less);
   }
   /// 1 / (propensity x label_propensity).
   double label_weight(std::size_t cell) const {
@@ -49,8 +51,16 @@ class LogReader {
   LoggedWalk walk_alone(std::size_t row, std::size_t single) const;
   /// Of a cascade that learns nothing meanwhile.
   LoggedWalk walk(Cascade& cascade, std::size_t row) const;
-  /// Of a walk for every row.
-  MovedPolicy estimate(const std::vector<LoggedWalk>& walks) const;
+  /// Of a walk for every row. `chosen`: of policies that were chosen for what a log says of them, so that what it does not
+  /// show counts (LabelNoise).
+  MovedPolicy estimate(const std::vector<LoggedWalk>& walks, bool chosen) const;
+
+  /// Whether the log says of each decision whose answer the client had; then running() is what it brought, decision by
+  /// decision, and estimate_running() its mean: of what made the log, with its exploring.
+  bool knows_running() const { return !deployed_.empty(); }
+  double running_quality(std::size_t row) const;
+  double running_usd(std::size_t row) const;
+  MovedPolicy estimate_running() const;
 
  private:
   template <class Next>
@@ -69,6 +79,8 @@ class LogReader {
   const PromptGroups groups_;
   const std::vector<std::size_t> folds_;
   const std::vector<double> label_probability_;
+  std::vector<std::size_t> deployed_;  // cells, by row; empty where one is not known
+  double told_ = 1.0;                  // share of decisions whose deployed answer's quality is known
   std::vector<double> worth_, guess_;  // cells: as the cascade takes them; as calibrated here
 };
 

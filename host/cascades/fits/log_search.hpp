@@ -23,32 +23,37 @@ inline IsotonicMap calibrated(const TraceTable& log, const LogReader& reader, st
   return IsotonicMap::fit(scores, qualities, weights);
 }
 
-// Sums over decisions, of weights w, of w times the utility y, and of the weights l of those whose deployed answer's quality
-// is known.
+// Sums over decisions, of weights w, of w times the utility y, and of w times the utility z of what made the log (less its
+// mean; 0 where that is not known).
 struct WeightedSums {
-  double w = 0.0, wy = 0.0, ww = 0.0, wwy = 0.0, wwyy = 0.0, l = 0.0, ll = 0.0;
+  double w = 0.0, wy = 0.0, ww = 0.0, wwy = 0.0, wwyy = 0.0, wz = 0.0, wyz = 0.0;
+  LabelNoise labels;
 
-  static WeightedSums of(double weight, double y, double known) {
-    const double l = weight * known;
-    return {weight, weight * y, weight * weight, weight * weight * y, weight * weight * y * y, l, l * l};
+  static WeightedSums of(double weight, double y, double z, const LabelNoise& labels) {
+    const double ww = weight * weight;
+    return {weight, weight * y, ww, ww * y, ww * y * y, weight * z, weight * y * z, labels};
   }
   WeightedSums& operator+=(const WeightedSums& o) {
-    w += o.w, wy += o.wy, ww += o.ww, wwy += o.wwy, wwyy += o.wwyy, l += o.l, ll += o.ll;
+    w += o.w, wy += o.wy, ww += o.ww, wwy += o.wwy, wwyy += o.wwyy, wz += o.wz, wyz += o.wyz, labels += o.labels;
     return *this;
   }
   WeightedSums minus(const WeightedSums& o) const {
-    return {w - o.w, wy - o.wy, ww - o.ww, wwy - o.wwy, wwyy - o.wwyy, l - o.l, ll - o.ll};
+    return {w - o.w, wy - o.wy, ww - o.ww, wwy - o.wwy, wwyy - o.wwyy, wz - o.wz, wyz - o.wyz, labels.minus(o.labels)};
   }
   double mean() const { return wy / w; }
-  double effective() const { return std::min(w * w / ww, ll > 0.0 ? l * l / ll : 0.0); }
-  double error() const { return std::sqrt(std::max(0.0, wwyy - 2.0 * mean() * wwy + mean() * mean() * ww)) / w; }
+  double effective() const { return w * w / (ww + labels.expected); }
+  /// Of the mean less that of z over `decisions`, of which the sum of z^2 is given.
+  double error(double decisions, double zz) const {
+    const double own = wwyy - 2.0 * mean() * wwy + mean() * mean() * ww + labels.unseen(),
+                 both = (wyz - mean() * wz) / (w * decisions);
+    return std::sqrt(std::max(0.0, own / (w * w) - 2.0 * both + zz / (decisions * decisions)));
+  }
   /// What is maximised: of many candidates the greatest mean flatters those of few decisions (Swaminathan and Joachims
-  /// 2015).
-  double cautious(double decisions) const {
-    const double mean_weight = w / decisions,
-                 spread = std::sqrt(std::max(0.0, ww / decisions - mean_weight * mean_weight) / decisions);
+  /// 2015). Held against what made the log, what is like it is the surest.
+  double cautious(double decisions, double zz) const {
+    const double mean_weight = w / decisions, spread = std::sqrt(std::max(0.0, ww / w - mean_weight) / decisions);
     if (std::abs(mean_weight - 1.0) > 3.0 * spread + 1e-9) return -HUGE_VAL;  // makes calls that the log never makes
-    return effective() < kLeastEffective ? -HUGE_VAL : mean() - kLogCaution * error();
+    return effective() < kLeastEffective ? -HUGE_VAL : mean() - kLogCaution * error(decisions, zz);
   }
 };
 
@@ -74,6 +79,13 @@ class LogSearch {
         if (const double value = seen_[row * models_ + m]; !std::isnan(value)) seen.push_back(value);
       thresholds_.push_back(thresholds_of(std::move(seen)));
     }
+    running_.assign(log.rows(), 0.0);
+    if (!reader.knows_running()) return;
+    double mean = 0.0;
+    for (const std::size_t row : rows)
+      mean += running_[row] = reader.running_quality(row) - settings.aim.value * reader.running_usd(row);
+    mean /= static_cast<double>(rows.size());
+    for (const std::size_t row : rows) spread_ += (running_[row] -= mean) * running_[row];
   }
 
   const std::vector<IsotonicMap>& calibration() const { return calibration_; }
@@ -82,6 +94,18 @@ class LogSearch {
     RatedCascade best;
     for (std::size_t m = 0; m < models_; ++m) rate({m}, best);
     return best.cascade;
+  }
+  /// Effective decisions that call and deploy one model alone, of the model that has the most.
+  double most_effective() const {
+    double most = 0.0;
+    for (std::size_t m = 0; m < models_; ++m) {
+      WeightedSums sums;
+      for (const std::size_t row : rows_)
+        if (const double weight = reader_.ratio(row * models_ + m, 0); weight > 0.0)
+          sums += WeightedSums::of(weight, 0.0, 0.0, reader_.label_noise(row * models_ + m, weight));
+      if (sums.w > 0.0) most = std::max(most, sums.effective());
+    }
+    return most;
   }
   FixedCascade best() const {
     RatedCascade best;
@@ -131,9 +155,10 @@ class LogSearch {
                       J = n > 2 ? thresholds_[order[1]].size() : 1;
     std::vector<WeightedSums> sums((I + 1) * (J + 1));
     const auto add = [&](std::size_t i0, std::size_t i1, std::size_t j0, std::size_t j1, double weight, double y,
-                         double known) {
+                         std::size_t deployed) {
       if (i0 >= i1 || j0 >= j1 || weight == 0.0) return;
-      const WeightedSums one = WeightedSums::of(weight, y, known);
+      const WeightedSums one =
+          WeightedSums::of(weight, y, running_[deployed / models_], reader_.label_noise(deployed, weight));
       const auto corner = [&](std::size_t i, std::size_t j) -> WeightedSums& { return sums[i * (J + 1) + j]; };
       corner(i0, j0) += one;
       corner(i1, j0) = corner(i1, j0).minus(one);
@@ -141,8 +166,9 @@ class LogSearch {
       corner(i1, j1) += one;
     };
     for (const std::size_t row : rows_) {
-      double weight = 1.0, spent = 0.0, most = -HUGE_VAL, worth = 0.0, known = 0.0;
-      std::size_t from = 0;  // the first threshold of the first model that the answer does not reach
+      double weight = 1.0, spent = 0.0, most = -HUGE_VAL;
+      std::size_t deployed = row * models_ + order[0],
+                  from = 0;  // the first threshold of the first model that the answer does not reach
       for (std::size_t k = 0; k < n; ++k) {
         const std::size_t at = row * models_ + order[k];
         weight *= reader_.ratio(at, k);
@@ -150,18 +176,17 @@ class LogSearch {
         spent += log_.cost[at] + (n > 1 ? settings_.judge() : 0.0);
         if (seen_[at] > most) {
           most = seen_[at];
-          worth = reader_.estimated_quality(at);
-          known = reader_.known_weight(at);
+          deployed = at;
         }
-        const double y = worth - settings_.aim.value * spent;
+        const double y = reader_.estimated_quality(deployed) - settings_.aim.value * spent;
         if (k + 1 == n) {
           const std::size_t second = n > 2 ? accepting(row * models_ + order[1]) : 0;
-          add(from, I, second, J, weight, y, known);
+          add(from, I, second, J, weight, y, deployed);
         } else if (k == 0) {
           from = accepting(at);
-          add(0, from, 0, J, weight, y, known);
+          add(0, from, 0, J, weight, y, deployed);
         } else {
-          add(from, I, 0, accepting(at), weight, y, known);
+          add(from, I, 0, accepting(at), weight, y, deployed);
         }
       }
     }
@@ -177,8 +202,8 @@ class LogSearch {
         if (i > 0) here += sums[(i - 1) * (J + 1) + j];
         if (j > 0) here += sums[i * (J + 1) + j - 1];
         if (i > 0 && j > 0) here = here.minus(sums[(i - 1) * (J + 1) + j - 1]);
-        if (!(here.w > 0.0) || !(here.cautious(decisions) > best.rating)) continue;
-        best = {{order, {}}, here.cautious(decisions)};
+        if (!(here.w > 0.0) || !(here.cautious(decisions, spread_) > best.rating)) continue;
+        best = {{order, {}}, here.cautious(decisions, spread_)};
         if (order.size() > 1) best.cascade.thresholds.push_back(thresholds_[order[0]][i]);
         if (order.size() > 2) best.cascade.thresholds.push_back(thresholds_[order[1]][j]);
       }
@@ -192,6 +217,8 @@ class LogSearch {
   std::vector<double> seen_;  // of each answer: what is shown of it, calibrated
   std::vector<IsotonicMap> calibration_;
   std::vector<std::vector<double>> thresholds_;  // of each model
+  std::vector<double> running_;  // by row: the utility of what made the log, less its mean; 0: not known
+  double spread_ = 0.0;          // the sum of their squares
 };
 
 }  // namespace pandora

@@ -176,8 +176,8 @@ LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_
       walks.push_back(reader.walk(cascade, row));
       alone_walks.push_back(reader.walk_alone(row, single));
     }
-    own = reader.estimate(walks);
-    alone = reader.estimate(alone_walks);
+    own = reader.estimate(walks, false);
+    alone = reader.estimate(alone_walks, false);
     out.notes = can.reasons;
   } else {
     const HoleReader reader(table, input.evaluator, how);

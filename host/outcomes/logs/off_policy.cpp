@@ -36,8 +36,29 @@ double error_of(std::span<const double> moved) {
 Moved Moved::plus(const Moved& other, double factor) const {
   Moved out = *this;
   out.value += factor * other.value;
+  out.unseen += factor * factor * other.unseen;
   for (std::size_t i = 0; i < by_prompt.size(); ++i) out.by_prompt[i] += factor * other.by_prompt[i];
   return out;
+}
+
+LabelNoise LabelNoise::of(double weight, double p, bool is_known, double q_less_g) {
+  const double second = weight * weight * (1.0 - p) / p, here = is_known ? second / p : 0.0;
+  return {second, here, is_known ? here * q_less_g * q_less_g : 0.0, second * second / p};
+}
+
+LabelNoise& LabelNoise::operator+=(const LabelNoise& o) {
+  expected += o.expected, known += o.known, residual += o.residual, fourth += o.fourth;
+  return *this;
+}
+
+LabelNoise LabelNoise::minus(const LabelNoise& o) const {
+  return {expected - o.expected, known - o.known, residual - o.residual, fourth - o.fourth};
+}
+
+double LabelNoise::unseen() const {
+  if (!(expected > 0.0)) return 0.0;
+  const double prior = kPrior * fourth / expected;
+  return std::max(0.0, expected * (residual + prior * kPriorResidual) / (known + prior) - residual);
 }
 
 Moved ratio_over_prompts(std::span<const double> numerator, std::span<const double> denominator,
@@ -62,12 +83,13 @@ Moved mean_moved(std::span<const double> by_row, const PromptGroups& groups) {
 Interval robust_interval(const Moved& moved) {
   const double n = static_cast<double>(moved.by_prompt.size()), second = moment(moved.by_prompt, 2);
   if (!(n > 1.0)) return {moved.value, NAN, NAN};
-  if (second == 0.0) return {moved.value, moved.value, moved.value};
-  const double error = error_of(moved.by_prompt), kurtosis = moment(moved.by_prompt, 4) / (second * second);
+  if (second + moved.unseen == 0.0) return {moved.value, moved.value, moved.value};
+  const double error = std::hypot(error_of(moved.by_prompt), std::sqrt(moved.unseen)),
+               kurtosis = second > 0.0 ? moment(moved.by_prompt, 4) / (second * second) : 1.0;
   const double freedom = std::min(std::max(2.0 * n / std::max(kurtosis - 1.0, 1e-9), 2.0), n - 1.0);
   const double half = student_t_quantile(0.975, std::max(freedom, 1.0)) * error;
   Interval out{moved.value, moved.value - half, moved.value + half};
-  const double skew = moment(moved.by_prompt, 3) / std::pow(second, 1.5), root = std::sqrt(n);
+  const double skew = second > 0.0 ? moment(moved.by_prompt, 3) / std::pow(second, 1.5) : 0.0, root = std::sqrt(n);
   const double a = skew / (3.0 * root), b = skew / (6.0 * root), t = student_t_quantile(0.975, n - 1.0);
   const auto untransformed = [&](double x) {
     return std::abs(a) < 1e-9 ? x : (std::cbrt(1.0 + 3.0 * a * (x - b)) - 1.0) / a;
@@ -128,7 +150,23 @@ LogSupport support_of(std::span<const double> weights, const PromptGroups& group
   std::vector<double> moved;
   for (std::size_t i = 0; i < totals.size(); ++i)
     moved.push_back((totals[i] - out.mean * sizes[i]) * n / static_cast<double>(weights.size()));
-  out.mean_error = error_of(moved);
+  // Where by chance few great weights were drawn, their mean and its error are small together; the mean is to be 1.
+  out.mean_error = error_of(moved) / std::sqrt(std::clamp(out.mean, 1e-3, 1.0));
+  return out;
+}
+
+LogSupport support_of_labels(std::span<const double> before, std::span<const double> p, std::span<const double> weights,
+                             const PromptGroups& groups) {
+  LogSupport out = support_of(before, groups);
+  double second = 0.0, noise = 0.0;
+  for (std::size_t row = 0; row < before.size(); ++row) {
+    second += before[row] * before[row] / p[row];
+    noise += before[row] * before[row] * (1.0 / p[row] - 1.0);
+  }
+  const double n = static_cast<double>(before.size()), all = sum_of(before);
+  if (second > 0.0) out.effective_prompts = std::min(out.effective_prompts, all * all / second);
+  out.mean = sum_of(weights) / n;
+  out.mean_error = std::hypot(out.mean_error, std::sqrt(noise) / n);
   return out;
 }
 

@@ -2,6 +2,8 @@
 // of prompts that weigh much.
 #pragma once
 
+#include <algorithm>
+
 #include "host/outcomes/tables/trace_table.hpp"
 
 namespace pandora {
@@ -15,6 +17,7 @@ inline constexpr const char* kEstimatorNames[] = {"plugin", "ips", "snips", "dr"
 struct Moved {
   double value = 0.0;
   std::vector<double> by_prompt;
+  double unseen = 0.0;  ///< a variance beside theirs, of what is rare and heavy: LabelNoise
 
   Moved plus(const Moved& other, double factor) const;
 };
@@ -23,6 +26,23 @@ struct Moved {
 Moved ratio_over_prompts(std::span<const double> numerator, std::span<const double> denominator,
                          const PromptGroups& groups);
 Moved mean_moved(std::span<const double> by_row, const PromptGroups& groups);
+
+/// How sure rarely known qualities make a sum over decisions. A decision of weight w whose answer's quality q becomes known
+/// with probability p adds w (q - g) / p to it if it does, where g is the judge's word. Where p is small few decisions
+/// carry most of the sum's variance, and where by chance none of them is known the sum seems sure. So its variance is
+/// taken for sum(w^2 (1 - p) / p) times the mean of (q - g)^2 over known answers and kPrior more, of the weight that
+/// known ones have on average, of which 0.25 is known: as of answers right or wrong of which the judge says half of what
+/// can be said.
+struct LabelNoise {
+  static constexpr double kPrior = 5.0, kPriorResidual = 0.25;
+  double expected = 0.0, known = 0.0, residual = 0.0, fourth = 0.0;  ///< sums over decisions
+
+  static LabelNoise of(double weight, double p, bool is_known, double q_less_g);
+  LabelNoise& operator+=(const LabelNoise& o);
+  LabelNoise minus(const LabelNoise& o) const;
+  /// By how much that exceeds what the known ones show; 0 where every p is 1.
+  double unseen() const;
+};
 
 /// 95%: the union of Student's t with as many degrees of freedom as the kurtosis over prompts leaves (Satterthwaite
 /// 1946: 2 G / (kurtosis - 1), at most G - 1), and of Hall's interval (1992), which follows the skewness. On made-up
@@ -56,6 +76,10 @@ struct LogSupport {
   double mean = 0.0, mean_error = 0.0;  ///< of the weights, with a standard error over prompts; should be 1
 };
 LogSupport support_of(std::span<const double> weights, const PromptGroups& groups);
+/// Of the weights where the last step is that the answer's quality became known, with probability p: how much could
+/// become known counts, not how much did by chance. `before`: the weights without that step.
+LogSupport support_of_labels(std::span<const double> before, std::span<const double> p, std::span<const double> weights,
+                             const PromptGroups& groups);
 
 inline constexpr double kLeastEffective = 30.0;  ///< prompts
 

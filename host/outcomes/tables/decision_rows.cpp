@@ -72,7 +72,10 @@ void DecisionRows::take_call(const dom::object& call, std::string_view score, st
   cell(model, "cost", number(call, "dollars"));
   if (double seconds = 0.0; call.at_key("latency").get(seconds) == simdjson::SUCCESS) cell(model, kLatency, seconds);
   if (has(call, "score")) cell(model, score, number(call, "score"));
-  if (name == deployed) decision.deployed = model;
+  if (name == deployed) {
+    decision.deployed = model;
+    cell(model, kDeployed, 1.0);
+  }
   decision.chances.emplace_back(model, number(call, "deploy_propensity"));
 }
 

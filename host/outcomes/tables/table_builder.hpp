@@ -89,7 +89,8 @@ inline bool is_tokens(std::string_view name) {
 inline bool is_probability(std::string_view name) {
   return name == "propensity" || name == "label_propensity";
 }
-inline constexpr std::string_view kLatency = "latency", kAnswer = "answer", kPlace = "place of the call";
+inline constexpr std::string_view kLatency = "latency", kAnswer = "answer", kPlace = "place of the call",
+                                  kDeployed = "deployed";
 /// Whether a stated range is that of a quantity; as for evaluators "score:2" is "score_2" too.
 inline bool is_range_of(const StatedRange& range, std::string_view name) {
   return range.name == name || (is_quality(range.name) && is_quality(name)) ||
@@ -111,7 +112,8 @@ class TableBuilder {
   bool is_of_answers(std::string_view name) const {
     return is_quality(name) || is_cost(name) || is_score(name) || name == kLatency ||
            (is_tokens(name) && !options_.prices.empty()) ||
-           (name == "label_propensity" ? options_.holes : log_ && (is_probability(name) || name == kPlace));
+           (name == "label_propensity" ? options_.holes
+                                       : log_ && (is_probability(name) || name == kPlace || name == kDeployed));
   }
 
   /// The number of a model, of what an answer has (quality, cost, a score...), of a prompt's column; kNone where it is

@@ -108,6 +108,7 @@ TraceTable TableBuilder::assemble() {
                                        : quantity.name == "label_propensity" ? &table.label_propensity
                                        : quantity.name == "propensity"       ? &table.log->propensity
                                        : quantity.name == kPlace             ? &table.log->place
+                                       : quantity.name == kDeployed          ? &table.log->deployed
                                                                              : nullptr;
     if (cells != nullptr) *cells = std::move(values);
   }

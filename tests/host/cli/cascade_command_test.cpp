@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pandora/cascade.hpp"
+#include "tests/host/cascades/fits/fitted_cascades.hpp"
 #include "tests/host/run_program.hpp"
 
 namespace pandora {
@@ -40,6 +41,29 @@ class CascadeCommand : public test::ProgramTest {
     EXPECT_EQ(result.out, "");
   }
 };
+
+// A nightly fit to the log of what runs.
+TEST_F(CascadeCommand, AFitThatIsNotSurelyBetterThanWhatMadeTheLogReplacesNoFile) {
+  const test::TraceLaw law(0.3);
+  const CascadeFit best = fit_cascade(test::drawn_table(law, 3000, 4), test::settings_at(1.0, "score"));
+  best.cascade->set_explore(0.05);
+  best.cascade->log_to({work() / "decisions"});
+  const TraceTable table = test::drawn_table(law, 2000, 5);
+  test::live_utility(*best.cascade, table, table.scores[0].values);
+  std::vector<std::string> fit = {"cascade",     "fit",   "decisions", "--price", "1",
+                                  "--evaluator", "score", "--force",   "--out",   "running.json"};
+  std::ofstream(work() / "running.json") << "what runs";
+  EXPECT_THAT(done(fit).out,
+              testing::AllOf(HasSubstr("what made the log"), HasSubstr("verdict: keep what made the log"),
+                             HasSubstr("running.json stays as it is")));
+  std::string kept;
+  std::getline(std::ifstream(work() / "running.json"), kept);
+  EXPECT_EQ(kept, "what runs");
+  fit.back() = "nearest.json";
+  EXPECT_THAT(done(fit).out, HasSubstr("cascade in nearest.json"));
+  EXPECT_TRUE(Cascade::load((work() / "nearest.json").string()).options().about.find("\"keep\":true") !=
+              std::string::npos);
+}
 
 TEST_F(CascadeCommand, FromATableToACascadeThatIsTestedAndShown) {
   const test::ProgramResult fitted = done({"cascade", "fit", "val.csv", "--evaluator", "quality", "--price", "5"});

@@ -52,6 +52,13 @@ TEST(LatencyBound, WhatIsDeployedKeepsIt) {
     EXPECT_THAT(fit.verdict, testing::HasSubstr("calls in series take at most"));
     EXPECT_EQ(nlohmann::json::parse(fit.cascade->options().about)["latency"]["most"], most);
   }
+  settings = test::settings_at(0.001);
+  settings.indices = true;
+  settings.aim.most_latency = 2.5;
+  EXPECT_THAT(fit_cascade(table, settings).notes,
+              testing::AllOf(testing::Contains(testing::StartsWith("indices: not deployed; calls in series take")),
+                             testing::Contains(testing::HasSubstr("is without the bound on latency"))));
+  settings.indices = false;
   settings.aim.most_latency = 20.0;
   EXPECT_EQ(fit_cascade(table, settings).promise.quality.value, free.promise.quality.value);
 }

@@ -155,6 +155,39 @@ TEST_F(LoggedWorthTest, OfALogWithoutHolesTheyAreThePlainMeans) {
   }
 }
 
+// Answers that were passed over are deployed, and told of, by exploring alone: few of them carry much.
+TEST_F(LoggedWorthTest, RareLabelsThatWereNotDrawnAreNoWrongPropensities) {
+  Random random(4);
+  const std::size_t rows = 600;
+  int refused = 0, wrong = 0;
+  for (int t = 0; t < 300; ++t) {
+    std::vector<double> p, weights, twice;
+    PromptGroups groups{{}, rows};
+    for (std::size_t row = 0; row < rows; ++row) {
+      p.push_back(row % 5 < 2 ? 0.025 : 0.975);
+      weights.push_back(random.uniform(0.0, 1.0) < p.back() ? 1.0 / p.back() : 0.0);
+      twice.push_back(random.uniform(0.0, 1.0) < std::min(1.0, 2.0 * p.back()) ? 1.0 / p.back() : 0.0);
+      groups.of_row.push_back(row);
+    }
+    const std::vector<double> before(rows, 1.0);
+    const auto is_refused = [](const LogSupport& s) { return std::abs(s.mean - 1.0) > 3.5 * s.mean_error; };
+    refused += is_refused(support_of_labels(before, p, weights, groups));
+    wrong += is_refused(support_of_labels(before, p, twice, groups));
+  }
+  EXPECT_LE(refused, 1);
+  EXPECT_GE(wrong, 50);
+}
+
+TEST_F(LoggedWorthTest, WhatIsRarelyKnownIsUnsureAlsoWhereNoneIsKnown) {
+  EXPECT_EQ(LabelNoise::of(3.0, 1.0, true, 0.4).unseen(), 0.0);
+  LabelNoise none, many;
+  for (int i = 0; i < 4; ++i) none += LabelNoise::of(2.0, 0.25, false, NAN);
+  EXPECT_DOUBLE_EQ(none.expected, 4 * 4.0 * 0.75 / 0.25);
+  EXPECT_DOUBLE_EQ(none.unseen(), none.expected * LabelNoise::kPriorResidual);
+  for (int i = 0; i < 4000; ++i) many += LabelNoise::of(2.0, 0.25, i % 4 == 0, i % 4 == 0 ? 0.5 : NAN);
+  EXPECT_NEAR(many.unseen() / many.residual, 0.0, 1e-9);  // as expected: what is known shows it
+}
+
 TEST_F(LoggedWorthTest, WhatALogCannotTellIsRefusedWithTheReason) {
   Random random(5);
   const TraceTable table = law_.draw(300, random);

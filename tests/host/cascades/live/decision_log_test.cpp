@@ -40,24 +40,31 @@ class DecisionLogTest : public test::FolderTest {
   std::map<std::string, Done> serve(Cascade& cascade, const TraceTable& table, double fed = 0.7) {
     std::map<std::string, Done> out;
     Random random(3);
+    brought_ = 0.0;
     for (std::size_t row = 0; row < table.rows(); ++row) {
       Done done;
       for (std::size_t j = 0; j < std::max<std::size_t>(1, static_cast<std::size_t>(cascade.options().index_features));
            ++j)
         done.psi.push_back(j == 0 ? 1.0f : static_cast<float>(random.uniform(-1.0, 1.0)));
       const std::uint64_t request = cascade.begin(done.psi);
+      double spent = 0.0;
       while (const auto model = cascade.next(request)) {
         const std::size_t at = row * table.models.size() + *model;
         done.calls.emplace_back(*model, random.uniform(0.0, 2.0));
         cascade.observe(request, *model, {table.cost[at], {table.scores[0].values[at]}, done.calls.back().second});
+        spent += cascade.options().price * table.cost[at];
       }
       done.deployed = cascade.deploy(request);
       done.fed = random.uniform(0.0, 1.0) < fed;
       if (done.fed) cascade.feedback(request, table.quality[row * table.models.size() + done.deployed]);
+      brought_ +=
+          (table.quality[row * table.models.size() + done.deployed] - spent) / static_cast<double>(table.rows());
       out.emplace(std::to_string(request), done);
     }
     return out;
   }
+  double brought_ = 0.0;  // by the last requests: mean utility
+
   static void expect_same(const TraceTable& log, const TraceTable& table, const std::map<std::string, Done>& did) {
     ASSERT_EQ(log.rows(), did.size());
     std::map<std::string, std::size_t> column;
@@ -121,6 +128,40 @@ TEST_F(DecisionLogTest, TwentyThousandRequestsAreReadAsTheyWere) {
   const double worth = test::worth_under(law, *fit.cascade).utility;
   EXPECT_LE(fit.promise.utility.low, worth);
   EXPECT_GE(fit.promise.utility.high, worth);
+}
+
+// What decided is among what a fit to its log compares: nothing worse takes its place, however little the log says of others.
+TEST_F(DecisionLogTest, AFitToTheLogOfWhatRunsPutsNothingWorseInItsPlace) {
+  const TraceLaw law(0.3);
+  const auto fitted = [&](std::uint64_t seed, double explore, std::size_t requests) {
+    CascadeOptions options = in_order({0, 1, 2}, {0.8, 0.4}, explore);
+    options.exploration.seed = seed;
+    Cascade running(options);
+    std::filesystem::remove_all(folder());
+    running.log_to({folder()});
+    serve(running, test::drawn_table(law, requests, seed), 1.0);
+    return fit_cascade(read_trace(folder(), holes()), test::settings_at(1.0, "score"));
+  };
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) try {
+      const CascadeFit fit = fitted(seed, 0.05, 1000);
+      ASSERT_TRUE(fit.running);
+      EXPECT_NEAR(fit.running->utility.value, brought_, 1e-12);
+      EXPECT_EQ(fit.keeps_running(), fit.verdict.starts_with("keep what made the log")) << fit.verdict;
+      EXPECT_TRUE(fit.keeps_running() || test::worth_under(law, *fit.cascade).utility > fit.running->utility.value)
+          << seed;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(),
+                  testing::AnyOf(HasSubstr("has too few decisions"), HasSubstr("too few for an interval")));
+    }
+  int replaced = 0;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const CascadeFit fit = fitted(seed, 0.2, 8000);
+    const double gain = test::worth_under(law, *fit.cascade).utility - fit.running->utility.value;
+    replaced += !fit.keeps_running();
+    EXPECT_GE(gain, fit.running->gain.low);
+    EXPECT_LE(gain, fit.running->gain.high);
+  }
+  EXPECT_GE(replaced, 1);
 }
 
 TEST_F(DecisionLogTest, IntervalsHoldTheTruthOfExploringCascades) {

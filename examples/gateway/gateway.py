@@ -50,7 +50,7 @@ class Gateway:
         store, kept = self.stores[folder], (settings.get("monitor", {}), settings.get("budget"))
         llm = CascadeLLM(store, settings["models"], llm_judge(settings["judge"]) if "judge" in settings else None)
         if self.kept.pop(folder, None) != kept:  # what is refused is taken anew by the next reload
-            store.watch(Monitor(list(settings["models"]), store.cascade.price, **kept[0]))
+            store.watch(Monitor(store.cascade.models, store.cascade.price, **kept[0]))
             store.keep_to(Budget(**kept[1]) if kept[1] else None)
         self.kept[folder] = kept
         self.llm, self.folder, self.settings = llm, folder, settings
@@ -129,8 +129,12 @@ def told(handler):
     return handled
 
 
-def main():
-    (gateway := Gateway(pathlib.Path(sys.argv[1]).resolve())).reload()
+if __name__ == "__main__":
+    gateway = Gateway(pathlib.Path(sys.argv[1]).resolve())
+    try:
+        gateway.reload()
+    except pandora.Error as error:
+        sys.exit(f"gateway: {error}")
     app = Starlette(
         routes=[
             Route("/v1/chat/completions", told(gateway.answer), methods=["POST"]),
@@ -144,7 +148,3 @@ def main():
     uvicorn.run(app, host=gateway.settings.get("host", "127.0.0.1"), port=gateway.settings["port"], log_level="warning")
     for store in gateway.stores.values():
         store.close()
-
-
-if __name__ == "__main__":
-    main()

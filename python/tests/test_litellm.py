@@ -109,6 +109,25 @@ def test_an_answer_that_cannot_be_judged_is_given_where_there_is_no_other(store:
     assert store.metrics()["failures"] == 0 and store.metrics()["cancelled"] == 1
 
 
+def test_a_judge_that_is_down_does_not_make_every_request_call_all_models(store: Store) -> None:
+    up = False
+
+    async def down(prompt: str, answer: str) -> tuple[float, float]:
+        if not up:
+            raise OSError("down")
+        return 0.5, 0.0
+
+    llm = CascadeLLM(store, {"small": says("a"), "large": says("b")}, down)
+    answers = [asyncio.run(llm.answer(QUESTION)) for _ in range(6)]
+    assert [len(answer.calls) for answer in answers] == [2, 2, 1, 1, 1, 1]
+    assert all(answer.deployed is None for answer in answers)
+    with pytest.raises(pandora.UsageError, match="was cancelled"):
+        llm.feedback(answers[-1].response.id, 1.0)
+    up = True
+    answer = asyncio.run(llm.answer(QUESTION))
+    assert len(answer.calls) == 2 and answer.deployed is not None
+
+
 def test_a_task_that_is_cancelled_cancels_its_request(store: Store) -> None:
     async def slow(prompt: str, answer: str) -> tuple[float, float]:
         await asyncio.sleep(60)
@@ -144,7 +163,7 @@ def test_what_is_missing_is_told(store: Store) -> None:
     unknown = says("1", model="openai/nobody-knows-it")
     del unknown["prices"]
     with pytest.raises(pandora.UsageError, match="knows no price"):
-        asyncio.run(CascadeLLM(store, {"small": unknown, "large": unknown}, judge).answer(QUESTION))
+        CascadeLLM(store, {"small": unknown, "large": unknown}, judge)
 
 
 def test_the_text_of_messages() -> None:

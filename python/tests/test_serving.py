@@ -55,7 +55,7 @@ def test_a_store_goes_on_where_it_was(tmp_path: pathlib.Path) -> None:
         assert store.resumed and store.cascade._live.text() == text and store.calls_made_again == 0
         for number in late:
             store.feedback(number, 0.5)
-        with pytest.raises(pandora.UsageError, match="forgotten"):
+        with pytest.raises(pandora.UsageError, match="has had its feedback"):
             store.feedback(late[0], 0.5)
         again = store.request(waiting.number)
         assert again.next() in ("a", "b", "c")

@@ -213,6 +213,13 @@ with tempfile.TemporaryDirectory() as there:
             assert error.code == 400 and "gateway.toml" in error.read().decode()
     (folder / "gateway.toml").write_text(settings)
     assert asyncio.run(play(gateway, REQUESTS, REQUESTS + 5))  # it goes on as before
+    second = subprocess.run([sys.executable, GATEWAY, str(folder / "gateway.toml")], capture_output=True, text=True)
+    assert second.returncode == 1 and second.stderr.splitlines()[-1].startswith("gateway: ") and "Traceback" not in second.stderr
+    fitted = (folder / "cascade.json").read_bytes()
+    pandora.Cascade.new(["large"], price=5, evaluator="score").save(folder / "cascade.json")  # one model less
+    gateway.get("/reload", {})
+    assert asyncio.run(play(gateway, REQUESTS + 5, REQUESTS + 10))
+    (folder / "cascade.json").write_bytes(fitted)
     gateway.get("/reload", {})
     gateway.kill()
     gateway.start()

@@ -15,8 +15,8 @@ std::uint64_t Cascade::State::id_of(std::uint64_t number) const {
     if (const auto found = requests.find(id); found != requests.end() && found->second.number == number) return id;
   if (plain ? epoch != 0 : epoch != number / kOfAnEpoch || forks != forks_before())
     throw refusal(
-        "there is no request {} here: it began in another process, or was lost with one "
-        "since the last save, or is forgotten",
+        "there is no request {} here: it has had its feedback or was cancelled, or it began in another process, or was lost "
+        "with one since the last save",
         number);
   const std::uint64_t last = epoch == 0 ? last_id : last_id % kOfAnEpoch, place = plain ? number : number % kOfAnEpoch;
   if (number == 0 || place > last) throw refusal("there was no request {}", number);

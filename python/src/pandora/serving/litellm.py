@@ -36,6 +36,7 @@ Messages = Sequence[Mapping[str, Any]]
 Judge = Callable[[str, str], Coroutine[Any, Any, tuple[float, float]]]
 
 _BEGINNING = "cascade-"  # of an answer's id; the request's number follows
+_MOST_UNJUDGED = 5  # answers in a row, after which the judge is taken to be down
 
 
 class Answer(NamedTuple):
@@ -101,6 +102,11 @@ class _Upstream:
             raise UsageError(f'{name}: says no "model", such as openai/gpt-5-nano')
         if self.prices is not None and (len(self.prices) != 2 or min(self.prices) < 0):
             raise UsageError(f"{name}: prices {self.prices}: give dollars per million tokens in and out")
+        if self.prices is None:
+            try:
+                litellm.cost_per_token(model=self.parameters["model"], prompt_tokens=1, completion_tokens=1)
+            except Exception as problem:
+                raise self._unpriced() from problem
 
     async def __call__(self, messages: Messages, **parameters: Any) -> tuple[ModelResponse, float]:
         response = await litellm.acompletion(messages=list(messages), **{**parameters, **self.parameters})
@@ -109,10 +115,14 @@ class _Upstream:
             return response, (usage.prompt_tokens * self.prices[0] + usage.completion_tokens * self.prices[1]) / 1e6
         dollars = response._hidden_params.get("response_cost")
         if dollars is None:
-            raise UsageError(
-                f"{self.name}: LiteLLM knows no price of {self.parameters['model']}; give prices = [in, out]"
-            )
+            raise self._unpriced()
         return response, float(dollars)
+
+    def _unpriced(self) -> UsageError:
+        return UsageError(
+            f"{self.name}: LiteLLM knows no price of {self.parameters['model']}; give prices = [in, out], dollars per "
+            "million tokens"
+        )
 
 
 class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
@@ -124,8 +134,9 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
     fitted on.
 
     A call that raises is a failure of its model; an answer that cannot be judged is passed over, and given where there
-    is no other. A request whose task is cancelled is cancelled. What blocks is done in threads, never in the event
-    loop.
+    is no other. Where the judge has failed five times in a row, a request ends with the first answer that it cannot
+    judge, until it judges one again. A request whose task is cancelled is cancelled. What blocks is done in threads,
+    never in the event loop.
     """
 
     def __init__(
@@ -139,6 +150,7 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
         self.store = store
         self.judge = judge
         self.prompt_of = prompt_of
+        self._unjudged = 0  # answers in a row
         self._upstreams = {name: _Upstream(f"model {name}", parameters) for name, parameters in models.items()}
         for model in store.metrics()["models"]:
             if not model["removed"] and model["model"] not in models:
@@ -173,6 +185,8 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
                     answers[model] = response
                 elif not isinstance(last, ModelResponse):
                     last = response
+                if isinstance(last, ModelResponse) and not answers and self._unjudged >= _MOST_UNJUDGED:
+                    break  # other models' answers would be paid for, and not be judged either
             deployed = await asyncio.to_thread(request.deploy) if answers else None
         except BaseException:
             with suppress(UsageError):
@@ -221,7 +235,9 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
                     raise ValueError("an answer without text")
                 score, dollars = await self.judge(prompt, str(said))
                 call["dollars"] += dollars
+                self._unjudged = 0
             except Exception as problem:
+                self._unjudged += 1
                 call["failure"] = f"the judge: {type(problem).__name__}"
                 await asyncio.to_thread(request.skip, call["dollars"])
                 return response

@@ -48,7 +48,8 @@ TEST(RequestNumbers, ThatWereLostWithAKillAreNoOneElses) {
   const std::string before = again.text();
   for (const std::uint64_t request : lost) {
     EXPECT_LT(request, std::uint64_t{1} << 53);
-    test::expect_refused([&] { again.feedback(request, 1.0); }, "it began in another process, or was lost with one");
+    test::expect_refused([&] { again.feedback(request, 1.0); },
+                         "it began in another process, or was lost with one since");
   }
   EXPECT_TRUE(again.text() == before);
   again.feedback(kept, 1.0);

@@ -160,15 +160,15 @@ dependencies:
 
 # What renders reports; without it their data are written all the same.
 figure-dependencies:
-	@scripts/install-dependencies.sh python3-matplotlib py:matplotlib \
-	  python3-jinja2 py:jinja2 || echo 'Reports will not be rendered.' >&2
+	@scripts/install-dependencies.sh python3-matplotlib py:matplotlib+jinja2 \
+	  python3-jinja2 py:matplotlib+jinja2 || echo 'Reports will not be rendered.' >&2
 
 # What tests use beside: ranks of mpirun, other programs that read HDF5, what renders reports, older processors.
 test-dependencies: dependencies
 	@scripts/install-dependencies.sh libopenmpi-dev mpicc openmpi-bin mpirun hdf5-tools h5dump qemu-user qemu-x86_64 \
 	  python3-h5py py:h5py python3-scipy py:scipy \
-	  python3-matplotlib py:matplotlib \
-	  python3-jinja2 py:jinja2
+	  python3-matplotlib py:matplotlib+jinja2 \
+	  python3-jinja2 py:matplotlib+jinja2
 
 # The documents, with a search and the reference of C++ and Python, as a site: build/site/html/index.html. A link that leads
 # nowhere is an error.

@@ -6,7 +6,8 @@
 set -euo pipefail
 
 # A Debian package; how to recognise its content where it came from elsewhere: a command, a header (any of several, with |),
-# py:MODULE or the header of Python itself; and its name for dnf (Fedora), pacman (Arch), conda (conda-forge) and Spack.
+# py:MODULE (modules with + where one Python must have them all) or the header of Python itself; and its name for dnf (Fedora),
+# pacman (Arch), conda (conda-forge) and Spack.
 needed="
 g++                 g++                               gcc-c++             gcc              gxx            gcc
 cmake               cmake                             cmake               cmake            cmake          cmake
@@ -41,7 +42,7 @@ present() {
     /*) [ -e "$2" ] ;;
     g++) command -v "${compiler[@]: -1}" >/dev/null ;;
     py/Python.h) python3 -c "import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path('include') + '/Python.h'))" 2>/dev/null ;;
-    py:*) python3 -c "import importlib.util as u, sys; sys.exit(u.find_spec('${2#py:}') is None)" 2>/dev/null ;;
+    py:*) python3 -c "import importlib.util as u, sys; sys.exit(any(u.find_spec(m) is None for m in '${2#py:}'.split('+')))" 2>/dev/null ;;
     *.h | *.hpp | */*)
       for header in ${2//|/ }; do
         echo "#include <$header>" | CPATH=${CPATH-}${CONDA_PREFIX:+:$CONDA_PREFIX/include} \

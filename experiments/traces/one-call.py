@@ -5,7 +5,9 @@ usage: one-call.py PANDORA FIT.jsonl TEST.jsonl MODEL SEEDS PRICE...      nested
 
 A log calls MODEL with probability 0.8, else one of all models by chance. CSV, a row for each price: the gain over MODEL on
 the test table of thresholds that are fitted to all outcomes, the mean and the least of those that are fitted to SEEDS logs
-(--openings apart, the evaluator quality), and the gain that they promise.
+(--openings apart, the evaluator quality), and the gain that they promise; of how many logs the interval of utility holds what
+the table says: `held_single` doubly robust estimates of each model alone (the model with the fewest), `held_cascade` those of
+the fitted thresholds.
 """
 import json
 import random
@@ -45,13 +47,25 @@ def gain(price: str, table: str, *options: str) -> tuple[float, float]:
     return cascade("test", file, test, "--against", usual)["gain"]["value"], promised["promise"]["gain"]["value"]
 
 
+def held(file: str, *options: str) -> bool:
+    """Whether the log's interval holds what the table says."""
+    told, truth = (cascade("test", file, table, "--against", usual, *more)["utility"]
+                   for table, more in ((f"{folder}/log.jsonl", options), (fit, ())))  # fmt: skip
+    return told["low"] <= truth["value"] <= told["high"]
+
+
 with tempfile.TemporaryDirectory() as folder:
-    print("price,gain_of_table,gain_of_logs,least,promised")
+    print("price,gain_of_table,gain_of_logs,least,promised,held_single,held_cascade")
     for price in sys.argv[6:]:
-        found = []
+        found, told, singles = [], 0, dict.fromkeys(models, 0)
+        for model in models:
+            cascade("fit", fit, "--price", price, "--models", model, "--out", f"{folder}/{models.index(model)}.json", "--force")
         for seed in range(seeds):
             log(seed, Path(folder, "log.jsonl"))
             found.append(gain(price, f"{folder}/log.jsonl", "--openings", "apart"))
+            told += held(f"{folder}/cascade.json", "--openings", "apart")
+            for model in models:
+                singles[model] += held(f"{folder}/{models.index(model)}.json")
         gains, promised = zip(*found)
         numbers = gain(price, fit)[0], sum(gains) / seeds, min(gains), sum(promised) / seeds
-        print(price, *(f"{x:.5f}" for x in numbers), sep=",", flush=True)
+        print(price, *(f"{x:.5f}" for x in numbers), min(singles.values()), told, sep=",", flush=True)

@@ -156,7 +156,8 @@ void add_cascade_fit(CLI::App& cascade, Session& session) {
 }
 
 struct TestArguments {
-  std::string cascade, table, against, evaluator, format = "text", estimator, openings = "in_order";
+  std::string cascade, table, against, evaluator, format = "text", estimator, openings = "in_order", rows;
+  bool force = false;
   TableOptions reading;
   std::optional<double> judge_usd;
 };
@@ -164,9 +165,16 @@ struct TestArguments {
 void test_command(const TestArguments& o) {
   require_format(o.format);
   o.reading.check();
+  if (!o.rows.empty()) claim_output_file(o.rows, o.force, {o.cascade, o.table});
   Cascade cascade = Cascade::load(o.cascade);
   const JudgedCascade judged = judge_cascade(cascade, o.cascade, o.reading.read(o.table), o.against, o.evaluator,
                                              o.judge_usd, parse_estimator(o.estimator), parse_openings(o.openings));
+  if (!o.rows.empty()) {
+    if (judged.by_prompt.rows() == 0)
+      throw Error(ExitCode::usage,
+                  "--rows: not all of the table's outcomes are known, so there is nothing to say of a prompt");
+    write_file(o.rows, judged.by_prompt.csv());
+  }
   if (o.format == "json")
     print_json(judged_json(judged));
   else
@@ -187,6 +195,9 @@ void add_cascade_test(CLI::App& cascade, Session& session) {
                       "plugin, ips, snips or dr (default: plugin of a full table, else dr)");
   add_openings(*command, o->openings);
   o->reading.add_missing_to(*command);
+  command->add_option("--rows", o->rows,
+                      "a file for what becomes of each prompt, as CSV: models called, deployed, quality, dollars");
+  command->add_flag("--force", o->force, "replace the file that --rows names");
   command->add_option("--format", o->format, "text or json")->capture_default_str();
   session.on_call(command, [o] { test_command(*o); });
 }
@@ -197,7 +208,7 @@ struct FrontierArguments {
   std::vector<std::string> figures = RenderOptions().formats;
   FitOptions fit;
   TableOptions reading;
-  bool force = false;
+  bool force = false, rows = false;
 };
 
 void frontier_command(const FrontierArguments& o) {
@@ -209,11 +220,12 @@ void frontier_command(const FrontierArguments& o) {
   settings.progress = shown_progress();
   require_sound(settings);
   const std::filesystem::path folder = claim_output_folder(o.out, o.force);
-  for (const char* name : {"frontier.csv", "report.json", "report.html", "report.tex"})
+  for (const char* name : {"frontier.csv", "rows.csv", "report.json", "report.html", "report.tex"})
     claim_output_file((folder / name).string(), true, {o.table, o.test});
   const TraceTable table = o.reading.read(o.table), test = o.reading.read(o.test);
   const Frontier frontier = find_frontier(table, test, settings, o.prices);
   write_file(folder / "frontier.csv", frontier_columns(frontier).csv());
+  if (o.rows) write_file(folder / "rows.csv", frontier_rows(frontier, test).csv());
   const RenderResult drawn = write_document(folder, frontier_document(frontier), rendering);
   if (o.format == "json") return print_json(frontier_json(frontier));
   print_table(frontier_steps(frontier));
@@ -235,6 +247,7 @@ void add_cascade_frontier(CLI::App& cascade, Session& session) {
   o->reading.add_to(*command);
   command->add_option("--out", o->out, "folder for frontier.csv and a page with the figure")->required();
   add_figure_formats(*command, o->figures);
+  command->add_flag("--rows", o->rows, "also rows.csv: what becomes of each prompt by each cascade and model alone");
   command->add_flag("--force", o->force, "accept a folder that is not empty");
   command->add_option("--format", o->format, "of what is printed: text or json")->capture_default_str();
   session.on_call(command, [o] { frontier_command(*o); });

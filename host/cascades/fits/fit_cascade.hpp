@@ -148,7 +148,7 @@ struct CascadeFit {
   /// Each kind by itself, on other prompts; only those that were tried.
   std::vector<std::pair<CascadeKind, CascadeWorth>> kinds;
   CascadeWorth promise;  ///< of what is deployed, on other prompts: corrected() by whole procedures
-  /// Of a log that says whose answer the client had: what made it, with its exploring. `gain`: of what is deployed over it.
+  /// Of a log of a cascade: the rules that made it, without exploring. `gain`: of what is deployed over them.
   std::optional<CascadeWorth> running;
   bool keeps_running() const { return running && !(running->gain.low > 0.0); }
   DollarTail tail;                 ///< of what is deployed

@@ -55,13 +55,17 @@ std::size_t cautious_single(const TraceTable& table, double price) {
   return static_cast<std::size_t>(std::ranges::max_element(rated) - rated.begin());
 }
 
-[[noreturn]] void refuse_few(const TraceTable& log, double most_effective) {
+[[noreturn]] void refuse_few(const TraceTable& log, const LogSearch& search) {
   constexpr double kInEachFold = kLabelFolds / (kLabelFolds - 1.0);
+  double most = 1.0;
+  for (std::size_t m = 0; m < log.models.size(); ++m) most = std::max(most, search.effective_alone(m));
+  if (most >= kLeastEffective)
+    log.refuse(
+        "has models whose first calls have weights (1 / propensity) of a mean that is not 1: propensities are wrong");
   log.refuse(
       "has too few decisions: {:.0f} effective ones are needed of a model alone, and here the most are {:.1f}; log about "
       "{:.0f} like these, or explore more (--explore)",
-      kLeastEffective, most_effective,
-      std::ceil(kInEachFold * kLeastEffective / std::max(most_effective, 1.0) * static_cast<double>(log.rows())));
+      kLeastEffective, most, rounded(kInEachFold * kLeastEffective / most * static_cast<double>(log.rows()), 2));
 }
 
 // What cascades do on the folds that they were not searched on.
@@ -72,14 +76,19 @@ struct HeldOut {
 HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, const CascadeInput& input,
                  const LogReader& reader, std::size_t named) {
   const std::size_t rows = log.rows();
-  HeldOut held{std::vector<LoggedWalk>(rows), std::vector<LoggedWalk>(rows), std::vector<LoggedWalk>(rows)};
+  const LoggedWalk unknown{{}, true, 0, 0.0};
+  HeldOut held{std::vector<LoggedWalk>(rows, unknown), std::vector<LoggedWalk>(rows, unknown), {}};
+  for (std::size_t row = 0; row < rows; ++row) held.named.push_back(reader.walk_alone(row, named));
   for (std::size_t fold = 0; fold < kLabelFolds; ++fold) {
     std::vector<std::size_t> training;
     for (std::size_t row = 0; row < rows; ++row)
       if (reader.folds()[row] != fold) training.push_back(row);
     const LogSearch search(log, reader, settings, training);
     const FixedCascade single = search.best_single(), best = search.best();
-    if (best.order.empty() || single.order.empty()) refuse_few(log, search.most_effective());
+    if (best.order.empty() || single.order.empty()) {
+      if (reader.knows_running()) continue;  // of this fold nothing is said
+      refuse_few(log, search);
+    }
     CascadeInput used = input;
     const CascadeOptions options = options_of(log, settings, best, search.calibration());
     used.columns = best.order;
@@ -91,7 +100,6 @@ HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, cons
       held.cascade[row] = own.walk(cascade, row);
       if (best.order.size() == 1) held.cascade[row].judge_usd = 0.0;
       held.single[row] = reader.walk_alone(row, single.order[0]);
-      held.named[row] = reader.walk_alone(row, named);
     }
   }
   return held;
@@ -104,7 +112,17 @@ struct Searched {
   std::vector<IsotonicMap> calibration;
   MovedPolicy cascade, single, named;
   std::vector<std::string> notes;
+  bool tells_cascade = true, tells_alone = true;  // whether the log can say what they bring
 };
+
+// Whether the log can say what a policy brings. Where it says what made it, that is to be kept if it cannot; else it is refused.
+bool tells(const MovedPolicy& policy, const TraceTable& log, const LogReader& reader, const std::string& name,
+           std::vector<std::string>& notes) {
+  const std::string fault = support_fault(policy.support, log, name);
+  if (!fault.empty() && !reader.knows_running()) log.refuse("{}", fault);
+  if (!fault.empty()) notes.push_back(fault);
+  return fault.empty();
+}
 
 Searched searched(const TraceTable& log, const CascadeFitSettings& settings, const CascadeInput& input,
                   const LogReader& reader) {
@@ -114,14 +132,22 @@ Searched searched(const TraceTable& log, const CascadeFitSettings& settings, con
   out.best = search.best();
   out.alone = search.best_single();
   out.calibration = search.calibration();
-  if (out.best.order.empty() || out.alone.order.empty()) refuse_few(log, search.most_effective());
+  if (out.best.order.empty() || out.alone.order.empty()) refuse_few(log, search);
   const HeldOut held = held_out(log, settings, input, reader, out.alone.order[0]);
   out.cascade = reader.estimate(held.cascade, true);
   out.single = reader.estimate(held.single, true);
   out.named = reader.estimate(held.named, true);
-  require_support(out.cascade.support, log, "a cascade");
-  require_support(out.single.support, log, "the best single model");
-  require_support(out.named.support, log, log.models[out.alone.order[0]] + " alone");
+  const std::string alone = log.models[out.alone.order[0]] + " alone";
+  out.tells_cascade = tells(out.cascade, log, reader, "the cascades that were searched on other prompts", out.notes);
+  out.tells_alone = tells(out.single, log, reader, "the single models that were chosen on other prompts", out.notes) &&
+                    tells(out.named, log, reader, alone, out.notes);
+  std::vector<std::string> few;
+  for (std::size_t m = 0; m < log.models.size(); ++m)
+    if (const double effective = search.effective_alone(m); effective < kLeastEffective)
+      few.push_back(fmt::format("{} ({:.1f})", log.models[m], effective));
+  if (!few.empty())
+    out.notes.push_back(fmt::format("of the models alone {} is the surest; too few effective decisions tell of {}",
+                                    log.models[out.alone.order[0]], fmt::join(few, ", ")));
   if (!has_second_calls(log))
     out.notes.emplace_back(
         "every decision made one call, which tells nothing of a second one: see --openings apart, or --kind router with a "
@@ -167,8 +193,8 @@ CascadeChoice chosen(const Searched& found, const Interval& gain, const std::arr
   for (const CascadeKind kind : {CascadeKind::single, CascadeKind::thresholds})
     out.picked[static_cast<std::size_t>(kind)].emplace();
   out.gain = gain;
-  out.pays = found.best.order.size() > 1 &&
-             (gain.low > 0.0 || (gain.value > 0.0 && over_running[1].low > over_running[0].low));
+  const bool surer = over_running[1].low > over_running[0].low && !(gain.value <= 0.0);
+  out.pays = found.best.order.size() > 1 && (gain.low > 0.0 || surer || !found.tells_alone);
   out.kind = out.pays ? CascadeKind::thresholds : CascadeKind::single;
   return out;
 }
@@ -184,19 +210,25 @@ CascadeFit fit_of(const TraceTable& log, const CascadeFitSettings& settings, con
   fit.models = log.models;
   fit.price = settings.aim.value;
   fit.single_model = log.models[found.alone.order[0]];
-  // What this model brings, but no more than is sure of the models that searches without a fold chose.
-  fit.single = widened(worth_of(found.named, found.named, fit.price));
-  const CascadeWorth of_folds = widened(worth_of(found.single, found.single, fit.price));
-  fit.single.utility.low = std::min(fit.single.utility.low, of_folds.utility.low);
-  fit.single.quality.low = std::min(fit.single.quality.low, of_folds.quality.low);
-  const CascadeWorth of_cascade = widened(worth_of(found.cascade, found.named, fit.price));
+  fit.single = CascadeWorth::unknown();
+  if (found.tells_alone) {
+    // What this model brings, but no more than is sure of the models that searches without a fold chose.
+    fit.single = widened(worth_of(found.named, found.named, fit.price));
+    const CascadeWorth of_folds = widened(worth_of(found.single, found.single, fit.price));
+    fit.single.utility.low = std::min(fit.single.utility.low, of_folds.utility.low);
+    fit.single.quality.low = std::min(fit.single.quality.low, of_folds.quality.low);
+  }
+  CascadeWorth of_cascade =
+      found.tells_cascade ? widened(worth_of(found.cascade, found.named, fit.price)) : CascadeWorth::unknown();
+  if (!found.tells_alone) of_cascade.gain = of_cascade.saving = {NAN, NAN, NAN};
   fit.kinds = {{CascadeKind::thresholds, of_cascade}};
   std::array<Interval, 2> over_running = {Interval{NAN, NAN, NAN}, Interval{NAN, NAN, NAN}};  // of a model, the cascade
   if (reader.knows_running()) {
     const MovedPolicy running = reader.estimate_running();
     const auto gain = [&](const MovedPolicy& own) { return widened(worth_of(own, running, fit.price)).gain; };
     fit.running = worth_of(running, running, fit.price);
-    over_running = {lower(gain(found.named), gain(found.single)), gain(found.cascade)};
+    if (found.tells_alone) over_running[0] = lower(gain(found.named), gain(found.single));
+    if (found.tells_cascade) over_running[1] = gain(found.cascade);
   }
   CascadeChoice& choice = fit.choice = chosen(found, of_cascade.gain, over_running);
   if (fit.running) fit.running->gain = over_running[choice.pays ? 1 : 0];

@@ -60,6 +60,20 @@ std::string bound_text(const CascadeFit& fit) {
                      number(std::abs(picked.bound - aim.value)), reached);
 }
 
+// Of a fit to the log of a cascade: it is held against the rules that made the log.
+std::string running_verdict(const CascadeFit& fit, const std::string& what) {
+  const CascadeWorth& running = *fit.running;
+  const std::string gain =
+      std::isnan(running.gain.value) ? "the log cannot tell of them" : "the gain is " + interval_text(running.gain, 4);
+  if (fit.keeps_running())
+    return fmt::format(
+        "keep the rules that made the log: without exploring they bring {} in utility per prompt, and nothing is sure to bring "
+        "more; what comes nearest: {}, {}",
+        interval_text(running.utility, 4), what, gain);
+  return fmt::format("use {}: it gains {} in utility per prompt over the rules that made the log, without exploring",
+                     what, interval_text(running.gain, 4));
+}
+
 }  // namespace
 
 std::string order_text(const CascadeOptions& cascade) {
@@ -91,11 +105,7 @@ std::string plans_text(const CascadeOptions& cascade) {
 }
 
 std::string fit_verdict(const CascadeFit& fit, const CascadeOptions& cascade) {
-  if (fit.keeps_running())
-    return fmt::format(
-        "keep what made the log: by the log it brings {} in utility per prompt, exploring included, and nothing is sure to "
-        "bring more; what comes nearest, {}, less that is {}",
-        interval_text(fit.running->utility, 4), order_text(cascade), interval_text(fit.running->gain, 4));
+  if (fit.running) return running_verdict(fit, order_text(cascade));
   const CascadeAim& aim = fit.settings.aim;
   const std::string bound = aim.is_bound() ? bound_text(fit) + "; " : "";
   const std::string tried = kind_text(fit.choice.cascade);

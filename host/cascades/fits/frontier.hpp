@@ -59,6 +59,9 @@ Frontier find_frontier(const TraceTable& table, const TraceTable& test, const Ca
 
 /// frontier.csv: a row for each point.
 Columns frontier_columns(const Frontier& frontier);
+/// rows.csv: a row for each cascade and model alone, and each prompt of the table that was tested on: kind, price, prompt, called
+/// (names with | between), quality, usd.
+Columns frontier_rows(const Frontier& frontier, const TraceTable& test);
 /// What each step to the next better cascade costs.
 Table frontier_steps(const Frontier& frontier);
 /// Its title names kind, evaluator and prices; the cascades of frontier_steps() have their numbers there.

@@ -60,10 +60,12 @@ std::string judged_verdict(const JudgedCascade& judged, const CascadeOptions& ca
   if (cascade.order.size() == 1 && cascade.models[cascade.order[0]] == judged.against)
     return fmt::format("the cascade is {} alone: quality {} at ${} per 1,000 prompts{}", judged.against,
                        interval_text(judged.worth.quality, 4), usd_text(judged.worth.usd_per_1000), bound);
-  const Interval& gain = judged.worth.gain;
+  const Interval& gain = judged.running ? judged.running->gain : judged.worth.gain;
   const char* const how = gain.low > 0.0 ? "better than" : gain.high < 0.0 ? "worse than" : "not told apart from";
-  return fmt::format("the cascade is {} {} alone: it gains {} in utility per prompt at price {:g} and {}{}", how,
-                     judged.against, interval_text(gain, 4), judged.price, saving_text(judged.worth.saving), bound);
+  return fmt::format("the cascade is {} {}: it gains {} in utility per prompt at price {:g}{}{}", how,
+                     judged.running ? "the rules that made the log, without exploring" : judged.against + " alone",
+                     interval_text(gain, 4), judged.price,
+                     judged.running ? "" : " and " + saving_text(judged.worth.saving), bound);
 }
 
 // The members of a list that are objects, or texts.
@@ -174,7 +176,7 @@ Table fit_of_cascade(const json& record, const CascadeCounts& counts, const std:
   for (const CascadeKind kind : kCascadeKinds)
     if (const json& kinds = record.value("kinds", json()); kinds.contains(kind_text(kind)))
       out.rows.push_back(worth_row(kind_text(kind), kinds[kind_text(kind)]));
-  if (record.contains("running")) out.rows.push_back(worth_row("what made the log", record["running"]));
+  if (record.contains("running")) out.rows.push_back(worth_row("rules of the log", record["running"]));
   out.rows.push_back({worth_row("promise", record["promise"]).cells, {}, true});
   out.notes.push_back("best single: " + text_at(record, "/single/model"));
   out.notes.push_back(choice_note(record));
@@ -259,61 +261,13 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   out.effective_prompts = worth.effective_prompts;
   out.latency = worth.latency;
   out.notes = worth.notes;
+  out.by_prompt = worth.by_prompt;
+  out.running = worth.running;
   const double judged = worth.judged_calls, dearer = out.price * judged;  // utility of a dollar more for each of them
   const bool gains = out.worth.gain.value > 0.0 && dearer > 0.0, unseen = !options.plans.empty() && judged == 0.0;
   out.verdict = judged_verdict(out, options, record) + "; " +
                 (unseen ? "no answer is judged"
                         : eyes_text(out.evaluator, out.judge_usd, gains ? out.worth.gain.value / dearer : 0.0));
-  return out;
-}
-
-Table judged_table(const JudgedCascade& judged) {
-  Table out;
-  out.title =
-      fmt::format("{} on {}: {} prompts, price {:g}, {}; 95% intervals over prompts", judged.cascade, judged.table,
-                  judged.prompts, judged.price, evaluator_text(judged.evaluator, judged.judge_usd));
-  out.columns = {"", "utility", "quality", "$ per 1,000", "calls"};
-  const auto add = [&](const std::string& name, const CascadeWorth& worth) {
-    out.rows.push_back({{name, interval_text(worth.utility, 4), interval_text(worth.quality, 4),
-                         usd_text(worth.usd_per_1000), interval_text(worth.calls, 2)}});
-  };
-  add("cascade", judged.worth);
-  if (judged.promise) add("promised", *judged.promise);
-  add(judged.against + " alone", judged.alone);
-  out.rows.push_back({{"gain", interval_text(judged.worth.gain, 4), "", "", ""}, {}, true});
-  out.rows.push_back({{"saving", share_text(judged.worth.saving), "", "", ""}});
-  out.notes = judged.notes;
-  if (judged.same_table)
-    out.notes.push_back("this is the table that the cascade was fitted on: it looks better here than elsewhere");
-  if (judged.evaluator != judged.fitted_for)
-    out.notes.push_back(fmt::format("the cascade was made to see {}, for which the promise was; here it sees {}",
-                                    judged.fitted_for, judged.evaluator));
-  if (judged.chosen_here)
-    out.notes.push_back(judged.against + " is the best single model of this very table; the cascade names none");
-  if (judged.tail.heavy())
-    out.notes.push_back("intervals of dollars and savings may be too narrow: " + tail_text(judged.tail));
-  out.notes.push_back("verdict: " + judged.verdict);
-  return out;
-}
-
-json judged_json(const JudgedCascade& judged) {
-  json out = json_of(judged.worth);
-  out.update({{"cascade", judged.cascade},
-              {"table", judged.table},
-              {"rows", judged.rows},
-              {"prompts", judged.prompts},
-              {"price", judged.price},
-              {"evaluator", judged.evaluator},
-              {"judge_usd", judged.judge_usd ? json(*judged.judge_usd) : json()},
-              {"against", judged.against},
-              {"alone", json_of(judged.alone)},
-              {"same_table", judged.same_table},
-              {"estimator", kEstimatorNames[static_cast<int>(judged.estimator)]},
-              {"effective_prompts", judged.effective_prompts},
-              {"verdict", judged.verdict}});
-  if (const std::optional<SerialLatency>& l = judged.latency)
-    out["latency"] = {{"p50", l->p50}, {"p95", l->p95}, {"alone", {{"p50", l->alone_p50}, {"p95", l->alone_p95}}}};
-  if (judged.promise) out["promise"] = json_of(*judged.promise);
   return out;
 }
 

@@ -26,8 +26,10 @@ struct JudgedCascade {
   Estimator estimator = Estimator::plugin;
   double effective_prompts = 0.0;  ///< whose weights carry the estimates; all of a full table
   std::optional<SerialLatency> latency;
-  std::vector<std::string> notes;  ///< what is assumed
-  std::string verdict;             ///< a sentence
+  std::vector<std::string> notes;            ///< what is assumed
+  Columns by_prompt;                         ///< LoggedWorth::by_prompt
+  std::optional<CascadeWorth> running = {};  ///< LoggedWorth::running
+  std::string verdict;                       ///< a sentence
 };
 
 /// Every prompt goes through a copy of the cascade as a service would send it; nothing is learned. `against`: a model

@@ -51,21 +51,23 @@ LogReader::LogReader(const CascadeOptions& options, const CascadeInput& input, E
     for (std::size_t at = input.columns[m]; at < worth_.size(); at += models_)
       if (!std::isnan(worth_[at])) worth_[at] = calibrated(worth_[at]);
   }
-  for (std::size_t row = 0; row < table_.rows() && !table_.log->deployed.empty(); ++row) {
-    const double* const of_row = table_.log->deployed.data() + row * models_;
-    const double* const found = std::find(of_row, of_row + models_, 1.0);
-    if (found == of_row + models_) break;
-    deployed_.push_back(row * models_ + static_cast<std::size_t>(found - of_row));
-  }
-  if (deployed_.size() < table_.rows()) deployed_.clear();
   std::size_t told = 0;
-  for (const std::size_t at : deployed_) told += !std::isnan(table_.quality[at]);
-  if (told == 0) deployed_.clear();
+  double sum = 0.0, squares = 0.0;
+  for (std::size_t row = 0; row < table_.rows() && !table_.log->by_rules.empty(); ++row) {
+    const double* const of_row = table_.log->by_rules.data() + row * models_;
+    const double* const found = std::find_if_not(of_row, of_row + models_, [](double p) { return std::isnan(p); });
+    if (found == of_row + models_) break;
+    const double weight = *found > 0.0 ? 1.0 / *found : 0.0;
+    running_.push_back({row * models_ + static_cast<std::size_t>(found - of_row), weight});
+    told += !std::isnan(table_.quality[running_.back().deployed]);
+    sum += weight, squares += weight * weight;
+  }
+  if (running_.size() < table_.rows() || told == 0 || sum * sum < kLeastEffective * squares) running_.clear();
   told_ = static_cast<double>(told) / static_cast<double>(table_.rows());
 }
 
 double LogReader::running_quality(std::size_t row) const {
-  const std::size_t at = deployed_[row];
+  const std::size_t at = running_[row].deployed;
   return guess_[at] + (std::isnan(table_.quality[at]) ? 0.0 : (table_.quality[at] - guess_[at]) / told_);
 }
 
@@ -77,16 +79,18 @@ double LogReader::running_usd(std::size_t row) const {
 }
 
 MovedPolicy LogReader::estimate_running() const {
-  std::vector<double> quality, dollars, calls;
+  std::vector<double> weight, quality, dollars, calls;
   for (std::size_t row = 0; row < table_.rows(); ++row) {
-    quality.push_back(running_quality(row));
-    dollars.push_back(running_usd(row));
     const auto of_row = table_.log->place.begin() + static_cast<long>(row * models_);
-    calls.push_back(static_cast<double>(
-        std::count_if(of_row, of_row + static_cast<long>(models_), [](double place) { return !std::isnan(place); })));
+    const double w = running_weight(row);
+    weight.push_back(w);
+    quality.push_back(w * running_quality(row));
+    dollars.push_back(w * running_usd(row));
+    calls.push_back(w * static_cast<double>(std::count_if(of_row, of_row + static_cast<long>(models_),
+                                                          [](double place) { return !std::isnan(place); })));
   }
-  return {mean_moved(quality, groups_), mean_moved(dollars, groups_), mean_moved(calls, groups_),
-          support_of(std::vector<double>(table_.rows(), 1.0), groups_)};
+  return {ratio_over_prompts(quality, weight, groups_), ratio_over_prompts(dollars, weight, groups_),
+          ratio_over_prompts(calls, weight, groups_), support_of(weight, groups_)};
 }
 
 double LogReader::ratio(std::size_t cell, std::size_t calls_before) const {
@@ -190,10 +194,13 @@ MovedPolicy LogReader::estimate(const std::vector<LoggedWalk>& walks, bool chose
 
 CascadeWorth worth_of(const MovedPolicy& policy, const MovedPolicy& alone, double price) {
   const Moved per_1000 = policy.dollars.plus(policy.dollars, 999.0);
-  return {robust_interval(policy.quality),
+  const auto at_most_1 = [](Interval x) { return Interval{x.value, x.low, std::max(x.value, std::min(x.high, 1.0))}; };
+  Interval quality = at_most_1(robust_interval(policy.quality));
+  quality.low = std::min(quality.value, std::max(quality.low, 0.0));
+  return {quality,
           robust_interval(per_1000),
           robust_interval(policy.calls),
-          robust_interval(policy.utility(price)),
+          at_most_1(robust_interval(policy.utility(price))),
           robust_interval(policy.utility(price).plus(alone.utility(price), -1.0)),
           saving_of(policy.dollars, alone.dollars)};
 }

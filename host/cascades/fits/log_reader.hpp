@@ -55,9 +55,10 @@ class LogReader {
   /// show counts (LabelNoise).
   MovedPolicy estimate(const std::vector<LoggedWalk>& walks, bool chosen) const;
 
-  /// Whether the log says of each decision whose answer the client had; then running() is what it brought, decision by
-  /// decision, and estimate_running() its mean: of what made the log, with its exploring.
-  bool knows_running() const { return !deployed_.empty(); }
+  /// Whether the log says which decisions went by the rules alone, and enough did. What the rules that made it bring, without
+  /// exploring, is the mean over these of running_quality() and running_usd(), with running_weight() (0 of others).
+  bool knows_running() const { return !running_.empty(); }
+  double running_weight(std::size_t row) const { return running_[row].weight; }
   double running_quality(std::size_t row) const;
   double running_usd(std::size_t row) const;
   MovedPolicy estimate_running() const;
@@ -79,7 +80,11 @@ class LogReader {
   const PromptGroups groups_;
   const std::vector<std::size_t> folds_;
   const std::vector<double> label_probability_;
-  std::vector<std::size_t> deployed_;  // cells, by row; empty where one is not known
+  struct Running {
+    std::size_t deployed = 0;  // cell
+    double weight = 0.0;
+  };
+  std::vector<Running> running_;       // by row; empty where the log does not say
   double told_ = 1.0;                  // share of decisions whose deployed answer's quality is known
   std::vector<double> worth_, guess_;  // cells: as the cascade takes them; as calibrated here
 };

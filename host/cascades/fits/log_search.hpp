@@ -23,8 +23,8 @@ inline IsotonicMap calibrated(const TraceTable& log, const LogReader& reader, st
   return IsotonicMap::fit(scores, qualities, weights);
 }
 
-// Sums over decisions, of weights w, of w times the utility y, and of w times the utility z of what made the log (less its
-// mean; 0 where that is not known).
+// Sums over decisions, of weights w, of w times the utility y, and of w times z, by which a decision moves the utility of the
+// rules that made the log (0 where they are not known).
 struct WeightedSums {
   double w = 0.0, wy = 0.0, ww = 0.0, wwy = 0.0, wwyy = 0.0, wz = 0.0, wyz = 0.0;
   LabelNoise labels;
@@ -81,11 +81,16 @@ class LogSearch {
     }
     running_.assign(log.rows(), 0.0);
     if (!reader.knows_running()) return;
-    double mean = 0.0;
-    for (const std::size_t row : rows)
-      mean += running_[row] = reader.running_quality(row) - settings.aim.value * reader.running_usd(row);
-    mean /= static_cast<double>(rows.size());
-    for (const std::size_t row : rows) spread_ += (running_[row] -= mean) * running_[row];
+    double sum = 0.0, weights = 0.0;
+    for (const std::size_t row : rows) {
+      running_[row] = reader.running_quality(row) - settings.aim.value * reader.running_usd(row);
+      sum += reader.running_weight(row) * running_[row];
+      weights += reader.running_weight(row);
+    }
+    for (const std::size_t row : rows) {
+      running_[row] = reader.running_weight(row) * (running_[row] - sum / weights);
+      spread_ += running_[row] * running_[row];
+    }
   }
 
   const std::vector<IsotonicMap>& calibration() const { return calibration_; }
@@ -95,17 +100,13 @@ class LogSearch {
     for (std::size_t m = 0; m < models_; ++m) rate({m}, best);
     return best.cascade;
   }
-  /// Effective decisions that call and deploy one model alone, of the model that has the most.
-  double most_effective() const {
-    double most = 0.0;
-    for (std::size_t m = 0; m < models_; ++m) {
-      WeightedSums sums;
-      for (const std::size_t row : rows_)
-        if (const double weight = reader_.ratio(row * models_ + m, 0); weight > 0.0)
-          sums += WeightedSums::of(weight, 0.0, 0.0, reader_.label_noise(row * models_ + m, weight));
-      if (sums.w > 0.0) most = std::max(most, sums.effective());
-    }
-    return most;
+  /// Effective decisions that call and deploy a model alone.
+  double effective_alone(std::size_t model) const {
+    WeightedSums sums;
+    for (const std::size_t row : rows_)
+      if (const double weight = reader_.ratio(row * models_ + model, 0); weight > 0.0)
+        sums += WeightedSums::of(weight, 0.0, 0.0, reader_.label_noise(row * models_ + model, weight));
+    return sums.w > 0.0 ? sums.effective() : 0.0;
   }
   FixedCascade best() const {
     RatedCascade best;
@@ -217,8 +218,8 @@ class LogSearch {
   std::vector<double> seen_;  // of each answer: what is shown of it, calibrated
   std::vector<IsotonicMap> calibration_;
   std::vector<std::vector<double>> thresholds_;  // of each model
-  std::vector<double> running_;  // by row: the utility of what made the log, less its mean; 0: not known
-  double spread_ = 0.0;          // the sum of their squares
+  std::vector<double> running_;                  // by row: WeightedSums' z
+  double spread_ = 0.0;                          // the sum of their squares
 };
 
 }  // namespace pandora

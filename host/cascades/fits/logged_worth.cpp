@@ -129,6 +129,22 @@ std::optional<SerialLatency> latency_of(const CascadeInput& input, std::span<con
                        nearest_rank(alone, 0.95)};
 }
 
+Columns by_prompt(const CascadeInput& input, const Routed& routed, const ModelCounts& counts) {
+  const TraceTable& table = *input.table;
+  Columns out;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    std::vector<std::string> called;
+    for (std::size_t m = 0; m < input.columns.size(); ++m)
+      if ((counts.by_prompt[row] >> m & 1) != 0) called.push_back(table.models[input.columns[m]]);
+    out.add({{"prompt", std::string(table.prompts[row])},
+             {"called", fmt::format("{}", fmt::join(called, "|"))},
+             {"deployed", table.models[input.columns[counts.deployed_by_prompt[row]]]},
+             {"quality", fmt::format("{}", routed.quality[row])},
+             {"usd", fmt::format("{}", routed.dollars[row])}});
+  }
+  return out;
+}
+
 }  // namespace
 
 LoggedWorth plain_worth(Cascade& cascade, const CascadeInput& input, std::size_t single) {
@@ -153,7 +169,8 @@ LoggedWorth plain_worth(Cascade& cascade, const CascadeInput& input, std::size_t
           static_cast<double>(groups.count),
           static_cast<double>(counts.judged) / static_cast<double>(rows.size()),
           latency,
-          notes};
+          notes,
+          by_prompt(input, routed, counts)};
 }
 
 LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_t single, Estimator how,
@@ -179,6 +196,11 @@ LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_
     own = reader.estimate(walks, false);
     alone = reader.estimate(alone_walks, false);
     out.notes = can.reasons;
+    if (reader.knows_running()) {
+      const MovedPolicy rules = reader.estimate_running();
+      out.running = worth_of(rules, rules, options.price);
+      out.running->gain = worth_of(own, rules, options.price).gain;
+    }
   } else {
     const HoleReader reader(table, input.evaluator, how);
     const std::vector<std::size_t> rows = all_rows(table.rows());
@@ -194,9 +216,17 @@ LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_
     out.notes = {label_note(table)};
   }
   require_support(own.support, table, "the cascade");
-  require_support(alone.support, table, table.models[single] + " alone");
+  // Where it can be held against the rules that made the log, it need not be against a model that they seldom call.
+  const std::string fault = support_fault(alone.support, table, table.models[single] + " alone");
+  if (!fault.empty() && !out.running) table.refuse("{}; --against names another model", fault);
   out.worth = worth_of(own, alone, options.price);
   out.alone = worth_of(alone, alone, options.price);
+  if (!fault.empty()) {
+    out.notes.push_back(fault);
+    out.alone = CascadeWorth::unknown();
+    out.worth.gain = out.worth.saving = out.alone.gain;
+    alone.support = own.support;
+  }
   out.judged_calls = options.order.size() == 1 && !options.rules ? 0.0 : out.worth.calls.value;
   out.effective_prompts = std::min(own.support.effective_prompts, alone.support.effective_prompts);
   out.notes.push_back(

@@ -275,6 +275,7 @@ struct Cascade::State {
   void choose_next(CascadeRequest& request) const;
   static void bring_forward(CascadeRequest& request, int box);
   std::size_t choose_deployed(CascadeRequest& request) const;
+  double went_by_rules(const CascadeRequest& request) const;
   nlohmann::json decision_line(const CascadeRequest& request) const;
   template <class Line>
   void log(const Line& line) noexcept;

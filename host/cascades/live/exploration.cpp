@@ -83,6 +83,21 @@ void Cascade::State::set_explore(double explore) {
     if (!request.deployed) choose_next(request);
 }
 
+// The probability with which a request went as the rules say in all of its steps; 0 where it did not.
+double Cascade::State::went_by_rules(const CascadeRequest& request) const {
+  if (request.explored || request.only) return 0.0;
+  double probability = 1.0, best = 0.0, deployed = 0.0;
+  for (const CascadeRequest::Call& call : request.calls) {
+    probability *= call.propensity;
+    best = std::max(best, call.deploy_propensity);
+    if (call.model == static_cast<std::size_t>(request.walk.outcome.deployed)) deployed = call.deploy_propensity;
+  }
+  if (deployed < best) return 0.0;
+  std::size_t left = 0;
+  for (std::size_t model = 0; model < request.score.size(); ++model) left += !is_absent(request, model);
+  return probability * deployed * (sees() && left > request.calls.size() ? 1.0 - options.explore : 1.0);
+}
+
 nlohmann::json Cascade::State::decision_line(const CascadeRequest& request) const {
   const auto known = [](double x) { return std::isnan(x) ? nlohmann::json() : nlohmann::json(x); };
   nlohmann::json line = {{"request", request.number},
@@ -92,9 +107,11 @@ nlohmann::json Cascade::State::decision_line(const CascadeRequest& request) cons
                          {"psi", request.psi},
                          {"candidates", nlohmann::json::array()},
                          {"calls", nlohmann::json::array()},
-                         {"deployed", names[static_cast<std::size_t>(request.walk.outcome.deployed)].name}};
-  for (const CascadeModel& model : names)
-    if (!model.removed) line["candidates"].push_back(model.name);
+                         {"deployed", names[static_cast<std::size_t>(request.walk.outcome.deployed)].name},
+                         {"rules", went_by_rules(request)}};
+  if (request.only) line["only"] = true;
+  for (std::size_t model = 0; model < request.score.size(); ++model)
+    if (!names[model].removed && (request.resting >> model & 1) == 0) line["candidates"].push_back(names[model].name);
   for (const CascadeRequest::Call& call : request.calls) {
     line["calls"].push_back({{"model", names[call.model].name},
                              {"propensity", call.propensity},

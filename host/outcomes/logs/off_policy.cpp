@@ -1,5 +1,7 @@
 #include "host/outcomes/logs/off_policy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -170,17 +172,23 @@ LogSupport support_of_labels(std::span<const double> before, std::span<const dou
   return out;
 }
 
-void require_support(const LogSupport& support, const TraceTable& log, const std::string& policy) {
-  if (support.effective_prompts == 0.0) log.refuse("no decision calls what {} calls: the log cannot tell", policy);
+std::string support_fault(const LogSupport& support, const TraceTable& log, const std::string& policy) {
+  if (support.effective_prompts == 0.0)
+    return fmt::format("no decision calls what {} calls: the log cannot tell", policy);
   if (support.effective_prompts < kLeastEffective)
-    log.refuse(
+    return fmt::format(
         "{:.1f} effective prompts do what {} does, too few for an interval; {:.0f} are needed: log more decisions, or "
         "explore more",
         support.effective_prompts, policy, kLeastEffective);
   if (std::abs(support.mean - 1.0) > 3.5 * support.mean_error + 1e-9)
-    log.refuse("the weights of {} have the mean {:.3f} and not 1: {}", policy, support.mean,
-               log.log ? "propensities are wrong, or it makes calls that the log never makes"
-                       : "label_propensity is not the probability with which qualities became known");
+    return fmt::format("the weights of {} have the mean {:.3f} and not 1: {}", policy, support.mean,
+                       log.log ? "propensities are wrong, or it makes calls that the log never makes"
+                               : "label_propensity is not the probability with which qualities became known");
+  return "";
+}
+
+void require_support(const LogSupport& support, const TraceTable& log, const std::string& policy) {
+  if (const std::string fault = support_fault(support, log, policy); !fault.empty()) log.refuse("{}", fault);
 }
 
 }  // namespace pandora

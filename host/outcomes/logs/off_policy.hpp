@@ -83,8 +83,10 @@ LogSupport support_of_labels(std::span<const double> before, std::span<const dou
 
 inline constexpr double kLeastEffective = 30.0;  ///< prompts
 
-/// Throws Error (bad_data) with the reason where the weights cannot carry an estimate: no row does what the policy
-/// does, fewer than kLeastEffective effective prompts, or weights whose mean is not 1 by more than 3.5 standard errors.
+/// Why the weights cannot carry an estimate: no row does what the policy does, fewer than kLeastEffective effective prompts, or
+/// weights whose mean is not 1 by more than 3.5 standard errors. "" where they can.
+std::string support_fault(const LogSupport& support, const TraceTable& log, const std::string& policy);
+/// Throws Error (bad_data) with that.
 void require_support(const LogSupport& support, const TraceTable& log, const std::string& policy);
 
 }  // namespace pandora

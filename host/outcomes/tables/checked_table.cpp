@@ -101,7 +101,7 @@ void check_log(TraceTable& table, const FilePlace& place) {
       if (is_missing(cell)) cell = NAN;
     };
     take(log.place[at], "place", false);
-    if (!log.deployed.empty()) take(log.deployed[at], "deployed", false);
+    if (!log.by_rules.empty()) take(log.by_rules[at], "rules", false);
     take(log.propensity[at], "propensity", true);
     take(table.cost[at], "cost", true);
     for (ScoreColumn& score : table.scores) take(score.values[at], score.name.c_str(), true);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "host/outcomes/tables/json_rows.hpp"
 
 namespace pandora {
@@ -53,14 +55,55 @@ void DecisionRows::take_decision(const std::string& request, const dom::object& 
   const std::string_view evaluator = text(row, "evaluator"), deployed = text(row, "deployed");
   is_truth_ = evaluator == "quality";
   builder_.find_row(request, request, TraceTable::kNone);
-  reader.take_values(row, {"request", "columns", "evaluator", "features", "candidates", "calls", "deployed"});
+  reader.take_values(row, {"request", "columns", "evaluator", "features", "candidates", "calls", "deployed", "rules",
+                           "failed", "only"});
   if (dom::object columns; row.at_key("columns").get(columns) == simdjson::SUCCESS) reader.take_values(columns, {});
+  take_candidates(row, found->second);
   for (const dom::element element : calls) {
     dom::object call;
     if (element.get(call) != simdjson::SUCCESS) place_.refuse_row("has a call that is no object");
     take_call(call, evaluator, deployed, found->second);
   }
   if (found->second.chances.empty()) place_.refuse_row("has no call");
+  if (double rules = 0.0; row.at_key("rules").get(rules) == simdjson::SUCCESS)
+    cell(found->second.deployed, kByRules, rules);
+}
+
+void DecisionRows::take_candidates(const dom::object& row, Decision& decision) {
+  decision.is_whole = !has(row, "failed") && !has(row, "only");
+  dom::array names;
+  if (row.at_key("candidates").get(names) != simdjson::SUCCESS) return;
+  std::set<std::string> found;
+  for (const dom::element element : names)
+    if (std::string_view name; element.get(name) == simdjson::SUCCESS) found.emplace(name);
+  decision.candidates = &*candidates_.insert(std::move(found)).first;
+}
+
+// Of decisions that could not call every model, or were to call one, probabilities are those of another choice.
+void DecisionRows::leave_out_partial() {
+  std::set<std::size_t> all;
+  for (const auto& [request, decision] : decisions_)
+    for (const auto& [model, chance] : decision.chances) all.insert(model);
+  all.erase(TraceTable::kNone);
+  std::map<const std::set<std::string>*, bool> has_all = {{nullptr, true}};
+  for (const std::set<std::string>& candidates : candidates_) {
+    std::set<std::size_t> models;
+    for (const std::string& name : candidates) models.insert(builder_.known_model(name));
+    has_all[&candidates] = std::ranges::includes(models, all);
+  }
+  std::size_t left_out = 0;
+  for (const auto& [request, decision] : decisions_) {
+    if (decision.is_whole && has_all[decision.candidates]) continue;
+    builder_.find_row(request, request, TraceTable::kNone);
+    builder_.leave_out();
+    ++left_out;
+  }
+  if (left_out == decisions_.size())
+    place_.refuse("has no decision in which every model could be called and none failed; name fewer models (--models)");
+  if (left_out > 0)
+    builder_.note(fmt::format(
+        "not used: {} of {} decisions in which a model failed, rested or was not there, or one was asked for alone (--models names fewer)",
+        left_out, decisions_.size()));
 }
 
 void DecisionRows::take_call(const dom::object& call, std::string_view score, std::string_view deployed,
@@ -72,10 +115,7 @@ void DecisionRows::take_call(const dom::object& call, std::string_view score, st
   cell(model, "cost", number(call, "dollars"));
   if (double seconds = 0.0; call.at_key("latency").get(seconds) == simdjson::SUCCESS) cell(model, kLatency, seconds);
   if (has(call, "score")) cell(model, score, number(call, "score"));
-  if (name == deployed) {
-    decision.deployed = model;
-    cell(model, kDeployed, 1.0);
-  }
+  if (name == deployed) decision.deployed = model;
   decision.chances.emplace_back(model, number(call, "deploy_propensity"));
 }
 
@@ -97,6 +137,7 @@ void DecisionRows::finish() {
   if (lost > 0) builder_.note(fmt::format("not used: {} feedbacks of requests that are not here, or had one", lost));
   if (cut_ > 0) builder_.note(fmt::format("not used: {} last lines that are not whole", cut_));
   if (decisions_.empty()) place_.refuse("has no decision, of whose calls it could make a table");
+  leave_out_partial();
   bool chosen = !is_truth_ && known > 0;  // whether every call could have been deployed
   for (const auto& [request, decision] : decisions_)
     for (const auto& [model, chance] : decision.chances) chosen &= chance > 0.0;

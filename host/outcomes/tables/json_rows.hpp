@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,10 +55,14 @@ class DecisionRows {
     std::size_t deployed = TraceTable::kNone;
     std::vector<std::pair<std::size_t, double>> chances = {};  // of each call, that it was deployed
     bool has_feedback = false;
+    bool is_whole = true;                               // no model failed, and none was asked for alone
+    const std::set<std::string>* candidates = nullptr;  // that could be called, if the line says so
   };
 
   void take_decision(const std::string& request, const simdjson::dom::object& row, const simdjson::dom::array& calls,
                      JsonRows& reader);
+  void take_candidates(const simdjson::dom::object& row, Decision& decision);
+  void leave_out_partial();
   void take_call(const simdjson::dom::object& call, std::string_view score, std::string_view deployed,
                  Decision& decision);
   void cell(std::size_t model, std::string_view quantity, double value);
@@ -67,6 +72,7 @@ class DecisionRows {
   const FilePlace& place_;
   TableBuilder& builder_;
   std::map<std::string, Decision, std::less<>> decisions_;  // by request
+  std::set<std::set<std::string>> candidates_;
   std::vector<std::pair<std::string, double>> feedbacks_;
   std::size_t cut_ = 0;
   bool is_truth_ = false;

@@ -25,8 +25,7 @@ std::string problem_with(const std::string& name, double low, double high, doubl
     return x < 0 ? "is negative; a cost is in dollars, at least 0"
                  : "is more than a million dollars for one call; costs are in dollars";
   if (name == kLatency || is_tokens(name)) return x < 0 ? "is negative" : "is more than a thousand million";
-  if (is_probability(name)) return "is outside [0, 1]; it is a probability";
-  if (name == kDeployed) return "is neither 0 nor 1: whether the client had this answer";
+  if (is_probability(name) || name == kByRules) return "is outside [0, 1]; it is a probability";
   if (low != 0.0 || high != 1.0) return fmt::format("is outside [{}, {}], the range that is stated (scale)", low, high);
   return fmt::format("is outside [0, 1]; rescale {} to that range, or state theirs (scale), such as {}=1:5",
                      name == "quality" ? "qualities" : "scores", name);
@@ -97,9 +96,9 @@ void TableBuilder::add_quantity(std::string_view name) {
   constexpr double kMostCount = 1e9;
   Quantity quantity{std::string(name), std::vector<double>(rows_ * stride_, kAbsentCell)};
   quantity.scaled = is_quality(name) || is_score(name);
-  quantity.high = quantity.scaled || is_probability(name) || name == kDeployed ? 1.0
-                  : is_cost(name)                                              ? kMostCallUsd
-                                                                               : kMostCount;
+  quantity.high = quantity.scaled || is_probability(name) || name == kByRules ? 1.0
+                  : is_cost(name)                                             ? kMostCallUsd
+                                                                              : kMostCount;
   for (const StatedRange& range : options_.scale)
     if (is_range_of(range, name)) quantity.low = range.low, quantity.high = range.high;
   quantities_.push_back(std::move(quantity));

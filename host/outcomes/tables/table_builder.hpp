@@ -90,7 +90,7 @@ inline bool is_probability(std::string_view name) {
   return name == "propensity" || name == "label_propensity";
 }
 inline constexpr std::string_view kLatency = "latency", kAnswer = "answer", kPlace = "place of the call",
-                                  kDeployed = "deployed";
+                                  kByRules = "probability of the rules";
 /// Whether a stated range is that of a quantity; as for evaluators "score:2" is "score_2" too.
 inline bool is_range_of(const StatedRange& range, std::string_view name) {
   return range.name == name || (is_quality(range.name) && is_quality(name)) ||
@@ -113,18 +113,21 @@ class TableBuilder {
     return is_quality(name) || is_cost(name) || is_score(name) || name == kLatency ||
            (is_tokens(name) && !options_.prices.empty()) ||
            (name == "label_propensity" ? options_.holes
-                                       : log_ && (is_probability(name) || name == kPlace || name == kDeployed));
+                                       : log_ && (is_probability(name) || name == kPlace || name == kByRules));
   }
 
   /// The number of a model, of what an answer has (quality, cost, a score...), of a prompt's column; kNone where it is
   /// not kept. New ones come into being.
   std::size_t model(std::string_view name);
+  std::size_t known_model(std::string_view name) const { return models_.find(name); }
   std::size_t quantity(std::string_view name);
   std::size_t column(std::string_view name);
   /// Something of the file that has no place in the table, for a note.
   void unused(std::string_view name) {
     if (unused_.size() < kMostNoted && unused_.find(name) == kNone) unused_.add(name);
   }
+  /// The current row is of no use.
+  void leave_out() { left_out_.push_back(row_); }
   /// Another note.
   void note(std::string text) { notes_.push_back(std::move(text)); }
 
@@ -180,6 +183,7 @@ class TableBuilder {
 
   NameList models_, other_models_, other_scores_, unused_;
   std::vector<std::string> notes_;
+  std::vector<std::size_t> left_out_;                       // rows
   std::vector<Quantity> quantities_;                        // quality, cost, and what else there is
   std::size_t stride_ = 0, rows_ = 0, row_ = 0;             // room for models in a row; the row that values go to
   TextColumn prompts_, keys_;                               // keys: by which rows are found

@@ -108,7 +108,7 @@ TraceTable TableBuilder::assemble() {
                                        : quantity.name == "label_propensity" ? &table.label_propensity
                                        : quantity.name == "propensity"       ? &table.log->propensity
                                        : quantity.name == kPlace             ? &table.log->place
-                                       : quantity.name == kDeployed          ? &table.log->deployed
+                                       : quantity.name == kByRules           ? &table.log->by_rules
                                                                              : nullptr;
     if (cells != nullptr) *cells = std::move(values);
   }
@@ -168,10 +168,16 @@ TraceTable TableBuilder::finish() && {
   require_models_and_scores();
   if (models_.size() == 0) place_.refuse("has no model");
   row_of_ = {};
+  std::sort(left_out_.begin(), left_out_.end());
   const bool repeats = options_.repeats || numbered_.value_or(false);
   TraceTable table = assemble();
   if (repeats && !keyed_ && !options_.repeats) require_different_answers(table);
-  return checked_table(std::move(table), place_, options_, repeats);
+  table = checked_table(std::move(table), place_, options_, repeats);
+  if (left_out_.empty()) return table;
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    if (!std::ranges::binary_search(left_out_, row)) rows.push_back(row);
+  return select_rows(table, rows);
 }
 
 }  // namespace pandora

@@ -50,7 +50,7 @@ std::vector<std::vector<double>*> cells_of_calls(TraceTable& table) {
   for (std::vector<double>* cells : {&table.label_propensity, &table.latency})
     if (!cells->empty()) out.push_back(cells);
   if (table.log) out.insert(out.end(), {&table.log->propensity, &table.log->place});
-  if (table.log && !table.log->deployed.empty()) out.push_back(&table.log->deployed);
+  if (table.log && !table.log->by_rules.empty()) out.push_back(&table.log->by_rules);
   return out;
 }
 

@@ -92,7 +92,9 @@ struct ScoreColumn {
 struct CallLog {
   std::vector<double> propensity;  ///< of the call, given all that was seen before it, in (0, 1]
   std::vector<double> place;       ///< 1, 2, ...: of the call among those of its decision
-  std::vector<double> deployed;    ///< 1 of the answer that the client had, NaN elsewhere; empty: the log does not say
+  /// Of the answer that the client had: with what probability the decision went by the rules in all of its steps, 0 where it
+  /// did not; NaN of other answers. Empty: the log does not say.
+  std::vector<double> by_rules;
 };
 
 /// Prompts x models. Made by read_trace (read_trace.hpp). Every cell is there but where TraceOptions::holes lets

@@ -54,7 +54,7 @@ TEST_F(CascadeCommand, AFitThatIsNotSurelyBetterThanWhatMadeTheLogReplacesNoFile
                                   "--evaluator", "score", "--force",   "--out",   "running.json"};
   std::ofstream(work() / "running.json") << "what runs";
   EXPECT_THAT(done(fit).out,
-              testing::AllOf(HasSubstr("what made the log"), HasSubstr("verdict: keep what made the log"),
+              testing::AllOf(HasSubstr("rules of the log"), HasSubstr("verdict: keep the rules that made the log"),
                              HasSubstr("running.json stays as it is")));
   std::string kept;
   std::getline(std::ifstream(work() / "running.json"), kept);
@@ -92,6 +92,13 @@ TEST_F(CascadeCommand, FromATableToACascadeThatIsTestedAndShown) {
       done({"cascade", "test", "cascade.json", "val.csv", "--against", "small", "--format", "json"}).out);
   EXPECT_EQ(small["against"], "small");
   EXPECT_EQ(small["same_table"], true);
+  done({"cascade", "test", "cascade.json", "test.csv", "--rows", "rows.csv"});
+  expect_refused({"cascade", "test", "cascade.json", "test.csv", "--rows", "rows.csv"}, 2, "is there already");
+  std::ifstream rows(work() / "rows.csv");
+  std::string line;
+  for (const char* expected :
+       {"prompt,called,deployed,quality,usd", "t0,small|large,large,0.8,0.0101", "t1,small,small,1,0.0001"})
+    EXPECT_EQ((std::getline(rows, line), line), expected);
   const test::ProgramResult shown = done({"cascade", "show", "cascade.json"});
   for (const char* part : {"models in order, with thresholds, price 5", "accepted from",
                            "on 90 prompts with 2 models (val.csv), evaluator quality", "verdict: use small"})
@@ -162,9 +169,12 @@ TEST_F(CascadeCommand, BoundsThatHoldAndBoundsThatDoNot) {
 }
 
 TEST_F(CascadeCommand, DrawsTheFrontier) {
-  const test::ProgramResult result =
-      run({"cascade", "frontier", "val.csv", "--evaluator", "quality", "--test", "test.csv", "--out", "front"});
+  const test::ProgramResult result = run(
+      {"cascade", "frontier", "val.csv", "--evaluator", "quality", "--test", "test.csv", "--out", "front", "--rows"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(test::read_file(work() / "front/rows.csv"),
+              testing::AllOf(testing::StartsWith("kind,price,prompt,called,quality,usd"),
+                             HasSubstr("single,nan,t0,large,0.8,0.01"), HasSubstr(",t0,small|large,0.8,0.0101")));
   EXPECT_THAT(result.out, HasSubstr("each better than the cheaper ones"));
   EXPECT_THAT(test::read_file(work() / "front/frontier.csv"), testing::StartsWith("kind,name,price,usd_per_1000"));
   const bool drawn = std::filesystem::exists(work() / "front/report.html");

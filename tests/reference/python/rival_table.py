@@ -5,7 +5,7 @@ usage: python rival_table.py PANDORA FIT.jsonl TEST.jsonl      nested JSON lines
 CSV. For each policy: its points over a range of prices, on the test table; at each budget the best of them, or chance
 between two (router_rivals.quality_at). The choice among points looks at the test table for all alike. Context: for the
 rivals hashed words of the prompt in 16 places and the logarithm of its length, for `auto` text:16,length. Judging costs
-nothing, or $0.20 for 1,000 calls.
+nothing, or $0.20 for 1,000 calls. `less_auto` is the quality less that of `auto`, with its standard error, paired by prompt.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import tempfile
 from collections import defaultdict
 
 import numpy as np
-from router_rivals import Table, Told, hashed_words, quality_at, rivals
+from router_rivals import Table, Told, best_at, hashed_words, rivals, told
 
 BUDGETS = (0.10, 0.20, 0.30, 0.50, 2.0, 5.0)  # dollars per 1,000 prompts
 PRICES = np.concatenate([[0.0], np.geomspace(0.5, 20000, 24)])
@@ -40,36 +40,43 @@ def read(path: str) -> Table:
 
 def auto(pandora: str, fit: str, test: str, judge: float) -> list[Told]:
     """The cascades of `pandora cascade frontier --kind auto`, and the models alone, as points."""
+    found: dict[tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         options = ["--evaluator", "score", "--kind", "auto", "--context", "text:16,length", "--judge-usd", str(judge)]
         prices = ",".join(f"{price:g}" for price in PRICES)
         subprocess.run(
-            [pandora, "cascade", "frontier", fit, "--test", test, *options, "--price", prices, "--out", folder + "/f"],
+            [
+                *(pandora, "cascade", "frontier", fit, "--test", test, *options),
+                *("--price", prices, "--rows", "--out", folder + "/f"),
+            ],
             check=True,
             stdout=subprocess.DEVNULL,
         )
-        with open(folder + "/f/frontier.csv", encoding="utf-8") as file:
-            rows = [row for row in csv.DictReader(file) if row["kind"] in ("cascade", "single")]
-    none = np.empty(0)
-    return [Told("auto", float(r["quality"]), float(r["usd_per_1000"]), 0.0, 0.0, none, none) for r in rows]
+        with open(folder + "/f/rows.csv", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                point = row["kind"], row["price"], row["called"] if row["kind"] == "single" else ""
+                found[point].append((float(row["quality"]), float(row["usd"])))
+    return [told("auto", quality, usd, np.zeros(0), 0.0) for quality, usd in (np.array(rows).T for rows in found.values())]
 
 
 def main() -> None:
-    """A row for each policy and budget; the error is of the mean quality of a single model on the test table."""
+    """A row for each policy and budget."""
     pandora, files = sys.argv[1], sys.argv[2:4]
     out = csv.writer(sys.stdout)
-    out.writerow(["judge_usd_per_1000", "policy", "usd_per_1000", "quality", "error"])
+    out.writerow(["judge_usd_per_1000", "policy", "usd_per_1000", "quality", "less_auto", "error"])
     fit, test = (read(file) for file in files)
-    error = test.quality.std() / math.sqrt(len(test.quality))
     for judge in (0.0, 0.0002):
         points: dict[str, list[Told]] = defaultdict(list)
         for price in PRICES:
             for one in rivals(fit, test, float(price), judge):
                 points[one.name].append(one)
         points["auto"] = auto(pandora, files[0], files[1], judge)
-        for name, told in points.items():
+        for name, told_of in points.items():
             for budget in BUDGETS:
-                out.writerow([1000 * judge, name, budget, f"{quality_at(budget, told):.5f}", f"{error:.5f}"])
+                quality = best_at(budget, told_of)
+                less = quality - best_at(budget, points["auto"])
+                numbers = quality.mean(), less.mean(), less.std() / math.sqrt(len(less))
+                out.writerow([1000 * judge, name, budget, *(f"{x:.5f}" for x in numbers)])
 
 
 if __name__ == "__main__":

@@ -229,17 +229,17 @@ def rivals(fit: Table, test: Table, price: float, judge_usd: float = 0.0, most: 
     return found
 
 
-def quality_at(usd_per_1000: float, points: Sequence[Told]) -> float:
-    """Quality of the best mixture of two of the points that costs so much on average; none cheaper: nan.
+def best_at(usd_per_1000: float, points: Sequence[Told]) -> Floats:
+    """Quality of each prompt by the best mixture of two of the points that costs so much on average; none cheaper: nan.
 
     For tables "quality at $0.20 per 1,000": a rival's points over prices, and chance between two of them.
     """
-    best = math.nan
+    best, found = math.nan, np.full(len(points[0].qualities), math.nan)
     for a, b in itertools.product(points, repeat=2):
-        if a.usd_per_1000 <= usd_per_1000 <= b.usd_per_1000:
+        if a.usd_per_1000 <= usd_per_1000 and (a is b or usd_per_1000 <= b.usd_per_1000):
             gap = b.usd_per_1000 - a.usd_per_1000
             share = (usd_per_1000 - a.usd_per_1000) / gap if gap > 0 else 1.0
-            mixed = (1 - share) * a.quality + share * b.quality
-            best = mixed if math.isnan(best) else max(best, mixed)
-    under = [point.quality for point in points if point.usd_per_1000 <= usd_per_1000]
-    return max([best, *under], key=lambda x: -math.inf if math.isnan(x) else x) if under else best
+            if not (1 - share) * a.quality + share * b.quality <= best:
+                best = (1 - share) * a.quality + share * b.quality
+                found = (1 - share) * a.qualities + share * b.qualities
+    return found

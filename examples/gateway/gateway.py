@@ -44,7 +44,7 @@ class Gateway:
 
     def take(self, settings, cascade, folders):
         folder = folders / hashlib.sha256(cascade.read_bytes()).hexdigest()[:12]
-        how = {"timeout_seconds": settings.get("timeout_seconds", 300), "refit": "beside", "decisions": True}
+        how = {"timeout_seconds": settings.get("timeout_seconds", 300), "refit": "beside", "decisions": settings.get("log", True)}
         for there in {folder, *(path.parent for path in folders.glob("*/cascade-*.json"))} - set(self.stores):
             self.stores[there] = Store(there, cascade if there == folder else None, **how)
         store, kept = self.stores[folder], (settings.get("monitor", {}), settings.get("budget"))
@@ -64,6 +64,7 @@ class Gateway:
             rests.add_metric([model["model"]], model["rests"])
         yield rests
         yield GaugeMetricFamily("cascade_alarms", "of the monitor", value=len(found["monitor"]["alarms"]))
+        yield CounterMetricFamily("cascade_unjudged", "answers on which the judge failed, since the last reload", value=self.llm.unjudged)
 
     async def answer(self, http):
         body = await http.json()
@@ -109,8 +110,7 @@ class Gateway:
         return Response(json.dumps(self.llm.store.metrics()["monitor"]), media_type="application/json")
 
     async def metrics(self, http):
-        registry = CollectorRegistry()
-        registry.register(self)
+        (registry := CollectorRegistry()).register(self)
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 

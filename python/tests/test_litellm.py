@@ -123,6 +123,7 @@ def test_a_judge_that_is_down_does_not_make_every_request_call_all_models(store:
     assert all(answer.deployed is None for answer in answers)
     with pytest.raises(pandora.UsageError, match="was cancelled"):
         llm.feedback(answers[-1].response.id, 1.0)
+    assert llm.unjudged == 8
     up = True
     answer = asyncio.run(llm.answer(QUESTION))
     assert len(answer.calls) == 2 and answer.deployed is not None

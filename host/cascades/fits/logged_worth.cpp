@@ -173,6 +173,24 @@ LoggedWorth plain_worth(Cascade& cascade, const CascadeInput& input, std::size_t
           by_prompt(input, routed, counts)};
 }
 
+namespace {
+
+// Where it can be held against the rules that made the log, it need not be against a model that they seldom call.
+void hold_against(LoggedWorth& out, const MovedPolicy& own, MovedPolicy& alone, double price, const TraceTable& table,
+                  const std::string& name) {
+  const std::string fault = support_fault(alone.support, table, name);
+  if (!fault.empty() && !out.running) table.refuse("{}; --against names another model", fault);
+  out.worth = worth_of(own, alone, price);
+  out.alone = worth_of(alone, alone, price);
+  if (fault.empty()) return;
+  out.notes.push_back(fault);
+  out.alone = CascadeWorth::unknown();
+  out.worth.gain = out.worth.saving = out.alone.gain;
+  alone.support = own.support;
+}
+
+}  // namespace
+
 LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_t single, Estimator how,
                          Openings openings) {
   const TraceTable& table = *input.table;
@@ -216,17 +234,7 @@ LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_
     out.notes = {label_note(table)};
   }
   require_support(own.support, table, "the cascade");
-  // Where it can be held against the rules that made the log, it need not be against a model that they seldom call.
-  const std::string fault = support_fault(alone.support, table, table.models[single] + " alone");
-  if (!fault.empty() && !out.running) table.refuse("{}; --against names another model", fault);
-  out.worth = worth_of(own, alone, options.price);
-  out.alone = worth_of(alone, alone, options.price);
-  if (!fault.empty()) {
-    out.notes.push_back(fault);
-    out.alone = CascadeWorth::unknown();
-    out.worth.gain = out.worth.saving = out.alone.gain;
-    alone.support = own.support;
-  }
+  hold_against(out, own, alone, options.price, table, table.models[single] + " alone");
   out.judged_calls = options.order.size() == 1 && !options.rules ? 0.0 : out.worth.calls.value;
   out.effective_prompts = std::min(own.support.effective_prompts, alone.support.effective_prompts);
   out.notes.push_back(

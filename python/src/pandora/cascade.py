@@ -314,10 +314,10 @@ class Cascade:
         answer, without which the verdict says that it is taken to be free. `kind` is "router", "thresholds", "indices",
         "routed" or "auto" (chosen by cross-validation); `context` are features of prompts, such as "text:16" or a list
         of them, which all but thresholds go by. A kind that is asked for by name is given also where it is not sure to
-        pay (`.about["pays"]`); "auto", and a fit to a log, give the best single model then. Of a log that says whose
-        answer the client had, `.about["running"]` is what made it, and "keep" there whether that is to be kept, as
-        nothing is surely better. `openings` is of a log of decisions, as in `test`. `explore` is set_explore's. Of the
-        kind "indices", which goes on learning: `forget`, the half-life in requests of what is learned, the fit's
+        pay (`.about["pays"]`); "auto", and a fit to a log, give the best single model then. Of the log of a cascade
+        `.about["running"]` is the rules that made it, without exploring, and "keep" there whether these are to be kept,
+        as nothing is surely better. `openings` is of a log of decisions, as in `test`. `explore` is set_explore's. Of
+        the kind "indices", which goes on learning: `forget`, the half-life in requests of what is learned, the fit's
         samples included, and `c`, the width of the bonus by which models are called to learn of them; what is promised
         is without either. What was promised stands in `.about` and `.tables`. Ctrl-C ends it between two of its fits.
         """

@@ -3,7 +3,7 @@
 usage: python rival_table.py PANDORA FIT.jsonl TEST.jsonl      nested JSON lines with a judge's score (docs/traces.md)
 
 CSV. For each policy: its points over a range of prices, on the test table; at each budget the best of them, or chance
-between two (router_rivals.quality_at). The choice among points looks at the test table for all alike. Context: for the
+between two (router_rivals.best_at). The choice among points looks at the test table for all alike. Context: for the
 rivals hashed words of the prompt in 16 places and the logarithm of its length, for `auto` text:16,length. Judging costs
 nothing, or $0.20 for 1,000 calls. `less_auto` is the quality less that of `auto`, with its standard error, paired by prompt.
 """
@@ -56,7 +56,7 @@ def auto(pandora: str, fit: str, test: str, judge: float) -> list[Told]:
             for row in csv.DictReader(file):
                 point = row["kind"], row["price"], row["called"] if row["kind"] == "single" else ""
                 found[point].append((float(row["quality"]), float(row["usd"])))
-    return [told("auto", quality, usd, np.zeros(0), 0.0) for quality, usd in (np.array(rows).T for rows in found.values())]
+    return [told("auto", quality, usd, np.zeros(1), 0.0) for quality, usd in (np.array(rows).T for rows in found.values())]
 
 
 def main() -> None:

@@ -151,6 +151,8 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
         self.judge = judge
         self.prompt_of = prompt_of
         self._unjudged = 0  # answers in a row
+        #: answers on which the judge failed
+        self.unjudged = 0
         self._upstreams = {name: _Upstream(f"model {name}", parameters) for name, parameters in models.items()}
         for model in store.metrics()["models"]:
             if not model["removed"] and model["model"] not in models:
@@ -238,6 +240,7 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
                 self._unjudged = 0
             except Exception as problem:
                 self._unjudged += 1
+                self.unjudged += 1
                 call["failure"] = f"the judge: {type(problem).__name__}"
                 await asyncio.to_thread(request.skip, call["dollars"])
                 return response

@@ -37,8 +37,6 @@ class LogReader {
   double ratio(std::size_t cell, std::size_t calls_before) const;
   /// g + L (q - g) / p of a call: the judge's word, corrected where its quality is known.
   double estimated_quality(std::size_t cell) const;
-  /// The judge's word alone, by a map that did not see the call.
-  double guessed_quality(std::size_t cell) const { return guess_[cell]; }
   LabelNoise label_noise(std::size_t cell, double weight) const {
     const double less = table_.quality[cell] - guess_[cell];
     return LabelNoise::of(weight, label_probability_[cell], !std::isnan(less), less);

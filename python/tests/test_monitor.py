@@ -64,6 +64,7 @@ def test_a_cascade_that_is_worse_than_a_model_is_told() -> None:
             break
     assert any("worse than b alone" in alarm for alarm in monitor.alarms)
     low, high = (monitor.state()["cascade_less"][name] for name in ("low", "high"))
+    assert Monitor(["a", "b"], price=1.0, against="b").state()["cascade_less"]["low"] is None
     assert low < -0.2 < high < 0.0
     assert abs(np.mean([monitor.is_control(k) for k in range(20_000)]) - 0.3) < 0.02
 

@@ -154,7 +154,10 @@ def test_threads_share_a_store(tmp_path: pathlib.Path, refit: str) -> None:
             thread.join()
         assert store.metrics()["requests"] == 200
         deployed = store.metrics()["deployed"]
-    assert len(pandora.Trace(tmp_path / "kept" / "decisions").prompts) == deployed
+    log = tmp_path / "kept" / "decisions"
+    assert sum('"calls"' in line for file in log.iterdir() for line in file.read_text().splitlines()) == deployed
+    some = pandora.Trace(log)  # without those in which a model failed
+    assert 0 < len(some.prompts) < deployed and any("a model failed" in note for note in some.notes)
 
 
 def test_a_cascade_is_copied_and_pickled() -> None:
@@ -166,3 +169,12 @@ def test_a_cascade_is_copied_and_pickled() -> None:
         assert twin._live.text() == cascade._live.text()
         twin.remove_model("a")
     assert cascade.models == ["a", "b", "c"]
+
+
+def test_a_request_that_no_model_answers_ends_with_its_block(tmp_path: pathlib.Path) -> None:
+    cascade = pandora.Cascade.new(["small", "large"], price=1.0, evaluator="score")
+    with Store(tmp_path / "kept", cascade) as store:
+        with pytest.raises(pandora.UsageError), store.begin([1.0]) as request:
+            for _ in request:
+                request.fail("down")
+        assert store.metrics()["cancelled"] == 1

@@ -194,7 +194,8 @@ CascadeChoice chosen(const Searched& found, const Interval& gain, const std::arr
     out.picked[static_cast<std::size_t>(kind)].emplace();
   out.gain = gain;
   const bool surer = over_running[1].low > over_running[0].low && !(gain.value <= 0.0);
-  out.pays = found.best.order.size() > 1 && (gain.low > 0.0 || surer || !found.tells_alone);
+  const bool alone_is_worse = over_running[0].high < 0.0 && !(over_running[1].high < 0.0);
+  out.pays = found.best.order.size() > 1 && (gain.low > 0.0 || surer || alone_is_worse || !found.tells_alone);
   out.kind = out.pays ? CascadeKind::thresholds : CascadeKind::single;
   return out;
 }
@@ -233,7 +234,7 @@ CascadeFit fit_of(const TraceTable& log, const CascadeFitSettings& settings, con
   CascadeChoice& choice = fit.choice = chosen(found, of_cascade.gain, over_running);
   if (fit.running) fit.running->gain = over_running[choice.pays ? 1 : 0];
   fit.promise = choice.pays ? of_cascade : fit.single;
-  if (const double dearer = fit.price * of_cascade.calls.value; choice.pays && dearer > 0.0)
+  if (const double dearer = fit.price * of_cascade.calls.value; choice.pays && dearer > 0.0 && !fit.keeps_running())
     fit.break_even_judge = of_cascade.gain.value / dearer;
   fit.notes = log.notes;
   fit.notes.insert(fit.notes.end(), found.notes.begin(), found.notes.end());

@@ -67,8 +67,8 @@ std::string running_verdict(const CascadeFit& fit, const std::string& what) {
       std::isnan(running.gain.value) ? "the log cannot tell of them" : "the gain is " + interval_text(running.gain, 4);
   if (fit.keeps_running())
     return fmt::format(
-        "keep the rules that made the log: without exploring they bring {} in utility per prompt, and nothing is sure to bring "
-        "more; what comes nearest: {}, {}",
+        "keep the rules that made the log: without exploring they brought {} in utility per prompt, and nothing is sure to "
+        "bring more; what comes nearest: {}, {}",
         interval_text(running.utility, 4), what, gain);
   return fmt::format("use {}: it gains {} in utility per prompt over the rules that made the log, without exploring",
                      what, interval_text(running.gain, 4));
@@ -157,7 +157,7 @@ json fit_record(const CascadeFit& fit) {
            {"choice", kind_text(choice.kind)},
            {"cascade", kind_text(choice.cascade)},
            {"gain", json_of(choice.gain)},
-           {"pays", choice.pays},
+           {"pays", choice.pays && !fit.keeps_running()},
            {"promise", json_of(fit.promise)},
            {"single", json_of(fit.single)},
            {"never", fit.never},

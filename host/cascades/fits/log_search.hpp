@@ -50,10 +50,11 @@ struct WeightedSums {
   }
   /// What is maximised: of many candidates the greatest mean flatters those of few decisions (Swaminathan and Joachims
   /// 2015). Held against what made the log, what is like it is the surest.
-  double cautious(double decisions, double zz) const {
+  /// `least`: effective decisions.
+  double cautious(double decisions, double zz, double least) const {
     const double mean_weight = w / decisions, spread = std::sqrt(std::max(0.0, ww / w - mean_weight) / decisions);
     if (std::abs(mean_weight - 1.0) > 3.0 * spread + 1e-9) return -HUGE_VAL;  // makes calls that the log never makes
-    return effective() < kLeastEffective ? -HUGE_VAL : mean() - kLogCaution * error(decisions, zz);
+    return effective() < least ? -HUGE_VAL : mean() - kLogCaution * error(decisions, zz);
   }
 };
 
@@ -197,14 +198,16 @@ class LogSearch {
   void pick(const std::vector<std::size_t>& order, std::size_t I, std::size_t J, std::vector<WeightedSums>& sums,
             RatedCascade& best) const {
     const double decisions = static_cast<double>(rows_.size());
+    // The more decisions, the more rare openings are there to be chosen by chance.
+    const double least = order.size() == 1 ? kLeastEffective : std::max(kLeastEffective, 2.0 * std::sqrt(decisions));
     for (std::size_t i = 0; i < I; ++i)
       for (std::size_t j = 0; j < J; ++j) {
         WeightedSums& here = sums[i * (J + 1) + j];
         if (i > 0) here += sums[(i - 1) * (J + 1) + j];
         if (j > 0) here += sums[i * (J + 1) + j - 1];
         if (i > 0 && j > 0) here = here.minus(sums[(i - 1) * (J + 1) + j - 1]);
-        if (!(here.w > 0.0) || !(here.cautious(decisions, spread_) > best.rating)) continue;
-        best = {{order, {}}, here.cautious(decisions, spread_)};
+        if (!(here.w > 0.0) || !(here.cautious(decisions, spread_, least) > best.rating)) continue;
+        best = {{order, {}}, here.cautious(decisions, spread_, least)};
         if (order.size() > 1) best.cascade.thresholds.push_back(thresholds_[order[0]][i]);
         if (order.size() > 2) best.cascade.thresholds.push_back(thresholds_[order[1]][j]);
       }

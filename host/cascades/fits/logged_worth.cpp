@@ -176,8 +176,8 @@ LoggedWorth plain_worth(Cascade& cascade, const CascadeInput& input, std::size_t
 namespace {
 
 // Where it can be held against the rules that made the log, it need not be against a model that they seldom call.
-void hold_against(LoggedWorth& out, const MovedPolicy& own, MovedPolicy& alone, double price, const TraceTable& table,
-                  const std::string& name) {
+void hold_against(LoggedWorth& out, const MovedPolicy& own, const MovedPolicy& alone, double price,
+                  const TraceTable& table, const std::string& name) {
   const std::string fault = support_fault(alone.support, table, name);
   if (!fault.empty() && !out.running) table.refuse("{}; --against names another model", fault);
   out.worth = worth_of(own, alone, price);
@@ -186,7 +186,6 @@ void hold_against(LoggedWorth& out, const MovedPolicy& own, MovedPolicy& alone, 
   out.notes.push_back(fault);
   out.alone = CascadeWorth::unknown();
   out.worth.gain = out.worth.saving = out.alone.gain;
-  alone.support = own.support;
 }
 
 }  // namespace
@@ -213,7 +212,8 @@ LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_
     }
     own = reader.estimate(walks, false);
     alone = reader.estimate(alone_walks, false);
-    out.notes = can.reasons;
+    out.notes = table.notes;
+    out.notes.insert(out.notes.end(), can.reasons.begin(), can.reasons.end());
     if (reader.knows_running()) {
       const MovedPolicy rules = reader.estimate_running();
       out.running = worth_of(rules, rules, options.price);
@@ -236,7 +236,7 @@ LoggedWorth logged_worth(Cascade& cascade, const CascadeInput& input, std::size_
   require_support(own.support, table, "the cascade");
   hold_against(out, own, alone, options.price, table, table.models[single] + " alone");
   out.judged_calls = options.order.size() == 1 && !options.rules ? 0.0 : out.worth.calls.value;
-  out.effective_prompts = std::min(own.support.effective_prompts, alone.support.effective_prompts);
+  out.effective_prompts = own.support.effective_prompts;
   out.notes.push_back(
       fmt::format("estimated by {} from {:.0f} effective prompts of {}",
                   openings == Openings::apart ? "the models' laws" : kEstimatorNames[static_cast<int>(how)],

@@ -36,7 +36,7 @@ struct SerialLatency {
 struct LoggedWorth {
   CascadeWorth worth, alone;             ///< of the cascade, and of one model alone
   DollarTail tail;                       ///< of the cascade, where values are plain means
-  double effective_prompts = 0.0;        ///< whose weights carry the estimates, the lesser number of both
+  double effective_prompts = 0.0;        ///< whose weights carry the estimates of the cascade
   double judged_calls = 0.0;             ///< of the cascade, per prompt
   std::optional<SerialLatency> latency;  ///< of a full table that has some
   std::vector<std::string> notes;

@@ -219,11 +219,13 @@ class Request:
     def __exit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        if kind is None and self.deployed is None:
-            self.deploy()
-        elif self.deployed is None:
-            with contextlib.suppress(UsageError):  # it is no longer known
-                self.cancel()
+        try:
+            if kind is None and self.deployed is None:
+                self.deploy()
+        finally:  # also where no model answered
+            if self.deployed is None:
+                with contextlib.suppress(UsageError):  # it is no longer known
+                    self.cancel()
 
 
 def _specs(what: str, context: Any) -> list[str]:

@@ -83,7 +83,7 @@ def estimate(log: Openings, accept: Sequence[float], price: float, fold_count: i
         per_1000 = [parts["dollars"][name].times(1000)]
         utility = [parts["quality"][name], parts["dollars"][name].times(-price)]
         one = {"quality": [parts["quality"][name]], "usd_per_1000": per_1000, "calls": [parts["calls"][name]]}
-        found[name] = {key: _json(best_interval(value)) for key, value in {**one, "utility": utility}.items()}
+        found[name] = {key: _json(key, best_interval(value)) for key, value in {**one, "utility": utility}.items()}
     return found
 
 
@@ -95,8 +95,14 @@ def _support(step: Floats, log: Openings) -> Support:
     return support(path_weights(step)[:, -1], log.cluster)
 
 
-def _json(interval: Interval) -> dict[str, float]:
-    return {"value": interval.value, "low": interval.low, "high": interval.high}
+def _json(key: str, interval: Interval) -> dict[str, float]:
+    """No quality is below 0, and neither it nor the utility exceeds 1."""
+    low, high = interval.low, interval.high
+    if key == "quality":
+        low = min(interval.value, max(low, 0.0))
+    if key in ("quality", "utility"):
+        high = max(interval.value, min(high, 1.0))
+    return {"value": interval.value, "low": low, "high": high}
 
 
 def main() -> None:

@@ -189,7 +189,7 @@ class Monitor:
             )
 
     def state(self) -> dict[str, Any]:
-        """What it knows: per model the mean error and evidence against no change, and the comparison."""
+        """What is known: of models the mean error and evidence against no change, and the comparison (None: too early)."""
         out: dict[str, Any] = {"alarms": list(self.alarms), "models": {}}
         for model, (fall, rise) in self._tests.items():
             mean = fall.sum / fall.count if fall.count else None
@@ -197,5 +197,6 @@ class Monitor:
             out["models"][model] = {"feedbacks": fall.count, "mean_error": mean, **evidence}
         if self.against is not None:
             value, low, high = self._difference.interval
-            out["cascade_less"] = {"model": self.against, "value": value, "low": low, "high": high}
+            known = {"low": low, "high": high} if high < np.inf else {"low": None, "high": None}
+            out["cascade_less"] = {"model": self.against, "value": value, **known}
         return out

@@ -189,7 +189,7 @@ class Monitor:
             )
 
     def state(self) -> dict[str, Any]:
-        """Of each model the mean error and the evidence against no change; the comparison (None where it is too early)."""
+        """Of each model the mean error and the evidence against no change; the comparison (None: too early)."""
         out: dict[str, Any] = {"alarms": list(self.alarms), "models": {}}
         for model, (fall, rise) in self._tests.items():
             mean = fall.sum / fall.count if fall.count else None

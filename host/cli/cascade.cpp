@@ -75,7 +75,7 @@ struct CascadeFile {
         .add_option(
             "--explore", explore,
             "while it runs: with this probability a drawn model is called next, or its answer deployed, so that a "
-            "decision log tells what other cascades would bring")
+            "decision log tells what other cascades would bring; in a fit all models of the table are then in the file")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
   }
@@ -117,6 +117,7 @@ void fit_command(const FitArguments& o) {
   settings.aim = o.aim();
   settings.openings = parse_openings(o.openings);
   settings.progress = shown_progress();
+  settings.explore = o.file.explore;
   require_sound(settings);
   claim_output_file(o.file.out, o.file.force, {o.table});
   const TraceTable table = o.reading.read(o.table);

@@ -63,6 +63,8 @@ struct CascadeFitSettings {
   /// Of indices, while they run: a sample's half-life in requests (0: none fades), and the width of the bonus, 0 where the
   /// table tells of all models. What is promised is without either.
   double forget = 0.0, width = 0.0;
+  /// With what probability it explores while it runs; then all models of the table are in its file, and can be drawn.
+  double explore = 0.0;
   /// Dollars of judging an answer, added to each call of a cascade; absent: nobody said, and it is taken to be free.
   std::optional<double> judge_usd = {};
   /// Of outcomes that are estimated from a log, where models that were seldom called would be chosen for their noise: a

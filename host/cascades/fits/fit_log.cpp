@@ -21,12 +21,14 @@ CascadeOptions options_of(const TraceTable& log, const CascadeFitSettings& setti
   CascadeOptions out;
   out.price = settings.aim.value;
   out.evaluator = settings.evaluator;
-  for (std::size_t k = 0; k < cascade.order.size(); ++k) {
-    out.models.push_back(log.models[cascade.order[k]]);
-    out.order.push_back(k);
-    if (const std::size_t m = cascade.order[k]; !calibration.empty())
-      out.calibration.push_back({calibration[m].scores, calibration[m].qualities});
+  std::vector<std::size_t> models = cascade.order;  // those that are not called stand last
+  for (std::size_t m = 0; m < log.models.size() && settings.explore > 0.0; ++m)
+    if (std::ranges::find(cascade.order, m) == cascade.order.end()) models.push_back(m);
+  for (const std::size_t m : models) {
+    out.models.push_back(log.models[m]);
+    if (!calibration.empty()) out.calibration.push_back({calibration[m].scores, calibration[m].qualities});
   }
+  out.order = all_rows(cascade.order.size());
   out.thresholds = cascade.thresholds;
   return out;
 }
@@ -90,7 +92,9 @@ HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, cons
       refuse_few(log, search);
     }
     CascadeInput used = input;
-    const CascadeOptions options = options_of(log, settings, best, search.calibration());
+    CascadeFitSettings as_rules = settings;
+    as_rules.explore = 0.0;
+    const CascadeOptions options = options_of(log, as_rules, best, search.calibration());
     used.columns = best.order;
     const LogReader own(options, used, Estimator::dr, settings.openings);
     Cascade cascade(options);

@@ -292,8 +292,12 @@ CascadeOptions TrainedTable::options_with(const std::vector<std::size_t>& models
   return out;
 }
 
+std::vector<std::size_t> TrainedTable::models_of(const std::vector<FixedCascade>& plans) const {
+  return settings_.explore > 0.0 ? all_rows(table_.models.size()) : models_in(plans);
+}
+
 CascadeOptions TrainedTable::options_of(const FixedCascade& cascade, double price) const {
-  const std::vector<std::size_t> used = models_in({cascade});
+  const std::vector<std::size_t> used = models_of({cascade});
   CascadeOptions out = options_with(used, price);
   out.order = positions_among(used, cascade.order);
   out.thresholds = cascade.thresholds;
@@ -301,7 +305,7 @@ CascadeOptions TrainedTable::options_of(const FixedCascade& cascade, double pric
 }
 
 CascadeOptions TrainedTable::options_of(const FittedRouter& fitted, double price) const {
-  const std::vector<std::size_t> used = models_in(fitted.plans);
+  const std::vector<std::size_t> used = models_of(fitted.plans);
   CascadeOptions out = options_with(used, price);
   for (const FixedCascade& plan : fitted.plans)
     out.plans.push_back({positions_among(used, plan.order), plan.thresholds});

@@ -89,6 +89,8 @@ class TrainedTable {
   }
   Routed route(const FittedRouter& fitted, double price, std::span<const std::size_t> rows) const;
 
+  /// Of which a cascade consists: those that it calls or, where it is to explore, all.
+  std::vector<std::size_t> models_of(const std::vector<FixedCascade>& plans) const;
   /// To be deployed; calls only models that are in it.
   CascadeOptions options_of(const FixedCascade& cascade, double price) const;
   CascadeOptions options_of(const FittedRouter& fitted, double price) const;

@@ -54,11 +54,12 @@ std::pair<std::shared_ptr<Cascade>, DictList> fit(const TraceTable& table, const
                                                   const std::string& evaluator, const std::vector<std::string>& context,
                                                   const std::string& kind, std::optional<double> judge_usd,
                                                   const std::string& openings, double forget, double width,
-                                                  std::optional<double> most_latency) {
+                                                  std::optional<double> most_latency, double explore) {
   CascadeFitSettings settings = settings_of(aim, value, evaluator, context, kind, judge_usd);
   settings.aim.most_latency = most_latency;
   settings.forget = forget;
   settings.width = width;
+  settings.explore = explore;
   require_sound(settings);
   settings.openings = parse_openings(openings);
   const CascadeFit fitted = beside([&](Beside& work) {
@@ -289,7 +290,7 @@ void bind_cascades(nb::module_& module) {
              nb::arg("forget"), nb::arg("most_samples"));
   module.def("fit_cascade", &fit, nb::arg("table"), nb::arg("aim"), nb::arg("value"), nb::arg("evaluator"),
              nb::arg("context"), nb::arg("kind"), nb::arg("judge_usd").none(), nb::arg("openings"), nb::arg("forget"),
-             nb::arg("width"), nb::arg("most_latency").none());
+             nb::arg("width"), nb::arg("most_latency").none(), nb::arg("explore"));
   module.def(
       "fit_features",
       [](const TraceTable& table, const std::vector<std::string>& specs) {

@@ -341,6 +341,7 @@ class Cascade:
                 number("Cascade.fit: forget", 0.0 if forget is None else forget),
                 number("Cascade.fit: c", c),
                 None if max_latency is None else number("Cascade.fit: max_latency", max_latency),
+                number("Cascade.fit: explore", explore),
             )
         cascade = cls(live)
         cascade.tables = tables_of(tables)

@@ -1,4 +1,5 @@
 // `pandora cascade`, as its users meet it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -41,6 +42,24 @@ class CascadeCommand : public test::ProgramTest {
     EXPECT_EQ(result.out, "");
   }
 };
+
+TEST_F(CascadeCommand, WhatExploresHasAllModels) {
+  std::ofstream(work() / "three.csv") << [] {
+    std::string out = "prompt_id,model,quality,cost,score\n";
+    for (int row = 0; row < 90; ++row)
+      for (const auto& [model, quality, cost] :
+           {std::tuple{"small", row % 3 == 0 ? "0.1" : "1", "0.0001"}, {"large", "1", "0.01"}, {"useless", "0", "1"}})
+        out += fmt::format("p{},{},{},{},{}\n", row, model, quality, cost, quality);
+    return out;
+  }();
+  const auto models = [&](const char* explore) {
+    done({"cascade", "fit", "three.csv", "--evaluator", "score", "--price", "5", "--explore", explore, "--force"});
+    const Cascade cascade = Cascade::load((work() / "cascade.json").string());
+    return std::pair(cascade.options().models.size(), cascade.options().order.size());
+  };
+  EXPECT_EQ(models("0"), std::pair(std::size_t{2}, std::size_t{2}));
+  EXPECT_EQ(models("0.1"), std::pair(std::size_t{3}, std::size_t{2}));
+}
 
 // A nightly fit to the log of what runs.
 TEST_F(CascadeCommand, AFitThatIsNotSurelyBetterThanWhatMadeTheLogReplacesNoFile) {

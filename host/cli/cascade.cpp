@@ -157,8 +157,7 @@ void add_cascade_fit(CLI::App& cascade, Session& session) {
 }
 
 struct TestArguments {
-  std::string cascade, table, against, evaluator, format = "text", estimator, openings = "in_order", rows;
-  bool force = false;
+  std::string cascade, table, against, evaluator, format = "text", estimator, openings = "in_order";
   TableOptions reading;
   std::optional<double> judge_usd;
 };
@@ -166,16 +165,9 @@ struct TestArguments {
 void test_command(const TestArguments& o) {
   require_format(o.format);
   o.reading.check();
-  if (!o.rows.empty()) claim_output_file(o.rows, o.force, {o.cascade, o.table});
   Cascade cascade = Cascade::load(o.cascade);
   const JudgedCascade judged = judge_cascade(cascade, o.cascade, o.reading.read(o.table), o.against, o.evaluator,
                                              o.judge_usd, parse_estimator(o.estimator), parse_openings(o.openings));
-  if (!o.rows.empty()) {
-    if (judged.by_prompt.rows() == 0)
-      throw Error(ExitCode::usage,
-                  "--rows: not all of the table's outcomes are known, so there is nothing to say of a prompt");
-    write_file(o.rows, judged.by_prompt.csv());
-  }
   if (o.format == "json")
     print_json(judged_json(judged));
   else
@@ -196,9 +188,6 @@ void add_cascade_test(CLI::App& cascade, Session& session) {
                       "plugin, ips, snips or dr (default: plugin of a full table, else dr)");
   add_openings(*command, o->openings);
   o->reading.add_missing_to(*command);
-  command->add_option("--rows", o->rows,
-                      "a file for what becomes of each prompt, as CSV: models called, deployed, quality, dollars");
-  command->add_flag("--force", o->force, "replace the file that --rows names");
   command->add_option("--format", o->format, "text or json")->capture_default_str();
   session.on_call(command, [o] { test_command(*o); });
 }

@@ -261,7 +261,6 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   out.effective_prompts = worth.effective_prompts;
   out.latency = worth.latency;
   out.notes = worth.notes;
-  out.by_prompt = worth.by_prompt;
   out.running = worth.running;
   const double judged = worth.judged_calls, dearer = out.price * judged;  // utility of a dollar more for each of them
   const bool gains = out.worth.gain.value > 0.0 && dearer > 0.0, unseen = !options.plans.empty() && judged == 0.0;

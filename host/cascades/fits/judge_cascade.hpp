@@ -27,7 +27,6 @@ struct JudgedCascade {
   double effective_prompts = 0.0;  ///< whose weights carry the estimates; all of a full table
   std::optional<SerialLatency> latency;
   std::vector<std::string> notes;            ///< what is assumed
-  Columns by_prompt;                         ///< LoggedWorth::by_prompt
   std::optional<CascadeWorth> running = {};  ///< LoggedWorth::running
   std::string verdict;                       ///< a sentence
 };

@@ -129,22 +129,6 @@ std::optional<SerialLatency> latency_of(const CascadeInput& input, std::span<con
                        nearest_rank(alone, 0.95)};
 }
 
-Columns by_prompt(const CascadeInput& input, const Routed& routed, const ModelCounts& counts) {
-  const TraceTable& table = *input.table;
-  Columns out;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    std::vector<std::string> called;
-    for (std::size_t m = 0; m < input.columns.size(); ++m)
-      if ((counts.by_prompt[row] >> m & 1) != 0) called.push_back(table.models[input.columns[m]]);
-    out.add({{"prompt", std::string(table.prompts[row])},
-             {"called", fmt::format("{}", fmt::join(called, "|"))},
-             {"deployed", table.models[input.columns[counts.deployed_by_prompt[row]]]},
-             {"quality", fmt::format("{}", routed.quality[row])},
-             {"usd", fmt::format("{}", routed.dollars[row])}});
-  }
-  return out;
-}
-
 }  // namespace
 
 LoggedWorth plain_worth(Cascade& cascade, const CascadeInput& input, std::size_t single) {
@@ -169,8 +153,7 @@ LoggedWorth plain_worth(Cascade& cascade, const CascadeInput& input, std::size_t
           static_cast<double>(groups.count),
           static_cast<double>(counts.judged) / static_cast<double>(rows.size()),
           latency,
-          notes,
-          by_prompt(input, routed, counts)};
+          notes};
 }
 
 namespace {

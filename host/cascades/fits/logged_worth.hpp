@@ -3,7 +3,6 @@
 
 #include "host/cascades/fits/trained_table.hpp"
 #include "host/cascades/fits/worth.hpp"
-#include "host/ground/tables/columns.hpp"
 #include "host/outcomes/logs/off_policy.hpp"
 
 namespace pandora {
@@ -40,7 +39,6 @@ struct LoggedWorth {
   double judged_calls = 0.0;             ///< of the cascade, per prompt
   std::optional<SerialLatency> latency;  ///< of a full table that has some
   std::vector<std::string> notes;
-  Columns by_prompt = {};  ///< of a full table: prompt, called (names in the cascade's order), deployed, quality, usd
   /// Of a cascade's log: the rules that made it, and as their `gain` that of this cascade over them.
   std::optional<CascadeWorth> running = {};
 };

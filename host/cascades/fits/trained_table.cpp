@@ -116,7 +116,6 @@ Routed run_prompts(Cascade& cascade, const CascadeInput& input, std::span<const 
     if (counts != nullptr) {
       ++counts->deployed[deployed];
       counts->by_prompt.push_back(called);
-      counts->deployed_by_prompt.push_back(static_cast<std::uint32_t>(deployed));
     }
     out.quality.push_back(input.table->quality[row * models + input.columns[deployed]]);
     out.dollars.push_back(dollars);

@@ -35,9 +35,8 @@ CascadeInput cascade_input(const CascadeOptions& cascade, const TraceTable& tabl
 /// How often each model of the cascade was called and its answer deployed.
 struct ModelCounts {
   std::vector<std::uint64_t> called, deployed;
-  std::uint64_t judged = 0;  ///< calls of requests that need scores
-  // Of run_prompts(), in the order of its rows: bit m, model m was called; whose answer was deployed.
-  std::vector<std::uint32_t> by_prompt = {}, deployed_by_prompt = {};
+  std::uint64_t judged = 0;                   ///< calls of requests that need scores
+  std::vector<std::uint32_t> by_prompt = {};  ///< of run_prompts(), in the order of its rows: bit m, model m was called
 };
 
 /// The named rows, one after the other. Nothing is learned: every prompt meets the cascade as it is.

@@ -172,12 +172,13 @@ TraceTable TableBuilder::finish() && {
   const bool repeats = options_.repeats || numbered_.value_or(false);
   TraceTable table = assemble();
   if (repeats && !keyed_ && !options_.repeats) require_different_answers(table);
-  table = checked_table(std::move(table), place_, options_, repeats);
-  if (left_out_.empty()) return table;
-  std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < table.rows(); ++row)
-    if (!std::ranges::binary_search(left_out_, row)) rows.push_back(row);
-  return select_rows(table, rows);
+  if (!left_out_.empty()) {
+    std::vector<std::size_t> rows;
+    for (std::size_t row = 0; row < rows_; ++row)
+      if (!std::ranges::binary_search(left_out_, row)) rows.push_back(row);
+    table = select_rows(table, rows);
+  }
+  return checked_table(std::move(table), place_, options_, repeats);
 }
 
 }  // namespace pandora

@@ -111,13 +111,6 @@ TEST_F(CascadeCommand, FromATableToACascadeThatIsTestedAndShown) {
       done({"cascade", "test", "cascade.json", "val.csv", "--against", "small", "--format", "json"}).out);
   EXPECT_EQ(small["against"], "small");
   EXPECT_EQ(small["same_table"], true);
-  done({"cascade", "test", "cascade.json", "test.csv", "--rows", "rows.csv"});
-  expect_refused({"cascade", "test", "cascade.json", "test.csv", "--rows", "rows.csv"}, 2, "is there already");
-  std::ifstream rows(work() / "rows.csv");
-  std::string line;
-  for (const char* expected :
-       {"prompt,called,deployed,quality,usd", "t0,small|large,large,0.8,0.0101", "t1,small,small,1,0.0001"})
-    EXPECT_EQ((std::getline(rows, line), line), expected);
   const test::ProgramResult shown = done({"cascade", "show", "cascade.json"});
   for (const char* part : {"models in order, with thresholds, price 5", "accepted from",
                            "on 90 prompts with 2 models (val.csv), evaluator quality", "verdict: use small"})

@@ -236,7 +236,10 @@ with tempfile.TemporaryDirectory() as there:
     assert cancelled >= 15 and failures > 0.01 * REQUESTS, (cancelled, failures)
     gateway.process.send_signal(signal.SIGINT)
     gateway.process.wait()
-    logs = sorted((folder / "kept").glob("*/decisions"))
-    read = sum(len(pandora.Trace(log).prompts) for log in logs)
+    decisions = {}  # per worker; one that has decided little may have failures only, of which no table is made
+    for log in (folder / "kept").glob("*/decisions"):
+        decisions[log] = sum('"calls"' in line for file in log.glob("*.jsonl") for line in file.open())
+    read = sum(len(pandora.Trace(log).prompts) for log, count in decisions.items() if count >= 50)
+    assert read > 0.5 * sum(decisions.values()), (read, decisions)
     print(f"{REQUESTS} requests, {AT_ONCE} at once, one kill -9, one reload: {len(ids) + len(later)} answers, "
           f"{failures:.0f} failures passed over, {cancelled:.0f} clients gone, {read} decisions logged")

@@ -1,6 +1,7 @@
 #include "host/cascades/serving/calls.hpp"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <map>
@@ -161,6 +162,38 @@ const std::map<std::string, OfRequest> kOfRequest = {
                     return c.feedback(request, call.at("quality")), Json::object();
                   }}}};
 
+// As nlohmann-json's own parser would have read it.
+Json as_json(const simdjson::dom::element& element) {
+  using Type = simdjson::dom::element_type;
+  switch (element.type()) {
+    case Type::OBJECT: {
+      Json out = Json::object();
+      for (const auto& [key, value] : simdjson::dom::object(element)) out[std::string(key)] = as_json(value);
+      return out;
+    }
+    case Type::ARRAY: {
+      Json out = Json::array();
+      for (const simdjson::dom::element value : simdjson::dom::array(element)) out.push_back(as_json(value));
+      return out;
+    }
+    case Type::INT64: {
+      const auto number = std::int64_t(element);
+      return number < 0 ? Json(number) : Json(static_cast<std::uint64_t>(number));
+    }
+    case Type::UINT64:
+      return std::uint64_t(element);
+    case Type::DOUBLE:
+      return double(element);
+    case Type::STRING:
+      return std::string(std::string_view(element));
+    case Type::BOOL:
+      return bool(element);
+    case Type::NULL_VALUE:
+      return nullptr;
+  }
+  return nullptr;
+}
+
 // What nlohmann-json throws, such as "[json.exception.type_error.302] type must be number".
 template <class Body>
 auto in_words(const Body& body) try {
@@ -174,8 +207,11 @@ auto in_words(const Body& body) try {
 }  // namespace
 
 Json parse_call(const std::string& line) {
+  static thread_local simdjson::dom::parser parser;  // ten times as fast, of which a psi of many numbers has need
   return in_words([&] {
-    Json call = Json::parse(line);
+    simdjson::dom::element root;
+    Json call =
+        parser.parse(line).get(root) == simdjson::SUCCESS ? as_json(root) : Json::parse(line);  // throws in words
     (void)call.at("op").get<std::string>();
     return call;
   });

@@ -41,6 +41,7 @@ struct Store::State {
   Cascade given() const;
   std::string passed_over() const;
   Json made(const Json& call);
+  Json made(const Json& call, const std::string& line);
   void take_note(const Json& call, const Json& answer);
   void wake();
   void work();
@@ -158,7 +159,7 @@ std::string Store::State::call(const std::string& line) {
     answer = make_call(cascade, call);
   } else {
     const std::lock_guard lock(mutex_);
-    answer = made(call);
+    answer = line.find('\n') == line.npos ? made(call, line) : made(call);
     take_note(call, answer);
   }
   if (options.beside && (call["op"] == "deploy" || call["op"] == "feedback")) {
@@ -168,9 +169,13 @@ std::string Store::State::call(const std::string& line) {
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The call is in the journal before it is made. Whatever is thrown here leaves cascade and journal as they were.
 Json Store::State::made(const Json& call) {
-  journal.write(call.dump(-1, ' ', false, Json::error_handler_t::replace), options.sync_seconds == 0.0);
+  return made(call, call.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+// The call is in the journal before it is made. Whatever is thrown here leaves cascade and journal as they were.
+Json Store::State::made(const Json& call, const std::string& line) {
+  journal.write(line, options.sync_seconds == 0.0);
   try {
     return make_call(cascade, call);
   } catch (const std::bad_alloc&) {  // perhaps of an answer to what has happened: a start finds it in the journal

@@ -33,17 +33,7 @@ WeitzmanEstimator::State::State(const EstimatorShape& shape, const LaneSpec& spe
   kept.contexts.reward_features = d;
 }
 
-// psi' M psi of a lower triangle. Reading M is what it costs, and M psi is as much again.
-static double quadratic_form(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& psi) {
-  double out = 0.0;
-  for (Eigen::Index j = 0; j < psi.size(); ++j) {
-    const Eigen::Index below = psi.size() - j - 1;
-    out += psi[j] * (matrix(j, j) * psi[j] + 2.0 * matrix.col(j).tail(below).dot(psi.tail(below)));
-  }
-  return out;
-}
-
-WeitzmanEstimator::State::State(const State& other, WithoutSamples)
+WeitzmanEstimator::State::State(State& other, WithoutSamples)
     : EstimatorCounts(other),
       Learned{other.A, other.d, other.options, other.reward_memory},
       rules(other.rules),
@@ -53,12 +43,11 @@ WeitzmanEstimator::State::State(const State& other, WithoutSamples)
       only_asked(true),
       psi(other.psi),
       reward(RewardState::over(reward_memory.data(), d)) {
-  for (const BoxEstimate& box : other.boxes) {
+  for (BoxEstimate& box : other.boxes) {
     BoxEstimate& own = boxes.emplace_back();
     static_cast<BoxCounts&>(own) = static_cast<const BoxCounts&>(box);
     own.rho = box.rho;
-    own.design_inverse = box.design_inverse;
-    own.curvature_inverse = box.curvature_inverse;
+    own.packed = other.covariance(box).packed();
   }
   joint.state.unsolved = other.joint.state.unsolved;
 }
@@ -168,11 +157,10 @@ void WeitzmanEstimator::State::end_period() {
 
 void WeitzmanEstimator::State::update_image(BoxEstimate& box) {
   if (box.has_image) return;
-  const Eigen::MatrixXd& inverse = rules.fits_jointly() ? *box.curvature_inverse : *box.design_inverse;
   if (only_asked) {
-    box.quadratic = quadratic_form(inverse, psi);
+    box.quadratic = box.packed.quadratic_form(psi);
   } else {
-    box.image.noalias() = inverse.selfadjointView<Lower>() * psi;
+    box.image.noalias() = covariance(box)->selfadjointView<Lower>() * psi;
     box.quadratic = psi.dot(box.image);
   }
   box.has_image = true;

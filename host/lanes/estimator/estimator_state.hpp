@@ -11,6 +11,7 @@
 
 #include "host/lanes/estimator/index_fit.hpp"
 #include "host/lanes/estimator/reward_fit.hpp"
+#include "host/lanes/estimator/shared_matrix.hpp"
 #include "host/lanes/estimator/shrunk_fit.hpp"
 #include "kernels/rules/needs.hpp"
 #include "pandora/weitzman.hpp"
@@ -21,25 +22,6 @@ namespace pandora {
 inline void rank_one_update(Eigen::MatrixXd& inverse, const Eigen::VectorXd& image, double quadratic, double h) {
   inverse.selfadjointView<Eigen::Lower>().rankUpdate(image, -h / (1.0 + h * quadratic));
 }
-
-/// A matrix that copies share until one of them changes it: an estimator is copied for every lesson beside decisions. Copies
-/// that are used at the same time are made, changed and dropped by one thread at a time.
-class SharedMatrix {
- public:
-  SharedMatrix() = default;
-  SharedMatrix(Eigen::MatrixXd matrix)
-      : matrix_(std::make_shared<Eigen::MatrixXd>(std::move(matrix))) {}  // NOLINT: implicit
-
-  const Eigen::MatrixXd& operator*() const { return *matrix_; }
-  const Eigen::MatrixXd* operator->() const { return matrix_.get(); }
-  Eigen::MatrixXd& change() {
-    if (matrix_.use_count() > 1) matrix_ = std::make_shared<Eigen::MatrixXd>(*matrix_);
-    return *matrix_;
-  }
-
- private:
-  std::shared_ptr<Eigen::MatrixXd> matrix_ = std::make_shared<Eigen::MatrixXd>();
-};
 
 struct BoxCounts {
   int count = 0;                 ///< n_a; LinUCB keeps no samples
@@ -61,7 +43,8 @@ struct BoxEstimate : BoxCounts {
   std::vector<float> phi;  ///< their features, where the reward is learned
   /// `tracking`: Hinv = (diag(ridges) + sum h_s psi_s psi_s')^-1; C_aa of a shrunk fit
   SharedMatrix curvature_inverse;
-  SharedMatrix cross;  ///< `tracking`: M = sum psi_s 1{active_s} G'_s phi_s'
+  SharedMatrix cross;     ///< `tracking`: M = sum psi_s 1{active_s} G'_s phi_s'
+  PackedTriangle packed;  ///< instead of the three, in a copy that learns nothing
 };
 
 struct EstimatorCounts {
@@ -88,7 +71,7 @@ struct Learned {
 struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   State(const EstimatorShape& shape, const LaneSpec& spec, const EstimationOptions& how);
   struct WithoutSamples {};
-  State(const State& other, WithoutSamples);
+  State(State& other, WithoutSamples);
 
   /// t of the bonuses: the periods so far, this one and those of the calibration counted.
   int time() const { return rules.T0 + period; }
@@ -100,6 +83,10 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
   void learn_rewards(std::span<const Output> deployed, std::span<const double> rewards);
   void end_period();
   void update_image(BoxEstimate& box);
+  /// V_a^-1 of images, or what a shrunk fit has in its place.
+  SharedMatrix& covariance(BoxEstimate& box) const {
+    return rules.fits_jointly() ? box.curvature_inverse : box.design_inverse;
+  }
 
   // estimator_changes.cpp
   /// Old samples weigh less, or are forgotten, where the options say so: at the end of a period.

@@ -40,8 +40,7 @@ struct Store::State {
   Cascade first() const;
   Cascade given() const;
   std::string passed_over() const;
-  Json made(const Json& call);
-  Json made(const Json& call, const std::string& line);
+  Json made(const Json& call, const std::string& line = "");
   void take_note(const Json& call, const Json& answer);
   void wake();
   void work();
@@ -113,8 +112,7 @@ Cascade Store::State::given() const {
   return options.text.empty() ? Cascade::load(options.cascade) : Cascade::parse(options.text, "the cascade");
 }
 
-// What there is to say of a cascade that was given where the folder has one. One that cannot be read is nothing that a
-// restart needs.
+// What there is to say of a cascade that was given where the folder has one. A restart does not need to read it.
 std::string Store::State::passed_over() const {
   if (!resumed || (options.text.empty() && options.cascade.empty())) return "";
   try {
@@ -159,7 +157,7 @@ std::string Store::State::call(const std::string& line) {
     answer = make_call(cascade, call);
   } else {
     const std::lock_guard lock(mutex_);
-    answer = line.find('\n') == line.npos ? made(call, line) : made(call);
+    answer = made(call, line);
     take_note(call, answer);
   }
   if (options.beside && (call["op"] == "deploy" || call["op"] == "feedback")) {
@@ -169,13 +167,10 @@ std::string Store::State::call(const std::string& line) {
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json Store::State::made(const Json& call) {
-  return made(call, call.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-
-// The call is in the journal before it is made. Whatever is thrown here leaves cascade and journal as they were.
+// The call is in the journal before it is made, as it came if that is one line. Whatever is thrown leaves both as they were.
 Json Store::State::made(const Json& call, const std::string& line) {
-  journal.write(line, options.sync_seconds == 0.0);
+  const bool is_line = !line.empty() && line.find('\n') == line.npos;
+  journal.write(is_line ? line : call.dump(), options.sync_seconds == 0.0);  // parsed: valid UTF-8
   try {
     return make_call(cascade, call);
   } catch (const std::bad_alloc&) {  // perhaps of an answer to what has happened: a start finds it in the journal

@@ -159,6 +159,14 @@ TEST_F(StoreTest, NumbersAndRequestsUnderWayOutliveAKill) {
   EXPECT_NE(ask(again, {{"op", "begin"}, {"psi", {1.0, 0.5}}})["request"], begun["request"]);
 }
 
+TEST_F(StoreTest, ACallMayHaveSeveralLines) {
+  StoreOptions of = options();
+  Store store(of);
+  (void)store.call("{\"op\": \"begin\",\n \"psi\": [1.0,\r\n 0.5]}");
+  of.folder = killed();
+  EXPECT_EQ(Store(of).cascade().open_requests().size(), 1u);
+}
+
 // Lines that did not reach the disk in a file that is followed by another one: what comes after them is lost too.
 TEST_F(StoreTest, AfterAPowerFailureItIsWhatItWasAtSomeMoment) {
   StoreOptions of = options();

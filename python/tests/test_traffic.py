@@ -66,6 +66,13 @@ def test_a_shadow_sees_and_does_not_decide(tmp_path: pathlib.Path) -> None:
         for _ in range(300):
             serve(store, draws[0])
         alone = store.cascade._live.text()
+    mine = new(1.0)
+    Shadow(mine)  # a copy of it: it still learns where it decides
+    draw = random.Random(3)
+    with Store(tmp_path / "own", mine) as store:
+        for _ in range(300):
+            serve(store, draw)
+        assert store.cascade._live.text() == alone
     same = pandora.Cascade.new(["large"], price=1.0, evaluator="score", psi=2)
     shadow = Shadow(same)
     with Store(tmp_path / "with", new(1.0), shadow=shadow) as store:

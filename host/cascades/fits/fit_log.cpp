@@ -238,6 +238,8 @@ CascadeFit fit_of(const TraceTable& log, const CascadeFitSettings& settings, con
   CascadeChoice& choice = fit.choice = chosen(found, of_cascade.gain, over_running);
   if (fit.running) fit.running->gain = over_running[choice.pays ? 1 : 0];
   fit.promise = choice.pays ? of_cascade : fit.single;
+  require_possible(fit.promise.quality, log,
+                   choice.pays ? "the cascades that were searched" : fit.single_model + " alone");
   if (const double dearer = fit.price * of_cascade.calls.value; choice.pays && dearer > 0.0 && !fit.keeps_running())
     fit.break_even_judge = of_cascade.gain.value / dearer;
   fit.notes = log.notes;

@@ -164,6 +164,7 @@ void hold_against(LoggedWorth& out, const MovedPolicy& own, const MovedPolicy& a
   const std::string fault = support_fault(alone.support, table, name);
   if (!fault.empty() && !out.running) table.refuse("{}; --against names another model", fault);
   out.worth = worth_of(own, alone, price);
+  require_possible(out.worth.quality, table, "the cascade");
   out.alone = worth_of(alone, alone, price);
   if (fault.empty()) return;
   out.notes.push_back(fault);

@@ -129,6 +129,7 @@ void Cascade::State::set_price(double price) {
   if (rules->learns_payoff()) throw refusal("what was learned of payoffs holds for one price; learn anew");
   if (!(price > 0.0 && price <= kMostPrice) || !(options.price > 0.0))
     throw refusal("price {:g} in place of {:g}: both must be positive, and at most 1e9", price, options.price);
+  if (price == options.price) return;  // a call made again changes nothing, not the last digit of a solve made anew
   Attempt attempt(*this);
   try {
     settle();

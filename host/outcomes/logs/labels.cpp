@@ -126,7 +126,7 @@ std::vector<std::string> faults_of_first_calls(const TraceTable& log) {
     if (calls >= kLeastLabels && std::abs(support.mean - 1.0) > 3.5 * support.mean_error + 1e-9)
       out[m] = fmt::format(
           "weights of the first calls of {} (1 / propensity) have the mean {:.3f} and not 1: propensities are wrong, or some "
-          "decisions could not call it first; leave it out with --models",
+          "decisions could not call it first; cascade fit --models leaves it out",
           log.models[m], support.mean);
   }
   return out;

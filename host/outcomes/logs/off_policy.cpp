@@ -187,6 +187,14 @@ std::string support_fault(const LogSupport& support, const TraceTable& log, cons
   return "";
 }
 
+void require_possible(const Interval& quality, const TraceTable& log, const std::string& policy) {
+  if (quality.low > 1.0 || quality.high < 0.0)
+    log.refuse(
+        "says that the quality of {} is {:.3f} [{:.3f}, {:.3f}]: answers whose quality is known are not like the others; "
+        "feedback must come as often for good answers as for bad ones",
+        policy, quality.value, quality.low, quality.high);
+}
+
 void require_support(const LogSupport& support, const TraceTable& log, const std::string& policy) {
   if (const std::string fault = support_fault(support, log, policy); !fault.empty()) log.refuse("{}", fault);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 import threading
@@ -93,8 +94,8 @@ class Shadow:
     def __init__(self, cascade: Cascade) -> None:
         if not isinstance(cascade, Cascade):
             raise refused("Shadow: cascade", cascade, "a Cascade")
-        self._cascade = cascade
-        cascade.set_learning(False)
+        self._cascade = copy.copy(cascade)
+        self._cascade.set_learning(False)
         self._calls: OrderedDict[int, tuple[Prompt, Any, list[Any]]] = OrderedDict()
         self._lock = threading.Lock()
         counted = "requests", "answered", "refused", "same_answer", "calls", "live_calls"

@@ -208,6 +208,14 @@ TEST_F(LoggedWorthTest, WhatALogCannotTellIsRefusedWithTheReason) {
     }
 }
 
+// Where good answers are rated more seldom than bad ones, what corrects the judge can pass every bound.
+TEST_F(LoggedWorthTest, AQualityAboveOneIsRefused) {
+  const TraceTable log = law_.atoms();
+  EXPECT_NO_THROW(require_possible({1.02, 0.92, 1.13}, log, "a"));
+  for (const Interval impossible : {Interval{1.45, 1.40, 1.45}, Interval{-0.2, -0.3, -0.1}})
+    EXPECT_THROW(require_possible(impossible, log, "a"), Error);
+}
+
 TEST_F(LoggedWorthTest, WhatATableIdentifies) {
   Random random(7);
   const TraceTable table = law_.draw(50, random);

@@ -178,6 +178,17 @@ TEST_F(LoggedWorthTest, RareLabelsThatWereNotDrawnAreNoWrongPropensities) {
   EXPECT_GE(wrong, 50);
 }
 
+// Where few great weights were drawn by chance, their mean and its error are small together.
+TEST_F(LoggedWorthTest, TheErrorOfAMeanBelowOneIsThatOfMoreWeights) {
+  PromptGroups groups{{}, 100};
+  std::vector<double> weights(100, 0.0);
+  weights[7] = 25.0;
+  for (std::size_t row = 0; row < 100; ++row) groups.of_row.push_back(row);
+  const LogSupport support = support_of(weights, groups);
+  EXPECT_DOUBLE_EQ(support.mean, 0.25);
+  EXPECT_NEAR(support.mean_error, 0.25 / std::sqrt(0.25), 1e-9);
+}
+
 TEST_F(LoggedWorthTest, WhatIsRarelyKnownIsUnsureAlsoWhereNoneIsKnown) {
   EXPECT_EQ(LabelNoise::of(3.0, 1.0, true, 0.4).unseen(), 0.0);
   LabelNoise none, many;

@@ -116,6 +116,12 @@ TEST_F(DecisionLogTest, TwentyThousandRequestsAreReadAsTheyWere) {
   EXPECT_LE(judged.worth.usd_per_1000.low, 1000.0 * truth.dollars);
   EXPECT_GE(judged.worth.usd_per_1000.high, 1000.0 * truth.dollars);
   EXPECT_LT(judged.worth.quality.high - judged.worth.quality.low, 0.15);
+  Cascade rules(in_order({0, 1, 2}, {0.8, 0.4}, 0.0));  // what made the log, without exploring
+  const double of_rules = test::worth_under(law, rules).utility;
+  ASSERT_TRUE(judged.running);
+  EXPECT_LE(judged.running->utility.low, of_rules);
+  EXPECT_GE(judged.running->utility.high, of_rules);
+  EXPECT_NEAR(judged.running->gain.value, judged.worth.utility.value - judged.running->utility.value, 1e-9);
   // And what a fit to it promises.
   const CascadeFit fit = fit_cascade(log, test::settings_at(1.0, "score"));
   const double worth = test::worth_under(law, *fit.cascade).utility;
@@ -137,6 +143,11 @@ TEST_F(DecisionLogTest, AFitToTheLogOfWhatRunsPutsNothingWorseInItsPlace) {
   };
   Cascade without_exploring(in_order({0, 1, 2}, {0.8, 0.4}, 0.0));
   const double rules = test::worth_under(law, without_exploring).utility;
+  (void)fitted(1, 0.1, 1500);  // too few decisions call the last model alone: the rules are there to be compared with
+  const TraceTable log = read_trace(folder(), holes());
+  const JudgedCascade same = judge_cascade(without_exploring, "same", log, log.models[2], "", {}, Estimator::dr);
+  EXPECT_TRUE(std::isnan(same.alone.utility.value));
+  EXPECT_THAT(same.notes, testing::Contains(HasSubstr("effective prompts do what " + log.models[2] + " alone does")));
   int held = 0, fits = 0, replaced = 0;
   const auto see = [&](const CascadeFit& fit) {
     ASSERT_TRUE(fit.running);

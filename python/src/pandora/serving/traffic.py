@@ -83,7 +83,7 @@ class Budget:
 
 
 class Shadow:
-    """Another cascade that sees a store's requests and decides nothing.
+    """A copy of another cascade that sees a store's requests and decides nothing.
 
     Of a request it knows the calls that were made. Where it calls others, the request is not `answered` by it, and
     what it would have cost and deployed is not known: `pandora.Cascade.test` on the decision log of a store that

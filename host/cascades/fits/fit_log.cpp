@@ -81,6 +81,8 @@ HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, cons
   const LoggedWalk unknown{{}, true, 0, 0.0};
   HeldOut held{std::vector<LoggedWalk>(rows, unknown), std::vector<LoggedWalk>(rows, unknown), {}};
   for (std::size_t row = 0; row < rows; ++row) held.named.push_back(reader.walk_alone(row, named));
+  CascadeFitSettings as_rules = settings;
+  as_rules.explore = 0.0;
   for (std::size_t fold = 0; fold < kLabelFolds; ++fold) {
     std::vector<std::size_t> training;
     for (std::size_t row = 0; row < rows; ++row)
@@ -92,8 +94,6 @@ HeldOut held_out(const TraceTable& log, const CascadeFitSettings& settings, cons
       refuse_few(log, search);
     }
     CascadeInput used = input;
-    CascadeFitSettings as_rules = settings;
-    as_rules.explore = 0.0;
     const CascadeOptions options = options_of(log, as_rules, best, search.calibration());
     used.columns = best.order;
     const LogReader own(options, used, Estimator::dr, settings.openings);

@@ -189,7 +189,7 @@ Json as_json(const simdjson::dom::element& element) {
     case Type::BOOL:
       return bool(element);
     case Type::NULL_VALUE:
-      return nullptr;
+      break;
   }
   return nullptr;
 }

@@ -56,8 +56,10 @@ class SharedMatrix {
 
  private:
   std::shared_ptr<Eigen::MatrixXd> matrix_ = std::make_shared<Eigen::MatrixXd>();
-  std::shared_ptr<Eigen::MatrixXd> spare_;  // memory for the next copy; what is undone may still share it
-  std::optional<PackedTriangle> packed_;    // of the matrix as it is, once asked for
+  // Memory for the next copy: megabytes that are mapped and unmapped for every lesson let calls wait. What is undone may
+  // still share it.
+  std::shared_ptr<Eigen::MatrixXd> spare_;
+  std::optional<PackedTriangle> packed_;  // of the matrix as it is, once asked for
 };
 
 }  // namespace pandora

@@ -75,8 +75,6 @@ struct LogSupport {
   double effective_prompts = 0.0;       ///< (sum w)^2 / sum w^2 of prompts' totals, Kish (1965)
   double mean = 0.0, mean_error = 0.0;  ///< of the weights, with a standard error over prompts; should be 1
 };
-/// Refuses a quality that is surely above 1, or below 0.
-void require_possible(const Interval& quality, const TraceTable& log, const std::string& policy);
 LogSupport support_of(std::span<const double> weights, const PromptGroups& groups);
 /// Of the weights where the last step is that the answer's quality became known, with probability p: how much could
 /// become known counts, not how much did by chance. `before`: the weights without that step.
@@ -90,5 +88,7 @@ inline constexpr double kLeastEffective = 30.0;  ///< prompts
 std::string support_fault(const LogSupport& support, const TraceTable& log, const std::string& policy);
 /// Throws Error (bad_data) with that.
 void require_support(const LogSupport& support, const TraceTable& log, const std::string& policy);
+/// Throws Error (bad_data) where a quality is surely above 1, or below 0.
+void require_possible(const Interval& quality, const TraceTable& log, const std::string& policy);
 
 }  // namespace pandora

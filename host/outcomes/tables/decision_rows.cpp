@@ -102,7 +102,8 @@ void DecisionRows::leave_out_partial() {
     place_.refuse("has no decision in which every model could be called and none failed; name fewer models (--models)");
   if (left_out > 0)
     builder_.note(fmt::format(
-        "not used: {} of {} decisions in which a model failed, rested or was not there, or one was asked for alone; of fewer models (--models) more can be used",
+        "not used: {} of {} decisions in which a model failed, rested or was not there, or one was asked for alone; "
+        "of fewer models (--models) more can be used",
         left_out, decisions_.size()));
 }
 

@@ -2,6 +2,7 @@
 """An OpenAI-compatible service over a cascade. usage: gateway.py gateway.toml"""
 
 import asyncio
+import gc
 import hashlib
 import json
 import os
@@ -93,7 +94,7 @@ class Gateway:
             raise pandora.UsageError('give an object with "id", that of an answer, and "quality"')
         for store in [self.llm.store, *self.stores.values()]:
             try:
-                await asyncio.to_thread(store.feedback, number_of(body["id"]), body["quality"])
+                await store.aside(store.feedback, number_of(body["id"]), body["quality"])
                 return JSONResponse({})
             except pandora.UsageError as error:
                 problem = problem or error
@@ -116,7 +117,6 @@ class Gateway:
 
 def told(handler):
     """What goes wrong, as OpenAI's clients expect it: 400 for what the request says, else as the provider said."""
-
     async def handled(http):
         try:
             return await handler(http)
@@ -125,7 +125,6 @@ def told(handler):
         except Exception as error:
             code = 400 if isinstance(error, (pandora.Error, KeyError, ValueError)) else getattr(error, "status_code", None) or 502
             return JSONResponse({"error": {"message": str(error), "type": type(error).__name__}}, status_code=code)
-
     return handled
 
 
@@ -145,6 +144,7 @@ if __name__ == "__main__":
             Route("/metrics", told(gateway.metrics)),
         ]
     )
+    gc.freeze()  # what was imported: looking through it would stop the event loop for 30 ms
     uvicorn.run(app, host=gateway.settings.get("host", "127.0.0.1"), port=gateway.settings["port"], log_level="warning")
     for store in gateway.stores.values():
         store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import os
 import pathlib
@@ -85,6 +86,8 @@ def test_what_is_wrong_is_told(tmp_path: pathlib.Path) -> None:
             pickle.dumps(store)
         with pytest.raises(pandora.UsageError, match="psi has 3 numbers"):
             store.begin([1.0, 2.0, 3.0])
+        with pytest.raises(pandora.UsageError, match="psi nan: give finite numbers"):
+            store.begin([1.0, float("nan")])
         with pytest.raises(pandora.UsageError, match="chat messages"):
             store.begin([{"role": "user", "content": "?"}])  # type: ignore[list-item]
         request = store.begin([1.0, 0.5])
@@ -178,3 +181,25 @@ def test_a_request_that_no_model_answers_ends_with_its_block(tmp_path: pathlib.P
             for _ in request:
                 request.fail("down")
         assert store.metrics()["cancelled"] == 1
+
+
+def test_an_event_loop_goes_on_beside_a_store(tmp_path: pathlib.Path) -> None:
+    threads, turns = set(), 0
+
+    def noted(store: Store, k: int) -> int:
+        threads.add(threading.get_ident())
+        return serve(store, k)
+
+    async def serving(store: Store) -> list[int]:
+        nonlocal turns
+        all_of_them = asyncio.gather(*(store.aside(noted, store, k) for k in range(30)))
+        while not all_of_them.done():
+            turns += 1
+            await asyncio.sleep(0)
+        return await all_of_them
+
+    with Store(tmp_path / "kept", new(), refit="beside") as store:
+        assert len(set(asyncio.run(serving(store)))) == 30 == store.metrics()["requests"]
+        with pytest.raises(pandora.UsageError, match="psi has 1 numbers"):
+            asyncio.run(store.aside(store.begin, [1.0]))
+    assert len(threads) == 1 and threading.get_ident() not in threads and turns > 1

@@ -14,17 +14,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from math import isfinite
 from types import TracebackType
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, TypeVar, Union
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _core, arguments
 from ..arguments import integer, number, refused, text
@@ -34,6 +37,8 @@ from .monitor import Monitor
 from .traffic import Budget, Shadow, share_of
 
 __all__ = ["Budget", "Monitor", "Shadow", "Store", "share_of"]
+
+_Found = TypeVar("_Found")
 
 
 class _Calls:
@@ -57,6 +62,12 @@ class _Calls:
                 if isinstance(x, float) and not isfinite(x):
                     raise refused(f"{op}: {name}", value, "finite numbers")
         found: dict[str, Any] = json.loads(self.opened().call(json.dumps({"op": op, **what})))
+        return found
+
+    def begin(self, psi: npt.NDArray[np.float32]) -> dict[str, Any]:
+        if not np.isfinite(psi).all():
+            raise refused("begin: psi", psi[~np.isfinite(psi)][0].item(), "finite numbers")
+        found: dict[str, Any] = json.loads(self.opened().begin(psi))
         return found
 
     def next(self, request: int) -> Optional[str]:
@@ -170,6 +181,8 @@ class Store:
             ),
         )
         self._cautioned = False
+        # Where calls wait for the disk, it writes for several of them at once.
+        self._threads = ThreadPoolExecutor(1 if sync_seconds > 0 else 16, thread_name_prefix="pandora-store")
         if passed_over := self._calls.opened().passed_over():
             warnings.warn(passed_over, PandoraWarning, stacklevel=2)
         try:
@@ -223,7 +236,7 @@ class Store:
         if isinstance(given, tuple):
             begun = self._calls.call("begin", text=given[0], columns=given[1])
         else:
-            begun = self._calls.call("begin", psi=np.atleast_1d(given).tolist())
+            begun = self._calls.begin(np.atleast_1d(given))
         number, monitor = int(begun["request"]), self.monitor
         if monitor is not None and monitor.is_control(number):
             with suppress(UsageError):  # it rests, or was removed: the request goes by the cascade
@@ -231,6 +244,14 @@ class Store:
         if self._calls.shadow is not None:
             self._calls.shadow.begin(number, prompt, columns)
         return Request(self._calls, number)
+
+    async def aside(self, call: Callable[..., _Found], *given: Any) -> _Found:
+        """In an event loop, which goes on: `await store.aside(store.begin, psi)`, `await store.aside(request.next)`.
+
+        They run in one thread (in 16 with `sync_seconds=0`): calls of a store follow each other anyhow, and each
+        thread more is one that the event loop waits for to get the interpreter's lock back.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *given)
 
     def request(self, number: int) -> Request:
         """A request that began before, also before a restart, by its `Request.number`."""

@@ -176,12 +176,12 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
         self, messages: Messages, columns: Optional[Mapping[str, Any]], parameters: Mapping[str, Any]
     ) -> Answer:
         prompt = self.prompt_of(messages)
-        request = await asyncio.to_thread(self.store.begin, prompt, columns)
+        request = await self.store.aside(self.store.begin, prompt, columns)
         calls: list[dict[str, Any]] = []
         answers: dict[str, ModelResponse] = {}
         last: Any = UsageError("the cascade calls no model")  # an answer without a score, or what went wrong
         try:
-            while (model := await asyncio.to_thread(request.next)) is not None:
+            while (model := await self.store.aside(request.next)) is not None:
                 response = await self._call(request, model, prompt, messages, parameters, calls)
                 if isinstance(response, ModelResponse) and "score" in calls[-1]:
                     answers[model] = response
@@ -189,7 +189,7 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
                     last = response
                 if isinstance(last, ModelResponse) and not answers and self._unjudged >= _MOST_UNJUDGED:
                     break  # other models' answers would be paid for, and not be judged either
-            deployed = await asyncio.to_thread(request.deploy) if answers else None
+            deployed = await self.store.aside(request.deploy) if answers else None
         except BaseException:
             with suppress(UsageError):
                 request.cancel()
@@ -222,13 +222,13 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
         except Exception as problem:  # whatever a provider raises
             call.update(seconds=time.monotonic() - began, failure=type(problem).__name__)
             if isinstance(problem, litellm.BadRequestError):  # what is asked of it, such as too long a prompt
-                await asyncio.to_thread(request.skip)
+                await self.store.aside(request.skip)
             else:
-                await asyncio.to_thread(request.fail, call["failure"])
+                await self.store.aside(request.fail, call["failure"])
             return problem
         call["seconds"] = time.monotonic() - began
         score: Any = ()
-        if await asyncio.to_thread(lambda: request.needs_score):
+        if await self.store.aside(lambda: request.needs_score):
             if self.judge is None:
                 raise UsageError("the cascade looks at scores: give CascadeLLM a judge")
             try:
@@ -242,9 +242,9 @@ class CascadeLLM(litellm.CustomLLM):  # type: ignore[misc]
                 self._unjudged += 1
                 self.unjudged += 1
                 call["failure"] = f"the judge: {type(problem).__name__}"
-                await asyncio.to_thread(request.skip, call["dollars"])
+                await self.store.aside(request.skip, call["dollars"])
                 return response
-        await asyncio.to_thread(request.observe, call["dollars"], score, None, call["seconds"])
+        await self.store.aside(request.observe, call["dollars"], score, None, call["seconds"])
         call["score"] = None if score == () else score
         return response
 

@@ -16,11 +16,11 @@ step dow --policy dow --set hyperparameters.c_rho=[0.001,0.01,0.1]
 step logratio --policy dow --set estimation.bonus=log_ratio --set estimation.forced_openings=5 \
   --set hyperparameters.c_rho=[0.01,0.03,0.1,0.2]
 for eta in 30 100 300 1000; do
-  step slopes-$eta --policy dow --set estimation.eta_slopes=$eta --set hyperparameters.c_rho=[0.01,0.1,0.3]
+  step slopes-$eta --policy dow --set estimation.eta_slopes=$eta --set hyperparameters.c_rho=[0.01,0.1,0.2,0.3]
 done
 for eta in 30 100 300 1000; do
   step forced-$eta --policy dow --set estimation.eta_slopes=$eta --set estimation.forced_openings=5 \
-    --set hyperparameters.c_rho=[0.01,0.1,0.3]
+    --set hyperparameters.c_rho=[0.01,0.1,0.2,0.3]
 done
 for ridge in 1 300; do
   step joint-$ridge "${fixed[@]}" --set estimation.ridge_mean=$ridge --set estimation.ridge_own=$ridge

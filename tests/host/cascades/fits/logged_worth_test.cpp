@@ -225,6 +225,14 @@ TEST_F(LoggedWorthTest, AQualityAboveOneIsRefused) {
   EXPECT_NO_THROW(require_possible({1.02, 0.92, 1.13}, log, "a"));
   for (const Interval impossible : {Interval{1.45, 1.40, 1.45}, Interval{-0.2, -0.3, -0.1}})
     EXPECT_THROW(require_possible(impossible, log, "a"), Error);
+  Random random(3);
+  TraceTable above = logged(law_.draw(600, random), {1.0, 0.5, 0.6}, random);
+  for (double& quality : above.quality) quality += 1.0;
+  EXPECT_THAT(refusal(above), HasSubstr("says that the quality of the cascade is 1."));
+  CascadeFitSettings settings = test::settings_at(kLoggedPrice, "score");
+  settings.openings = Openings::independent;
+  EXPECT_THAT([&] { (void)fit_cascade(above, settings); },
+              testing::ThrowsMessage<Error>(HasSubstr("answers whose quality is known are not like the others")));
 }
 
 TEST_F(LoggedWorthTest, WhatATableIdentifies) {

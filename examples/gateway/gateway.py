@@ -30,6 +30,8 @@ litellm.suppress_debug_info = True
 PARAMETERS = {"temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed", "presence_penalty", "user",
               "frequency_penalty", "response_format", "tools", "tool_choice", "reasoning_effort"}  # fmt: skip
 
+KEYS = {"cascade", "folder", "host", "port", "log", "timeout_seconds", "models", "judge", "monitor", "budget"}
+
 
 class Gateway:
     def __init__(self, file):
@@ -39,6 +41,8 @@ class Gateway:
         """Reads the settings and the cascade; one that is another than before answers from now on."""
         try:
             settings = tomllib.loads(self.file.read_text())
+            if other := sorted(settings.keys() - KEYS):
+                raise ValueError(f"{other[0]}: no such key; there are {', '.join(sorted(KEYS))}")
             self.take(settings, *(self.file.parent / settings[key] for key in ("cascade", "folder")))
         except (OSError, ValueError, KeyError, TypeError, pandora.Error) as error:
             raise pandora.UsageError(f"{self.file}: {type(error).__name__}: {error}") from error
@@ -117,6 +121,7 @@ class Gateway:
 
 def told(handler):
     """What goes wrong, as OpenAI's clients expect it: 400 for what the request says, else as the provider said."""
+
     async def handled(http):
         try:
             return await handler(http)
@@ -125,6 +130,7 @@ def told(handler):
         except Exception as error:
             code = 400 if isinstance(error, (pandora.Error, KeyError, ValueError)) else getattr(error, "status_code", None) or 502
             return JSONResponse({"error": {"message": str(error), "type": type(error).__name__}}, status_code=code)
+
     return handled
 
 
@@ -134,16 +140,10 @@ if __name__ == "__main__":
         gateway.reload()
     except pandora.Error as error:
         sys.exit(f"gateway: {error}")
-    app = Starlette(
-        routes=[
-            Route("/v1/chat/completions", told(gateway.answer), methods=["POST"]),
-            Route("/v1/feedback", told(gateway.feedback), methods=["POST"]),
-            Route("/v1/models", told(gateway.models)),
-            Route("/reload", told(gateway.reloaded), methods=["POST"]),
-            Route("/monitor", told(gateway.monitor)),
-            Route("/metrics", told(gateway.metrics)),
-        ]
-    )
+    posts = {"/v1/chat/completions": gateway.answer, "/v1/feedback": gateway.feedback, "/reload": gateway.reloaded}
+    gets = {"/v1/models": gateway.models, "/monitor": gateway.monitor, "/metrics": gateway.metrics}
+    routes = [Route(path, told(handler), methods=["POST"]) for path, handler in posts.items()]
+    app = Starlette(routes=routes + [Route(path, told(handler)) for path, handler in gets.items()])
     gc.freeze()  # what was imported: looking through it would stop the event loop for 30 ms
     uvicorn.run(app, host=gateway.settings.get("host", "127.0.0.1"), port=gateway.settings["port"], log_level="warning")
     for store in gateway.stores.values():

@@ -194,7 +194,8 @@ with tempfile.TemporaryDirectory() as there:
         except urllib.error.HTTPError as error:
             assert error.code == 400, error.read()
     settings = (folder / "gateway.toml").read_text()
-    for wrong, what in (("port = [", "TOMLDecodeError"), ("budjet = 3\n" + settings, "budjet: no such key"), (settings.replace("cascade.json", "gone.json"), "gone.json"),
+    for wrong, what in (("port = [", "TOMLDecodeError"), ("budjet = 3\n" + settings, "budjet: no such key"),
+                        (settings.replace("cascade.json", "gone.json"), "gone.json"),
                         (settings + "[budget]\nusd_per_request = 0.0\nprice = 1.0\n", "usd_per_request"),
                         (settings.replace('against = "large"', 'against = "nobody"'), "nobody")):
         (folder / "gateway.toml").write_text(wrong)

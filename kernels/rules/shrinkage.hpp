@@ -10,6 +10,9 @@
 // a factor are the same problem.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+
 #include "kernels/rules/learned_ridge.hpp"
 #include "kernels/rules/spec.hpp"
 
@@ -32,6 +35,13 @@ struct JointState {
     samples = samples_at_solve = unsolved = 0;
     squares = 0.0;
     scale = 1.0;
+  }
+
+  /// Before any solve: ridges and dispersions that another one has learned, for features of this scale.
+  void start_at(const JointState& near) {
+    ridge_mean = near.ridge_mean / near.scale;
+    ridge_own = near.ridge_own / near.scale;
+    std::copy(std::begin(near.dispersion), std::end(near.dispersion), dispersion);
   }
 
   /// Before a solve, with `squares` over all `kept` samples: ridges that nothing has been learned of yet are brought to

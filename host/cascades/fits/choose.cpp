@@ -10,6 +10,28 @@ namespace pandora {
 
 namespace {
 
+// Indices that are learned from all rows, by candidate, and what they do there: from these the folds' fits set out.
+struct WholeIndices {
+  const CascadeFitSettings settings;
+  const TrainedTable trained;
+  std::vector<std::unique_ptr<FittedIndices>> fits;
+  std::vector<Routed> routed;
+
+  WholeIndices(const TraceTable& table, const CascadeFitSettings& all, const PreparedFolds& prepared,
+               const std::vector<CascadeCandidate>& candidates)
+      : settings(all.only(CascadeKind::indices)),
+        trained(table, settings, prepared.without(kCascadeFolds, kCascadeFolds)),
+        fits(candidates.size()),
+        routed(candidates.size()) {
+    in_parallel(settings.threads, candidates.size(), [&](std::size_t c) {
+      if (candidates[c].kind != CascadeKind::indices) return;
+      fits[c] = std::make_unique<FittedIndices>(trained.options_of_indices(candidates[c].price, false), trained.input(),
+                                                trained.calibration_rows());
+      routed[c] = fits[c]->route(all_rows(table.rows()));
+    });
+  }
+};
+
 // A fit without two folds, judged in these; without one (the same twice) or none (kCascadeFolds), judged on every row.
 struct FoldTask {
   std::size_t folds[2] = {0, 0};
@@ -18,19 +40,24 @@ struct FoldTask {
   std::vector<FixedCascade> orders;  // by candidate
 
   void run(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& prepared,
-           const std::vector<CascadeCandidate>& candidates) {
+           const std::vector<CascadeCandidate>& candidates, const WholeIndices& whole) {
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const std::size_t fold = prepared.groups().of_row[row] % kCascadeFolds;
       if (folds[0] == folds[1] || fold == folds[0] || fold == folds[1]) rows.push_back(row);
     }
     const TrainedTable trained(table, settings, prepared.without(folds[0], folds[1]));
-    for (const CascadeCandidate& candidate : candidates) {
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      const CascadeCandidate& candidate = candidates[c];
       FixedCascade& order = orders.emplace_back();
       if (routes(candidate.kind)) {
         routed.push_back(trained.route(trained.fit_router(candidate), candidate.price, rows));
       } else if (candidate.kind == CascadeKind::indices) {
+        if (folds[0] == kCascadeFolds) {
+          routed.push_back(whole.routed[c]);
+          continue;
+        }
         FittedIndices indices(trained.options_of_indices(candidate.price, false), trained.input(),
-                              trained.calibration_rows());
+                              trained.calibration_rows(), whole.fits[c].get());
         routed.push_back(indices.route(rows));
       } else {
         order = trained.fit_order(candidate);
@@ -70,8 +97,9 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
   for (std::size_t f = 0; f < kCascadeFolds; ++f)
     for (std::size_t g = f; g < (nested ? kCascadeFolds : f + 1); ++g) tasks.push_back({{f, g}, {}, {}, {}});
   tasks.push_back({{kCascadeFolds, kCascadeFolds}, {}, {}, {}});
+  const WholeIndices whole(table, settings, folds, candidates);
   in_parallel(settings.threads, tasks.size(), [&](std::size_t i) {
-    tasks[i].run(table, settings, folds, candidates);
+    tasks[i].run(table, settings, folds, candidates, whole);
     if (settings.progress) settings.progress->step();
   });
   CrossValidated out;

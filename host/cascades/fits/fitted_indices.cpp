@@ -14,7 +14,7 @@ int reward_features_of(const CascadeOptions& options) {
 }  // namespace
 
 FittedIndices::FittedIndices(const CascadeOptions& options, const CascadeInput& input,
-                             std::span<const std::size_t> calibration)
+                             std::span<const std::size_t> calibration, const FittedIndices* near)
     : input_(input),
       rules_(*options.rules),
       price_(options.price),
@@ -30,6 +30,7 @@ FittedIndices::FittedIndices(const CascadeOptions& options, const CascadeInput& 
     for (std::size_t a = 0; a < models; ++a)
       estimator_.calibrate(request, output_of(row, a), input_.table->quality[row * models + a]);
   }
+  if (near != nullptr) estimator_.start_at(near->estimator_);
 }
 
 // As Cascade::begin() takes it.

@@ -11,8 +11,10 @@ namespace pandora {
 class FittedIndices {
  public:
   /// `options`: with rules, and without features, which `input` has. Learned from all models' answers to these rows.
-  /// What `input` looks at must outlive this.
-  FittedIndices(const CascadeOptions& options, const CascadeInput& input, std::span<const std::size_t> calibration);
+  /// What `input` looks at must outlive this. `near`: learned from nearly the same rows at the same price; numbers are
+  /// then the Cascade's up to the tolerance of solves, which set out from there.
+  FittedIndices(const CascadeOptions& options, const CascadeInput& input, std::span<const std::size_t> calibration,
+                const FittedIndices* near = nullptr);
 
   /// As run_prompts().
   Routed route(std::span<const std::size_t> rows, ModelCounts* counts = nullptr);

@@ -85,6 +85,13 @@ void WeitzmanEstimator::State::calibrate(const Output& output, std::optional<dou
   if (r && rules.learns_reward()) add_reward_sample(output, *r);
 }
 
+void WeitzmanEstimator::State::start_at(const State& near) {
+  if (near.A != A || near.m != m || near.d != d) return;
+  for (int a = 0; a < A; ++a) boxes[a].rho = near.boxes[a].rho;
+  std::copy_n(near.reward.theta, d, reward.theta);
+  joint.state.start_at(near.joint.state);
+}
+
 void WeitzmanEstimator::State::finish_calibration() {
   calibrated = true;
   if (rules.learning == Learning::none || rules.learns_payoff()) return;
@@ -284,7 +291,7 @@ void WeitzmanEstimator::State::add_reward_sample(const Output& output, double r)
   about_to_change_reward();
   double image[kMaxRewardFeatures];
   reward.widen(SerialTeam{}, output.phi.data(), image);
-  if (options.refit_reward.steps) reward.step(SerialTeam{}, output.phi.data(), r, image);
+  if (calibrated && options.refit_reward.steps) reward.step(SerialTeam{}, output.phi.data(), r, image);
   reward_samples.at.push_back(reward_samples.at.size());
   reward_samples.reward.push_back(r);
   if (!reward_samples.weight.empty()) reward_samples.weight.push_back(1.0);

@@ -78,6 +78,7 @@ struct WeitzmanEstimator::State : EstimatorCounts, Learned {
 
   void begin(const Request& now);
   void calibrate(const Output& output, std::optional<double> reward);
+  void start_at(const State& near);
   void finish_calibration();
   void learn_outputs(std::span<const Output> opened);
   void learn_rewards(std::span<const Output> deployed, std::span<const double> rewards);

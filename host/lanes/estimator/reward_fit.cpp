@@ -2,6 +2,8 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <Eigen/SparseCore>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -19,29 +21,39 @@ double negative_log_likelihood(const Eigen::VectorXd& z, const RewardSamples& sa
   return sum;
 }
 
+using SparseFeatures = Eigen::SparseMatrix<double>;
+
 // The samples as matrices.
+template <class Features>
 struct RewardProblem {
-  Eigen::MatrixXd phi;  // d x n
+  Features phi;  // d x n
   Eigen::VectorXd reward, weight;
   double ridge;
 
-  Eigen::MatrixXd weighted_sum(const Eigen::VectorXd& by) const { return phi * by.asDiagonal() * phi.transpose(); }
+  Eigen::MatrixXd weighted_sum(const Eigen::VectorXd& by) const {
+    if constexpr (std::is_same_v<Features, Eigen::MatrixXd>) return phi * by.asDiagonal() * phi.transpose();
+    Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(phi.rows(), phi.rows());
+    for (Eigen::Index k = 0; k < phi.cols(); ++k)
+      for (typename Features::InnerIterator i(phi, k); i; ++i)
+        for (typename Features::InnerIterator j(phi, k); j; ++j) sum(j.row(), i.row()) += by[k] * i.value() * j.value();
+    return sum;
+  }
   Eigen::MatrixXd identity() const { return Eigen::MatrixXd::Identity(phi.rows(), phi.rows()); }
 };
 
 // theta becomes the zero; returns the Hessian there. Throws LaneFailure.
-Eigen::MatrixXd find_zero(const RewardProblem& problem, const RewardSamples& samples,
+template <class Features>
+Eigen::MatrixXd find_zero(const RewardProblem<Features>& problem, const RewardSamples& samples,
                           Eigen::Map<Eigen::VectorXd>& theta) {
-  const Eigen::MatrixXd& phi = problem.phi;
+  const Features& phi = problem.phi;
   const double ridge = problem.ridge;
   Eigen::VectorXd z(phi.cols()), g(phi.cols());
   Eigen::MatrixXd hessian;
   for (int step = 0; step < 100; ++step) {
     z.noalias() = phi.transpose() * theta;
     for (Eigen::Index k = 0; k < z.size(); ++k) g[k] = logistic(z[k]);
-    hessian = ridge * problem.identity();
-    hessian.noalias() +=
-        phi * (g.array() * (1.0 - g.array()) * problem.weight.array()).matrix().asDiagonal() * phi.transpose();
+    hessian = ridge * problem.identity() +
+              problem.weighted_sum((g.array() * (1.0 - g.array()) * problem.weight.array()).matrix());
     const Eigen::VectorXd gradient =
         phi * ((g - problem.reward).array() * problem.weight.array()).matrix() + ridge * theta;
     const Eigen::LLT<Eigen::MatrixXd> factor(hessian);
@@ -69,7 +81,9 @@ struct Residual {
   Eigen::VectorXd g, u, image;  // G(z), u and Phi^-1 u
   double half_square;           // ||u||^2 / 2
 
-  Residual(const RewardProblem& problem, const Eigen::LLT<Eigen::MatrixXd>& design, const Eigen::VectorXd& theta)
+  template <class Features>
+  Residual(const RewardProblem<Features>& problem, const Eigen::LLT<Eigen::MatrixXd>& design,
+           const Eigen::VectorXd& theta)
       : g(problem.phi.transpose() * theta) {
     for (double& each : g) each = logistic(each);
     u = problem.phi * (g - problem.reward).cwiseProduct(problem.weight) + problem.ridge * theta;
@@ -81,7 +95,9 @@ struct Residual {
 // theta becomes the minimiser of ||u|| over the ball, by steps to the minimisers of quadratic models over it; returns
 // the derivative of u there. The models have the second derivatives of the square, or where those are not positive
 // definite what Gauss and Newton have of them. Throws LaneFailure.
-Eigen::MatrixXd minimise_residual(const RewardProblem& problem, double radius, Eigen::Map<Eigen::VectorXd>& theta) {
+template <class Features>
+Eigen::MatrixXd minimise_residual(const RewardProblem<Features>& problem, double radius,
+                                  Eigen::Map<Eigen::VectorXd>& theta) {
   constexpr int kMostSteps = 1000;
   const Eigen::LLT<Eigen::MatrixXd> design =
       factorised_or_fail(Eigen::MatrixXd(problem.ridge * problem.identity() + problem.weighted_sum(problem.weight)));
@@ -113,6 +129,19 @@ Eigen::MatrixXd minimise_residual(const RewardProblem& problem, double radius, E
   throw LaneFailure(Failure::reward_fit, "the reward fit in a ball did not converge in 1000 steps");
 }
 
+template <class Features>
+void fit(Features phi, const RewardSamples& samples, double ridge, double radius, RewardState& state) {
+  const int d = state.d, n = samples.size();
+  RewardProblem<Features> problem{std::move(phi), Eigen::Map<const Eigen::VectorXd>(samples.reward.data(), n),
+                                  Eigen::VectorXd::Ones(n), ridge};
+  if (!samples.weight.empty()) problem.weight = Eigen::Map<const Eigen::VectorXd>(samples.weight.data(), n);
+  Eigen::Map<Eigen::VectorXd> theta(state.theta, d);
+  Eigen::MatrixXd hessian = find_zero(problem, samples, theta);
+  if (radius > 0.0 && theta.norm() > radius) hessian = minimise_residual(problem, radius, theta);
+  Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(state.curvature_inverse, d, d, {RewardState::stride(d)}) =
+      factorised_or_fail(hessian).solve(Eigen::MatrixXd::Identity(d, d));
+}
+
 }  // namespace
 
 void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, RewardState& state, double radius) {
@@ -123,16 +152,23 @@ void fit_reward(const Tape& tape, const RewardSamples& samples, double ridge, Re
     std::copy(design.begin(), design.end(), state.design_inverse);
     return;
   }
-  RewardProblem problem{Eigen::MatrixXd(d, n), Eigen::Map<const Eigen::VectorXd>(samples.reward.data(), n),
-                        Eigen::VectorXd::Ones(n), ridge};
-  for (int k = 0; k < n; ++k)
-    problem.phi.col(k) = Eigen::Map<const Eigen::VectorXf>(tape.phi.data() + samples.at[k] * d, d).cast<double>();
-  if (!samples.weight.empty()) problem.weight = Eigen::Map<const Eigen::VectorXd>(samples.weight.data(), n);
-  Eigen::Map<Eigen::VectorXd> theta(state.theta, d);
-  Eigen::MatrixXd hessian = find_zero(problem, samples, theta);
-  if (radius > 0.0 && theta.norm() > radius) hessian = minimise_residual(problem, radius, theta);
-  Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(state.curvature_inverse, d, d, {RewardState::stride(d)}) =
-      factorised_or_fail(hessian).solve(Eigen::MatrixXd::Identity(d, d));
+  const auto phi = [&](int k) { return tape.phi.data() + samples.at[k] * d; };
+  Eigen::Index filled = 0;
+  for (int k = 0; k < n; ++k) filled += d - std::count(phi(k), phi(k) + d, 0.0f);
+  if (2 * filled <= Eigen::Index{d} * n) {  // a cascade's: two numbers for each model, 0 but for the one that answered
+    SparseFeatures sparse(d, n);
+    sparse.reserve(filled);
+    for (int k = 0; k < n; ++k) {
+      sparse.startVec(k);
+      for (int i = 0; i < d; ++i)
+        if (phi(k)[i] != 0.0f) sparse.insertBack(i, k) = phi(k)[i];
+    }
+    sparse.finalize();
+    return fit(std::move(sparse), samples, ridge, radius, state);
+  }
+  Eigen::MatrixXd dense(d, n);
+  for (int k = 0; k < n; ++k) dense.col(k) = Eigen::Map<const Eigen::VectorXf>(phi(k), d).cast<double>();
+  fit(std::move(dense), samples, ridge, radius, state);
 }
 
 using Eigen::MatrixXd;

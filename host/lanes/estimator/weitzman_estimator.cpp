@@ -27,6 +27,10 @@ void WeitzmanEstimator::calibrate(const Request& request, const Output& output, 
   state_->calibrate(output, reward);
 }
 
+void WeitzmanEstimator::start_at(const WeitzmanEstimator& near) {
+  state_->start_at(*near.state_);
+}
+
 void WeitzmanEstimator::begin(const Request& request) {
   if (!state_->calibrated) state_->finish_calibration();
   state_->begin(request);

@@ -62,7 +62,9 @@ class CascadeFit {
       : effort_(effort),
         prompts_(std::min(rows.size(), effort.most_prompts)),
         models_(outcomes.models),
-        first_(outcomes.models > 1 ? first : std::nullopt) {
+        first_(outcomes.models > 1 ? first : std::nullopt),
+        prefixes_(outcomes.models + 1),
+        suffixes_(outcomes.models + 1) {
     for (std::size_t m = 0; m < outcomes.models; ++m) {
       SearchedModel& model = models_[m];
       for (std::size_t i = 0; i < prompts_; ++i) {
@@ -119,7 +121,6 @@ class CascadeFit {
 
   // Many cascades begin alike: the latest prefix of each length is kept.
   const Prefix& prefix_of(const FixedCascade& cascade, std::size_t length) const {
-    prefixes_.resize(std::max(prefixes_.size(), length + 1));
     Prefix& kept = prefixes_[length];
     const auto order = std::span(cascade.order).first(length);
     const auto thresholds = std::span(cascade.thresholds).first(length);
@@ -127,15 +128,16 @@ class CascadeFit {
         std::ranges::equal(kept.thresholds, thresholds))
       return kept;
     kept = {{order.begin(), order.end()}, {thresholds.begin(), thresholds.end()}, 0.0, {}};
-    for (std::size_t prompt = 0; prompt < prompts_; ++prompt) {
-      Walk walk;
-      bool ended = false;
-      for (std::size_t j = 0; j < length && !ended; ++j) {
-        const OpenedAnswer& answer = answers_[order[j]][prompt];
-        walk.open(answer);
-        ended = answer.seen >= thresholds[j];
-      }
-      if (ended)
+    if (length == 0) {
+      for (std::size_t prompt = 0; prompt < prompts_; ++prompt) kept.arrived.emplace_back(prompt, Walk());
+      return kept;
+    }
+    const Prefix& before = prefix_of(cascade, length - 1);
+    kept.ended = before.ended;
+    for (auto [prompt, walk] : before.arrived) {
+      const OpenedAnswer& answer = answers_[order.back()][prompt];
+      walk.open(answer);
+      if (answer.seen >= thresholds.back())
         kept.ended += walk.utility();
       else
         kept.arrived.emplace_back(prompt, walk);
@@ -148,17 +150,14 @@ class CascadeFit {
     const auto order = std::span(cascade.order).subspan(from);
     const auto thresholds = std::span(cascade.thresholds).subspan(from);
     if (order.size() == 1) return answers_[order[0]];
-    suffixes_.resize(std::max(suffixes_.size(), order.size() + 1));
     Suffix& kept = suffixes_[order.size()];
     if (std::ranges::equal(kept.order, order) && std::ranges::equal(kept.thresholds, thresholds)) return kept.answers;
     kept = {{order.begin(), order.end()}, {thresholds.begin(), thresholds.end()}, {}};
+    const std::vector<OpenedAnswer>&here = answers_[order[0]], &after = suffix_of(cascade, from + 1);
     for (std::size_t prompt = 0; prompt < prompts_; ++prompt) {
       Walk walk;
-      for (std::size_t j = 0; j < order.size(); ++j) {
-        const OpenedAnswer& answer = answers_[order[j]][prompt];
-        walk.open(answer);
-        if (j < thresholds.size() && answer.seen >= thresholds[j]) break;
-      }
+      walk.open(here[prompt]);
+      if (!(here[prompt].seen >= thresholds[0])) walk.open(after[prompt]);
       kept.answers.push_back({walk.best, walk.worth, walk.spent});
     }
     return kept.answers;

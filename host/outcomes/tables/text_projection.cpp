@@ -188,7 +188,8 @@ Matrix right_singular_vectors(const CentredTexts& texts, Index k, const Matrix& 
   const auto times = [&](const Matrix& right) -> Matrix { return texts.times(widened(right)).leftCols(right.cols()); };
   Matrix images = times(start);
   for (int i = 0; i < (known > 0 ? kIterationsFromNear : kPowerIterations); ++i) {
-    basis = orthonormal(texts.transposed_times(widened(orthonormal(images))).leftCols(rank));
+    if (known == 0) images = orthonormal(images);  // those of vectors that are nearly singular are nearly orthogonal
+    basis = orthonormal(texts.transposed_times(widened(images)).leftCols(rank));
     images = times(basis);
   }
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(images.transpose() * images);

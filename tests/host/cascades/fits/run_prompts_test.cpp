@@ -124,7 +124,34 @@ TEST(RunPrompts, FittedIndicesAreACascadeInEveryDigit) {
       expect_equal(indices.route(all, &by_indices), run_prompts(cascade, trained.input(), all, &by_cascade));
       EXPECT_EQ(by_indices.called, by_cascade.called) << evaluator << context;
       EXPECT_EQ(by_indices.deployed, by_cascade.deployed) << evaluator << context;
+      // As a fold's are, from those of all rows.
+      const TrainedTable whole(table, settings, all);
+      FittedIndices first(whole.options_of_indices(10.0, false), whole.input(), whole.calibration_rows());
+      (void)first.route(all);
+      FittedIndices near(options, trained.input(), trained.calibration_rows(), &first);
+      expect_equal(near.route(all), indices.route(all));
     }
+}
+
+TEST(WeitzmanEstimator, StartsAtWhatAnotherOfItsShapeHasSolved) {
+  const LaneSpec rules = shrunk_rules(true, 0.0, 3);
+  const auto of = [&](int reward_features) {
+    return WeitzmanEstimator(EstimatorShape{2, 2, reward_features}, rules, {});
+  };
+  WeitzmanEstimator near = of(4), same = of(4), other = of(6);
+  for (int period = 1; period <= 3; ++period)
+    for (int box = 0; box < 2; ++box)
+      near.calibrate({period, std::array{1.0f, 0.5f * static_cast<float>(period)}, {}},
+                     {box, std::array{1.0f, 0.3f, 0.0f, -0.2f}, 0.1, 0.0}, period == 1 ? 0.0 : 1.0);
+  near.begin({4, std::array{1.0f, 0.0f}, {}});
+  same.start_at(near);
+  other.start_at(near);
+  EXPECT_NE(near.theta()[0], 0.0);
+  EXPECT_NE(near.rho(1)[1], 0.0);
+  EXPECT_TRUE(std::ranges::equal(same.theta(), near.theta()));
+  EXPECT_TRUE(std::ranges::equal(same.rho(1), near.rho(1)));
+  EXPECT_EQ(other.theta()[0], 0.0);
+  EXPECT_EQ(other.rho(1)[1], 0.0);
 }
 
 TEST(RunPrompts, ATableThatLacksSomethingIsRefused) {

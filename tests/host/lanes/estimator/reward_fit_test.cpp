@@ -96,6 +96,37 @@ TEST(FitReward, RebuildsTheCurvatureAtTheSolutionAndLeavesTheDesignAlone) {
   EXPECT_EQ(estimate.state.design_inverse[1], 123.0);
 }
 
+// As a cascade's features are, most of them 0. H of them, with H H' = 8 and no zeros, is the same problem for H theta / 8.
+TEST(FitReward, FeaturesThatAreMostlyZeroAreTheSameProblem) {
+  MatrixXd H = MatrixXd::Ones(1, 1);
+  while (H.rows() < 8) H = (MatrixXd(2 * H.rows(), 2 * H.rows()) << H, H, H, -H).finished();
+  test::Random random(9);
+  std::vector<std::vector<float>> few, full;
+  RewardSamples samples;
+  for (int k = 0; k < 60; ++k) {
+    VectorXd phi = VectorXd::Zero(8);
+    phi[2 * (k % 4)] = 1.0;
+    phi[2 * (k % 4) + 1] = std::round(random.uniform(-128.0, 128.0)) / 64.0;  // so that H phi is a float
+    const VectorXd dense = H * phi;
+    few.emplace_back(phi.data(), phi.data() + 8);
+    full.emplace_back(dense.data(), dense.data() + 8);
+    samples.at.push_back(static_cast<std::size_t>(k));
+    samples.reward.push_back(random.uniform(0.0, 1.0) < 0.6 ? 1.0 : 0.0);
+    samples.weight.push_back(random.uniform(0.2, 1.0));
+  }
+  const Tape sparse = test::tape_of_features(few), dense = test::tape_of_features(full);
+  for (const double radius : {0.0, 0.4}) {
+    Estimate own(8, 0.5), turned(8, 4.0);
+    fit_reward(sparse, samples, 0.5, own.state, radius);
+    fit_reward(dense, samples, 4.0, turned.state, radius / std::sqrt(8.0));
+    if (radius > 0.0) {
+      EXPECT_NEAR(own.theta().norm(), radius, 1e-9);
+    }
+    EXPECT_LT((H * own.theta() / 8.0 - turned.theta()).norm(), 1e-7) << radius;
+    EXPECT_LT((H * own.curvature_inverse() * H.transpose() / 64.0 - turned.curvature_inverse()).norm(), 1e-7);
+  }
+}
+
 // theta = k phi with (r - G(k |phi|^2)) = ridge k.
 TEST(FitReward, SolvesOneSampleByHand) {
   Data data;

@@ -69,6 +69,29 @@ TEST(ShrunkFit, NoStepRaisesTheObjective) {
   }
 }
 
+// Of nine tenths of the samples, and with features on another scale: as a fold is fitted.
+TEST(ShrunkFit, FromNearItsEndARefitNeedsFewerSteps) {
+  for (std::uint64_t seed = 60; seed < 64; ++seed) {
+    const test::JointData all(3, 6, 900, seed);
+    test::JointData some = all;
+    for (IndexSamples& own : some.samples) {
+      const auto kept = static_cast<std::size_t>(own.size() * 9 / 10);
+      own.rows.resize(kept);
+      own.cost.resize(kept);
+      own.mu.resize(kept);
+    }
+    Dense whole(all, shrunk(), 0.5), cold(some, shrunk(), 0.5), warm(some, shrunk(), 0.5);
+    whole.refit();
+    warm.rho = whole.rho;
+    warm.fit.state.start_at(whole.fit.state);
+    const int steps = cold.refit();
+    EXPECT_LT(warm.refit(), steps) << "seed " << seed;
+    for (int a = 0; a < 3; ++a) EXPECT_LT((warm.rho[a] - cold.rho[a]).norm(), 1e-3 * cold.rho[a].norm());
+    EXPECT_NEAR(warm.fit.state.ridge_mean, cold.fit.state.ridge_mean, 1e-2 * cold.fit.state.ridge_mean);
+    EXPECT_NEAR(warm.fit.state.ridge_own, cold.fit.state.ridge_own, 1e-2 * cold.fit.state.ridge_own);
+  }
+}
+
 // g' H^-1 g under the ridges and dispersions that a refit ends with.
 double decrement(Dense& fit) {
   const VectorXd g = fit.gradient();

@@ -6,20 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "host/lanes/estimator/checks.hpp"
+#include "kernels/solve/minimise.hpp"
 
 namespace pandora {
 namespace {
-
-double negative_log_likelihood(const Eigen::VectorXd& z, const RewardSamples& samples) {
-  double sum = 0.0;  // log(1 + e^z) - r z without overflow
-  for (Eigen::Index k = 0; k < z.size(); ++k) {
-    const double one = std::max(z[k], 0.0) + std::log1p(std::exp(-std::abs(z[k]))) - samples.reward[k] * z[k];
-    sum += samples.weight.empty() ? one : samples.weight[k] * one;
-  }
-  return sum;
-}
 
 using SparseFeatures = Eigen::SparseMatrix<double>;
 
@@ -43,8 +36,7 @@ struct RewardProblem {
 
 // theta becomes the zero; returns the Hessian there. Throws LaneFailure.
 template <class Features>
-Eigen::MatrixXd find_zero(const RewardProblem<Features>& problem, const RewardSamples& samples,
-                          Eigen::Map<Eigen::VectorXd>& theta) {
+Eigen::MatrixXd find_zero(const RewardProblem<Features>& problem, Eigen::Map<Eigen::VectorXd>& theta) {
   const Features& phi = problem.phi;
   const double ridge = problem.ridge;
   Eigen::VectorXd z(phi.cols()), g(phi.cols());
@@ -63,13 +55,14 @@ Eigen::MatrixXd find_zero(const RewardProblem<Features>& problem, const RewardSa
     if (-slope <= 1e-18) return hessian;
     double length = 1.0;
     if (-slope > 1e-9) {
-      const double before = negative_log_likelihood(z, samples) + 0.5 * ridge * theta.squaredNorm();
       const Eigen::VectorXd dz = phi.transpose() * direction;
-      while (negative_log_likelihood(z + length * dz, samples) +
-                     0.5 * ridge * (theta + length * direction).squaredNorm() >
-                 before + 1e-4 * length * slope &&
-             length > 1e-10)
-        length *= 0.5;
+      const auto ahead = [&] {  // the objective's derivative where the step ends
+        double sum = ridge * (theta + length * direction).dot(direction);
+        for (Eigen::Index k = 0; k < z.size(); ++k)
+          sum += problem.weight[k] * (logistic(z[k] + length * dz[k]) - problem.reward[k]) * dz[k];
+        return sum;
+      };
+      while (engine::too_long(slope, ahead()) && length > 1e-10) length *= 0.5;
     }
     theta += length * direction;
   }
@@ -136,7 +129,7 @@ void fit(Features phi, const RewardSamples& samples, double ridge, double radius
                                   Eigen::VectorXd::Ones(n), ridge};
   if (!samples.weight.empty()) problem.weight = Eigen::Map<const Eigen::VectorXd>(samples.weight.data(), n);
   Eigen::Map<Eigen::VectorXd> theta(state.theta, d);
-  Eigen::MatrixXd hessian = find_zero(problem, samples, theta);
+  Eigen::MatrixXd hessian = find_zero(problem, theta);
   if (radius > 0.0 && theta.norm() > radius) hessian = minimise_residual(problem, radius, theta);
   Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(state.curvature_inverse, d, d, {RewardState::stride(d)}) =
       factorised_or_fail(hessian).solve(Eigen::MatrixXd::Identity(d, d));

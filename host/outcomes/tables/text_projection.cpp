@@ -111,13 +111,11 @@ class CentredTexts {
  public:
   CentredTexts(const TextCounts& counts, std::span<const std::size_t> texts, const std::vector<double>& idf)
       : counts_(counts), texts_(texts), idf_(idf), mean_(Eigen::VectorXd::Zero(static_cast<Index>(idf.size()))) {
-    std::vector<std::pair<std::uint32_t, double>> weights;
     for (const std::size_t text : texts) {
-      weights.clear();
-      const double norm =
-          for_weights(counts[text], idf, [&](std::uint32_t bucket, double w) { weights.emplace_back(bucket, w); });
-      norms_.push_back(weights.empty() ? 1.0 : norm);
-      for (const auto& [bucket, w] : weights) mean_[bucket] += w / norms_.back() / static_cast<double>(texts.size());
+      const double norm = for_weights(counts[text], idf, [](std::uint32_t, double) {});
+      norms_.push_back(norm > 0 ? norm : 1.0);
+      const double share = 1.0 / (norms_.back() * static_cast<double>(texts.size()));
+      for_weights(counts[text], idf, [&](std::uint32_t bucket, double w) { mean_[bucket] += w * share; });
     }
   }
 
@@ -257,11 +255,11 @@ TextProjection TextProjection::fit(const TextCounts& counts, std::span<const std
                                    const TextProjection* near) {
   TextProjection projection{kBucketBits, k, {}, {}};
   const std::size_t buckets = std::size_t{1} << kBucketBits, n = texts.size();
-  std::vector<double> texts_with(buckets);  // N_b
+  std::vector<std::uint32_t> texts_with(buckets);  // N_b
   for (const std::size_t text : texts)
     for (const std::uint32_t packed : counts[text]) ++texts_with[TextCounts::bucket_of(packed)];
-  for (const double with : texts_with)
-    projection.idf.push_back(rounded(1 + std::log((1 + static_cast<double>(n)) / (1 + with))));
+  for (const std::uint32_t with : texts_with)
+    projection.idf.push_back(rounded(1 + std::log((1.0 + static_cast<double>(n)) / (1.0 + with))));
   projection.basis.assign(buckets * k, 0.0);
   if (n == 0) return projection;
   const CentredTexts centred(counts, texts, projection.idf);

@@ -10,9 +10,6 @@
 // a factor are the same problem.
 #pragma once
 
-#include <algorithm>
-#include <iterator>
-
 #include "kernels/rules/learned_ridge.hpp"
 #include "kernels/rules/spec.hpp"
 
@@ -38,10 +35,10 @@ struct JointState {
   }
 
   /// Before any solve: ridges and dispersions that another one has learned, for features of this scale.
-  void start_at(const JointState& near) {
+  PANDORA_HD void start_at(const JointState& near) {
     ridge_mean = near.ridge_mean / near.scale;
     ridge_own = near.ridge_own / near.scale;
-    std::copy(std::begin(near.dispersion), std::end(near.dispersion), dispersion);
+    for (int a = 0; a < kMaxBoxes; ++a) dispersion[a] = near.dispersion[a];
   }
 
   /// Before a solve, with `squares` over all `kept` samples: ridges that nothing has been learned of yet are brought to

@@ -291,6 +291,7 @@ void WeitzmanEstimator::State::add_reward_sample(const Output& output, double r)
   about_to_change_reward();
   double image[kMaxRewardFeatures];
   reward.widen(SerialTeam{}, output.phi.data(), image);
+  // Of the calibration theta_hat is solved at its end.
   if (calibrated && options.refit_reward.steps) reward.step(SerialTeam{}, output.phi.data(), r, image);
   reward_samples.at.push_back(reward_samples.at.size());
   reward_samples.reward.push_back(r);

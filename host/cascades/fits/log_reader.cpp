@@ -165,6 +165,18 @@ LoggedPaths LogReader::with_labels(const std::vector<LoggedWalk>& walks, LoggedP
   return out;
 }
 
+// Whether the log makes no call number t + 1 of the policy's, and that is no chance: it never makes so many calls, or the
+// policy makes this one in several decisions.
+bool LogReader::is_never_made(const std::vector<LoggedWalk>& walks, std::size_t t) const {
+  constexpr std::size_t kSeveral = 5;
+  std::size_t wanted = 0;
+  for (const LoggedWalk& walk : walks) {
+    if (t < walk.cells.size()) return false;
+    wanted += walk.left && t == walk.cells.size();
+  }
+  return wanted >= kSeveral || (wanted > 0 && t > 0 && !has_second_calls(table_));
+}
+
 MovedPolicy LogReader::estimate(const std::vector<LoggedWalk>& walks, bool chosen) const {
   std::size_t T = 1;
   for (const LoggedWalk& walk : walks) T = std::max(T, walk.cells.size() + (walk.left ? 1 : 0));
@@ -189,6 +201,9 @@ MovedPolicy LogReader::estimate(const std::vector<LoggedWalk>& walks, bool chose
   const double rows = static_cast<double>(walks.size());
   if (chosen) out.quality.unseen = noise.unseen() / (rows * rows);
   out.support = support_of_labels(before, p, quality.weights(), groups_);
+  out.support.calls = T;
+  for (std::size_t t = T; t-- > 0;)
+    if (is_never_made(walks, t)) out.support.never = t + 1;
   return out;
 }
 

@@ -64,6 +64,7 @@ class LogReader {
  private:
   template <class Next>
   LoggedPaths paths(const std::vector<LoggedWalk>& walks, std::size_t T, Next&& next) const;
+  bool is_never_made(const std::vector<LoggedWalk>& walks, std::size_t t) const;
   LoggedPaths with_labels(const std::vector<LoggedWalk>& walks, LoggedPaths paths) const;
   bool is_call(std::size_t at, std::size_t calls_before) const {
     return !std::isnan(table_.log->place[at]) &&

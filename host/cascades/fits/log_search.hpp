@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "host/cascades/fits/log_reader.hpp"
@@ -67,6 +68,7 @@ struct RatedCascade {
 class LogSearch {
  public:
   static constexpr std::size_t kThresholds = 24, kLongest = 3;  ///< of each model; models of a cascade
+  static constexpr std::size_t kLeastMade = 10;                 ///< decisions that make all calls of an order
 
   LogSearch(const TraceTable& log, const LogReader& reader, const CascadeFitSettings& settings,
             const std::vector<std::size_t>& rows)
@@ -167,6 +169,7 @@ class LogSearch {
       corner(i0, j1) = corner(i0, j1).minus(one);
       corner(i1, j1) += one;
     };
+    std::array<std::size_t, kLongest> made{};  // decisions that make so many of the order's calls
     for (const std::size_t row : rows_) {
       double weight = 1.0, spent = 0.0, most = -HUGE_VAL;
       std::size_t deployed = row * models_ + order[0],
@@ -175,6 +178,7 @@ class LogSearch {
         const std::size_t at = row * models_ + order[k];
         weight *= reader_.ratio(at, k);
         if (weight == 0.0) break;
+        ++made[k];
         spent += log_.cost[at] + (n > 1 ? settings_.judge() : 0.0);
         if (seen_[at] > most) {
           most = seen_[at];
@@ -192,7 +196,8 @@ class LogSearch {
         }
       }
     }
-    pick(order, I, J, sums, best);
+    // Weights that are 0 for want of a call move their mean little where it is rarely made.
+    if (made[n - 1] >= kLeastMade) pick(order, I, J, sums, best);
   }
 
   void pick(const std::vector<std::size_t>& order, std::size_t I, std::size_t J, std::vector<WeightedSums>& sums,

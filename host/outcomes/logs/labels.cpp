@@ -125,9 +125,15 @@ std::vector<std::string> faults_of_first_calls(const TraceTable& log) {
     const LogSupport support = support_of(weights, groups);
     if (calls >= kLeastLabels && std::abs(support.mean - 1.0) > 3.5 * support.mean_error + 1e-9)
       out[m] = fmt::format(
-          "weights of the first calls of {} (1 / propensity) have the mean {:.3f} and not 1: propensities are wrong, or some "
-          "decisions could not call it first; cascade fit --models leaves it out",
+          "weights of the first calls of {} (1 / propensity) have the mean {:.3f} and not 1: propensities are wrong, some "
+          "decisions could not call it first, or each model was called by a toss of its own (--openings independent); cascade "
+          "fit --models leaves it out",
           log.models[m], support.mean);
+    else if (calls >= kLeastLabels && support.effective_prompts < kLeastEffective)
+      out[m] = fmt::format(
+          "weights of the first calls of {} (1 / propensity) are those of {:.1f} effective prompts, and {:.0f} are needed: log "
+          "more decisions, or explore more; cascade fit --models leaves it out",
+          log.models[m], support.effective_prompts, kLeastEffective);
   }
   return out;
 }

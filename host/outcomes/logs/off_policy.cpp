@@ -175,15 +175,22 @@ LogSupport support_of_labels(std::span<const double> before, std::span<const dou
 std::string support_fault(const LogSupport& support, const TraceTable& log, const std::string& policy) {
   if (support.effective_prompts == 0.0)
     return fmt::format("no decision calls what {} calls: the log cannot tell", policy);
+  if (support.never > 0)
+    return fmt::format(
+        "{} makes up to {} calls for a prompt, and no decision of the log makes its call number {}: the log cannot tell; "
+        "--openings apart takes models' answers to be independent",
+        policy, support.calls, support.never);
   if (support.effective_prompts < kLeastEffective)
     return fmt::format(
         "{:.1f} effective prompts do what {} does, too few for an interval; {:.0f} are needed: log more decisions, or "
         "explore more",
         support.effective_prompts, policy, kLeastEffective);
   if (std::abs(support.mean - 1.0) > 3.5 * support.mean_error + 1e-9)
-    return fmt::format("the weights of {} have the mean {:.3f} and not 1: {}", policy, support.mean,
-                       log.log ? "propensities are wrong, or it makes calls that the log never makes"
-                               : "label_propensity is not the probability with which qualities became known");
+    return fmt::format(
+        "the weights of {} have the mean {:.3f} and not 1: {}", policy, support.mean,
+        log.log ? "propensities are wrong, it makes calls that the log never makes, or each model was called "
+                  "by a toss of its own (--openings independent)"
+                : "label_propensity is not the probability with which qualities became known");
   return "";
 }
 

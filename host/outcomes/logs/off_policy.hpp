@@ -74,6 +74,7 @@ void forecast_rest(LoggedPaths& paths, std::span<const double> outcome, const st
 struct LogSupport {
   double effective_prompts = 0.0;       ///< (sum w)^2 / sum w^2 of prompts' totals, Kish (1965)
   double mean = 0.0, mean_error = 0.0;  ///< of the weights, with a standard error over prompts; should be 1
+  std::size_t calls = 0, never = 0;     ///< of the policy for a prompt, at most, and the first that the log never makes
 };
 LogSupport support_of(std::span<const double> weights, const PromptGroups& groups);
 /// Of the weights where the last step is that the answer's quality became known, with probability p: how much could
@@ -83,8 +84,8 @@ LogSupport support_of_labels(std::span<const double> before, std::span<const dou
 
 inline constexpr double kLeastEffective = 30.0;  ///< prompts
 
-/// Why the weights cannot carry an estimate: no row does what the policy does, fewer than kLeastEffective effective prompts, or
-/// weights whose mean is not 1 by more than 3.5 standard errors. "" where they can.
+/// Why the weights cannot carry an estimate: no row does what the policy does, or makes one of its calls, fewer than
+/// kLeastEffective effective prompts, or weights whose mean is not 1 by more than 3.5 standard errors. "" where they can.
 std::string support_fault(const LogSupport& support, const TraceTable& log, const std::string& policy);
 /// Throws Error (bad_data) with that.
 void require_support(const LogSupport& support, const TraceTable& log, const std::string& policy);

@@ -170,12 +170,34 @@ TEST(Apart, WhatItCannotTellIsRefused) {
   settings.openings = Openings::apart;
   EXPECT_THROW((void)fit_cascade(one_call_log(law.draw(12, random), random), settings), Error);
   const CascadeFit fit = fit_cascade(one_call_log(law.draw(1500, random), random), settings);
-  const TraceTable few = one_call_log(law.draw(20, random), random);
-  try {
-    (void)judge_cascade(*fit.cascade, "c", few, "", "", {}, {}, Openings::apart);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("has too few calls of model"));
+  for (const auto& [decisions, said] : {std::pair(12, "has too few calls of model"), {20, "effective prompts, and 30"}})
+    EXPECT_THAT(
+        [&] {
+          const TraceTable few = one_call_log(law.draw(static_cast<std::size_t>(decisions), random), random);
+          (void)judge_cascade(*fit.cascade, "c", few, "", "", {}, {}, Openings::apart);
+        },
+        testing::ThrowsMessage<Error>(HasSubstr(said)));
+}
+
+// Where a second call is seldom made, weights of 0 in its place hardly move the mean of all, and the mean of the rest is better.
+TEST(OneCallLog, TellsOfNoCascadeWithASecondCall) {
+  Random random(21);
+  const TraceLaw law(0.2);
+  for (int t = 0; t < 20; ++t) {
+    TraceTable table = law.draw(1500, random);
+    for (std::size_t at = 0; at < table.quality.size(); at += 3 * 25)
+      table.scores[0].values[at] = table.quality[at] = 0.0;
+    const TraceTable log = one_call_log(table, random);
+    EXPECT_EQ(fit_cascade(log, test::settings_at(kPriceApart, "score")).cascade->options().order.size(), 1u);
+    CascadeOptions two;
+    two.models = log.models;
+    two.price = kPriceApart;
+    two.evaluator = "score";
+    two.order = {0, 1};
+    two.thresholds = {1e-6};
+    Cascade cascade(two);
+    EXPECT_THAT([&] { (void)judge_cascade(cascade, "c", log, log.models[0], "", {}, Estimator::dr); },
+                testing::ThrowsMessage<Error>(HasSubstr("no decision of the log makes its call number 2")));
   }
 }
 

@@ -153,8 +153,9 @@ Searched searched(const TraceTable& log, const CascadeFitSettings& settings, con
     out.notes.push_back(fmt::format("of the models alone {} is the surest; too few effective decisions tell of {}",
                                     log.models[out.alone.order[0]], fmt::join(few, ", ")));
   const std::vector<std::string> faults = faults_of_first_calls(log);
-  for (std::size_t m = 0; m < faults.size() && settings.openings == Openings::in_order; ++m)
-    if (!faults[m].empty() && search.effective_alone(m) >= kLeastEffective) out.notes.push_back(faults[m]);
+  for (std::size_t m = 0; m < faults.size(); ++m)
+    if (settings.openings == Openings::in_order && !faults[m].empty() && search.effective_alone(m) >= kLeastEffective)
+      out.notes.push_back(faults[m]);
   if (!has_second_calls(log))
     out.notes.emplace_back(
         "every decision made one call, which tells nothing of a second one: see --openings apart, or --kind router with a "

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "host/cascades/fits/log_reader.hpp"
@@ -169,7 +168,7 @@ class LogSearch {
       corner(i0, j1) = corner(i0, j1).minus(one);
       corner(i1, j1) += one;
     };
-    std::array<std::size_t, kLongest> made{};  // decisions that make so many of the order's calls
+    std::size_t made = 0;  // decisions that make all of the order's calls
     for (const std::size_t row : rows_) {
       double weight = 1.0, spent = 0.0, most = -HUGE_VAL;
       std::size_t deployed = row * models_ + order[0],
@@ -178,7 +177,7 @@ class LogSearch {
         const std::size_t at = row * models_ + order[k];
         weight *= reader_.ratio(at, k);
         if (weight == 0.0) break;
-        ++made[k];
+        made += k + 1 == n;
         spent += log_.cost[at] + (n > 1 ? settings_.judge() : 0.0);
         if (seen_[at] > most) {
           most = seen_[at];
@@ -197,7 +196,7 @@ class LogSearch {
       }
     }
     // Weights that are 0 for want of a call move their mean little where it is rarely made.
-    if (made[n - 1] >= kLeastMade) pick(order, I, J, sums, best);
+    if (made >= kLeastMade) pick(order, I, J, sums, best);
   }
 
   void pick(const std::vector<std::size_t>& order, std::size_t I, std::size_t J, std::vector<WeightedSums>& sums,

@@ -24,12 +24,16 @@ struct RewardProblem {
   double ridge;
 
   Eigen::MatrixXd weighted_sum(const Eigen::VectorXd& by) const {
-    if constexpr (std::is_same_v<Features, Eigen::MatrixXd>) return phi * by.asDiagonal() * phi.transpose();
-    Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(phi.rows(), phi.rows());
-    for (Eigen::Index k = 0; k < phi.cols(); ++k)
-      for (typename Features::InnerIterator i(phi, k); i; ++i)
-        for (typename Features::InnerIterator j(phi, k); j; ++j) sum(j.row(), i.row()) += by[k] * i.value() * j.value();
-    return sum;
+    if constexpr (std::is_same_v<Features, Eigen::MatrixXd>) {
+      return phi * by.asDiagonal() * phi.transpose();
+    } else {
+      Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(phi.rows(), phi.rows());
+      for (Eigen::Index k = 0; k < phi.cols(); ++k)
+        for (typename Features::InnerIterator i(phi, k); i; ++i)
+          for (typename Features::InnerIterator j(phi, k); j; ++j)
+            sum(j.row(), i.row()) += by[k] * i.value() * j.value();
+      return sum;
+    }
   }
   Eigen::MatrixXd identity() const { return Eigen::MatrixXd::Identity(phi.rows(), phi.rows()); }
 };

@@ -69,7 +69,7 @@ TEST(ShrunkFit, NoStepRaisesTheObjective) {
   }
 }
 
-// Of nine tenths of the samples, and with features on another scale: as a fold is fitted.
+// Of nine tenths of the samples, as a fold is fitted.
 TEST(ShrunkFit, FromNearItsEndARefitNeedsFewerSteps) {
   for (std::uint64_t seed = 60; seed < 64; ++seed) {
     const test::JointData all(3, 6, 900, seed);

@@ -26,7 +26,7 @@ GOLDEN = Path("tests/host/studies/run/golden")
 TABLE = re.compile(r"(?<=<!-- table -->\n).*?(?=<!-- end of the table -->)", re.S)
 
 
-KEYS = {"name", "run", "keep", "seconds", "what", "needs", "data", "later"}
+KEYS = {"name", "run", "keep", "seconds", "what", "needs", "data"}
 
 
 def read_stages() -> dict[str, Stage]:
@@ -38,7 +38,7 @@ def read_stages() -> dict[str, Stage]:
             if name in found or entry.keys() - KEYS:
                 sys.exit(f"run-numbers: {file}: the stage {name} stands twice, or has other keys than {', '.join(sorted(KEYS))}")
             places = {"page": file.stem, "folder": RESULTS / name, "work": WORK / name}
-            found[name] = Stage(**{"what": "", "needs": [], "data": [], "later": False, **entry, **places})
+            found[name] = Stage(**{"what": "", "needs": [], "data": [], **entry, **places})
 
     def place(name: str, path: tuple = ()) -> None:
         if name not in found or name in path:
@@ -52,15 +52,16 @@ def read_stages() -> dict[str, Stage]:
     return ordered
 
 
-def digest(stage: Stage, stages: dict[str, Stage]) -> str:
-    """Of the commands, the files of this repository that they name, and the stages that are needed."""
-    commands = [*stage.run, *(f"{file}={command}" for file, command in stage.keep.items())]
+def digest(stage: Stage, stages: dict[str, Stage], keep: bool = True) -> str:
+    """Of the commands, the files of this repository that they name, and the stages that are needed; keep: also of what is kept."""
+    commands = [*stage.run, *(f"{file}={command}" for file, command in stage.keep.items() if keep)]
     state = hashlib.sha256("\n".join(commands).encode())
     for path in map(Path, sorted(set(re.findall(r"(?<![\w$/.-])[\w.-]+(?:/[\w.-]+)+", " ".join(commands))))):
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path] if path.is_file() else []:
+        # Of a package counts what its tests keep of what it prints, as with the program.
+        for file in sorted(path.glob("tests/kept/*/*.csv")) if path.is_dir() else [path] if path.is_file() else []:
             state.update(file.read_bytes())
     for need in stage.needs:
-        state.update(digest(stages[need], stages).encode())
+        state.update(digest(stages[need], stages, keep).encode())
     return state.hexdigest()[:16]
 
 
@@ -133,7 +134,8 @@ exec {program} "$@"
         self.environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "DATA": str(self.data)}
 
     def key(self, stage: Stage) -> str:
-        return " ".join((digest(stage, self.stages), *(self.program[part] for part in self.parts(stage))))
+        """Of a stage's work: other kept files are made from the same work."""
+        return " ".join((digest(stage, self.stages, keep=False), *(self.program[part] for part in self.parts(stage))))
 
     def parts(self, stage: Stage) -> list[str]:
         """What of the program a stage's results depend on: fits of cascades where its commands or what they run make some."""

@@ -26,7 +26,7 @@ NOTICED = 0.7  # of the altered numbers, at least
 class Sources:
     """What the comments before a block name: files, filters of their rows, columns, and numbers that are given."""
 
-    def __init__(self, words: list[str], later: set[str]):
+    def __init__(self, words: list[str]):
         said = dict(word.split("=", 1) for word in words if "=" in word)
         self.given = set(said.pop("given", "").split(","))
         self.columns = set(said.pop("columns", "").split(",")) - {""}
@@ -34,9 +34,7 @@ class Sources:
         self.only_given = self.names == ["given"]
         named = [RESULTS / name for name in self.names if name not in ("given", "published")]
         paths = named + (sorted(PUBLISHED.glob("*.csv")) if "published" in self.names else [])
-        missing = [path for path in paths if not path.exists()]
-        self.missing = [path for path in missing if path.parent.name not in later]
-        self.later = len(missing) > len(self.missing)
+        self.missing = [path for path in paths if not path.exists()]
         self.files = [[row for row in read(path) if all(row.get(c, "") in values.split(",") for c, values in said.items() if c in row)]
                       for path in paths if path.exists()]  # fmt: skip
         known = {column for path in paths if path.exists() for column in read(path)[0]}
@@ -50,20 +48,18 @@ class Sources:
         return [row for rows, bounds in chosen if bounds or not some_bound for row in rows]
 
 
-def check(path: Path, text: str, later: set[str]) -> tuple[list[tuple[int, int]], list[str]]:
-    """Where the numbers end that must stand in a file, by line, and what is wrong. What may stand in the file of a `later` stage is left out."""
+def check(path: Path, text: str) -> tuple[list[tuple[int, int]], list[str]]:
+    """Where the numbers end that must stand in a file, by line, and what is wrong."""
     claims, faults = [], []
     for words, lines in blocks(text):
-        sources, header = Sources(words, later), []
+        sources, header = Sources(words), []
         faults += [(lines[0][0], f"there is no {file}") for file in sources.missing]
         faults += [(lines[0][0], f"no file of {' '.join(sources.names)} has a column {column}") for column in sources.unknown]
         for number, line in lines:
             bars, row = cells(line) if kind(lines[0][1]) == "table" else ([], [])
             header = header or row
             for match in numbers(line):
-                if sources.only_given or match[1] in sources.given:
-                    continue
-                if sources.missing or sources.later:
+                if sources.only_given or sources.missing or match[1] in sources.given:
                     continue
                 if not sources.files:
                     faults.append((number, f"{match[1]} has no file"))
@@ -85,11 +81,11 @@ def altered(text: str, claims: list[tuple[int, int]]) -> str:
     return "\n".join(lines)
 
 
-def check_page(page: str, later: set[str]) -> list[str]:
+def check_page(page: str) -> list[str]:
     path = Path(f"docs/{page}.md")
     text = path.read_text()
-    claims, faults = check(path, text, later)
-    noticed = len(check(path, altered(text, claims), later)[1]) - len(faults)
+    claims, faults = check(path, text)
+    noticed = len(check(path, altered(text, claims))[1]) - len(faults)
     print(f"{page}: {len(claims)} numbers with files, {len(faults)} faults; of altered numbers {noticed} more")
     if noticed < NOTICED * (len(claims) - len(faults)):
         faults.append(f"{path}: few altered numbers are noticed; narrow the comments by columns= or filters")
@@ -98,7 +94,7 @@ def check_page(page: str, later: set[str]) -> list[str]:
 
 def check_results(stages: dict, script) -> list[str]:
     faults = [f"{folder}: no stage makes it" for folder in sorted(RESULTS.iterdir()) if folder.is_dir() and folder.name not in stages]
-    faults += [f"{s.name}: its results are there, it is not `later`" for s in stages.values() if s.later and all((s.folder / f).exists() for f in s.keep)]
+    faults += [f"{s.name}: there is no {s.folder / f}" for s in stages.values() for f in s.keep if not (s.folder / f).exists()]
     table = script.TABLE.search((RESULTS / "README.md").read_text())
     if not table or table[0] != script.table(stages):
         faults.append(f"{RESULTS}/README.md: `scripts/run-numbers.py --table` writes another table")
@@ -111,9 +107,7 @@ def main() -> int:
     loader.loader.exec_module(script)
     stages = script.read_stages()
     pages = sys.argv[1:] or sorted({stage.page for stage in stages.values()})
-    later = {stage.name for stage in stages.values() if stage.later}
-    print(*(f"{name}: not all of its files are there, and what they lack is not looked for" for name in sorted(later)), sep="\n")
-    faults = [fault for page in pages for fault in check_page(page, later)] + check_results(stages, script)
+    faults = [fault for page in pages for fault in check_page(page)] + check_results(stages, script)
     print(*faults, sep="\n")
     return 1 if faults else 0
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Optional
 
 from .contrasts import contrasts
-from .folder import DataError, read_kept, read_panels
+from .folder import DataError, read_folders, read_kept
 from .panels import Panel, selected
 from .records import Record, contrast_records, group_record, records, without_unknown
 from .show import contrast_table, group_table, verdict_tables
 from .tables import Table, as_csv, as_latex, as_markdown, as_text
-from .verdict import GROUP_KEYS, PARTS, group_rows, verdicts
+from .verdict import GROUP_KEYS, PARTS, Verdict, group_rows, verdicts
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 USAGE, BAD_DATA = 2, 3  # exit codes, those of the program
@@ -27,7 +27,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pandora_verdict", description="A folder of results against the paper: its numbers and its findings."
     )
-    parser.add_argument("folder", help="folder that `pandora run` or `reproduce` wrote, or a summary.csv")
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        metavar="FOLDER",
+        help="of `pandora run` or `reproduce`, or a summary.csv; several: parts of one",
+    )
     parser.add_argument("--part", choices=PARTS, default="", help="only this one (csv: default numbers)")
     parser.add_argument(
         "--by", metavar="KEYS", help=f"regrets grouped by some of {keys}, or all: ratios and z of each group"
@@ -75,8 +80,7 @@ def _print(found: Sequence[Record], table: Callable[[], Table], name: str, style
         _print_table(table(), style)
 
 
-def _print_verdict(panels: Sequence[Panel], folder: str, part: str, style: str) -> None:
-    found = verdicts(panels, read_kept(folder))
+def _print_verdict(found: Sequence[Verdict], part: str, style: str) -> None:
     if style == "json":
         parts = {one: records(found, one) for one in PARTS if part in ("", one)}
         print(json.dumps(parts, indent=2, ensure_ascii=False, sort_keys=True))
@@ -95,13 +99,14 @@ def _print_verdict(panels: Sequence[Panel], folder: str, part: str, style: str) 
 
 
 def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    panels = _only(parser, arguments.only, read_panels(arguments.folder))
+    panels = _only(parser, arguments.only, read_folders(arguments.folders))
+    kept = {key: number for folder in arguments.folders for key, number in read_kept(folder).items()}
     if arguments.by is not None:
         keys = [key for key in arguments.by.split(",") if key != "all"]
         wrong = [key for key in keys if key not in GROUP_KEYS]
         if wrong:
             parser.error(f"--by {arguments.by}: {wrong[0]} is none of {', '.join(GROUP_KEYS)}, all")
-        rows = group_rows(verdicts(panels, read_kept(arguments.folder)), keys)
+        rows = group_rows(verdicts(panels, kept), keys)
         title = "Regrets: ours / published, mean over those of a group, ± 1.96 standard errors of both"
         found = [without_unknown(group_record(row)) for row in rows]
         _print(found, lambda: group_table("groups", title, rows, keys or ["regrets"]), "groups", arguments.format)
@@ -118,7 +123,7 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None
             arguments.format,
         )
     else:
-        _print_verdict(panels, arguments.folder, arguments.part, arguments.format)
+        _print_verdict(verdicts(panels, kept), arguments.part, arguments.format)
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +66,22 @@ def read_panels(path: Union[str, Path]) -> list[Panel]:
             "the oracle and all rows were run to their end; `pandora reproduce` runs them"
         )
     return panels
+
+
+def read_folders(paths: Sequence[Union[str, Path]]) -> list[Panel]:
+    """The panels of folders that are parts of one study, such as one for each environment."""
+    panels: dict[tuple[str, str], tuple[Panel, Any]] = {}
+    for path in paths:
+        for panel in read_panels(path):
+            same, at = panels.get((panel.setting, panel.name), (None, None))
+            if same:
+                raise DataError(f"{path}: {panel.name} is also in {at}; give folders of different environments")
+            first, at = next(iter(panels.values()), (panel, path))
+            if panel.replications != first.replications:
+                counts = f"{panel.replications} replications, {at} has {first.replications}"
+                raise DataError(f"{path}: has {counts}; give folders of one study")
+            panels[panel.setting, panel.name] = panel, path
+    return [panel for panel, _ in panels.values()]
 
 
 def read_kept(path: Union[str, Path]) -> dict[Key, Judgement]:

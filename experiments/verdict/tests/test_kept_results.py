@@ -45,6 +45,25 @@ def test_csv_is_that_of_the_program(kept: pathlib.Path, capsys: pytest.CaptureFi
     assert found.count("\n") == kept.read_text().count("\n")
 
 
+def test_folders_of_one_environment_each_are_one_study(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = [tmp_path / name for name in ("uniform", "gaussian", "student_t5")]
+    for part in parts:
+        shutil.copytree(SIX, part)
+        for name in ("summary", "oracle", "oracle_order"):
+            file = part / f"{name}.csv"
+            header, *rows = file.read_text().splitlines(keepends=True)
+            file.write_text(header + "".join(row for row in rows if part.name in row))
+    for kept in ("counts", "findings", "prices", "rows"):
+        whole, joined = (printed(capsys, *of, "--part", kept, "--format", "csv") for of in ([SIX], parts))
+        assert joined == whole
+    assert main([str(SIX), str(parts[1])]) == 3
+    assert f"{parts[1]}: A gaussian is also in {SIX}" in capsys.readouterr().err
+    assert main([str(ONE), *map(str, parts[1:])]) == 3
+    assert f"{parts[1]}: has 12 replications, {ONE} has 100" in capsys.readouterr().err
+
+
 def test_json_has_what_csv_has(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(printed(capsys, ONE, "--format", "json"))
     assert set(found) == set(PARTS)

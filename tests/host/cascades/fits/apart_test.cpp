@@ -170,13 +170,12 @@ TEST(Apart, WhatItCannotTellIsRefused) {
   settings.openings = Openings::apart;
   EXPECT_THROW((void)fit_cascade(one_call_log(law.draw(12, random), random), settings), Error);
   const CascadeFit fit = fit_cascade(one_call_log(law.draw(1500, random), random), settings);
-  for (const auto& [decisions, said] : {std::pair(12, "has too few calls of model"), {20, "effective prompts, and 30"}})
-    EXPECT_THAT(
-        [&] {
-          const TraceTable few = one_call_log(law.draw(static_cast<std::size_t>(decisions), random), random);
-          (void)judge_cascade(*fit.cascade, "c", few, "", "", {}, {}, Openings::apart);
-        },
-        testing::ThrowsMessage<Error>(HasSubstr(said)));
+  for (const auto& [decisions, said] :
+       {std::pair(12, "has too few calls of model"), {20, "effective prompts, and 30"}}) {
+    const TraceTable few = one_call_log(law.draw(static_cast<std::size_t>(decisions), random), random);
+    EXPECT_THAT([&] { (void)judge_cascade(*fit.cascade, "c", few, "", "", {}, {}, Openings::apart); },
+                testing::ThrowsMessage<Error>(HasSubstr(said)));
+  }
 }
 
 // Where a second call is seldom made, weights of 0 in its place hardly move the mean of all, and the mean of the rest is better.

@@ -62,6 +62,9 @@ def test_data_frames_in_both_forms_are_the_same_table(tmp_path: pathlib.Path) ->
     wanted = pandora.Trace(table).digest
     long = pandas.read_json(long_file(tmp_path / "t.jsonl", table), lines=True, precise_float=True)
     assert pandora.Trace(long).digest == wanted
+    assert pandora.Trace({key: long[key].tolist() for key in long}).digest == wanted
+    with pytest.raises(pandora.UsageError, match="columns of a long table have other lengths"):
+        pandora.Trace({"prompt_id": ["a"], "model": ["m", "n"], "quality": [1, 1], "cost": [1, 1]})
     wide = pandas.DataFrame({"prompt_id": table["prompts"], **table["columns"]})
     for m, model in enumerate(table["models"]):
         wide[model] = table["quality"][:, m]
@@ -103,7 +106,7 @@ def test_data_frames_are_refused_in_the_words_of_files() -> None:
         (wide.assign(small=texts), r'row 1, column "small": "0\.\d+" is not a number'),
         (
             wide.assign(**{"small|cost": pandas.array([1, None, 1, 1, 1, 1], dtype="Int64")}),
-            "1 of 6 rows lack a cell.*p1.*small",
+            "1 of 6 prompts lack a cell.*p1.*small",
         ),
         (wide.assign(**{"small|total_cost": 1.0}), 'model "small" has two columns of costs'),
         (wide.assign(**{"small|score": 0.5}), 'no score of model "middle"'),
@@ -210,7 +213,7 @@ def test_what_is_wrong_with_a_cell_is_said() -> None:
     assert "the quality of 1 of 60 answers is not known" in pandora.Trace(table).notes
     assert pandora.Trace(table, missing="drop").rows == 19
     table["quality"][4, 1], table["cost"][4, 1] = 0.5, np.nan
-    with pytest.raises(pandora.DataError, match="1 of 20 rows lack a cell"):
+    with pytest.raises(pandora.DataError, match="1 of 20 prompts lack a cell"):
         pandora.Trace(table)
     with pytest.raises(pandora.UsageError, match="needs models, quality and cost; cost is not there"):
         pandora.Trace({"models": ["a"], "quality": [[0.5]]})

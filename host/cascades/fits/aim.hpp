@@ -51,6 +51,10 @@ enum class Openings {
   independent,  ///< each model was called by a toss of its own, whatever came before: its order does not matter
   apart         ///< those of its model, in whatever decision: models' answers to a prompt are independent
 };
+/// The end of a verdict.
+inline const char* assumed_text(Openings openings) {
+  return openings == Openings::apart ? "; if models' answers are independent" : "";
+}
 
 struct CascadeFitSettings {
   CascadeAim aim;

@@ -243,8 +243,9 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
     others.indices = false;  // they learn from every answer's quality, and single estimates are none
     if (kinds_tried(settings) == std::vector{CascadeKind::indices})
       throw Error(ExitCode::usage,
-                  "--kind indices: learns from the quality of every answer, and some are not known; use "
-                  "thresholds, router, routed or auto, or leave incomplete rows out (missing = drop)");
+                  fmt::format("--kind indices: learns from the quality of every answer, and some are not known; use "
+                              "thresholds, router, routed or auto, or {}",
+                              kDropThem));
     return fit_cascade(*estimated, others);
   }
   require_sound(settings);

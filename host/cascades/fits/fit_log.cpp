@@ -254,7 +254,7 @@ CascadeFit fit_of(const TraceTable& log, const CascadeFitSettings& settings, con
   CascadeOptions options = options_of(log, settings, choice.pays ? found.best : found.alone, found.calibration);
   fit.verdict = fit_verdict(fit, options) + "; " +
                 eyes_text(settings.evaluator, settings.judge_usd, fit.break_even_judge) +
-                (settings.openings == Openings::apart ? "; if models' answers are independent" : "");
+                assumed_text(settings.openings);
   options.about = fit_record(fit).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   fit.cascade = std::make_shared<Cascade>(options);
   return fit;

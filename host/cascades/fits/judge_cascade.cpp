@@ -266,7 +266,8 @@ JudgedCascade judge_cascade(const Cascade& cascade, const std::string& file, con
   const bool gains = out.worth.gain.value > 0.0 && dearer > 0.0, unseen = !options.plans.empty() && judged == 0.0;
   out.verdict = judged_verdict(out, options, record) + "; " +
                 (unseen ? "no answer is judged"
-                        : eyes_text(out.evaluator, out.judge_usd, gains ? out.worth.gain.value / dearer : 0.0));
+                        : eyes_text(out.evaluator, out.judge_usd, gains ? out.worth.gain.value / dearer : 0.0)) +
+                assumed_text(openings);
   return out;
 }
 

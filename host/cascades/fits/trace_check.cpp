@@ -49,9 +49,10 @@ Table models_table(const TraceCheck& check, const TraceTable& table) {
   if (check.facts.prompts < table.rows())
     out.notes.push_back(fmt::format("{} rows have the prompt of another row; intervals count {} different prompts",
                                     table.rows() - check.facts.prompts, check.facts.prompts));
-  if (table.log || table.unlabelled() > 0)
-    out.notes.push_back(fmt::format("what can be estimated: {}; {}", fmt::join(estimator_names(check.can), ", "),
-                                    fmt::join(check.can.reasons, "; ")));
+  if (table.log || table.unlabelled() > 0) {
+    out.notes.push_back(fmt::format("estimators for it: {}", fmt::join(estimator_names(check.can), ", ")));
+    out.notes.insert(out.notes.end(), check.can.reasons.begin(), check.can.reasons.end());
+  }
   if (table.log)
     out.notes.push_back(
         "quality and dollars are plain means over the calls that were made and what is known of them, which depends on what "

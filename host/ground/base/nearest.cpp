@@ -95,6 +95,17 @@ std::vector<std::string> nearest(const std::string& word, const std::vector<std:
   return out;
 }
 
+bool is_misspelt(std::string_view word, std::string_view name) {
+  constexpr std::size_t kLong = 6;
+  const auto both = std::mismatch(word.begin(), word.end(), name.begin(), name.end());
+  std::string_view own(both.first, word.end()), its(both.second, name.end());
+  const bool extra = !own.empty() && own.substr(1) == its, lacking = !its.empty() && its.substr(1) == own;
+  const bool other = !own.empty() && !its.empty() && own.substr(1) == its.substr(1) && name.size() >= kLong;
+  const bool exchanged =
+      own.size() > 1 && its.size() > 1 && own[0] == its[1] && own[1] == its[0] && own.substr(2) == its.substr(2);
+  return word != name && (extra || lacking || other || exchanged);
+}
+
 std::string nearest_text(const std::vector<std::string>& found) {
   if (found.empty()) return "";
   return fmt::format("; the nearest {} {}", found.size() == 1 ? "is" : "are", fmt::join(found, ", "));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pandora {
@@ -13,6 +14,10 @@ namespace pandora {
 /// leaves names of at least two near. Takes milliseconds for tens of thousands of candidates.
 std::vector<std::string> nearest(const std::string& word, const std::vector<std::string>& candidates,
                                  std::size_t most = 3);
+
+/// Whether a word is a name with one mistake: a letter too many, one missing, two that changed places, or in a name of
+/// at least six letters another one (shorter words with another letter are mostly other words).
+bool is_misspelt(std::string_view word, std::string_view name);
 
 /// For error messages: "; the nearest is a" or "; the nearest are a, b"; empty if none is near.
 std::string nearest_text(const std::vector<std::string>& found);

@@ -86,10 +86,9 @@ std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const 
   const std::size_t unknown = table.unlabelled();
   if (unknown == 0) return {};
   if (evaluator == "quality")
-    throw Error(ExitCode::usage,
-                fmt::format("evaluator quality: {} of {} qualities are not known, and nobody can look "
-                            "at them; use a judge's score, or leave incomplete rows out (missing = drop)",
-                            unknown, table.quality.size()));
+    throw Error(ExitCode::usage, fmt::format("evaluator quality: {} of {} qualities are not known, and nobody can look "
+                                             "at them; use a judge's score, or {}",
+                                             unknown, table.quality.size(), kDropThem));
   if (table.quality.size() - unknown < kLeastLabels)
     table.refuse("knows the quality of {} answers; give at least {}, better hundreds", table.quality.size() - unknown,
                  kLeastLabels);

@@ -33,13 +33,12 @@ void refuse_missing(const TraceTable& table, const FilePlace& place, const std::
   const auto first = static_cast<std::size_t>(std::find(lacks.begin(), lacks.end(), true) - lacks.begin());
   for (std::size_t m = 0; rows > 0 && m < table.models.size(); ++m)
     if (const std::string what = what_is_missing(table, first * table.models.size() + m); !what.empty())
-      place.refuse(
-          "{} of {} rows lack a cell; the first is {}: no {} of model {}. Fill them in{}, or leave such "
-          "rows out with missing = \"drop\"",
-          rows, table.rows(), row_text(table, first), what, in_quotes(table.models[m]),
-          what != "cost"                                   ? ""
-          : static_cast<std::size_t>(rows) == table.rows() ? " (a log of decisions needs a column propensity)"
-                                                           : " (prices makes dollars of tokens)");
+      place.refuse("{} of {} prompts lack a cell; the first is {}: no {} of model {}. Fill them in{}, or {}", rows,
+                   table.rows(), row_text(table, first), what, in_quotes(table.models[m]),
+                   what != "cost"                                   ? ""
+                   : static_cast<std::size_t>(rows) == table.rows() ? " (a log of decisions needs a column propensity)"
+                                                                    : " (prices, --prices: dollars of tokens)",
+                   kDropThem);
 }
 
 // Rows without a price: a cost of zero for a model that costs elsewhere. `drop`: marked; else refused.
@@ -55,10 +54,10 @@ void mark_free(const TraceTable& table, const FilePlace& place, MissingCells mis
     if (free == 0 || paid == 0) continue;
     if (missing == MissingCells::refuse)
       place.refuse(
-          "model {} costs 0 in {} of {} rows, the first of them {}, and more in {}: such zeros are "
-          "prices that are missing. Fill them in, or leave such rows out with missing = \"drop\"; "
-          "answers of a cache are free calls (free_calls)",
-          in_quotes(table.models[m]), free, table.rows(), row_text(table, first), paid);
+          "model {} costs 0 in {} of {} prompts, the first of them {}, and more in {}: such zeros are "
+          "prices that are missing. Fill them in, or {}; answers of a cache are free calls (free_calls, "
+          "--free-calls allowed)",
+          in_quotes(table.models[m]), free, table.rows(), row_text(table, first), paid, kDropThem);
     for (std::size_t row = 0; row < table.rows(); ++row)
       if (table.cost[row * models + m] == 0) drop[row] = true;
   }
@@ -166,8 +165,8 @@ TraceTable checked_table(TraceTable table, const FilePlace& place, const TraceOp
   TraceTable some = select_rows(table, rows);
   some.dropped = table.rows() - rows.size();
   some.notes.push_back(
-      (some.dropped == 1 ? "1 row of the file is" : fmt::format("{} rows of the file are", some.dropped)) +
-      " left out: a cell or a price is missing (missing = \"drop\")");
+      (some.dropped == 1 ? "1 prompt of the file is" : fmt::format("{} prompts of the file are", some.dropped)) +
+      " left out: a cell or a price is missing");
   return some;
 }
 

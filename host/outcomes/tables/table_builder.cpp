@@ -26,8 +26,9 @@ std::string problem_with(const std::string& name, double low, double high, doubl
                  : "is more than a million dollars for one call; costs are in dollars";
   if (name == kLatency || is_tokens(name)) return x < 0 ? "is negative" : "is more than a thousand million";
   if (is_probability(name) || name == kByRules) return "is outside [0, 1]; it is a probability";
-  if (low != 0.0 || high != 1.0) return fmt::format("is outside [{}, {}], the range that is stated (scale)", low, high);
-  return fmt::format("is outside [0, 1]; rescale {} to that range, or state theirs (scale), such as {}=1:5",
+  if (low != 0.0 || high != 1.0)
+    return fmt::format("is outside [{}, {}], the range that is stated (scale, --scale)", low, high);
+  return fmt::format("is outside [0, 1]; rescale {} to that range, or state theirs (scale, --scale), such as {}=1:5",
                      name == "quality" ? "qualities" : "scores", name);
 }
 
@@ -86,7 +87,7 @@ std::size_t TableBuilder::model(std::string_view name) {
     return kNone;
   }
   if (models_.size() == kMostModels)
-    place_.refuse_row("model {} is one more than the {} that a table may have; name those to keep (models)",
+    place_.refuse_row("model {} is one more than the {} that a table may have; name those to keep (models, --models)",
                       in_quotes(name), kMostModels);
   if (models_.size() == stride_) widen(std::max<std::size_t>(4, 2 * stride_));
   return models_.add(name);

@@ -170,6 +170,7 @@ class TableBuilder {
   void widen(std::size_t stride);
   void require_memory(std::size_t stride, std::size_t quantities) const;
   void require_models_and_scores() const;
+  void require_no_misspelt_name() const;
   void require_different_answers(const TraceTable& table) const;
   void price_tokens(TraceTable& table) const;
   TraceTable assemble();

@@ -152,6 +152,25 @@ void TableBuilder::require_models_and_scores() const {
       require_score(range.name, [&](const std::string& score) { return is_range_of(range, score); });
 }
 
+// A column of answers under a misspelt name would be one of the prompts or of no use, and a log no log, without a word.
+void TableBuilder::require_no_misspelt_name() const {
+  const auto is_there = [this](std::string_view name) {
+    const std::size_t q = is_quality(name) ? 0 : is_cost(name) ? 1 : find_quantity(name);
+    return q != kNone && std::ranges::any_of(quantities_[q].values, has_value);
+  };
+  for (const char* name : {"quality", "reward", "cost", "total_cost", "score", "latency", "prompt_tokens",
+                           "completion_tokens", "propensity", "label_propensity", "decision"}) {
+    const bool of_logs =
+        name == std::string_view("propensity") ? options_.holes : name == std::string_view("decision") && log_;
+    if (!(of_logs || is_of_answers(name)) || is_there(name)) continue;
+    for (const NameList* list : {&column_names_, &unused_})
+      for (const std::string& own : list->names())
+        if (is_misspelt(own, name))
+          place_.refuse("has a column {} and no {}; if that is meant, call it {}, else by a name that is less alike",
+                        in_quotes(own), in_quotes(name), name);
+  }
+}
+
 // Of a table whose rows are answers with a number, in which a prompt may stand again, but not with the same number.
 void TableBuilder::require_different_answers(const TraceTable& table) const {
   std::set<std::pair<std::string_view, std::uint32_t>> seen;
@@ -165,6 +184,7 @@ void TableBuilder::require_different_answers(const TraceTable& table) const {
 
 TraceTable TableBuilder::finish() && {
   if (rows_ == 0) place_.refuse("has no row; a table has at least one prompt");
+  require_no_misspelt_name();
   require_models_and_scores();
   if (models_.size() == 0) place_.refuse("has no model");
   row_of_ = {};

@@ -97,6 +97,9 @@ struct CallLog {
   std::vector<double> by_rules;
 };
 
+/// A remedy in messages.
+inline constexpr const char* kDropThem = "leave such prompts out (missing = \"drop\", --missing drop)";
+
 /// Prompts x models. Made by read_trace (read_trace.hpp). Every cell is there but where TraceOptions::holes lets
 /// qualities be unknown: they are NaN. In a log so are cost and scores of models that were not called.
 struct TraceTable {

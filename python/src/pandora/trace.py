@@ -55,7 +55,7 @@ class Trace:
 
     `source` is a path (CSV, JSON lines or a folder as `pandora trace check` reads them; Parquet where pandas can read
     it), a data frame in the wide form (columns M and M|total_cost or M|cost for every model M) or the long one
-    (prompt_id, model, quality, cost, scores), or a dict of arrays: ``quality`` and ``cost`` (prompts x models),
+    (prompt_id, model, quality, cost, scores), a dict with the lists of a long one, or a dict of arrays: ``quality`` and ``cost`` (prompts x models),
     ``models`` (names), and if there are such ``scores`` (a dict of arrays, or one; "gpt4" becomes "score:gpt4"),
     ``prompts`` (names), ``columns`` (a dict of lists: numbers, texts or lists of numbers of a prompt), ``latency``,
     ``prompt_tokens`` and ``completion_tokens`` (prompts x models). Qualities and scores lie in [0, 1], costs are
@@ -106,6 +106,8 @@ class Trace:
                 )
             read = _of_parquet if file.lower().endswith((".parquet", ".pq")) else _core.read_trace
             self._table = read(file, options)
+        elif isinstance(source, Mapping) and "model" in source and "models" not in source:
+            self._table = _of_columns(source.items(), name, options)
         elif isinstance(source, Mapping):
             self._table = _of_arrays(source, name, options, priced=bool(prices))
         elif all(hasattr(source, member) for member in ("columns", "iloc", "groupby")):
@@ -360,9 +362,14 @@ def _of_frame(frame: pandas.DataFrame, name: str, options: _core.TraceOptions) -
     named = [level for level in frame.index.names if level is not None and level not in frame.columns]
     if named:  # what a groupby leaves
         frame = frame.reset_index(level=named)
-    names = [text("Trace: the name of a column", str(column)) for column in frame.columns]
-    columns = [(key, _cells(f"column {key}", frame.iloc[:, k])) for k, key in enumerate(names)]
-    return _core.trace_of_columns(name, columns, options)
+    return _of_columns([(str(column), frame.iloc[:, k]) for k, column in enumerate(frame.columns)], name, options)
+
+
+def _of_columns(columns: Iterable[tuple[str, Any]], name: str, options: _core.TraceOptions) -> _core.TraceTable:
+    cells = [(text("Trace: the name of a column", key), _cells(f"column {key}", values)) for key, values in columns]
+    if len({len(values) for _, values in cells}) > 1:
+        raise UsageError("Trace: the columns of a long table have other lengths; give each a value for each row")
+    return _core.trace_of_columns(name, cells, options)
 
 
 def _of_parquet(file: str, options: _core.TraceOptions) -> _core.TraceTable:

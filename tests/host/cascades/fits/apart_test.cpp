@@ -154,6 +154,7 @@ TEST(Apart, LogsOfOneCallTellOfCascadesWhereModelsAreIndependent) {
     const JudgedCascade judged = judge_cascade(*fit.cascade, "c", one_call_log(unrelated(law, 1500, random), random),
                                                "", "", {}, {}, Openings::apart);
     tested += holds(judged.worth.utility, truth);
+    EXPECT_THAT(judged.verdict, testing::EndsWith("; if models' answers are independent"));
     if (t >= 10) continue;
     by_log += truth - alone(0);
     by_table += utility(fit_cascade(table, test::settings_at(kPriceApart, "score")).cascade->options()) - alone(0);

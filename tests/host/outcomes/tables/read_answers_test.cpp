@@ -46,9 +46,9 @@ TEST_F(ReadAnswersTest, StatedRangesBecomeZeroToOne) {
 
 TEST_F(ReadAnswersTest, WhatLiesOutsideAStatedRangeIsRefused) {
   EXPECT_EQ(refusal("a,a|cost,a|score\n1,1,6\n", scaled({{"score", 1, 5}})),
-            "row 1 (line 2), column \"a|score\": 6 is outside [1, 5], the range that is stated (scale)");
+            "row 1 (line 2), column \"a|score\": 6 is outside [1, 5], the range that is stated (scale, --scale)");
   EXPECT_THAT(refusal("a,a|cost\n1,1\n-1,1\n", scaled({{"quality", 0, 100}})), HasSubstr("-1 is outside [0, 100]"));
-  EXPECT_THAT(refusal("a,a|cost,a|score\n1,1,4\n"), HasSubstr("state theirs (scale), such as score=1:5"));
+  EXPECT_THAT(refusal("a,a|cost,a|score\n1,1,4\n"), HasSubstr("state theirs (scale, --scale), such as score=1:5"));
   EXPECT_EQ(refusal("a,a|cost,a|score_good\n1,1,1\n", scaled({{"score:god", 1, 5}})),
             "has no score \"score:god\"; the nearest is score_good");
   EXPECT_THAT(usage(scaled({{"score", 5, 1}})), StartsWith("scale score=5:1: is no range"));
@@ -106,7 +106,7 @@ TEST_F(ReadAnswersTest, TokensWithoutAPriceAreRefused) {
 
 TEST_F(ReadAnswersTest, FreeCallsAreTakenWhereTheyAreAllowed) {
   const std::string text = "a,a|cost\n1,1\n1,0\n";
-  EXPECT_THAT(refusal(text), HasSubstr("answers of a cache are free calls (free_calls)"));
+  EXPECT_THAT(refusal(text), HasSubstr("answers of a cache are free calls (free_calls, --free-calls"));
   TraceOptions options;
   options.free_calls = true;
   EXPECT_THAT(read(text, options).cost, ElementsAre(1, 0));

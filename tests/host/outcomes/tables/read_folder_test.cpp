@@ -128,7 +128,7 @@ TEST_F(ReadFolderTest, CachedResultsOfRouterArenaAreATable) {
   put("a.jsonl", one_line(arena("vendor/a", "AIME_1", "1.0")) + one_line(arena("vendor/a", "AIME_2", "0.25")));
   put("b.jsonl", one_line(arena("b", "AIME_2", "0.5")) + one_line(arena("b", "AIME_1", "")));
   EXPECT_THAT(refused(),
-              StartsWith("1 of 2 rows lack a cell; the first is prompt \"AIME_1\": no quality of model \"b\""));
+              StartsWith("1 of 2 prompts lack a cell; the first is prompt \"AIME_1\": no quality of model \"b\""));
   TraceOptions options;
   options.missing = MissingCells::drop;
   const TraceTable table = read_folder(options);

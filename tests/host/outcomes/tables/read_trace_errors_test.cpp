@@ -60,14 +60,14 @@ TEST_F(ReadTraceErrorsTest, NumbersOfPromptsThatAreNotFinite) {
 
 TEST_F(ReadTraceErrorsTest, MissingCells) {
   EXPECT_EQ(refusal("prompt_id,a,a|cost,b,b|cost\np1,1,1,1,1\np2,1,1,1,\np3,, ,1,1\n"),
-            "2 of 3 rows lack a cell; the first is prompt \"p2\": no cost of model \"b\". Fill them in (prices "
-            "makes dollars of tokens), or leave such rows out with missing = \"drop\"");
-  EXPECT_THAT(refusal(nested("null", "1")), StartsWith("1 of 2 rows lack a cell; the first is row 2: no quality"));
+            "2 of 3 prompts lack a cell; the first is prompt \"p2\": no cost of model \"b\". Fill them in (prices, "
+            "--prices: dollars of tokens), or leave such prompts out (missing = \"drop\", --missing drop)");
+  EXPECT_THAT(refusal(nested("null", "1")), StartsWith("1 of 2 prompts lack a cell; the first is row 2: no quality"));
   EXPECT_THAT(refusal(R"({"models": {"a": {"quality": 0, "cost": 1}}}
 {"models": {"a": {"quality": 0, "cost": 1, "score": 1}, "b": {"quality": 0, "cost": 1, "score": 1}}})"),
-              StartsWith("1 of 2 rows lack a cell; the first is row 1: no score of model \"a\""));
+              StartsWith("1 of 2 prompts lack a cell; the first is row 1: no score of model \"a\""));
   EXPECT_THAT(refusal("prompt_id,model,quality,cost\np1,a,1,1\np2,a,1,1\np2,b,1,1\n"),
-              StartsWith("1 of 2 rows lack a cell; the first is prompt \"p1\": no quality of model \"b\""));
+              StartsWith("1 of 2 prompts lack a cell; the first is prompt \"p1\": no quality of model \"b\""));
   TraceOptions drop;
   drop.missing = MissingCells::drop;
   EXPECT_EQ(refusal("a,a|cost\n,1\n", drop), "every row lacks a cell or a price; nothing is left to read");
@@ -80,12 +80,39 @@ TEST_F(ReadTraceErrorsTest, MissingCells) {
             "row 2 (line 2): has no \"models\"");
 }
 
+TEST_F(ReadTraceErrorsTest, MisspeltNamesOfWhatAnAnswerHas) {
+  TraceOptions holes;
+  holes.holes = true;
+  const auto said = [&](const std::string& named, const char* meant) {
+    return fmt::format("has a column \"{}\" and no \"{}\"; if that is meant, call it {}", named, meant, meant);
+  };
+  for (const auto& [own, meant] : {std::pair("label_propensty", "label_propensity"),
+                                   {"propesnity", "propensity"},
+                                   {"scor", "score"},
+                                   {"scores", "score"},
+                                   {"latancy", "latency"}}) {
+    const std::string name = own;
+    EXPECT_THAT(refusal("prompt_id,model,quality,cost," + name + "\np1,a,1,1,0.5\n", holes),
+                StartsWith(said(name, meant)));
+    EXPECT_THAT(refusal(R"({"prompt_id": 1, "model": "a", "quality": 0, "cost": 1, ")" + name + "\": 0.5}", holes),
+                StartsWith(said(name, meant)));
+  }
+  EXPECT_THAT(refusal(R"({"prompt_id": 1, "model": "a", "quality": 0, "costs": 1})"),
+              StartsWith(said("costs", "cost")));
+  EXPECT_THAT(refusal(R"({"models": {"a": {"quality": 0, "cost": 1, "scroe": 1}}})"),
+              StartsWith(said("scroe", "score")));
+  EXPECT_THAT(refusal("prompt_id,decison,model,quality,cost,propensity\np1,d1,a,1,1,0.5\n", holes),
+              StartsWith(said("decison", "decision")));
+  // Other words, and names beside what they are like.
+  EXPECT_EQ(read("prompt_id,model,quality,cost,store,host,score,scores\np1,a,1,1,1,1,0.5,1\n").columns.size(), 3u);
+}
+
 TEST_F(ReadTraceErrorsTest, PricesOfZeroBesideOthers) {
   EXPECT_EQ(
       refusal("prompt_id,a,a|cost,b,b|cost\np1,1,1,1,0\np2,1,0,1,0\np3,1,0,1,0\n"),
-      "model \"a\" costs 0 in 2 of 3 rows, the first of them prompt \"p2\", and more in 1: such zeros are prices "
-      "that are missing. Fill them in, or leave such rows out with missing = \"drop\"; answers of a cache are free "
-      "calls (free_calls)");
+      "model \"a\" costs 0 in 2 of 3 prompts, the first of them prompt \"p2\", and more in 1: such zeros are prices "
+      "that are missing. Fill them in, or leave such prompts out (missing = \"drop\", --missing drop); answers of a "
+      "cache are free calls (free_calls, --free-calls allowed)");
 }
 
 TEST_F(ReadTraceErrorsTest, WhatStandsTwice) {

@@ -174,8 +174,7 @@ TEST_F(ReadTraceTest, DropsRowsThatLackACellOrAPrice) {
   options.missing = MissingCells::drop;
   const TraceTable table = read(text, options);
   EXPECT_EQ(table.dropped, 3u);
-  EXPECT_THAT(table.notes,
-              ElementsAre("3 rows of the file are left out: a cell or a price is missing (missing = \"drop\")"));
+  EXPECT_THAT(table.notes, ElementsAre("3 prompts of the file are left out: a cell or a price is missing"));
   ASSERT_EQ(table.rows(), 2u);
   EXPECT_EQ(table.prompts[1], "p5");
   EXPECT_THAT(table.quality, ElementsAre(1, 0, 0.5, 1));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "host/cascades/fits/fit_cascade.hpp"
 #include "host/cascades/fits/fitted_indices.hpp"
@@ -40,7 +41,7 @@ struct FoldTask {
   std::vector<FixedCascade> orders;  // by candidate
 
   void run(const TraceTable& table, const CascadeFitSettings& settings, const PreparedFolds& prepared,
-           const std::vector<CascadeCandidate>& candidates, const WholeIndices& whole) {
+           const std::vector<CascadeCandidate>& candidates, const std::optional<WholeIndices>& whole) {
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const std::size_t fold = prepared.groups().of_row[row] % kCascadeFolds;
       if (folds[0] == folds[1] || fold == folds[0] || fold == folds[1]) rows.push_back(row);
@@ -53,11 +54,11 @@ struct FoldTask {
         routed.push_back(trained.route(trained.fit_router(candidate), candidate.price, rows));
       } else if (candidate.kind == CascadeKind::indices) {
         if (folds[0] == kCascadeFolds) {
-          routed.push_back(whole.routed[c]);
+          routed.push_back(whole->routed[c]);
           continue;
         }
         FittedIndices indices(trained.options_of_indices(candidate.price, false), trained.input(),
-                              trained.calibration_rows(), whole.fits[c].get());
+                              trained.calibration_rows(), whole->fits[c].get());
         routed.push_back(indices.route(rows));
       } else {
         order = trained.fit_order(candidate);
@@ -97,7 +98,9 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
   for (std::size_t f = 0; f < kCascadeFolds; ++f)
     for (std::size_t g = f; g < (nested ? kCascadeFolds : f + 1); ++g) tasks.push_back({{f, g}, {}, {}, {}});
   tasks.push_back({{kCascadeFolds, kCascadeFolds}, {}, {}, {}});
-  const WholeIndices whole(table, settings, folds, candidates);
+  std::optional<WholeIndices> whole;
+  if (std::ranges::any_of(candidates, [](const auto& candidate) { return candidate.kind == CascadeKind::indices; }))
+    whole.emplace(table, settings, folds, candidates);
   in_parallel(settings.threads, tasks.size(), [&](std::size_t i) {
     tasks[i].run(table, settings, folds, candidates, whole);
     if (settings.progress) settings.progress->step();

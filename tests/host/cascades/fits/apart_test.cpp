@@ -226,6 +226,19 @@ TEST(Apart, IsOfLogsAndHasAnEstimateOfItsOwn) {
   EXPECT_EQ(said([&] { test(log, {}); }), "");
 }
 
+TEST(Apart, AModelThatOneCallSpeaksForIsRefused) {
+  Random random(12);
+  TraceTable log = one_call_log(TraceLaw(0.2).draw(600, random), random);
+  std::size_t at = 1;
+  while (std::isnan(log.log->propensity[at])) at += 3;
+  log.log->propensity[at] = 1e-5;
+  EXPECT_THAT(faults_of_first_calls(log),
+              testing::ElementsAre("", HasSubstr("effective prompts, and 30 are needed"), ""));
+  EXPECT_TRUE(std::isnan(estimated_means(log, "score")[1].quality.value));
+  EXPECT_THAT([&] { (void)with_estimated_first_calls(log, "none"); },
+              testing::ThrowsMessage<Error>(HasSubstr("first calls of medium (1 / propensity) are those of 1.")));
+}
+
 // Where some decisions could not have called a model, or propensities are wrong, nothing is said of it.
 TEST(Apart, WeightsThatAreNotOneAreRefused) {
   Random random(10);

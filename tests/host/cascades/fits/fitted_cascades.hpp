@@ -16,11 +16,11 @@ inline LawWorth worth_under(const TraceLaw& law, const Routed& routed, double pr
   return {law.expected(routed.quality), law.expected(routed.dollars), law.expected(routed.utility(price))};
 }
 
-/// Of the cascade as it is: every atom of the law goes through it.
-inline LawWorth worth_under(const TraceLaw& law, Cascade& cascade, double judge_usd = 0.0) {
-  const CascadeOptions options = cascade.options();
-  const CascadeInput input = cascade_input(options, law.atoms(), judge_usd);
-  return worth_under(law, run_prompts(cascade, input, all_rows(law.atoms().rows())), options.price);
+/// Of the cascade as it is: every atom of the law goes through a copy, which is left with thousands of open requests.
+inline LawWorth worth_under(const TraceLaw& law, const Cascade& cascade, double judge_usd = 0.0) {
+  Cascade copy = Cascade::parse(cascade.text(), "cascade.json");
+  const CascadeInput input = cascade_input(copy.options(), law.atoms(), judge_usd);
+  return worth_under(law, run_prompts(copy, input, all_rows(law.atoms().rows())), copy.options().price);
 }
 
 /// Of one model alone.

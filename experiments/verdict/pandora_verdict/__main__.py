@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Optional
 
+import numpy as np
+
 from .contrasts import contrasts
 from .folder import DataError, read_folders, read_kept
 from .panels import Panel, selected
@@ -42,6 +44,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--only", metavar="KEY=VALUE,...", action="append", default=[], help=f"rows with these; a key of {keys}"
+    )
+    parser.add_argument(
+        "--skip", type=int, default=0, metavar="N", help="without the first N replications of results.h5"
     )
     parser.add_argument("--format", choices=FORMATS, default="text")
     return parser
@@ -100,6 +105,10 @@ def _print_verdict(found: Sequence[Verdict], part: str, style: str) -> None:
 
 def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     panels = _only(parser, arguments.only, read_folders(arguments.folders))
+    if arguments.skip:
+        if any(panel.which is None or panel.which[-1] < arguments.skip for panel in panels):
+            parser.error(f"--skip {arguments.skip}: takes results.h5 with more replications")
+        panels = [panel.take(np.flatnonzero(panel.which >= arguments.skip)) for panel in panels]
     kept = {key: number for folder in arguments.folders for key, number in read_kept(folder).items()}
     if arguments.by is not None:
         keys = [key for key in arguments.by.split(",") if key != "all"]

@@ -26,7 +26,7 @@ class FindingCell:
     cell: str  # such as "A uniform, T0=50"
     compared: str  # whose regrets, such as "dow/known less frugalgpt/known"
     difference: Estimate  # the 95% interval of Student's t; paired over replications but where it says otherwise
-    holds: str  # yes, open or no: by the 95% interval of what is claimed
+    holds: str  # yes, open or no: by the 95% interval of what is claimed; empty: there is none
     means_agree: bool  # whether the means alone agree with the claim
     published_agree: Optional[bool]  # whether the published means do
 
@@ -47,6 +47,8 @@ class Finding:
 
 def below_zero(claim: Estimate) -> str:
     """Whether a number that is claimed to be below 0 is, by its interval."""
+    if math.isnan(claim.half_width):
+        return ""
     low, high = claim.mean - claim.half_width, claim.mean + claim.half_width
     return "yes" if high < 0.0 else "no" if low > 0.0 else "open"
 
@@ -120,7 +122,7 @@ def _comparable_frugal(panels: Sequence[Panel]) -> Iterator[FindingCell]:
             _at(panel, LARGE_CALIBRATION),
             "frugalgpt/known less dow/known",
             frugal.regrets.less(dow.regrets).t_interval,
-            "no" if "no" in holds else "open" if "open" in holds else "yes",
+            min(holds, key=["", "no", "open", "yes"].index),
             all(margin.mean < 0.0 for margin in margins),
             None if None in agree else all(agree),
         )

@@ -37,8 +37,8 @@ def read_panels(path: Union[str, Path]) -> list[Panel]:
     path = Path(path)
     summary = path if path.is_file() else path / "summary.csv"
     if not summary.exists():
-        what = "is unfinished: finish it by `pandora run --resume`" if (path / "manifest.json").exists() else "is none"
-        raise DataError(f"{summary}: a folder of results has this file, {path} {what}")
+        what = "; an unfinished one is finished by `pandora run --resume`" if (path / "manifest.json").exists() else ""
+        raise DataError(f"{summary}: is not there, and a folder of results has this file{what}")
     rows = _rows(summary)
     if not rows or not {"regime", "environment", "policy", "T0", "reward", "regret_x1000"} <= rows[0].keys():
         raise DataError(f"{summary}: has no rows of results with a column regime; `pandora run` writes such a file")

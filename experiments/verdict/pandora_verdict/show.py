@@ -169,7 +169,8 @@ def _findings(found: Verdict) -> Table:
         table.rows.append(f"{finding.label}: {finding.statement}")
         means = sum(cell.means_agree for cell in finding.cells)
         told = [cell.published_agree for cell in finding.cells if cell.published_agree is not None]
-        counts = [len(finding.cells), finding.count("yes"), finding.count("open"), finding.count("no"), means]
+        judged = [finding.count(holds) for holds in ("yes", "open", "no")]
+        counts = [len(finding.cells), *(["---"] * 3 if finding.count("") else judged), means]
         table.add(finding.label, *map(str, counts), f"{sum(told)} of {len(told)}" if told else "---")
     table.notes = [
         "by means: cells in which the means alone agree. Each interval stands by itself: of many cells in which a "
@@ -187,7 +188,7 @@ def _exceptions(found: Verdict) -> Table:
         ["cell", "difference", "judgement", "published means", "compared"],
     )
     for finding in found.findings:
-        cells = [cell for cell in finding.cells if cell.holds != "yes"]
+        cells = [cell for cell in finding.cells if cell.holds in ("no", "open")]
         if cells:
             table.rows.append(f"{finding.label}: {finding.difference}")
         for cell in cells:

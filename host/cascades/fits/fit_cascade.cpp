@@ -243,9 +243,7 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
     others.indices = false;  // they learn from every answer's quality, and single estimates are none
     if (kinds_tried(settings) == std::vector{CascadeKind::indices})
       throw Error(ExitCode::usage,
-                  fmt::format("--kind indices: learns from the quality of every answer, and some are not known; use "
-                              "thresholds, router, routed or auto, or {}",
-                              kDropThem));
+                  fmt::format("--kind indices: some qualities are not known; {}, or use another kind", kDropThem));
     return fit_cascade(*estimated, others);
   }
   require_sound(settings);

@@ -55,11 +55,11 @@ class Trace:
 
     `source` is a path (CSV, JSON lines or a folder as `pandora trace check` reads them; Parquet where pandas can read
     it), a data frame in the wide form (columns M and M|total_cost or M|cost for every model M) or the long one
-    (prompt_id, model, quality, cost, scores), a dict with the lists of a long one, or a dict of arrays: ``quality`` and ``cost`` (prompts x models),
-    ``models`` (names), and if there are such ``scores`` (a dict of arrays, or one; "gpt4" becomes "score:gpt4"),
-    ``prompts`` (names), ``columns`` (a dict of lists: numbers, texts or lists of numbers of a prompt), ``latency``,
-    ``prompt_tokens`` and ``completion_tokens`` (prompts x models). Qualities and scores lie in [0, 1], costs are
-    dollars, latencies seconds; None, NaN and what is masked are missing cells.
+    (prompt_id, model, quality, cost, scores), a dict with the lists of a long one, or a dict of arrays: ``quality`` and
+    ``cost`` (prompts x models), ``models`` (names), and if there are such ``scores`` (a dict of arrays, or one; "gpt4"
+    becomes "score:gpt4"), ``prompts`` (names), ``columns`` (a dict of lists: numbers, texts or lists of numbers of a
+    prompt), ``latency``, ``prompt_tokens`` and ``completion_tokens`` (prompts x models). Qualities and scores lie in
+    [0, 1], costs are dollars, latencies seconds; None, NaN and what is masked are missing cells.
 
     ``scale`` says where qualities or a judge's scores lie instead: ``{"score": (1, 5)}``. ``prices`` are dollars for a
     million tokens in and out, ``{"gpt": (0.15, 0.6)}``, for the costs of answers that have tokens alone.

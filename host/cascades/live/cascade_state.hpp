@@ -292,7 +292,7 @@ class Cascade::State::Attempt {
   }
 
  public:
-  explicit Attempt(State& state, bool models = false) : state_(state), current_(state.current) {
+  explicit Attempt(State& state, bool models = false) : state_(state) {
     if (models) models_ = parts();
     if (marks_) state.estimator->mark();
   }
@@ -302,7 +302,7 @@ class Cascade::State::Attempt {
       return;
     }
     if (marks_) state_.estimator->roll_back();
-    state_.current = current_;
+    if (!beside_) state_.current = current_;
     if (models_) parts() = std::move(*models_);
   }
   Attempt(const Attempt&) = delete;
@@ -312,8 +312,9 @@ class Cascade::State::Attempt {
 
  private:
   State& state_;
-  const std::uint64_t current_;
-  const bool marks_ = state_.learns() && !state_.is_beside();
+  const bool beside_ = state_.is_beside();  // then the estimator and what it is at are another thread's
+  const std::uint64_t current_ = beside_ ? 0 : state_.current;
+  const bool marks_ = state_.learns() && !beside_;
   std::optional<std::tuple<CascadeOptions, std::vector<IsotonicMap>, std::vector<CascadeModel>,
                            std::shared_ptr<const LaneSpec>, int>>
       models_;

@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
         "folders",
         nargs="+",
         metavar="FOLDER",
-        help="of `pandora run` or `reproduce`, or a summary.csv; several: parts of one",
+        help="of `pandora run` or `reproduce`, or a summary.csv; several: parts of one study",
     )
     parser.add_argument("--part", choices=PARTS, default="", help="only this one (csv: default numbers)")
     parser.add_argument(

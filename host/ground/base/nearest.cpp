@@ -41,6 +41,13 @@ double edit_distance(std::size_t a, std::size_t b, const Replaced& replaced, con
   return row[b];
 }
 
+// Of letters, where another one in a letter's place counts as `replaced`.
+double mistakes_in(std::string_view a, std::string_view b, double replaced) {
+  return edit_distance(
+      a.size(), b.size(), [&](std::size_t i, std::size_t j) { return a[i] == b[j] ? 0.0 : replaced; },
+      [&](std::size_t i, std::size_t j) { return a[i] == b[j - 1] && a[i - 1] == b[j]; });
+}
+
 // From 0, the same, to 1, nothing in common.
 double component_distance(std::string_view a, std::string_view b) {
   const std::size_t less = std::min(a.size(), b.size()), more = std::max(a.size(), b.size());
@@ -50,10 +57,7 @@ double component_distance(std::string_view a, std::string_view b) {
   if (less >= kPart && (a.size() < b.size() ? b.find(a) : a.find(b)) != std::string_view::npos)
     distance = kNear * (1.0 - lengths);
   if (lengths < 0.5) return distance;  // and no time for words of a thousand letters
-  const double changes = edit_distance(
-      a.size(), b.size(), [&](std::size_t i, std::size_t j) { return a[i] == b[j] ? 0.0 : 1.0; },
-      [&](std::size_t i, std::size_t j) { return a[i] == b[j - 1] && a[i - 1] == b[j]; });
-  const double mistakes = changes / static_cast<double>(more);
+  const double mistakes = mistakes_in(a, b, 1.0) / static_cast<double>(more);
   return mistakes <= 0.5 ? std::min(distance, mistakes)
                          : distance;  // more are chance, and say nothing of which is meant
 }
@@ -97,13 +101,7 @@ std::vector<std::string> nearest(const std::string& word, const std::vector<std:
 
 bool is_misspelt(std::string_view word, std::string_view name) {
   constexpr std::size_t kLong = 6;
-  const auto both = std::mismatch(word.begin(), word.end(), name.begin(), name.end());
-  std::string_view own(both.first, word.end()), its(both.second, name.end());
-  const bool extra = !own.empty() && own.substr(1) == its, lacking = !its.empty() && its.substr(1) == own;
-  const bool other = !own.empty() && !its.empty() && own.substr(1) == its.substr(1) && name.size() >= kLong;
-  const bool exchanged =
-      own.size() > 1 && its.size() > 1 && own[0] == its[1] && own[1] == its[0] && own.substr(2) == its.substr(2);
-  return word != name && (extra || lacking || other || exchanged);
+  return mistakes_in(word, name, name.size() < kLong ? 2.0 : 1.0) == 1.0;
 }
 
 std::string nearest_text(const std::vector<std::string>& found) {

@@ -1,3 +1,4 @@
+#include "host/lanes/model/trace_keys.hpp"
 #include "host/report/report.hpp"
 
 #include <fmt/format.h>

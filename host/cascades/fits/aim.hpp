@@ -76,7 +76,15 @@ struct CascadeFitSettings {
   double caution = 0.0;
   std::optional<std::size_t> single = {};
   bool from_log() const { return caution > 0.0; }
+  bool estimated = false;  ///< whether the table's qualities are estimates
+  /// Whether what a kind is worth on other prompts is read out of fold, and not corrected() (fit_cascade.hpp). Corrected
+  /// cross-validation takes off what the folds' fits gain by having seen their prompts, which is right where they do the
+  /// same as the whole fit. A router chooses its learner anew in each; where the whole takes ten neighbours and the folds
+  /// do not, most of what it remembers would stay. Noise of estimated qualities can be followed by any fit, and is greater
+  /// than that of qualities by 1 / the share of labels.
+  bool out_of_fold(CascadeKind kind) const { return estimated || from_log() || routes(kind); }
   std::optional<CascadeWorth> running = {};    ///< of a log: CascadeFit::running, without its gain
+  bool other_fits = true;                      ///< whether CascadeFit::without and ::elsewhere are made too
   unsigned threads = 0;                        ///< 0: as many as the machine has
   std::shared_ptr<FitProgress> progress = {};  ///< where somebody looks
   Openings openings = Openings::in_order;      ///< of a log

@@ -140,19 +140,24 @@ CrossValidated cross_validate(const TraceTable& table, const CascadeFitSettings&
       // What is handed out is another fit, which may call more models than those without a fold.
       out.all.latency.push_back(std::max(latency_p95(std::move(seconds)), latency_p95(out.whole[c].latency)));
     }
-    out.all.routed.push_back(corrected(out.whole[c], fits, groups, settings.from_log()));
+    out.all.routed.push_back(on_other_prompts(out.whole[c], fits, groups, settings.out_of_fold(candidates[c].kind)));
   }
   return out;
 }
 
-Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups, bool from_log) {
+Routed on_other_prompts(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups,
+                        bool out_of_fold) {
+  if (!out_of_fold) return corrected(whole, by_fold, groups);
+  Routed out = whole;
+  for (const auto what : Routed::kNumbers)
+    for (std::size_t row = 0; row < groups.of_row.size(); ++row)
+      (out.*what)[row] = (by_fold[groups.of_row[row] % by_fold.size()].*what)[row];
+  return out;
+}
+
+Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups) {
   const std::size_t rows = groups.of_row.size(), folds = by_fold.size();
   Routed out = whole;
-  if (from_log) {
-    for (const auto what : Routed::kNumbers)
-      for (std::size_t row = 0; row < rows; ++row) (out.*what)[row] = (by_fold[groups.of_row[row] % folds].*what)[row];
-    return out;
-  }
   for (const auto what : Routed::kNumbers) {
     std::vector<double> less(rows), mean(folds, 0.0), count(folds, 0.0);
     double all = 0.0;
@@ -261,7 +266,7 @@ std::vector<CascadeKind> kinds_tried(const CascadeFitSettings& settings) {
 }
 
 std::vector<CascadeCandidate> best_candidates(const TraceTable& table, const CascadeFitSettings& settings,
-                                              const std::vector<double>& prices) {
+                                              const PreparedFolds& folds, const std::vector<double>& prices) {
   const std::vector<CascadeKind> kinds = kinds_tried(settings);
   std::vector<CascadeCandidate> all, out;
   for (const double price : prices) {
@@ -270,8 +275,7 @@ std::vector<CascadeCandidate> best_candidates(const TraceTable& table, const Cas
     for (const CascadeKind kind : kinds) all.push_back({kind, price});
   }
   if (kinds.size() < 2) return all;
-  const std::vector<Routed> routed =
-      cross_validate(table, settings, PreparedFolds(table, settings, kCascadeFolds), all, false).all.routed;
+  const std::vector<Routed> routed = cross_validate(table, settings, folds, all, false).all.routed;
   std::vector<double> worth;
   for (std::size_t c = 0; c < all.size(); ++c) {
     const std::vector<double> utility = routed[c].utility(all[c].price);
@@ -284,15 +288,17 @@ std::vector<CascadeCandidate> best_candidates(const TraceTable& table, const Cas
 }
 
 NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, const CrossValidated& judged,
-                           const CascadeAim& aim) {
+                           const CascadeFitSettings& settings) {
   NestedChoice out;
-  out.choice = choose(candidates, judged.all, aim);
+  out.choice = choose(candidates, judged.all, settings.aim);
+  const CascadeKind kind = out.choice.cascade;
   for (std::size_t f = 0; f < kCascadeFolds; ++f) {
-    const CascadeChoice without = choose(candidates, judged.without[f], aim);
+    const CascadeChoice without = choose(candidates, judged.without[f], settings.aim);
     const std::vector<Routed>& routed = judged.by_fold[f];
-    out.kept.push_back(routed[without.chosen().candidate]);
-    out.cascade.push_back(routed[without.best_of(without.cascade).candidate]);
+    const bool alone = without.kind == CascadeKind::single && !settings.as_asked && !settings.out_of_fold(kind);
+    out.cascade.push_back(routed[without.best_of(kind).candidate]);
     out.single.push_back(routed[without.single().candidate]);
+    out.kept.push_back(alone ? out.single.back() : out.cascade.back());
   }
   return out;
 }

@@ -44,22 +44,23 @@ struct Refit {
     JudgedCandidates judged = cross_validate(table, plain, folds, {{kind, price}}, false).all;
     groups = std::move(judged.groups);
     cascade = std::move(judged.routed[0]);
-    const std::vector<std::size_t> rows = all_rows(table.rows());
-    const Outcomes outcomes{table.models.size(), table.quality, table.quality, table.cost};
-    const auto best = [&](const std::vector<std::size_t>& seen) {
-      return evaluate(outcomes, FixedCascade{{best_single_model(outcomes, price, seen)}, {}}, rows);
+    const auto best = [&](std::size_t fold) {
+      const auto prepared = folds.without(fold, fold);
+      const std::vector<double>& quality = prepared->quality.empty() ? table.quality : prepared->quality;
+      const Outcomes outcomes{table.models.size(), quality, quality, table.cost};
+      return evaluate(outcomes, FixedCascade{{best_single_model(outcomes, price, prepared->rows)}, {}},
+                      all_rows(table.rows()));
     };
     std::vector<Routed> by_fold;
-    for (std::size_t f = 0; f < kCascadeFolds; ++f)
-      by_fold.emplace_back(best(fold_of(groups, f, kCascadeFolds).training));
-    single = corrected(best(rows), by_fold, groups, settings.from_log());
+    for (std::size_t f = 0; f < kCascadeFolds; ++f) by_fold.emplace_back(best(f));
+    single = on_other_prompts(best(kCascadeFolds), by_fold, groups, settings.out_of_fold(kind));
   }
   CascadeWorth worth(double price) const { return worth_of(cascade, single, price, groups, kCascadeFolds); }
 };
 
 // `judged`: its cascade, row by row, fitted on other prompts.
 void add_without(CascadeFit& fit, const TraceTable& table, const PreparedFolds& folds, const Routed& judged) {
-  if (table.models.size() == 1 || fit.choice.kind == CascadeKind::single) return;
+  if (!fit.settings.other_fits || table.models.size() == 1 || fit.choice.kind == CascadeKind::single) return;
   for (const ModelShare& share : fit.shares) {
     std::vector<std::string> others;
     std::vector<std::size_t> which;
@@ -88,7 +89,7 @@ double break_even_judge(const CascadeFit& fit) {
 }
 
 void add_elsewhere(CascadeFit& fit, const TraceTable& table, const PreparedFolds& folds) {
-  if (!(fit.price > 0.0)) return;
+  if (!fit.settings.other_fits || !(fit.price > 0.0)) return;
   const auto add = [&](const std::string& what, const CascadeFitSettings& settings, double price) {
     fit.elsewhere.push_back({what, Refit(table, settings, folds, fit.choice.cascade, price).worth(price)});
   };
@@ -115,7 +116,7 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
   const PromptGroups& groups = judged.all.groups;
   CascadeChoice& choice = fit.choice;
   const auto of = [&](const PickedCandidate& picked, const std::vector<Routed>& by_fold) {
-    return corrected(judged.whole[picked.candidate], by_fold, groups, fit.settings.from_log());
+    return on_other_prompts(judged.whole[picked.candidate], by_fold, groups, fit.settings.out_of_fold(choice.cascade));
   };
   Routed single = of(choice.single(), nested.single);
   const auto gain = [&](const Routed& routed) {
@@ -129,8 +130,9 @@ void report(CascadeFit& fit, const CrossValidated& judged, const NestedChoice& n
     choice.kind = CascadeKind::single;
     choice.pays = false;
   }
-  const Routed kept = of(choice.chosen(), nested.kept);
-  if (choice.kind == CascadeKind::single)
+  const bool alone = choice.kind == CascadeKind::single;
+  const Routed kept = alone && fit.settings.out_of_fold(choice.cascade) ? single : of(choice.chosen(), nested.kept);
+  if (alone)
     single = kept;
   else
     choice.gain = gain(kept);
@@ -232,21 +234,11 @@ void note_what_is_left_out(CascadeFit& fit, const TraceTable& table, const Judge
   for (std::string& leak : suspected_leaks(table, context, fit.price)) fit.notes.push_back(std::move(leak));
 }
 
-}  // namespace
-
-CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings) {
-  require_latency(settings, table);
-  require_log_for(settings.openings, table, false);
-  if (table.log) return fit_cascade_to_log(table, settings);
-  if (const std::optional<TraceTable> estimated = table_to_fit(table, settings.evaluator)) {
-    CascadeFitSettings others = settings;
-    others.indices = false;  // they learn from every answer's quality, and single estimates are none
-    if (kinds_tried(settings) == std::vector{CascadeKind::indices})
-      throw Error(ExitCode::usage,
-                  fmt::format("--kind indices: some qualities are not known; {}, or use another kind", kDropThem));
-    return fit_cascade(*estimated, others);
-  }
-  require_sound(settings);
+// Of a table that has a quality in every cell. `estimates`: which these are of, where they are estimated.
+CascadeFit fit_filled(const TraceTable& table, const CascadeFitSettings& asked, const QualityEstimates* estimates) {
+  require_sound(asked);
+  CascadeFitSettings settings = asked;
+  settings.estimated = estimates != nullptr;
   require_content(table);
   const CalibratedEvaluator known(table, settings.shown());
   require_binding(settings, table);
@@ -255,10 +247,10 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   if (settings.progress)
     settings.progress->expect(1 + kCascadeFolds * (kCascadeFolds + 1) / 2 +
                               (table.models.size() + kCircumstances) * (kCascadeFolds + 1));
-  const PreparedFolds folds(table, settings, kCascadeFolds);
+  const PreparedFolds folds(table, settings, kCascadeFolds, estimates);
   const std::vector<CascadeCandidate> candidates = candidates_of(table, settings, folds);
   const CrossValidated judged = cross_validate(table, settings, folds, candidates, true);
-  const NestedChoice nested = choose_nested(candidates, judged, settings.aim);
+  const NestedChoice nested = choose_nested(candidates, judged, settings);
   CascadeFit fit;
   fit.settings = settings;
   fit.table = table.source;
@@ -292,6 +284,23 @@ CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settin
   options.about = fit_record(fit).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   fit.cascade = std::make_shared<Cascade>(trained.cascade_of(options));
   return fit;
+}
+
+}  // namespace
+
+CascadeFit fit_cascade(const TraceTable& table, const CascadeFitSettings& settings) {
+  require_latency(settings, table);
+  require_log_for(settings.openings, table, false);
+  if (table.log) return fit_cascade_to_log(table, settings);
+  const std::optional<TraceTable> estimated = table_to_fit(table, settings.evaluator);
+  if (!estimated) return fit_filled(table, settings, nullptr);
+  if (kinds_tried(settings) == std::vector{CascadeKind::indices})
+    throw Error(ExitCode::usage,
+                fmt::format("--kind indices: some qualities are not known; {}, or use another kind", kDropThem));
+  CascadeFitSettings others = settings;
+  others.indices = false;  // they learn from every answer's quality, and single estimates are none
+  const QualityEstimates estimates(table, settings.evaluator);
+  return fit_filled(*estimated, others, &estimates);
 }
 
 }  // namespace pandora

@@ -27,7 +27,7 @@ struct JudgedCandidates {
 };
 
 struct CrossValidated {
-  JudgedCandidates all;  ///< every row of the table, by the fits on all rows: corrected()
+  JudgedCandidates all;  ///< every row of the table: on_other_prompts()
   /// For fold f: the rows outside f, each fitted on what is neither in f nor in the row's own fold. A choice that is
   /// made by this has not seen fold f. Empty unless nested.
   std::vector<JudgedCandidates> without;
@@ -41,10 +41,11 @@ struct CrossValidated {
 /// What the policy `whole`, fitted on all rows, would do on other prompts. What it did on these flatters it: by as much
 /// as fits without a fold, `by_fold`, do better on all rows than in their fold (Burman 1989, corrected
 /// cross-validation). The mean of the folds' fits alone would be of other policies than the one that is handed out.
-/// `from_log`: of outcomes that are estimated from a log, which a fit flatters beyond what can be corrected; then it is what the
-/// folds' fits do in their folds.
-Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups,
-                 bool from_log = false);
+Routed corrected(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups);
+
+/// The same where `out_of_fold` is false, else what the folds' fits do in their folds (CascadeFitSettings::out_of_fold).
+Routed on_other_prompts(const Routed& whole, const std::vector<Routed>& by_fold, const PromptGroups& groups,
+                        bool out_of_fold);
 
 /// Throws Error (bad_data) for a table of fewer than kLeastPrompts different prompts.
 /// `folds`: of the table, kCascadeFolds.
@@ -94,17 +95,20 @@ CascadeChoice choose(const std::vector<CascadeCandidate>& candidates, const Judg
 /// A choice, and those that are made without each fold: what the same procedure does with other prompts.
 struct NestedChoice {
   CascadeChoice choice;
-  /// By fold, of what was chosen without it: all that is deployed, the kind of cascades, the single model.
+  /// By fold, of what was chosen without it: what is deployed, the best of the kind `choice.cascade`, the single model.
+  /// Deployed is that kind, or where it does not pay without the fold the single model; but always that kind where it was
+  /// asked for by name, as the whole fit deploys it, and where it is read out of fold, since a single model in some folds
+  /// would say nothing of it.
   std::vector<Routed> kept, cascade, single;
 };
 NestedChoice choose_nested(const std::vector<CascadeCandidate>& candidates, const CrossValidated& judged,
-                           const CascadeAim& aim);
+                           const CascadeFitSettings& settings);
 
 /// All but the single model.
 std::vector<CascadeKind> kinds_tried(const CascadeFitSettings& settings);
 /// At each price the kind that is tried or, of several and the models alone, what is worth most by cross-validation.
 std::vector<CascadeCandidate> best_candidates(const TraceTable& table, const CascadeFitSettings& settings,
-                                              const std::vector<double>& prices);
+                                              const PreparedFolds& folds, const std::vector<double>& prices);
 
 /// What is deployed, by the gain where both keep the bound; else the one that does, or comes nearer to it.
 void decide(CascadeChoice& choice, const CascadeAim& aim);
@@ -144,10 +148,10 @@ struct CascadeFit {
 
   double price = 0.0;    ///< the one that was asked for, or was found
   CascadeChoice choice;  ///< with a gain of choices that did not see the prompts that judge them
-  CascadeWorth single;   ///< single_model on other prompts: corrected() by the choices without folds
+  CascadeWorth single;   ///< single_model on other prompts, with the choices without folds
   /// Each kind by itself, on other prompts; only those that were tried.
   std::vector<std::pair<CascadeKind, CascadeWorth>> kinds;
-  CascadeWorth promise;  ///< of what is deployed, on other prompts: corrected() by whole procedures
+  CascadeWorth promise;  ///< of what is deployed, on other prompts, with whole procedures without folds
   /// Of a log of a cascade: the rules that made it, without exploring. `gain`: of what is deployed over them.
   std::optional<CascadeWorth> running;
   bool keeps_running() const { return running && !(running->gain.low > 0.0); }

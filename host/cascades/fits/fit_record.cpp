@@ -154,6 +154,7 @@ json fit_record(const CascadeFit& fit) {
            {"context", fit.settings.context},
            {"judge_usd", fit.settings.judge_usd ? json(*fit.settings.judge_usd) : json()},
            {"folds", kCascadeFolds},
+           {"out_of_fold", fit.settings.out_of_fold(choice.cascade)},
            {"choice", kind_text(choice.kind)},
            {"cascade", kind_text(choice.cascade)},
            {"gain", json_of(choice.gain)},

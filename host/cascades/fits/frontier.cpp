@@ -143,9 +143,11 @@ std::vector<FrontierPoint> singles_of(const TraceTable& test, const PromptGroups
   return out;
 }
 
-// `test` has the models of `table`.
-Frontier frontier_of(const TraceTable& table, const TraceTable& test, const CascadeFitSettings& settings,
-                     std::vector<double> prices) {
+// `test` has the models of `table`; `estimates`: as fit_filled() has them.
+Frontier frontier_of(const TraceTable& table, const TraceTable& test, const CascadeFitSettings& asked,
+                     const QualityEstimates* estimates, std::vector<double> prices) {
+  CascadeFitSettings settings = asked;
+  settings.estimated = estimates != nullptr;
   const std::vector<CascadeKind> kinds = kinds_tried(settings);
   Frontier out{table.source,
                test.source,
@@ -173,13 +175,14 @@ Frontier frontier_of(const TraceTable& table, const TraceTable& test, const Casc
     point.called = called_in_table(counts, input);
     return point;
   };
+  const PreparedFolds folds(table, settings, kCascadeFolds, estimates);
   std::vector<FrontierPoint> points;
   const bool own_grid = prices.empty();
   if (own_grid) prices = price_grid(table);
   for (int left = own_grid ? kRefinements : 0; !prices.empty(); --left) {
     const std::size_t before = points.size();
     points.resize(before + prices.size());
-    const std::vector<CascadeCandidate> best = best_candidates(table, settings, prices);
+    const std::vector<CascadeCandidate> best = best_candidates(table, settings, folds, prices);
     if (settings.progress) settings.progress->expect(prices.size());
     in_parallel(settings.threads, prices.size(), [&](std::size_t i) {
       points[before + i] = point_of_candidate(best[i]);
@@ -238,12 +241,14 @@ std::string prices_text(const Frontier& frontier) {
 
 }  // namespace
 
-Frontier find_frontier(const TraceTable& table, const TraceTable& test, const CascadeFitSettings& settings,
+Frontier find_frontier(const TraceTable& fitted, const TraceTable& test, const CascadeFitSettings& settings,
                        std::vector<double> prices) {
-  if (const std::optional<TraceTable> estimated = table_to_fit(table, settings.evaluator))
-    return find_frontier(*estimated, test, settings, std::move(prices));
   if (const std::optional<TraceTable> estimated = table_to_fit(test, settings.evaluator))
-    return find_frontier(table, *estimated, settings, std::move(prices));
+    return find_frontier(fitted, *estimated, settings, std::move(prices));
+  const std::optional<TraceTable> estimated = table_to_fit(fitted, settings.evaluator);
+  const TraceTable& table = estimated ? *estimated : fitted;
+  std::optional<QualityEstimates> estimates;
+  if (estimated) estimates.emplace(fitted, settings.evaluator);
   require_sound(settings);
   require_content(table);
   require_content(test);
@@ -254,8 +259,9 @@ Frontier find_frontier(const TraceTable& table, const TraceTable& test, const Ca
       throw Error(ExitCode::usage,
                   fmt::format("price {:g}: out of range; give utility per dollar, finite numbers that are not negative",
                               price));
-  if (table.models == test.models) return frontier_of(table, test, settings, prices);
-  return frontier_of(table, select_models(test, table.models), settings, prices);
+  const QualityEstimates* const of_table = estimates ? &*estimates : nullptr;
+  if (table.models == test.models) return frontier_of(table, test, settings, of_table, prices);
+  return frontier_of(table, select_models(test, table.models), settings, of_table, prices);
 }
 
 Columns frontier_columns(const Frontier& frontier) {

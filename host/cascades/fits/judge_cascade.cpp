@@ -185,8 +185,11 @@ Table fit_of_cascade(const json& record, const CascadeCounts& counts, const std:
     out.notes.push_back(fmt::format("{} fit of the indices ended at {} steps, before its tolerance",
                                     counts.unsolved_refits, RefitPlan::kMostSteps));
   out.notes.push_back(
-      "promise: what is deployed, on other prompts: as on these, less by how much calibration, fit and choice together "
-      "do better on prompts that they saw");
+      record.value("out_of_fold", json()) == json(true)
+          ? "promise: what is deployed, on other prompts; each fifth of these prompts was judged by a fit "
+            "to the other four, calibrated, fitted and chosen in the same way"
+          : "promise: what is deployed, on other prompts; its value on these prompts is reduced by what "
+            "calibration, fit and choice gain on prompts that they saw");
   const auto tail = [&](const std::string& name) { return number_at(record, "/dollar_tail/" + name); };
   const auto count = [](double x) { return x >= 0.0 && x < 1e15 ? static_cast<std::size_t>(x) : std::size_t{0}; };
   if (value_at(record, "/dollar_tail/heavy") == json(true))

@@ -27,10 +27,10 @@ std::shared_ptr<const PreparedContext> context_of(const TraceTable& table, const
 }
 
 PreparedRows with_context(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows,
-                          const TextCounts* counts, const FeatureMap* near) {
-  PreparedRows out{std::move(rows), {}, {}, nullptr};
+                          std::vector<double> quality, const TextCounts* counts, const FeatureMap* near) {
+  PreparedRows out{std::move(rows), std::move(quality), {}, {}, nullptr};
   const CalibratedEvaluator evaluator(table, settings.shown());
-  out.calibration = evaluator.calibrate(out.rows);
+  out.calibration = evaluator.calibrate(out.rows, out.quality);
   out.seen = evaluator.seen(out.calibration);
   out.context = uses_context(settings) ? context_of(table, settings.context, out.rows, counts, near)
                                        : std::make_shared<const PreparedContext>();
@@ -70,11 +70,17 @@ std::vector<std::pair<float, float>> psi_range(const PreparedContext& context, s
 }
 
 PreparedRows prepared_rows(const TraceTable& table, const CascadeFitSettings& settings, std::vector<std::size_t> rows) {
-  return with_context(table, settings, std::move(rows), nullptr, nullptr);
+  return with_context(table, settings, std::move(rows), {}, nullptr, nullptr);
 }
 
-PreparedFolds::PreparedFolds(const TraceTable& table, const CascadeFitSettings& settings, std::size_t folds)
-    : table_(&table), settings_(settings), folds_(folds), groups_(group_prompts(table)), slots_(empty_slots()) {
+PreparedFolds::PreparedFolds(const TraceTable& table, const CascadeFitSettings& settings, std::size_t folds,
+                             const QualityEstimates* estimates)
+    : table_(&table),
+      settings_(settings),
+      folds_(folds),
+      estimates_(estimates),
+      groups_(group_prompts(table)),
+      slots_(empty_slots()) {
   if (uses_context(settings) && reads_text(settings.context) && table.text_column != TraceTable::kNone)
     counts_ = TextCounts::of(table.columns[table.text_column].texts, all_rows(table.rows()));
 }
@@ -103,21 +109,31 @@ std::shared_ptr<const PreparedRows> PreparedFolds::without(std::size_t f, std::s
 PreparedRows PreparedFolds::prepared(std::size_t f, std::size_t g) const {
   if (all_ != nullptr) return models_of(*all_->without(f, g));
   std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < table_->rows(); ++row)
-    if (const std::size_t fold = groups_.of_row[row] % folds_; fold != f && fold != g) rows.push_back(row);
+  std::vector<bool> held_out(table_->rows());
+  for (std::size_t row = 0; row < table_->rows(); ++row) {
+    const std::size_t fold = groups_.of_row[row] % folds_;
+    held_out[row] = fold == f || fold == g;
+    if (!held_out[row]) rows.push_back(row);
+  }
   const bool whole = f == folds_ && g == folds_;
-  return with_context(*table_, settings_, std::move(rows), counts_.size() > 0 ? &counts_ : nullptr,
+  std::vector<double> quality;
+  if (estimates_ != nullptr && !whole) quality = estimates_->without(held_out);
+  return with_context(*table_, settings_, std::move(rows), std::move(quality), counts_.size() > 0 ? &counts_ : nullptr,
                       whole || counts_.size() == 0 ? nullptr : &without(folds_, folds_)->context->features);
 }
 
 PreparedRows PreparedFolds::models_of(const PreparedRows& all) const {
-  PreparedRows out{all.rows, {}, {}, all.context};
-  if (all.calibration.empty()) return out;
-  const std::size_t models = all.calibration.size();
-  for (const std::size_t m : which_) out.calibration.push_back(all.calibration[m]);
-  out.seen.reserve(table_->rows() * which_.size());
-  for (std::size_t row = 0; row < table_->rows(); ++row)
-    for (const std::size_t m : which_) out.seen.push_back(all.seen[row * models + m]);
+  const auto of_which = [&](const std::vector<double>& cells) {
+    const std::size_t models = cells.size() / table_->rows();
+    std::vector<double> out;
+    out.reserve(table_->rows() * which_.size());
+    for (std::size_t row = 0; models > 0 && row < table_->rows(); ++row)
+      for (const std::size_t m : which_) out.push_back(cells[row * models + m]);
+    return out;
+  };
+  PreparedRows out{all.rows, of_which(all.quality), {}, of_which(all.seen), all.context};
+  for (const std::size_t m : all.calibration.empty() ? std::vector<std::size_t>() : which_)
+    out.calibration.push_back(all.calibration[m]);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "host/cascades/fits/aim.hpp"
+#include "host/outcomes/logs/labels.hpp"
 #include "host/outcomes/routing/calibrated_evaluator.hpp"
 #include "host/outcomes/tables/features.hpp"
 
@@ -19,7 +20,10 @@ struct PreparedContext {
 };
 
 struct PreparedRows {
-  std::vector<std::size_t> rows;         ///< that are fitted on, ascending
+  std::vector<std::size_t> rows;  ///< that are fitted on, ascending
+  /// All rows of the table x models: qualities estimated without the labels of rows that are not fitted on; empty where
+  /// the table's own serve.
+  std::vector<double> quality;
   std::vector<IsotonicMap> calibration;  ///< of each model; none for the truth
   std::vector<double> seen;              ///< all rows of the table x models; empty for the truth
   std::shared_ptr<const PreparedContext> context;
@@ -40,8 +44,9 @@ PreparedRows prepared_rows(const TraceTable& table, const CascadeFitSettings& se
 /// asks for it first; threads may ask at once. The texts are counted once, and projections begin at that of all rows.
 class PreparedFolds {
  public:
-  /// The table must outlive this.
-  PreparedFolds(const TraceTable& table, const CascadeFitSettings& settings, std::size_t folds);
+  /// The table must outlive this. `estimates`: of a table whose qualities are estimated; must outlive this as well.
+  PreparedFolds(const TraceTable& table, const CascadeFitSettings& settings, std::size_t folds,
+                const QualityEstimates* estimates = nullptr);
 
   const PromptGroups& groups() const { return groups_; }
   /// f = g = folds: all rows.
@@ -61,6 +66,7 @@ class PreparedFolds {
   const TraceTable* table_;
   CascadeFitSettings settings_;
   std::size_t folds_;
+  const QualityEstimates* estimates_ = nullptr;
   PromptGroups groups_;
   TextCounts counts_;
   std::vector<std::unique_ptr<Slot>> slots_;  // of f and g, f x (folds + 1) + g

@@ -196,6 +196,7 @@ PlanWorths TrainedTable::worths_of(const std::vector<FixedCascade>& plans) const
 
 Outcomes TrainedTable::outcomes(bool judged) const {
   Outcomes out = evaluator_.outcomes(prepared_->seen);
+  if (!prepared_->quality.empty()) out.quality = prepared_->quality;
   if (judged && !judged_dollars_.empty()) out.dollars = judged_dollars_;
   if (settings_.aim.most_latency) out.latency = table_.latency;
   return out;

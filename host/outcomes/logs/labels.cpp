@@ -51,11 +51,11 @@ std::vector<double> cross_fitted_quality(const TraceTable& table, const ScoreCol
                                          const std::vector<std::size_t>& folds) {
   const std::size_t models = table.models.size();
   std::vector<double> out(table.quality.size(), NAN);
-  for (std::size_t fold = 0; fold < kLabelFolds; ++fold) {
+  for (std::size_t fold = 0; fold <= kLabelFolds; ++fold) {
     LabelledCells all;
     std::vector<LabelledCells> of_model(models);
     for (std::size_t at = 0; at < out.size(); ++at) {
-      if (folds[at / models] == fold) continue;
+      if (folds[at / models] == fold || folds[at / models] == kLabelFolds) continue;
       all.add(table, score.values, probability, at);
       of_model[at % models].add(table, score.values, probability, at);
     }
@@ -92,16 +92,26 @@ std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const 
   if (table.quality.size() - unknown < kLeastLabels)
     table.refuse("knows the quality of {} answers; give at least {}, better hundreds", table.quality.size() - unknown,
                  kLeastLabels);
-  const std::vector<double> probability = label_probabilities(table);
-  const std::vector<std::size_t> folds = folds_by_appearance(group_prompts(table));
-  const std::vector<double> guess = cross_fitted_quality(table, judge_of(table, evaluator), probability, folds);
   TraceTable out = table;
   out.known_digest = content_digest(table);
   out.notes.push_back(label_note(table));
-  for (std::size_t at = 0; at < guess.size(); ++at) {
-    const double known = std::isnan(table.quality[at]) ? 0.0 : (table.quality[at] - guess[at]) / probability[at];
-    out.quality[at] = guess[at] + known;
-  }
+  out.quality = QualityEstimates(table, evaluator).without(std::vector<bool>(table.rows(), false));
+  return out;
+}
+
+QualityEstimates::QualityEstimates(const TraceTable& table, const std::string& evaluator)
+    : table_(table),
+      score_(judge_of(table, evaluator)),
+      probability_(label_probabilities(table)),
+      folds_(folds_by_appearance(group_prompts(table))) {}
+
+std::vector<double> QualityEstimates::without(const std::vector<bool>& held_out) const {
+  std::vector<std::size_t> folds = folds_;
+  for (std::size_t row = 0; row < folds.size(); ++row)
+    if (held_out[row]) folds[row] = kLabelFolds;
+  std::vector<double> out = cross_fitted_quality(table_, score_, probability_, folds);
+  for (std::size_t at = 0; at < out.size(); ++at)
+    if (!std::isnan(table_.quality[at])) out[at] += (table_.quality[at] - out[at]) / probability_[at];
   return out;
 }
 

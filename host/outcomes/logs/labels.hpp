@@ -19,7 +19,8 @@ std::vector<std::size_t> folds_by_appearance(const PromptGroups& groups);
 
 /// rows x models: what an answer with this score is worth, E[quality | score], nondecreasing. Of each model its own map,
 /// fitted on the labelled cells of other folds, each with the weight 1 / its probability; a model that has fewer than
-/// ten of them there has the map of all models together. Cells whose score is NaN have NaN.
+/// ten of them there has the map of all models together. A row whose fold is kLabelFolds is held out: no map is fitted on
+/// its labels. Cells whose score is NaN have NaN.
 std::vector<double> cross_fitted_quality(const TraceTable& table, const ScoreColumn& score,
                                          const std::vector<double>& probability, const std::vector<std::size_t>& folds);
 
@@ -37,6 +38,23 @@ std::vector<double> label_probabilities(const TraceTable& table);
 /// first judge. Throws Error (usage) for the evaluator "quality", which looks at what is not known, Error (bad_data) for a
 /// table with fewer than ten known qualities.
 std::optional<TraceTable> with_estimated_quality(const TraceTable& table, const std::string& evaluator);
+
+/// The numbers that with_estimated_quality() puts in place of qualities, and the same made without the labels of some rows:
+/// what a policy earns on these rows is unbiased only where neither its fit nor the estimates it was fitted to saw them.
+class QualityEstimates {
+ public:
+  /// Of a table of which some qualities are known, which must outlive this. `evaluator`: as above.
+  QualityEstimates(const TraceTable& table, const std::string& evaluator);
+
+  /// rows x models. `held_out`: by row, whether its labels serve the estimate of its own cells alone.
+  std::vector<double> without(const std::vector<bool>& held_out) const;
+
+ private:
+  const TraceTable& table_;
+  ScoreColumn score_;
+  std::vector<double> probability_;
+  std::vector<std::size_t> folds_;
+};
 
 /// A log of decisions as a table of what each model alone would have brought: h + F (y - h) / p in place of quality and of
 /// dollars, where F says whether the model was called first, p with what probability, y is what that call brought (a

@@ -76,15 +76,16 @@ IsotonicMap IsotonicMap::fit(std::span<const double> scores, std::span<const dou
 }
 
 std::vector<IsotonicMap> calibrate_scores(const TraceTable& table, const ScoreColumn& score,
-                                          std::span<const std::size_t> rows) {
+                                          std::span<const std::size_t> rows, std::span<const double> quality) {
   const std::size_t models = table.models.size();
+  if (quality.empty()) quality = table.quality;
   std::vector<IsotonicMap> maps;
   for (std::size_t m = 0; m < models; ++m) {
     std::vector<double> scores, qualities;
     for (const std::size_t row : rows) {
-      if (std::isnan(table.quality[row * models + m] + score.values[row * models + m])) continue;
+      if (std::isnan(quality[row * models + m] + score.values[row * models + m])) continue;
       scores.push_back(score.values[row * models + m]);
-      qualities.push_back(table.quality[row * models + m]);
+      qualities.push_back(quality[row * models + m]);
     }
     maps.push_back(IsotonicMap::fit(scores, qualities));
   }

@@ -22,9 +22,10 @@ struct IsotonicMap {
                          std::span<const double> weights = {});
 };
 
-/// Of each model its own map of the judge's score, fitted on these rows.
+/// Of each model its own map of the judge's score, fitted on these rows. `quality`: rows x models in place of the table's;
+/// empty for the table's own.
 std::vector<IsotonicMap> calibrate_scores(const TraceTable& table, const ScoreColumn& score,
-                                          std::span<const std::size_t> rows);
+                                          std::span<const std::size_t> rows, std::span<const double> quality = {});
 
 /// rows x models, row-major: the score of every answer as a quality.
 std::vector<double> calibrated_scores(const std::vector<IsotonicMap>& maps, const ScoreColumn& score);
@@ -38,9 +39,9 @@ class CalibratedEvaluator {
   bool is_truth() const { return score_ == nullptr; }
   /// rows x models, row-major, as it stands in the table.
   std::span<const double> shown() const { return is_truth() ? table_.quality : score_->values; }
-  /// Maps of the score fitted on these rows, of each model its own; none for the truth.
-  std::vector<IsotonicMap> calibrate(std::span<const std::size_t> rows) const {
-    return is_truth() ? std::vector<IsotonicMap>() : calibrate_scores(table_, *score_, rows);
+  /// Maps of the score fitted on these rows, of each model its own; none for the truth. `quality`: as calibrate_scores().
+  std::vector<IsotonicMap> calibrate(std::span<const std::size_t> rows, std::span<const double> quality = {}) const {
+    return is_truth() ? std::vector<IsotonicMap>() : calibrate_scores(table_, *score_, rows, quality);
   }
   /// rows x models, row-major: what is seen of every answer of the table by these maps; empty for the truth.
   std::vector<double> seen(const std::vector<IsotonicMap>& maps) const {

@@ -1,12 +1,7 @@
-// Fits promise no gain where there is none, of every kind. PANDORA_WORLDS=160 PANDORA_WORLDS_TABLE=FILE takes as many worlds and
-// keeps the table; the slow tests take 40.
-#include "tests/host/cascades/fits/null_worlds.hpp"
-
+// Fits promise no gain where there is none, of every kind. experiments/results/null-worlds has the same of 160 worlds a cell.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 
 namespace pandora {
 namespace {
@@ -26,15 +21,11 @@ void expect_kept(const NullCount& count, double errors) {
 }
 
 void expect_kept_by_all(const std::string& kind) {
-  const char* const worlds = std::getenv("PANDORA_WORLDS");
-  const char* const table = std::getenv("PANDORA_WORLDS_TABLE");
   NullCount all{kind};
   for (const NullCell& cell : test::null_cells(kind)) {
-    const NullCount count =
-        test::count_null_worlds(kind, cell, worlds == nullptr ? 40 : static_cast<std::size_t>(std::atoi(worlds)), 0);
+    const NullCount count = test::count_null_worlds(kind, cell, 40, 0);
     expect_kept(count, 4.0);
     all += count;
-    if (table != nullptr) std::ofstream(table, std::ios::app) << test::csv_row(count) << std::flush;
   }
   expect_kept(all, 3.0);
 }

@@ -1,4 +1,4 @@
-#include "tests/host/cascades/fits/null_worlds.hpp"
+#include "tests/reference/null_worlds.hpp"
 
 #include <fmt/format.h>
 

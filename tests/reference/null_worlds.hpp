@@ -10,6 +10,8 @@
 
 namespace pandora::test {
 
+inline constexpr const char* kNullKinds[] = {"router", "routed", "indices", "thresholds", "auto"};
+
 /// Tables of one size. `known`: with what probability the quality of an answer is known.
 struct NullCell {
   std::size_t models, prompts;

@@ -13,10 +13,15 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::fputs(csv_header().c_str(), stdout);
-  for (const char* const kind : kNullKinds)
+  const unsigned threads = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 0;
+  for (const char* const kind : kNullKinds) {
+    NullCount all{kind};
     for (const NullCell& cell : null_cells(kind)) {
-      const unsigned threads = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 0;
-      std::fputs(csv_row(count_null_worlds(kind, cell, static_cast<std::size_t>(worlds), threads)).c_str(), stdout);
+      const NullCount count = count_null_worlds(kind, cell, static_cast<std::size_t>(worlds), threads);
+      std::fputs(csv_row(count).c_str(), stdout);
       std::fflush(stdout);
+      all += count;
     }
+    std::fputs(csv_row(all).c_str(), stdout);
+  }
 }

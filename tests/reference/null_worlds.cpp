@@ -124,8 +124,10 @@ std::string csv_header() {
 }
 
 std::string csv_row(const NullCount& c) {
-  return fmt::format("{},{},{},{:g},{},{},{},{},{:.5f},{:.5f},{:.5f}\n", c.kind, c.cell.models, c.cell.prompts,
-                     c.cell.known, c.worlds, c.sure, c.gain_covered, c.utility_covered, c.bias, c.bias_error, c.spread);
+  const std::string cell =
+      c.cell.models == 0 ? "all,all,all" : fmt::format("{},{},{:g}", c.cell.models, c.cell.prompts, c.cell.known);
+  return fmt::format("{},{},{},{},{},{},{:.5f},{:.5f},{:.5f}\n", c.kind, cell, c.worlds, c.sure, c.gain_covered,
+                     c.utility_covered, c.bias, c.bias_error, c.spread);
 }
 
 }  // namespace pandora::test

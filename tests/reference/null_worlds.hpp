@@ -38,7 +38,7 @@ struct NullCount {
 /// Seeds follow from kind, cell and world. `threads`: worlds at once.
 NullCount count_null_worlds(const std::string& kind, const NullCell& cell, std::size_t worlds, unsigned threads);
 
-/// "kind,models,prompts,known,worlds,sure,gain_covered,utility_covered,bias,bias_error,half_width"
+/// "kind,models,prompts,known,worlds,sure,gain_covered,utility_covered,bias,bias_error,half_width"; of no cell of its own: "all".
 std::string csv_header();
 std::string csv_row(const NullCount& count);
 

@@ -95,6 +95,7 @@ python: dependencies build
 gateway:
 	$(venv)/pip install --quiet --disable-pip-version-check --requirement examples/gateway/requirements.txt
 	$(venv)/python tests/service/gateway.py examples/gateway/gateway.py 1000
+	$(venv)/python tests/service/refusals.py examples/gateway/gateway.py
 
 # Lanes in Python, and reading 1,000 replications; after `make python`, on a quiet machine.
 python-bench:

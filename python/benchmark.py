@@ -96,7 +96,7 @@ def reading() -> None:
         results = pandora.open(folder + "/r")
         steps: list[tuple[str, Callable[[], object]]] = [
             ("open", lambda: None),
-            ("summary", lambda: results.summary),
+            ("summary", lambda: results.summary(hyperparameter="all")),
             ("regret", lambda: results.regret("dow/known")),
             ("curves", lambda: results.curves("dow")),
         ]

@@ -5,6 +5,7 @@ import asyncio
 import gc
 import hashlib
 import json
+import logging
 import os
 import pathlib
 import sys
@@ -14,6 +15,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # prices without 
 
 import litellm
 import uvicorn
+from failures import Secrets, UpstreamError, answer_to
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from starlette.applications import Starlette
@@ -22,7 +24,7 @@ from starlette.routing import Route
 
 import pandora
 from pandora.serving import Budget, Monitor, Store
-from pandora.serving.litellm import CascadeLLM, llm_judge, number_of
+from pandora.serving.litellm import CascadeLLM, llm_judge, number_of, text_of
 
 litellm.suppress_debug_info = True
 
@@ -36,11 +38,13 @@ KEYS = {"cascade", "folder", "host", "port", "log", "timeout_seconds", "models",
 class Gateway:
     def __init__(self, file):
         self.file, self.llm, self.kept, self.stores = file, None, {}, {}  # stores by folder: all take feedback
+        self.secrets = Secrets()
 
     def reload(self):
         """Reads the settings and the cascade; one that is another than before answers from now on."""
         try:
             settings = tomllib.loads(self.file.read_text())
+            self.secrets.learn(settings)
             if other := sorted(settings.keys() - KEYS):
                 raise ValueError(f"{other[0]}: no such key; there are {', '.join(sorted(KEYS))}")
             self.take(settings, *(self.file.parent / settings[key] for key in ("cascade", "folder")))
@@ -72,18 +76,27 @@ class Gateway:
         yield CounterMetricFamily("cascade_unjudged", "answers on which the judge failed, since the last reload", value=self.llm.unjudged)
 
     async def answer(self, http):
-        body = await http.json()
-        if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+        body = await body_of(http)
+        if not isinstance(body.get("messages"), list):
             raise pandora.UsageError('give an object with "messages", a list')
         messages, columns, stream = body.pop("messages"), body.pop("columns", None), body.pop("stream", False)
         body.pop("model", None), body.pop("stream_options", None)
         if not all(isinstance(message, dict) for message in messages) or body.keys() - PARAMETERS:
             raise pandora.UsageError(f"messages are objects, and parameters {', '.join(sorted(PARAMETERS))}, not {sorted(body)}")
+        try:
+            text_of(messages)
+        except (AttributeError, TypeError) as error:
+            raise pandora.UsageError("a message's content is a text, or a list of parts of which each is an object") from error
         task = asyncio.create_task(self.llm.answer(messages, columns, **body))
         while not (await asyncio.wait({task}, timeout=0.5))[0]:
             if await http.is_disconnected():
                 task.cancel()
-        answer = task.result()
+        try:
+            answer = task.result()
+        except pandora.Error:
+            raise
+        except Exception as error:
+            raise UpstreamError from error
         out = answer.response.model_dump() | {"cascade": {"deployed": answer.deployed, "calls": answer.calls}}
         if not stream:
             return JSONResponse(out)
@@ -93,8 +106,8 @@ class Gateway:
         return StreamingResponse(iter([f"data: {json.dumps(out)}\n\n", "data: [DONE]\n\n"]), media_type="text/event-stream")
 
     async def feedback(self, http):
-        body, problem = await http.json(), None
-        if not isinstance(body, dict) or not isinstance(body.get("id"), str) or "quality" not in body:
+        body, problem = await body_of(http), None
+        if not isinstance(body.get("id"), str) or "quality" not in body:
             raise pandora.UsageError('give an object with "id", that of an answer, and "quality"')
         for store in [self.llm.store, *self.stores.values()]:
             try:
@@ -119,8 +132,18 @@ class Gateway:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 
-def told(handler):
-    """What goes wrong, as OpenAI's clients expect it: 400 for what the request says, else as the provider said."""
+async def body_of(http):
+    try:
+        body = await http.json()
+    except ValueError as error:
+        raise pandora.UsageError("the request's body is not JSON") from error
+    if not isinstance(body, dict):
+        raise pandora.UsageError("give an object")
+    return body
+
+
+def told(gateway, handler):
+    """What goes wrong, as OpenAI's clients expect it."""
 
     async def handled(http):
         try:
@@ -128,22 +151,22 @@ def told(handler):
         except asyncio.CancelledError:  # the client is gone
             return Response(status_code=499)
         except Exception as error:
-            code = 400 if isinstance(error, (pandora.Error, KeyError, ValueError)) else getattr(error, "status_code", None) or 502
-            return JSONResponse({"error": {"message": str(error), "type": type(error).__name__}}, status_code=code)
+            return answer_to(error, gateway.secrets, PARAMETERS)
 
     return handled
 
 
 if __name__ == "__main__":
     gateway = Gateway(pathlib.Path(sys.argv[1]).resolve())
+    logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
     try:
         gateway.reload()
     except pandora.Error as error:
         sys.exit(f"gateway: {error}")
     posts = {"/v1/chat/completions": gateway.answer, "/v1/feedback": gateway.feedback, "/reload": gateway.reloaded}
     gets = {"/v1/models": gateway.models, "/monitor": gateway.monitor, "/metrics": gateway.metrics}
-    routes = [Route(path, told(handler), methods=["POST"]) for path, handler in posts.items()]
-    app = Starlette(routes=routes + [Route(path, told(handler)) for path, handler in gets.items()])
+    routes = [Route(path, told(gateway, handler), methods=["POST"]) for path, handler in posts.items()]
+    app = Starlette(routes=routes + [Route(path, told(gateway, handler)) for path, handler in gets.items()])
     gc.freeze()  # what was imported: looking through it would stop the event loop for 30 ms
     uvicorn.run(app, host=gateway.settings.get("host", "127.0.0.1"), port=gateway.settings["port"], log_level="warning")
     for store in gateway.stores.values():

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <cmath>
 #include <memory>
 

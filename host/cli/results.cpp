@@ -278,7 +278,7 @@ void add_report(CLI::App& program, Session& session) {
                       "T0 of figures that show one (default: the largest up to a hundredth of T at which all run)");
   command
       ->add_option("--policy,--policies", o->report.policies,
-                   "NAME or NAME/REWARD: those to compare with the base (default: all but yardsticks)")
+                   "NAME or NAME/REWARD: tables, comparisons and figures of these alone (default: all)")
       ->delimiter(',');
   command->add_option(
       "--base", o->report.base,

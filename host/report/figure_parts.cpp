@@ -94,9 +94,11 @@ void add_point(Series& series, double x, const Estimate& y) {
   series.high.push_back(y.mean + half);
 }
 
-std::vector<PolicyTitle> titles_shown(const Summary& summary) {
+std::vector<PolicyTitle> titles_shown(const Summary& summary, const std::vector<std::string>& policies) {
   std::vector<PolicyTitle> titles = policy_titles(summary);
-  std::erase_if(titles, [&summary](const PolicyTitle& title) {
+  std::erase_if(titles, [&](const PolicyTitle& title) {
+    if (!policies.empty() && !has(policies, title.policy) && !has(policies, title.policy + "/" + title.reward))
+      return true;
     return std::none_of(summary.rows.begin(), summary.rows.end(), [&title](const SummaryRow& row) {
       return row.policy == title.policy && row.reward == title.reward;
     });
@@ -184,11 +186,12 @@ FigureGroup difference_figures(const std::vector<ComparedPair>& pairs, const std
   return group;
 }
 
-std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& all, int T0) {
+std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& all, int T0,
+                                        const std::vector<std::string>& policies) {
   const std::vector<SettingSummary> settings = by_varied_keys(all);
   std::vector<FigureGroup> groups;
   const auto& first = settings[0].setting.varied;
-  const std::vector<PolicyTitle> titles = titles_shown(settings[0].summary);
+  const std::vector<PolicyTitle> titles = titles_shown(settings[0].summary, policies);
   std::vector<std::string> keys;
   for (const auto& [key, value] : first) keys.push_back(key);
   const std::vector<std::string> sizes = sizes_that_differ(settings);

@@ -13,6 +13,8 @@
 #include "host/ground/files/output_folder.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/ground/files/temporary_file.hpp"
+#include "host/lanes/model/trace_keys.hpp"
+#include "host/report/cells.hpp"
 #include "host/studies/results/regret_tables.hpp"
 #include "host/studies/results/result_rows.hpp"
 #include "pandora/error.hpp"
@@ -93,6 +95,25 @@ std::vector<std::string> compared_policies(const StoredResults& results, const s
   std::erase(names, base);
   if (!base.empty()) names.insert(names.begin(), base);
   return names;
+}
+
+// Those that are asked for, and the base that they are compared with; none: all.
+std::vector<std::string> policies_shown(const StoredResults& results, const ReportOptions& options) {
+  std::vector<std::string> names = options.policies;
+  if (!names.empty() && !options.base.empty()) add_new(names, options.base);
+  for (const std::string& name : names) (void)parse_policy_name(name, results.settings()[0].plan);
+  return names;
+}
+
+// Leaves the rows of these policies, and the oracle's.
+void keep_policies(std::vector<SettingSummary>& settings, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  for (SettingSummary& s : settings) {
+    std::erase_if(s.summary.rows, [&](const SummaryRow& row) {
+      return row.policy != "oracle" && !has(names, row.policy) && !has(names, row.policy + "/" + row.reward);
+    });
+    s.setting.study.policies.clear();  // which would have rows without numbers
+  }
 }
 
 ReportSection comparisons(const std::vector<ComparedPair>& pairs, const Study& study) {
@@ -189,8 +210,8 @@ std::vector<ComparedPair> compared_pairs(StoredResults& results, const std::vect
 }
 
 std::vector<FigureGroup> report_figures(StoredResults& results, const std::vector<SettingSummary>& settings,
-                                        const std::vector<ComparedPair>& pairs, std::optional<int> T0) {
-  std::vector<FigureGroup> groups = study_figures(results, T0);
+                                        const std::vector<ComparedPair>& pairs, const ReportOptions& options) {
+  std::vector<FigureGroup> groups = study_figures(results, options.T0, policies_shown(results, options));
   Summary all;
   for (const SettingSummary& s : settings)
     all.rows.insert(all.rows.end(), s.summary.rows.begin(), s.summary.rows.end());
@@ -200,9 +221,10 @@ std::vector<FigureGroup> report_figures(StoredResults& results, const std::vecto
 }
 
 ReportOutcome write_report(StoredResults& results, const ReportOptions& options) {
-  const std::vector<SettingSummary> settings = results.summaries();
+  std::vector<SettingSummary> settings = results.summaries();
   const std::vector<ComparedPair> pairs = compared_pairs(results, settings, options);
-  const std::vector<FigureGroup> groups = report_figures(results, settings, pairs, options.T0);
+  const std::vector<FigureGroup> groups = report_figures(results, settings, pairs, options);
+  keep_policies(settings, policies_shown(results, options));
   const fs::path out = options.out.empty() ? fs::path(results.path()) / "report" : options.out;
   const FolderLock lock = claim(out);
   ReportOutcome outcome;

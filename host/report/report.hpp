@@ -30,8 +30,10 @@ FigureGroup difference_figures(const std::vector<ComparedPair>& pairs, const std
 /// Where nothing varies, for each environment and regime: cumulative regret with 95% intervals, linear and log-log with
 /// fitted slopes; regret against T_0 and against the hyperparameter; quality against cost; queries and deployments per
 /// box; depth. Where the study is the paper's, published against reproduced with z-scores. Where keys vary, regret
-/// against each of them, the others at their first values. Throws Error (usage) if T0 is given and not of the study.
-std::vector<FigureGroup> study_figures(StoredResults& results, std::optional<int> T0);
+/// against each of them, the others at their first values. `policies`: of these alone, NAME or NAME/REWARD, and of the
+/// oracle; empty: of all. Throws Error (usage) if T0 is given and not of the study.
+std::vector<FigureGroup> study_figures(StoredResults& results, std::optional<int> T0,
+                                       const std::vector<std::string>& policies = {});
 
 /// A figure without series.
 Figure empty_figure(Figure::Kind kind, std::string name, std::string x_label, std::string y_label, std::string caption);
@@ -39,8 +41,8 @@ Figure empty_figure(Figure::Kind kind, std::string name, std::string x_label, st
 /// A point with its interval; an unknown half-width draws none.
 void add_point(Series& series, double x, const Estimate& y);
 
-/// The policies that have rows, in the order of the tables.
-std::vector<PolicyTitle> titles_shown(const Summary& summary);
+/// The policies that have rows, of those that are named (all, where none is), in the order of the tables.
+std::vector<PolicyTitle> titles_shown(const Summary& summary, const std::vector<std::string>& policies = {});
 
 /// An empty series of a policy.
 Series series_of(const PolicyTitle& title);
@@ -59,12 +61,13 @@ inline constexpr const char* kKinds[] = {"unknown", "known"};
 const char* kind_text(bool knows);
 
 /// Regret against each key that varies, the others at their first values.
-std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& settings, int T0);
+std::vector<FigureGroup> varied_figures(const std::vector<SettingSummary>& settings, int T0,
+                                        const std::vector<std::string>& policies = {});
 
 struct ReportOptions {
   std::filesystem::path out;  ///< empty: the folder "report" in that of the results
   std::optional<int> T0;      ///< of figures that show one; see usual_T0
-  /// To compare with the base, NAME or NAME/REWARD; empty: all but yardsticks.
+  /// Of which tables, comparisons and figures are, NAME or NAME/REWARD; empty: all, and all but yardsticks are compared.
   std::vector<std::string> policies = {};
   std::string base = {};                                       ///< empty: the first of `policies`, else usual_base()
   int threads = 1;                                             ///< processes that draw at once
@@ -81,9 +84,10 @@ struct ReportOutcome {
 std::vector<ComparedPair> compared_pairs(StoredResults& results, const std::vector<SettingSummary>& settings,
                                          const ReportOptions& options);
 
-/// The figures of a report, those of the pairs among them. Throws Error (usage) if T0 is given and not of the study.
+/// The figures of a report, those of the pairs among them. Throws Error (usage) for a T0 or a policy that the study has
+/// not.
 std::vector<FigureGroup> report_figures(StoredResults& results, const std::vector<SettingSummary>& settings,
-                                        const std::vector<ComparedPair>& pairs, std::optional<int> T0);
+                                        const std::vector<ComparedPair>& pairs, const ReportOptions& options);
 
 /// Writes the report's document and has it rendered (document.hpp). A report that stood there is replaced. Throws Error
 /// (usage) if the folder holds something else, Error (output_lost).

@@ -274,18 +274,19 @@ int usual_T0(const Study& study, const Plan& plan) {
   return found;
 }
 
-std::vector<FigureGroup> study_figures(StoredResults& results, std::optional<int> T0) {
+std::vector<FigureGroup> study_figures(StoredResults& results, std::optional<int> T0,
+                                       const std::vector<std::string>& policies) {
   const Study& study = results.settings()[0].setting.study;
   if (T0) require_T0({*T0}, study);
   const int shown = T0.value_or(usual_T0(study, results.settings()[0].plan));
-  if (!results.settings()[0].setting.varied.empty()) return varied_figures(results.summaries(), shown);
+  if (!results.settings()[0].setting.varied.empty()) return varied_figures(results.summaries(), shown, policies);
   std::vector<FigureGroup> groups;
   Summary all;
   results.for_each_group([&](std::size_t setting, const Plan& plan, const std::vector<UnitResult>& units) {
     const Study& own = results.settings()[setting].setting.study;
     if (!own.regret) return;
     Summary summary = summarise(own, plan, units);
-    const std::vector<PolicyTitle> titles = titles_shown(summary);
+    const std::vector<PolicyTitle> titles = titles_shown(summary, policies);
     const CellView cell{own,  summary, units, titles, regime_name(plan.units[0].regime), plan.units[0].environment.name,
                         shown};
     FigureGroup group{fmt::format("{}, regime {}", environment_title(cell.environment), cell.regime), {}};
@@ -299,7 +300,7 @@ std::vector<FigureGroup> study_figures(StoredResults& results, std::optional<int
     groups.push_back(std::move(group));
     append(std::move(summary), all);
   });
-  if (FigureGroup published = published_figures(all, titles_shown(all)); !published.figures.empty()) {
+  if (FigureGroup published = published_figures(all, titles_shown(all, policies)); !published.figures.empty()) {
     for (Figure& figure : published.figures) figure.caption += study_sizes(study);
     groups.insert(groups.begin(), std::move(published));
   }

@@ -262,7 +262,8 @@ class Cascade {
   void set_explore(double explore);
   /// From now on a line of JSON is appended for every request that is deployed, and for every feedback, to
   /// FOLDER/decisions-N.jsonl (docs/serving.md), which `pandora trace check` and `pandora cascade` read as a log. Where a
-  /// line cannot be written, deciding goes on, and CascadeCounts::unlogged counts it. It is no part of the file of
+  /// line cannot be written, deciding goes on, and CascadeCounts::unlogged counts it. The files are for their owner alone
+  /// (mode 0600). It is no part of the file of
   /// save(). Throws Error (output_lost) where the folder cannot be made.
   void log_to(const DecisionLogOptions& options);
 

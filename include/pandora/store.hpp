@@ -34,11 +34,13 @@ struct StoreOptions {
 /// refused. Opened again, the store makes those anew that came after the last snapshot, and is what it was, in every
 /// byte. A kill loses no call that was answered, a power failure those of the last `sync_seconds`. Snapshots are made by
 /// a thread of its own, of a cascade of its own, which makes the calls again: nobody waits for them. Safe for threads; one
-/// process alone has a folder open, and a child that is forked may not use it.
+/// process alone has a folder open, and a child that is forked may not use it. The folder's files are for their owner
+/// alone (mode 0600); of a prompt the journal keeps what the features make of it, not its text or columns.
 class Store {
  public:
-  /// Throws Error: usage for a folder that is open elsewhere or has no cascade where none is given, bad_data for what is
-  /// none or cannot be made again, output_lost where it cannot be written.
+  /// Throws Error: usage for a folder that is open elsewhere, has no cascade where none is given, or has a link, a pipe or
+  /// a device in the place of `lock` or `calls-N.jsonl`; bad_data for what is none or cannot be made again, output_lost
+  /// where it cannot be written.
   explicit Store(const StoreOptions& options);
   /// Makes a snapshot, where that is possible; nothing is lost where it is not.
   ~Store();

@@ -252,7 +252,7 @@ def test_a_negative_regret_is_noted(single: dict[str, Any], tmp_path: pathlib.Pa
     assert "the benchmark is not optimal" in repr(best)
     assert "the benchmark is not optimal" in best._repr_html_()
     assert repr(r.tables[0]).replace("\n", " ").count("the benchmark is not optimal") == 1
-    assert r.summary.where(policy="oracle").notes == []
+    assert r.summary("oracle").notes == []
 
 
 def changed(name: str, value: Any) -> Any:

@@ -65,7 +65,7 @@ def test_a_twin_of_dow_is_dow_in_every_digit(refit: str, single: dict[str, Any],
     study["dimensions"] = {"context": 30}
     r = pandora.run(study, out=tmp_path / "r", policies=[DowTwin], progress=False)
     checked = 0
-    for row in r.summary.where(policy="dow").rows():
+    for row in r.summary("dow", hyperparameter="all").rows():
         values = row["hyperparameter"].split(";")
         twin = ";".join(values if len(values) == 2 else [*values, "c_theta=0.1"])
         where = (row["reward"], row["environment"], row["regime"], row["T0"])
@@ -115,7 +115,7 @@ def test_a_study_with_a_policy_of_its_own_resumes_extends_and_compares(
     assert len(list(alone)) == 2
     r = pandora.run(single, out=folder, policies=[Cheapest], progress=False)  # a policy is what results grow by
     assert r.policies == ["oracle", "dow", "Cheapest"]
-    assert sorted(set(r.summary.where(policy="Cheapest")["hyperparameter"])) == ["first=0", "first=1"]
+    assert sorted(set(r.summary("Cheapest", hyperparameter="all")["hyperparameter"])) == ["first=0", "first=1"]
     np.testing.assert_array_equal(r.boxes("Cheapest", T0=0)["queries_per_period"].sum(), 1.0)
     before = (folder / "summary.csv").read_bytes()
     pandora.run(single, out=folder, policies=[Cheapest], progress=False)
@@ -210,8 +210,8 @@ def test_an_exception_ends_its_lane_alone(single: dict[str, Any], tmp_path: path
     failure = next(r.failures.rows())
     assert failure["period"] == 10 and failure["replication"] == 1
     assert "the policy failed: ValueError: period ten (test_policies.py:" in failure["failure"]
-    assert r.summary.where(policy="Raises")["failed"].tolist() == [1, 1]
-    assert r.summary.where(policy="dow")["failed"].sum() == 0
+    assert r.summary("Raises", hyperparameter="all")["failed"].tolist() == [1, 1]
+    assert r.summary("dow", hyperparameter="all")["failed"].sum() == 0
     assert np.isnan(r.regret("Raises", T0=0)).tolist() == [False, True]
 
 

@@ -76,6 +76,16 @@ def table() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def overview() -> dict[str, Any]:
+    """As wide as the report's."""
+    columns = ["policy", "cells", "regret", "wrong order", "too early", "too many", "wrong deployment", "of dow",
+               "of the published dow"]  # fmt: skip
+    cells = ["12", "119.88 (25.88 to 283.46)", "21.97", "34.91", "74.54", "66.18", "11.62 (10.12 to 41.00)",
+             "11.70 (10.33 to 26.29)"]  # fmt: skip
+    rows = [{"cells": [f"{policy}, unknown"[-40:], *cells], "bold": [], "rule_above": False} for policy in POLICIES]
+    return {"name": "overview", "title": "Overview", "row_headers": 1, "notes": [], "columns": columns, "rows": rows}
+
+
 def section(heading: str, **parts: Any) -> dict[str, Any]:
     empty = {"paragraphs": [], "commands": [], "tables": [], "figures": [], "preformatted": "", "sections": []}
     return {"heading": heading, **empty, "folded": False, **parts}
@@ -231,6 +241,33 @@ def test_the_page_is_whole_and_says_every_number(folder: pathlib.Path) -> None:
     )
 
 
+def test_a_table_is_not_cut_off(folder: pathlib.Path) -> None:
+    """Its cells take two lines before it is wider than its window; a wider one is scrolled."""
+    document = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    document["sections"][0]["tables"] = [overview()]
+    document["sections"][1]["sections"] = []
+    (folder / "report.json").write_text(json.dumps(document), encoding="utf-8")
+    assert render.main([str(folder)]) == 0
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert re.findall(r'<div class="scroll"[^>]*>\s*<table', text) and text.count("<table") == 1
+    assert "<td>119.88 (25.88\u00a0to\u00a0283.46)</td>" in text
+    css = (pathlib.Path(render.__file__).parent / "page.css").read_text(encoding="utf-8")
+    rules = re.findall(r"([^{}]+)\{([^{}]*)\}", css.split("@media")[0])
+    assert any(".scroll" in names and "overflow-x: auto" in rule for names, rule in rules)
+    for names, rule in rules:
+        if re.search(r"\b(table|td)\b", names):
+            assert not re.search(r"nowrap|(?<![-\w])width: *\d", rule), (names, rule)
+    browser = shutil.which("chromium")
+    if browser is None:
+        return
+    widths = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth)"
+    (folder / "measured.html").write_text(text.replace("</body>", f"<script>document.title={widths}</script></body>"))
+    for window in (1280, 1920):
+        command = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={window},900", "--dump-dom"]
+        page = subprocess.run([*command, f"file://{folder}/measured.html"], capture_output=True, check=True).stdout
+        assert "<title>0</title>" in page.decode(), window
+
+
 def test_latex_has_no_table_wider_or_longer_than_its_page(folder: pathlib.Path) -> None:
     pieces = latex.pieces(table())
     assert len(pieces) > 2
@@ -246,7 +283,10 @@ def test_latex_has_no_table_wider_or_longer_than_its_page(folder: pathlib.Path) 
     ]
     assert render.main([str(folder), "--format", "pdf"]) == 0
     text = (folder / "report.tex").read_text(encoding="utf-8")
-    assert r"\caption{Regret $\times$ 1000 at T$_{0}$=50 \& more}" in text
+    assert r"\caption{Regret $\times$ 1000 at $T_0$=50 \& more}" in text
+    for begin in re.finditer(r"\\begin\{table\}", text):  # one that is copied says what it needs
+        assert text[: begin.start()].endswith("% needs \\usepackage{array,booktabs,adjustbox}\n")
+    assert r"0.07$\pm$0.31 (9.99)*" in text  # the published value, and a star
     assert r"$c_{\rho}$" in text and r"$\mu^*$" in text and r"$d_x$ = 100" in text
     if shutil.which("pdflatex"):
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"]
@@ -256,7 +296,7 @@ def test_latex_has_no_table_wider_or_longer_than_its_page(folder: pathlib.Path) 
 
 def test_texts_compile() -> None:
     assert latex.text("50 % of a_b & {x} $5 ± 2 T₀ c_shrunk_theta") == (
-        r"50 \% of a\_\allowbreak{}b \& \{x\} \$5 $\pm$ 2 T$_{0}$ $c_{\mathrm{shrunk},\theta}$"
+        r"50 \% of a\_\allowbreak{}b \& \{x\} \$5 $\pm$ 2 $T_0$ $c_{\mathrm{shrunk},\theta}$"
     )
     assert latex.text("λ Λ é ą 漢 x̂") == r"$\lambda$ $\Lambda$ é a ? x"
     assert latex.lines("a\\end{verbatim}\tb") == r"a\end {verbatim}  b"

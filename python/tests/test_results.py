@@ -30,7 +30,7 @@ def number(text: str) -> float:
 def test_columns_are_those_of_the_files(example: str) -> None:
     r = pandora.open(example)
     for name, table in (
-        ("summary.csv", r.summary),
+        ("summary.csv", r.summary(hyperparameter="all")),
         ("curves.csv", r.curves()),
         ("boxes.csv", r.boxes()),
         ("depth.csv", r.depth()),
@@ -52,9 +52,53 @@ def test_columns_are_those_of_the_files(example: str) -> None:
                 np.testing.assert_allclose(table[column].astype(float), expected, atol=6e-7, err_msg=column)
 
 
+def test_summary_and_curves_select_the_same_lanes(example: str) -> None:
+    r = pandora.open(example)
+    lane = ["environment", "regime", "T0", "policy", "reward", "hyperparameter"]
+
+    def lanes(table: pandora.Table) -> list[tuple[Any, ...]]:
+        rows = [row for row in table.rows() if row["policy"] != "oracle"]  # which has no curve of regret
+        return list(dict.fromkeys(tuple(row[name] for name in lane) for row in rows))
+
+    selections: list[dict[str, Any]] = [
+        {},
+        {"policy": "dow", "T0": 0},
+        {"policy": "dow/known", "environment": ["gaussian"], "regime": "B"},
+        {"policy": ["dow", "online_plugin"], "reward": "unknown", "T0": [0, 50]},
+        {"policy": "dow", "reward": "known", "hyperparameter": r.best("dow/known")["hyperparameter"][0]},
+        {"policy": "dow", "hyperparameter": "all"},
+    ]
+    for asked in selections:
+        found = lanes(r.summary(**asked))
+        assert found and found == lanes(r.curves(**asked)) == lanes(r.boxes(**asked)) == lanes(r.depth(**asked)), asked
+    assert lanes(r.summary("dow", "known", "uniform", "A", 0)) == lanes(r.curves("dow", "known", "uniform", "A", 0))
+    assert len(r.summary()) < len(r.summary(hyperparameter="all")) and r.summary()["best"].all()
+    for method in (r.summary, r.curves):
+        with pytest.raises(pandora.UsageError, match="policy 'dew'"):
+            method("dew")
+
+
+def test_the_summary_without_brackets_warns(example: str) -> None:
+    r = pandora.open(example)
+    every = r.summary(hyperparameter="all")
+    for before in (
+        lambda: r.summary["policy"].tolist() == every["policy"].tolist(),
+        lambda: len(r.summary.where(policy="dow")) == len(r.summary("dow", hyperparameter="all")),
+        lambda: r.summary.columns == every.columns,
+        lambda: len(r.summary) == len(every),
+        lambda: "policy" in r.summary,
+        lambda: [row["lane"] for row in r.summary.rows()] == every["lane"].tolist(),
+        lambda: str(r.summary) == str(every),
+        lambda: r.summary._repr_html_() == every._repr_html_(),
+    ):
+        with pytest.warns(DeprecationWarning, match=r'summary\(hyperparameter="all"\)') as told:
+            assert before()
+        assert {pathlib.Path(one.filename).name for one in told} == {"test_results.py"}
+
+
 def test_replications_average_to_the_summary(example: str) -> None:
     r = pandora.open(example)
-    for row in r.summary.where(environment="gaussian", regime="B").rows():
+    for row in r.summary(environment="gaussian", regime="B", hyperparameter="all").rows():
         regrets = r.regret(row["policy"], row["reward"], "gaussian", "B", row["T0"], row["hyperparameter"])
         assert regrets.shape == (4,)
         assert regrets.mean() == pytest.approx(row["regret_x1000"], abs=1e-9)
@@ -122,7 +166,9 @@ def test_compare_decides_whether_to_keep_a_rule(example: str) -> None:
 
 def test_lanes_are_explained(example: str) -> None:
     r = pandora.open(example)
-    by_name = r.lane(r.summary.where(policy="dow", T0=0)["lane"][0], environment="gaussian", regime="B", replication=2)
+    by_name = r.lane(
+        r.summary("dow", T0=0, hyperparameter="all")["lane"][0], environment="gaussian", regime="B", replication=2
+    )
     found = by_name.explain(3, 4)
     assert found["lane"].startswith("gaussian/B/2/0/dow/")
     assert [p["period"] for p in found["periods"]] == [3, 4]
@@ -143,7 +189,7 @@ def test_an_unfinished_folder_is_read(example: str, tmp_path: pathlib.Path) -> N
     assert r.unfinished == "unfinished: 15 of 16 parts are complete"
     regrets = r.regret("online_plugin/known", environment="uniform", regime="A", T0=0)
     assert np.isnan(regrets).tolist() == [False, True, False, False]
-    assert r.summary.where(environment="uniform", regime="A")["replications"].tolist() == [3] * 14
+    assert r.summary(environment="uniform", regime="A", hyperparameter="all")["replications"].tolist() == [3] * 14
 
 
 def test_what_is_damaged_is_a_warning(example: str, tmp_path: pathlib.Path) -> None:
@@ -178,6 +224,31 @@ def test_figures_draw_in_the_colours_of_the_report(example: str) -> None:
     assert drawn.axes[0].get_legend_handles_labels()[1] == ["Online plug-in, unknown", "DOW, unknown"]
     with pytest.raises(pandora.UsageError, match="no figure 'nothing'"):
         r.plot("nothing")
+
+
+def test_figures_are_of_the_policies_that_are_named(example: str) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    r = pandora.open(example)
+    for asked, named in (
+        ("dow", {"dow"}),
+        ("dow/known", {"dow"}),
+        (["online_plugin", "dow"], {"dow", "online_plugin"}),
+    ):
+        figures = r.figures(policy=asked)
+        assert "curves-known-uniform-A" in figures and "depth-uniform-A" in figures
+        assert {series["policy"] for one in figures.values() for series in one.series} - {"", "oracle"} == named
+    assert "curves-unknown-uniform-A" not in r.figures(policy="dow/known")
+    assert "difference-online_plugin-known-uniform-A" in r.figures(policy=("online_plugin", "dow"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        drawn = r.plot("curves", known=False, policy="dow")
+    assert drawn.axes[0].get_legend_handles_labels()[1] == ["DOW, unknown"]
+    plt.close("all")
+    with pytest.raises(pandora.UsageError, match="policy 'dew'.*dow/unknown"):
+        r.plot("curves", policy=["dow", "dew"])
 
 
 def test_figures_of_differences_and_of_keys_that_vary(
@@ -215,8 +286,8 @@ def test_scenarios_lead_the_columns(single: dict[str, Any], tmp_path: pathlib.Pa
     }
     r = pandora.run(study, out=tmp_path / "listed", progress=False)
     assert r.settings == ["scenario=base", "scenario=late", "scenario=swapped"]
-    assert list(r.summary.columns)[:2] == ["setting", "scenario"]
-    assert list(dict.fromkeys(r.summary["scenario"])) == ["base", "late", "swapped"]
+    assert list(r.summary().columns)[:2] == ["setting", "scenario"]
+    assert list(dict.fromkeys(r.summary()["scenario"])) == ["base", "late", "swapped"]
     here: dict[str, Any] = {"policy": "dow", "reward": "unknown", "T0": 0, "hyperparameter": "c_rho=1;c_theta=0.1"}
     late, base = (r.regret(**here, setting=f"scenario={name}") for name in ("late", "base"))
     assert not np.array_equal(late, base)
@@ -226,7 +297,7 @@ def test_scenarios_lead_the_columns(single: dict[str, Any], tmp_path: pathlib.Pa
 
 def test_tables_go_to_pandas(example: str) -> None:
     pandas = pytest.importorskip("pandas")
-    frame = pandora.open(example).summary.to_pandas()
+    frame = pandora.open(example).summary(hyperparameter="all").to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert frame.groupby("policy").size()["oracle"] == 8
 
@@ -262,7 +333,7 @@ def test_a_decimal_comma_around_python_changes_no_number(
 
     def numbers(folder: str) -> list[Any]:
         r = pandora.run(paper, out=tmp_path / folder, progress=False)
-        tables = [r.best(), r.summary, r.overview, *r.tables, pandora.open(example).curves()]
+        tables = [r.best(), r.summary(hyperparameter="all"), r.overview, *r.tables, pandora.open(example).curves()]
         return [{name: table[name] for name in table.columns} for table in tables]
 
     before = numbers("before")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -121,8 +122,12 @@ _LATEX = str.maketrans(
 )
 
 
+def _latex(text: str) -> str:
+    return re.sub(r"\bT0\b", "$T_0$", text.translate(_LATEX))
+
+
 def as_latex(table: Table) -> str:
-    """Environments of LaTeX (packages booktabs and multirow) of at most MOST_LATEX_COLUMNS columns."""
+    """Environments of LaTeX of at most MOST_LATEX_COLUMNS columns, each below a comment with the packages it needs."""
     columns = len(table.columns)
     if columns > table.headers + MOST_LATEX_COLUMNS:
         cut = table.headers + MOST_LATEX_COLUMNS
@@ -130,21 +135,19 @@ def as_latex(table: Table) -> str:
         rest = [*range(table.headers), *range(cut, columns)]
         return as_latex(first) + as_latex(_columns(table, rest, table.title + " (continued)", "", table.notes))
     lines = [
-        "\\begin{table}[htp!]\n\\centering\n\\scriptsize",
-        f"\\caption{{{table.title.translate(_LATEX)}}}",
+        "% needs \\usepackage{booktabs,multirow}\n\\begin{table}[htp!]\n\\centering\n\\scriptsize",
+        f"\\caption{{{_latex(table.title)}}}",
         *([f"\\label{{tab:{table.label}}}"] if table.label else []),
         f"\\begin{{tabular}}{{{'l' * table.headers}{'c' * (columns - table.headers)}}}\n\\toprule",
-        " & ".join(column.translate(_LATEX) for column in table.columns) + "\\\\\n\\midrule",
+        " & ".join(_latex(column) for column in table.columns) + "\\\\\n\\midrule",
     ]
     merged = 0  # rows left under a \multirow
     for r, row in enumerate(table.rows):
         if isinstance(row, str):
             lines += ["\\midrule"] * (r > 0)
-            lines.append(
-                f"\\multicolumn{{{columns}}}{{l}}{{{row.translate(_LATEX)}}}\\\\\n\\cmidrule(lr){{1-{columns}}}"
-            )
+            lines.append(f"\\multicolumn{{{columns}}}{{l}}{{{_latex(row)}}}\\\\\n\\cmidrule(lr){{1-{columns}}}")
             continue
-        texts = [f"\\textbf{{{c.text.translate(_LATEX)}}}" if c.bold else c.text.translate(_LATEX) for c in row]
+        texts = [f"\\textbf{{{_latex(c.text)}}}" if c.bold else _latex(c.text) for c in row]
         if table.headers > 1:
             length = _run(table.rows, r)
             if merged > 0:
@@ -155,7 +158,7 @@ def as_latex(table: Table) -> str:
                 texts[0] = f"\\emph{{{texts[0]}}}"
         lines.append(" & ".join(texts) + "\\\\")
     lines.append("\\bottomrule\n\\end{tabular}")
-    lines += [f"\\par\\smallskip {note.translate(_LATEX)}" for note in table.notes]
+    lines += [f"\\par\\smallskip {_latex(note)}" for note in table.notes]
     return "\n".join(lines) + "\n\\end{table}\n"
 
 

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "host/cascades/live/cascade_state.hpp"
+#include "host/ground/files/temporary_file.hpp"
 
 namespace pandora {
 namespace {
@@ -78,10 +79,11 @@ bool DecisionLog::open_next() {
   forks_ = forks_before();
   const std::vector<std::uint64_t> there = numbers_in(options_.folder);
   for (std::uint64_t number = there.empty() ? 1 : there.back() + 1;; ++number) {
-    file_ = ::open(file_of(options_.folder, number).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    file_ = ::open(file_of(options_.folder, number).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     if (file_ >= 0) break;
     if (errno != EEXIST) return false;
   }
+  make_private(file_);
   remove_oldest();
   return true;
 }

@@ -13,7 +13,8 @@
 namespace pandora {
 
 /// Every log begins a file of its own, decisions-N.jsonl with the next free N, so that several processes can share a
-/// folder, and a line that a crash cut off stays at its file's end.
+/// folder, and a line that a crash cut off stays at its file's end. Its owner alone may read the files, which may hold
+/// prompts.
 class DecisionLog {
  public:
   /// Throws Error (usage) for bounds that are none, Error (output_lost) where the folder cannot be made.

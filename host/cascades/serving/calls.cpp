@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "pandora/error.hpp"
 
@@ -162,6 +163,11 @@ const std::map<std::string, OfRequest> kOfRequest = {
                     return c.feedback(request, call.at("quality")), Json::object();
                   }}}};
 
+// What calls read, but for a prompt's text and columns.
+const std::set<std::string, std::less<>> kKept = {"op",      "request", "model", "psi",    "dollars",
+                                                  "score",   "scores",  "price", "reason", "latency",
+                                                  "explore", "quality", "more"};
+
 // As nlohmann-json's own parser would have read it.
 Json as_json(const simdjson::dom::element& element) {
   using Type = simdjson::dom::element_type;
@@ -223,6 +229,20 @@ bool changes(const Json& call) {
     if (const auto found = kOfCascade.find(op); found != kOfCascade.end()) return found->second.changes;
     if (const auto found = kOfRequest.find(op); found != kOfRequest.end()) return found->second.changes;
     throw Error(ExitCode::usage, "op \"" + op + "\" is unknown");
+  });
+}
+
+std::optional<Json> kept_form(const Cascade& cascade, const Json& call) {
+  return in_words([&]() -> std::optional<Json> {
+    const bool of_prompt = call.at("op") == "begin" && !call.contains("psi");
+    const auto is_kept = [](const auto& member) { return kKept.contains(member.key()); };
+    const auto members = call.items();
+    if (!of_prompt && std::all_of(members.begin(), members.end(), is_kept)) return {};
+    Json out = Json::object();
+    for (const auto& member : members)
+      if (is_kept(member)) out[member.key()] = member.value();
+    if (of_prompt) out["psi"] = cascade.context_of(prompt_of(call));
+    return out;
   });
 }
 

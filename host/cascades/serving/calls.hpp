@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "pandora/cascade.hpp"
 
@@ -16,6 +17,9 @@ std::string difference(const Cascade& later, const Cascade& earlier);
 nlohmann::json parse_call(const std::string& line);
 /// Whether it has to be made again after a restart.
 bool changes(const nlohmann::json& call);
+/// The call as a journal keeps it, to be made again: of a prompt its features alone, and nothing that no call reads.
+/// None where the call is so already. Throws Error (usage) where the prompt lacks what features are made of.
+std::optional<nlohmann::json> kept_form(const Cascade& cascade, const nlohmann::json& call);
 /// Makes it. Throws Error (usage) for what is no call or is refused.
 nlohmann::json make_call(Cascade& cascade, const nlohmann::json& call);
 

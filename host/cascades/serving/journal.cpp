@@ -11,12 +11,15 @@
 #include <cstring>
 #include <fstream>
 
+#include "host/ground/files/output_folder.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kElsewhere = "name another folder";
 
 [[noreturn]] void fail(const fs::path& path, const std::string& what) {
   throw Error(ExitCode::output_lost, path.string() + ": " + what + " (" + std::strerror(errno) + ")");
@@ -32,6 +35,10 @@ bool count_of(const fs::path& path, const std::string& begin, const std::string&
   return true;
 }
 
+bool calls_count(const fs::path& path, std::uint64_t& count) {
+  return count_of(path, "calls-", ".jsonl", count);
+}
+
 bool snapshot_count(const fs::path& path, std::uint64_t& count) {
   return count_of(path, "cascade-", ".json", count);
 }
@@ -42,6 +49,15 @@ fs::path snapshot_after(const fs::path& folder, std::uint64_t count) {
 
 fs::path calls_after(const fs::path& folder, std::uint64_t count) {
   return folder / ("calls-" + std::to_string(count) + ".jsonl");
+}
+
+// A descriptor that is closed with its last owner; nothing for -1.
+std::shared_ptr<const int> owned(int file) {
+  if (file < 0) return nullptr;
+  return {new int(file), [](const int* which) {
+            ::close(*which);
+            delete which;
+          }};
 }
 
 // False, with errno, where it cannot be written.
@@ -65,19 +81,20 @@ std::string first_line(Cascade& cascade) {
 Journal::Journal(const fs::path& folder, const fs::path& given) : folder_(folder), given_(given) {
   std::error_code problem;
   fs::create_directories(folder_, problem);
-  const fs::path lock = folder_ / "lock";
-  lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0) fail(folder_, "cannot be used");
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    std::string holder;
-    std::getline(std::ifstream(lock), holder);
-    ::close(lock_);
+  lock_ = owned(open_own_file(folder_ / "lock", kElsewhere));
+  if (lock_ == nullptr) fail(folder_, "cannot be used");
+  if (::flock(*lock_, LOCK_EX | LOCK_NB) != 0) {
+    char text[32] = {};
+    const ssize_t size = ::pread(*lock_, text, sizeof text, 0);
+    const std::string_view said(text, size > 0 ? static_cast<std::size_t>(size) : 0),
+        holder = said.substr(0, said.find('\n'));
     throw Error(ExitCode::usage,
                 fmt::format("{}: another store uses it, of process {}; end that one, or name another folder",
                             folder_.string(), holder.empty() ? "unknown" : holder));
   }
+  require_own_calls();
   const std::string own = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(lock_, 0) == 0) (void)write_all(lock_, own);  // for whoever is refused
+  if (::ftruncate(*lock_, 0) == 0) (void)write_all(*lock_, own);  // for whoever is refused
   for (const auto& entry : fs::directory_iterator(folder_))
     if (std::uint64_t count = 0; snapshot_count(entry.path(), count) && (snapshot_.empty() || count >= done_)) {
       snapshot_ = entry.path();
@@ -86,30 +103,38 @@ Journal::Journal(const fs::path& folder, const fs::path& given) : folder_(folder
   first_ = written_ = done_;
   if (resumes()) return;
   for (const auto& entry : fs::directory_iterator(folder_))
-    if (std::uint64_t count = 0; count_of(entry.path(), "calls-", ".jsonl", count))
+    if (std::uint64_t count = 0; calls_count(entry.path(), count))
       throw Error(ExitCode::bad_data,
                   fmt::format("{}: has calls and no cascade that they were made on; bring cascade-{}.json back, or "
                               "name another folder",
                               folder_.string(), count));
 }
 
-Journal::~Journal() {
-  if (lock_ >= 0) ::close(lock_);
+// Before any is read: a pipe would be waited for, and what a link names would be cut.
+void Journal::require_own_calls() const {
+  for (const auto& entry : fs::directory_iterator(folder_))
+    if (std::uint64_t count = 0; calls_count(entry.path(), count)) require_own_file(entry.path(), kElsewhere);
+}
+
+// Its owner alone may read it.
+void Journal::write_snapshot(const fs::path& path, const std::string& text) const {
+  try {
+    write_file(path, text, kElsewhere, Readers::owner);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::output_lost) throw;
+    const std::string what = error.what();
+    throw Error(ExitCode::output_lost, what.substr(0, what.find("; ")) + "; make room in the store's folder");
+  }
 }
 
 // A file for the lines after `first`, which begins with this one; nothing, with errno, where that is not possible.
-std::shared_ptr<const int> Journal::opened(std::uint64_t first, int flags, const std::string& line) const {
+std::shared_ptr<const int> Journal::opened(std::uint64_t first, const std::string& line) const {
   const fs::path path = calls_after(folder_, first);
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666);
-  if (file < 0) return nullptr;
-  std::shared_ptr<const int> out(new int(file), [](const int* which) {
-    ::close(*which);
-    delete which;
-  });
-  if (write_all(file, line)) return out;
+  std::shared_ptr<const int> out = owned(open_own_file(path, kElsewhere));
+  if (out == nullptr || (::ftruncate(*out, 0) == 0 && write_all(*out, line))) return out;
   const int reason = errno;
   std::error_code ignored;
-  if ((flags & O_TRUNC) != 0) fs::remove(path, ignored);
+  fs::remove(path, ignored);
   errno = reason;
   return nullptr;
 }
@@ -138,24 +163,27 @@ void Journal::replay(const Call& call) {
   }
   std::error_code problem;
   const fs::path path = calls_after(folder_, first_);
-  if (fs::exists(path, problem) && ::truncate(path.c_str(), length_) != 0) fail(path, "cannot be written");
+  if (!fs::exists(path, problem)) return;
+  const std::shared_ptr<const int> file = owned(open_own_file(path, kElsewhere));
+  if (file == nullptr || ::ftruncate(*file, length_) != 0) fail(path, "cannot be written");
 }
 
 // What was before goes when the new snapshot is whole, can be loaded, and has a file for its calls.
 void Journal::start(Cascade& cascade) {
   const fs::path snapshot = snapshot_after(folder_, written_);
   const bool is_same = snapshot == snapshot_;  // nothing has happened but a start, under another epoch
-  try {
-    if (!is_same) {
-      (void)Cascade::parse(cascade.text(), snapshot.string());
-      cascade.save(snapshot);
+  require_own_file(calls_after(folder_, written_), kElsewhere);
+  if (!is_same) {
+    const std::string text = cascade.text();
+    try {
+      (void)Cascade::parse(text, snapshot.string());
+    } catch (const Error& error) {
+      throw Error(ExitCode::output_lost, error.what());
     }
-  } catch (const Error& error) {
-    const std::string what = error.what();
-    throw Error(ExitCode::output_lost, what.substr(0, what.find("; ")) + "; make room in the store's folder");
+    write_snapshot(snapshot, text);
   }
   const std::string line = first_line(cascade);
-  const std::shared_ptr<const int> calls = opened(written_, O_TRUNC, line);
+  const std::shared_ptr<const int> calls = opened(written_, line);
   if (calls == nullptr || ::fdatasync(*calls) != 0) {
     const int reason = errno;
     std::error_code ignored;
@@ -177,7 +205,7 @@ void Journal::remove_older() const {
     const std::string name = entry.path().filename().string();
     const fs::path whole = name.substr(0, name.find(".tmp."));
     std::uint64_t count = 0;
-    if ((snapshot_count(whole, count) || count_of(whole, "calls-", ".jsonl", count)) &&
+    if ((snapshot_count(whole, count) || calls_count(whole, count)) &&
         (count < done_ || count > first_ || whole.string() != name) && !fs::equivalent(entry.path(), given_, ignored))
       old.push_back(entry.path());
   }
@@ -219,7 +247,7 @@ Journal::Piece Journal::cut(Cascade& cascade) {
   Piece out{snapshot_, {}, written_};
   std::error_code problem;
   for (const auto& entry : fs::directory_iterator(folder_, problem))
-    if (std::uint64_t count = 0; count_of(entry.path(), "calls-", ".jsonl", count) && count >= done_ && count <= first_)
+    if (std::uint64_t count = 0; calls_count(entry.path(), count) && count >= done_ && count <= first_)
       out.calls.push_back(calls_after(folder_, count));
   if (problem) {  // lines that are not found would be lost with the files of before
     errno = problem.value();
@@ -228,11 +256,11 @@ Journal::Piece Journal::cut(Cascade& cascade) {
   const std::string line = first_line(cascade);
   const auto number = [](const fs::path& file) {
     std::uint64_t count = 0;
-    (void)count_of(file, "calls-", ".jsonl", count);
+    (void)calls_count(file, count);
     return count;
   };
   std::ranges::sort(out.calls, {}, number);
-  const std::shared_ptr<const int> calls = opened(written_, O_TRUNC, line);
+  const std::shared_ptr<const int> calls = opened(written_, line);
   if (calls == nullptr) fail(calls_after(folder_, written_), "cannot be written; make room in the store's folder");
   calls_ = calls;
   first_ = written_++;
@@ -243,17 +271,10 @@ Journal::Piece Journal::cut(Cascade& cascade) {
 
 void Journal::save(const Piece& piece, const Cascade& cascade) const {
   for (const fs::path& path : piece.calls) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    const bool is_there = file >= 0 && ::fdatasync(file) == 0;
-    if (file >= 0) ::close(file);
-    if (!is_there) fail(path, "cannot be brought to the disk");
+    const std::shared_ptr<const int> file = owned(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (file == nullptr || ::fdatasync(*file) != 0) fail(path, "cannot be brought to the disk");
   }
-  try {
-    cascade.save(snapshot_after(folder_, piece.end));
-  } catch (const Error& error) {
-    const std::string what = error.what();
-    throw Error(ExitCode::output_lost, what.substr(0, what.find("; ")) + "; make room in the store's folder");
-  }
+  write_snapshot(snapshot_after(folder_, piece.end), cascade.text());
 }
 
 void Journal::follow(const Piece& piece) {

@@ -14,7 +14,8 @@ namespace pandora {
 
 /// A folder with `cascade-N.json`, the cascade after N lines, and `calls-N.jsonl`, `calls-M.jsonl`, ..., the lines after
 /// those, each file's up to the next one: calls, and the epochs of the numbers that they gave to requests. Files of other
-/// names but `lock` are never touched. Not safe for threads, but for what says so.
+/// names but `lock` are never touched. Its owner alone may read them. `lock` and calls are regular files of one name:
+/// links, pipes and devices are refused. Not safe for threads, but for what says so.
 class Journal {
  public:
   /// Makes a call; throws Error where it is refused.
@@ -23,7 +24,6 @@ class Journal {
   /// `given`: a file that is never removed. Throws Error (usage) where another process uses the folder, Error
   /// (output_lost) where it cannot be used.
   Journal(const std::filesystem::path& folder, const std::filesystem::path& given);
-  ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
@@ -63,13 +63,14 @@ class Journal {
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  std::shared_ptr<const int> opened(std::uint64_t first, int flags, const std::string& line) const;
+  std::shared_ptr<const int> opened(std::uint64_t first, const std::string& line) const;
+  void require_own_calls() const;
+  void write_snapshot(const std::filesystem::path& path, const std::string& text) const;
   void remove_older() const;
 
   const std::filesystem::path folder_, given_;
   std::filesystem::path snapshot_;
-  int lock_ = -1;
-  std::shared_ptr<const int> calls_;                  // closes it
+  std::shared_ptr<const int> lock_, calls_;           // close what they have open
   std::uint64_t done_ = 0, first_ = 0, written_ = 0;  // lines: before the snapshot, before the file, in all
   std::int64_t length_ = 0, before_ = 0;              // of the file, and without the last line
   bool cut_is_due_ = false, unsynced_ = false;

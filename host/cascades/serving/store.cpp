@@ -149,15 +149,15 @@ void Store::State::require_own_process() const {
 std::string Store::State::call(const std::string& line) {
   require_own_process();
   const Json call = parse_call(line);
-  Json answer;
+  Json answer = Json::object();
   if (call["op"] == "save") {
     save();
-    answer = Json::object();
   } else if (!changes(call)) {
     answer = make_call(cascade, call);
   } else {
+    const std::optional<Json> kept = kept_form(cascade, call);
     const std::lock_guard lock(mutex_);
-    answer = made(call, line);
+    answer = kept ? made(options.prompts ? call : *kept, kept->dump()) : made(call, line);
     take_note(call, answer);
   }
   if (options.beside && (call["op"] == "deploy" || call["op"] == "feedback")) {
@@ -167,7 +167,7 @@ std::string Store::State::call(const std::string& line) {
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The call is in the journal before it is made, as it came if that is one line. Whatever is thrown leaves both as they were.
+// The call is in the journal before it is made, as this line if it is one. Whatever is thrown leaves both as they were.
 Json Store::State::made(const Json& call, const std::string& line) {
   const bool is_line = !line.empty() && line.find('\n') == line.npos;
   journal.write(is_line ? line : call.dump(), options.sync_seconds == 0.0);  // parsed: valid UTF-8

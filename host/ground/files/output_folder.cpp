@@ -14,7 +14,6 @@
 #include "host/ground/base/error.hpp"
 #include "host/ground/files/input_file.hpp"
 #include "host/ground/files/system_limits.hpp"
-#include "host/ground/files/temporary_file.hpp"
 
 namespace pandora {
 namespace fs = std::filesystem;
@@ -59,6 +58,26 @@ void require_writable(const fs::path& folder, const std::string& what, const cha
     throw Error(ExitCode::usage, fmt::format("{}: cannot be written ({}); {}", what, std::strerror(reason), otherwise));
 }
 
+// Error (usage) for what is no regular file.
+void require_regular(const fs::path& path, mode_t mode, const std::string& otherwise) {
+  if (S_ISREG(mode)) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{}: cannot be written (there is a {}, and only regular files are written); remove it or {}",
+                          path.string(),
+                          S_ISDIR(mode)   ? "folder"
+                          : S_ISLNK(mode) ? "link"
+                                          : "pipe, socket or device",
+                          otherwise));
+}
+
+void require_own(const fs::path& path, const struct ::stat& about, const std::string& otherwise) {
+  require_regular(path, about.st_mode, otherwise);
+  if (about.st_nlink > 1)
+    throw Error(ExitCode::usage, fmt::format("{}: cannot be written (it has a second name, a hard link, under which it "
+                                             "would change too); put a copy in its place or {}",
+                                             path.string(), otherwise));
+}
+
 }  // namespace
 
 fs::path claim_output_folder(const std::string& path, bool force) {
@@ -87,14 +106,33 @@ fs::path claim_output_folder(const std::string& path, bool force) {
 
 void require_replaceable(const fs::path& path, const std::string& otherwise) {
   struct stat about {};
-  if (::lstat(path.c_str(), &about) != 0 || S_ISREG(about.st_mode)) return;
-  throw Error(ExitCode::usage,
-              fmt::format("{}: cannot be written (there is a {}, and only regular files are replaced); remove it or {}",
-                          path.string(),
-                          S_ISDIR(about.st_mode)   ? "folder"
-                          : S_ISLNK(about.st_mode) ? "link"
-                                                   : "pipe, socket or device",
-                          otherwise));
+  if (::lstat(path.c_str(), &about) == 0) require_regular(path, about.st_mode, otherwise);
+}
+
+void require_own_file(const fs::path& path, const std::string& otherwise) {
+  struct stat about {};
+  if (::lstat(path.c_str(), &about) == 0) require_own(path, about, otherwise);
+}
+
+int open_own_file(const fs::path& path, const std::string& otherwise) {
+  require_own_file(path, otherwise);  // to open a device may already do something
+  const int file = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+                          S_IRUSR | S_IWUSR);
+  if (file < 0) {
+    const int reason = errno;
+    require_own_file(path, otherwise);  // a link since
+    errno = reason;
+    return -1;
+  }
+  struct stat about {};
+  try {
+    if (::fstat(file, &about) == 0) require_own(path, about, otherwise);  // another one since
+  } catch (...) {
+    ::close(file);
+    throw;
+  }
+  make_private(file);
+  return file;
 }
 
 void claim_output_file(const std::string& path, bool force, const std::vector<fs::path>& inputs) {
@@ -111,9 +149,9 @@ void claim_output_file(const std::string& path, bool force, const std::vector<fs
   require_writable(fs::path(path).parent_path(), fmt::format("--out {}", path), "name a file in a writable folder");
 }
 
-void write_file(const fs::path& path, const std::string& contents, const std::string& otherwise) {
+void write_file(const fs::path& path, const std::string& contents, const std::string& otherwise, Readers readers) {
   require_replaceable(path, otherwise);
-  TemporaryFile file(path.parent_path(), path.filename().string());
+  TemporaryFile file(path.parent_path(), path.filename().string(), readers);
   if (file.write(contents) && file.become_target()) return;
   throw Error(ExitCode::output_lost, fmt::format("{}: could not be written ({}); {}", path.string(),
                                                  std::strerror(file.error()), remedy(file.error(), otherwise)));

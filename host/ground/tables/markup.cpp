@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
 
 #include "host/ground/base/error.hpp"
 #include "host/ground/base/printable.hpp"
@@ -21,6 +22,7 @@ Replacements pairs_of(std::string_view text) {
 
 // What is special in LaTeX, and the signs of the tables in a form that every engine compiles.
 constexpr const char* kLatex = R"(
+T₀  $T_0$
 \  \textbackslash{}   {  \{   }  \}   &  \&   %  \%   $  \$   #  \#   _  \_   ~  \textasciitilde{}   ^  \textasciicircum{}
 <  $<$       >  $>$       |  $|$         ±  $\pm$      ×  $\times$   −  $-$        ≤  $\le$    ≥  $\ge$    →  $\to$
 ·  $\cdot$   …  \ldots{}  ₀  $_0$        ₁  $_1$       ₅  $_5$      ³  $^3$       ²  $^2$     ⁻  $^{-}$   ½  $1/2$
@@ -80,18 +82,25 @@ std::string latex_escaped(const std::string& text) {
     all.emplace_back("\u0302", "");
     return all;
   }();
-  return replaced(printable_lines(text), table);
+  static const std::regex calibration("\\bT0\\b");
+  return std::regex_replace(replaced(printable_lines(text), table), calibration, "$$T_0$$");
 }
 
 std::string table_latex(const Table& table) {
-  if (table.columns.size() > table.row_headers + kMostLatexColumns) {
+  std::size_t longest = 0;
+  for (const Row& row : table.rows)
+    for (std::size_t c = table.row_headers; c < row.cells.size(); ++c)
+      longest = std::max(longest, display_width(row.cells[c].text));
+  const std::size_t most = longest > kLongLatexCell ? kMostLongLatexColumns : kMostLatexColumns;
+  if (table.columns.size() > table.row_headers + most) {
     std::string all;
-    for (const Table& piece : in_pieces(table, kMostLatexColumns)) all += table_latex(piece);
+    for (const Table& piece : in_pieces(table, most)) all += table_latex(piece);
     return all;
   }
   const std::size_t n = table.columns.size(), headers = std::min(table.row_headers, n);
-  std::string out =
-      fmt::format("\\begin{{table}}[htp!]\n\\centering\n\\scriptsize\n\\caption{{{}}}\n", latex_escaped(table.title));
+  std::string out = fmt::format(
+      "% needs \\usepackage{{booktabs,multirow}}\n\\begin{{table}}[htp!]\n\\centering\n\\scriptsize\n\\caption{{{}}}\n",
+      latex_escaped(table.title));
   if (!table.label.empty()) out += fmt::format("\\label{{tab:{}}}\n", table.label);
   out +=
       fmt::format("\\begin{{tabular}}{{{}{}}}\n\\toprule\n", std::string(headers, 'l'), std::string(n - headers, 'c'));

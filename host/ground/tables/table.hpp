@@ -58,11 +58,12 @@ std::string table_text(const Table& table, std::size_t width, bool bold);
 /// The table in pieces of at most `most` columns beside the row headers, which each piece has; notes go to the last.
 std::vector<Table> in_pieces(const Table& table, std::size_t most);
 
-/// A page of LaTeX has room for so many columns beside the row headers.
-inline constexpr std::size_t kMostLatexColumns = 8;
+/// A page of LaTeX has room for so many columns beside the row headers; for fewer where a cell is long, such as of a
+/// value with a published one.
+inline constexpr std::size_t kMostLatexColumns = 8, kMostLongLatexColumns = 3, kLongLatexCell = 16;
 
-/// A table environment of LaTeX (packages booktabs and multirow), several where there are more than kMostLatexColumns;
-/// ± becomes $\pm$, --- stays.
+/// A table environment of LaTeX, several where there are more columns than that. A comment above it names the packages
+/// that it needs; ± becomes $\pm$, T0 and T₀ become $T_0$, --- stays.
 std::string table_latex(const Table& table);
 std::string table_markdown(const Table& table);
 std::string table_html(const Table& table);

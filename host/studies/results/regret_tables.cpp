@@ -55,17 +55,19 @@ std::string costs_text(const OracleRow& oracle) {
 
 std::string panel_heading(const OracleRow& oracle, int replications, std::size_t number, TableLayout layout) {
   constexpr const char* kNumbers[] = {"i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"};
-  if (layout == TableLayout::paper)
-    return fmt::format("{}{}: {}; oracle utility × 10³: {}; {} boxes queried",
-                       number < std::size(kNumbers) ? fmt::format("({}) ", kNumbers[number]) : "",
-                       environment_title(oracle.environment), costs_text(oracle), plus_minus(oracle.utility_x1000),
-                       plus_minus({oracle.boxes_queried.mean, 0.0}));
   const auto entry = [&](const Estimate& ours, const PublishedValue* published, bool has_half_width) {
     return published == nullptr ? plus_minus(ours) : with_published(ours, *published, has_half_width, replications);
   };
+  const std::string utility =
+      entry(oracle.utility_x1000, oracle.published ? &oracle.published->utility_x1000 : nullptr, true);
+  const std::string boxes =
+      entry(oracle.boxes_queried, oracle.published ? &oracle.published->boxes_queried : nullptr, false);
+  if (layout == TableLayout::paper)
+    return fmt::format("{}{}: {}; oracle utility × 10³: {}; {} boxes queried",
+                       number < std::size(kNumbers) ? fmt::format("({}) ", kNumbers[number]) : "",
+                       environment_title(oracle.environment), costs_text(oracle), utility, boxes);
   return fmt::format("{} ({}): oracle utility x 1000 {}; {} boxes queried", oracle.environment, costs_text(oracle),
-                     entry(oracle.utility_x1000, oracle.published ? &oracle.published->utility_x1000 : nullptr, true),
-                     entry(oracle.boxes_queried, oracle.published ? &oracle.published->boxes_queried : nullptr, false));
+                     utility, boxes);
 }
 
 std::string replications_text(const Summary& summary, const Study& study) {
@@ -130,7 +132,7 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
       "{}{} {}: time-averaged regret {} against the oracle, mean over {} of {} periods ± 1.96 standard errors{}",
       compared && !paper ? (regime == "A" ? "Table 1: " : "Table 2: ") : "", compared && !paper ? "regime" : "Regime",
       regime, paper ? "× 10³" : "x 1000", replications_text(summary, study), study.periods,
-      compared && !paper ? ", (published)" : "");
+      compared ? ", (published)" : "");
   table.row_headers = paper ? 2 : 1;
   table.columns.assign(table.row_headers, "");
   append_T0(table, study, layout);
@@ -154,7 +156,7 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
       for (std::size_t k = 0; k < study.T0.size(); ++k) {
         const SummaryRow* found = row_of(title, study.T0[k]);
         row.cells.emplace_back(found == nullptr ? kNothing
-                               : found->published && !paper
+                               : found->published
                                    ? with_published(found->regret, *found->published, true, found->replications)
                                    : plus_minus(found->regret),
                                least[k].is(title, found));
@@ -162,7 +164,7 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
       table.rows.push_back(std::move(row));
     }
   }
-  table.notes = regret_notes(study, summary, compared && !paper);
+  table.notes = regret_notes(study, summary, compared);
   if (titles.size() > 1)
     table.notes.push_back(
         "Bold: the least of a column, among policies that know the reward function and among those that do not.");
@@ -291,12 +293,12 @@ std::string plus_minus(const Estimate& e, int decimals) {
 }
 
 Table order_table(const std::vector<OrderRow>& rows, int replications, int contexts, TableLayout layout) {
-  const bool compared = layout == TableLayout::compact &&
-                        std::ranges::any_of(rows, [](const OrderRow& r) { return r.published.has_value(); });
+  const bool compared = std::ranges::any_of(rows, [](const OrderRow& r) { return r.published.has_value(); });
   Table table;
   table.label = "ordering";
   table.title = fmt::format("{}rder of the oracle over {} contexts in each of {} replications{}",
-                            compared ? "Table 3: o" : "O", contexts, replications, compared ? ", (published)" : "");
+                            compared && layout == TableLayout::compact ? "Table 3: o" : "O", contexts, replications,
+                            compared ? ", (published)" : "");
   table.columns = {"", "permutations", "max mass", "min mass"};
   for (const OrderRow& row : rows) {
     const auto entry = [&](const Estimate& ours, PublishedValue PublishedOrder::*statistic) {

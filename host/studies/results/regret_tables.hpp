@@ -15,11 +15,11 @@ struct SettingSummary {
 };
 
 enum class TableLayout {
-  compact,  ///< one row header, published values in parentheses beside ours where the study is the paper's
-  paper     ///< the layout of the paper's Tables 1 and 2: groups of rows, full names, our values alone
+  compact,  ///< one row header
+  paper     ///< the layout of the paper's Tables 1 and 2: groups of rows, full names
 };
 
-/// All tables. The least mean regret of a column is bold, apart for policies that see mu* and that do not. `---` stands
+/// All tables. Where the study is the paper's, published values stand in parentheses beside ours. The least mean regret of a column is bold, apart for policies that see mu* and that do not. `---` stands
 /// where nothing is known: no such lane, or all of its lanes failed.
 std::vector<Table> study_tables(const std::vector<SettingSummary>& settings, TableLayout layout);
 

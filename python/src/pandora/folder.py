@@ -17,6 +17,54 @@ from .table import Table
 
 Numbers = npt.NDArray[np.float64]
 
+_EVERY = "all"  # hyperparameters, not the best alone
+
+
+class Summary:
+    """`summary(...)` of results; and, until the next version, the table `summary` of before."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def __call__(
+        self,
+        policy: Union[str, Sequence[str], None] = None,
+        reward: Optional[str] = None,
+        environment: Union[str, Sequence[str], None] = None,
+        regime: Optional[str] = None,
+        T0: Union[int, Sequence[int], None] = None,
+        hyperparameter: Optional[str] = None,
+        setting: Optional[str] = None,
+    ) -> Table:
+        """Folder.summary."""
+        return self._folder._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
+
+    def _before(self) -> Table:
+        warnings.warn(
+            'Results.summary is a method: summary(hyperparameter="all") is the table that it was, summary(policy, ...) '
+            "its rows of some lanes; the form without brackets ends with the next version",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        return self._folder._whole()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and name != "_repr_html_":
+            raise AttributeError(name)
+        return getattr(self._before(), name)
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self._before()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._before()
+
+    def __len__(self) -> int:
+        return len(self._before())
+
+    def __repr__(self) -> str:
+        return repr(self._before())
+
 
 class Folder:
     """A folder of results: what it is of, its tables, and its lanes by policy and cell."""
@@ -50,13 +98,19 @@ class Folder:
         return self._stored.unfinished()
 
     @property
-    def summary(self) -> Table:
-        """A row for every policy, reward setting, hyperparameter and cell: means over replications.
+    def summary(self) -> Summary:
+        """`summary(policy, reward, environment, regime, T0, hyperparameter, setting)`: means over replications.
+
+        A row for every lane that is meant: of the best hyperparameters, or with hyperparameter="all" of every one,
+        which is all of summary.csv where nothing else is named.
 
         The columns are those of summary.csv (docs/results.md), where the regret is time-averaged, x 1000, against the
         oracle, and half-widths are 1.96 standard errors; `best` marks the least mean regret among the hyperparameters
         of a policy and reward setting; `lane` is the lane's name without the replication.
         """
+        return Summary(self)
+
+    def _whole(self) -> Table:
         if self._summary is None:
             self._summary = Table(self._stored.columns("summary", []), "summary")
         return self._summary
@@ -146,7 +200,7 @@ class Folder:
         self._require("environment", environment, self.environments)
         self._require("regime", regime, self.regimes)
         self._require("T0", T0, self.T0)
-        self._require("hyperparameter", hyperparameter, self._names("hyperparameter"))
+        self._require("hyperparameter", hyperparameter, [*self._names("hyperparameter"), _EVERY])
         self._require("setting", setting, self.settings)
         wanted: dict[str, Any] = {
             "policy": policy,
@@ -154,15 +208,16 @@ class Folder:
             "environment": environment,
             "regime": regime,
             "T0": T0,
-            "hyperparameter": hyperparameter,
+            "hyperparameter": None if hyperparameter == _EVERY else hyperparameter,
         }
-        if setting is not None and "setting" in self.summary:
+        summary = self._whole()
+        if setting is not None and "setting" in summary:
             wanted["setting"] = setting
-        if len(self.summary) == 0:
+        if len(summary) == 0:
             raise UsageError(f"{self.path}: its study simulates no policies (output.regret = false)")
         if hyperparameter is None:
             wanted["best"] = True
-        rows = self.summary.where(**wanted)
+        rows = summary.where(**wanted)
         if len(rows) == 0:
             asked = ", ".join(f"{key} {value}" for key, value in wanted.items() if value is not None and key != "best")
             raise DataError(f"{self.path}: there is nothing yet of {asked}" if asked else f"{self.path}: is empty")

@@ -34,7 +34,8 @@ class Results(Folder):
 
     The study is simulated in cells (environment, regime, T0); in each, a policy has one or more lanes: one for each
     reward setting and value of its hyperparameters. Where a method takes these, what is left out is all of them, or the
-    only one that there is; hyperparameters that are left out are the best, those with the least mean regret.
+    only one that there is; hyperparameters that are left out are the best, those with the least mean regret, and
+    "all" is every one of them.
 
     Nothing is kept in memory but what was asked for: numbers of single replications are read part by part.
 
@@ -275,12 +276,20 @@ class Results(Folder):
 
     # ---- looking -----------------------------------------------------------------------------------------------------
 
-    def figures(self, T0: Optional[int] = None) -> dict[str, Figure]:
-        """All figures of the report by name, such as "curves-known-uniform-A"; T0 of those that show one."""
-        return self._figures(T0, True)
+    def figures(self, T0: Optional[int] = None, policy: Union[str, Sequence[str], None] = None) -> dict[str, Figure]:
+        """All figures of the report by name, such as "curves-known-uniform-A"; T0 of those that show one.
 
-    def _figures(self, T0: Optional[int], differences: bool) -> dict[str, Figure]:
-        return figures_of(_core.figures(self._stored, T0, differences))
+        They are of policies NAME or NAME/REWARD alone where `policy` names some, and of the oracle; differences are
+        then to the first of them.
+        """
+        return self._figures(T0, policy, True)
+
+    def _figures(
+        self, T0: Optional[int], policy: Union[str, Sequence[str], None], differences: bool
+    ) -> dict[str, Figure]:
+        lanes = [lane for setting in self._settings for lane in setting["lanes"]]
+        self._require("policy", _list(policy), [*self.policies, *dict.fromkeys(f"{one[1]}/{one[2]}" for one in lanes)])
+        return figures_of(_core.figures(self._stored, T0, differences, _list(policy)))
 
     def plot(
         self,
@@ -290,6 +299,7 @@ class Results(Folder):
         known: Optional[bool] = None,
         T0: Optional[int] = None,
         axes: Any = None,
+        policy: Union[str, Sequence[str], None] = None,
     ) -> Any:
         """Draws a figure of the report by matplotlib, as the report has it, and returns matplotlib's figure.
 
@@ -297,9 +307,9 @@ class Results(Folder):
         deployments, depth, published-A, z-scores-A; difference-dow, the paired differences to the report's base. Where
         keys vary, the key whose values regret is drawn against, such as "dimensions.context" (without a kind the
         first one). The first environment and regime unless they are named; `known`: of policies that see mu*, or that
-        do not.
+        do not; `policy`: of these alone, NAME or NAME/REWARD.
         """
-        found = self._figures(T0, kind.startswith("difference"))
+        found = self._figures(T0, policy, kind.startswith("difference"))
         varied = {
             one.x_key: name[: name.index("-", len("vary-"))] for name, one in found.items() if name.startswith("vary-")
         }

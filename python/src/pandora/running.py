@@ -77,7 +77,7 @@ def run(
     >>> r = run({"replications": 2, "periods": 100, "T0": [0], "environments": ["uniform"], "regimes": ["A"],
     ...          "policies": ["dow"], "hyperparameters": {"c_rho": [0.1], "c_theta": [0.1]},
     ...          "oracle": {"samples": 2000}, "output": {"order": False}}, out=tmp / "small", progress=False)
-    >>> r.summary.where(policy="dow", reward="known")["replications"]
+    >>> r.summary("dow", reward="known")["replications"]
     array([2])
     """
     if mode is None:

@@ -159,6 +159,33 @@ TEST_F(Report, BaseAndPoliciesAreThoseAskedFor) {
   }
 }
 
+// Tables and figures too, not comparisons alone.
+TEST_F(Report, OfSomePoliciesSaysNothingOfOthers) {
+  make(kThree);
+  const auto said = [&](const ReportOptions& options) {
+    const Json page = made(options);
+    std::string out;
+    for (const char* part : {"Tables", "Comparisons"})
+      for (const Json& table : section_named(page, part)["tables"]) out += table["rows"].dump();
+    return out + section_named(page, "Figures").dump();
+  };
+  const std::string all = said({}), one = said(with({"dow/known"}, "")), based = said(with({"dow"}, "query_all"));
+  for (const char* name : {"DOW, known", "DOW, unknown", "Online plug-in", "Query all"})
+    EXPECT_THAT(all, HasSubstr(name));
+  for (const char* name : {"DOW, known", "Oracle", "curves-known-uniform-A", "depth-uniform-A"})
+    EXPECT_THAT(one, HasSubstr(name));
+  for (const char* name : {"DOW, unknown", "Online plug-in", "Query all", "curves-unknown"})
+    EXPECT_THAT(one, Not(HasSubstr(name)));
+  for (const char* name : {"DOW, known", "DOW, unknown", "Query all"}) EXPECT_THAT(based, HasSubstr(name));
+  EXPECT_THAT(based, Not(HasSubstr("Online plug-in")));
+  try {
+    written(with({"dwo"}, ""));
+    ADD_FAILURE() << "was accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--policy dwo"));
+  }
+}
+
 TEST_F(Report, OfOnePolicyThereIsNothingToCompare) {
   make("\"dow\", \"query_all\"");
   const Json page = made();

@@ -31,7 +31,7 @@ _TOKENS = re.compile(
     r"(?P<code>`[^`]+`)"
     r"|\b(?P<bonus>c_[a-z]+(?:_[a-z]+)?)\b"
     r"|\b(?P<letter>[TdR])_(?P<index>[0xwB])\b"
-    r"|\bT0\b(?P<calibration>)"
+    r"|\bT(?:0\b|₀)(?P<calibration>)"
     r"|(?P<mean>μ\*|\bmu\*)"
     rf"|(?P<super>[{_SUPER}]+)|(?P<sub>[{_SUB}]+)"
 )
@@ -91,7 +91,7 @@ def text(value: str) -> str:
     r"""A text in which backquotes mark code, quantities as the paper writes them.
 
     >>> text("c_rho of DOW, T₀ = 50, 10⁻³, 5 %")
-    '$c_{\\rho}$ of DOW, T$_{0}$ = 50, 10$^{-3}$, 5 \\%'
+    '$c_{\\rho}$ of DOW, $T_0$ = 50, 10$^{-3}$, 5 \\%'
     """
     out, end = "", 0
     for match in _TOKENS.finditer(value):

@@ -204,6 +204,15 @@ def units(text: str) -> str:
     return re.sub(r"\bT0\b", "T₀", re.sub(r"(?<= )x (?=1000\b)", "× ", text))
 
 
+def together(text: str) -> str:
+    r"""The text of a cell, which may take a second line before what stands in brackets, and nowhere in them.
+
+    >>> together("9.5 (1.2 to 3.4)").split(" ")
+    ['9.5', '(1.2\xa0to\xa03.4)']
+    """
+    return re.sub(r"[(\[][^()\[\]]*[)\]]", lambda match: match[0].replace(" ", "\u00a0"), text)
+
+
 def _with_code(text: str, code: Callable[[str], str], plain: Callable[[str], str]) -> str:
     parts = re.split(r"`([^`]+)`", text)
     return "".join(code(part) if k % 2 else plain(part) for k, part in enumerate(parts))
@@ -229,7 +238,7 @@ def _page(document: Mapping[str, Any], svg_of: Mapping[str, str], formats: Seque
         loader=jinja2.FileSystemLoader(here), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    environment.filters.update(text=text, units=units)
+    environment.filters.update(text=text, units=units, together=together)
     return environment.get_template("page.html").render(
         document=document,
         names_width=_names_width,

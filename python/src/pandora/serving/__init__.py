@@ -139,7 +139,8 @@ class Store:
     calls learn at once, and equal calls give equal decisions.
 
     One process has a folder open; a second one gets a UsageError that names the first. It is safe to use from several
-    threads, and does not wait for snapshots. Files that are not its own stay as they are.
+    threads, and does not wait for snapshots. Files that are not its own stay as they are. Its own are for their owner
+    alone (mode 0600), and hold the numbers that features make of a prompt, not its text or columns.
     """
 
     def __init__(

@@ -141,11 +141,18 @@ TEST(RegretTables, LatexHasThePapersLayout) {
   EXPECT_THAT(latex, HasSubstr("\\begin{tabular}{llcc}"));
   EXPECT_THAT(latex, HasSubstr("\\label{tab:regimeA}"));
   EXPECT_THAT(
-      latex,
-      HasSubstr("(i) Uniform: u = 0.23; oracle utility $\\times$ 10$^3$: 522.50$\\pm$12.50; 1.69 boxes queried"));
+      latex, HasSubstr("(i) Uniform: u = 0.23; oracle utility $\\times$ 10$^3$: 522.50$\\pm$12.50 (522.53$\\pm$12.63); "
+                       "1.69$\\pm$0.06 (1.69) boxes queried"));
   EXPECT_THAT(latex, HasSubstr("FrugalGPT (reward known) & --- & \\textbf{5.00$\\pm$0.50}\\\\"));
   EXPECT_THAT(latex, HasSubstr("\\emph{Reward known} & DOW & --- & 6.00$\\pm$0.50\\\\"));
-  EXPECT_THAT(latex, Not(HasSubstr("7.66")));  // ours alone
+  EXPECT_THAT(latex, HasSubstr("7.50$\\pm$0.25 (7.66$\\pm$0.30)"));  // with the published value
+  EXPECT_THAT(latex, HasSubstr("& $T_0$=0 &"));
+  EXPECT_THAT(latex, HasSubstr("% needs \\usepackage{booktabs,multirow}\n\\begin{table}"));
+  EXPECT_THAT(latex, Not(HasSubstr("T0")));
+  Summary far = several_policies();
+  far.rows[0].regret = {9.0, 0.25};
+  EXPECT_THAT(table_latex(study_tables({{{{}, study}, far}}, TableLayout::paper)[0]),
+              HasSubstr("9.00$\\pm$0.25 (7.66$\\pm$0.30)*"));
 }
 
 TEST(RegretTables, FitIntoTheWidthWithoutCuttingAnything) {

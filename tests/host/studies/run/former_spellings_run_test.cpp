@@ -111,8 +111,8 @@ TEST_F(FormerSpellings, OfStudiesAreRefused) {
   fs::copy(work() / "reference" / "study.toml", work() / "copy.toml");
   const test::ProgramResult refused = run({"run", "copy.toml", "--out", "again"});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("environment.uniform.leaves = \"0:30\": write \"box 1:30\" or "
-                                     "{ box_number = 1, at = 30 }; boxes are counted from 1"));
+  EXPECT_THAT(refused.err, HasSubstr("vary.environment.uniform.arrives = [\"2:20\", \"1:10\"]: write \"box 3:20\" or "
+                                     "{ box_number = 3, at = 20 }; boxes are counted from 1"));
 }
 
 }  // namespace

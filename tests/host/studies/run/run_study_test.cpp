@@ -97,9 +97,10 @@ TEST_F(RunStudy, ChoicesAreNumbersOfBoxesInEveryFile) {
   const std::vector<double> length = dataset(file, "/uniform_A/choices/length", shape),
                             box = dataset(file, "/uniform_A/choices/box_number", shape);
   std::vector<double> found, wanted;
-  for (std::size_t lane = 0; lane < box.size(); ++lane) {
-    if (lane < length.size() * 3 && lane % 3 < length[lane / 3]) found.push_back(box[lane]);
-    if (lane % 3 >= length[lane / 3]) EXPECT_EQ(box[lane], 0.0);
+  for (std::size_t k = 0; k < box.size(); ++k) {  // lane x replication x position
+    const bool is_one = static_cast<double>(k % 3) < length.at(k / 3);
+    EXPECT_EQ(box[k] > 0.0, is_one);  // 0 is no box
+    if (is_one) found.push_back(box[k]);
   }
   std::istringstream lines(test::read_file(work() / "reference" / "choices.csv"));
   std::string line;

@@ -5,7 +5,7 @@
 namespace pandora {
 namespace {
 
-TEST(FormerSpellings, AreThoseOfBoxesThatComeAndGo) {
+TEST(InTodaysSpelling, AreValuesOfBoxesThatComeAndGo) {
   EXPECT_EQ(in_todays_spelling("environment.uniform.arrives", "\"2:1000\""), "\"box 3:1000\"");
   EXPECT_EQ(in_todays_spelling("study.scenario.a.environment.uniform.leaves", "\"0:5,15:7\""), "\"box 1:5,box 16:7\"");
   EXPECT_EQ(in_todays_spelling("study.vary.environment.u.arrives", R"(["0:5, 2:7", ""])"),
@@ -17,7 +17,7 @@ TEST(FormerSpellings, AreThoseOfBoxesThatComeAndGo) {
     EXPECT_EQ(in_todays_spelling(key, "\"2:1000\""), "\"2:1000\"") << key;
 }
 
-TEST(FormerSpellings, OfLabelsAreThoseOfTheirKeys) {
+TEST(InTodaysSpelling, AreLabelsByTheirKeys) {
   EXPECT_EQ(label_in_todays_spelling("environment.u.arrives=2:10, 0:5 feedback.poison=2:10 environment.u.leaves=1:7"),
             "environment.u.arrives=box 3:10, box 1:5 feedback.poison=2:10 environment.u.leaves=box 2:7");
   for (const char* label : {"", "scenario=a", "environment.u.arrives=", "environment.u.arrives= periods=5",
@@ -25,7 +25,7 @@ TEST(FormerSpellings, OfLabelsAreThoseOfTheirKeys) {
     EXPECT_EQ(label_in_todays_spelling(label), label);
 }
 
-TEST(FormerSpellings, OfStudiesAreThoseOfTheirLines) {
+TEST(InTodaysSpelling, AreStudiesByTheirLines) {
   EXPECT_EQ(study_in_todays_spelling("title = \"arrives = 2:5\"\n\n[environment.u]\narrives = \"2:5\"\n\n[feedback]\n"
                                      "poison = \"2:5\"\n"),
             "title = \"arrives = 2:5\"\n\n[environment.u]\narrives = \"box 3:5\"\n\n[feedback]\npoison = \"2:5\"\n");

@@ -33,8 +33,9 @@ bool is_table(const Environment& environment) {
 // Whether it is the study that a folder of results keeps.
 bool is_of_results(const std::filesystem::path& file) {
   std::error_code error;
-  return file.filename() == "study.toml" && (std::filesystem::exists(file.parent_path() / "manifest.json", error) ||
-                                             std::filesystem::exists(file.parent_path() / "parts", error));
+  const std::filesystem::path folder = file.parent_path();
+  return file.filename() == "study.toml" && std::filesystem::exists(folder / "manifest.json", error) &&
+         std::filesystem::is_directory(folder / "parts", error);
 }
 
 // The study of a table alone, with the table's sizes.

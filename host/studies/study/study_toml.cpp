@@ -44,8 +44,8 @@ std::string former_name(const std::string& field) {
 }
 
 // The words of a text with named ones, from a number or an inline table: { law = "geometric", mean = 100 } is
-// geometric:100 and { box_number = 3, at = 100 } is box 3:100. { box = 2, at = 100 } is 2:100, whose reader says what to
-// write in its place.
+// geometric:100 and { box_number = 3, at = 100 } is box 3:100. { box = 2, at = 100 } is 2:100, and who reads that says
+// what to write in its place.
 std::string words_of(const StudyKey& key, const toml::node& node, const std::string& where) {
   const auto word = [&](const toml::node& one) -> std::string {
     if (const auto text = one.value_exact<std::string>()) return *text;

@@ -113,6 +113,8 @@ TEST_F(FormerSpellings, OfStudiesAreRefused) {
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("vary.environment.uniform.arrives = [\"2:20\", \"1:10\"]: write \"box 3:20\" or "
                                      "{ box_number = 3, at = 20 }; boxes are counted from 1"));
+  fs::remove_all(work() / "reference" / "parts");  // such as a folder of something else with a manifest.json
+  EXPECT_EQ(run({"run", "reference/study.toml", "--out", "again"}).exit_code, 2);
 }
 
 }  // namespace

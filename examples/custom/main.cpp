@@ -184,7 +184,7 @@ Environment laplace_environment() {
 
 // ---- an environment with code of its own --------------------------------------------------------------------------
 
-// The paper's model, but box 0 costs nothing.
+// The paper's model, but the first box costs nothing.
 Replication draw_free_sample(const ReplicationRequest& request) {
   Replication replication;
   Instance& instance = replication.instance;

@@ -91,8 +91,8 @@ struct ParameterDrift {
   friend bool operator==(const ParameterDrift&, const ParameterDrift&) = default;
 };
 
-/// A box that comes or goes with an online period (1, 2, ...). One that comes was not there before, and one that goes was;
-/// the same box may do so again and again.
+/// A box (its index, from 0) that comes or goes with an online period (1, 2, ...). One that comes was not there before,
+/// and one that goes was; the same box may do so again and again.
 struct BoxChange {
   int box = 0, at = 1;
   friend bool operator==(const BoxChange&, const BoxChange&) = default;

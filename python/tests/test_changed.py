@@ -267,13 +267,13 @@ def changed(name: str, value: Any) -> Any:
     [
         (
             changed("cost", -1.0),
-            r"wrong/B/[01]: cost of box 2 in online period 17 \(row 67, column 1\) is -1; give a finite",
+            r"wrong/B/[01]: cost of box 2 in online period 17 \(index \[67, 1\]\) is -1; give a finite",
         ),
-        (changed("mu", 1.25), r"mu of box 2 in online period 17 \(row 67, column 1\) is 1.25"),
+        (changed("mu", 1.25), r"mu of box 2 in online period 17 \(index \[67, 1\]\) is 1.25"),
         (changed("reward", 2.0), r"reward of box 2 in online period 17"),
-        (changed("sigma", np.nan), r"sigma of box 2 in online period 17 \(row 67, column 1\) is nan"),
+        (changed("sigma", np.nan), r"sigma of box 2 in online period 17 \(index \[67, 1\]\) is nan"),
         (changed("phi", np.inf), r"phi of box 2 in online period 17"),
-        (changed("psi", 1e300), r"psi in online period 17 \(row 67\) is inf"),
+        (changed("psi", 1e300), r"psi in online period 17 \(index \[67\]\) is inf"),
         (lambda d, r: d.update(cost=d["cost"][:, :2]), "wrong/B/[01]: cost: give an array of 251 x 3, not 251 x 2"),
         (lambda d, r: d.update(cost=d["cost"] + 0j), "cost of draw.. is of type complex128; give an array of numbers"),
         (lambda d, r: d.update(cost=d["cost"].astype(str)), "cost of draw.. is of type <U"),

@@ -13,7 +13,7 @@ import pandora
 
 
 class FreeSample(pandora.Environment):
-    """The paper's model, but box 0 costs next to nothing."""
+    """The paper's model, but the first box costs next to nothing."""
 
     name = "free_sample"
     stream = 101
@@ -69,7 +69,7 @@ def test_an_environment_of_ones_own_runs_resumes_and_is_known_by_its_code(
         (lambda d: d.pop("mu"), "draw() returned no mu"),
         (lambda d: d.update(mu=d["mu"][:-1]), "mu: give an array of 251 x 3"),
         (lambda d: d.update(moo=1), "draw() returned moo"),
-        (lambda d: d.update(reward=2 * np.ones_like(d["mu"])), "(row 0, column 0) is 2; give numbers in [0, 1]"),
+        (lambda d: d.update(reward=2 * np.ones_like(d["mu"])), "(index [0, 0]) is 2; give numbers in [0, 1]"),
         (lambda d: 1 / 0, "ZeroDivisionError: division by zero (test_environments.py:"),
     ],
 )

@@ -60,7 +60,7 @@ def test_the_grid_gives_the_indices_of_a_run(example: str, regime: str) -> None:
     assert grid.instance()["D"].shape == (10, 100)
     with pytest.raises(pandora.UsageError, match="100 numbers, not 4"):
         grid.sigma(np.ones(4))
-    with pytest.raises(pandora.UsageError, match="box 3"):
+    with pytest.raises(pandora.UsageError, match="3 is none of the indices of boxes, 0 to 2"):
         grid.sigma(x, box=3)
 
 

@@ -218,8 +218,8 @@ def test_an_exception_ends_its_lane_alone(single: dict[str, Any], tmp_path: path
 @pytest.mark.parametrize(
     ("returns", "said"),
     [
-        (7, "next() named box 7 of boxes 0 to 2"),
-        ("one", "next() returned 'one'; give a box from 0 to A - 1, or None to stop"),
+        (7, "next() returned 7, and the indices of boxes are 0 to 2"),
+        ("one", "next() returned 'one'; give the index of a box, from 0 to A - 1, or None to stop"),
         (None, "next() stopped before any box was open"),
     ],
 )
@@ -369,7 +369,7 @@ class Listener(pandora.IndexPolicy):
 def test_rewards_that_come_late_and_boxes_that_come(single: dict[str, Any], tmp_path: pathlib.Path) -> None:
     study = {**single, "periods": 30, "replications": 1, "feedback": {"delay": 7}, "T0": [0]}
     study["environment"] = {
-        "uniform": {**study.get("environment", {}).get("uniform", {}), "arrives": {"box": 2, "at": 10}}
+        "uniform": {**study.get("environment", {}).get("uniform", {}), "arrives": {"box_number": 3, "at": 10}}
     }
     Listener.told.clear()
     Listener.seen.clear()

@@ -11,6 +11,7 @@
 #include "host/lanes/estimator/reference_engine.hpp"
 #include "tests/reference/lane_specs.hpp"
 #include "tests/reference/scalar_backend.hpp"
+#include "tests/reference/small_problem.hpp"
 #include "tests/reference/thread_backend.hpp"
 
 namespace pandora::test {

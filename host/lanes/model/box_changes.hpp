@@ -8,7 +8,8 @@
 
 namespace pandora {
 
-/// "2:1000,0:2000"; empty: none. Throws Error (usage).
+/// "box 3:1000,box 1:2000", whose boxes are counted from 1, and BoxChange::box from 0; empty: none. Throws Error (usage).
+/// Of "2:1000", which earlier versions took and counted from 0, it says how to write the same now.
 std::vector<BoxChange> parse_box_changes(const std::string& text);
 std::string box_changes_text(const std::vector<BoxChange>& changes);
 

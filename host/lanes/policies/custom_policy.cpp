@@ -39,6 +39,13 @@ bool is_open(const PeriodOutcome& outcome, int box) {
   return std::find(outcome.order, outcome.order + outcome.queried, box) != outcome.order + outcome.queried;
 }
 
+// What is wrong with what a call returned: code counts boxes from 0, and who reads this counts from 1.
+std::string refused(const char* call, int index, int A, const char* is) {
+  if (index < 0 || index >= A)
+    return fmt::format("{} returned {}, and the indices of boxes are 0 to {}", call, index, A - 1);
+  return fmt::format("{} returned {}, the index of box {}, which is {}", call, index, index + 1, is);
+}
+
 // What the policy did against the rules; empty if nothing.
 std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome, int row, Shown shown) {
   const int A = tape.boxes();
@@ -47,9 +54,8 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
     const int box = policy.next();
     if (box == CustomPolicy::kStop && outcome.queried > 0) break;
     if (box == CustomPolicy::kStop) return "next() stopped before any box was open";
-    if (box < 0 || box >= A) return fmt::format("next() named box {} of boxes 0 to {}", box, A - 1);
-    if (!holds(there, box)) return fmt::format("next() named box {}, which is not there (Request::there)", box);
-    if (is_open(outcome, box)) return fmt::format("next() named box {}, which is open already", box);
+    if (box < 0 || box >= A || !holds(there, box)) return refused("next()", box, A, "not there (Request::there)");
+    if (is_open(outcome, box)) return refused("next()", box, A, "open already");
     outcome.order[outcome.queried++] = box;
     const Output output = output_of(tape, row, box, shown);
     if (!is_finite(tape.mu[tape.at(row, box)]) || !is_finite(output.cost)) throw LaneFailure(Failure::not_finite);
@@ -61,8 +67,7 @@ std::string play(const Tape& tape, CustomPolicy& policy, PeriodOutcome& outcome,
     if (box >= 0 && box < A && holds(there, box) &&
         std::find(outcome.order, outcome.order + outcome.ranked, box) == outcome.order + outcome.ranked)
       outcome.order[outcome.ranked++] = box;
-  return is_open(outcome, outcome.deployed) ? ""
-                                            : fmt::format("deploy() named box {}, which is not open", outcome.deployed);
+  return is_open(outcome, outcome.deployed) ? "" : refused("deploy()", outcome.deployed, A, "not open");
 }
 
 // The rewards that are told at the end of period `t` (0, 1, ...), its own last.

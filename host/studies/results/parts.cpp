@@ -4,6 +4,7 @@
 
 #include "host/ground/files/sealed_file.hpp"
 #include "host/lanes/model/trace_world.hpp"
+#include "host/studies/study/former_spellings.hpp"
 #include "host/studies/study/study_keys.hpp"
 
 namespace pandora {
@@ -29,6 +30,17 @@ json place(const PlannedSetting& planned, const Part& part) {
           {"options", options_of(environment)},
           {"regime", regime_name(unit.regime)},
           {"first_replication", unit.replication}};
+}
+
+// The place of a part that an earlier version may have written.
+json place_in_todays_spelling(json place) {
+  if (!place.is_object()) return place;
+  if (const auto setting = place.find("setting"); setting != place.end() && setting->is_string())
+    *setting = label_in_todays_spelling(setting->get<std::string>());
+  if (const auto options = place.find("options"); options != place.end() && options->is_object())
+    for (const auto& [name, value] : options->items())
+      if (value.is_string()) value = in_todays_spelling(name, value.get<std::string>());
+  return place;
 }
 
 // The lanes of a plan by their names, in whose order a part has them, so that the order of a study's lists leaves no
@@ -154,7 +166,7 @@ Identity identity_in(const json& content) {
   Identity out;
   for (const auto& [name, value] : identity.items()) {
     if (!value.is_string()) throw Damaged("is not laid out as a part");
-    out[name] = value.get<std::string>();
+    out[name] = in_todays_spelling(name, value.get<std::string>());
   }
   return out;
 }
@@ -173,7 +185,7 @@ std::vector<std::string> lanes_in(const json& content) {
 PartContents part_contents(const PlannedSetting& planned, const Part& part, const json& content,
                            bool passes_over_others) {
   const Study& study = planned.setting.study;
-  const json here = place(planned, part), &written = field(content, "place");
+  const json here = place(planned, part), written = place_in_todays_spelling(field(content, "place"));
   for (const char* name : {"setting", "environment", "regime", "first_replication"})
     if (field(written, name) != here[name]) throw Damaged("holds another part of the study");
   // Options of another version count for nothing here, and where others are passed over, an environment of another

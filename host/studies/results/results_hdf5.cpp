@@ -154,8 +154,12 @@ class LaneDatasets {
     const std::size_t A = boxes_;
     of_run("choices/length", {}, {"boxes of the order that the policy fixed beforehand; 0: it fixed none", "boxes", ""},
            [](auto&, const LaneNotes& notes) { return std::array{static_cast<std::int32_t>(notes.list.size())}; });
-    of_run("choices/box", {A}, {"the boxes of that order, from 0; 0 beyond its length", "", " x position"},
-           [A](auto&, const LaneNotes& notes) { return filled(notes.list, A, 0); });
+    of_run("choices/box_number", {A}, {"the boxes of that order, from 1; 0 beyond its length", "", " x position"},
+           [A](auto&, const LaneNotes& notes) {
+             std::vector<std::int32_t> numbers;
+             for (const int box : notes.list) numbers.push_back(box + 1);
+             return filled(numbers, A, 0);
+           });
     of_run("choices/threshold", {A},
            {"FrugalGPT: a response of at least so much is accepted; NaN: none", "reward", " x position"},
            [A](auto&, const LaneNotes& notes) { return filled(notes.thresholds, A, kAbsent); });

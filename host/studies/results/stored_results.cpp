@@ -12,6 +12,7 @@
 #include "host/ground/files/sealed_file.hpp"
 #include "host/ground/files/system_limits.hpp"
 #include "host/studies/results/result_rows.hpp"
+#include "host/studies/study/former_spellings.hpp"
 #include "pandora/error.hpp"
 
 namespace pandora {
@@ -160,7 +161,7 @@ StudyConfig study_of_results(const ResultFolder& folder, bool foreign) {
                   fmt::format("{}: is not the study of the results: {} (here is the file); run it again with --resume",
                               file, fmt::join(found, "; ")));
   }
-  return config_of(file, foreign, own.get<std::string>());
+  return config_of(file, foreign, study_in_todays_spelling(own.get<std::string>()));
 }
 
 StoredResults::StoredResults(const std::string& path, const DamageNote& note)

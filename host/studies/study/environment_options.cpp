@@ -118,13 +118,13 @@ EnvironmentOption drift_option() {
 EnvironmentOption changes_option(const char* name, const char* meaning, std::vector<BoxChange> Environment::*member) {
   return {.name = name,
           .kind = Kind::text,
-          .type = "BOX:PERIOD, more than one with commas between",
+          .type = "box NUMBER:PERIOD, more than one with commas between",
           .unit = "",
           .meaning = meaning,
           .text = [=](const Environment& e) { return toml_of(box_changes_text(e.*member)); },
           .set = [=](Environment& e, const StudyValue& v) { e.*member = parsed(v, parse_box_changes); },
           .of_both = true,
-          .fields = {"box", "at"}};
+          .fields = {"box_number", "at"}};
 }
 
 EnvironmentOption law_option() {
@@ -166,7 +166,7 @@ std::vector<EnvironmentOption> options_of_model() {
              &Environment::correlation, "a number from 0 to below 1", [](double r) { return r >= 0.0 && r < 1.0; }),
       drift_option(),
       changes_option("arrives",
-                     "Boxes, counted from 0, that are there from an online period on (docs/scenarios.md#boxes).",
+                     "Boxes, counted from 1, that are there from an online period on (docs/scenarios.md#boxes).",
                      &Environment::arrives),
       changes_option("leaves", "Boxes that are not there from an online period on.", &Environment::leaves),
       word("location", "common, none or own",

@@ -5,6 +5,7 @@
 
 #include "host/ground/files/input_file.hpp"
 #include "host/lanes/model/trace_world.hpp"
+#include "host/studies/study/former_spellings.hpp"
 #include "host/studies/study/study_keys.hpp"
 
 namespace pandora {
@@ -27,6 +28,14 @@ std::string list_text(const std::vector<StudyValue>& values) {
 
 bool is_table(const Environment& environment) {
   return environment.trace != nullptr;
+}
+
+// Whether it is the study that a folder of results keeps.
+bool is_of_results(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::path folder = file.parent_path();
+  return file.filename() == "study.toml" && std::filesystem::exists(folder / "manifest.json", error) &&
+         std::filesystem::is_directory(folder / "parts", error);
 }
 
 // The study of a table alone, with the table's sizes.
@@ -192,7 +201,8 @@ std::map<std::string, std::string> StudyConfig::identity() const {
 std::string read_study_text(const std::string& path) {
   constexpr std::uint64_t kMost = 1u << 20;
   try {
-    return read_file(path, kMost);
+    const std::string text = read_file(path, kMost);
+    return is_of_results(path) ? study_in_todays_spelling(text) : text;
   } catch (const Unreadable& problem) {
     refuse(path, fmt::format("{}; name a study's TOML file, such as those in experiments/", problem.what()));
   }

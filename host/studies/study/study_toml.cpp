@@ -37,8 +37,15 @@ std::optional<std::int64_t> integer_of(const toml::node& node) {
   return std::nullopt;
 }
 
+// The field as it was named when its number counted from 0: box of box_number, and nothing of another field.
+std::string former_name(const std::string& field) {
+  constexpr std::string_view kNumber = "_number";
+  return field.ends_with(kNumber) ? field.substr(0, field.size() - kNumber.size()) : "";
+}
+
 // The words of a text with named ones, from a number or an inline table: { law = "geometric", mean = 100 } is
-// geometric:100.
+// geometric:100 and { box_number = 3, at = 100 } is box 3:100. { box = 2, at = 100 } is 2:100, and who reads that says
+// what to write in its place.
 std::string words_of(const StudyKey& key, const toml::node& node, const std::string& where) {
   const auto word = [&](const toml::node& one) -> std::string {
     if (const auto text = one.value_exact<std::string>()) return *text;
@@ -54,12 +61,16 @@ std::string words_of(const StudyKey& key, const toml::node& node, const std::str
   const toml::table* const table = node.as_table();
   if (table == nullptr) return word(node);
   std::vector<std::string> words;
+  std::vector<std::string> fields = key.fields;
+  const std::string former = former_name(fields[0]);
+  const bool is_former = !former.empty() && table->contains(former) && !table->contains(fields[0]);
+  if (is_former) fields[0] = former;
   for (const auto& [name, value] : *table)
-    if (std::ranges::count(key.fields, std::string(name.str())) == 0)
+    if (std::ranges::count(fields, std::string(name.str())) == 0)
       refuse(where, fmt::format("has no {}; give some of {}", std::string(name.str()), fmt::join(key.fields, ", ")));
-  if (!table->empty() && !table->contains(key.fields[0]))
+  if (!table->empty() && !table->contains(fields[0]))
     refuse(where, fmt::format("has no {}; give it too", key.fields[0]));
-  for (const std::string& field : key.fields) {
+  for (const std::string& field : fields) {
     const toml::node* const value = table->get(field);
     if (value == nullptr) continue;
     std::vector<std::string> items;
@@ -67,7 +78,8 @@ std::string words_of(const StudyKey& key, const toml::node& node, const std::str
       for (const toml::node& item : *array) items.push_back(word(item));
     else
       items.push_back(word(*value));
-    words.push_back(fmt::format("{}", fmt::join(items, ",")));
+    const std::string lead = former_name(field);
+    words.push_back(fmt::format("{}{}{}", lead, lead.empty() ? "" : " ", fmt::join(items, ",")));
   }
   return fmt::format("{}", fmt::join(words, ":"));
 }

@@ -49,7 +49,8 @@ std::string defect_of(const LaneSpec& spec, const Replication& replication) {
   if (spec.length < 1 || spec.length > A) return fmt::format("a list of {} boxes out of {}", spec.length, A);
   for (int k = 0; k < spec.length; ++k)
     if (spec.list[k] < 0 || spec.list[k] >= A || std::find(spec.list, spec.list + k, spec.list[k]) != spec.list + k)
-      return fmt::format("position {} of the list is box {}, which is not there or named twice", k, spec.list[k]);
+      return fmt::format("list[{}] = {} is none of the indices of boxes, 0 to {}, or stands there twice", k,
+                         spec.list[k], A - 1);
   return "";
 }
 

@@ -103,9 +103,9 @@ void require_within(const Tape& tape, const ReplicationRequest& asked, const cha
     outside |= static_cast<unsigned>(!(values[at] >= low && values[at] <= high));
   for (std::size_t at = from; outside != 0 && at < values.size(); ++at) {
     if (values[at] >= low && values[at] <= high) continue;
-    refuse(asked, fmt::format("{} (row {}{}) is {}; give {}, or mend what its code draws",
+    refuse(asked, fmt::format("{} (index [{}{}]) is {}; give {}, or mend what its code draws",
                               place_of(tape, name, at, size, boxes), at / size / A,
-                              boxes ? fmt::format(", column {}", at / size % A) : "", values[at], wanted));
+                              boxes ? fmt::format(", {}", at / size % A) : "", values[at], wanted));
   }
 }
 

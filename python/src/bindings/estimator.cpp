@@ -42,7 +42,7 @@ class Estimator {
   }
   WeitzmanEstimator& of(int box) {
     if (box < 0 || box >= boxes_)
-      throw Error(ExitCode::usage, fmt::format("box {} is none of 0 to {}", box, boxes_ - 1));
+      throw Error(ExitCode::usage, fmt::format("{} is none of the indices of boxes, 0 to {}", box, boxes_ - 1));
     if (!has_begun_) throw Error(ExitCode::usage, "WeitzmanEstimator: call begin(request) first");
     return estimator_;
   }
@@ -65,7 +65,7 @@ class Estimator {
     }
     if (std::none_of(outputs.begin(), outputs.end(), [&](const Output& o) { return o.box == deployed; }))
       throw Error(ExitCode::usage,
-                  fmt::format("learn: box {} was deployed and is not among the opened ones", deployed));
+                  fmt::format("learn: {} is the index of a box that is not among the opened ones", deployed));
     estimator_.learn(outputs, deployed, reward);
   }
 

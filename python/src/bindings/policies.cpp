@@ -94,19 +94,21 @@ class PythonPolicy : public CustomPolicy {
   int next() override {
     return called([&] {
       const nb::object found = next_();
-      return found.is_none() ? kStop : value_of<int>(found, "next()", "a box from 0 to A - 1, or None to stop");
+      return found.is_none() ? kStop
+                             : value_of<int>(found, "next()", "the index of a box, from 0 to A - 1, or None to stop");
     });
   }
   void opened(const Output& output) override {
     called([&] { opened_(OwnOutput(output, shows_mu_)); });
   }
   int deploy() override {
-    return called([&] { return value_of<int>(deploy_(), "deploy()", "a box that was opened"); });
+    return called([&] { return value_of<int>(deploy_(), "deploy()", "the index of a box that was opened"); });
   }
   std::vector<int> ranking() const override {
     if (!ranks_) return {};
-    return called(
-        [&] { return value_of<std::vector<int>>(policy_.attr("ranking")(), "ranking()", "a list of boxes"); });
+    return called([&] {
+      return value_of<std::vector<int>>(policy_.attr("ranking")(), "ranking()", "a list of indices of boxes");
+    });
   }
   std::optional<int> opens_of(std::span<const Output> outputs, std::span<const double> worth) override {
     if (!opens_of_) return {};
@@ -238,7 +240,7 @@ void bind_policies(nb::module_& module) {
           "sigma", [](nb::handle self) { return view_of(*nb::cast<OwnRequest&>(self).sigma, self); },
           "the oracle's indices; NaN unless the policy is a yardstick, empty while calibrating");
   nb::class_<OwnOutput>(module, "Output", "What opening a box reveals.")
-      .def_ro("box", &OwnOutput::box, "0..A-1")
+      .def_ro("box", &OwnOutput::box, "Its index, 0..A-1.")
       .def_prop_ro(
           "phi", [](nb::handle self) { return view_of(nb::cast<OwnOutput&>(self).phi, self); },
           "phi(x_t, omega_ta), d numbers")

@@ -102,7 +102,7 @@ class OracleGrid:
         if at.ndim not in (1, 2):
             raise UsageError("OracleGrid.sigma: give a context, or an array of contexts x d_x")
         if box is not None and not 0 <= box < self.boxes:
-            raise UsageError(f"OracleGrid.sigma: box {box} is none of 0 to {self.boxes - 1}")
+            raise UsageError(f"OracleGrid.sigma: {box} is none of the indices of boxes, 0 to {self.boxes - 1}")
         found = self._grid.sigma(np.ascontiguousarray(np.atleast_2d(at)))
         out = found if at.ndim == 2 else found[0]
         return out if box is None else out[..., box]

@@ -164,8 +164,8 @@ TEST(RestartingDow, TakesBoxesThatComeAndGoWithRewardsThatComeLateOrNever) {
     for (const std::size_t reward : {0u, 1u}) {
       Replication replication = drifting("swap:" + std::to_string(kSwap), regime, 1, kSwap + 600);
       Environment changing = replication.instance.environment;
-      changing.arrives = parse_box_changes("2:400,0:1300");
-      changing.leaves = parse_box_changes("0:900");
+      changing.arrives = parse_box_changes("box 3:400,box 1:1300");
+      changing.leaves = parse_box_changes("box 1:900");
       apply_box_changes(changing, false, replication);
       FeedbackRules rules;
       rules.delay = parse_delay("50");

@@ -42,7 +42,7 @@ std::vector<int> there(const Tape& tape, int t) {  // t = 1, 2, ...
 }
 
 TEST(BoxChanges, AreThereWhenTheyHaveComeAndHaveNotGone) {
-  const Replication replication = replication_with("2:40,0:60", "0:20,1:50", Regime::A, 80);
+  const Replication replication = replication_with("box 3:40,box 1:60", "box 1:20,box 2:50", Regime::A, 80);
   const Tape& tape = replication.tape;
   const std::pair<int, std::vector<int>> wanted[] = {{1, {0, 1}}, {19, {0, 1}}, {20, {1}},
                                                      {39, {1}},   {40, {1, 2}}, {49, {1, 2}},
@@ -53,8 +53,10 @@ TEST(BoxChanges, AreThereWhenTheyHaveComeAndHaveNotGone) {
 }
 
 TEST(BoxChanges, AreWrittenAsTheyAreReadAndRefusedWhereTheyMakeNoSense) {
-  for (const char* text : {"", "2:1000", "2:1000,0:5"}) EXPECT_EQ(box_changes_text(parse_box_changes(text)), text);
-  for (const char* text : {"2", "2:", "2:0", "16:5", "-1:5", "1.5:5", "2:5:6", "a:b", "2:5,,1:6", ","})
+  for (const char* text : {"", "box 3:1000", "box 3:1000,box 1:5", "box 16:7"})
+    EXPECT_EQ(box_changes_text(parse_box_changes(text)), text);
+  for (const char* text : {"box 2", "box 2:", "box 2:0", "box 17:5", "box 0:5", "box -1:5", "box 1.5:5", "box 2:5:6",
+                           "box a:b", "box 2:5,,box 1:6", ",", "2", "2:0", "16:5", "boxes 2:5", "box  2:5"})
     EXPECT_THROW((void)parse_box_changes(text), Error) << text;
   const auto why = [](const char* arrives, const char* leaves) {
     try {
@@ -64,15 +66,33 @@ TEST(BoxChanges, AreWrittenAsTheyAreReadAndRefusedWhereTheyMakeNoSense) {
     }
     return std::string();
   };
-  EXPECT_EQ(why("2:40,0:60", "0:20,1:50"), "");
-  EXPECT_EQ(why("0:5", "1:5"), "");
-  EXPECT_EQ(why("0:5, 2:7", ""), "");
-  EXPECT_THAT(why("2:5", "2:5"), testing::HasSubstr("box 2 arrives and leaves at period 5"));
-  EXPECT_THAT(why("3:5", ""), testing::HasSubstr("box 3 comes or goes, and boxes are 0 to 2"));
-  EXPECT_THAT(why("0:5,1:5,2:5", ""), testing::HasSubstr("no box is there before the first period"));
-  EXPECT_THAT(why("", "0:5,1:5,2:7"), testing::HasSubstr("no box is there from period 7 on"));
-  EXPECT_THAT(why("0:5,0:9", ""), testing::HasSubstr("box 0 arrives at period 9, where it is there already"));
-  EXPECT_THAT(why("", "0:5,0:9"), testing::HasSubstr("box 0 leaves at period 9, where it has left already"));
+  EXPECT_EQ(why("box 3:40,box 1:60", "box 1:20,box 2:50"), "");
+  EXPECT_EQ(why("box 1:5", "box 2:5"), "");
+  EXPECT_EQ(why("box 1:5, box 3:7", ""), "");
+  EXPECT_THAT(why("box 3:5", "box 3:5"), testing::HasSubstr("box 3 arrives and leaves at period 5"));
+  EXPECT_THAT(why("box 4:5", ""), testing::HasSubstr("box 4 comes or goes, and boxes are 1 to 3"));
+  EXPECT_THAT(why("box 1:5,box 2:5,box 3:5", ""), testing::HasSubstr("no box is there before the first period"));
+  EXPECT_THAT(why("", "box 1:5,box 2:5,box 3:7"), testing::HasSubstr("no box is there from period 7 on"));
+  EXPECT_THAT(why("box 1:5,box 1:9", ""), testing::HasSubstr("box 1 arrives at period 9, where it is there already"));
+  EXPECT_THAT(why("", "box 1:5,box 1:9"), testing::HasSubstr("box 1 leaves at period 9, where it has left already"));
+}
+
+// Earlier versions counted boxes from 0 in studies: nobody's third box becomes the second.
+TEST(BoxChanges, TheSpellingThatCountedFrom0IsRefusedWithTheSameBoxInTodays) {
+  const auto told = [](const char* text) {
+    try {
+      (void)parse_box_changes(text);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("taken");
+  };
+  EXPECT_EQ(told("2:1000"),
+            "write \"box 3:1000\" or { box_number = 3, at = 1000 }; boxes are counted from 1, and this counted them "
+            "from 0");
+  EXPECT_THAT(told("0:5, 15:7"), testing::HasSubstr("write \"box 1:5,box 16:7\" or [{ box_number = 1, at = 5 }, "
+                                                    "{ box_number = 16, at = 7 }];"));
+  EXPECT_THAT(told("2:5,box 2:6"), testing::HasSubstr("write \"box 3:5,box 2:6\" or"));  // each as it counts
 }
 
 class BoxChangesLanes : public testing::TestWithParam<const char*> {
@@ -82,7 +102,7 @@ class BoxChangesLanes : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Lanes, BoxChangesLanes, testing::Values("geometric:1.5", "tracking", "every:5"));
 
 TEST_P(BoxChangesLanes, TheReferenceIsTheNaiveLaneAndOpensWhatIsThere) {
-  const Replication replication = replication_with("2:40,0:90", "0:60,1:100", Regime::B, 130);
+  const Replication replication = replication_with("box 3:40,box 1:90", "box 1:60,box 2:100", Regime::B, 130);
   for (const LaneSpec& lane : test::all_lanes(replication, {0, kCalibration}, {0.1})) {
     SCOPED_TRACE(
         fmt::format("T0 {}, score {}, order {}, stop {}", lane.T0, int(lane.score), int(lane.order), int(lane.stop)));
@@ -105,7 +125,7 @@ TEST_P(BoxChangesLanes, TheReferenceIsTheNaiveLaneAndOpensWhatIsThere) {
 }
 
 TEST_P(BoxChangesLanes, EveryEngineFollowsTheReference) {
-  const Replication replication = replication_with("2:40,0:150", "0:100,1:200", Regime::B, 260);
+  const Replication replication = replication_with("box 3:40,box 1:150", "box 1:100,box 2:200", Regime::B, 260);
   for (const LaneSpec& lane : test::all_lanes(replication, {0, kCalibration}, {0.1})) {
     LaneRecord expected;
     const LaneTally reference = run_reference_lane(replication, lane, estimation(), &expected);
@@ -122,7 +142,7 @@ TEST_P(BoxChangesLanes, EveryEngineFollowsTheReference) {
 }
 
 TEST_P(BoxChangesLanes, APolicyOfWeitzmansRuleEqualsTheReferenceInEveryDigit) {
-  const Replication replication = replication_with("2:40,0:150", "0:100,1:200", Regime::B, 260);
+  const Replication replication = replication_with("box 3:40,box 1:150", "box 1:100,box 2:200", Regime::B, 260);
   for (const RewardModel reward : {RewardModel::known, RewardModel::learned}) {
     const LaneSpec lane = dow_lane(reward, kCalibration);
     WeitzmanPolicy twin(replication, lane, estimation());
@@ -133,7 +153,7 @@ TEST_P(BoxChangesLanes, APolicyOfWeitzmansRuleEqualsTheReferenceInEveryDigit) {
 // Rivals that are code, with a box that they have never seen when it comes.
 TEST(BoxChanges, PoliciesThatAreCodeTakeABoxThatComes) {
   for (const Regime regime : {Regime::A, Regime::B}) {
-    const Replication replication = replication_with("2:40", "0:60", regime, 200);
+    const Replication replication = replication_with("box 3:40", "box 1:60", regime, 200);
     for (const char* name : {"liu", "informed_weitzman"})
       for (const int T0 : {0, kCalibration}) {
         const PolicyVariant variant = find_policy(name)->variants({0.1})[0];
@@ -154,13 +174,13 @@ TEST(BoxChanges, APolicyThatNamesABoxThatIsNotThereIsStopped) {
     unsigned there = 0;
     bool open = false;
   };
-  const Replication replication = replication_with("", "2:30", Regime::A, 50);
+  const Replication replication = replication_with("", "box 3:30", Regime::A, 50);
   Second policy;
   std::string why;
   const LaneTally tally = run_custom_lane(replication, policy, 0, &why);
   EXPECT_EQ(tally.failed_period, 30);
   EXPECT_EQ(policy.there, 3u);
-  EXPECT_NE(why.find("box 2, which is not there"), std::string::npos) << why;
+  EXPECT_NE(why.find("next() returned 2, the index of box 3, which is not there"), std::string::npos) << why;
 }
 
 }  // namespace

@@ -234,8 +234,8 @@ TEST(CustomPolicy, ALaneThatBreaksTheRulesFailsThere) {
   using How = Cheat::How;
   const std::pair<How, const char*> cases[] = {{How::stops_first, "next() stopped before any box was open"},
                                                {How::opens_twice, "which is open already"},
-                                               {How::no_such_box, "next() named box 3 of boxes 0 to 2"},
-                                               {How::deploys_closed, "deploy() named box 0, which is not open"},
+                                               {How::no_such_box, "returned 3, and the indices of boxes are 0 to 2"},
+                                               {How::deploys_closed, "0, the index of box 1, which is not open"},
                                                {How::throws, "cheat"}};
   for (const auto& [how, what] : cases) {
     Cheat policy(how);

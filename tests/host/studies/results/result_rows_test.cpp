@@ -150,13 +150,13 @@ TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
   results[1].notes[1].list = {2, 0};
   results[1].notes[1].thresholds = {0.25};
   results[1].lanes[1].fail(Failure::policy, 7);
-  results[1].notes[1].message = "next() named box 9, \"out\nof\" range";
+  results[1].notes[1].message = "next() returned 9, \"out\nof\" range";
   ResultRows failing({}, plan, "./bin/pan'dora");
   failing.add({{}, study}, plan, results, summarise(study, plan, results));
   EXPECT_EQ(failing.csv("choices").substr(failing.csv("choices").find('\n') + 1),
             "A,uniform,1,50,frugalgpt,known,,,,1,3,0.25\nA,uniform,1,50,frugalgpt,known,,,,2,1,\n");
   EXPECT_EQ(lines_of(failing.csv("failures"))[1],
-            "A,uniform,1,50,frugalgpt,known,,,,1,7,\"the policy failed: next() named box 9, \"\"out of\"\" "
+            "A,uniform,1,50,frugalgpt,known,,,,1,7,\"the policy failed: next() returned 9, \"\"out of\"\" "
             "range\",'./bin/pan'\\''dora' replay study.toml --lane uniform/A/1/50/frugalgpt/known");
 }
 

@@ -54,8 +54,8 @@ constexpr const char* kChanges = R"(
 [environment.uniform]
 correlation = 0.4
 drift = { kind = "step", at = [30, 60], share = 0.5 }
-arrives = { box = 2, at = 20 }
-leaves = { box = 0, at = 70 }
+arrives = { box_number = 3, at = 20 }
+leaves = { box_number = 1, at = 70 }
 [feedback]
 delay = { law = "geometric", mean = 9 }
 share = 0.8

@@ -43,8 +43,9 @@ class Explain : public testing::Test {
 // expected cost of the period's parameters.
 TEST_F(Explain, FollowsBoxesThatComeAndParametersThatDrift) {
   const std::vector<PlannedSetting> changing = make_plans(StudyConfig::parse(
-      std::string(kExplained) + "[environment.uniform]\ndrift = \"step:60:1\"\narrives = [{ box = 2, at = 40 }]\n"
-                                "leaves = { box = 0, at = 80 }\noutput_costs = \"centred\"\n[feedback]\nshare = 0.5\n",
+      std::string(kExplained) +
+          "[environment.uniform]\ndrift = \"step:60:1\"\narrives = [{ box_number = 3, at = 40 }]\n"
+          "leaves = { box_number = 1, at = 80 }\noutput_costs = \"centred\"\n[feedback]\nshare = 0.5\n",
       "test"));
   const FoundLane found(changing[0], "uniform/B/1/9/dow/unknown/c_rho=0.1;c_theta=0.1");
   const UnitResult result = found.run(found.prepare());

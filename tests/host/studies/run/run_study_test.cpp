@@ -1,6 +1,7 @@
 // A study from its file to a folder of results: what is written, what is refused, and lanes that fail.
 #include <set>
 
+#include "host/ground/base/printable.hpp"
 #include "host/ground/files/sealed_file.hpp"
 #include "tests/host/studies/run/hdf5_dataset.hpp"
 #include "tests/host/studies/run/run_study_fixture.hpp"
@@ -86,6 +87,35 @@ TEST_F(RunStudy, ResultsOfEveryReplicationGiveTheTables) {
     EXPECT_FALSE(dataset(file, std::string("/uniform_A/") + name, shape).empty()) << name;
   ASSERT_EQ(run(words("without", {"--set", "output.hdf5=false"})).exit_code, 0);
   EXPECT_FALSE(fs::exists(work() / "without" / "results.h5"));
+}
+
+// Boxes of results.h5 are those of choices.csv, counted from 1; the dataset that counted from 0 had another name.
+TEST_F(RunStudy, ChoicesAreNumbersOfBoxesInEveryFile) {
+  run_reference({"--replications", "2"});
+  const fs::path file = work() / "reference" / "results.h5";
+  std::vector<hsize_t> shape;
+  const std::vector<double> length = dataset(file, "/uniform_A/choices/length", shape),
+                            box = dataset(file, "/uniform_A/choices/box_number", shape);
+  std::vector<double> found, wanted;
+  for (std::size_t k = 0; k < box.size(); ++k) {  // lane x replication x position
+    const bool is_one = static_cast<double>(k % 3) < length.at(k / 3);
+    EXPECT_EQ(box[k] > 0.0, is_one);  // 0 is no box
+    if (is_one) found.push_back(box[k]);
+  }
+  std::istringstream lines(test::read_file(work() / "reference" / "choices.csv"));
+  std::string line;
+  std::getline(lines, line);
+  const std::vector<std::string> names = split(line, ',');
+  const std::size_t column = static_cast<std::size_t>(std::ranges::find(names, "box") - names.begin());
+  while (std::getline(lines, line))
+    if (line.starts_with("A,uniform,")) wanted.push_back(std::stod(split(line, ',').at(column)));
+  ASSERT_FALSE(wanted.empty());
+  std::ranges::sort(found);
+  std::ranges::sort(wanted);
+  EXPECT_EQ(found, wanted);
+  const hid_t opened = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  EXPECT_EQ(H5Lexists(opened, "/uniform_A/choices/box", H5P_DEFAULT), 0);
+  H5Fclose(opened);
 }
 
 TEST_F(RunStudy, SettingsVaryInOneFolder) {

@@ -41,6 +41,30 @@ TEST(StudyConfig, NamesTheNearestWord) {
   EXPECT_THAT(refusal([] { parsed("policies = [\"zzz\"]"); }), Not(HasSubstr("nearest")));
 }
 
+// Boxes are counted from 1. What counted from 0 would be another box, so that it is refused with the one that it was.
+TEST(StudyConfig, TakesNumbersOfBoxesThatCannotBeMistaken) {
+  const char* const same[] = {"\"box 3:1000,box 1:5\"", "[{ box_number = 3, at = 1000 }, \"box 1:5\"]",
+                              "[{ box_number = 3.0, at = 1e3 }, { at = 5, box_number = 1 }]"};
+  for (const char* text : same) {
+    const Study study = parsed(std::string("[environment.uniform]\narrives = ") + text).settings()[0].study;
+    EXPECT_EQ(study.environments[0].arrives, (std::vector<BoxChange>{{2, 1000}, {0, 5}})) << text;
+  }
+  const std::string uniform = "[environment.uniform]\n",
+                    counted = "boxes are counted from 1, and this counted them from 0";
+  expect_refusal(uniform + "arrives = \"2:1000\"",
+                 {"study.toml:2: environment.uniform.arrives = \"2:1000\": write \"box 3:1000\" or", counted});
+  expect_refusal(uniform + "leaves = { box = 0, at = 9 }",
+                 {"leaves = { box = 0, at = 9 }: write \"box 1:9\" or { box_number = 1, at = 9 };", counted});
+  expect_refusal(uniform + "leaves = [{ box = 0, at = 9 }, { box = 1, at = 8 }]",
+                 {"or [{ box_number = 1, at = 9 }, { box_number = 2, at = 8 }];", counted});
+  expect_refusal("[vary]\nenvironment.uniform.arrives = [\"2:10\"]", {"write \"box 3:10\" or", counted});
+  expect_refusal(uniform + "arrives = { box = 2, box_number = 3, at = 9 }",
+                 {"has no box; give some of box_number, at"});
+  expect_refusal(uniform + "arrives = { at = 9 }", {"has no box_number; give it too"});
+  expect_refusal(uniform + "arrives = \"box 0:9\"", {"such as \"box 3:1000\", boxes from 1 to 16"});
+  expect_refusal(uniform + "arrives = \"box 4:9\"", {"box 4 comes or goes, and boxes are 1 to 3"});
+}
+
 TEST(StudyConfig, NamesFileLineKeyAndValueOfWhatIsOutOfRange) {
   expect_refusal("\n\nperiods = 0", {"study.toml:3", "periods = 0", "at least 1"});
   expect_refusal("replications = -1", {"replications = -1", "at least 1"});

@@ -53,17 +53,16 @@ TEST(RequireSound, RefusesNumbersThatAreNoneOfTheirKindWithPeriodAndBox) {
     change(wrong);
     EXPECT_THAT(refusal_of(wrong, asked), HasSubstr(said));
   };
-  refused(
-      [&](Replication& r) { r.tape.cost[cell] = -1.0; },
-      "environment own/B/2: cost of box 2 in online period 7 (row 11, column 1) is -1; give a finite cost from 0 on");
+  refused([&](Replication& r) { r.tape.cost[cell] = -1.0; },
+          "environment own/B/2: cost of box 2 in online period 7 (index [11, 1]) is -1; give a finite cost from 0 on");
   refused([&](Replication& r) { r.tape.cost[cell] = kInfinity; }, "cost of box 2 in online period 7");
   refused([&](Replication& r) { r.tape.cost[sound.tape.at(3, 2)] = std::nan(""); },
-          "cost of box 3 in calibration period 3 (row 3, column 2) is nan");
-  refused([&](Replication& r) { r.tape.mu[cell] = 1.5; }, "mu of box 2 in online period 7 (row 11, column 1) is 1.5");
+          "cost of box 3 in calibration period 3 (index [3, 2]) is nan");
+  refused([&](Replication& r) { r.tape.mu[cell] = 1.5; }, "mu of box 2 in online period 7 (index [11, 1]) is 1.5");
   refused([&](Replication& r) { r.tape.mu[cell] = -0.25; }, "mu of box 2 in online period 7");
   refused([&](Replication& r) { r.tape.reward[cell] = 2.0f; }, "reward of box 2 in online period 7");
   refused([&](Replication& r) { r.tape.phi[cell * 10 + 3] = std::nanf(""); }, "phi of box 2 in online period 7");
-  refused([&](Replication& r) { r.tape.contexts.psi[4] = HUGE_VALF; }, "psi in the initial context (row 0) is inf");
+  refused([&](Replication& r) { r.tape.contexts.psi[4] = HUGE_VALF; }, "psi in the initial context (index [0]) is inf");
   refused([&](Replication& r) { r.sigma[cell] = std::nan(""); }, "sigma of box 2 in online period 7");
   Replication early = sound;
   early.sigma[0] = std::nan("");  // no part of it

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 NUMBER = re.compile(r"(?<![\w.,])([-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)\.(\d+)(?:e([-+]?\d+))?)(?!\d|\.\d|,\d{3})(?=( ?%| ± [\d.]+ ?%)?)")
 SMALL = "zero one two three four five six seven eight nine ten eleven twelve".split()
-COUNT = re.compile(rf"(?<![\w.,])((?:\d{{1,3}}(?:,\d{{3}})+|\d+)|{'|'.join(SMALL)})\s+of\s+(?:(?:all|the)\s+)*(\d{{1,3}}(?:,\d{{3}})+|\d+)(?![\d-]|[.,]\d)", re.I)
+WHOLE = r"\d{1,3}(?:,\d{3})+|\d+"
+COUNT = re.compile(rf"(?<![\w.,])({WHOLE}|{'|'.join(SMALL)})\s+of\s+(?:(?:all|the)\s+)*({WHOLE})(?![\d-]|[.,]\d)", re.I)
 NAMED = re.compile(r"(?:Sections?|Tables?|Figures?|Theorem|Lemma|Assumption|Proposition|Corollary|Appendix|Python|CUDA|GCC|version|arXiv)[ :]$")
 FENCED = re.compile(r"^ *(```|~~~).*?^ *\1 *$", re.S | re.M)
 UNSEEN = re.compile(r"(`+).*?\1|\]\([^)]*\)|<!--.*?-->|https?://\S+")

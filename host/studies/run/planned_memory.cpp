@@ -1,6 +1,7 @@
 #include <cmath>
 #include <new>
 
+#include "host/lanes/model/trace_keys.hpp"
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/studies/run/run_study.hpp"
 #include "host/studies/sweep/prepare_replication.hpp"

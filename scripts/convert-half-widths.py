@@ -17,7 +17,7 @@ from pathlib import Path
 from scipy.special import stdtrit
 
 RESULTS = Path("experiments/results")
-MARK = "95%, Student's t"
+
 FIFTY = 50  # replications behind a published number
 # Of files without a column of replications, by folder.
 REPLICATIONS = {"full-geometric-1.5": 50, "seed-7-500": 500, "seed-7-500-uniform": 500, "seed-7-500-gaussian": 500,
@@ -114,7 +114,7 @@ def main() -> None:
             if now != before:
                 check(file, before, now)
                 file.write_text(now)
-        manifest["half_widths"] = MARK
+        manifest["half_widths"] = script.HALF_WIDTHS
         stage = stages[folder.name]
         manifest |= {"keep": stage.keep, "digest": script.digest(stage, stages)}
         if numbers:

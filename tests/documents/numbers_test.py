@@ -118,6 +118,8 @@ def check_page(page: str) -> list[str]:
 def check_results(stages: dict, script) -> list[str]:
     faults = [f"{folder}: no stage makes it" for folder in sorted(RESULTS.iterdir()) if folder.is_dir() and folder.name not in stages]
     faults += [f"{s.name}: there is no {s.folder / f}" for s in stages.values() for f in s.keep if not (s.folder / f).exists()]
+    faults += [f"{s.folder}: half-widths are not {script.HALF_WIDTHS}" for s in stages.values()
+               if script.read_json(s.folder / "manifest.json").get("half_widths") != script.HALF_WIDTHS]  # fmt: skip
     table = script.TABLE.search((RESULTS / "README.md").read_text())
     if not table or table[0] != script.table(stages):
         faults.append(f"{RESULTS}/README.md: `scripts/run-numbers.py --table` writes another table")

@@ -233,8 +233,8 @@ def findings(panels: Sequence[Panel]) -> list[Finding]:
 class Price:
     """By how much more is lost where the reward is unknown, mean over the cells of a regime.
 
-    Ours has the interval of Student's t, with the degrees of freedom of one panel. The half-width of the published one is
-    1.96 standard errors: what the scatter of ours, over replications that share all draws, gives in 50. z of the
+    Ours has the interval of Student's t, with the degrees of freedom of one panel. The half-width of the published one
+    is 1.96 standard errors: what the scatter of ours, over replications that share all draws, gives in 50. z of the
     difference, p two-sided by the normal law; NaN without a published price.
     """
 

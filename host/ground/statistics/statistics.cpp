@@ -46,6 +46,7 @@ MeanWithError mean_with_error(const std::vector<double>& values) {
 }
 
 Estimate student_estimate(double mean, double standard_error, double degrees_of_freedom) {
+  if (!(degrees_of_freedom > 0.0)) return {mean};  // a standard error of 0 / 0, or of the rounding of one value
   return {mean, student_factor_95(degrees_of_freedom) * standard_error, standard_error};
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <Eigen/Dense>
 #include <cmath>
 #include <memory>
 

@@ -4,8 +4,8 @@
 usage: scenario-costs.py FOLDER [--less LANE]... [--t0 T0]...        FOLDER is what `pandora run` wrote; needs h5py and scipy
 
 A LANE is SCENARIO/POLICY/REWARD, where * stands for the row's own: `base/*/*`, which is the default, sets each lane against itself in the
-scenario `base`; `swap/dow/unknown` sets every lane against that one. CSV, regrets per period x 1000: the mean with 1.96 standard errors,
-the paired difference with the 95% interval of Student's t, and in how many replications the two differ at all.
+scenario `base`; `swap/dow/unknown` sets every lane against that one. CSV, regrets per period x 1000: the mean and
+the paired difference with 95% intervals by Student's t, and in how many replications the two differ at all.
 """
 
 import argparse
@@ -52,6 +52,11 @@ def mean_and_error(values):
     return len(values), values.mean(), error
 
 
+def half(n, error):
+    """Of the 95% interval."""
+    return t.ppf(0.975, n - 1) * error if n > 1 else np.nan
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
@@ -68,13 +73,12 @@ def main():
             for key, (regret, queries) in lanes.items():
                 other = tuple(own if named == "*" else named for named, own in zip(less.split("/"), key, strict=True))
                 n, mean, error = mean_and_error(regret)
-                _, opened, opened_error = mean_and_error(queries)
-                row = [environment, regime, T0, *key, n, f"{mean:.6f}", f"{1.96 * error:.6f}", f"{opened:.6f}", f"{1.96 * opened_error:.6f}"]
+                opened_n, opened, opened_error = mean_and_error(queries)
+                row = [environment, regime, T0, *key, n, f"{mean:.6f}", f"{half(n, error):.6f}", f"{opened:.6f}", f"{half(opened_n, opened_error):.6f}"]
                 if other in lanes and other != key:
                     difference = regret - lanes[other][0]
                     n, mean, error = mean_and_error(difference)
-                    width = t.ppf(0.975, n - 1) * error if n > 1 else np.nan
-                    row += ["/".join(other), f"{mean:.6f}", f"{width:.6f}", int((np.abs(difference) > 1e-9).sum())]
+                    row += ["/".join(other), f"{mean:.6f}", f"{half(n, error):.6f}", int((np.abs(difference) > 1e-9).sum())]
                 else:
                     row += ["", "", "", ""]
                 rows.writerow(row)

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import SimpleNamespace as Stage
 
 STAGES, RESULTS, WORK = Path("experiments/numbers"), Path("experiments/results"), Path("results/numbers")
+HALF_WIDTHS = "95%, Student's t"  # of the kept files
 GOLDEN = Path("tests/host/studies/run/golden")
 TABLE = re.compile(r"(?<=<!-- table -->\n).*?(?=<!-- end of the table -->)", re.S)
 
@@ -197,7 +198,7 @@ exec {program} "$@"
         for file, command in stage.keep.items():
             self.bash(stage, there, command, kept / file, "w")
         cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-        manifest = {"run": stage.run, "keep": stage.keep, "digest": digest(stage, self.stages), "program": self.program,
+        manifest = {"run": stage.run, "keep": stage.keep, "half_widths": HALF_WIDTHS, "digest": digest(stage, self.stages), "program": self.program,
                     "seconds": round(there["seconds"], 1), "date": str(datetime.date.today()), "cpu": cpu[1] if cpu else ""}
         (kept / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
         shutil.rmtree(stage.folder, ignore_errors=True)

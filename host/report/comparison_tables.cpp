@@ -19,10 +19,8 @@ Cell number_cell(double value, int decimals, bool bold = false) {
 double p_value(const ComparedRow& row) {
   if (!row.chooses()) return row.paired.p;
   const Estimate fitted = fitted_difference(row);
-  if (std::isnan(fitted.half_width_95)) return fitted.half_width_95;
-  const double degrees = static_cast<double>(row.paired.n) - 1.0;
-  if (fitted.half_width_95 == 0.0) return fitted.mean == 0.0 ? 1.0 : 0.0;
-  return student_t_p_value(fitted.mean * student_t_quantile(0.975, degrees) / fitted.half_width_95, degrees);
+  if (fitted.standard_error == 0.0) return fitted.mean == 0.0 ? 1.0 : 0.0;
+  return student_t_p_value(fitted.mean / fitted.standard_error, static_cast<double>(row.paired.n) - 1.0);
 }
 
 // body(pair, row, p) for every row, p adjusted by Holm's method over all of them.

@@ -32,7 +32,7 @@ struct Evidence {
   Evidence(const ComparedRow& row, double margin) : n(static_cast<double>(row.paired.n)) {
     const Estimate found = judged_difference(row);
     shift = found.mean - margin;
-    scatter = n < 2.0 ? kUnknown : found.half_width_95 / student_t_quantile(0.975, n - 1.0) * std::sqrt(n);
+    scatter = found.standard_error * std::sqrt(n);
     std::vector<double> values = difference(row.a.fit, row.b.fit).without;
     for (double& value : values) value = -value;  // what lifts the mean is missed where it is left out
     for (std::size_t r = 0; r < row.a.best.size() && row.a.fit.without.empty(); ++r)

@@ -228,7 +228,9 @@ FigureGroup published_figures(const Summary& summary, const std::vector<PolicyTi
   for (const char* regime : {"A", "B"}) {
     Figure values = empty_figure(
         Kind::scatter, fmt::format("published-{}", regime), "published regret × 1000", "reproduced regret × 1000",
-        fmt::format("Regime {}: all cells of the paper's table, with both 95% intervals.", regime));
+        fmt::format(
+            "Regime {}: all cells of the paper's table, with 95% intervals of ours and ± 1.96 standard errors of the paper's.",
+            regime));
     Figure scores = empty_figure(
         Kind::scatter, fmt::format("z-scores-{}", regime), values.x_label, "z (standard errors)",
         fmt::format("Regime {}: difference of reproduced and published regret in joint standard errors.", regime));
@@ -243,7 +245,7 @@ FigureGroup published_figures(const Summary& summary, const std::vector<PolicyTi
         add_point(value, p.value, row.regret);
         value.x_low.push_back(p.value - p.half_width_95);
         value.x_high.push_back(p.value + p.half_width_95);
-        const double error = std::hypot(row.regret.half_width_95, p.half_width_95) / 1.96;
+        const double error = std::hypot(row.regret.standard_error, p.standard_error());
         score.x.push_back(p.value);
         score.y.push_back((row.regret.mean - p.value) / error);
       }

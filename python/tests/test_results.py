@@ -102,8 +102,9 @@ def test_replications_average_to_the_summary(example: str) -> None:
         regrets = r.regret(row["policy"], row["reward"], "gaussian", "B", row["T0"], row["hyperparameter"])
         assert regrets.shape == (4,)
         assert regrets.mean() == pytest.approx(row["regret_x1000"], abs=1e-9)
-        half = 1.96 * regrets.std(ddof=1) / 2
-        assert half == pytest.approx(row["half_width_95_x1000"], abs=1e-9)
+        error = regrets.std(ddof=1) / 2
+        assert error == pytest.approx(row["standard_error_x1000"], abs=1e-9)
+        assert 3.1824463053 * error == pytest.approx(row["half_width_95_x1000"], abs=1e-9)
 
 
 def test_what_is_left_open_must_be_unique(example: str) -> None:

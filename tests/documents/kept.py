@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -94,3 +95,17 @@ def nearest(number: re.Match, rows: list[Row], columns: set[str]) -> tuple[float
                 for scale in (1, *(() if "x1000" in column else (1000,)), *((100,) if number[4] else ())):
                     best = min(best, ((abs(there * scale - wanted) - 1e-9) / half, there * scale))
     return best
+
+
+def counted(some: int, every: int, rows: list[Row], columns: set[str]) -> bool:
+    """Whether rows of one file say that it is so many of so many, by these columns (none: all).
+
+    Two cells of a row do, the sums of two columns, or `every` rows of which `some` have the same cell in a column.
+    """
+    kept = [{column: cell for column, cell in row.items() if not columns or column in columns} for row in rows]
+    names = {column for row in kept for column in row}
+    pairs = [[value((row.get(name) or "").partition(" ")[0]) for name in names] for row in kept]  # "174 regrets" is 174
+    pairs.append([sum(n for row in kept if (n := value(row.get(name))) is not None) for name in names])
+    if any(some in pair and every in pair and (some != every or pair.count(some) > 1) for pair in pairs):
+        return True
+    return len(kept) == every and any(some in Counter(row.get(name) for row in kept).values() for name in names)

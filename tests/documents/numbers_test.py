@@ -15,8 +15,8 @@ from pathlib import Path
 if sys.version_info < (3, 11):  # no tomllib
     sys.exit(77)
 
-from kept import agreeing, conditions, nearest, read, value
-from pages import blocks, cells, kind, numbers
+from kept import agreeing, conditions, counted, nearest, read, value
+from pages import blocks, cells, counts, kind, numbers, whole
 
 os.chdir(Path(__file__).resolve().parents[2])
 RESULTS, PUBLISHED = Path("experiments/results"), Path("experiments/published")
@@ -48,6 +48,27 @@ class Sources:
         return [row for rows, bounds in chosen if bounds or not some_bound for row in rows]
 
 
+def check_counts(sources: Sources, lines: list[tuple[int, str]]) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
+    """The same as check of the counts of a block, such as 21 of 24; those of text may go over the end of a line."""
+    claims, faults, header = [], [], []
+    table = kind(lines[0][1]) == "table"
+    for number, text in lines if table else [(lines[0][0], "\n".join(line for _, line in lines))]:
+        row = cells(text)[1] if table else []
+        header = header or row
+        for match in counts(text):
+            if sources.only_given or sources.missing or match[1] in sources.given:
+                continue
+            before = text[: match.end(1)]
+            place = number + before.count("\n"), len(before.rpartition("\n")[2])
+            claims += [place] if match[1].isdigit() else []
+            files = [agreeing(rows, row, {})[0] for rows in sources.files] if table else sources.files
+            if not any(counted(whole(match[1]), whole(match[2]), rows, sources.columns) for rows in files):
+                said = " ".join(match[0].split())
+                where = f"is not in {' '.join(sources.names)}" if sources.files else "has no file"
+                faults.append((place[0], f"{said} {where}: no two cells of a row, sums of columns or rows with the same cell say so"))
+    return claims, faults
+
+
 def check(path: Path, text: str) -> tuple[list[tuple[int, int]], list[str]]:
     """Where the numbers end that must stand in a file, by line, and what is wrong."""
     claims, faults = [], []
@@ -55,6 +76,8 @@ def check(path: Path, text: str) -> tuple[list[tuple[int, int]], list[str]]:
         sources, header = Sources(words), []
         faults += [(lines[0][0], f"there is no {file}") for file in sources.missing]
         faults += [(lines[0][0], f"no file of {' '.join(sources.names)} has a column {column}") for column in sources.unknown]
+        counts_here, wrong = check_counts(sources, lines)
+        claims, faults = claims + counts_here, faults + wrong
         for number, line in lines:
             bars, row = cells(line) if kind(lines[0][1]) == "table" else ([], [])
             header = header or row
@@ -95,6 +118,8 @@ def check_page(page: str) -> list[str]:
 def check_results(stages: dict, script) -> list[str]:
     faults = [f"{folder}: no stage makes it" for folder in sorted(RESULTS.iterdir()) if folder.is_dir() and folder.name not in stages]
     faults += [f"{s.name}: there is no {s.folder / f}" for s in stages.values() for f in s.keep if not (s.folder / f).exists()]
+    faults += [f"{s.folder}: half-widths are not {script.HALF_WIDTHS}" for s in stages.values()
+               if script.read_json(s.folder / "manifest.json").get("half_widths") != script.HALF_WIDTHS]  # fmt: skip
     table = script.TABLE.search((RESULTS / "README.md").read_text())
     if not table or table[0] != script.table(stages):
         faults.append(f"{RESULTS}/README.md: `scripts/run-numbers.py --table` writes another table")

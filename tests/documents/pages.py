@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterator
 
 NUMBER = re.compile(r"(?<![\w.,])([-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)\.(\d+)(?:e([-+]?\d+))?)(?!\d|\.\d|,\d{3})(?=( ?%| ± [\d.]+ ?%)?)")
+SMALL = "zero one two three four five six seven eight nine ten eleven twelve".split()
+WHOLE = r"\d{1,3}(?:,\d{3})+|\d+"
+COUNT = re.compile(rf"(?<![\w.,])({WHOLE}|{'|'.join(SMALL)})\s+of\s+(?:(?:all|the)\s+)*({WHOLE})(?![\d-]|[.,]\d)", re.I)
 NAMED = re.compile(r"(?:Sections?|Tables?|Figures?|Theorem|Lemma|Assumption|Proposition|Corollary|Appendix|Python|CUDA|GCC|version|arXiv)[ :]$")
 FENCED = re.compile(r"^ *(```|~~~).*?^ *\1 *$", re.S | re.M)
 UNSEEN = re.compile(r"(`+).*?\1|\]\([^)]*\)|<!--.*?-->|https?://\S+")
@@ -46,6 +49,16 @@ def numbers(line: str) -> Iterator[re.Match]:
     exponent in 3, per cent in 4."""
     shown = UNSEEN.sub(blank, line)
     return (match for match in NUMBER.finditer(shown) if not NAMED.search(shown[: match.start()]))
+
+
+def counts(text: str) -> Iterator[re.Match]:
+    """Counts such as 21 of 24, ten of the 16, also over the end of a line, outside of code: how many in group 1, of how many in 2."""
+    return COUNT.finditer(UNSEEN.sub(blank, text))
+
+
+def whole(number: str) -> int:
+    """21, 1,200 or ten."""
+    return SMALL.index(number.lower()) if number.lower() in SMALL else int(number.replace(",", ""))
 
 
 def cells(line: str) -> tuple[list[int], list[str]]:

@@ -116,7 +116,9 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None
         if wrong:
             parser.error(f"--by {arguments.by}: {wrong[0]} is none of {', '.join(GROUP_KEYS)}, all")
         rows = group_rows(verdicts(panels, kept), keys)
-        title = "Regrets: ours / published, mean over those of a group, ± 1.96 standard errors of both"
+        title = (
+            "Regrets: ours / published, mean over those of a group, ± 95% (Student's t) by the standard errors of both"
+        )
         found = [without_unknown(group_record(row)) for row in rows]
         _print(found, lambda: group_table("groups", title, rows, keys or ["regrets"]), "groups", arguments.format)
     elif arguments.against is not None:

@@ -18,9 +18,9 @@ class Contrast:
 
     cell: str
     row: str
-    here: Estimate
+    here: Estimate  # all with the 95% interval of Student's t
     there: Estimate
-    difference: Estimate  # the 95% interval of Student's t, paired
+    difference: Estimate  # paired
 
 
 def contrasts(panels: Sequence[Panel], T0: Optional[int]) -> list[Contrast]:
@@ -38,6 +38,6 @@ def contrasts(panels: Sequence[Panel], T0: Optional[int]) -> list[Contrast]:
                 _, *which = np.intersect1d(panel.which, base.which, return_indices=True)
                 pair = [sample.take(own) for sample, own in zip(pair, which)]
             cell = f"{panel.setting}: {panel.name}" if panel.setting else panel.name
-            differ = pair[0].less(pair[1]).t_interval
+            differ = pair[0].less(pair[1]).interval
             out.append(Contrast(f"{cell}, T0={entry.T0}", entry.name, pair[0].interval, pair[1].interval, differ))
     return out

@@ -26,11 +26,13 @@ class AdjustedMean:
 
     `error`: how much each replication moves the mean, of sum 0; the sum of squares over n (n - 1) is the squared
     standard error. `residual`: what the header does not explain of the values, scaled such that its sample variance is
-    that of a replication whose header is known. `rounding`: standard error from the digits of the header.
+    that of a replication whose header is known. `rounding`: standard error from the digits of the header. `degrees` of
+    freedom are left for Student's t.
     """
 
     mean: float
-    half_width: float
+    standard_error: float
+    degrees: int
     error: Values
     residual: Values
     rounding: float
@@ -82,10 +84,12 @@ def adjusted_mean(values: Values, header: Sequence[Covariate], controls: Sequenc
     error = left + x.leverage(towards) * residual + c.leverage(c.distance) * left
     error = error - error.mean()  # leverages do not sum to 0 exactly where residuals' variances differ
     degrees = n - 1.0
-    error *= math.sqrt(degrees / (degrees - len(header) - len(controls)))
-    half_width = 1.96 * math.sqrt(float(error @ error) / degrees / n)
+    left_over = n - 1 - len(header) - len(controls)
+    error *= math.sqrt(degrees / left_over)
+    standard_error = math.sqrt(float(error @ error) / degrees / n)
     rounding = math.hypot(0.0, *(float(b) * h.rounding / math.sqrt(12.0) for b, h in zip(beta, header)))
-    return AdjustedMean(mean, half_width, error, residual * math.sqrt(degrees / (degrees - len(header))), rounding)
+    scaled = residual * math.sqrt(degrees / (degrees - len(header)))
+    return AdjustedMean(mean, standard_error, left_over, error, scaled, rounding)
 
 
 def mean_least_greatest(count: int, first: float, second: float) -> tuple[float, float, float]:

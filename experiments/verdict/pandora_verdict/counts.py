@@ -37,7 +37,7 @@ def _printed(own: S, few: Optional[Sample]) -> S:
     """`own`, with the mean and half-width of `few` to two decimals in the place of what is published."""
     if own is None or few is None or not own.is_published:
         return own
-    printed = (math.floor(value / PRINTED + 0.5) * PRINTED for value in few.interval)
+    printed = (math.floor(value / PRINTED + 0.5) * PRINTED for value in few.as_published)
     return replace(own, published=Estimate(*printed))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Optional
 
 from .panels import PAPER_REPLICATIONS, Panel
-from .sample import UNKNOWN, Estimate, Sample
+from .sample import UNKNOWN, Estimate, Sample, student_factor
 
 LARGE_CALIBRATION, SMALL_CALIBRATION = 1000, 100  # T_0 of which the findings speak
 SUBSTANTIALLY = 1.5  # times a regret: "substantially worse" from here on, "comparable" below
@@ -55,8 +55,8 @@ def below_zero(claim: Estimate) -> str:
 
 def _cell(name: str, compared: str, shown: Sample, margin: Sample) -> FindingCell:
     """From what is shown, and from a margin that is claimed to be below 0."""
-    holds, agree = below_zero(margin.t_interval), margin.mean < 0.0
-    return FindingCell(name, compared, shown.t_interval, holds, agree, _published_agree(margin))
+    holds, agree = below_zero(margin.interval), margin.mean < 0.0
+    return FindingCell(name, compared, shown.interval, holds, agree, _published_agree(margin))
 
 
 def _published_agree(margin: Sample) -> Optional[bool]:
@@ -116,12 +116,12 @@ def _comparable_frugal(panels: Sequence[Panel]) -> Iterator[FindingCell]:
         if dow is None or frugal is None:
             continue
         margins = [a.regrets.less(b.regrets, SUBSTANTIALLY) for a, b in ((dow, frugal), (frugal, dow))]
-        holds = [below_zero(margin.t_interval) for margin in margins]
+        holds = [below_zero(margin.interval) for margin in margins]
         agree = [_published_agree(margin) for margin in margins]
         yield FindingCell(
             _at(panel, LARGE_CALIBRATION),
             "frugalgpt/known less dow/known",
-            frugal.regrets.less(dow.regrets).t_interval,
+            frugal.regrets.less(dow.regrets).interval,
             min(holds, key=["", "no", "open", "yes"].index),
             all(margin.mean < 0.0 for margin in margins),
             None if None in agree else all(agree),
@@ -180,7 +180,7 @@ def _less_in_b(in_a: Sequence[Panel], in_b: Sequence[Panel]) -> Iterator[Finding
             b = found.get((T0, reward))
             if b is None:
                 continue
-            half_width = math.hypot(a.t_interval.half_width, b.t_interval.half_width)
+            half_width = math.hypot(a.interval.half_width, b.interval.half_width)
             difference = Estimate(a.mean - abs(b.mean), half_width)
             holds = below_zero(Estimate(-difference.mean, half_width))
             published = abs(b.published.mean) < abs(a.published.mean) if a.is_published and b.is_published else None
@@ -233,14 +233,16 @@ def findings(panels: Sequence[Panel]) -> list[Finding]:
 class Price:
     """By how much more is lost where the reward is unknown, mean over the cells of a regime.
 
-    The half-width of the published one is what the scatter of ours, over replications that share all draws, gives in
-    50 replications. z of the difference, p two-sided by the normal law; NaN without a published price.
+    Ours has the interval of Student's t, with the degrees of freedom of one panel. The half-width of the published one
+    is 1.96 standard errors: what the scatter of ours, over replications that share all draws, gives in 50. z of the
+    difference, p two-sided by the normal law; NaN without a published price.
     """
 
     policy: str
     regime: str
     cells: int
     ours: Estimate
+    standard_error: float
     published: Optional[Estimate]
     z: float
     p: float
@@ -257,7 +259,7 @@ def prices(panels: Sequence[Panel]) -> list[Price]:
 
 
 def _price(panels: Sequence[Panel], policy: str, regime: str) -> Optional[Price]:
-    cells, mean, published, variance, of_fifty = 0, 0.0, 0.0, 0.0, 0.0
+    cells, mean, published, variance, of_fifty, least = 0, 0.0, 0.0, 0.0, 0.0, math.inf
     for panel in panels:
         total: Optional[Sample] = None  # over T_0, by replication
         for T0 in panel.calibrations:
@@ -269,14 +271,16 @@ def _price(panels: Sequence[Panel], policy: str, regime: str) -> Optional[Price]
         if total is not None:
             mean += total.mean
             published += total.published.mean
-            variance += (total.half_width / 1.96) ** 2
-            of_fifty += (total.half_width / 1.96) ** 2 * total.n / PAPER_REPLICATIONS
+            variance += total.standard_error**2
+            of_fifty += total.standard_error**2 * total.n / PAPER_REPLICATIONS
+            least = min(least, total.n)
     if cells == 0:
         return None
-    ours = Estimate(mean / cells, 1.96 * math.sqrt(variance) / cells)
+    error = math.sqrt(variance) / cells
+    ours = Estimate(mean / cells, student_factor(least - 1) * error)
     if math.isnan(published):
-        return Price(policy, regime, cells, ours, None, UNKNOWN, UNKNOWN)
+        return Price(policy, regime, cells, ours, error, None, UNKNOWN, UNKNOWN)
     theirs = Estimate(published / cells, 1.96 * math.sqrt(of_fifty) / cells)
-    joint = math.hypot(ours.half_width, theirs.half_width)
+    joint = math.hypot(1.96 * error, theirs.half_width)
     z = 1.96 * (ours.mean - theirs.mean) / joint if joint != 0.0 else UNKNOWN
-    return Price(policy, regime, cells, ours, theirs, z, math.erfc(abs(z) / math.sqrt(2.0)))
+    return Price(policy, regime, cells, ours, error, theirs, z, math.erfc(abs(z) / math.sqrt(2.0)))

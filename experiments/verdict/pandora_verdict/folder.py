@@ -1,7 +1,8 @@
 """Reads panels from a folder of results.
 
 What is told of a lane stands in summary.csv, oracle.csv and oracle_order.csv, the published numbers too; every
-replication of it in results.h5. A folder that is kept without results.h5 has means and half-widths alone.
+replication of it in results.h5. A folder that is kept without results.h5 has means and standard errors alone. Files
+of old versions have no standard errors: their half-widths are 1.96 of them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from .control_variates import Covariate, mean_least_greatest
 from .numbers import Judgement, Key
 from .panels import ORDER, ROWS, Entry, Panel
-from .sample import NOTHING, UNKNOWN, Estimate, Sample
+from .sample import NOTHING, UNKNOWN, Estimate, Sample, student_factor
 
 Row = dict[str, str]
 Place = tuple[str, str, str]  # setting, environment, regime
@@ -89,9 +90,13 @@ def read_kept(path: Union[str, Path]) -> dict[Key, Judgement]:
     out = {}
     for row in _rows(Path(path) / "numbers.csv"):
         key = (row.get("setting", ""), *(row[k] for k in ("number", "regime", "environment", "policy", "reward", "T0")))
-        own = Estimate(_number(row, "adjusted_ours"), _number(row, "adjusted_half_width_95"))
+        n, error = _count(row, "replications"), _standard_error(row, "adjusted_half_width_95")
+        half_width = _number(row, "adjusted_half_width_95")
+        if "adjusted_standard_error" not in row:
+            half_width = student_factor(n - 1) * error
+        own = Estimate(_number(row, "adjusted_ours"), half_width)
         theirs, z = _number(row, "adjusted_published_half_width_95"), _number(row, "adjusted_z")
-        out[key] = Judgement(own, theirs, z, row["adjusted_inside_joint_95"] == "1")
+        out[key] = Judgement(own, error, theirs, z, row["adjusted_inside_joint_95"] == "1")
     return out
 
 
@@ -149,6 +154,12 @@ def _estimate(row: Row, mean: str, half_width: str) -> Estimate:
     return Estimate(_number(row, mean), _number(row, half_width))
 
 
+def _standard_error(row: Row, half_width: str) -> float:
+    """That of a mean of ours, which stands beside its half-width; without it that is 1.96 standard errors."""
+    column = half_width.replace("half_width_95", "standard_error")
+    return _number(row, column) if column in row else _number(row, half_width) / 1.96
+
+
 @dataclass
 class _Reader:
     """One panel: its rows of the three tables, and its group of results.h5 or None."""
@@ -198,18 +209,19 @@ class _Reader:
             self.regrets = {name: utility[0] - own for name, own in zip(names, utility)}
             boxes = self.group["queries_of_box"][0].sum(axis=1) / periods
             return Sample.of(utility[0], published), Sample.of(boxes, published_boxes)
-        n, ours = _count(row, "replications"), _estimate(header, "oracle_utility_x1000", "half_width_95_x1000")
-        if not header:  # then there is no half-width
-            ours = Estimate(_number(row, "quality_x1000") - _number(row, "cost_x1000"), UNKNOWN)
-        opened = Estimate(_number(row, "queries_per_period"), _number(header, "boxes_queried_half_width_95"))
-        return Sample(n, *ours, None, published), Sample(n, *opened, None, published_boxes)
+        n, mean = _count(row, "replications"), _number(header, "oracle_utility_x1000")
+        if not header:  # then there is no standard error
+            mean = _number(row, "quality_x1000") - _number(row, "cost_x1000")
+        utility = Sample(n, mean, _standard_error(header, "half_width_95_x1000"), None, published)
+        opened, error = _number(row, "queries_per_period"), _standard_error(header, "boxes_queried_half_width_95")
+        return utility, Sample(n, opened, error, None, published_boxes)
 
     def _order(self, R: int) -> Iterator[Sample]:
         row = self.order[0] if self.order else {}
         published = [_estimate(row, f"published_{k}", f"published_{k}_half_width_95") for k in ORDER]
         if self.group is None and row:
             for k, theirs in zip(ORDER, published):
-                yield Sample(R, *_estimate(row, k, f"{k}_half_width_95"), None, theirs)
+                yield Sample(R, _number(row, k), _standard_error(row, f"{k}_half_width_95"), None, theirs)
         elif self.group is not None and "order" in self.group:
             found = self.group["order"][:]
             for column, theirs in zip(found.T, published):
@@ -244,5 +256,5 @@ class _Reader:
     def _regrets(self, row: Row, published: Estimate) -> Sample:
         if self.group is not None:
             return Sample.of(self.regrets[row["lane"]], published)
-        ours = _estimate(row, "regret_x1000", "half_width_95_x1000")
-        return Sample(_count(row, "replications"), *ours, None, published)
+        mean, error = _number(row, "regret_x1000"), _standard_error(row, "half_width_95_x1000")
+        return Sample(_count(row, "replications"), mean, error, None, published)

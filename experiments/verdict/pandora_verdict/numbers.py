@@ -12,7 +12,7 @@ import numpy as np
 
 from .control_variates import Covariate, adjusted_mean
 from .panels import LEAST_FOR_COMPARISON, ORDER, PAPER_REPLICATIONS, ROWS, Entry, Panel
-from .sample import UNKNOWN, Estimate, Sample, Values
+from .sample import UNKNOWN, Estimate, Sample, Values, student_factor
 
 LEAST_FOR_ADJUSTMENT = 30
 PRINTED = 0.01  # the unit of the last published place
@@ -23,11 +23,13 @@ T = TypeVar("T", bound=Hashable)
 class Judgement:
     """Ours beside a published number, unadjusted or adjusted.
 
-    z = 1.96 (ours - published) / joint, joint^2 = half_width^2 + published_half_width^2; NaN of too few replications.
-    Inside: |ours - published| <= joint. `error` and `residual` as in AdjustedMean, None where no replication is kept.
+    z = 1.96 (ours - published) / joint, joint^2 = (1.96 standard_error)^2 + published_half_width^2, where the published
+    half-width is 1.96 standard errors; NaN of too few replications. Inside: |ours - published| <= joint. `ours` has the
+    interval of Student's t. `error` and `residual` as in AdjustedMean, None where no replication is kept.
     """
 
     ours: Estimate
+    standard_error: float
     published_half_width: float
     z: float
     inside: bool
@@ -35,7 +37,7 @@ class Judgement:
     residual: Optional[Values] = None
 
 
-NOT_JUDGED = Judgement(Estimate(UNKNOWN, UNKNOWN), UNKNOWN, UNKNOWN, False)
+NOT_JUDGED = Judgement(Estimate(UNKNOWN, UNKNOWN), UNKNOWN, UNKNOWN, UNKNOWN, False)
 
 
 @dataclass(frozen=True)
@@ -69,14 +71,19 @@ class Number:
 
 
 def _judgement(
-    ours: Estimate, published: Estimate, rounding: float, error: Optional[Values], residual: Optional[Values]
+    ours: Estimate,
+    own_error: float,
+    published: Estimate,
+    rounding: float,
+    error: Optional[Values],
+    residual: Optional[Values],
 ) -> Judgement:
-    difference, joint = ours.mean - published.mean, math.hypot(ours.half_width, published.half_width, rounding)
+    difference, joint = ours.mean - published.mean, math.hypot(1.96 * own_error, published.half_width, rounding)
     if joint == 0.0:  # Table 3 in regime A: no replication differs
         z = 0.0 if difference == 0.0 else math.copysign(math.inf, difference)
     else:
         z = 1.96 * difference / joint
-    return Judgement(ours, published.half_width, z, abs(difference) <= joint, error, residual)
+    return Judgement(ours, own_error, published.half_width, z, abs(difference) <= joint, error, residual)
 
 
 def _deviation(about_zero: Values) -> float:
@@ -87,7 +94,7 @@ def _judged(sample: Sample, header: Sequence[Covariate], costs: Sequence[Covaria
     """Unadjusted and adjusted."""
     published = sample.published
     about_mean = None if sample.values is None else sample.values - sample.mean
-    plain = _judgement(sample.interval, published, 0.0, about_mean, about_mean)
+    plain = _judgement(sample.interval, sample.standard_error, published, 0.0, about_mean, about_mean)
     if sample.n < LEAST_FOR_COMPARISON:
         plain = replace(plain, z=UNKNOWN)
     if sample.values is None or sample.n < LEAST_FOR_ADJUSTMENT:
@@ -96,8 +103,8 @@ def _judged(sample: Sample, header: Sequence[Covariate], costs: Sequence[Covaria
     # What the header explains of the scatter of our replications it explains of the paper's.
     explained = _deviation(mean.residual) / sample.deviation if sample.deviation > 0.0 else 1.0
     given = Estimate(published.mean, published.half_width * explained)
-    ours = Estimate(mean.mean, mean.half_width)
-    return plain, _judgement(ours, given, 1.96 * mean.rounding, mean.error, mean.residual)
+    ours = Estimate(mean.mean, student_factor(mean.degrees) * mean.standard_error)
+    return plain, _judgement(ours, mean.standard_error, given, 1.96 * mean.rounding, mean.error, mean.residual)
 
 
 Key = tuple[str, ...]  # setting, kind, regime, environment, policy, reward, T0
@@ -148,12 +155,13 @@ class Group:
 
 
 def mean_ratio(numbers: Sequence[Number], judgements: Sequence[Judgement]) -> Estimate:
-    """The mean of ours / published, and 1.96 standard errors of both sides.
+    """The mean of ours / published, with the 95% interval that the standard errors of both sides give.
 
     Numbers of a panel share instances, in our results and, as it is taken to be, in the paper's: errors of the
     published numbers are correlated as ours are, replication by replication; panels are independent. With weights
     w = 1 / (count published), the variance is the sum over panels of var(sum w error) / n and of
-    var(sum w ratio half_width / (1.96 s) residual), s the deviation of the residual.
+    var(sum w ratio half_width / (1.96 s) residual), s the deviation of the residual. Student's t has the degrees of
+    freedom of the side with fewer replications.
     """
     count = len(numbers)
     ratios = [judged.ours.mean / number.published.mean for number, judged in zip(numbers, judgements)]
@@ -165,11 +173,12 @@ def mean_ratio(numbers: Sequence[Number], judgements: Sequence[Judgement]) -> Es
         theirs = ratio * judged.published_half_width / 1.96 / scatter * judged.residual if scatter > 0.0 else 0.0
         both = np.array([judged.error, theirs * np.ones(len(judged.error))]) / (count * number.published.mean)
         sums.setdefault((number.setting, number.environment, number.regime), []).append(both)
-    variance = 0.0
+    variance, replications = 0.0, PAPER_REPLICATIONS
     for terms in sums.values():
         ours, theirs = np.sum(terms, axis=0)
+        replications = min(replications, len(ours))
         variance += _deviation(ours) ** 2 / len(ours) + _deviation(theirs) ** 2
-    return Estimate(sum(ratios) / count, 1.96 * math.sqrt(variance))
+    return Estimate(sum(ratios) / count, student_factor(replications - 1) * math.sqrt(variance))
 
 
 def summarise(numbers: Sequence[Number], adjusted: bool) -> Group:

@@ -26,8 +26,8 @@ def _named(names: str, *values: Any) -> Record:
 
 def _judgement(before: str, judged: Judgement) -> Record:
     inside = None if math.isnan(judged.z) else judged.inside
-    names = "ours half_width_95 published_half_width_95 z inside_joint_95"
-    record = _named(names, *judged.ours, judged.published_half_width, judged.z, inside)
+    names = "ours half_width_95 standard_error published_half_width_95 z inside_joint_95"
+    record = _named(names, *judged.ours, judged.standard_error, judged.published_half_width, judged.z, inside)
     return {before + name: value for name, value in record.items()}
 
 
@@ -79,12 +79,10 @@ def finding_records(found: Verdict) -> list[Record]:
 
 def price_records(found: Verdict) -> list[Record]:
     """A record for each policy and regime."""
-    names = "policy regime cells ours half_width_95 published published_half_width_95 z p"
+    names = "policy regime cells ours half_width_95 standard_error published published_half_width_95 z p"
     return [
-        _named(
-            names, price.policy, price.regime, price.cells, *price.ours, *(price.published or NOTHING), price.z, price.p
-        )
-        for price in found.prices
+        _named(names, p.policy, p.regime, p.cells, *p.ours, p.standard_error, *(p.published or NOTHING), p.z, p.p)
+        for p in found.prices
     ]
 
 

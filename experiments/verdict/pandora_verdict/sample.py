@@ -1,4 +1,4 @@
-"""One quantity over replications: its values where they are kept, or its mean and half-width alone."""
+"""One quantity over replications: its values where they are kept, or its mean and standard error alone."""
 
 from __future__ import annotations
 
@@ -24,25 +24,30 @@ class Estimate(NamedTuple):
 NOTHING = Estimate(UNKNOWN, UNKNOWN)
 
 
+def student_factor(degrees: float) -> float:
+    """What times a standard error is half of a 95% interval: Student's t, NaN without a degree of freedom."""
+    return float(stdtrit(degrees, 0.975)) if degrees > 0 else UNKNOWN
+
+
 @dataclass(frozen=True)
 class Sample:
-    """A mean over n replications with 1.96 standard errors; the values behind it, None where they are not kept.
+    """A mean over n replications with its standard error; the values behind it, None where they are not kept.
 
-    `published`: what the paper has in its place, NaN where it has nothing.
+    `published`: what the paper has in its place, with 1.96 standard errors; NaN where it has nothing.
     """
 
     n: int
     mean: float
-    half_width: float
+    standard_error: float
     values: Optional[Values] = None
     published: Estimate = NOTHING
 
     @classmethod
     def of(cls, values: Values, published: Estimate = NOTHING) -> Sample:
-        """Mean and 1.96 s / sqrt(n), s^2 = sum (x_r - mean)^2 / (n - 1)."""
+        """Mean and s / sqrt(n), s^2 = sum (x_r - mean)^2 / (n - 1)."""
         n = len(values)
-        half_width = 1.96 * float(np.std(values, ddof=1)) / math.sqrt(n) if n > 1 else UNKNOWN
-        return cls(n, float(np.mean(values)) if n else UNKNOWN, half_width, values, published)
+        error = float(np.std(values, ddof=1)) / math.sqrt(n) if n > 1 else UNKNOWN
+        return cls(n, float(np.mean(values)) if n else UNKNOWN, error, values, published)
 
     @property
     def is_published(self) -> bool:
@@ -52,35 +57,34 @@ class Sample:
     @property
     def deviation(self) -> float:
         """The standard deviation s of a replication."""
-        return self.half_width / 1.96 * math.sqrt(self.n)
+        return self.standard_error * math.sqrt(self.n)
+
+    @property
+    def as_published(self) -> Estimate:
+        """With 1.96 standard errors, as the paper's tables have them."""
+        return Estimate(self.mean, 1.96 * self.standard_error)
 
     @property
     def interval(self) -> Estimate:
-        """1.96 standard errors, as the paper's tables have them."""
-        return Estimate(self.mean, self.half_width)
-
-    @property
-    def t_interval(self) -> Estimate:
         """The 95% interval of Student's t with n - 1 degrees of freedom."""
-        quantile = float(stdtrit(self.n - 1, 0.975)) if self.n > 1 else UNKNOWN
-        return Estimate(self.mean, quantile * self.half_width / 1.96)
+        return Estimate(self.mean, student_factor(self.n - 1) * self.standard_error)
 
     def less(self, other: Union[Sample, float], factor: float = 1.0) -> Sample:
         """Less `factor` times the other, paired: replication r of one with replication r of the other."""
         if not isinstance(other, Sample):
             other = Sample(self.n, other, 0.0, np.full(self.n, other), Estimate(other, 0.0))
-            half_width = self.half_width
+            error = self.standard_error
         else:
-            half_width = UNKNOWN
+            error = UNKNOWN
         published = Estimate(self.published.mean - factor * other.published.mean, UNKNOWN)
         if self.values is not None and other.values is not None:
             return Sample.of(self.values - factor * other.values, published)
-        return Sample(self.n, self.mean - factor * other.mean, half_width, None, published)
+        return Sample(self.n, self.mean - factor * other.mean, error, None, published)
 
     def negative(self) -> Sample:
         """The same with the other sign."""
         values = None if self.values is None else -self.values
-        return Sample(self.n, -self.mean, self.half_width, values, Estimate(-self.published.mean, UNKNOWN))
+        return Sample(self.n, -self.mean, self.standard_error, values, Estimate(-self.published.mean, UNKNOWN))
 
     def take(self, which: npt.NDArray[np.intp]) -> Sample:
         """Some of its replications."""

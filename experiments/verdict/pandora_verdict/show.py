@@ -44,8 +44,8 @@ def verdict_tables(found: Verdict, only: str = "") -> list[Table]:
 
 
 def _warning(found: Verdict) -> list[str]:
-    """What intervals of few replications are not."""
-    text = "z takes the intervals at their word: of {} replications they are too narrow, and |z| is too large."
+    """What standard errors of few replications are not."""
+    text = "z takes standard errors at their word: of {} replications they are often too small, and |z| too large."
     return [text.format(found.least)] if found.least < FEW_REPLICATIONS else []
 
 
@@ -60,8 +60,8 @@ def _name(n: Number) -> str:
 def _numbers(found: Verdict) -> Table:
     table = Table(
         "numbers",
-        f"Published numbers: ours of {found.least} replications, the paper's, ± 1.96 standard errors, and the "
-        "difference in standard errors of both",
+        f"Published numbers: ours of {found.least} replications ± 95% (Student's t), the paper's ± 1.96 standard "
+        "errors, and the difference in standard errors of both",
         ["number", "ours", "published", "z", "adjusted", "published ", "z adjusted"],
     )
     panel = ""
@@ -113,7 +113,7 @@ def group_table(label: str, title: str, rows: Sequence[Row], names: Sequence[str
 
 
 def _rows(found: Verdict) -> Table:
-    title = "Ours / published, mean over the cells of a row, ± 1.96 standard errors of both"
+    title = "Ours / published, mean over the cells of a row, ± 95% (Student's t) by the standard errors of both"
     return group_table("rows", title, found.rows, ["row"])
 
 
@@ -201,8 +201,8 @@ def _exceptions(found: Verdict) -> Table:
 def _prices(found: Verdict) -> Table:
     table = Table(
         "prices",
-        "The price of an unknown reward: regret x 1000, unknown less known, mean over the cells of a regime, ± 1.96 "
-        "standard errors",
+        "The price of an unknown reward: regret x 1000, unknown less known, mean over the cells of a regime, ours ± "
+        "95% (Student's t), the paper's ± 1.96 standard errors",
         ["policy", "regime", "cells", "ours", "published", "z", "p"],
         headers=2,
     )
@@ -211,8 +211,8 @@ def _prices(found: Verdict) -> Table:
         ours = plus_minus(price.ours, 3)
         table.add(price.policy, price.regime, str(price.cells), ours, published, number(price.z), p_value(price.p))
     table.notes = [
-        "The paper gives no error of a difference: its half-width is what the scatter of ours, over replications that "
-        "share all draws, gives in 50 replications.",
+        "The paper gives no error of a difference: its standard error is what the scatter of ours, over replications "
+        "that share all draws, gives in 50 replications.",
         *_warning(found),
     ]
     return table

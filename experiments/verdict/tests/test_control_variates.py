@@ -13,7 +13,8 @@ from pandora_verdict.sample import Sample
 def test_without_covariates_it_is_the_plain_mean() -> None:
     values = np.array([3.0, 5.0, 4.0, 8.0])
     found, plain = adjusted_mean(values, [], []), Sample.of(values)
-    assert (found.mean, found.half_width) == pytest.approx(plain.interval)
+    assert (found.mean, found.standard_error) == pytest.approx((plain.mean, plain.standard_error))
+    assert found.degrees == plain.n - 1
     assert float(found.residual @ found.residual) / 3 == pytest.approx(14 / 3)
 
 
@@ -29,7 +30,7 @@ def test_at_a_known_header_it_is_the_line_there() -> None:
     residual = y - y.mean() - slope * about
     influence = residual * (1 + 40 * (520 - x.mean()) * about / float(about @ about))
     assert float(found.residual @ found.residual) / 39 == pytest.approx(float(residual @ residual) / 38)
-    assert found.half_width == pytest.approx(1.96 * math.sqrt(float(influence @ influence) / 38 / 40))
+    assert found.standard_error == pytest.approx(math.sqrt(float(influence @ influence) / 38 / 40))
 
 
 def test_useless_covariates_do_no_harm() -> None:
@@ -52,7 +53,7 @@ def test_errors_cover_the_difference_to_a_sample_with_that_header() -> None:
         y = 2 * x + 0.7 * cost + noise
         header_of_theirs = Covariate(x[:ours], x[ours:].mean())
         found = adjusted_mean(y[:ours], [header_of_theirs], [Covariate(cost[:ours], 0.0)])
-        error = math.hypot(found.half_width / 1.96, np.std(found.residual, ddof=1) / math.sqrt(50))
+        error = math.hypot(found.standard_error, np.std(found.residual, ddof=1) / math.sqrt(50))
         z.append((found.mean - y[ours:].mean()) / error)
         widths += [error, np.std(y[:ours], ddof=1) * math.sqrt(1 / ours + 1 / 50)]
     assert np.mean(np.abs(z) < 1.96) == pytest.approx(0.95, abs=3 * math.sqrt(0.95 * 0.05 / trials))
@@ -66,7 +67,7 @@ def test_mean_least_and_greatest_equal_draws() -> None:
     sums = random.uniform(0, 0.1, (200000, 3)) + random.uniform(0, 0.2, (200000, 3))
     drawn = [Sample.of(values) for values in (sums.mean(axis=1), sums.min(axis=1), sums.max(axis=1))]
     for expected, found in zip(mean_least_greatest(3, 0.1, 0.2), drawn):
-        assert expected == pytest.approx(found.mean, abs=4 / 1.96 * found.half_width)
+        assert expected == pytest.approx(found.mean, abs=4 * found.standard_error)
     assert mean_least_greatest(1, 0.3, 0.1) == pytest.approx([0.2] * 3)
     _, least, greatest = mean_least_greatest(2, 0.5, 0.5)
     assert least + greatest == pytest.approx(1.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from made_up import panel_of, published_regret
 from pandora_verdict.findings import Finding, findings, prices
-from pandora_verdict.sample import NOTHING, Sample
+from pandora_verdict.sample import NOTHING, Sample, student_factor
 
 ENVIRONMENTS = ("uniform", "gaussian", "student_t5")
 # What the paper says, in both regimes.
@@ -103,12 +103,15 @@ def test_a_price_is_the_mean_over_cells_with_errors_by_replication() -> None:
                 published += sign * own.mean / 8
         sample = Sample.of(by_replication)
         mean += sample.mean
-        variance += sample.half_width**2
-        theirs += sample.half_width**2 * panel.n / 50
+        variance += sample.standard_error**2
+        theirs += sample.standard_error**2 * panel.n / 50
     price = found[0]
-    assert price.ours == pytest.approx((mean, math.sqrt(variance)))
-    assert price.published == pytest.approx((published, math.sqrt(theirs)))
-    assert price.z == pytest.approx(1.96 * (mean - published) / math.sqrt(variance + theirs))
+    assert price.standard_error == pytest.approx(math.sqrt(variance))
+    assert price.ours == pytest.approx(
+        (mean, student_factor(min(panel.n for panel in panels) - 1) * math.sqrt(variance))
+    )
+    assert price.published == pytest.approx((published, 1.96 * math.sqrt(theirs)))
+    assert price.z == pytest.approx((mean - published) / math.sqrt(variance + theirs))
     assert price.p == pytest.approx(math.erfc(abs(price.z) / math.sqrt(2)))
     # Of a horizon that is not the paper's there is no published price.
     other = replace(

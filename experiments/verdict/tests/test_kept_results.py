@@ -121,7 +121,7 @@ def test_stored_folders_have_the_counts_that_the_documents_state(
 
 @pytest.mark.parametrize("folder", ["seed-7-500", "seed-7-tracking"])
 def test_stored_numbers_are_made_again_from_the_stored_summary(folder: str) -> None:
-    """All but the adjusted ones, which take single replications, from means and half-widths of six decimals."""
+    """All but the adjusted ones, which take single replications, from means of six decimals and their errors."""
     kept = list(csv.DictReader(io.StringIO((RESULTS / folder / "numbers.csv").read_text())))
     made = {tuple(str(r[k]) for k in ("number", "regime", "environment", "policy", "reward", "T0")): r
             for r in records(verdicts(read_panels(RESULTS / folder)), "numbers")}  # fmt: skip
@@ -131,12 +131,10 @@ def test_stored_numbers_are_made_again_from_the_stored_summary(folder: str) -> N
         if name not in made:
             assert row["number"] != "regret_x1000" and folder == "seed-7-tracking"  # it has no oracle.csv
             continue
-        if folder == "seed-7-tracking" and name[1:3] == ("A", "uniform"):
-            continue  # judged when 150 replications of this panel were there
         own = made[name]
         assert own["replications"] == int(row["replications"])
         assert own["inside_joint_95"] == (row["inside_joint_95"] == "1")
-        for column in ("published", "ours", "half_width_95", "published_half_width_95"):
+        for column in ("published", "ours", "half_width_95", "standard_error", "published_half_width_95"):
             assert own[column] == pytest.approx(float(row[column]), abs=1.5e-6)
         assert own["z"] == pytest.approx(float(row["z"]), abs=3e-4)
         assert own["adjusted_ours"] is None
@@ -176,14 +174,36 @@ def test_a_row_is_set_against_itself_at_another_calibration_and_in_another_setti
     difference = entries[0].regrets.less(entries[1].regrets)  # type: ignore[union-attr]
     assert [row["row"] for row in rows] == ["dow/known", "dow/unknown"]
     assert float(rows[0]["difference_x1000"]) == pytest.approx(difference.mean)
-    assert float(rows[0]["difference_half_width_95"]) == pytest.approx(difference.t_interval.half_width)
-    assert difference.t_interval.half_width == pytest.approx(1.98422 / 1.96 * difference.half_width, rel=1e-5)
+    assert float(rows[0]["difference_half_width_95"]) == pytest.approx(difference.interval.half_width)
+    assert difference.interval.half_width == pytest.approx(1.98422 * difference.standard_error, rel=1e-5)
     assert "-1.9" in printed(capsys, ONE, "--against", "T0=0", "--format", "markdown")
     out = printed(capsys, SETTINGS / "balls.csv", "--against", "setting", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert len(rows) == 5 * 8
     last = rows[-1]
     assert float(last["difference_x1000"]) == pytest.approx(float(last["regret_x1000"]) - float(last["other_x1000"]))
+
+
+def test_files_without_standard_errors_have_half_widths_of_1_96_of_them(tmp_path: pathlib.Path) -> None:
+    """As versions wrote them before half-widths were Student's: the same z, and intervals of Student's t."""
+    for file in ("summary.csv", "oracle.csv", "oracle_order.csv", "numbers.csv"):
+        with (RESULTS / "seed-7-500" / file).open(newline="") as opened:
+            rows = list(csv.DictReader(opened))
+        for row in rows:
+            for name in [name for name in row if "standard_error" in name]:
+                if error := row.pop(name):
+                    row[name.replace("standard_error", "half_width_95")] = f"{1.96 * float(error):.9g}"
+        with (tmp_path / file).open("w", newline="") as opened:
+            writer = csv.DictWriter(opened, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    new, old = (verdicts(read_panels(path), read_kept(path))[0].numbers for path in (RESULTS / "seed-7-500", tmp_path))
+    assert len(new) == len(old) == 204
+    for a, b in zip(new, old):
+        assert b.plain.z == pytest.approx(a.plain.z, rel=1e-7)
+        assert b.plain.ours == pytest.approx(a.plain.ours, rel=1e-7)
+        assert b.adjusted.z == a.adjusted.z
+        assert b.adjusted.ours == pytest.approx(a.adjusted.ours, rel=1e-4)  # covariates have degrees of freedom, too
 
 
 def test_a_stored_file_of_any_name_is_read() -> None:

@@ -52,7 +52,7 @@ def test_a_set_of_fifty_chooses_its_own_hyperparameters() -> None:
     found = as_published(panel, few)
     assert found.entries[0].regrets.published == pytest.approx((5.0, 0.0))
     assert few.utility and found.utility
-    assert found.utility.published == pytest.approx([round(100 * value) / 100 for value in few.utility.interval])
+    assert found.utility.published == pytest.approx([round(100 * value) / 100 for value in few.utility.as_published])
 
 
 def _inside(panel: Panel, ours: list[int], theirs: Optional[list[int]]) -> int:
@@ -96,11 +96,10 @@ def test_ratios_are_covered_where_instances_are_shared() -> None:
         covered += [abs(ratio.mean - 1) <= ratio.half_width for ratio in ratios]
         widths += [ratio.half_width for ratio in ratios]
         alone = [
-            math.hypot(n.plain.ours.half_width, n.published.half_width) / (4 * n.published.mean) for n in row
+            math.hypot(1.96 * n.plain.standard_error, n.published.half_width) / (4 * n.published.mean) for n in row
         ]  # as if the four cells shared nothing
         too_narrow += abs(ratios[0].mean - 1) > math.hypot(*alone)
-    # The published half-width is an estimate from 50 replications: t with 49 degrees of freedom takes half a percent.
-    assert covered / trials == pytest.approx([0.945] * 2, abs=3 * math.sqrt(0.95 * 0.05 / trials))
+    assert covered / trials == pytest.approx([0.95] * 2, abs=3 * math.sqrt(0.95 * 0.05 / trials))
     assert too_narrow / trials > 0.12
     assert widths[1] < 0.9 * widths[0]
 

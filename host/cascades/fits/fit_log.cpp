@@ -52,7 +52,8 @@ std::size_t cautious_single(const TraceTable& table, double price) {
     for (std::size_t at = m; at < table.quality.size(); at += models)
       utility.push_back(table.quality[at] - price * table.cost[at]);
     const Interval mean = mean_over_prompts(utility, groups);
-    rated.push_back(mean.value - kLogCaution / 1.96 * (mean.value - mean.low));
+    const double errors = student_factor_95(static_cast<double>(groups.count) - 1.0);  // in half an interval
+    rated.push_back(mean.value - kLogCaution / errors * (mean.value - mean.low));
   }
   return static_cast<std::size_t>(std::ranges::max_element(rated) - rated.begin());
 }

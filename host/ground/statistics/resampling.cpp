@@ -67,7 +67,7 @@ RatioOfMeans ratio_of_means(const CrossFit& a, const CrossFit& b) {
     if (!(a.without[r] > 0.0 && b.without[r] > 0.0)) return out;
     logarithms.push_back(std::log(a.without[r] / b.without[r]));
   }
-  const double half = student_t_quantile(0.975, static_cast<double>(n) - 1.0) * jackknife_error(logarithms);
+  const double half = student_factor_95(static_cast<double>(n) - 1.0) * jackknife_error(logarithms);
   out.interval = {out.ratio * std::exp(-half), out.ratio * std::exp(half)};
   return out;
 }
@@ -119,15 +119,15 @@ Estimate growth_exponent(const std::vector<double>& x, const std::vector<std::ve
     for (std::size_t k = 0; k < x.size(); ++k) sum[k] += curve[k];
   // The mean and the sum have one exponent.
   const std::optional<PowerLaw> all = fit_power_law(x, sum, from);
-  if (!all) return {kUnknown, kUnknown};
+  if (!all) return {kUnknown};
   std::vector<double> without, rest(x.size());
   for (const std::vector<double>& curve : curves) {
     for (std::size_t k = 0; k < x.size(); ++k) rest[k] = sum[k] - curve[k];
     const std::optional<PowerLaw> law = curves.size() < 2 ? std::nullopt : fit_power_law(x, rest, from);
-    if (!law) return {all->exponent, kUnknown};
+    if (!law) return {all->exponent};
     without.push_back(law->exponent);
   }
-  return {all->exponent, student_t_quantile(0.975, n - 1.0) * jackknife_error(without)};
+  return student_estimate(all->exponent, jackknife_error(without), n - 1.0);
 }
 
 }  // namespace pandora

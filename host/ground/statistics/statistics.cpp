@@ -29,6 +29,10 @@ double student_t_quantile(double probability, double degrees_of_freedom) {
   return boost::math::quantile(boost::math::students_t(degrees_of_freedom), probability);
 }
 
+double student_factor_95(double degrees_of_freedom) {
+  return degrees_of_freedom > 0.0 ? student_t_quantile(0.975, degrees_of_freedom) : kUnknown;
+}
+
 double student_t_p_value(double statistic, double degrees_of_freedom) {
   if (!std::isfinite(statistic)) return std::isnan(statistic) ? statistic : 0.0;
   return 2.0 * boost::math::cdf(boost::math::students_t(degrees_of_freedom), -std::abs(statistic));
@@ -41,10 +45,14 @@ MeanWithError mean_with_error(const std::vector<double>& values) {
   return {mean, std::sqrt(squares / (n - 1.0) / n)};
 }
 
+Estimate student_estimate(double mean, double standard_error, double degrees_of_freedom) {
+  if (!(degrees_of_freedom > 0.0)) return {mean};  // a standard error of 0 / 0, or of the rounding of one value
+  return {mean, student_factor_95(degrees_of_freedom) * standard_error, standard_error};
+}
+
 Estimate estimate(const std::vector<double>& values) {
-  if (values.empty()) return {kUnknown, kUnknown};
-  const MeanWithError found = mean_with_error(values);
-  return {found.mean, values.size() > 1 ? 1.96 * found.error : kUnknown};
+  const auto [mean, error] = mean_with_error(values);  // both NaN of no values, the error of one
+  return student_estimate(mean, error, static_cast<double>(values.size()) - 1.0);
 }
 
 double skewness(const std::vector<double>& values) {
@@ -77,7 +85,7 @@ double least_values(double skewness) {
 }
 
 PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  PairedDifference out{a.size(), {kUnknown, kUnknown}, kUnknown, kUnknown, kUnknown};
+  PairedDifference out{a.size(), {kUnknown}, kUnknown, kUnknown, kUnknown};
   if (a.empty()) return out;
   const double n = static_cast<double>(a.size());
   std::vector<double> differences(a.size());
@@ -87,11 +95,10 @@ PairedDifference paired_difference(const std::vector<double>& a, const std::vect
     below += a[r] < b[r] ? 1.0 : a[r] == b[r] ? 0.5 : 0.0;
   }
   const auto [mean, error] = mean_with_error(differences);
-  out.difference.mean = mean;
+  out.difference = student_estimate(mean, error, n - 1.0);
   out.share_below = below / n;
   if (a.size() < 2) return out;
   const double scatter = scatter_of(differences);
-  out.difference.half_width_95 = student_t_quantile(0.975, n - 1.0) * error;
   if (scatter > 0.0) {
     out.p = student_t_p_value(out.difference.mean / error, n - 1.0);
     out.relative_efficiency = (scatter_of(a) + scatter_of(b)) / scatter;
@@ -151,9 +158,9 @@ CrossFit cross_fit(const std::vector<std::vector<double>>& regrets) {
 }
 
 Estimate jackknife_estimate(const CrossFit& fit) {
-  if (fit.without.empty()) return {fit.mean, kUnknown};
+  if (fit.without.empty()) return {fit.mean};
   const double n = static_cast<double>(fit.without.size());
-  return {fit.mean, student_t_quantile(0.975, n - 1.0) * std::sqrt((n - 1.0) / n * scatter_of(fit.without))};
+  return student_estimate(fit.mean, std::sqrt((n - 1.0) / n * scatter_of(fit.without)), n - 1.0);
 }
 
 CrossFit difference(const CrossFit& a, const CrossFit& b) {

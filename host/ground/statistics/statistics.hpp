@@ -16,12 +16,19 @@ double student_t_quantile(double probability, double degrees_of_freedom);
 /// Two-sided p value of a statistic: NaN for NaN, 0 for an infinite one.
 double student_t_p_value(double statistic, double degrees_of_freedom);
 
-/// Mean over replications and 1.96 standard errors: NaN where nothing is known, the half-width of a single replication
-/// too.
+/// What a standard error is multiplied by for half of a 95% interval: Student's t. NaN without a degree of freedom.
+double student_factor_95(double degrees_of_freedom);
+
+/// A mean with the half-width of its 95% interval and its standard error. NaN where nothing is known, which of a
+/// single replication is all but the mean.
 struct Estimate {
   double mean = 0.0;
-  double half_width_95 = 0.0;
+  double half_width_95 = kUnknown;
+  double standard_error = kUnknown;
 };
+/// The interval of Student's t.
+Estimate student_estimate(double mean, double standard_error, double degrees_of_freedom);
+/// Of the mean of independent values.
 Estimate estimate(const std::vector<double>& values);
 
 struct MeanWithError {
@@ -48,7 +55,7 @@ double least_values(double skewness);
 /// small to say.
 struct PairedDifference {
   std::size_t n = 0;
-  Estimate difference;       ///< mean of a - b; half-width by t with n - 1 degrees of freedom
+  Estimate difference;       ///< mean of a - b
   double p = 0.0;            ///< two-sided, of no difference
   double share_below = 0.0;  ///< of replications in which a < b; ties count half
   /// (var a + var b) / var(a - b): an unpaired comparison would need so many times the replications.

@@ -31,6 +31,10 @@ void append(Fields& row, const std::string& column, const std::string& half_widt
             const char* format) {
   row.emplace_back(column, estimate.mean, format);
   row.emplace_back(half_width, estimate.half_width_95, format);
+  constexpr std::string_view kHalfWidth = "half_width_95";
+  std::string error = half_width;
+  row.emplace_back(error.replace(error.find(kHalfWidth), kHalfWidth.size(), "standard_error"), estimate.standard_error,
+                   "{:.9g}");
 }
 
 void append(Fields& row, Fields more) {

@@ -42,7 +42,7 @@ struct Field {
 };
 using Fields = std::vector<Field>;
 
-/// Mean and half-width.
+/// Mean, half-width, and under the half-width's name with standard_error for half_width_95 the standard error.
 void append(Fields& row, const std::string& column, const std::string& half_width, const Estimate& estimate,
             const char* format = "{:.6f}");
 void append(Fields& row, Fields more);

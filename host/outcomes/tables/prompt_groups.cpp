@@ -44,8 +44,7 @@ Interval mean_over_prompts(std::span<const double> by_row, const PromptGroups& g
   double scatter = 0.0;
   for (const double sum : sums) scatter += sum * sum;
   const double error = std::sqrt(scatter * prompts / (prompts - 1.0)) / rows;
-  const double half_width =
-      groups.count > 1 ? student_t_quantile(0.975, prompts - 1.0) * error : std::numeric_limits<double>::quiet_NaN();
+  const double half_width = student_factor_95(prompts - 1.0) * error;
   out.low = out.value - half_width;
   out.high = out.value + half_width;
   return out;

@@ -11,6 +11,7 @@ namespace pandora {
 namespace {
 
 constexpr const char* kNothing = "---";
+constexpr const char* kAsPublished = ", (published ± 1.96 standard errors)";
 // Why few stars say little; measured, see docs/results.md.
 constexpr const char* kStarsByChance =
     " Where both are right 5% are (7% with ten replications), and several at once, for the entries of an environment "
@@ -129,10 +130,10 @@ Table regime_table(const Study& study, const Summary& summary, const std::string
   Table table;
   table.label = "regime" + regime;
   table.title = fmt::format(
-      "{}{} {}: time-averaged regret {} against the oracle, mean over {} of {} periods ± 1.96 standard errors{}",
+      "{}{} {}: time-averaged regret {} against the oracle, mean over {} of {} periods ± 95% (Student's t){}",
       compared && !paper ? (regime == "A" ? "Table 1: " : "Table 2: ") : "", compared && !paper ? "regime" : "Regime",
       regime, paper ? "× 10³" : "x 1000", replications_text(summary, study), study.periods,
-      compared ? ", (published)" : "");
+      compared ? kAsPublished : "");
   table.row_headers = paper ? 2 : 1;
   table.columns.assign(table.row_headers, "");
   append_T0(table, study, layout);
@@ -224,7 +225,7 @@ Table varied_table(const std::vector<SettingSummary>& settings, const OracleRow&
   Table table;
   table.label = "varied-" + cell.environment + "-" + cell.regime;
   table.title = fmt::format(
-      "{}, regime {}: time-averaged regret x 1000 against the oracle, mean over replications ± 1.96 standard errors",
+      "{}, regime {}: time-averaged regret x 1000 against the oracle, mean over replications ± 95% (Student's t)",
       environment_title(cell.environment), cell.regime);
   for (const auto& [key, value] : settings[0].setting.varied) table.columns.push_back(key);
   const bool several = first.T0.size() > 1;
@@ -296,9 +297,10 @@ Table order_table(const std::vector<OrderRow>& rows, int replications, int conte
   const bool compared = std::ranges::any_of(rows, [](const OrderRow& r) { return r.published.has_value(); });
   Table table;
   table.label = "ordering";
-  table.title = fmt::format("{}rder of the oracle over {} contexts in each of {} replications{}",
-                            compared && layout == TableLayout::compact ? "Table 3: o" : "O", contexts, replications,
-                            compared ? ", (published)" : "");
+  table.title =
+      fmt::format("{}rder of the oracle over {} contexts in each of {} replications, mean ± 95% (Student's t){}",
+                  compared && layout == TableLayout::compact ? "Table 3: o" : "O", contexts, replications,
+                  compared ? kAsPublished : "");
   table.columns = {"", "permutations", "max mass", "min mass"};
   for (const OrderRow& row : rows) {
     const auto entry = [&](const Estimate& ours, PublishedValue PublishedOrder::*statistic) {

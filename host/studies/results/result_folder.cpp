@@ -22,6 +22,8 @@ constexpr const char* kKind = "part";
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kChecksums = "checksums.sha256";
 constexpr int kFormat = 2;  // of parts and manifest; 1 named lanes by their numbers
+// What half-widths of the tables are. Folders without it have 1.96 standard errors, and none beside them.
+constexpr const char* kHalfWidths = "95%, Student's t";
 
 // What is made of the parts when all are there.
 constexpr const char* kResults[] = {kChecksums,  "summary.csv", "oracle.csv", "oracle_order.csv", "curves.csv",
@@ -305,6 +307,7 @@ void ResultFolder::write_checksums() {
 
 void ResultFolder::write_manifest(json manifest) {
   manifest["format"] = kFormat;
+  manifest["half_widths"] = kHalfWidths;
   manifest["identity"] = identity_;
   manifest["sessions"] = sessions_;
   manifest["sessions"].push_back(manifest["session"]);

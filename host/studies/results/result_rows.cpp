@@ -32,8 +32,8 @@ void append_half(Fields& row, const std::string& name, const Estimate& estimate)
 }
 
 void append_published(Fields& row, const std::string& name, const PublishedValue& value) {
-  append(row, "published_" + name, "published_" + name + "_half_width_95", {value.value, value.half_width_95},
-         kAsPublished);
+  append(row, {{"published_" + name, value.value, kAsPublished},
+               {"published_" + name + "_half_width_95", value.half_width_95, kAsPublished}});
 }
 
 Fields oracle_fields(const OracleRow& r, const Varied& varied) {
@@ -128,7 +128,7 @@ Fields ResultRows::summary_fields(const SummaryRow& r, const Varied& varied) {
   append(row, {{"lane", r.lane_name}, aside({"lane_number", r.lane}), aside({"row", files["summary"].rows()})});
   if (!tables_) return row;
   for (const PromptStatistic& statistic : kPromptStatistics)
-    append_half(row, statistic.column, r.prompts ? (*r.prompts).*statistic.member : Estimate{kUnknown, kUnknown});
+    append_half(row, statistic.column, r.prompts ? (*r.prompts).*statistic.member : Estimate{kUnknown});
   row.emplace_back("told", r.prompts ? r.told + 0.0 : kUnknown, "{}");
   return row;
 }

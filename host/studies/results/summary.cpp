@@ -24,7 +24,7 @@ PublishedValue value(const std::string& number, const std::string& half_width) {
 }
 
 Estimate scaled(Estimate e, double factor) {
-  return {factor * e.mean, factor * e.half_width_95};
+  return {factor * e.mean, factor * e.half_width_95, factor * e.standard_error};
 }
 
 double per_period(double sum, const LaneTally& tally) {
@@ -185,7 +185,7 @@ void mark_best(const Study& study, std::vector<SummaryRow>& rows) {
     if (comparable(study, *environment))
       row->published = published_regret(row->regime, row->environment, row->T0, row->policy, row->reward);
     if (row->published && row->replications >= kLeastForComparison)
-      row->inside_joint_95 = inside_joint_95(row->regret.mean, row->regret.half_width_95, *row->published);
+      row->inside_joint_95 = inside_joint_95(row->regret, *row->published);
   }
 }
 
@@ -226,9 +226,10 @@ std::optional<PublishedOrder> published_order(const std::string& regime, const s
   return std::nullopt;
 }
 
-bool inside_joint_95(double a, double half_width_a, const PublishedValue& b) {
+bool inside_joint_95(const Estimate& ours, const PublishedValue& published) {
   // Where both sides are exact (one permutation in regime A), allow for the rounding of the printed number.
-  return std::abs(a - b.value) <= std::max(std::hypot(half_width_a, b.half_width_95), kRounding);
+  const double joint = std::hypot(1.96 * ours.standard_error, published.half_width_95);
+  return std::abs(ours.mean - published.value) <= std::max(joint, kRounding);
 }
 
 Estimate SumsByPrompt::estimate() const {
@@ -238,10 +239,10 @@ Estimate SumsByPrompt::estimate() const {
     sum += sums[p];
     prompts += periods[p] > 0.0 ? 1.0 : 0.0;
   }
-  if (count == 0.0) return {kUnknown, kUnknown};
+  if (count == 0.0) return {kUnknown};
   const double mean = sum / count;
   for (std::size_t p = 0; p < sums.size(); ++p) squares += std::pow(sums[p] - mean * periods[p], 2);
-  return {mean, prompts > 1.0 ? 1.96 * std::sqrt(prompts / (prompts - 1.0) * squares) / count : kUnknown};
+  return student_estimate(mean, std::sqrt(prompts / (prompts - 1.0) * squares) / count, prompts - 1.0);
 }
 
 SumsByPrompt utility_by_prompt(std::span<const UnitResult> units, std::size_t lane, double price) {
@@ -264,8 +265,7 @@ bool counts(const UnitResult& unit, std::size_t lane) {
 }
 
 bool outside(const Estimate& ours, const PublishedValue& published, int replications) {
-  return replications >= kLeastForComparison && !std::isnan(ours.mean) &&
-         !inside_joint_95(ours.mean, ours.half_width_95, published);
+  return replications >= kLeastForComparison && !std::isnan(ours.mean) && !inside_joint_95(ours, published);
 }
 
 bool comparable(const Study& study, const Environment& environment) {

@@ -14,6 +14,8 @@ namespace pandora {
 struct PublishedValue {
   double value = 0.0;
   double half_width_95 = 0.0;  ///< 1.96 standard errors; 0.005 (rounding) where the paper gives none
+
+  double standard_error() const { return half_width_95 / 1.96; }
 };
 
 struct PublishedOracle {
@@ -31,8 +33,9 @@ std::optional<PublishedValue> published_regret(const std::string& regime, const 
 std::optional<PublishedOracle> published_oracle(const std::string& regime, const std::string& environment);
 std::optional<PublishedOrder> published_order(const std::string& regime, const std::string& environment);
 
-/// |a - b| <= sqrt(ha^2 + hb^2): whether two independent means agree at the joint 95% level.
-bool inside_joint_95(double a, double half_width_a, const PublishedValue& b);
+/// |ours - published| <= 1.96 standard errors of both: whether two independent means agree at the joint 95% level, as
+/// the paper's intervals have it.
+bool inside_joint_95(const Estimate& ours, const PublishedValue& published);
 
 /// Rows of a comma-separated text without quoting, the header dropped.
 std::vector<std::vector<std::string>> csv_rows(const std::string& text);
@@ -50,7 +53,7 @@ Estimate over_replications(std::span<const UnitResult> units, std::size_t lane, 
 }
 
 /// What a policy gives on a table of outcomes, with intervals that count prompts. Estimates are means over the periods
-/// of all replications with 1.96 standard errors over prompts: what other prompts of the same kind would change.
+/// of all replications with 95% intervals over prompts: what other prompts of the same kind would change.
 /// Replications are orders of the same prompts, so a prompt's periods count as one draw: with s_p the sum of its
 /// periods' values and n_p their number, the mean is m = sum s_p / sum n_p and its variance P / (P - 1) sum (s_p - m
 /// n_p)^2 / (sum n_p)^2. NaN where nothing is known. Per period: utility = quality - price x dollars; gap = the

@@ -64,14 +64,8 @@ bool competes(const SummaryRow& row) {
   return !row.told && (policy == nullptr || policy->group != PolicyGroup::yardstick);
 }
 
-// Student's, where `estimate` has the normal one.
-double student_half_width(const Estimate& estimate, int replications) {
-  return estimate.half_width_95 / 1.96 * student_t_quantile(0.975, replications - 1.0);
-}
-
 bool beats_the_benchmark(const SummaryRow& row) {
-  if (row.replications < 2) return false;
-  return row.regret.mean + student_half_width(row.regret, row.replications) < 0.0;
+  return row.regret.mean + row.regret.half_width_95 < 0.0;
 }
 
 }  // namespace
@@ -127,8 +121,7 @@ std::string budget_note(std::span<const SummaryRow> rows, const Pacing& budget) 
   for (const SummaryRow& row : rows) {
     if (!competes(row)) continue;
     ++all;
-    if (row.replications > 1 && spent(row).mean - student_half_width(spent(row), row.replications) > budget.budget)
-      ++over;
+    over += spent(row).mean - spent(row).half_width_95 > budget.budget ? 1 : 0;
     if (most == nullptr || spent(row).mean > spent(*most).mean) most = &row;
   }
   if (most == nullptr) return "";

@@ -66,7 +66,7 @@ Fields fields_of(const TuneRace& race, const TuneCandidate& c) {
     return judged == nullptr ? kUnknown : static_cast<double>(number(*judged));
   };
   const Estimate regret = c.regret(),
-                 lost = judged == &race.judged_standard ? race.lost.difference : Estimate{kUnknown, kUnknown};
+                 lost = judged == &race.judged_standard ? race.lost.difference : Estimate{kUnknown};
   return {{"policy", race.policy},
           {"reward", race.reward},
           {"setting", c.varied},
@@ -155,7 +155,7 @@ std::vector<Table> tune_tables(const Tuning& tuning) {
   Table candidates;
   candidates.label = "tune";
   candidates.title = fmt::format(
-      "Choosing by time-averaged regret x 1000, mean over {} cells ± 1.96 standard errors; {} lanes in {} rounds of {} "
+      "Choosing by time-averaged regret x 1000, mean over {} cells ± 95% by Student's t; {} lanes in {} rounds of {} "
       "replications, numbers {} to {}",
       tuning.cells, lanes, tuning.rounds.size(), fmt::join(replications, ", "), tuning.first_replication, last);
   for (const TuneRace& race : tuning.races) {

@@ -105,7 +105,7 @@ class Folder:
         which is all of summary.csv where nothing else is named.
 
         The columns are those of summary.csv (docs/results.md), where the regret is time-averaged, x 1000, against the
-        oracle, and half-widths are 1.96 standard errors; `best` marks the least mean regret among the hyperparameters
+        oracle, and half-widths are 95% by Student's t; `best` marks the least mean regret among the hyperparameters
         of a policy and reward setting; `lane` is the lane's name without the replication.
         """
         return Summary(self)

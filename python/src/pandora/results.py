@@ -113,7 +113,7 @@ class Results(Folder):
         hyperparameter: Optional[str] = None,
         setting: Optional[str] = None,
     ) -> Table:
-        """Cumulative regret and its parts at the checkpoints: means over replications and 1.96 standard errors.
+        """Cumulative regret and its parts at the checkpoints: means over replications with 95% intervals.
 
         A row for every lane and period. Curves of single replications: ``numbers("cumulative_regret", ...)``.
         """
@@ -130,7 +130,7 @@ class Results(Folder):
         hyperparameter: Optional[str] = None,
         setting: Optional[str] = None,
     ) -> Table:
-        """Queries and deployments of each box (from 1) per period: means over replications and 1.96 standard errors."""
+        """Queries and deployments of each box (from 1) per period: means over replications with 95% intervals."""
         rows = self._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
         return Table(self._stored.columns("boxes", rows["row"].tolist()), "queries and deployments per period")
 
@@ -144,7 +144,7 @@ class Results(Folder):
         hyperparameter: Optional[str] = None,
         setting: Optional[str] = None,
     ) -> Table:
-        """The share of periods in which so many boxes were opened: means over replications and 1.96 standard errors."""
+        """The share of periods in which so many boxes were opened: means over replications with 95% intervals."""
         rows = self._rows(policy, reward, environment, regime, T0, hyperparameter, setting)
         return Table(self._stored.columns("depth", rows["row"].tolist()), "share of periods")
 

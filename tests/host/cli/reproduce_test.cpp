@@ -32,6 +32,7 @@ TEST_F(CliReproduce, WritesEveryFileAndNothingElse) {
   EXPECT_THAT(summary, testing::StartsWith("regime,environment,T0,policy,reward,c_rho,c_theta,c_b,"));
 
   const auto manifest = nlohmann::json::parse(test::read_file(work() / "results_here" / "manifest.json"));
+  EXPECT_EQ(manifest["half_widths"], "95%, Student's t");
   EXPECT_EQ(manifest["study"]["periods"], 50);
   EXPECT_EQ(manifest["study"]["replications"], 2);
   EXPECT_EQ(manifest["study"]["oracle"]["samples"], 2000);

@@ -86,6 +86,8 @@ TEST_F(StudyFigures, UnknownRewardsStandApartFromKnownOnes) {
             series_named(figure_named(groups, "t0-unknown-uniform-A"), "DOW, unknown").policy);
 }
 
+constexpr double kStudent = 12.706204736;  // of two replications
+
 // Regrets 8 and 9 per 1000 periods: their mean is 8.5, their standard error 0.5.
 TEST_F(StudyFigures, CurvesAreMeansOverReplicationsWithTheirBands) {
   const std::vector<FigureGroup> groups = figures("\"online_plugin\"", "T0 = [0]\n", kOfThree);
@@ -94,8 +96,8 @@ TEST_F(StudyFigures, CurvesAreMeansOverReplicationsWithTheirBands) {
   EXPECT_EQ(curve.x.back(), 100.0);
   for (std::size_t k = 0; k < curve.x.size(); ++k) {
     EXPECT_NEAR(curve.y[k], 0.0085 * curve.x[k], 1e-9);
-    EXPECT_NEAR(curve.high[k] - curve.y[k], 1.96 * 0.0005 * curve.x[k], 1e-9);
-    EXPECT_NEAR(curve.y[k] - curve.low[k], 1.96 * 0.0005 * curve.x[k], 1e-9);
+    EXPECT_NEAR(curve.high[k] - curve.y[k], kStudent * 0.0005 * curve.x[k], 1e-9);
+    EXPECT_NEAR(curve.y[k] - curve.low[k], kStudent * 0.0005 * curve.x[k], 1e-9);
   }
   EXPECT_THAT(labels(figure_named(groups, "curves-loglog-known-uniform-A")),
               ElementsAre("Online plug-in, known, slope\u00a01.00\u00a0±\u00a00.00"));
@@ -120,7 +122,7 @@ TEST_F(StudyFigures, RegretAgainstT0IsInOrderAndOnlyOfSeveral) {
                frugal = series_named(figure, "FrugalGPT, known");
   EXPECT_THAT(plug_in.x, ElementsAre(0.0, 7.0));
   EXPECT_THAT(plug_in.y, ElementsAre(near(8.5), near(4.0)));
-  EXPECT_THAT(plug_in.high, ElementsAre(near(8.5 + 1.96 * 0.5), near(4.0)));
+  EXPECT_THAT(plug_in.high, ElementsAre(near(8.5 + kStudent * 0.5), near(4.0)));
   EXPECT_THAT(frugal.x, ElementsAre(7.0));
   EXPECT_THAT(frugal.y, ElementsAre(near(30.0)));
   EXPECT_THAT(figure_names(figures("\"online_plugin\"", "T0 = [7]\n", kOfThree)), Not(Contains("t0-known-uniform-A")));
@@ -141,7 +143,7 @@ TEST_F(StudyFigures, HyperparametersShowTheBestOfTheOthers) {
   EXPECT_THAT(labels(figure), ElementsAre("DOW, unknown (c_rho)"));  // the others have no choice, or one point
   EXPECT_THAT(figure.series[0].x, ElementsAre(0.1, 1.0));
   EXPECT_THAT(figure.series[0].y, ElementsAre(near(14.0), near(4.0)));
-  EXPECT_NEAR(figure.series[0].high[0], 14.0 + 1.96 * 1.0, 1e-9);
+  EXPECT_NEAR(figure.series[0].high[0], 14.0 + kStudent * 1.0, 1e-9);
 }
 
 TEST_F(StudyFigures, QualityIsAgainstCostWithTheOracle) {
@@ -150,7 +152,7 @@ TEST_F(StudyFigures, QualityIsAgainstCostWithTheOracle) {
   const Series known = series_named(figure, "Online plug-in, known");
   EXPECT_THAT(known.x, ElementsAre(near(100.0)));
   EXPECT_THAT(known.y, ElementsAre(near(616.5)));  // utility and cost
-  EXPECT_THAT(known.high, ElementsAre(near(616.5 + 1.96 * 4.5)));
+  EXPECT_THAT(known.high, ElementsAre(near(616.5 + kStudent * 4.5)));
   EXPECT_THAT(known.x_low, ElementsAre(near(100.0)));
   EXPECT_THAT(series_named(figure, "Oracle").y, ElementsAre(near(625.0)));
 }

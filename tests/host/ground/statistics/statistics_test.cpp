@@ -6,6 +6,8 @@
 #include <numeric>
 #include <random>
 
+#include "host/ground/statistics/resampling.hpp"
+
 namespace pandora {
 namespace {
 
@@ -109,6 +111,61 @@ TEST(Coverage, OfThePairedIntervalIsNominal) {
   EXPECT_NEAR(covered / double{kTrials}, 0.95, three_errors_of_share(0.95, kTrials));
 }
 
+// In what share of 2,000 studies of so many replications the 95% intervals of a mean and of a ratio of two means hold the
+// truth. `law` has mean 0 and variance 1; regrets are 1 + 0.2 law, and the other policy's share half of that luck.
+template <class Law>
+std::pair<double, double> covered_in(std::size_t replications, Law&& law) {
+  constexpr int kStudies = 2000;
+  std::mt19937_64 random(7 + replications);
+  int means = 0, ratios = 0;
+  // Of one hyperparameter: what the mean is without each replication.
+  const auto fit = [](const std::vector<double>& x) {
+    CrossFit out{estimate(x).mean, {}};
+    const double n = static_cast<double>(x.size());
+    for (const double own : x) out.without.push_back((n * out.mean - own) / (n - 1.0));
+    return out;
+  };
+  for (int study = 0; study < kStudies; ++study) {
+    std::vector<double> a, b;
+    for (std::size_t r = 0; r < replications; ++r) {
+      const double luck = law(random);
+      a.push_back(1.0 + 0.2 * luck);
+      b.push_back(2.0 + 0.4 * std::sqrt(0.5) * (luck + law(random)));
+    }
+    const Estimate found = estimate(a);
+    means += std::abs(found.mean - 1.0) <= found.half_width_95 ? 1 : 0;
+    const AsymmetricInterval ratio = ratio_of_means(fit(a), fit(b)).interval;
+    ratios += ratio.low <= 0.5 && 0.5 <= ratio.high ? 1 : 0;
+  }
+  return {means / double{kStudies}, ratios / double{kStudies}};
+}
+
+TEST(Coverage, OfFewNormalReplicationsIsNominal) {
+  for (const std::size_t replications : {2, 3, 5, 10, 20}) {
+    const auto [means, ratios] =
+        covered_in(replications, [](auto& random) { return std::normal_distribution<double>()(random); });
+    EXPECT_NEAR(means, 0.95, three_errors_of_share(0.95, 2000)) << replications;
+    EXPECT_NEAR(ratios, 0.95, three_errors_of_share(0.95, 2000)) << replications;
+  }
+}
+
+// As docs/results.md says of them: exponential and lognormal ones.
+TEST(Coverage, OfFewSkewedReplicationsIsLess) {
+  const double spread = std::sqrt(std::exp(1.0) * (std::exp(1.0) - 1.0));
+  for (const std::size_t replications : {2, 3, 5, 10, 20}) {
+    const double exponential = covered_in(replications, [](auto& random) {
+                                 return std::exponential_distribution<double>()(random) - 1.0;
+                               }).first;
+    EXPECT_GT(exponential, 0.87) << replications;
+    EXPECT_LT(exponential, 0.94) << replications;
+    const double lognormal = covered_in(replications, [&](auto& random) {
+                               return (std::lognormal_distribution<double>()(random) - std::exp(0.5)) / spread;
+                             }).first;
+    EXPECT_GT(lognormal, 0.79) << replications;
+    EXPECT_LT(lognormal, 0.91) << replications;
+  }
+}
+
 struct Covered {
   double share, mean, mean_error, best;
 };
@@ -130,7 +187,7 @@ Covered coverage_of_cross_fit(std::size_t k, std::size_t n, double common, doubl
   const Estimate target = estimate(means);
   int covered = 0;
   for (const Estimate& e : found) covered += std::abs(e.mean - target.mean) <= e.half_width_95 ? 1 : 0;
-  return {covered / static_cast<double>(trials), target.mean, target.half_width_95 / 1.96, best};
+  return {covered / static_cast<double>(trials), target.mean, target.standard_error, best};
 }
 
 TEST(Coverage, OfTheCrossFittedEstimateIsNominalForLanesOnCommonTapes) {

@@ -14,7 +14,8 @@ SummaryRow row_of(const std::string& policy, double mean, double half_width, int
   row.environment = "uniform";
   row.policy = policy;
   row.reward = "known";
-  row.regret = {mean, half_width};
+  row.regret =
+      student_estimate(mean, half_width / 2.00957524, replications - 1.0);  // of 50 replications that half-width
   row.replications = replications;
   row.best = true;
   return row;
@@ -35,7 +36,7 @@ TEST(BenchmarkNote, AsksForMoreWhereReplicationsAreFew) {
     return benchmark_note(std::vector<SummaryRow>{row_of("dow", -2.0, 1.0, replications)});
   };
   EXPECT_EQ(note(1), "");
-  EXPECT_EQ(note(2), "");  // Student's factor is 12.7 / 1.96
+  EXPECT_EQ(note(2), "");  // Student's factor is 12.7
   EXPECT_NE(note(8), "");
 }
 

@@ -41,11 +41,11 @@ TEST(PromptStatistics, AreThoseByHand) {
   EXPECT_NEAR(found.calls.mean, 1.5, 1e-12);
   EXPECT_NEAR(found.utility.mean, 0.73, 1e-7);
   EXPECT_NEAR(found.gap.mean, (0.02 + 0.24) / 2.0, 1e-7);
-  // Two prompts: the standard error is half of their difference.
-  EXPECT_NEAR(found.utility.half_width_95, 1.96 * 0.24, 1e-6);
-  EXPECT_NEAR(found.gap.half_width_95, 1.96 * 0.11, 1e-6);
+  // Two prompts: the standard error is half of their difference, with one degree of freedom.
+  EXPECT_NEAR(found.utility.half_width_95, 12.706204736 * 0.24, 1e-5);
+  EXPECT_NEAR(found.gap.half_width_95, 12.706204736 * 0.11, 1e-5);
   EXPECT_NEAR(prompt_statistics(std::vector{unit, unit, unit}, 1, 10.0).utility.half_width_95,
-              found.utility.half_width_95, 1e-12)
+              found.utility.half_width_95, 1e-11)
       << "orders of the same prompts are averaged out";
 }
 

@@ -115,18 +115,20 @@ TEST_F(PublishedWithADecimalComma, NumbersAreThoseOfTheirFiles) {
 
 TEST(InsideJoint95, ComparesWithTheJointHalfWidth) {
   const PublishedValue five{5.0, 0.3};
-  EXPECT_TRUE(inside_joint_95(5.49, 0.4, five));  // hypot(0.3, 0.4) = 0.5
-  EXPECT_FALSE(inside_joint_95(5.51, 0.4, five));
-  EXPECT_TRUE(inside_joint_95(4.51, 0.4, five));
-  EXPECT_FALSE(inside_joint_95(4.49, 0.4, five));
+  // As the paper has it, 1.96 standard errors on either side: hypot(0.3, 0.4) = 0.5, whatever our own half-width is.
+  const auto inside = [&](double mean) { return inside_joint_95({mean, 9.0, 0.4 / 1.96}, five); };
+  EXPECT_TRUE(inside(5.49));
+  EXPECT_FALSE(inside(5.51));
+  EXPECT_TRUE(inside(4.51));
+  EXPECT_FALSE(inside(4.49));
 }
 
 TEST(InsideJoint95, AllowsForRoundingWhereBothSidesAreExact) {
   const PublishedValue one{1.0, 0.0};
-  EXPECT_TRUE(inside_joint_95(1.0, 0.0, one));
-  EXPECT_TRUE(inside_joint_95(1.0049, 0.0, one));
-  EXPECT_FALSE(inside_joint_95(1.0051, 0.0, one));
-  EXPECT_TRUE(inside_joint_95(1.0049, 0.001, one));
+  EXPECT_TRUE(inside_joint_95({1.0, 0.0, 0.0}, one));
+  EXPECT_TRUE(inside_joint_95({1.0049, 0.0, 0.0}, one));
+  EXPECT_FALSE(inside_joint_95({1.0051, 0.0, 0.0}, one));
+  EXPECT_TRUE(inside_joint_95({1.0049, 0.001, 0.0005}, one));
 }
 
 TEST(CsvRows, DropsTheHeaderAndEmptyLines) {

@@ -38,6 +38,7 @@ std::string text_of(const Study& study, const Summary& summary, std::size_t widt
 TEST(RegretTables, ShowOursBesideThePublishedValueAndTheChosenHyperparameters) {
   const std::string text = text_of(small_study(), two_rows());
   EXPECT_THAT(text, HasSubstr("Table 1: regime A"));
+  EXPECT_THAT(text, HasSubstr("± 95% (Student's t), (published ± 1.96 standard errors)"));
   EXPECT_THAT(text, HasSubstr("7.50±0.25 (7.66±0.30)"));
   EXPECT_THAT(text, HasSubstr("0 of 1 regrets"));
   EXPECT_THAT(text, Not(HasSubstr("judges the count")));
@@ -46,7 +47,7 @@ TEST(RegretTables, ShowOursBesideThePublishedValueAndTheChosenHyperparameters) {
   EXPECT_THAT(text, HasSubstr("0.1, 1"));
   EXPECT_THAT(text, Not(HasSubstr("LinUCB")));  // not asked for
   Summary far = two_rows();
-  far.rows[0].regret = {9.0, 0.25};
+  far.rows[0].regret = {9.0, 0.25, 0.125};
   far.rows[0].inside_joint_95 = false;
   const std::string marked = text_of(small_study(), far);
   EXPECT_THAT(marked, HasSubstr("9.00±0.25 (7.66±0.30)*"));
@@ -62,7 +63,7 @@ TEST(RegretTables, MarkNothingBelowTenReplications) {
     row.replications = 9;
     row.inside_joint_95.reset();
   }
-  far.rows[0].regret = {9.0, 0.25};
+  far.rows[0].regret = {9.0, 0.25, 0.125};
   const std::string text = text_of(study, far);
   EXPECT_THAT(text, Not(HasSubstr("*")));
   EXPECT_THAT(text, HasSubstr("from 10 replications on"));

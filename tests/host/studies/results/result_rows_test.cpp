@@ -31,23 +31,28 @@ ResultRows rows_of(const Summary& summary, const Varied& varied = {}) {
 TEST(SummaryCsv, HasTheColumnsThatReadersRelyOn) {
   EXPECT_EQ(lines_of(rows_of({}).csv("summary"))[0],
             "regime,environment,T0,policy,reward,c_rho,c_theta,c_b,replications,failed,periods,regret_x1000,"
-            "half_width_95_x1000,realised_regret_x1000,realised_half_width_95_x1000,quality_x1000,"
-            "quality_half_width_95_x1000,realised_quality_x1000,realised_quality_half_width_95_x1000,cost_x1000,"
-            "cost_half_width_95_x1000,queries_per_period,queries_per_period_half_width_95,best,published_x1000,"
+            "half_width_95_x1000,standard_error_x1000,realised_regret_x1000,realised_half_width_95_x1000,"
+            "realised_standard_error_x1000,quality_x1000,quality_half_width_95_x1000,quality_standard_error_x1000,"
+            "realised_quality_x1000,realised_quality_half_width_95_x1000,realised_quality_standard_error_x1000,"
+            "cost_x1000,cost_half_width_95_x1000,cost_standard_error_x1000,queries_per_period,"
+            "queries_per_period_half_width_95,queries_per_period_standard_error,best,published_x1000,"
             "published_half_width_95_x1000,inside_joint_95,wrong_order_x1000,wrong_order_half_width_95_x1000,"
-            "too_early_x1000,too_early_half_width_95_x1000,too_many_x1000,too_many_half_width_95_x1000,"
-            "wrong_deployment_x1000,wrong_deployment_half_width_95_x1000,wrong_order_gap_x1000,"
-            "wrong_order_gap_half_width_95_x1000,too_early_gap_x1000,too_early_gap_half_width_95_x1000,lane");
+            "wrong_order_standard_error_x1000,too_early_x1000,too_early_half_width_95_x1000,"
+            "too_early_standard_error_x1000,too_many_x1000,too_many_half_width_95_x1000,"
+            "too_many_standard_error_x1000,wrong_deployment_x1000,wrong_deployment_half_width_95_x1000,"
+            "wrong_deployment_standard_error_x1000,wrong_order_gap_x1000,wrong_order_gap_half_width_95_x1000,"
+            "wrong_order_gap_standard_error_x1000,too_early_gap_x1000,too_early_gap_half_width_95_x1000,"
+            "too_early_gap_standard_error_x1000,lane");
 }
 
 TEST(SummaryCsv, WritesARowPerVariantWithItsHyperparametersInColumnsOfTheirOwn) {
   const std::vector<std::string> lines = lines_of(rows_of(two_rows()).csv("summary"));
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[1],
-            "A,uniform,50,dow,unknown,0.1,1,,12,0,30000,7.500000,0.250000,7.250000,0.500000,600.000000,2.000000,"
-            "601.000000,3.000000,90.000000,1.000000,1.625000,0.125000,1,7.66,0.30,1,"
-            "4.000000,0.400000,2.000000,0.200000,1.000000,0.100000,0.500000,0.050000,0.300000,0.030000,,,"
-            "50/dow/unknown/c_rho=0.1;c_theta=1");
+            "A,uniform,50,dow,unknown,0.1,1,,12,0,30000,7.500000,0.250000,0.125,7.250000,0.500000,0.25,"
+            "600.000000,2.000000,1,601.000000,3.000000,1.5,90.000000,1.000000,0.5,1.625000,0.125000,0.0625,1,7.66,0.30,"
+            "1,4.000000,0.400000,0.2,2.000000,0.200000,0.1,1.000000,0.100000,0.05,0.500000,0.050000,0.025,0.300000,"
+            "0.030000,0.015,,,,50/dow/unknown/c_rho=0.1;c_theta=1");
   EXPECT_THAT(lines[2], StartsWith("A,uniform,50,dow,unknown,1,1,,12,"));
   EXPECT_THAT(lines[2], HasSubstr(",0,,,,4.000000,"));
 }
@@ -57,8 +62,8 @@ TEST(SummaryCsv, WhatIsUnknownIsAnEmptyCell) {
   summary.rows[0].regret = estimate({4.0});  // one replication has no half-width
   summary.rows[1].regret = estimate({});     // no lane counts
   const std::vector<std::string> lines = lines_of(rows_of(summary).csv("summary"));
-  EXPECT_THAT(lines[1], HasSubstr(",30000,4.000000,,7.25"));
-  EXPECT_THAT(lines[2], HasSubstr(",30000,,,7.25"));
+  EXPECT_THAT(lines[1], HasSubstr(",30000,4.000000,,,7.25"));
+  EXPECT_THAT(lines[2], HasSubstr(",30000,,,,7.25"));
 }
 
 TEST(SummaryCsv, MarksDisagreementWithAZero) {
@@ -89,7 +94,7 @@ TEST(Csv, KeysThatVaryAreTheFirstColumns) {
   EXPECT_THAT(lines_of(rows.csv("summary"))[1], StartsWith("1000,tracking,A,uniform,"));
 }
 
-// But half-widths and published numbers, for which the page has patterns, and hyperparameters.
+// But half-widths, standard errors and published numbers, for which the page has patterns, and hyperparameters.
 TEST(Csv, EveryColumnStandsInTheDocumentation) {
   std::stringstream page;
   page << std::ifstream(PANDORA_SOURCE "/docs/results.md").rdbuf();
@@ -100,8 +105,8 @@ TEST(Csv, EveryColumnStandsInTheDocumentation) {
   for (const auto& [file, columns] : ResultRows({{"periods", "1000"}}, make_plan(study), "pandora", true).files)
     for (const Columns::Column& column : columns.columns()) {
       const std::string& name = column.head.column;
-      if (name.find("half_width") == std::string::npos && !name.starts_with("published_") &&
-          std::find(elsewhere.begin(), elsewhere.end(), name) == elsewhere.end()) {
+      if (name.find("half_width") == std::string::npos && name.find("standard_error") == std::string::npos &&
+          !name.starts_with("published_") && std::find(elsewhere.begin(), elsewhere.end(), name) == elsewhere.end()) {
         EXPECT_THAT(page.str(), HasSubstr("`" + name + "`")) << file;
       }
     }
@@ -141,8 +146,8 @@ TEST(Csv, BoxesDepthCurvesAndFailuresFollowFromTheTallies) {
   ASSERT_EQ(boxes.size(), 1u + 2 * 3);  // the oracle's and FrugalGPT's
   EXPECT_THAT(boxes[4], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.500000,"));
   EXPECT_THAT(boxes[4], HasSubstr(",0.500000,"));
-  EXPECT_THAT(boxes[5], StartsWith("A,uniform,50,frugalgpt,known,,,,2,1.000000,0.000000,0.500000,"));
-  EXPECT_EQ(boxes[6], "A,uniform,50,frugalgpt,known,,,,3,0.000000,0.000000,0.000000,0.000000");
+  EXPECT_THAT(boxes[5], StartsWith("A,uniform,50,frugalgpt,known,,,,2,1.000000,0.000000,0,0.500000,"));
+  EXPECT_EQ(boxes[6], "A,uniform,50,frugalgpt,known,,,,3,0.000000,0.000000,0,0.000000,0.000000,0");
   ASSERT_EQ(depth.size(), 1u + 2 * 3);
   EXPECT_THAT(depth[4], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.500000,"));
   EXPECT_THAT(lines_of(rows.csv("curves"))[1], StartsWith("A,uniform,50,frugalgpt,known,,,,1,0.000000,0.000000"));

@@ -8,11 +8,14 @@
 namespace pandora {
 namespace {
 
-TEST(Estimate, IsTheMeanWith1Point96StandardErrors) {
+constexpr double kOfThree = 4.3026527297;  // Student's factor: two degrees of freedom
+
+TEST(Estimate, IsTheMeanWithStudentsInterval) {
   const Estimate found = estimate({1.0, 2.0, 6.0});
   EXPECT_DOUBLE_EQ(found.mean, 3.0);
   // squared deviations 4, 1, 9: variance 14 / 2, standard error sqrt(7 / 3)
-  EXPECT_DOUBLE_EQ(found.half_width_95, 1.96 * std::sqrt(7.0 / 3.0));
+  EXPECT_DOUBLE_EQ(found.standard_error, std::sqrt(7.0 / 3.0));
+  EXPECT_NEAR(found.half_width_95, kOfThree * std::sqrt(7.0 / 3.0), 1e-9);
 }
 
 TEST(Estimate, OfOneValueHasNoHalfWidth) {
@@ -72,9 +75,10 @@ TEST(Summarise, RegretIsThePairedDifferenceFromTheOracle) {
   const SummaryRow& row = row_of(summary, "dow", plan.lanes[lane].variant.hyperparameter, 50, "known");
   const double l = static_cast<double>(lane);  // losses x 1000: l, l + 0.1, l + 0.2; the oracle's spread cancels
   EXPECT_NEAR(row.regret.mean, l + 0.1, 1e-9);
-  EXPECT_NEAR(row.regret.half_width_95, 1.96 * 0.1 / std::sqrt(3.0), 1e-9);
+  EXPECT_NEAR(row.regret.half_width_95, kOfThree * 0.1 / std::sqrt(3.0), 1e-9);
+  EXPECT_NEAR(row.regret.standard_error, 0.1 / std::sqrt(3.0), 1e-9);
   EXPECT_NEAR(row.realised_regret.mean, 2.0 * (l + 0.1), 1e-9);
-  EXPECT_NEAR(row.realised_regret.half_width_95, 1.96 * 0.2 / std::sqrt(3.0), 1e-9);
+  EXPECT_NEAR(row.realised_regret.half_width_95, kOfThree * 0.2 / std::sqrt(3.0), 1e-9);
   EXPECT_NEAR(row.queries.mean, 1.0 + 0.1 * l + 0.01, 1e-12);
   EXPECT_EQ(row.regime, "A");
   EXPECT_EQ(row.environment, "uniform");
@@ -182,13 +186,13 @@ TEST(Summarise, OracleAndOrderRows) {
   const Summary summary = summarise(study, plan, made_up(plan));
   ASSERT_EQ(summary.oracle.size(), 1u);
   EXPECT_NEAR(summary.oracle[0].utility_x1000.mean, 1010.0, 1e-9);
-  EXPECT_NEAR(summary.oracle[0].utility_x1000.half_width_95, 1.96 * 10.0 / std::sqrt(3.0), 1e-9);
+  EXPECT_NEAR(summary.oracle[0].utility_x1000.half_width_95, kOfThree * 10.0 / std::sqrt(3.0), 1e-8);
   EXPECT_NEAR(summary.oracle[0].boxes_queried.mean, 1.01, 1e-12);
   EXPECT_EQ(summary.oracle[0].u, 0.23);
   EXPECT_EQ(summary.oracle[0].published->utility_x1000.value, 522.53);
   ASSERT_EQ(summary.order.size(), 1u);
   EXPECT_NEAR(summary.order[0].permutations.mean, 2.0, 1e-12);
-  EXPECT_NEAR(summary.order[0].permutations.half_width_95, 1.96 / std::sqrt(3.0), 1e-12);
+  EXPECT_NEAR(summary.order[0].permutations.half_width_95, kOfThree / std::sqrt(3.0), 1e-9);
   EXPECT_NEAR(summary.order[0].max_mass.mean, 0.9, 1e-12);
   EXPECT_NEAR(summary.order[0].min_mass.mean, 0.1, 1e-12);
 }

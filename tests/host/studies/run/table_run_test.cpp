@@ -54,9 +54,10 @@ TEST_F(TableRun, SummaryHasUtilityQualityDollarsCallsAndGap) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("utility = quality - 30 x dollars per prompt"));
   const std::string summary = test::read_file(work() / "out" / "summary.csv");
-  EXPECT_THAT(summary,
-              HasSubstr(",utility,utility_half_width_95,quality,quality_half_width_95,cost_usd_per_1000,"
-                        "cost_usd_per_1000_half_width_95,calls,calls_half_width_95,gap,gap_half_width_95,told"));
+  EXPECT_THAT(summary, HasSubstr(",utility,utility_half_width_95,utility_standard_error,quality,quality_half_width_95,"
+                                 "quality_standard_error,cost_usd_per_1000,cost_usd_per_1000_half_width_95,"
+                                 "cost_usd_per_1000_standard_error,calls,calls_half_width_95,calls_standard_error,gap,"
+                                 "gap_half_width_95,gap_standard_error,told"));
 }
 
 // Every model's answers in an order of their own: the same means, with intervals over replications, which go through the

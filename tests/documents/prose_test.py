@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""What scripts/check-prose.py refuses: long sentences, pages of long sentences; and that it does not count a page's words."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CHECK = Path(__file__).resolve().parents[2] / "scripts/check-prose.py"
+
+
+def told(text: str) -> str:
+    """What the check says of a page, and nothing where it is content."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.md"
+        page.write_text(text)
+        done = subprocess.run([sys.executable, CHECK, page], capture_output=True, text=True)
+    assert (done.returncode == 0) == (not done.stderr.strip()), done
+    return done.stderr.strip()
+
+
+def sentence(words: int) -> str:
+    return "\n".join(["word"] * (words - 1) + ["`a piece of code`"]) + "."
+
+
+def main() -> None:
+    short = "\n".join(sentence(3) for _ in range(40)) + "\n"
+    assert told(short + sentence(35) + "\n") == ""
+    assert told(short + "\n" + sentence(36) + "\n").startswith("page.md:122: 36 words in the sentence 'word word")
+    assert told("\n".join(sentence(18) for _ in range(9))) == ""
+    assert told("\n".join(sentence(19) for _ in range(9))) == "page.md: 19.0 words a sentence on average, more than 18"
+    assert told(("| " + "word " * 90 + "|\n") * 1000) == ""  # a table has no sentences, and words are not counted
+
+
+if __name__ == "__main__":
+    main()

@@ -175,9 +175,9 @@ TEST(Summarise, MarksAgreementFromTenReplicationsOn) {
 
 TEST(Outside, IsSilentBelowTenReplications) {
   const PublishedValue published{1.0, 0.1};
-  EXPECT_TRUE(outside({2.0, 0.1}, published, 10));
-  EXPECT_FALSE(outside({2.0, 0.1}, published, 9));
-  EXPECT_FALSE(outside({1.1, 0.1}, published, 50));
+  EXPECT_TRUE(outside({2.0, 0.1, 0.05}, published, 10));
+  EXPECT_FALSE(outside({2.0, 0.1, 0.05}, published, 9));
+  EXPECT_FALSE(outside({1.1, 0.1, 0.05}, published, 50));
 }
 
 TEST(Summarise, OracleAndOrderRows) {

@@ -1,4 +1,3 @@
-#include "host/lanes/model/trace_keys.hpp"
 #include "host/report/report.hpp"
 
 #include <fmt/format.h>

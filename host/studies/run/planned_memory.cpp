@@ -1,7 +1,6 @@
 #include <cmath>
 #include <new>
 
-#include "host/lanes/model/trace_keys.hpp"
 #include "host/lanes/engine/run_on_cpu.hpp"
 #include "host/lanes/model/trace_keys.hpp"
 #include "host/studies/run/run_study.hpp"
